@@ -1,0 +1,1 @@
+"""The moving parts: worker, supervisor, seeding. Adapters meet here, and only through ports."""

@@ -1,0 +1,1 @@
+"""Frontiers: which request may be fetched when, by whom. One file per kind of storage."""

@@ -1,0 +1,1 @@
+"""Sinks for events: the log, the progress view."""

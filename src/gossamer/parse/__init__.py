@@ -1,0 +1,1 @@
+"""Bytes in, structure out: text, links, selectors. Everything here is hostile input."""

@@ -1,0 +1,1 @@
+"""Where items, pages and the ledger are kept, and how they are given out again."""

@@ -1,0 +1,111 @@
+"""Everything that can go wrong, typed by what to do next.
+
+One root, :class:`GossamerError`. Below it two families: what an *operator* must mend
+(:class:`UsageError`, :class:`ServiceMissing`, ...; each carries the exit code of the command line)
+and what a *request* ran into (:class:`FetchError`; each carries a :class:`Fault`, from which
+``policy.retry`` decides). Drivers' exceptions are translated at the adapter's edge and never
+travel further.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Fault(StrEnum):
+    """What a try at fetching or handling one request ran into. The value is what the ledger stores."""
+
+    DNS = "dns"  # the name does not resolve (NXDOMAIN): permanent for the host
+    DNS_TEMPORARY = "dns_temporary"  # SERVFAIL, timeout of the resolver
+    CONNECT = "connect"  # refused, reset or unreachable before a byte came back
+    TLS = "tls"  # certificate or handshake
+    TIMEOUT_CONNECT = "timeout_connect"
+    TIMEOUT_HEADERS = "timeout_headers"  # the whole header took too long (slow loris)
+    TIMEOUT_BODY = "timeout_body"  # the body stalled, or took too long as a whole
+    INCOMPLETE = "incomplete"  # the body ended before its announced length
+    PROTOCOL = "protocol"  # not HTTP, or broken HTTP
+    TOO_LARGE = "too_large"  # more decoded bytes than allowed
+    BAD_ENCODING = "bad_encoding"  # Content-Encoding that cannot be undone
+    BAD_REDIRECT = "bad_redirect"  # a redirect without a usable Location
+    REDIRECT_LIMIT = "redirect_limit"
+    GUARD = "guard"  # a private address that nobody named
+    BAD_URL = "bad_url"  # no URL by the WHATWG standard, or a scheme not spoken here
+    NOT_ARCHIVED = "not_archived"  # the replay fetcher has no such page
+    THROTTLED = "throttled"  # 429, or 503 with Retry-After: the host asks for time
+    SERVER = "server"  # 5xx
+    CLIENT = "client"  # 4xx other than 404, 408, 410, 425, 429
+    GONE = "gone"  # 404, 410
+    ROBOTS = "robots"  # robots.txt says no
+    ROBOTS_UNREACHABLE = "robots_unreachable"  # robots.txt answered 5xx or not at all
+    OUT_OF_SCOPE = "out_of_scope"
+    DUPLICATE = "duplicate"  # a redirect to a page that is known already
+    MISSING = "missing"  # a required element is not on the page
+    CALLBACK = "callback"  # the spider's code raised
+    EXPIRED = "expired"  # the worker never came back with it
+    CANCELLED = "cancelled"
+
+
+class GossamerError(Exception):
+    """The root of every error of this package."""
+
+
+class OperatorError(GossamerError):
+    """Something a person must mend. ``str(error)`` says what happened, to which thing, and the way out."""
+
+    exit_code = 2
+
+
+class UsageError(OperatorError):
+    """Wrong use: an unknown spider, a bad option, a file that does not import."""
+
+
+class SettingError(UsageError):
+    """A setting that does not exist or has the wrong type; names key, layer and nearest right name."""
+
+
+class ServiceMissing(OperatorError):
+    """A service or an optional package that is needed is not there."""
+
+    exit_code = 4
+
+
+class StorageError(OperatorError):
+    """The disk or the database cannot take or give data; nothing that was stored is lost."""
+
+    exit_code = 4
+
+
+class SchemaTooNew(StorageError):
+    """The database was written by a newer version of Gossamer."""
+
+
+class JobBusy(OperatorError):
+    """Another process is working on this crawl."""
+
+    exit_code = 4
+
+
+class IllegalMove(GossamerError):
+    """A request was moved along an edge that the life-cycle table does not have; nothing changed."""
+
+
+class NotJsonable(UsageError, TypeError):
+    """``meta`` or ``cb_kwargs`` holds a value that cannot be stored as JSON; the message names it."""
+
+
+class FetchError(GossamerError):
+    """A try at fetching ended without a response.
+
+    ``fault`` says which way, ``detail`` what exactly (safe to show: no secrets), ``retry_after_s``
+    when the other side named a time.
+    """
+
+    def __init__(self, fault: Fault, detail: str = "", *, retry_after_s: float | None = None) -> None:
+        super().__init__(f"{fault.value}: {detail}" if detail else fault.value)
+        self.fault = fault
+        self.detail = detail
+        self.retry_after_s = retry_after_s
+
+
+class DropItem(GossamerError):
+    """Raised by a pipeline step to drop one item; the message is the reason and is counted."""

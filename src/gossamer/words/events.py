@@ -1,0 +1,57 @@
+"""What happens, as typed events. A :class:`~gossamer.words.ports.Sink` gets each once, in order."""
+
+from __future__ import annotations
+
+from gossamer.words.model import Attempt, FrontierStats, Record
+
+
+class Event(Record):
+    """The base of every event."""
+
+    at: float
+
+
+class JobStarted(Event):
+    """A run of a job began (a job that is resumed begins again)."""
+
+    job: str
+    resumed: bool = False
+    recovered: int = 0  # leases of an earlier run that were taken back
+
+
+class PageDone(Event):
+    """One attempt ended, with what it yielded."""
+
+    job: str
+    attempt: Attempt
+    items: int = 0
+    requests: int = 0
+    host: str = ""
+
+
+class LeaseLost(Event):
+    """A lease was taken back because its deadline passed, or a late result was refused."""
+
+    job: str
+    url: str
+
+
+class Progress(Event):
+    """A regular look at the frontier."""
+
+    job: str
+    stats: FrontierStats
+
+
+class JobFinished(Event):
+    """A run of a job ended."""
+
+    job: str
+    reason: str  # finished, max_pages, max_time, paused, cancelled, signal, error
+
+
+class Notice(Event):
+    """Something a person should know; ``level`` is ``info``, ``warning`` or ``error``."""
+
+    level: str
+    text: str

@@ -1,0 +1,438 @@
+"""The records that cross boundaries: frozen, one sentence per field, the unit in the name.
+
+Times are seconds since the epoch (UTC) as ``float``; durations end in ``_s``, sizes in ``_bytes``.
+``Request`` is what users write and what a frontier stores; an :class:`Entry` is a request that was
+admitted (canonical, fingerprinted, placed); a :class:`Lease` is an entry handed out; a
+:class:`Harvest` is everything a worker brings back from one lease.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from gossamer.words.errors import NotJsonable, UsageError
+from gossamer.words.lifecycle import JobState, State
+
+BANDS = 9
+"""Priority bands of a frontier: band 0 is served first."""
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The base of every record."""
+
+
+# --------------------------------------------------------------------------- requests
+
+
+def check_jsonable(value: Any, name: str) -> None:
+    """Refuse what JSON cannot carry, naming the place: ``cb_kwargs['when'] is a datetime``."""
+    if value is None or isinstance(value, str | bool | int):
+        return
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise NotJsonable(f"{name} is {value}, which JSON cannot carry; use None or a string")
+        return
+    if isinstance(value, list | tuple):
+        for index, element in enumerate(value):
+            check_jsonable(element, f"{name}[{index}]")
+        return
+    if isinstance(value, dict):
+        for key, element in value.items():
+            if not isinstance(key, str):
+                raise NotJsonable(f"{name} has the key {key!r}; keys must be strings")
+            check_jsonable(element, f"{name}[{key!r}]")
+        return
+    raise NotJsonable(
+        f"{name} is a {type(value).__name__}, which cannot be stored with a request; "
+        "pass strings, numbers, booleans, None, lists or dicts of them"
+    )
+
+
+def _callback_name(callback: Any, field: str) -> str | None:
+    """A callback travels by its name, so that any worker can find it again on its spider."""
+    if callback is None or isinstance(callback, str):
+        return callback
+    name = getattr(callback, "__name__", "")
+    if not callable(callback) or not name or name == "<lambda>":
+        raise UsageError(
+            f"{field} must be a method of the spider or its name, not {callback!r}: "
+            "requests are stored, and a lambda or object cannot be found again after a restart"
+        )
+    return str(name)
+
+
+class Request(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One thing to fetch, and what to do with the answer.
+
+    ``callback`` and ``errback`` take a method of the spider or its name and are stored by name.
+    ``meta`` and ``cb_kwargs`` must be JSON-able. ``priority`` is Scrapy's: higher goes first, 0 is
+    normal, and -4..4 are told apart (more is clamped). ``lane`` is the kind of worker it needs.
+    """
+
+    url: str
+    callback: Any = None
+    method: str = "GET"
+    headers: dict[str, str] = {}
+    body: bytes = b""
+    meta: dict[str, Any] = {}
+    cb_kwargs: dict[str, Any] = {}
+    priority: int = 0
+    dont_filter: bool = False
+    errback: Any = None
+    lane: str = "http"
+    session: str = ""  # requests of one session share cookies
+    depth: int = 0  # hops from a seed; set by the engine
+    via: str = ""  # the page that led here; set by the engine
+    redirects: tuple[str, ...] = ()  # the URLs that redirected here, oldest first; set by the engine
+
+    def __post_init__(self) -> None:
+        force = msgspec.structs.force_setattr
+        if self.callback is not None and type(self.callback) is not str:
+            force(self, "callback", _callback_name(self.callback, "callback"))
+        if self.errback is not None and type(self.errback) is not str:
+            force(self, "errback", _callback_name(self.errback, "errback"))
+        if type(self.url) is not str:
+            raise UsageError(f"a request's url must be a string, not {self.url!r}")
+        if self.meta:
+            check_jsonable(self.meta, "meta")
+        if self.cb_kwargs:
+            check_jsonable(self.cb_kwargs, "cb_kwargs")
+        if type(self.body) is str:
+            force(self, "body", self.body.encode())
+        if self.method != "GET":
+            force(self, "method", self.method.upper())
+
+    def replace(self, **changes: Any) -> Request:
+        """The same request with some fields changed."""
+        return msgspec.structs.replace(self, **changes)
+
+    @property
+    def band(self) -> int:
+        """The priority band, 0 (first) to ``BANDS - 1``."""
+        return min(max(BANDS // 2 - self.priority, 0), BANDS - 1)
+
+
+class Entry(Record):
+    """An admitted request: what a frontier stores."""
+
+    request: Request
+    fingerprint: int  # signed 64 bits, keyed per job; equal means "the same page"
+    host: str  # the politeness key: ``host`` or ``host:port``
+    due_at: float = 0.0  # not before this time; 0 means at once
+
+
+class Lease(Record):
+    """An entry handed to one worker until a deadline."""
+
+    entry: Entry
+    token: int  # never handed out twice; settling with a stale token changes nothing
+    granted_at: float
+    start_by: float  # later than this, give it back instead: the host's next turn may have come
+    deadline: float
+    attempt: int  # 1 for the first time it is handed out and started
+    failures: int = 0  # earlier attempts that were charged to the request
+    throttled: int = 0  # earlier attempts the host answered with "later"
+    expiries: int = 0  # earlier leases that no worker came back from
+
+
+class Grant(Record):
+    """The answer to ``Frontier.lease``.
+
+    No leases means "nothing is due now", not "finished"; ``next_at`` says when to ask again at the
+    latest (``None``: nothing waits for a time; ask after the next settle or add).
+    """
+
+    leases: tuple[Lease, ...] = ()
+    next_at: float | None = None
+    expired: tuple[Lease, ...] = ()  # leases found past their deadline and taken back by this call
+
+
+# --------------------------------------------------------------------------- hosts and rules
+
+
+class Rules(Record):
+    """What a job asks of its frontier; frozen into the job when it is opened, changeable by ``control``."""
+
+    delay_s: float | None = None  # None: follow the host's response time
+    min_delay_s: float = 0.1  # bounds of the adaptive delay
+    max_delay_s: float = 30.0
+    initial_delay_s: float = 0.2  # adaptive delay before anything is known of the host
+    per_host: int = 1  # requests in flight per host
+    crawl_delay_cap_s: float = 30.0
+    retry_after_cap_s: float = 3600.0
+    backoff_base_s: float = 1.0  # first back-off of a failing request or host
+    backoff_cap_s: float = 300.0
+    max_retries: int = 3  # failures charged to a request before it is given up
+    max_throttled: int = 20  # "later" answers to one request before it is given up
+    max_expiries: int = 6  # workers that one request may take down before it is given up
+    max_pages: int | None = None  # pages of the job (responses parsed)
+    max_pages_per_host: int | None = None
+    max_depth: int | None = None
+
+
+class HostState(Record):
+    """What a frontier knows of one host; changed only by ``policy.politeness``."""
+
+    next_at: float = 0.0  # the next allowed start (the theoretical arrival time of GCRA, ITU-T I.371)
+    delay_s: float = 0.0  # the delay in force now
+    in_flight: int = 0
+    crawl_delay_s: float | None = None  # from robots.txt, capped
+    incidents: int = 0  # consecutive troubles of the host; 0 when it is well
+    incident_at: float = 0.0  # when the last one began: failures started before it belong to it
+    pages: int = 0  # pages of this host that count against its budget
+
+
+class SignalKind(StrEnum):
+    """What a lease's end says of its host."""
+
+    UNUSED = "unused"  # no request was started: the turn is given back
+    OK = "ok"
+    FAULT = "fault"  # an answer that is no success: never makes the delay shorter
+    THROTTLED = "throttled"  # 429, 503: the host asks for time
+    UNREACHABLE = "unreachable"  # no answer: DNS, connect, timeout
+
+
+class HostSignal(Record):
+    """What a worker learnt of a host by one lease."""
+
+    kind: SignalKind = SignalKind.UNUSED
+    started_at: float = 0.0  # when the last request to the host was really started
+    latency_s: float | None = None  # start to end of the response's header
+    retry_after_s: float | None = None
+    crawl_delay_s: float | None = None  # a robots.txt that was just read asks for this
+    robots_read: bool = False  # a robots.txt was just read: ``crawl_delay_s`` is the news, None included
+
+
+# --------------------------------------------------------------------------- results
+
+
+class Verdict(StrEnum):
+    """How an attempt ended. The value is what the ledger stores."""
+
+    SUCCESS = "success"
+    REDIRECT = "redirect"  # the target is a request of its own
+    SKIPPED = "skipped"  # will not change: robots, out of scope, gone, duplicate
+    RETRY = "retry"
+    DEAD = "dead"
+    EXPIRED = "expired"  # the worker never came back
+    RELEASED = "released"  # given back unstarted
+
+    @property
+    def ends(self) -> bool:
+        """Whether the request is done with (successfully or not)."""
+        return self not in (Verdict.RETRY, Verdict.EXPIRED, Verdict.RELEASED)
+
+
+class Outcome(Record):
+    """What is to become of one lease. Applied with its outlinks in one atomic step."""
+
+    lease: Lease
+    verdict: Verdict  # SUCCESS, REDIRECT, SKIPPED, RETRY or DEAD
+    reason: str = ""  # a ``Fault`` value, or free text for people
+    due_at: float = 0.0  # RETRY: not before
+    charged: bool = True  # RETRY: whether it counts against ``max_retries``
+    is_page: bool = False  # counts against the page budgets
+    signal: HostSignal = HostSignal()
+    outlinks: tuple[Entry, ...] = ()
+
+
+class Attempt(Record):
+    """One row of the ledger: one try at fetching one request."""
+
+    at: float
+    url: str
+    fingerprint: int
+    verdict: Verdict
+    reason: str = ""
+    detail: str = ""  # for people: the exception, the traceback of a callback; never a secret
+    attempt: int = 1
+    status: int = 0  # 0: no response
+    size_bytes: int = 0  # decoded body
+    elapsed_ms: float = 0.0
+    worker: str = ""
+    rung: str = ""
+    depth: int = 0
+    via: str = ""
+
+
+class ItemRecord(Record):
+    """An item that passed the pipeline, ready to be stored."""
+
+    type: str  # the class name, or ``item`` for plain dicts
+    key: str  # what identifies it within ``(spider, type)``
+    data: bytes  # canonical JSON (UTF-8, fields in their order)
+    hash: int  # of ``data``, signed 64 bits
+    url: str = ""  # the page it was found on
+
+
+class PageRecord(Record):
+    """A page that was parsed."""
+
+    url: str
+    fingerprint: int
+    status: int
+    content_type: str = ""
+    title: str = ""
+    depth: int = 0
+    size_bytes: int = 0
+    body_hash: int = 0  # signed 64 bits, of the decoded body
+    at: float = 0.0
+
+
+class Harvest(Record):
+    """Everything a worker brings back from one lease; committed as a whole or not at all."""
+
+    outcome: Outcome
+    attempts: tuple[Attempt, ...] = ()
+    items: tuple[ItemRecord, ...] = ()
+    page: PageRecord | None = None
+    dropped: dict[str, int] = {}  # things not taken, by reason: ``item:price``, ``link:scheme``
+
+
+class Fetched(msgspec.Struct, frozen=True, kw_only=True):
+    """A response as a fetcher returns it; redirects are not followed."""
+
+    url: str
+    status: int
+    headers: tuple[tuple[str, str], ...]  # names in lower case, in order, repeated ones kept
+    body: bytes  # content-decoded
+    started_at: float
+    latency_s: float  # start to end of the header
+    elapsed_s: float  # start to end of the body
+    rung: str
+    wire_bytes: int = 0
+    flags: tuple[str, ...] = ()  # ``truncated`` and the like
+    address: str = ""  # the connected IP address, where there is one
+
+    def header(self, name: str, default: str = "") -> str:
+        """The first header of that (lower-case) name."""
+        for key, value in self.headers:
+            if key == name:
+                return value
+        return default
+
+
+# --------------------------------------------------------------------------- jobs
+
+
+class Added(Record):
+    """The answer to ``Frontier.add``."""
+
+    accepted: int = 0
+    duplicates: int = 0
+    too_deep: int = 0
+
+
+class FrontierStats(Record):
+    """A frontier's own count of its job; the five states are counted from the structures."""
+
+    state: JobState
+    pending: int = 0
+    delayed: int = 0
+    leased: int = 0
+    done: int = 0
+    dead: int = 0
+    pages: int = 0
+    duplicates: int = 0
+    too_deep: int = 0
+    hosts: int = 0
+    next_at: float | None = None  # when the next waiting request may start, if one waits
+    budget_spent: bool = False  # ``max_pages`` is reached
+
+    @property
+    def waiting(self) -> int:
+        """Requests that still have to be done."""
+        return self.pending + self.delayed + self.leased
+
+
+class HostReport(Record):
+    """One host in a listing."""
+
+    host: str
+    state: HostState
+    pending: int
+
+
+class Found(Record):
+    """What a frontier knows of one fingerprint."""
+
+    state: State
+    entry: Entry | None = None  # DONE keeps only the fingerprint
+    due_at: float = 0.0
+    attempts: int = 0
+    reason: str = ""
+    host: HostState | None = None
+
+
+class DeadLetter(Record):
+    """A request given up."""
+
+    id: int
+    entry: Entry
+    reason: str
+    detail: str = ""
+    attempts: int = 0
+    died_at: float = 0.0
+
+
+class DeadFilter(Record):
+    """Which dead letters; an empty filter means all of the job."""
+
+    reason: str | None = None
+    host: str | None = None
+    older_than: float | None = None  # died before this time
+    ids: tuple[int, ...] = ()
+
+
+class Change(StrEnum):
+    """What ``Frontier.control`` can do to its job."""
+
+    RESUME = "resume"
+    PAUSE = "pause"
+    CANCEL = "cancel"
+    FINISH = "finish"
+    RECOVER = "recover"  # every lease is void: the caller knows that no worker holds one
+
+
+class Job(Record):
+    """One crawl."""
+
+    id: str  # ``shop-1``: unique in its store, made from the name
+    name: str  # the spider's name, or the host of a URL target
+    target: str  # what was typed
+    created_at: float
+    state: JobState = JobState.RUNNING
+    finished_at: float | None = None
+    finish_reason: str = ""
+    key: bytes = b""  # keys the fingerprints
+
+
+class Tally(Record):
+    """A job's totals, counted from the store."""
+
+    pages: int = 0
+    items: int = 0  # distinct items of this job
+    attempts: int = 0
+    retries: int = 0
+    duplicates: int = 0  # items that this job had already
+    dropped: dict[str, int] = {}
+    bytes: int = 0
+    by_status: dict[str, int] = {}
+    by_reason: dict[str, int] = {}
+
+
+class StoredItem(Record):
+    """An item as the store has it."""
+
+    type: str
+    key: str
+    data: dict[str, Any]
+    url: str
+    first_seen: float
+    last_seen: float
+    changed_at: float
+    id: int = 0

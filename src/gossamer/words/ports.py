@@ -1,0 +1,257 @@
+"""The seams of the house: every place where one thing can be put for another.
+
+At most seven methods each. Adapters implement them, the engine speaks only to them, and
+``gossamer.testing.contracts`` proves every implementation. Unless a method says otherwise it may be
+called concurrently, raises :class:`~gossamer.words.errors.StorageError` when its storage fails, and
+has then changed nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Protocol
+
+from gossamer.words.events import Event
+from gossamer.words.model import (
+    Added,
+    Attempt,
+    Change,
+    DeadFilter,
+    DeadLetter,
+    Entry,
+    Fetched,
+    Found,
+    FrontierStats,
+    Grant,
+    Harvest,
+    HostReport,
+    HostSignal,
+    ItemRecord,
+    Job,
+    Lease,
+    Outcome,
+    Request,
+    Rules,
+    StoredItem,
+    Tally,
+)
+
+
+class Frontier(Protocol):
+    """The requests of one job: hands them out, takes them back, keeps the hosts' politeness.
+
+    Invariants (each a test of the contract suite): every accepted request is in exactly one state; a
+    fingerprint is accepted once (``dont_filter`` aside); no host has more leases than
+    ``Rules.per_host`` nor a start before its ``next_at``; a lower band goes first across hosts, within
+    a band the host that may start first, within a host the oldest; a stale token changes nothing.
+    """
+
+    async def add(self, entries: Sequence[Entry]) -> Added:
+        """Accept what is not known yet and not too deep. Counts what it refuses."""
+        ...
+
+    async def lease(self, lane: str, limit: int, ttl_s: float) -> Grant:
+        """Hand out up to ``limit`` requests that may start now, each for ``ttl_s`` seconds.
+
+        First takes back what is past its deadline (``Grant.expired``). An empty grant does not mean
+        that the job is finished.
+        """
+        ...
+
+    async def settle(self, outcomes: Sequence[Outcome]) -> list[bool]:
+        """Apply outcomes with their outlinks, each in one atomic step.
+
+        ``False`` for an outcome whose lease is not in force any more; nothing of it was applied.
+        """
+        ...
+
+    async def extend(self, leases: Sequence[Lease], ttl_s: float) -> list[bool]:
+        """Move deadlines to ``ttl_s`` seconds from now. ``False``: the lease is lost; drop the work."""
+        ...
+
+    async def release(self, leases: Sequence[Lease], signals: Sequence[HostSignal]) -> None:
+        """Give leases back unstarted, in their old place in the queue; costs no attempt.
+
+        ``signals`` (one per lease) say whether the host was spoken to meanwhile (robots.txt).
+        Stale leases are ignored.
+        """
+        ...
+
+    async def control(self, change: Change, rules: Rules | None = None) -> tuple[Lease, ...]:
+        """Change the job's state, or (``rules``) its rules from now on.
+
+        ``RECOVER`` takes every lease back as if expired and returns them; the others return ``()``.
+        """
+        ...
+
+    async def stats(self) -> FrontierStats:
+        """Counts. ``waiting == 0`` is what finished means."""
+        ...
+
+
+class FrontierDesk(Protocol):
+    """Looking into a frontier, and what a person may do to it."""
+
+    async def find(self, fingerprint: int) -> Found | None:
+        """What is known of a fingerprint; ``None``: never accepted."""
+        ...
+
+    async def hosts(self, limit: int) -> list[HostReport]:
+        """The hosts with most pending requests, busiest first."""
+        ...
+
+    async def dead(self, which: DeadFilter, limit: int = 1000) -> list[DeadLetter]:
+        """Dead letters, oldest first."""
+        ...
+
+    async def revive(self, which: DeadFilter) -> int:
+        """Make dead letters pending again with their counts at zero; a finished job runs again."""
+        ...
+
+    async def drop(self, which: DeadFilter) -> int:
+        """Forget dead letters; their fingerprints stay known."""
+        ...
+
+
+class Store(Protocol):
+    """Items, pages and the ledger of all jobs."""
+
+    async def write(self, job: Job, harvests: Sequence[Harvest]) -> None:
+        """Store items (upsert by spider, type, key), pages and attempts; all or nothing."""
+        ...
+
+    def items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
+        """Items that a job saw (or all), in the order they were first stored."""
+        ...
+
+    async def attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:
+        """The latest rows of the ledger, newest first."""
+        ...
+
+    async def tally(self, job: Job) -> Tally:
+        """The totals of a job."""
+        ...
+
+
+class JobBook(Protocol):
+    """The jobs of a store."""
+
+    async def create(self, name: str, target: str) -> Job:
+        """A new job with an id of its own, running."""
+        ...
+
+    async def get(self, id_or_name: str) -> Job | None:
+        """A job by its id, or the latest of that name."""
+        ...
+
+    async def list(self) -> list[Job]:
+        """All jobs, newest first."""
+        ...
+
+    async def update(self, job: Job) -> None:
+        """Store ``state``, ``finished_at`` and ``finish_reason``."""
+        ...
+
+
+class Committer(Protocol):
+    """Where a worker lands what it brings back: items before (or with) their settled lease."""
+
+    async def commit(self, harvests: Sequence[Harvest]) -> list[bool]:
+        """Store each harvest and settle its lease. ``False``: the lease was lost and nothing of it counts.
+
+        An implementation over one database does both in one transaction; over two, the store is
+        written first, so that a crash between them costs one fetch and doubles nothing.
+        """
+        ...
+
+
+class SharedState(Protocol):
+    """Small facts that all workers share and that survive restarts (robots.txt, and later the ladder)."""
+
+    async def get(self, space: str, key: str) -> bytes | None:
+        """The value, unless it has expired."""
+        ...
+
+    async def put(self, space: str, key: str, value: bytes, ttl_s: float) -> None:
+        """Set a value for ``ttl_s`` seconds and end any claim on it."""
+        ...
+
+    async def claim(self, space: str, key: str, ttl_s: float) -> bool:
+        """Whether the caller may now make this value; others are refused until ``put`` or ``ttl_s``."""
+        ...
+
+
+class Fetcher(Protocol):
+    """One way to get a page."""
+
+    rung: str  # its name on the ladder and in the ledger
+    touches_network: bool  # False: no server is there to be polite to
+
+    async def fetch(self, request: Request) -> Fetched:
+        """One response, bounded in size and time, redirects not followed.
+
+        Raises :class:`~gossamer.words.errors.FetchError`, and nothing else.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections. Idempotent."""
+        ...
+
+
+class RobotsGate(Protocol):
+    """What a site's robots.txt says, fetched once per origin and remembered."""
+
+    async def check(self, request: Request) -> RobotsAnswer:
+        """Whether the request may be fetched; may fetch robots.txt first, and says so."""
+        ...
+
+
+class RobotsAnswer(Protocol):
+    """An answer of the gate."""
+
+    allowed: bool
+    reason: str  # a ``Fault`` value when not allowed
+    signal: HostSignal | None  # robots.txt was fetched just now: the host's turn is used up
+    retry_at: float | None  # unreachable: ask again then
+    sitemaps: tuple[str, ...]
+
+
+class Yield(Protocol):
+    """What a spider made of one response."""
+
+    items: Sequence[Any]
+    requests: Sequence[Request]
+    dropped: dict[str, int]  # links not followed, by reason
+    error: str  # a traceback, or "" when all went well
+    fault: str  # the ``Fault`` value of the error
+    title: str
+    content_type: str
+
+
+class Extractor(Protocol):
+    """Turns a response into items and requests: the spider and everything it uses."""
+
+    async def extract(self, request: Request, fetched: Fetched) -> Yield:
+        """Run the request's callback. Never raises for what the page or the callback does."""
+        ...
+
+    def wants_status(self, request: Request, status: int) -> bool:
+        """Whether the spider handles this status itself (``handle_httpstatus_list``)."""
+        ...
+
+
+class Pipeline(Protocol):
+    """Cleans, validates and keys items."""
+
+    async def process(self, item: Any, url: str) -> ItemRecord:
+        """The record to store. Raises :class:`~gossamer.words.errors.DropItem` with the reason."""
+        ...
+
+
+class Sink(Protocol):
+    """Takes events: a log, a progress view, metrics."""
+
+    def emit(self, event: Event) -> None:
+        """Take one event; must be quick and must not raise."""
+        ...
