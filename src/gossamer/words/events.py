@@ -5,13 +5,13 @@ from __future__ import annotations
 from gossamer.words.model import Attempt, FrontierStats, Record
 
 
-class Event(Record):
+class Event(Record, frozen=True, kw_only=True):
     """The base of every event."""
 
     at: float
 
 
-class JobStarted(Event):
+class JobStarted(Event, frozen=True, kw_only=True):
     """A run of a job began (a job that is resumed begins again)."""
 
     job: str
@@ -19,7 +19,7 @@ class JobStarted(Event):
     recovered: int = 0  # leases of an earlier run that were taken back
 
 
-class PageDone(Event):
+class PageDone(Event, frozen=True, kw_only=True):
     """One attempt ended, with what it yielded."""
 
     job: str
@@ -29,28 +29,28 @@ class PageDone(Event):
     host: str = ""
 
 
-class LeaseLost(Event):
+class LeaseLost(Event, frozen=True, kw_only=True):
     """A lease was taken back because its deadline passed, or a late result was refused."""
 
     job: str
     url: str
 
 
-class Progress(Event):
+class Progress(Event, frozen=True, kw_only=True):
     """A regular look at the frontier."""
 
     job: str
     stats: FrontierStats
 
 
-class JobFinished(Event):
+class JobFinished(Event, frozen=True, kw_only=True):
     """A run of a job ended."""
 
     job: str
     reason: str  # finished, max_pages, max_time, paused, cancelled, signal, error
 
 
-class Notice(Event):
+class Notice(Event, frozen=True, kw_only=True):
     """Something a person should know; ``level`` is ``info``, ``warning`` or ``error``."""
 
     level: str

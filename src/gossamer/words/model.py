@@ -116,7 +116,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
         return min(max(BANDS // 2 - self.priority, 0), BANDS - 1)
 
 
-class Entry(Record):
+class Entry(Record, frozen=True, kw_only=True):
     """An admitted request: what a frontier stores."""
 
     request: Request
@@ -125,7 +125,7 @@ class Entry(Record):
     due_at: float = 0.0  # not before this time; 0 means at once
 
 
-class Lease(Record):
+class Lease(Record, frozen=True, kw_only=True):
     """An entry handed to one worker until a deadline."""
 
     entry: Entry
@@ -139,7 +139,7 @@ class Lease(Record):
     expiries: int = 0  # earlier leases that no worker came back from
 
 
-class Grant(Record):
+class Grant(Record, frozen=True, kw_only=True):
     """The answer to ``Frontier.lease``.
 
     No leases means "nothing is due now", not "finished"; ``next_at`` says when to ask again at the
@@ -154,7 +154,7 @@ class Grant(Record):
 # --------------------------------------------------------------------------- hosts and rules
 
 
-class Rules(Record):
+class Rules(Record, frozen=True, kw_only=True):
     """What a job asks of its frontier; frozen into the job when it is opened, changeable by ``control``."""
 
     delay_s: float | None = None  # None: follow the host's response time
@@ -174,7 +174,7 @@ class Rules(Record):
     max_depth: int | None = None
 
 
-class HostState(Record):
+class HostState(Record, frozen=True, kw_only=True):
     """What a frontier knows of one host; changed only by ``policy.politeness``."""
 
     next_at: float = 0.0  # the next allowed start (the theoretical arrival time of GCRA, ITU-T I.371)
@@ -196,7 +196,7 @@ class SignalKind(StrEnum):
     UNREACHABLE = "unreachable"  # no answer: DNS, connect, timeout
 
 
-class HostSignal(Record):
+class HostSignal(Record, frozen=True, kw_only=True):
     """What a worker learnt of a host by one lease."""
 
     kind: SignalKind = SignalKind.UNUSED
@@ -227,7 +227,7 @@ class Verdict(StrEnum):
         return self not in (Verdict.RETRY, Verdict.EXPIRED, Verdict.RELEASED)
 
 
-class Outcome(Record):
+class Outcome(Record, frozen=True, kw_only=True):
     """What is to become of one lease. Applied with its outlinks in one atomic step."""
 
     lease: Lease
@@ -240,7 +240,7 @@ class Outcome(Record):
     outlinks: tuple[Entry, ...] = ()
 
 
-class Attempt(Record):
+class Attempt(Record, frozen=True, kw_only=True):
     """One row of the ledger: one try at fetching one request."""
 
     at: float
@@ -259,7 +259,7 @@ class Attempt(Record):
     via: str = ""
 
 
-class ItemRecord(Record):
+class ItemRecord(Record, frozen=True, kw_only=True):
     """An item that passed the pipeline, ready to be stored."""
 
     type: str  # the class name, or ``item`` for plain dicts
@@ -269,7 +269,7 @@ class ItemRecord(Record):
     url: str = ""  # the page it was found on
 
 
-class PageRecord(Record):
+class PageRecord(Record, frozen=True, kw_only=True):
     """A page that was parsed."""
 
     url: str
@@ -283,7 +283,7 @@ class PageRecord(Record):
     at: float = 0.0
 
 
-class Harvest(Record):
+class Harvest(Record, frozen=True, kw_only=True):
     """Everything a worker brings back from one lease; committed as a whole or not at all."""
 
     outcome: Outcome
@@ -319,7 +319,7 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
 # --------------------------------------------------------------------------- jobs
 
 
-class Added(Record):
+class Added(Record, frozen=True, kw_only=True):
     """The answer to ``Frontier.add``."""
 
     accepted: int = 0
@@ -327,7 +327,7 @@ class Added(Record):
     too_deep: int = 0
 
 
-class FrontierStats(Record):
+class FrontierStats(Record, frozen=True, kw_only=True):
     """A frontier's own count of its job; the five states are counted from the structures."""
 
     state: JobState
@@ -349,7 +349,7 @@ class FrontierStats(Record):
         return self.pending + self.delayed + self.leased
 
 
-class HostReport(Record):
+class HostReport(Record, frozen=True, kw_only=True):
     """One host in a listing."""
 
     host: str
@@ -357,7 +357,7 @@ class HostReport(Record):
     pending: int
 
 
-class Found(Record):
+class Found(Record, frozen=True, kw_only=True):
     """What a frontier knows of one fingerprint."""
 
     state: State
@@ -368,7 +368,7 @@ class Found(Record):
     host: HostState | None = None
 
 
-class DeadLetter(Record):
+class DeadLetter(Record, frozen=True, kw_only=True):
     """A request given up."""
 
     id: int
@@ -379,7 +379,7 @@ class DeadLetter(Record):
     died_at: float = 0.0
 
 
-class DeadFilter(Record):
+class DeadFilter(Record, frozen=True, kw_only=True):
     """Which dead letters; an empty filter means all of the job."""
 
     reason: str | None = None
@@ -398,7 +398,7 @@ class Change(StrEnum):
     RECOVER = "recover"  # every lease is void: the caller knows that no worker holds one
 
 
-class Job(Record):
+class Job(Record, frozen=True, kw_only=True):
     """One crawl."""
 
     id: str  # ``shop-1``: unique in its store, made from the name
@@ -411,7 +411,7 @@ class Job(Record):
     key: bytes = b""  # keys the fingerprints
 
 
-class Tally(Record):
+class Tally(Record, frozen=True, kw_only=True):
     """A job's totals, counted from the store."""
 
     pages: int = 0
@@ -425,7 +425,7 @@ class Tally(Record):
     by_reason: dict[str, int] = {}
 
 
-class StoredItem(Record):
+class StoredItem(Record, frozen=True, kw_only=True):
     """An item as the store has it."""
 
     type: str
