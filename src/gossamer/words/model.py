@@ -101,8 +101,9 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
             check_jsonable(self.meta, "meta")
         if self.cb_kwargs:
             check_jsonable(self.cb_kwargs, "cb_kwargs")
-        if type(self.body) is str:
-            force(self, "body", self.body.encode())
+        body: object = self.body
+        if isinstance(body, str):  # Scrapy users pass str; what is stored is bytes
+            force(self, "body", body.encode())
         if self.method != "GET":
             force(self, "method", self.method.upper())
 
