@@ -37,6 +37,7 @@ class Fault(StrEnum):
     GONE = "gone"  # 404, 410
     ROBOTS = "robots"  # robots.txt says no
     ROBOTS_UNREACHABLE = "robots_unreachable"  # robots.txt answered 5xx or not at all
+    HOST_DOWN = "host_down"  # the host has not answered for so long that its requests are not tried
     OUT_OF_SCOPE = "out_of_scope"
     DUPLICATE = "duplicate"  # a redirect to a page that is known already
     MISSING = "missing"  # a required element is not on the page

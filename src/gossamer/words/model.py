@@ -138,6 +138,7 @@ class Lease(Record, frozen=True, kw_only=True):
     failures: int = 0  # earlier attempts that were charged to the request
     throttled: int = 0  # earlier attempts the host answered with "later"
     expiries: int = 0  # earlier leases that no worker came back from
+    host_down: bool = False  # the host has been silent for too long: settle as DEAD without trying
 
 
 class Grant(Record, frozen=True, kw_only=True):
@@ -170,6 +171,7 @@ class Rules(Record, frozen=True, kw_only=True):
     max_retries: int = 3  # failures charged to a request before it is given up
     max_throttled: int = 20  # "later" answers to one request before it is given up
     max_expiries: int = 6  # workers that one request may take down before it is given up
+    max_silences: int = 8  # incidents without any answer, in a row, after which a host counts as down
     max_pages: int | None = None  # pages of the job (responses parsed)
     max_pages_per_host: int | None = None
     max_depth: int | None = None
@@ -183,6 +185,7 @@ class HostState(Record, frozen=True, kw_only=True):
     in_flight: int = 0
     crawl_delay_s: float | None = None  # from robots.txt, capped
     incidents: int = 0  # consecutive troubles of the host; 0 when it is well
+    silences: int = 0  # consecutive incidents in which the host did not answer at all
     incident_at: float = 0.0  # when the last one began: failures started before it belong to it
     pages: int = 0  # pages of this host that count against its budget
 
