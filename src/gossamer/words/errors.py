@@ -42,6 +42,7 @@ class Fault(StrEnum):
     DUPLICATE = "duplicate"  # a redirect to a page that is known already
     MISSING = "missing"  # a required element is not on the page
     CALLBACK = "callback"  # the spider's code raised
+    INTERNAL = "internal"  # an error of Gossamer itself; the ledger has the traceback
     EXPIRED = "expired"  # the worker never came back with it
     CANCELLED = "cancelled"
 

@@ -320,6 +320,19 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
         return default
 
 
+class Extraction(Record, frozen=True, kw_only=True):
+    """What a spider made of one response."""
+
+    items: tuple[Any, ...] = ()
+    requests: tuple[Request, ...] = ()
+    dropped: dict[str, int] = {}  # links not followed, by reason
+    fault: str = ""  # a ``Fault`` value when the page is no success
+    error: str = ""  # for people: a traceback, or what is missing
+    refresh_to: str = ""  # a meta refresh that is a redirect: the target, as written
+    title: str = ""
+    content_type: str = ""
+
+
 # --------------------------------------------------------------------------- jobs
 
 

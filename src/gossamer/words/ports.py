@@ -19,6 +19,7 @@ from gossamer.words.model import (
     DeadFilter,
     DeadLetter,
     Entry,
+    Extraction,
     Fetched,
     Found,
     FrontierStats,
@@ -120,6 +121,10 @@ class Store(Protocol):
         """Store items (upsert by spider, type, key), pages and attempts; all or nothing."""
         ...
 
+    async def record(self, job: Job, attempts: Sequence[Attempt]) -> None:
+        """Store rows of the ledger that no harvest carries (expired leases)."""
+        ...
+
     def items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
         """Items that a job saw (or all), in the order they were first stored."""
         ...
@@ -212,28 +217,21 @@ class RobotsAnswer(Protocol):
 
     allowed: bool
     reason: str  # a ``Fault`` value when not allowed
+    detail: str  # for people
     signal: HostSignal | None  # robots.txt was fetched just now: the host's turn is used up
     retry_at: float | None  # unreachable: ask again then
     sitemaps: tuple[str, ...]
 
 
-class Yield(Protocol):
-    """What a spider made of one response."""
-
-    items: Sequence[Any]
-    requests: Sequence[Request]
-    dropped: dict[str, int]  # links not followed, by reason
-    error: str  # a traceback, or "" when all went well
-    fault: str  # the ``Fault`` value of the error
-    title: str
-    content_type: str
-
-
 class Extractor(Protocol):
     """Turns a response into items and requests: the spider and everything it uses."""
 
-    async def extract(self, request: Request, fetched: Fetched) -> Yield:
+    async def extract(self, request: Request, fetched: Fetched) -> Extraction:
         """Run the request's callback. Never raises for what the page or the callback does."""
+        ...
+
+    async def give_up(self, request: Request, fault: str, detail: str) -> Extraction | None:
+        """Run the request's errback, if it has one, when the request is given up or will not be had."""
         ...
 
     def wants_status(self, request: Request, status: int) -> bool:

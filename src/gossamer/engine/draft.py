@@ -1,0 +1,107 @@
+"""One attempt in the making, and the harvest made of it: the only place that fills in those records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gossamer.words.errors import Fault
+from gossamer.words.model import (
+    Attempt,
+    Entry,
+    Extraction,
+    Fetched,
+    Harvest,
+    HostSignal,
+    ItemRecord,
+    Lease,
+    Outcome,
+    PageRecord,
+    SignalKind,
+    Verdict,
+)
+
+
+@dataclass(slots=True)
+class Draft:
+    """What is known so far of one attempt."""
+
+    lease: Lease
+    started_at: float
+    worker: str
+    rung: str = ""
+    fetched: Fetched | None = None
+
+    def signal(self, kind: SignalKind = SignalKind.OK, retry_after_s: float | None = None) -> HostSignal:
+        """What this attempt says of its host."""
+        latency_s = self.fetched.latency_s if self.fetched else None
+        return HostSignal(
+            kind=kind, started_at=self.started_at, latency_s=latency_s, retry_after_s=retry_after_s
+        )
+
+    def page(self, result: Extraction) -> PageRecord:
+        """The page that was parsed."""
+        request, fetched = self.lease.entry.request, self.fetched
+        assert fetched is not None, "a page comes from a response"
+        return PageRecord(
+            url=request.url,
+            fingerprint=self.lease.entry.fingerprint,
+            status=fetched.status,
+            content_type=result.content_type,
+            title=result.title,
+            depth=request.depth,
+            size_bytes=len(fetched.body),
+            at=self.started_at,
+        )
+
+    def harvest(
+        self,
+        verdict: Verdict,
+        fault: Fault | None = None,
+        *,
+        detail: str = "",
+        signal: HostSignal | None = None,
+        due_at: float = 0.0,
+        charged: bool = True,
+        outlinks: tuple[Entry, ...] = (),
+        items: tuple[ItemRecord, ...] = (),
+        page: PageRecord | None = None,
+        dropped: dict[str, int] | None = None,
+    ) -> Harvest:
+        """Everything this attempt brings back."""
+        reason = fault.value if fault else ""
+        return Harvest(
+            outcome=Outcome(
+                lease=self.lease,
+                verdict=verdict,
+                reason=reason,
+                due_at=due_at,
+                charged=charged,
+                is_page=page is not None,
+                signal=signal or HostSignal(),
+                outlinks=outlinks,
+            ),
+            attempts=(self._attempt(verdict, reason, detail),),
+            items=items,
+            page=page,
+            dropped=dropped or {},
+        )
+
+    def _attempt(self, verdict: Verdict, reason: str, detail: str) -> Attempt:
+        lease, fetched = self.lease, self.fetched
+        request = lease.entry.request
+        return Attempt(
+            at=self.started_at,
+            url=request.url,
+            fingerprint=lease.entry.fingerprint,
+            verdict=verdict,
+            reason=reason,
+            detail=detail,
+            attempt=lease.attempt,
+            status=fetched.status if fetched else 0,
+            size_bytes=len(fetched.body) if fetched else 0,
+            elapsed_ms=round(fetched.elapsed_s * 1000, 2) if fetched else 0.0,
+            worker=self.worker,
+            rung=self.rung,
+            depth=request.depth,
+            via=request.via,
+        )

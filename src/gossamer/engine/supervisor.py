@@ -1,0 +1,155 @@
+"""One run of a job, from the first seed to the reason why it ended.
+
+The supervisor takes back what an earlier run left leased, seeds, keeps the worker going, looks at the
+frontier from time to time, and decides when the job is over: finished means that nothing is pending,
+delayed or leased, counted from the frontier's structures. Embedded it supervises one worker in its own
+process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from enum import StrEnum
+
+from gossamer.engine.seeding import Seeded, seed
+from gossamer.engine.visit import Parts
+from gossamer.engine.worker import Worker
+from gossamer.words.events import JobFinished, JobStarted, Progress
+from gossamer.words.lifecycle import JobState
+from gossamer.words.model import Change, FrontierStats, Record, Request
+
+
+class Reason(StrEnum):
+    """Why a run ended."""
+
+    FINISHED = "finished"  # nothing is left to do
+    MAX_PAGES = "max_pages"  # the page budget is spent; more waits
+    MAX_TIME = "max_time"  # the time budget is spent; more waits
+    PAUSED = "paused"
+    CANCELLED = "cancelled"
+    SIGNAL = "signal"  # told to stop; more waits
+
+
+class Ran(Record, frozen=True, kw_only=True):
+    """What one run did."""
+
+    reason: Reason
+    seeded: Seeded
+    recovered: int
+    started_at: float
+    ended_at: float
+    stats: FrontierStats
+
+
+class Supervisor:
+    """Runs a job with one worker until it is over or told to stop."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        worker: Worker,
+        *,
+        max_time_s: float | None = None,
+        drain_s: float = 10.0,
+        look_every_s: float = 0.5,
+    ) -> None:
+        self._parts = parts
+        self._worker = worker
+        self._max_time_s = max_time_s
+        self._drain_s = drain_s
+        self._look_every_s = look_every_s
+        self._stop = asyncio.Event()
+
+    def stop(self) -> None:
+        """Drain: start nothing new, finish what is in hand within ``drain_s``, give the rest back."""
+        self._stop.set()
+
+    async def run(self, seeds: AsyncIterator[Request], *, resumed: bool = False) -> Ran:
+        """Run to the end. Raises ``StorageError`` when frontier or store fail; what was stored stays."""
+        parts = self._parts
+        started_at = parts.clock.now()
+        expired = await parts.frontier.control(Change.RECOVER)
+        await self._worker.record_expired(expired)
+        await parts.frontier.control(Change.RESUME)
+        seeded = await seed(seeds, parts.admission, parts.frontier)
+        parts.sink.emit(JobStarted(at=started_at, job=parts.job.id, resumed=resumed, recovered=len(expired)))
+        shift = asyncio.create_task(self._worker.run())
+        try:
+            reason = await self._watch(shift, started_at)
+            await self._end(shift)
+        finally:
+            shift.cancel()
+            await asyncio.gather(shift, return_exceptions=True)
+        if reason is Reason.FINISHED:
+            await parts.frontier.control(Change.FINISH)
+        ended_at = parts.clock.now()
+        stats = await self._look()
+        parts.sink.emit(JobFinished(at=ended_at, job=parts.job.id, reason=reason))
+        return Ran(
+            reason=reason,
+            seeded=seeded,
+            recovered=len(expired),
+            started_at=started_at,
+            ended_at=ended_at,
+            stats=stats,
+        )
+
+    async def _watch(self, shift: asyncio.Task[None], started_at: float) -> Reason:
+        """Until there is a reason to end; a shift that fails raises here."""
+        while True:
+            reason = over(
+                await self._look(),
+                elapsed_s=self._parts.clock.now() - started_at,
+                max_time_s=self._max_time_s,
+                stopping=self._stop.is_set(),
+            )
+            if reason is not None:
+                return reason
+            await self._until_next_look(shift)
+            if shift.done():
+                shift.result()
+
+    async def _until_next_look(self, shift: asyncio.Task[None]) -> None:
+        """A look is due regularly, at once when told to stop, and when the worker has run dry."""
+        waits = {
+            asyncio.ensure_future(self._parts.clock.sleep(self._look_every_s)),
+            asyncio.ensure_future(self._stop.wait()),
+            asyncio.ensure_future(self._worker.idle.wait()),
+        }
+        try:
+            await asyncio.wait({*waits, shift}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+        self._worker.idle.clear()
+
+    async def _end(self, shift: asyncio.Task[None]) -> None:
+        """Let the worker finish what it has in hand, within bounds."""
+        self._worker.stop()
+        patience = asyncio.ensure_future(self._parts.clock.sleep(self._drain_s))
+        await asyncio.wait({shift, patience}, return_when=asyncio.FIRST_COMPLETED)
+        patience.cancel()
+        if not shift.done():
+            await self._worker.abandon()
+        await shift
+
+    async def _look(self) -> FrontierStats:
+        stats = await self._parts.frontier.stats()
+        self._parts.sink.emit(Progress(at=self._parts.clock.now(), job=self._parts.job.id, stats=stats))
+        return stats
+
+
+def over(
+    stats: FrontierStats, *, elapsed_s: float, max_time_s: float | None, stopping: bool
+) -> Reason | None:
+    """Why the run is over, if it is. Pure."""
+    reasons = (
+        (stopping, Reason.SIGNAL),
+        (stats.state is JobState.PAUSED, Reason.PAUSED),
+        (stats.state is JobState.CANCELLED, Reason.CANCELLED),
+        (stats.waiting == 0, Reason.FINISHED),
+        (stats.budget_spent and stats.leased == 0, Reason.MAX_PAGES),
+        (max_time_s is not None and elapsed_s >= max_time_s, Reason.MAX_TIME),
+    )
+    return next((reason for holds, reason in reasons if holds), None)

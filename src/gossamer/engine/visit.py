@@ -1,0 +1,237 @@
+"""What becomes of one leased request.
+
+In order: *host down?* (give up) - *robots* - *late?* (give back) - *fetch* - *classify* - *extract* -
+*pipeline*. What ends a request is one :class:`Harvest`; what does not (late, or robots.txt had to be
+fetched first) is a :class:`HostSignal` to give the lease back with, which costs the request nothing.
+"""
+
+from __future__ import annotations
+
+import random
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from gossamer.engine.admission import Admission
+from gossamer.engine.draft import Draft
+from gossamer.policy import redirects, retry
+from gossamer.words.clock import Clock
+from gossamer.words.errors import DropItem, Fault, FetchError
+from gossamer.words.model import (
+    Extraction,
+    Fetched,
+    Harvest,
+    HostSignal,
+    ItemRecord,
+    Job,
+    Lease,
+    Request,
+    Rules,
+    SignalKind,
+    Verdict,
+)
+from gossamer.words.ports import (
+    Committer,
+    Extractor,
+    Fetcher,
+    Frontier,
+    Pipeline,
+    RobotsAnswer,
+    RobotsGate,
+    Sink,
+    Store,
+)
+
+MAX_DETAIL = 4000
+"""Characters of a traceback that the ledger keeps: its end tells what happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a worker works with."""
+
+    job: Job
+    rules: Rules
+    frontier: Frontier
+    committer: Committer
+    store: Store
+    fetcher: Fetcher
+    robots: RobotsGate
+    extractor: Extractor
+    pipeline: Pipeline
+    admission: Admission
+    sink: Sink
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True)
+class ShiftOptions:
+    """How a worker works."""
+
+    worker: str = "w1"
+    lane: str = "http"
+    concurrency: int = 64
+    lease_ttl_s: float = 60.0
+    max_redirects: int = 10
+    idle_wait_s: float = 1.0  # the longest wait before asking the frontier again
+    random: Callable[[], float] = field(default=random.random)
+
+
+class Visitor:
+    """Carries one leased request to its end. Stateless between requests."""
+
+    def __init__(self, parts: Parts, options: ShiftOptions) -> None:
+        self._parts = parts
+        self._options = options
+
+    async def visit(self, lease: Lease) -> Harvest | HostSignal:
+        """A harvest to land, or a signal to give the lease back with. Raises nothing but cancellation."""
+        try:
+            harvest = await self._work(lease)
+            if isinstance(harvest, Harvest) and lease.entry.request.errback:
+                harvest = await self._with_errback(harvest)
+        except Exception as error:  # noqa: BLE001 - the worker's boundary: one request, not the crawl
+            detail = "".join(traceback.format_exception(error))[-MAX_DETAIL:]
+            draft = Draft(lease, self._parts.clock.now(), self._options.worker)
+            return draft.harvest(Verdict.DEAD, Fault.INTERNAL, detail=detail)
+        return harvest
+
+    async def _with_errback(self, harvest: Harvest) -> Harvest:
+        """What the spider makes of a request that will not be had."""
+        outcome, request = harvest.outcome, harvest.outcome.lease.entry.request
+        if outcome.verdict not in (Verdict.DEAD, Verdict.SKIPPED) or outcome.reason == Fault.CALLBACK:
+            return harvest
+        result = await self._parts.extractor.give_up(request, outcome.reason, harvest.attempts[0].detail)
+        if result is None:
+            return harvest
+        dropped = dict(result.dropped)
+        items = await self._keep_items(result, request.url, dropped)
+        entries = self._parts.admission.admit_all(_children(request, result.requests), dropped)
+        return replace(harvest, outcome=replace(outcome, outlinks=entries), items=items, dropped=dropped)
+
+    async def _work(self, lease: Lease) -> Harvest | HostSignal:
+        """What becomes of a lease: a harvest to land, or (a signal) to be given back."""
+        parts, request = self._parts, lease.entry.request
+        draft = Draft(lease, parts.clock.now(), self._options.worker, parts.fetcher.rung)
+        if lease.host_down:
+            return draft.harvest(Verdict.DEAD, Fault.HOST_DOWN, detail="the host did not answer for too long")
+        answer = await parts.robots.check(request)
+        if answer.signal is not None and (answer.allowed or answer.reason == Fault.ROBOTS):
+            return answer.signal  # robots.txt was this turn's request; the page has the next one
+        if not answer.allowed:
+            return self._refused(draft, answer)
+        draft.started_at = parts.clock.now()
+        if draft.started_at > lease.start_by:
+            return HostSignal()
+        try:
+            fetched = await parts.fetcher.fetch(request)
+        except FetchError as error:
+            return self._failed(draft, error)
+        draft.fetched = fetched
+        return await self._classified(draft, request, fetched)
+
+    async def _classified(self, draft: Draft, request: Request, fetched: Fetched) -> Harvest:
+        """A redirect, a fault by its status, or a page for the spider."""
+        parts = self._parts
+        if fetched.status in redirects.STATUSES and fetched.header("location"):
+            return self._redirected(draft, fetched.status, fetched.header("location"))
+        has_retry_after = bool(fetched.header("retry-after"))
+        fault = retry.fault_of_status(fetched.status, has_retry_after=has_retry_after)
+        if fault is not None and not parts.extractor.wants_status(request, fetched.status):
+            retry_after_s = retry.parse_retry_after(fetched.header("retry-after"), parts.clock.now())
+            return self._failed(
+                draft, FetchError(fault, f"status {fetched.status}", retry_after_s=retry_after_s)
+            )
+        return await self._extracted(draft, request, fetched)
+
+    def _refused(self, draft: Draft, answer: RobotsAnswer) -> Harvest:
+        """robots.txt says no, or could not be had."""
+        if answer.signal is not None:
+            draft.started_at = answer.signal.started_at
+        wait_s = None if answer.retry_at is None else answer.retry_at - self._parts.clock.now()
+        return self._failed(
+            draft, FetchError(Fault(answer.reason), answer.detail, retry_after_s=wait_s), answer.signal
+        )
+
+    def _failed(self, draft: Draft, error: FetchError, signal: HostSignal | None = None) -> Harvest:
+        now = self._parts.clock.now()
+        decision = retry.decide(
+            error.fault,
+            draft.lease,
+            self._parts.rules,
+            now=now,
+            jitter=self._options.random(),
+            retry_after_s=error.retry_after_s,
+        )
+        if signal is None:
+            kind = retry.signal_kind(error.fault)
+            if kind is SignalKind.UNUSED and draft.fetched is not None:
+                kind = SignalKind.OK  # the host did its part; the fault is in where the answer leads
+            signal = draft.signal(kind, error.retry_after_s if kind is SignalKind.THROTTLED else None)
+        return draft.harvest(
+            decision.verdict,
+            error.fault,
+            detail=error.detail,
+            signal=signal,
+            due_at=decision.due_at,
+            charged=decision.charged,
+        )
+
+    def _redirected(self, draft: Draft, status: int, location: str) -> Harvest:
+        request = draft.lease.entry.request
+        try:
+            target = redirects.follow(
+                request, request.url, status, location, limit=self._options.max_redirects
+            )
+        except FetchError as error:
+            return self._failed(draft, error)
+        entry = self._parts.admission.admit(target)
+        if isinstance(entry, str):
+            return self._failed(
+                draft, FetchError(Fault.OUT_OF_SCOPE, f"redirects to {target.url[:300]} ({entry})")
+            )
+        return draft.harvest(
+            Verdict.REDIRECT, detail=entry.request.url, signal=draft.signal(), outlinks=(entry,)
+        )
+
+    async def _extracted(self, draft: Draft, request: Request, fetched: Fetched) -> Harvest:
+        parts = self._parts
+        result = await parts.extractor.extract(request, fetched)
+        if result.refresh_to:
+            return self._redirected(draft, 302, result.refresh_to)
+        dropped = dict(result.dropped)
+        items = await self._keep_items(result, fetched.url, dropped)
+        entries = parts.admission.admit_all(_children(request, result.requests), dropped)
+        if result.fault == Fault.MISSING:
+            return self._failed(draft, FetchError(Fault.MISSING, result.error))
+        verdict = Verdict.DEAD if result.fault else Verdict.SUCCESS
+        return draft.harvest(
+            verdict,
+            Fault(result.fault) if result.fault else None,
+            detail=result.error[-MAX_DETAIL:],
+            signal=draft.signal(),
+            outlinks=entries,
+            items=items,
+            page=draft.page(result),
+            dropped=dropped,
+        )
+
+    async def _keep_items(
+        self, result: Extraction, url: str, dropped: dict[str, int]
+    ) -> tuple[ItemRecord, ...]:
+        kept = []
+        for item in result.items:
+            try:
+                kept.append(await self._parts.pipeline.process(item, url))
+            except DropItem as drop:
+                reason = f"item:{drop}"[:200]
+                dropped[reason] = dropped.get(reason, 0) + 1
+        return tuple(kept)
+
+
+def _children(parent: Request, requests: Sequence[Request]) -> list[Request]:
+    """The requests of a page, one hop deeper than it."""
+    depth = parent.depth + 1
+    return [request.replace(depth=depth, via=parent.url) for request in requests]

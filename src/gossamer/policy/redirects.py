@@ -1,0 +1,62 @@
+"""What a redirect asks for. Pure: a request and a response's status and Location in, a request out.
+
+Every hop becomes a request of its own, so that scope, deduplication, robots.txt, the address guard and
+the politeness of the new host apply to it like to any other. Methods and bodies follow the Fetch
+standard ("HTTP-redirect fetch"), except that neither credentials nor a body ever reach another origin.
+"""
+
+from __future__ import annotations
+
+from gossamer.policy import urls
+from gossamer.words.errors import Fault, FetchError
+from gossamer.words.model import Request
+
+STATUSES = frozenset({301, 302, 303, 307, 308})
+CREDENTIALS = frozenset({"authorization", "cookie", "proxy-authorization"})
+CREDENTIAL_HINTS = ("token", "auth", "secret", "api-key", "apikey", "session")
+
+
+def follow(request: Request, url: str, status: int, location: str, *, limit: int) -> Request:
+    """The request that a redirect from ``url`` leads to.
+
+    Raises :class:`FetchError` with ``REDIRECT_LIMIT`` or ``BAD_REDIRECT``.
+    """
+    chain = (*request.redirects, url)
+    if len(chain) > limit:
+        raise FetchError(Fault.REDIRECT_LIMIT, f"{limit} redirects, the last from {url[:200]}")
+    target = urls.join(url, location) if location.strip() else None
+    if target is None or not target.startswith(("http://", "https://")):
+        raise FetchError(Fault.BAD_REDIRECT, f"status {status} with the Location {location[:200]!r}")
+    method, body = _method_and_body(request, status)
+    headers = request.headers
+    if urls.origin(target) != urls.origin(url):
+        if body:
+            raise FetchError(
+                Fault.BAD_REDIRECT, f"status {status} would send the body to {urls.origin(target)}"
+            )
+        headers = {name: value for name, value in headers.items() if not is_credential(name)}
+    if url.startswith("https:") and target.startswith("http:"):
+        headers = {name: value for name, value in headers.items() if name.lower() != "referer"}
+    return request.replace(
+        url=target,
+        method=method,
+        body=body,
+        headers=headers,
+        redirects=chain,
+        # A page that redirects to itself (to set a cookie, say) is no duplicate of itself; the limit ends it.
+        dont_filter=request.dont_filter or target in chain,
+    )
+
+
+def _method_and_body(request: Request, status: int) -> tuple[str, bytes]:
+    if (status == 303 and request.method not in ("GET", "HEAD")) or (
+        status in (301, 302) and request.method == "POST"
+    ):
+        return "GET", b""
+    return request.method, request.body
+
+
+def is_credential(header: str) -> bool:
+    """Whether a request header may carry a secret, by its name."""
+    name = header.lower()
+    return name in CREDENTIALS or any(hint in name for hint in CREDENTIAL_HINTS)
