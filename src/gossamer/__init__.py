@@ -1,3 +1,52 @@
 """Gossamer: crawl and scrape the web, from one file on a laptop to a fleet of workers."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gossamer.crawling import CrawlResult, crawl
+    from gossamer.items import Item, key, key_field
+    from gossamer.response import Response
+    from gossamer.spider import Spider
+    from gossamer.words.errors import DropItem
+    from gossamer.words.model import Request
+
 __version__ = "0.1.0"
+
+# Imported when first used: `gossamer --help` needs none of it.
+_HOMES = {
+    "CrawlResult": "gossamer.crawling",
+    "DropItem": "gossamer.words.errors",
+    "Item": "gossamer.items",
+    "Request": "gossamer.words.model",
+    "Response": "gossamer.response",
+    "Spider": "gossamer.spider",
+    "crawl": "gossamer.crawling",
+    "key": "gossamer.items",
+    "key_field": "gossamer.items",
+}
+__all__ = [
+    "CrawlResult",
+    "DropItem",
+    "Item",
+    "Request",
+    "Response",
+    "Spider",
+    "crawl",
+    "key",
+    "key_field",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'gossamer' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -144,12 +144,13 @@ def over(
     stats: FrontierStats, *, elapsed_s: float, max_time_s: float | None, stopping: bool
 ) -> Reason | None:
     """Why the run is over, if it is. Pure."""
+    no_turn_left = stats.next_at is None  # what waits belongs to hosts whose budgets are spent
     reasons = (
         (stopping, Reason.SIGNAL),
         (stats.state is JobState.PAUSED, Reason.PAUSED),
         (stats.state is JobState.CANCELLED, Reason.CANCELLED),
         (stats.waiting == 0, Reason.FINISHED),
-        (stats.budget_spent and stats.leased == 0, Reason.MAX_PAGES),
+        (stats.leased == 0 and (stats.budget_spent or no_turn_left), Reason.MAX_PAGES),
         (max_time_s is not None and elapsed_s >= max_time_s, Reason.MAX_TIME),
     )
     return next((reason for holds, reason in reasons if holds), None)

@@ -421,6 +421,7 @@ class Job(Record, frozen=True, kw_only=True):
     id: str  # ``shop-1``: unique in its store, made from the name
     name: str  # the spider's name, or the host of a URL target
     target: str  # what was typed
+    spider: str = ""  # whose items these are: the spider's name
     created_at: float
     state: JobState = JobState.RUNNING
     finished_at: float | None = None

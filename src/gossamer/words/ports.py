@@ -141,7 +141,7 @@ class Store(Protocol):
 class JobBook(Protocol):
     """The jobs of a store."""
 
-    async def create(self, name: str, target: str) -> Job:
+    async def create(self, name: str, target: str, spider: str) -> Job:
         """A new job with an id of its own, running."""
         ...
 

@@ -1,0 +1,43 @@
+# Every target does its own set-up. `make demo` and `make test` need a fresh Debian 12 with Python 3.11 only.
+VENV   := .venv
+PY     := $(VENV)/bin/python
+READY  := $(VENV)/.ready
+
+.PHONY: demo test check lint types contracts clean setup docs-corpus lock
+
+demo: $(READY)
+	$(VENV)/bin/gossamer demo
+
+test: $(READY) docs-corpus
+	$(PY) -m pytest -n 2 --dist loadscope
+
+check: $(READY) docs-corpus lint types contracts
+	scripts/coverage.sh
+
+lint: $(READY)
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+
+types: $(READY)
+	$(VENV)/bin/mypy
+
+contracts: $(READY)
+	$(VENV)/bin/lint-imports
+
+# Real websites for the tests: documentation packages of Debian, unpacked below .cache.
+docs-corpus:
+	scripts/docs-corpus.sh
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt scripts/setup.sh
+	scripts/setup.sh $(VENV)
+	touch $@
+
+# The versions the tests run with. Without addresses, so that any index can serve them.
+lock: $(READY)
+	$(VENV)/bin/uv pip compile --quiet --universal --no-header --no-annotate --all-extras \
+	  --python-version 3.11 pyproject.toml -o constraints.txt
+
+clean:
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .hypothesis htmlcov .coverage*

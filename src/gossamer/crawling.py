@@ -1,0 +1,190 @@
+"""Run a spider: from code with :func:`crawl`, or in steps with :func:`prepare`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from gossamer.config import Settings, fields, find_project, load_settings
+from gossamer.discovery import Target, find_target
+from gossamer.engine.supervisor import Ran, Reason, Supervisor
+from gossamer.engine.worker import Worker
+from gossamer.spider import Spider
+from gossamer.wiring import Wired, wire
+from gossamer.words.lifecycle import JobState
+from gossamer.words.model import Job, Record, Tally
+from gossamer.words.ports import Sink
+
+
+class CrawlResult(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """What a crawl came to. Counts are the job's totals over all its runs; times are of this run."""
+
+    job: str
+    spider: str
+    finish_reason: str
+    pages: int  # responses parsed
+    items: int  # distinct items
+    attempts: int  # requests made
+    retries: int
+    dead: int
+    dropped: int  # items and links not taken
+    duplicates: int  # items seen again
+    bytes: int
+    seconds: float
+    pages_per_second: float
+    by_status: dict[str, int]
+    peak_rss_mb: float
+    notes: tuple[str, ...] = ()  # what a person should know; not part of the JSON object
+
+    def as_json(self) -> dict[str, Any]:
+        """The object that ``crawl --json`` prints."""
+        result: dict[str, Any] = msgspec.to_builtins(self)
+        del result["notes"]
+        return result
+
+
+class Crawling:
+    """One run of a job, made by :func:`prepare`."""
+
+    def __init__(self, target: Target, settings: Settings, wired: Wired) -> None:
+        self.spider = target.spider
+        self.settings = settings
+        self.resumed = wired.resumed
+        self.job: Job = wired.parts.job
+        self._wired = wired
+        self._worker = Worker(wired.parts, wired.shift)
+        self._supervisor = Supervisor(wired.parts, self._worker, max_time_s=settings.max_time)
+        self._aborting: asyncio.Task[None] | None = None
+
+    async def run(self) -> CrawlResult:
+        """Crawl to the end. Raises ``OperatorError`` when storage fails; what was stored stays."""
+        store, book = self._wired.desk.store, self._wired.desk.book
+        pages_before = (await store.tally(self.job)).pages
+        ran = await self._supervisor.run(self._wired.seeds(self.spider), resumed=self.resumed)
+        state = JobState.FINISHED if ran.reason is Reason.FINISHED else ran.stats.state
+        await book.update(
+            replace(self.job, state=state, finished_at=ran.ended_at, finish_reason=ran.reason.value)
+        )
+        tally = await store.tally(self.job)
+        return self._result(ran, tally, tally.pages - pages_before)
+
+    def stop(self) -> None:
+        """Start nothing new and finish what is in hand."""
+        self._supervisor.stop()
+
+    def abort(self) -> None:
+        """Give everything back and end within a second."""
+        self.stop()
+        self._aborting = asyncio.ensure_future(self._worker.abandon())
+
+    async def close(self) -> None:
+        """Let go of files and connections."""
+        await self._wired.close()
+
+    def _result(self, ran: Ran, tally: Tally, pages_now: int) -> CrawlResult:
+        seconds = max(ran.ended_at - ran.started_at, 1e-6)
+        return CrawlResult(
+            job=self.job.id,
+            spider=self.spider.name,
+            finish_reason=ran.reason.value,
+            pages=tally.pages,
+            items=tally.items,
+            attempts=tally.attempts,
+            retries=tally.retries,
+            dead=ran.stats.dead,
+            dropped=sum(tally.dropped.values()),
+            duplicates=tally.duplicates,
+            bytes=tally.bytes,
+            seconds=round(seconds, 3),
+            pages_per_second=round(pages_now / seconds, 1),
+            by_status=tally.by_status,
+            peak_rss_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+            notes=tuple(notes(ran, tally, pages_now, resumed=self.resumed)),
+        )
+
+
+def notes(ran: Ran, tally: Tally, pages_now: int, *, resumed: bool) -> list[str]:
+    """Why a run did nothing or little, and how to go on; empty when there is nothing to say."""
+    said = []
+    waiting = ran.stats.waiting
+    if ran.reason is Reason.MAX_PAGES:
+        said.append(f"the budget of pages is spent; {waiting} requests wait: raise --max-pages to go on")
+    elif ran.reason in (Reason.SIGNAL, Reason.MAX_TIME, Reason.PAUSED):
+        said.append(f"{waiting} requests wait; the same command goes on with them")
+    if pages_now or ran.reason is not Reason.FINISHED:
+        return said
+    seeded, refused = ran.seeded, ran.seeded.refused
+    if resumed and tally.attempts and not seeded.added.accepted:
+        said.append("nothing to do: this crawl is finished; --fresh starts it over")
+    elif refused:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in refused.items())
+        said.append(f"nothing to do: no start URL was accepted ({reasons}), for example {seeded.example}")
+    elif not seeded.added.accepted and not tally.attempts:
+        said.append("nothing to do: the spider has no start URLs")
+    else:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in tally.by_reason.items())
+        said.append(f"no page was parsed ({reasons or 'no reason known'}); see `gossamer dead list`")
+    return said
+
+
+async def prepare(
+    target: str | type[Spider],
+    *,
+    arguments: Mapping[str, str] | None = None,
+    overrides: Mapping[str, Any] | Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+    fresh: bool = False,
+    sinks: Sequence[Sink] = (),
+    start: Path | None = None,
+) -> Crawling:
+    """Find the spider, settle the settings, open the files. Close the result when done with it.
+
+    ``arguments`` go to the spider, ``overrides`` are settings of the strongest layer (a mapping, or
+    ``KEY=VALUE`` texts), ``fresh`` starts over instead of resuming. Raises ``OperatorError``.
+    """
+    start = start or Path.cwd()
+    found = find_target(target, arguments or {}, find_project(start))
+    loaded = load_settings(
+        overrides=overrides,
+        env=os.environ if env is None else env,
+        spider=spider_settings(found.spider),
+        start=start,
+    )
+    wired = await wire(loaded.settings, found, fresh=fresh, sinks=sinks)
+    return Crawling(found, loaded.settings, wired)
+
+
+def spider_settings(spider: Spider) -> dict[str, Any]:
+    """A spider's own settings: its ``settings``, and class attributes named like a setting."""
+    own = {
+        name: getattr(spider, name)
+        for name in fields()
+        if "." not in name and hasattr(spider, name) and not hasattr(Spider, name)
+    }
+    return {**own, **spider.settings}
+
+
+async def crawl(
+    target: str | type[Spider],
+    *,
+    arguments: Mapping[str, str] | None = None,
+    fresh: bool = False,
+    sinks: Sequence[Sink] = (),
+    **settings: Any,
+) -> CrawlResult:
+    """Crawl to the end within the running event loop, and say what it came to. ::
+
+    result = await crawl(Shop, max_pages=100)
+    """
+    crawling = await prepare(target, arguments=arguments, overrides=settings, fresh=fresh, sinks=sinks)
+    try:
+        return await crawling.run()
+    finally:
+        await crawling.close()

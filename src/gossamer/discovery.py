@@ -1,0 +1,229 @@
+"""From what was typed to a spider: a URL, a spider's name, a file, or a class.
+
+Spiders are found in the ``spiders/`` folder of the project and through the entry-point group
+``gossamer.spiders``. A file that does not import is one clear message, never a traceback of ours.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import re
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+
+from gossamer.generic import GenericSpider
+from gossamer.policy import urls
+from gossamer.spider import Spider
+from gossamer.words.errors import UsageError
+from gossamer.words.model import Request
+
+ENTRY_POINTS = "gossamer.spiders"
+_FILE = re.compile(r"^(?P<path>.+\.py)(?::(?P<name>\w+))?$")
+_HOST = re.compile(r"^(localhost|[\w-]+(\.[\w-]+)+|\[[0-9a-fA-F:]+\])(:\d+)?([/?#].*)?$")
+
+
+@dataclass(frozen=True)
+class Target:
+    """What to crawl."""
+
+    text: str  # as typed, for people
+    name: str  # names the job: two targets of one name are one crawl
+    spider: Spider
+    choose: Callable[[Request], Spider]
+
+
+def find_target(target: str | type[Spider], arguments: Mapping[str, str], project: Path | None) -> Target:
+    """The spider that a target means, made with its arguments. Raises :class:`UsageError`."""
+    if not isinstance(target, str):
+        return _of_class(target, target.__name__, arguments)
+    file = _FILE.match(target)
+    if file is not None:
+        path = Path(file["path"])
+        return _of_class(_class_in_file(path, file["name"]), target, arguments)
+    if "://" in target:
+        return _of_url(target, arguments, project)
+    found = discover(project)
+    if target in found.spiders:
+        return _of_class(found.spiders[target], target, arguments)
+    if _HOST.match(target):
+        return _of_url(f"https://{target}", arguments, project)
+    raise UsageError(_not_found(target, found, project))
+
+
+# --------------------------------------------------------------------------- by class
+
+
+def _of_class(spider_class: type[Spider], text: str, arguments: Mapping[str, str]) -> Target:
+    if not spider_class.name:
+        raise UsageError(f'the spider {spider_class.__name__} has no name; give it one: name = "..."')
+    try:
+        spider = spider_class(**arguments)
+    except TypeError as error:
+        raise UsageError(f"the spider {spider_class.name!r} does not take these arguments: {error}") from None
+    return Target(text=text, name=_job_name(spider.name, arguments), spider=spider, choose=lambda _: spider)
+
+
+def _job_name(name: str, arguments: Mapping[str, str]) -> str:
+    """Other arguments make another crawl."""
+    if not arguments:
+        return name
+    text = "\0".join(f"{key}={value}" for key, value in sorted(arguments.items()))
+    return f"{name}-{hashlib.blake2b(text.encode(), digest_size=4).hexdigest()}"
+
+
+def _class_in_file(path: Path, name: str | None) -> type[Spider]:
+    if not path.is_file():
+        raise UsageError(f"there is no file {path}")
+    module = _import_file(path)
+    found = _spiders_of(module)
+    if name is not None:
+        spider_class = getattr(module, name, None)
+        if not (isinstance(spider_class, type) and issubclass(spider_class, Spider)):
+            raise UsageError(f"{path} has no spider class {name!r}; it has: {_listed(found)}")
+        return spider_class
+    if len(found) != 1:
+        some = "no spider" if not found else f"{len(found)} spiders"
+        hint = (
+            "a class that derives from gossamer.Spider"
+            if not found
+            else f"name one: {path}:{found[0].__name__}"
+        )
+        raise UsageError(f"{path} has {some} ({_listed(found)}); {hint}")
+    return found[0]
+
+
+def _listed(classes: list[type[Spider]]) -> str:
+    return ", ".join(spider_class.__name__ for spider_class in classes) or "none"
+
+
+def _import_file(path: Path) -> ModuleType:
+    """The module of a file, as if it had been run in its own folder."""
+    path = path.resolve()
+    name = f"gossamer_spider_{path.stem}"
+    folder = str(path.parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None, "a .py file has a loader"  # noqa: PT018
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - users' code
+        del sys.modules[name]
+        raise UsageError(f"{path} does not import: {_where(error, path)}") from None
+    return module
+
+
+def _where(error: BaseException, path: Path) -> str:
+    """``line 3: NameError: ...`` of the user's own file."""
+    text = f"{type(error).__name__}: {error}"
+    if isinstance(error, SyntaxError):
+        return f"line {error.lineno}: {type(error).__name__}: {error.msg}"
+    lines = [
+        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
+    ]
+    return f"line {lines[-1]}: {text}" if lines else text
+
+
+def _spiders_of(module: ModuleType) -> list[type[Spider]]:
+    """The spiders a module defines itself."""
+    return [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, Spider) and value.__module__ == module.__name__
+    ]
+
+
+# --------------------------------------------------------------------------- by name
+
+
+@dataclass(frozen=True)
+class Discovered:
+    """The spiders of a project and of installed packages, by name; and what could not be imported."""
+
+    spiders: Mapping[str, type[Spider]]
+    broken: tuple[str, ...]
+
+
+def discover(project: Path | None) -> Discovered:
+    """Look into ``spiders/`` of the project and into the entry points."""
+    spiders: dict[str, type[Spider]] = {}
+    broken: list[str] = []
+    for point in entry_points(group=ENTRY_POINTS):
+        try:
+            spider_class = point.load()
+        except Exception as error:  # noqa: BLE001 - others' code
+            broken.append(f"the entry point {point.name!r} does not load: {type(error).__name__}: {error}")
+            continue
+        spiders[spider_class.name or point.name] = spider_class
+    folder = project / "spiders" if project else None
+    for path in sorted(folder.glob("[!_]*.py")) if folder and folder.is_dir() else ():
+        try:
+            found = _spiders_of(_import_file(path))
+        except UsageError as error:
+            broken.append(str(error))
+            continue
+        spiders.update({spider_class.name: spider_class for spider_class in found if spider_class.name})
+    return Discovered(spiders, tuple(broken))
+
+
+def _not_found(target: str, found: Discovered, project: Path | None) -> str:
+    close = get_close_matches(target, found.spiders, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    known = ", ".join(sorted(found.spiders)) or "none"
+    where = f"in {project}" if project else "(no gossamer.toml here or above, so no project was searched)"
+    broken = "".join(f"\n  {message}" for message in found.broken)
+    return f"there is no spider {target!r}{hint}\n  spiders found {where}: {known}{broken}"
+
+
+# --------------------------------------------------------------------------- by URL
+
+
+def _of_url(url: str, arguments: Mapping[str, str], project: Path | None) -> Target:
+    canonical = urls.canonicalise(url)
+    if canonical is None:
+        raise UsageError(f"{url!r} is not a URL that can be crawled (http or https with a host)")
+    host = urls.hostname(canonical)
+    domain = host.removeprefix("www.")
+    key = urls.host_key(canonical)
+    port = key.removeprefix(host)
+    generic = GenericSpider(**arguments)
+    generic.start_urls = [canonical]
+    generic.allowed_domains = [domain + port]
+    found = list(discover(project).spiders.values())
+    made: dict[str, Spider] = {}
+
+    def choose(request: Request) -> Spider:
+        wanted = urls.hostname(request.url)
+        if wanted not in made:
+            spider_class = _for_host(found, wanted)
+            made[wanted] = generic if spider_class is None else spider_class(**arguments)
+        return made[wanted]
+
+    return Target(text=canonical, name=_url_name(canonical, domain + port), spider=generic, choose=choose)
+
+
+def _url_name(url: str, place: str) -> str:
+    """A job's name for a URL: its host, and a few letters that tell its other pages apart."""
+    path = url.split("://", 1)[1].partition("/")[2]
+    suffix = f"-{hashlib.blake2b(url.encode(), digest_size=3).hexdigest()}" if path else ""
+    return place.replace(":", "-").strip("[]") + suffix
+
+
+def _for_host(found: list[type[Spider]], host: str) -> type[Spider] | None:
+    """The spider whose ``allowed_domains`` fit the host most closely."""
+    fitting = [
+        (len(domain), spider_class)
+        for spider_class in found
+        for domain in spider_class.allowed_domains
+        if host == domain or host.endswith("." + domain)
+    ]
+    return max(fitting, key=lambda fit: fit[0])[1] if fitting else None

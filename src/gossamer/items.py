@@ -1,0 +1,94 @@
+"""What spiders yield: items, and what identifies them.
+
+An :class:`Item` is a pydantic model that never raises for what a page contains: one with a bad price
+among twenty on a page is dropped alone, with its reason, by the pipeline, and the other nineteen live. Plain
+dicts and dataclasses are items too. What carries no key is keyed by its content.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cache
+from typing import Any, dataclass_transform
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic_core import PydanticUndefined
+
+KEY = "key"
+"""The mark of a key field, in a model's ``json_schema_extra`` or a dataclass field's ``metadata``."""
+
+
+def key(default: Any = PydanticUndefined, **field: Any) -> Any:
+    """Mark a field of an :class:`Item` as (part of) what identifies it; the rest as ``pydantic.Field``.
+
+    Items of one type with equal keys are one item, however many pages show them. ::
+
+        class Product(Item):
+            sku: str = key()
+    """
+    return Field(default, json_schema_extra={KEY: True}, **field)
+
+
+def key_field(**field: Any) -> Any:
+    """The same for a dataclass: ``sku: str = key_field()``; the rest as ``dataclasses.field``."""
+    return dataclasses.field(metadata={**field.pop("metadata", {}), KEY: True}, **field)
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(Field, PrivateAttr, key))
+class Item(BaseModel):
+    """The base of typed items.
+
+    Values are checked and converted as pydantic does (``"12.50"`` becomes a ``Decimal``). Values that do
+    not fit are kept as they are until the pipeline drops the item and counts why; only a field
+    that the class does not have raises at once, because that is a slip of the spider.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        str_strip_whitespace=True,
+        allow_inf_nan=False,
+        revalidate_instances="always",  # a misfit inside another item is a misfit of both
+        populate_by_name=True,
+    )
+
+    __slots__ = ("_misfit",)
+
+    def __init__(self, /, **data: Any) -> None:
+        try:
+            self.__pydantic_validator__.validate_python(data, self_instance=self)
+        except ValidationError as error:
+            if any(problem["type"] == "extra_forbidden" for problem in error.errors(include_url=False)):
+                raise
+            self._keep(data)
+
+    # Nested data is validated by pydantic's core, not through this lenient constructor.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    def _keep(self, data: dict[str, Any]) -> None:
+        """Become a holder of unchecked values."""
+        raw = type(self).model_construct(**data)
+        for name in ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__"):
+            object.__setattr__(self, name, getattr(raw, name))
+        object.__setattr__(self, "_misfit", True)
+
+
+def is_misfit(item: Item) -> bool:
+    """Whether the item was made from values that do not fit its fields."""
+    try:
+        return bool(object.__getattribute__(item, "_misfit"))
+    except AttributeError:
+        return False
+
+
+@cache
+def key_fields(kind: type) -> tuple[str, ...]:
+    """The names of the key fields of a model or dataclass, in their order; ``()`` means by content."""
+    if issubclass(kind, BaseModel):
+        return tuple(
+            name
+            for name, field in kind.model_fields.items()
+            if isinstance(field.json_schema_extra, dict) and field.json_schema_extra.get(KEY)
+        )
+    if dataclasses.is_dataclass(kind):
+        return tuple(field.name for field in dataclasses.fields(kind) if field.metadata.get(KEY))
+    return ()

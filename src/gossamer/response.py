@@ -1,0 +1,258 @@
+"""What a spider gets: a response with Scrapy's attributes and parsel's selectors, parsed once and lazily."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from gossamer.parse import structured
+from gossamer.parse.encoding import decode
+from gossamer.parse.html import Article, Page, is_html, parse_html
+from gossamer.parse.meta import read_robots
+from gossamer.parse.selectors import Selector, SelectorList
+from gossamer.policy import urls
+from gossamer.words.errors import UsageError
+from gossamer.words.model import Fetched, Request
+
+
+class Headers(Mapping[str, str]):
+    """Response headers: names in any case; the first value of a name, or all by ``getlist``."""
+
+    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
+        self._pairs = tuple(pairs)
+
+    def __getitem__(self, name: str) -> str:
+        wanted = name.lower()
+        for key, value in self._pairs:
+            if key == wanted:
+                return value
+        raise KeyError(name)
+
+    def getlist(self, name: str) -> list[str]:
+        """Every value of a header, in order."""
+        wanted = name.lower()
+        return [value for key, value in self._pairs if key == wanted]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys(key for key, _ in self._pairs))
+
+    def __len__(self) -> int:
+        return len({key for key, _ in self._pairs})
+
+    def __repr__(self) -> str:
+        return f"Headers({dict(self)!r})"
+
+
+class Response:
+    """One fetched page.
+
+    ``url``, ``status``, ``headers``, ``body`` (decoded bytes), ``request``, ``meta`` and ``cb_kwargs`` of the
+    request, ``flags`` (``truncated`` ...). Everything that needs parsing is done when first asked for.
+    """
+
+    def __init__(self, request: Request, fetched: Fetched, *, follow_nofollow: bool = False) -> None:
+        self.request = request
+        self.url = fetched.url
+        self.status = fetched.status
+        self.body = fetched.body
+        self.flags = fetched.flags
+        self.elapsed_s = fetched.elapsed_s
+        self.dropped: dict[str, int] = {}
+        self._pairs = fetched.headers
+        self._follow_nofollow = follow_nofollow
+
+    def __repr__(self) -> str:
+        return f"<{self.status} {self.url}>"
+
+    @cached_property
+    def headers(self) -> Headers:
+        """The response's headers."""
+        return Headers(self._pairs)
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The request's ``meta``."""
+        return self.request.meta
+
+    @property
+    def cb_kwargs(self) -> dict[str, Any]:
+        """The request's ``cb_kwargs``."""
+        return self.request.cb_kwargs
+
+    # ------------------------------------------------------------------ text
+
+    @cached_property
+    def content_type(self) -> str:
+        """The Content-Type header as sent, ``""`` without one."""
+        return self.headers.get("content-type", "")
+
+    @cached_property
+    def is_html(self) -> bool:
+        """Whether the body is HTML, by its header or, without one, by its first bytes."""
+        return is_html(self.content_type, self.body)
+
+    @cached_property
+    def page(self) -> Page:
+        """The parsed document."""
+        return parse_html(self.body, self.url, self.content_type)
+
+    @cached_property
+    def _decoded(self) -> tuple[str, str]:
+        return decode(self.body, self.content_type)
+
+    @property
+    def text(self) -> str:
+        """The body as text, in the charset that the HTML standard finds."""
+        return self._decoded[0]
+
+    @property
+    def encoding(self) -> str:
+        """The name of that charset."""
+        return self._decoded[1]
+
+    def json(self) -> Any:
+        """The body as JSON. Raises ``ValueError`` when it is none."""
+        try:
+            return msgspec.json.decode(self.body)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise ValueError(f"{self.url} is not JSON: {error}") from None
+
+    # ------------------------------------------------------------------ selecting
+
+    @cached_property
+    def selector(self) -> Selector:
+        """The root of the document."""
+        return self.page.selector
+
+    def css(self, query: str) -> SelectorList:
+        """Select by CSS, with parsel's ``::text`` and ``::attr(name)``."""
+        return self.selector.css(query)
+
+    def xpath(self, query: str, **variables: Any) -> SelectorList:
+        """Select by XPath 1.0; ``$name`` in the query takes its value from ``variables``."""
+        return self.selector.xpath(query, **variables)
+
+    def re(self, pattern: str | re.Pattern[str]) -> list[str]:
+        """Everything in the text that matches (the groups, where the pattern has some)."""
+        found = re.findall(pattern, self.text)
+        return [text for match in found for text in ([match] if isinstance(match, str) else match)]
+
+    def json_ld(self) -> list[dict[str, Any]]:
+        """The page's JSON-LD objects."""
+        return structured.json_ld(self.page)
+
+    def opengraph(self) -> dict[str, str]:
+        """The page's OpenGraph properties."""
+        return structured.opengraph(self.page)
+
+    def microdata(self) -> list[dict[str, Any]]:
+        """The page's microdata items."""
+        return structured.microdata(self.page)
+
+    def article(self) -> Article | None:
+        """The article of the page, with what the page says of it; ``None`` when nothing reads like one."""
+        return self.page.article()
+
+    def main_text(self) -> str:
+        """The main text of the page without its navigation; all of it when there is no article."""
+        return self.page.main_text()
+
+    def markdown(self) -> str:
+        """The page as Markdown."""
+        return self.page.markdown()
+
+    # ------------------------------------------------------------------ following
+
+    @cached_property
+    def nofollow(self) -> bool:
+        """Whether the page as a whole asks not to follow its links (X-Robots-Tag, meta robots)."""
+        if read_robots(self.headers.getlist("x-robots-tag")).nofollow:
+            return True
+        return self.is_html and self.page.robots.nofollow
+
+    def urljoin(self, url: str) -> str:
+        """The absolute URL that ``url`` means on this page (its base element honoured)."""
+        base = self.page.base_url if self.is_html else self.url
+        joined = urls.join(base, url)
+        if joined is None:
+            raise ValueError(f"{url!r} on {self.url} is not a URL")
+        return joined
+
+    def links(self, *, allow: str | None = None, deny: str | None = None) -> list[str]:
+        """The absolute http(s) URLs that the page links to, each once, in their order.
+
+        Without those marked ``nofollow`` (unless the job follows them); ``allow`` and ``deny`` are regular
+        expressions searched for in the URL.
+        """
+        if not self.is_html:
+            return []
+        links = self.page.links
+        found = links.urls
+        self.dropped.update({f"link:{reason}": count for reason, count in links.dropped.items()})
+        if links.nofollow and not self._follow_nofollow:
+            self.dropped["link:nofollow"] = len(links.nofollow)
+            found = [url for url in found if url not in links.nofollow]
+        if allow is not None:
+            found = [url for url in found if re.search(allow, url)]
+        if deny is not None:
+            found = [url for url in found if not re.search(deny, url)]
+        return found
+
+    def follow(self, url: str | Selector, callback: Any = None, **options: Any) -> Request:
+        """A request for a link of this page: a URL as written, or an element with ``href``.
+
+        Options are those of :class:`Request`.
+        """
+        href = url if isinstance(url, str) else _href(url)
+        if href is None:
+            raise ValueError(f"{url!r} on {self.url} has no href to follow")
+        return Request(self.urljoin(href), callback, **options)
+
+    def follow_all(
+        self,
+        urls: Iterable[str | Selector] | None = None,
+        callback: Any = None,
+        *,
+        css: str | None = None,
+        xpath: str | None = None,
+        **options: Any,
+    ) -> Iterator[Request]:
+        """A request for each of some links: URLs or elements, or what ``css`` or ``xpath`` selects.
+
+        What cannot be a URL is counted and passed over, and so are elements marked ``rel=nofollow``.
+        """
+        given = [argument for argument in (urls, css, xpath) if argument is not None]
+        if len(given) != 1:
+            raise UsageError("follow_all() takes exactly one of: a list of links, css=..., xpath=...")
+        if css is not None:
+            urls = self.css(css)
+        elif xpath is not None:
+            urls = self.xpath(xpath)
+        for link in urls or ():
+            if (
+                not isinstance(link, str)
+                and not self._follow_nofollow
+                and "nofollow" in link.attrib.get("rel", "")
+            ):
+                self._drop("link:nofollow")
+                continue
+            try:
+                yield self.follow(link, callback, **options)
+            except ValueError:
+                self._drop("link:bad_url")
+
+    def _drop(self, reason: str) -> None:
+        self.dropped[reason] = self.dropped.get(reason, 0) + 1
+
+
+def _href(selector: Selector) -> str | None:
+    """The link of an element, or the text of ``::attr(href)``."""
+    if selector.is_element:
+        href: str | None = selector.attrib.get("href")
+        return href
+    value = selector.get()
+    return None if value is None else str(value).strip()

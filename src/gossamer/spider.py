@@ -1,0 +1,63 @@
+"""A spider: where to start, how far to go, and what to make of a page."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+from gossamer.words.errors import UsageError
+from gossamer.words.model import Request
+
+RESERVED = frozenset({"name", "parse", "start", "logger", "settings"})
+
+
+class Spider:
+    """The base of every spider.
+
+    Arguments (``-a KEY=VALUE``) become attributes. Callbacks are methods: plain functions, generators,
+    coroutines or async generators; they yield or return items and requests.
+    """
+
+    name: str = ""
+    start_urls: Sequence[str] = ()
+    allowed_domains: Sequence[str] = ()
+    """Domains (with their sub-domains) that requests may go to; empty: anywhere."""
+    settings: Mapping[str, Any] = {}
+    """Settings of this spider, by name: ``{"delay": 1.0, "http.max_redirects": 3}``."""
+    require: Sequence[str] | Mapping[str, Sequence[str]] = ()
+    """CSS selectors that a page must have to count as a success: for all callbacks, or by callback."""
+    handle_httpstatus_list: Sequence[int] = ()
+    """Error statuses that the spider's callbacks want to see."""
+    pipelines: Sequence[Any] = ()
+    """Callables, or objects with ``process_item(item, spider)``, that every item passes before validation."""
+
+    def __init__(self, **arguments: Any) -> None:
+        for key, value in arguments.items():
+            if not key.isidentifier() or key.startswith("_") or key in RESERVED:
+                raise UsageError(f"the spider {self.name!r} cannot take the argument {key!r}")
+            setattr(self, key, value)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
+    @property
+    def logger(self) -> logging.Logger:
+        """A logger of the spider's name."""
+        return logging.getLogger(f"gossamer.spider.{self.name}")
+
+    async def start(self) -> AsyncIterator[Request]:
+        """The first requests; by default one for each of ``start_urls``."""
+        for url in self.start_urls:
+            yield Request(url)
+
+    def parse(self, response: Any) -> Any:
+        """What to make of a page; the callback of requests that name none."""
+        raise NotImplementedError(f"{type(self).__name__} has no parse() method")
+
+    def required(self, callback: str) -> Sequence[str]:
+        """The selectors that a page for ``callback`` must have."""
+        require = self.require
+        if isinstance(require, Mapping):
+            return require.get(callback, ())
+        return (require,) if isinstance(require, str) else require

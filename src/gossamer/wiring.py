@@ -1,0 +1,287 @@
+"""The only place that names concrete classes: from settings and a target to the parts of a crawl."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from gossamer.config import Settings
+from gossamer.discovery import Target
+from gossamer.disk.committer import SameFileCommitter
+from gossamer.disk.database import Database
+from gossamer.disk.lock import JobLock
+from gossamer.engine.admission import Admission
+from gossamer.engine.clock import SystemClock
+from gossamer.engine.commit import SplitCommitter
+from gossamer.engine.visit import Parts, ShiftOptions
+from gossamer.extractor import SpiderExtractor
+from gossamer.fetch.guard import Guard
+from gossamer.fetch.http import HttpFetcher
+from gossamer.fetch.limits import HttpOptions
+from gossamer.fetch.replay import ReplayFetcher
+from gossamer.fetch.robots_cache import RobotsCache
+from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.pipeline.pipeline import DefaultPipeline
+from gossamer.policy import urls
+from gossamer.policy.scope import Scope
+from gossamer.policy.urls import UrlOptions
+from gossamer.spider import Spider
+from gossamer.store.jobs import SqliteJobBook
+from gossamer.store.shared_state import SqliteSharedState
+from gossamer.store.sqlite import SqliteStore
+from gossamer.words.clock import Clock
+from gossamer.words.errors import SettingError, StorageError
+from gossamer.words.events import Event
+from gossamer.words.lifecycle import JobState
+from gossamer.words.model import Job, Request, Rules
+from gossamer.words.ports import Committer, Fetcher, Frontier, Sink
+
+DATABASE = "gossamer.db"
+
+
+def rules_of(settings: Settings, *, touches_network: bool = True) -> Rules:
+    """What the settings ask of the frontier. Without a network there is nobody to be polite to."""
+    polite = touches_network or settings.delay is not None
+    return Rules(
+        delay_s=settings.delay if polite else 0.0,
+        min_delay_s=settings.min_delay,
+        max_delay_s=settings.max_delay,
+        initial_delay_s=min(max(Rules().initial_delay_s, settings.min_delay), settings.max_delay),
+        per_host=settings.per_host if touches_network else settings.concurrency,
+        crawl_delay_cap_s=settings.crawl_delay_cap,
+        retry_after_cap_s=settings.retry_after_cap,
+        backoff_base_s=settings.retry_backoff,
+        backoff_cap_s=settings.retry_backoff_cap,
+        max_retries=settings.max_retries,
+        max_pages=settings.max_pages,
+        max_pages_per_host=settings.max_pages_per_host,
+        max_depth=settings.max_depth,
+    )
+
+
+def admission_of(settings: Settings, spider: Spider, key: bytes) -> Admission:
+    """The door of a job."""
+    scope = Scope(spider.allowed_domains, include=settings.include, exclude=settings.exclude)
+    options = UrlOptions(drop_parameters=settings.tracking_params, sort_query=settings.sort_query)
+    return Admission(scope, options, key)
+
+
+def fetcher_of(settings: Settings, guard: Guard) -> Fetcher:
+    """The way to get pages."""
+    if settings.replay.folder is not None:
+        return ReplayFetcher(Path(settings.replay.folder), settings.replay.rules)
+    http = settings.http
+    options = HttpOptions(
+        user_agent=settings.user_agent,
+        headers=http.headers,
+        connect_timeout_s=http.connect_timeout,
+        headers_timeout_s=http.headers_timeout,
+        read_timeout_s=http.read_timeout,
+        total_timeout_s=http.total_timeout,
+        max_size_bytes=http.max_size_bytes,
+        verify_tls=http.verify_tls,
+    )
+    return HttpFetcher(options, guard)
+
+
+# --------------------------------------------------------------------------- files
+
+
+def database_path(settings: Settings, url: str | None) -> Path:
+    """The file of ``sqlite:///FILE``, by default the one in the data directory."""
+    if url is None:
+        return Path(settings.data) / DATABASE
+    if not url.startswith("sqlite:///"):
+        raise SettingError(f"{url!r} is not a database that this version knows; write sqlite:///FILE")
+    return Path(url.removeprefix("sqlite:///"))
+
+
+class Databases:
+    """The SQLite files of one data directory, each opened once."""
+
+    def __init__(self, settings: Settings, *, create: bool) -> None:
+        self._settings = settings
+        self._create = create
+        self._open: dict[Path, Database] = {}
+
+    @property
+    def frontier(self) -> Database:
+        """The file with the requests."""
+        return self._get(self._settings.frontier.url)
+
+    @property
+    def store(self) -> Database:
+        """The file with items, pages, ledger and jobs."""
+        return self._get(self._settings.store.url)
+
+    def _get(self, url: str | None) -> Database:
+        path = database_path(self._settings, url).absolute()
+        if path not in self._open:
+            if not self._create and not path.exists():
+                raise StorageError(
+                    f"there is no crawl in {path.parent}: {path} does not exist; "
+                    "name the data directory with --data, or start one with `gossamer crawl`"
+                )
+            self._open[path] = Database(path, synchronous=self._settings.sqlite.synchronous)
+        return self._open[path]
+
+    def close(self) -> None:
+        """Close all; what was acknowledged is on disk."""
+        for database in self._open.values():
+            database.close()
+
+
+# --------------------------------------------------------------------------- looking without crawling
+
+
+class Desk:
+    """A data directory opened to look into it and to manage its jobs, without crawling."""
+
+    def __init__(self, settings: Settings, databases: Databases, clock: Clock) -> None:
+        self._settings = settings
+        self._databases = databases
+        self._clock = clock
+        self.book = SqliteJobBook(databases.store, clock)
+        self.store = SqliteStore(databases.store)
+
+    def frontier(self, job: Job) -> SqliteFrontier:
+        """The requests of a job."""
+        return SqliteFrontier(self._databases.frontier, job, rules_of(self._settings), self._clock)
+
+    async def close(self) -> None:
+        """Let go of the files."""
+        self._databases.close()
+
+
+async def open_desk(settings: Settings, *, create: bool = False) -> Desk:
+    """Open a data directory. Raises :class:`StorageError` when there is none (and not ``create``)."""
+    return Desk(settings, Databases(settings, create=create), SystemClock())
+
+
+# --------------------------------------------------------------------------- one crawl
+
+
+@dataclass(frozen=True)
+class Wired:
+    """The parts of one crawl, and what has to be closed after it."""
+
+    parts: Parts
+    shift: ShiftOptions
+    pipeline: DefaultPipeline
+    desk: Desk
+    resumed: bool
+    closing: ExitStack
+    guard: Guard
+
+    async def seeds(self, spider: Spider) -> AsyncIterator[Request]:
+        """The spider's first requests; their hosts were named by the operator and may be private."""
+        async for request in spider.start():
+            self.guard.trust(urls.hostname(request.url))
+            yield request
+
+    async def close(self) -> None:
+        """Let go of everything, in reverse order."""
+        await self.pipeline.close()
+        await self.parts.fetcher.close()
+        self.closing.close()
+
+
+async def wire(settings: Settings, target: Target, *, fresh: bool, sinks: Sequence[Sink]) -> Wired:
+    """Put a crawl together: its job (an unfinished one of this target, unless ``fresh``), and its parts."""
+    closing = ExitStack()
+    try:
+        return await _wire(settings, target, fresh=fresh, sinks=sinks, closing=closing)
+    except BaseException:
+        closing.close()
+        raise
+
+
+async def _wire(
+    settings: Settings, target: Target, *, fresh: bool, sinks: Sequence[Sink], closing: ExitStack
+) -> Wired:
+    clock = SystemClock()
+    databases = Databases(settings, create=True)
+    closing.callback(databases.close)
+    desk = Desk(settings, databases, clock)
+    closing.enter_context(JobLock(databases_folder(settings), _file_name(target.name)))
+    job, resumed = await _job(desk, target, fresh=fresh)
+    spider = target.spider
+    guard = Guard(trusted_hosts(spider))
+    fetcher = fetcher_of(settings, guard)
+    rules = rules_of(settings, touches_network=fetcher.touches_network)
+    frontier = SqliteFrontier(databases.frontier, job, rules, clock)
+    pipeline = DefaultPipeline(steps=spider.pipelines, spider=spider)
+    await pipeline.open()
+    parts = Parts(
+        job=job,
+        rules=rules,
+        frontier=frontier,
+        committer=_committer(databases, frontier, desk, job),
+        store=desk.store,
+        fetcher=fetcher,
+        robots=RobotsCache(
+            fetcher,
+            SqliteSharedState(databases.store, clock),
+            clock,
+            user_agent=settings.user_agent,
+            obey=settings.robots,
+        ),
+        extractor=SpiderExtractor(target.choose, follow_nofollow=settings.follow_nofollow),
+        pipeline=pipeline,
+        admission=admission_of(settings, spider, job.key),
+        sink=Fan(sinks),
+        clock=clock,
+    )
+    shift = ShiftOptions(
+        worker=f"w{os.getpid()}",
+        concurrency=settings.concurrency,
+        lease_ttl_s=settings.frontier.lease_ttl,
+        max_redirects=settings.http.max_redirects,
+    )
+    return Wired(parts, shift, pipeline, desk, resumed, closing, guard)
+
+
+async def _job(desk: Desk, target: Target, *, fresh: bool) -> tuple[Job, bool]:
+    """The latest job of this name, unless cancelled or a fresh start is wanted; and whether it is old."""
+    latest = await desk.book.get(target.name)
+    if latest is not None and latest.state is not JobState.CANCELLED and not fresh:
+        return latest, True
+    return await desk.book.create(target.name, target.text, target.spider.name), False
+
+
+def _committer(databases: Databases, frontier: SqliteFrontier, desk: Desk, job: Job) -> Committer:
+    if databases.frontier is databases.store:
+        return SameFileCommitter(databases.store, frontier.settle_within, desk.store.write_within, job)
+    as_port: Frontier = frontier
+    return SplitCommitter(as_port, desk.store, job)
+
+
+def databases_folder(settings: Settings) -> Path:
+    """Where the locks of a crawl are: beside the requests."""
+    return database_path(settings, settings.frontier.url).absolute().parent
+
+
+def _file_name(name: str) -> str:
+    return re.sub(r"[^\w.-]", "_", name)[:100] or "_"
+
+
+def trusted_hosts(spider: Spider) -> frozenset[str]:
+    """The hosts that the operator named: they may have private addresses."""
+    domains = {re.sub(r":\d+$", "", domain) for domain in spider.allowed_domains}
+    return frozenset(domains | {urls.hostname(url) for url in spider.start_urls})
+
+
+class Fan:
+    """One sink that passes events on to many."""
+
+    def __init__(self, sinks: Sequence[Sink]) -> None:
+        self._emits = tuple(sink.emit for sink in sinks)
+
+    def emit(self, event: Event) -> None:
+        """Pass one event on."""
+        for emit in self._emits:
+            emit(event)

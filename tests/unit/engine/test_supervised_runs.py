@@ -1,0 +1,391 @@
+"""Whole runs of a job with one worker, on virtual time: what ends where, and why a run ends."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from engine_kit import CALM, URL, Answer, Kit, follow, virtually
+from msgspec.structs import replace
+
+from gossamer.engine.supervisor import Ran, Reason, Supervisor
+from gossamer.engine.worker import Worker
+from gossamer.words.errors import Fault, FetchError, StorageError
+from gossamer.words.events import JobFinished, JobStarted, PageDone
+from gossamer.words.lifecycle import JobState
+from gossamer.words.model import Change, DeadFilter, Extraction, HostSignal, Request, SignalKind
+
+
+async def run(kit: Kit, *urls: str, seed: dict[str, Any] | None = None, **options: Any) -> Ran:
+    worker = Worker(kit.parts, kit.shift)
+    return await Supervisor(kit.parts, worker, **options).run(kit.seeds(*urls, **(seed or {})))
+
+
+def crawl(kit_of: Any, *urls: str, **options: Any) -> tuple[Kit, Ran]:
+    async def main() -> tuple[Kit, Ran]:
+        kit = kit_of()
+        return kit, await run(kit, *(urls or (URL,)), **options)
+
+    return virtually(main)
+
+
+def test_follows_links_once_each_and_finishes() -> None:
+    def kit() -> Kit:
+        kit = Kit()
+        kit.pages.yields = {URL: follow(URL + "a", URL + "b", URL + "a#x"), URL + "a": follow(URL, URL + "b")}
+        return kit
+
+    made, ran = crawl(kit)
+    assert ran.reason is Reason.FINISHED
+    assert sorted(url for _, url in made.site.log) == [URL, URL + "a", URL + "b"]
+    assert (ran.stats.done, ran.stats.waiting, ran.stats.pages, ran.stats.state) == (
+        3,
+        0,
+        3,
+        JobState.FINISHED,
+    )
+    assert [type(event) for event in made.events if not type(event).__name__ == "Progress"] == [
+        JobStarted, PageDone, PageDone, PageDone, JobFinished,
+    ]  # fmt: skip
+    depths = {a.url: (a.depth, a.via) for h in made.ledger.harvests for a in h.attempts}
+    assert depths[URL + "b"] == (1, URL)
+
+
+def test_items_pass_the_pipeline_and_drops_are_counted() -> None:
+    def kit() -> Kit:
+        kit = Kit()
+        kit.pages.yields = {
+            URL: Extraction(items=({"a": 1}, 7), requests=(Request("ftp://x/"), Request("http://no.test/")))
+        }
+        return kit
+
+    made, _ = crawl(kit)
+    harvest = made.ledger.harvests[0]
+    assert made.ledger.items == [b'{"a":1}']
+    assert harvest.dropped["link:offsite"] == 1
+    assert harvest.dropped["link:bad_url"] == 1
+    assert sum(count for reason, count in harvest.dropped.items() if reason.startswith("item:")) == 1
+
+
+def test_transient_faults_are_retried_with_backoff_then_given_up() -> None:
+    def kit() -> Kit:
+        kit = Kit()
+        kit.site.replies = {URL: FetchError(Fault.INCOMPLETE, "cut"), URL + "b": [500, 200]}
+        return kit
+
+    made, ran = crawl(kit, URL, URL + "b")
+    starts = [at for at, url in made.site.log if url == URL]
+    assert [round(b - a, 2) for a, b in zip(starts, starts[1:], strict=False)] == [0.5, 1.0, 2.0]
+    assert [v for v in made.ledger.verdicts if v[0] == URL] == [(URL, "retry", "incomplete")] * 3 + [
+        (URL, "dead", "incomplete")
+    ]
+    assert (URL + "b", "success", "") in made.ledger.verdicts
+    assert ran.stats.dead == 1
+
+
+def test_gone_is_settled_and_client_errors_die_at_once() -> None:
+    def kit() -> Kit:
+        kit = Kit()
+        kit.site.replies = {URL: 404, URL + "b": 403, URL + "c": 401}
+        kit.pages.statuses = {401}
+        return kit
+
+    made, ran = crawl(kit, URL, URL + "b", URL + "c")
+    assert sorted(made.ledger.verdicts) == [
+        (URL, "skipped", "gone"), (URL + "b", "dead", "client"), (URL + "c", "success", ""),
+    ]  # fmt: skip
+    assert ran.stats.dead == 1
+
+
+def test_throttling_holds_the_host_and_costs_the_request_nothing() -> None:
+    def kit() -> Kit:
+        kit = Kit(replace(CALM, max_retries=0, per_host=1))
+        kit.site.replies = {URL: [(429, {"retry-after": "30"})] * 3 + [200]}
+        return kit
+
+    made, ran = crawl(kit, URL, URL + "b")
+    times = [round(at - made.site.log[0][0]) for at, _ in made.site.log]
+    assert (ran.stats.dead, ran.stats.done) == (0, 2)
+    assert times[1] >= 30, "nothing of that host is fetched while it is on hold"
+    assert made.ledger.verdicts.count((URL, "retry", "throttled")) == 3
+
+
+def test_redirects_are_requests_of_their_own() -> None:
+    def kit() -> Kit:
+        kit = Kit()
+        kit.site.replies = {
+            URL: (302, {"location": "/new"}),
+            URL + "out": (302, {"location": "http://evil.test/"}),
+            URL + "loop": (302, {"location": "/loop"}),
+            URL + "bad": (302, {"location": "http:///["}),
+            URL + "dup": (301, {"location": "/new"}),
+        }
+        return kit
+
+    made, _ = crawl(kit, URL, URL + "out", URL + "loop", URL + "bad", URL + "dup")
+    verdicts = made.ledger.verdicts
+    assert (URL, "redirect", "") in verdicts
+    assert verdicts.count((URL + "new", "success", "")) == 1
+    assert (URL + "out", "skipped", "out_of_scope") in verdicts
+    assert verdicts.count((URL + "loop", "redirect", "")) == 10
+    assert (URL + "loop", "dead", "redirect_limit") in verdicts
+    assert (URL + "bad", "dead", "bad_redirect") in verdicts
+
+
+def test_meta_refresh_is_a_redirect() -> None:
+    def kit() -> Kit:
+        kit = Kit()
+        kit.pages.yields = {URL: Extraction(refresh_to=URL + "new")}
+        return kit
+
+    made, _ = crawl(kit)
+    assert made.ledger.verdicts == [(URL, "redirect", ""), (URL + "new", "success", "")]
+
+
+def test_robots_fetch_is_a_turn_of_its_own_and_costs_no_attempt() -> None:
+    def kit() -> Kit:
+        kit = Kit(replace(CALM, delay_s=5.0, per_host=1))
+        signal = HostSignal(
+            kind=SignalKind.OK, started_at=kit.clock.now(), crawl_delay_s=9.0, robots_read=True
+        )
+        kit.gate.answers = {URL: [Answer(signal=signal)], URL + "b": [Answer(allowed=False, reason="robots")]}
+        return kit
+
+    made, ran = crawl(kit, URL, URL + "b", URL + "c")
+    times = [(round(at - ran.started_at), url) for at, url in made.site.log]
+    assert times == [(9, URL), (18, URL + "c")], "crawl-delay holds, and a refused page costs no turn"
+    assert made.ledger.harvests[0].attempts[0].attempt == 1
+    assert (URL + "b", "skipped", "robots") in made.ledger.verdicts
+
+
+def test_a_callback_that_raises_is_one_dead_page_that_keeps_its_yield() -> None:
+    def kit() -> Kit:
+        kit = Kit()
+        kit.pages.yields = {
+            URL: Extraction(
+                items=({"a": 1},), requests=(Request(URL + "b"),), fault="callback", error="Traceback: boom"
+            )
+        }
+        return kit
+
+    made, ran = crawl(kit)
+    assert made.ledger.verdicts == [(URL, "dead", "callback"), (URL + "b", "success", "")]
+    assert made.ledger.items == [b'{"a":1}']
+    assert "boom" in made.ledger.harvests[0].attempts[0].detail
+    assert ran.stats.dead == 1
+
+
+def test_an_error_of_ours_is_one_dead_page() -> None:
+    def kit() -> Kit:
+        kit = Kit()
+        kit.pages.yields = {URL: RuntimeError("bug")}  # type: ignore[dict-item]
+        return kit
+
+    made, _ = crawl(kit, URL, URL + "b")
+    assert (URL, "dead", "internal") in made.ledger.verdicts
+    assert (URL + "b", "success", "") in made.ledger.verdicts
+
+
+def test_missing_elements_are_retried() -> None:
+    def kit() -> Kit:
+        kit = Kit(replace(CALM, max_retries=1))
+        kit.pages.yields = {URL: Extraction(fault="missing", error="no h1")}
+        return kit
+
+    made, _ = crawl(kit)
+    assert made.ledger.verdicts == [(URL, "retry", "missing"), (URL, "dead", "missing")]
+
+
+def test_errback_runs_once_when_the_request_is_given_up() -> None:
+    def kit() -> Kit:
+        kit = Kit(replace(CALM, max_retries=1))
+        kit.site.replies = {URL: 500}
+        kit.pages.yields = {"errback": Extraction(items=({"failed": URL},))}
+        return kit
+
+    made, _ = crawl(kit, seed={"errback": "failed"})
+    assert made.pages.errbacks == [(URL, "server")]
+    assert made.ledger.items == [b'{"failed":"http://site.test/"}']
+
+
+def test_a_silent_host_is_given_up_whole() -> None:
+    def kit() -> Kit:
+        kit = Kit(replace(CALM, max_silences=2, max_retries=9))
+        for path in range(20):
+            kit.site.replies[f"{URL}{path}"] = FetchError(Fault.CONNECT, "refused")
+        return kit
+
+    made, ran = crawl(kit, *(f"{URL}{path}" for path in range(20)))
+    assert ran.stats.dead == 20
+    assert sum(reason == "host_down" for _, _, reason in made.ledger.verdicts) >= 12
+    assert ran.ended_at - ran.started_at < 60
+
+
+def test_page_budget_is_exact_and_leaves_the_rest_waiting() -> None:
+    def kit() -> Kit:
+        return Kit(replace(CALM, max_pages=5))
+
+    made, ran = crawl(kit, *(f"{URL}{n}" for n in range(30)))
+    assert ran.reason is Reason.MAX_PAGES
+    assert (ran.stats.pages, ran.stats.waiting, len(made.site.log)) == (5, 25, 5)
+
+
+def test_host_budget_spent_ends_the_run() -> None:
+    def kit() -> Kit:
+        return Kit(replace(CALM, max_pages_per_host=3))
+
+    _, ran = crawl(kit, *(f"{URL}{n}" for n in range(10)))
+    assert ran.reason is Reason.MAX_PAGES
+    assert ran.stats.pages == 3
+
+
+def test_time_budget() -> None:
+    def kit() -> Kit:
+        return Kit(replace(CALM, delay_s=1.0, per_host=1))
+
+    _, ran = crawl(kit, *(f"{URL}{n}" for n in range(100)), max_time_s=10.0)
+    assert ran.reason is Reason.MAX_TIME
+    assert 9 <= ran.stats.pages <= 12
+
+
+def test_pause_and_cancel_end_the_run() -> None:
+    async def main(change: Change) -> Ran:
+        kit = Kit(replace(CALM, delay_s=1.0, per_host=1))
+        running = asyncio.create_task(run(kit, *(f"{URL}{n}" for n in range(50))))
+        await kit.clock.sleep(5)
+        await kit.frontier.control(change)
+        return await running
+
+    paused, cancelled = (virtually(main, change) for change in (Change.PAUSE, Change.CANCEL))
+    assert (paused.reason, paused.stats.leased) == (Reason.PAUSED, 0)
+    assert cancelled.reason is Reason.CANCELLED
+
+
+def test_stop_drains_what_is_in_hand() -> None:
+    async def main() -> tuple[Kit, Ran]:
+        kit = Kit(latency_s=3.0)
+        worker = Worker(kit.parts, kit.shift)
+        supervisor = Supervisor(kit.parts, worker)
+        running = asyncio.create_task(supervisor.run(kit.seeds(*(f"{URL}{n}" for n in range(50)))))
+        await kit.clock.sleep(1)
+        supervisor.stop()
+        return kit, await running
+
+    kit, ran = virtually(main)
+    assert ran.reason is Reason.SIGNAL
+    assert (ran.stats.done, ran.stats.leased, ran.stats.waiting) == (8, 0, 42)
+    assert len(kit.site.log) == 8
+
+
+def test_what_does_not_drain_in_time_is_given_back() -> None:
+    async def main() -> tuple[Kit, Ran]:
+        kit = Kit(latency_s=300.0)
+        worker = Worker(kit.parts, kit.shift)
+        supervisor = Supervisor(kit.parts, worker, drain_s=2.0)
+        running = asyncio.create_task(supervisor.run(kit.seeds(*(f"{URL}{n}" for n in range(50)))))
+        await kit.clock.sleep(1)
+        supervisor.stop()
+        return kit, await running
+
+    kit, ran = virtually(main)
+    assert (ran.stats.done, ran.stats.leased, ran.stats.pending) == (0, 0, 50)
+    assert ran.ended_at - ran.started_at < 5
+
+
+def test_long_fetches_keep_their_leases() -> None:
+    def kit() -> Kit:
+        return Kit(latency_s=200.0, lease_ttl_s=30.0)
+
+    made, ran = crawl(kit)
+    assert made.ledger.verdicts == [(URL, "success", "")]
+    assert len(made.site.log) == 1
+    assert ran.stats.done == 1
+
+
+def test_leases_of_a_dead_run_are_taken_back_and_counted() -> None:
+    async def main() -> tuple[Kit, Ran]:
+        kit = Kit()
+        entry = kit.admission.admit(Request(URL))
+        assert not isinstance(entry, str)
+        await kit.frontier.add([entry])
+        await kit.frontier.lease("http", 1, 60.0)
+        return kit, await run(kit, URL)
+
+    kit, ran = virtually(main)
+    assert ran.recovered == 1
+    assert [a.verdict.value for a in kit.ledger.expired] == ["expired"]
+    assert kit.ledger.harvests[0].attempts[0].attempt == 2
+
+
+def test_a_lost_lease_is_dropped_without_a_trace() -> None:
+    async def main() -> tuple[Kit, Ran]:
+        kit = Kit(latency_s=25.0, lease_ttl_s=30.0)
+        running = asyncio.create_task(run(kit, URL))
+        await kit.clock.sleep(1)
+        await kit.frontier.control(Change.RECOVER)
+        return kit, await running
+
+    kit, ran = virtually(main)
+    assert ran.stats.done == 1
+    assert [a.attempt for h in kit.ledger.harvests for a in h.attempts][-1] == 2
+
+
+@pytest.mark.parametrize("where", ["store", "frontier"])
+def test_storage_trouble_ends_the_run_with_its_message(where: str) -> None:
+    async def main() -> None:
+        kit = Kit()
+        trouble = StorageError("the disk is full")
+        if where == "store":
+            kit.ledger.trouble = trouble
+        else:
+
+            async def lease(*_: object) -> object:
+                raise trouble
+
+            kit.frontier.lease = lease  # type: ignore[method-assign,assignment]
+        await run(kit, URL)
+
+    with pytest.raises(StorageError, match="the disk is full"):
+        virtually(main)
+
+
+def test_nothing_is_started_late() -> None:
+    async def main() -> tuple[Kit, Ran]:
+        kit = Kit(replace(CALM, delay_s=1.0, per_host=1))
+
+        class SlowGate:
+            async def check(self, request: Request) -> Answer:
+                if not kit.site.log and not slow:
+                    slow.append(1)
+                    await kit.clock.sleep(20)
+                return Answer()
+
+        slow: list[int] = []
+        kit.parts = kit.with_parts(robots=SlowGate())
+        return kit, await run(kit, URL)
+
+    kit, ran = virtually(main)
+    assert len(kit.site.log) == 1
+    assert kit.ledger.harvests[0].attempts[0].attempt == 1, "giving back costs no attempt"
+
+
+def test_seeding_says_what_was_refused() -> None:
+    def kit() -> Kit:
+        return Kit()
+
+    _, ran = crawl(kit, "http://no.test/", "mailto:a@b", URL)
+    assert ran.seeded.refused == {"offsite": 1, "bad_url": 1}
+    assert ran.seeded.example == "http://no.test/"
+    assert ran.seeded.added.accepted == 1
+
+
+def test_dead_letters_can_be_revived_and_run_again() -> None:
+    async def main() -> Ran:
+        kit = Kit()
+        kit.site.replies = {URL: [403, 200]}
+        await run(kit, URL)
+        assert await kit.frontier.revive(DeadFilter()) == 1
+        return await run(kit, URL)
+
+    assert virtually(main).stats.done == 1
