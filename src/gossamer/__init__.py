@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gossamer.version import __version__
+
 if TYPE_CHECKING:
     from gossamer.crawling import CrawlResult, crawl
     from gossamer.items import Item, key, key_field
@@ -12,8 +14,6 @@ if TYPE_CHECKING:
     from gossamer.spider import Spider
     from gossamer.words.errors import DropItem
     from gossamer.words.model import Request
-
-__version__ = "0.1.0"
 
 # Imported when first used: `gossamer --help` needs none of it.
 _HOMES = {
@@ -34,6 +34,7 @@ __all__ = [
     "Request",
     "Response",
     "Spider",
+    "__version__",
     "crawl",
     "key",
     "key_field",

@@ -92,7 +92,7 @@ class Crawling:
         seconds = max(ran.ended_at - ran.started_at, 1e-6)
         return CrawlResult(
             job=self.job.id,
-            spider=self.spider.name,
+            spider=self.job.name,
             finish_reason=ran.reason.value,
             pages=tally.pages,
             items=tally.items,

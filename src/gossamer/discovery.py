@@ -6,7 +6,6 @@ Spiders are found in the ``spiders/`` folder of the project and through the entr
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import re
 import sys
@@ -33,8 +32,8 @@ _HOST = re.compile(r"^(localhost|[\w-]+(\.[\w-]+)+|\[[0-9a-fA-F:]+\])(:\d+)?([/?
 class Target:
     """What to crawl."""
 
-    text: str  # as typed, for people
-    name: str  # names the job: two targets of one name are one crawl
+    text: str  # the spider with its arguments, or the URL: the same text is the same crawl
+    name: str  # whose items these are: the spider's name, or the host of a URL
     spider: Spider
     choose: Callable[[Request], Spider]
 
@@ -42,16 +41,16 @@ class Target:
 def find_target(target: str | type[Spider], arguments: Mapping[str, str], project: Path | None) -> Target:
     """The spider that a target means, made with its arguments. Raises :class:`UsageError`."""
     if not isinstance(target, str):
-        return _of_class(target, target.__name__, arguments)
+        return _of_class(target, arguments)
     file = _FILE.match(target)
     if file is not None:
         path = Path(file["path"])
-        return _of_class(_class_in_file(path, file["name"]), target, arguments)
+        return _of_class(_class_in_file(path, file["name"]), arguments)
     if "://" in target:
         return _of_url(target, arguments, project)
     found = discover(project)
     if target in found.spiders:
-        return _of_class(found.spiders[target], target, arguments)
+        return _of_class(found.spiders[target], arguments)
     if _HOST.match(target):
         return _of_url(f"https://{target}", arguments, project)
     raise UsageError(_not_found(target, found, project))
@@ -60,22 +59,15 @@ def find_target(target: str | type[Spider], arguments: Mapping[str, str], projec
 # --------------------------------------------------------------------------- by class
 
 
-def _of_class(spider_class: type[Spider], text: str, arguments: Mapping[str, str]) -> Target:
+def _of_class(spider_class: type[Spider], arguments: Mapping[str, str]) -> Target:
     if not spider_class.name:
         raise UsageError(f'the spider {spider_class.__name__} has no name; give it one: name = "..."')
     try:
         spider = spider_class(**arguments)
     except TypeError as error:
         raise UsageError(f"the spider {spider_class.name!r} does not take these arguments: {error}") from None
-    return Target(text=text, name=_job_name(spider.name, arguments), spider=spider, choose=lambda _: spider)
-
-
-def _job_name(name: str, arguments: Mapping[str, str]) -> str:
-    """Other arguments make another crawl."""
-    if not arguments:
-        return name
-    text = "\0".join(f"{key}={value}" for key, value in sorted(arguments.items()))
-    return f"{name}-{hashlib.blake2b(text.encode(), digest_size=4).hexdigest()}"
+    text = " ".join([spider.name, *(f"{key}={value}" for key, value in sorted(arguments.items()))])
+    return Target(text=text, name=spider.name, spider=spider, choose=lambda _: spider)
 
 
 def _class_in_file(path: Path, name: str | None) -> type[Spider]:
@@ -208,14 +200,7 @@ def _of_url(url: str, arguments: Mapping[str, str], project: Path | None) -> Tar
             made[wanted] = generic if spider_class is None else spider_class(**arguments)
         return made[wanted]
 
-    return Target(text=canonical, name=_url_name(canonical, domain + port), spider=generic, choose=choose)
-
-
-def _url_name(url: str, place: str) -> str:
-    """A job's name for a URL: its host, and a few letters that tell its other pages apart."""
-    path = url.split("://", 1)[1].partition("/")[2]
-    suffix = f"-{hashlib.blake2b(url.encode(), digest_size=3).hexdigest()}" if path else ""
-    return place.replace(":", "-").strip("[]") + suffix
+    return Target(text=canonical, name=domain + port, spider=generic, choose=choose)
 
 
 def _for_host(found: list[type[Spider]], host: str) -> type[Spider] | None:

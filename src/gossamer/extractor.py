@@ -86,6 +86,7 @@ class SpiderExtractor:
             dropped=dropped,
             fault=Fault.CALLBACK if error else "",
             error=error,
+            is_parsed=bool(items or requests or (response and response.is_html)),
             title=response.page.title if response and response.is_html else "",
             content_type=response.content_type if response else "",
         )

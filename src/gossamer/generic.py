@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gossamer.items import Item, key
+from gossamer.policy.scope import IGNORED_EXTENSIONS, extension
 from gossamer.response import Response
 from gossamer.spider import Spider
 from gossamer.words.model import Request
@@ -28,16 +29,18 @@ class GenericSpider(Spider):
     name = "generic"
 
     def parse(self, response: Response) -> Iterator[WebPage | Request]:
-        """Keep the page, follow its links."""
-        page = response.page if response.is_html else None
+        """Keep the page, follow its links to other pages; what is no HTML is left alone."""
+        if not response.is_html:
+            return
         yield WebPage(
             url=response.url,
             status=response.status,
-            title=page.title if page else "",
-            description=page.description if page else "",
-            text=page.main_text() if page else "",
+            title=response.page.title,
+            description=response.page.description,
+            text=response.main_text(),
             depth=response.request.depth,
             content_type=response.content_type,
         )
         for url in response.links():
-            yield Request(url)
+            if extension(url) not in IGNORED_EXTENSIONS:
+                yield Request(url)

@@ -12,11 +12,14 @@ import msgspec
 from gossamer.parse import structured
 from gossamer.parse.encoding import decode
 from gossamer.parse.html import Article, Page, is_html, parse_html
-from gossamer.parse.meta import read_robots
+from gossamer.parse.meta import read_robots_headers
 from gossamer.parse.selectors import Selector, SelectorList
 from gossamer.policy import urls
 from gossamer.words.errors import UsageError
 from gossamer.words.model import Fetched, Request
+
+ROBOTS_NAME = "gossamer"
+"""What pages call us that ask something of us alone."""
 
 
 class Headers(Mapping[str, str]):
@@ -170,9 +173,9 @@ class Response:
     @cached_property
     def nofollow(self) -> bool:
         """Whether the page as a whole asks not to follow its links (X-Robots-Tag, meta robots)."""
-        if read_robots(self.headers.getlist("x-robots-tag")).nofollow:
+        if read_robots_headers(self.headers.getlist("x-robots-tag"), ROBOTS_NAME).nofollow:
             return True
-        return self.is_html and self.page.robots.nofollow
+        return self.is_html and self.page.robots_for(ROBOTS_NAME).nofollow
 
     def urljoin(self, url: str) -> str:
         """The absolute URL that ``url`` means on this page (its base element honoured)."""
@@ -251,8 +254,7 @@ class Response:
 
 def _href(selector: Selector) -> str | None:
     """The link of an element, or the text of ``::attr(href)``."""
-    if selector.is_element:
-        href: str | None = selector.attrib.get("href")
+    href: str | None = selector.attrib.get("href")
+    if href is not None:
         return href
-    value = selector.get()
-    return None if value is None else str(value).strip()
+    return selector.root.strip() if isinstance(selector.root, str) else None

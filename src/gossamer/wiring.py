@@ -70,22 +70,22 @@ def admission_of(settings: Settings, spider: Spider, key: bytes) -> Admission:
     return Admission(scope, options, key)
 
 
-def fetcher_of(settings: Settings, guard: Guard) -> Fetcher:
+def fetcher_of(settings: Settings, guard: Guard, clock: Clock) -> Fetcher:
     """The way to get pages."""
     if settings.replay.folder is not None:
-        return ReplayFetcher(Path(settings.replay.folder), settings.replay.rules)
+        return ReplayFetcher(Path(settings.replay.folder), settings.replay.rules, clock=clock)
     http = settings.http
     options = HttpOptions(
         user_agent=settings.user_agent,
         headers=http.headers,
-        connect_timeout_s=http.connect_timeout,
-        headers_timeout_s=http.headers_timeout,
-        read_timeout_s=http.read_timeout,
-        total_timeout_s=http.total_timeout,
-        max_size_bytes=http.max_size_bytes,
-        verify_tls=http.verify_tls,
+        connect_s=http.connect_timeout,
+        headers_s=http.headers_timeout,
+        idle_s=http.read_timeout,
+        body_s=http.total_timeout,
+        max_body_bytes=http.max_size_bytes,
+        insecure_hosts=frozenset(http.insecure_hosts),
     )
-    return HttpFetcher(options, guard)
+    return HttpFetcher(options, clock=clock, guard=guard)
 
 
 # --------------------------------------------------------------------------- files
@@ -150,7 +150,7 @@ class Desk:
 
     def frontier(self, job: Job) -> SqliteFrontier:
         """The requests of a job."""
-        return SqliteFrontier(self._databases.frontier, job, rules_of(self._settings), self._clock)
+        return SqliteFrontier(self._databases.frontier, job.id, rules_of(self._settings), self._clock)
 
     async def close(self) -> None:
         """Let go of the files."""
@@ -207,13 +207,13 @@ async def _wire(
     databases = Databases(settings, create=True)
     closing.callback(databases.close)
     desk = Desk(settings, databases, clock)
-    closing.enter_context(JobLock(databases_folder(settings), _file_name(target.name)))
+    closing.enter_context(JobLock(databases_folder(settings), target.text))
     job, resumed = await _job(desk, target, fresh=fresh)
     spider = target.spider
     guard = Guard(trusted_hosts(spider))
-    fetcher = fetcher_of(settings, guard)
+    fetcher = fetcher_of(settings, guard, clock)
     rules = rules_of(settings, touches_network=fetcher.touches_network)
-    frontier = SqliteFrontier(databases.frontier, job, rules, clock)
+    frontier = SqliteFrontier(databases.frontier, job.id, rules, clock)
     pipeline = DefaultPipeline(steps=spider.pipelines, spider=spider)
     await pipeline.open()
     parts = Parts(
@@ -246,11 +246,11 @@ async def _wire(
 
 
 async def _job(desk: Desk, target: Target, *, fresh: bool) -> tuple[Job, bool]:
-    """The latest job of this name, unless cancelled or a fresh start is wanted; and whether it is old."""
-    latest = await desk.book.get(target.name)
-    if latest is not None and latest.state is not JobState.CANCELLED and not fresh:
-        return latest, True
-    return await desk.book.create(target.name, target.text, target.spider.name), False
+    """The latest job of this target, unless cancelled or a fresh start is wanted; and whether it is old."""
+    same = [job for job in await desk.book.list() if (job.name, job.target) == (target.name, target.text)]
+    if same and same[0].state is not JobState.CANCELLED and not fresh:
+        return same[0], True
+    return await desk.book.create(target.name, target.text), False
 
 
 def _committer(databases: Databases, frontier: SqliteFrontier, desk: Desk, job: Job) -> Committer:
@@ -263,10 +263,6 @@ def _committer(databases: Databases, frontier: SqliteFrontier, desk: Desk, job: 
 def databases_folder(settings: Settings) -> Path:
     """Where the locks of a crawl are: beside the requests."""
     return database_path(settings, settings.frontier.url).absolute().parent
-
-
-def _file_name(name: str) -> str:
-    return re.sub(r"[^\w.-]", "_", name)[:100] or "_"
 
 
 def trusted_hosts(spider: Spider) -> frozenset[str]:

@@ -64,6 +64,7 @@ class Draft:
         charged: bool = True,
         outlinks: tuple[Entry, ...] = (),
         items: tuple[ItemRecord, ...] = (),
+        is_page: bool = False,
         page: PageRecord | None = None,
         dropped: dict[str, int] | None = None,
     ) -> Harvest:
@@ -76,7 +77,7 @@ class Draft:
                 reason=reason,
                 due_at=due_at,
                 charged=charged,
-                is_page=page is not None,
+                is_page=is_page,
                 signal=signal or HostSignal(),
                 outlinks=outlinks,
             ),

@@ -71,7 +71,7 @@ class Supervisor:
         started_at = parts.clock.now()
         expired = await parts.frontier.control(Change.RECOVER)
         await self._worker.record_expired(expired)
-        await parts.frontier.control(Change.RESUME)
+        await parts.frontier.control(Change.RESUME, parts.rules)
         seeded = await seed(seeds, parts.admission, parts.frontier)
         parts.sink.emit(JobStarted(at=started_at, job=parts.job.id, resumed=resumed, recovered=len(expired)))
         shift = asyncio.create_task(self._worker.run())

@@ -28,6 +28,7 @@ from gossamer.words.model import (
     Job,
     Lease,
     Request,
+    RobotsAnswer,
     Rules,
     SignalKind,
     Verdict,
@@ -38,7 +39,6 @@ from gossamer.words.ports import (
     Fetcher,
     Frontier,
     Pipeline,
-    RobotsAnswer,
     RobotsGate,
     Sink,
     Store,
@@ -214,7 +214,8 @@ class Visitor:
             signal=draft.signal(),
             outlinks=entries,
             items=items,
-            page=draft.page(result),
+            is_page=True,
+            page=draft.page(result) if result.is_parsed else None,
             dropped=dropped,
         )
 

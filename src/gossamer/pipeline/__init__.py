@@ -1,1 +1,5 @@
-"""What happens to an item between the spider and the store."""
+"""Cleaning, validating and keying items."""
+
+from gossamer.pipeline.pipeline import DefaultPipeline
+
+__all__ = ["DefaultPipeline"]

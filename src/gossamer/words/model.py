@@ -170,7 +170,7 @@ class Rules(Record, frozen=True, kw_only=True):
     backoff_cap_s: float = 300.0
     max_retries: int = 3  # failures charged to a request before it is given up
     max_throttled: int = 20  # "later" answers to one request before it is given up
-    max_expiries: int = 6  # workers that one request may take down before it is given up
+    max_expiries: int = 10  # workers that one request may take down before it is given up
     max_silences: int = 8  # incidents without any answer, in a row, after which a host counts as down
     max_pages: int | None = None  # pages of the job (responses parsed)
     max_pages_per_host: int | None = None
@@ -239,7 +239,7 @@ class Outcome(Record, frozen=True, kw_only=True):
     reason: str = ""  # a ``Fault`` value, or free text for people
     due_at: float = 0.0  # RETRY: not before
     charged: bool = True  # RETRY: whether it counts against ``max_retries``
-    is_page: bool = False  # counts against the page budgets
+    is_page: bool = False  # a response for the spider: counts against the page budgets
     signal: HostSignal = HostSignal()
     outlinks: tuple[Entry, ...] = ()
 
@@ -320,6 +320,22 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
         return default
 
 
+class RobotsAnswer(Record, frozen=True, kw_only=True):
+    """What a robots gate says of one request.
+
+    An answer with a ``signal`` means: give the lease back with it, and ask again at the host's next turn.
+    robots.txt was fetched just now (the turn is used up), another worker is fetching it, or its crawl-delay
+    was read from shared state and the frontier may not know it yet (the turn is not used).
+    """
+
+    allowed: bool
+    reason: str = ""  # a ``Fault`` value when not allowed
+    detail: str = ""  # for people
+    signal: HostSignal | None = None
+    retry_at: float | None = None  # unreachable: ask again then
+    sitemaps: tuple[str, ...] = ()
+
+
 class Extraction(Record, frozen=True, kw_only=True):
     """What a spider made of one response."""
 
@@ -328,6 +344,7 @@ class Extraction(Record, frozen=True, kw_only=True):
     dropped: dict[str, int] = {}  # links not followed, by reason
     fault: str = ""  # a ``Fault`` value when the page is no success
     error: str = ""  # for people: a traceback, or what is missing
+    is_parsed: bool = True  # False: neither HTML nor anything a callback made something of
     refresh_to: str = ""  # a meta refresh that is a redirect: the target, as written
     title: str = ""
     content_type: str = ""
@@ -419,9 +436,8 @@ class Job(Record, frozen=True, kw_only=True):
     """One crawl."""
 
     id: str  # ``shop-1``: unique in its store, made from the name
-    name: str  # the spider's name, or the host of a URL target
-    target: str  # what was typed
-    spider: str = ""  # whose items these are: the spider's name
+    name: str  # the spider's name, or the host of a URL target; whose items these are
+    target: str  # what is crawled, with the spider's arguments: the same target is the same crawl
     created_at: float
     state: JobState = JobState.RUNNING
     finished_at: float | None = None

@@ -32,6 +32,7 @@ from gossamer.words.model import (
     Lease,
     Outcome,
     Request,
+    RobotsAnswer,
     Rules,
     StoredItem,
     Tally,
@@ -141,7 +142,7 @@ class Store(Protocol):
 class JobBook(Protocol):
     """The jobs of a store."""
 
-    async def create(self, name: str, target: str, spider: str) -> Job:
+    async def create(self, name: str, target: str) -> Job:
         """A new job with an id of its own, running."""
         ...
 
@@ -210,17 +211,6 @@ class RobotsGate(Protocol):
     async def check(self, request: Request) -> RobotsAnswer:
         """Whether the request may be fetched; may fetch robots.txt first, and says so."""
         ...
-
-
-class RobotsAnswer(Protocol):
-    """An answer of the gate."""
-
-    allowed: bool
-    reason: str  # a ``Fault`` value when not allowed
-    detail: str  # for people
-    signal: HostSignal | None  # robots.txt was fetched just now: the host's turn is used up
-    retry_at: float | None  # unreachable: ask again then
-    sitemaps: tuple[str, ...]
 
 
 class Extractor(Protocol):

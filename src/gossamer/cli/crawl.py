@@ -1,0 +1,91 @@
+"""``gossamer crawl``: one crawl, here, to its end."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gossamer.cli.options import AsJson, Data, Set, arguments_of, overrides, seconds
+
+EXAMPLES = """
+  gossamer crawl https://example.com -o pages.jsonl
+  gossamer crawl shop.py --max-pages 100 -O items.csv
+  gossamer crawl shop -a category=books -s http.max_redirects=3
+  gossamer crawl http://localhost:8000 --delay 0 --per-host 64 --json
+"""
+
+
+def crawl(
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="A URL, a spider's name, or FILE.py[:Class].")
+    ],
+    *,
+    output: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Append the items to FILE (.jsonl .json .csv .xml)."
+        ),
+    ] = None,
+    overwrite: Annotated[
+        list[str] | None,
+        typer.Option("-O", "--overwrite-output", metavar="FILE", help="The same, replacing FILE."),
+    ] = None,
+    settings: Set = None,
+    argument: Annotated[
+        list[str] | None, typer.Option("-a", metavar="ARG=VALUE", help="An argument of the spider.")
+    ] = None,
+    data: Data = None,
+    max_pages: Annotated[int | None, typer.Option(metavar="N", help="Stop after N pages.")] = None,
+    max_depth: Annotated[
+        int | None, typer.Option(metavar="N", help="Follow links N hops from a seed.")
+    ] = None,
+    max_time: Annotated[str | None, typer.Option(metavar="TIME", help="Stop after 90s, 15m, 2h ...")] = None,
+    delay: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Between two requests to a host [default: follows the host]."),
+    ] = None,
+    per_host: Annotated[int | None, typer.Option(metavar="N", help="Requests at once to one host.")] = None,
+    concurrency: Annotated[int | None, typer.Option(metavar="N", help="Requests at once altogether.")] = None,
+    no_robots: Annotated[
+        bool, typer.Option("--no-robots", help="Ignore robots.txt (your own sites).")
+    ] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over instead of resuming.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are dead letters.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("-q", "--no-progress", help="No progress and no summary; warnings are shown.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Crawl a URL or run a spider, to the end.
+
+    A live view shows the progress. An unfinished crawl of the same target goes on where it stopped, unless
+    --fresh is given. Ctrl-C finishes what is in flight and stops; a second Ctrl-C stops at once. Nothing
+    is lost either way.
+    """
+    from gossamer.cli.exports import Output
+    from gossamer.cli.running import Plan, run_to_end
+
+    plan = Plan(
+        target=target,
+        arguments=arguments_of(argument),
+        overrides=overrides(
+            settings,
+            data=data,
+            max_pages=max_pages,
+            max_depth=max_depth,
+            max_time=None if max_time is None else seconds(max_time, "--max-time"),
+            delay=delay,
+            per_host=per_host,
+            concurrency=concurrency,
+            robots="false" if no_robots else None,
+        ),
+        outputs=Output.of(append=output, overwrite=overwrite),
+        fresh=fresh,
+        quiet=quiet,
+        as_json=as_json,
+    )
+    raise typer.Exit(run_to_end(plan, strict=strict))
+
+
+COMMANDS = (("crawl", crawl, EXAMPLES),)

@@ -1,0 +1,260 @@
+"""``gossamer dead``: the requests that were given up; look at them, try them again, forget them."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gossamer.cli.desk import at_desk, job_of
+from gossamer.cli.options import AsJson, Data, JobName, Set, seconds, settings_of
+from gossamer.cli.output import iso, local, plain, plain_url, print_facts, print_json, print_table
+from gossamer.observe.text import headline
+from gossamer.words.errors import UsageError
+
+if TYPE_CHECKING:
+    from gossamer.wiring import Desk
+    from gossamer.words.model import Attempt, DeadFilter, DeadLetter, Job
+
+HELP = "Dead letters: requests that were given up. List, show, retry or drop them."
+EXAMPLES = """
+  gossamer dead list shop --reason server
+  gossamer dead retry shop --host shop.example && gossamer crawl shop
+  gossamer dead drop shop --older-than 7d
+"""
+LIST_EXAMPLES = """
+  gossamer dead list shop
+  gossamer dead list shop --reason timeout_body --older-than 1h --json
+"""
+SHOW_EXAMPLES = """
+  gossamer dead show shop 17
+  gossamer dead show shop --reason callback
+"""
+RETRY_EXAMPLES = """
+  gossamer dead retry shop                 all of them
+  gossamer dead retry shop 17 18           two of them
+"""
+DROP_EXAMPLES = """
+  gossamer dead drop shop --reason gone
+"""
+
+Ids = Annotated[list[int] | None, typer.Argument(metavar="ID", help="Only these dead letters.")]
+Reason = Annotated[
+    str | None, typer.Option(metavar="REASON", help="Only those given up for this: server, dns, callback ...")
+]
+Host = Annotated[
+    str | None, typer.Option(metavar="HOST", help="Only those of this host (HOST or HOST:PORT).")
+]
+OlderThan = Annotated[
+    str | None,
+    typer.Option("--older-than", metavar="TIME", help="Only those given up longer ago: 30m, 2h, 7d."),
+]
+Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="At most N.")]
+
+
+def _filter(
+    ids: list[int] | None, reason: str | None, host: str | None, older_than: str | None
+) -> DeadFilter:
+    from gossamer.words.errors import Fault
+    from gossamer.words.model import DeadFilter
+
+    if reason is not None and reason not in set(Fault):
+        known = ", ".join(sorted(Fault))
+        raise UsageError(f"--reason {reason!r} is no reason of a dead letter; known are {known}")
+    before = None if older_than is None else time.time() - seconds(older_than, "--older-than")
+    return DeadFilter(
+        reason=reason, host=host.lower() if host else None, older_than=before, ids=tuple(ids or ())
+    )
+
+
+def listing(
+    name: JobName,
+    *,
+    reason: Reason = None,
+    host: Host = None,
+    older_than: OlderThan = None,
+    limit: Limit = 1000,
+    data: Data = None,
+    settings: Set = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the dead letters of a job, oldest first."""
+    which = _filter(None, reason, host, older_than)
+
+    async def work(desk: Desk) -> list[DeadLetter]:
+        return await desk.frontier(await job_of(desk, name)).dead(which, limit)
+
+    letters = at_desk(settings_of(data, settings), work)
+    if as_json:
+        print_json([_letter_json(letter) for letter in letters])
+        return
+    print_table(
+        ("id", "reason", "attempts", "given up", "url"),
+        (
+            (
+                str(letter.id),
+                letter.reason,
+                letter.attempts,
+                local(letter.died_at),
+                plain_url(letter.entry.request.url),
+            )
+            for letter in letters
+        ),
+        right=("id", "attempts"),
+        wide="url",
+    )
+
+
+def _letter_json(letter: DeadLetter) -> dict[str, Any]:
+    request = letter.entry.request
+    return {
+        "id": letter.id,
+        "url": request.url,
+        "method": request.method,
+        "host": letter.entry.host,
+        "reason": letter.reason,
+        "detail": letter.detail,
+        "attempts": letter.attempts,
+        "died_at": iso(letter.died_at),
+        "depth": request.depth,
+        "via": request.via,
+        "callback": request.callback,
+    }
+
+
+# --------------------------------------------------------------------------- show
+
+
+def show(
+    name: JobName,
+    ids: Ids = None,
+    *,
+    reason: Reason = None,
+    host: Host = None,
+    older_than: OlderThan = None,
+    limit: Limit = 10,
+    data: Data = None,
+    settings: Set = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show dead letters with every attempt that was made."""
+    which = _filter(ids, reason, host, older_than)
+
+    async def work(desk: Desk) -> list[tuple[DeadLetter, list[Attempt]]]:
+        job = await job_of(desk, name)
+        letters = await desk.frontier(job).dead(which, limit)
+        return [(letter, await desk.store.attempts(job, letter.entry.request.url)) for letter in letters]
+
+    found = at_desk(settings_of(data, settings), work)
+    if ids and not found:
+        raise UsageError(f"{name} has no dead letter {', '.join(map(str, ids))}")
+    if as_json:
+        print_json(
+            [{**_letter_json(letter), "tries": [_try_json(a) for a in tries]} for letter, tries in found]
+        )
+        return
+    for letter, tries in found:
+        print_facts(_letter_facts(letter, tries))
+        print_facts([("", "")])
+
+
+def _letter_facts(letter: DeadLetter, tries: list[Attempt]) -> list[tuple[str, str]]:
+    request = letter.entry.request
+    facts = [
+        ("id", str(letter.id)),
+        ("url", plain_url(request.url, 1000)),
+        ("found on", plain_url(request.via, 1000)),
+        ("reason", f"{letter.reason} at {local(letter.died_at)}"),
+        ("callback", str(request.callback or "")),
+    ]
+    facts += [(f"attempt {tried.attempt}", _try(tried)) for tried in reversed(tries)]
+    if tries and "\n" in tries[0].detail:
+        facts += [("", plain(line, 500)) for line in tries[0].detail.rstrip().split("\n")]
+    return [(label, value) for label, value in facts if value]
+
+
+def _try(tried: Attempt) -> str:
+    status = f"{tried.status} " if tried.status else ""
+    return f"{local(tried.at)}  {status}{tried.verdict} {tried.reason} {tried.elapsed_ms:,.0f} ms  {headline(tried.detail)}"
+
+
+def _try_json(tried: Attempt) -> dict[str, Any]:
+    return {
+        "at": iso(tried.at),
+        "attempt": tried.attempt,
+        "status": tried.status,
+        "verdict": tried.verdict.value,
+        "reason": tried.reason,
+        "detail": tried.detail,
+        "elapsed_ms": tried.elapsed_ms,
+        "size_bytes": tried.size_bytes,
+    }
+
+
+# --------------------------------------------------------------------------- retry, drop
+
+
+def retry(
+    name: JobName,
+    ids: Ids = None,
+    *,
+    reason: Reason = None,
+    host: Host = None,
+    older_than: OlderThan = None,
+    data: Data = None,
+    settings: Set = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let dead letters be tried again.
+
+    They wait again, with their counts at zero; the next crawl of the job fetches them.
+    """
+    which = _filter(ids, reason, host, older_than)
+
+    async def work(desk: Desk) -> tuple[Job, int]:
+        job = await job_of(desk, name)
+        return job, await desk.frontier(job).revive(which)
+
+    job, count = at_desk(settings_of(data, settings), work)
+    if as_json:
+        print_json({"job": job.id, "retried": count})
+    else:
+        how = f"; `gossamer crawl {plain_url(job.target)}` fetches them" if count else ""
+        typer.echo(f"{count:,} requests of {job.id} wait again{how}")
+
+
+def drop(
+    name: JobName,
+    ids: Ids = None,
+    *,
+    reason: Reason = None,
+    host: Host = None,
+    older_than: OlderThan = None,
+    data: Data = None,
+    settings: Set = None,
+    as_json: AsJson = False,
+) -> None:
+    """Forget dead letters.
+
+    Their URLs stay known, so that they are not fetched again in this job.
+    """
+    which = _filter(ids, reason, host, older_than)
+
+    async def work(desk: Desk) -> tuple[Job, int]:
+        job = await job_of(desk, name)
+        return job, await desk.frontier(job).drop(which)
+
+    job, count = at_desk(settings_of(data, settings), work)
+    if as_json:
+        print_json({"job": job.id, "dropped": count})
+    else:
+        typer.echo(f"{count:,} dead letters of {job.id} dropped")
+
+
+COMMANDS = (
+    ("list", listing, LIST_EXAMPLES),
+    ("show", show, SHOW_EXAMPLES),
+    ("retry", retry, RETRY_EXAMPLES),
+    ("drop", drop, DROP_EXAMPLES),
+)

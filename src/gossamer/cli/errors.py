@@ -1,0 +1,93 @@
+"""Exit codes, and how errors end a command: one clear message, the right code, no traceback.
+
+======  =======================================================================
+code    meaning
+======  =======================================================================
+0       finished
+1       finished, but with dead letters (only with ``--strict``)
+2       wrong use: an option, a name, a setting, a spider that does not import
+3       stopped early: by a signal, or because the job was paused or cancelled
+4       a needed service, package or the storage is missing or fails
+70      a bug in Gossamer; the traceback is shown (``EX_SOFTWARE`` of sysexits.h)
+141     nobody reads the output any more (what a shell reports for SIGPIPE)
+======  =======================================================================
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from enum import IntEnum
+
+import typer
+
+from gossamer.observe.text import lines
+from gossamer.words.errors import OperatorError
+
+
+class Exit(IntEnum):
+    """Exit codes of every command."""
+
+    OK = 0
+    DEAD_LETTERS = 1
+    USAGE = 2
+    STOPPED = 3
+    MISSING = 4
+    BUG = 70
+    NO_READER = 141
+
+
+DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE}
+"""Errors of the system that an operator can mend, where no adapter has said it better."""
+
+
+@contextmanager
+def exit_codes() -> Iterator[None]:
+    """End the process as the contract says, whatever a command raises."""
+    try:
+        yield
+        sys.stdout.flush()
+    except OperatorError as error:
+        complain(str(error))
+        raise typer.Exit(error.exit_code) from None
+    except KeyboardInterrupt:
+        complain("interrupted")
+        raise typer.Exit(Exit.STOPPED) from None
+    except BrokenPipeError:
+        _forget_stdout()
+        raise typer.Exit(Exit.NO_READER) from None
+    except OSError as error:
+        if error.errno not in DISK:
+            _bug()
+        complain(f"{error.strerror}{f': {error.filename}' if error.filename else ''}")
+        raise typer.Exit(Exit.MISSING) from None
+    except (typer.Exit, typer.Abort):
+        raise
+    except Exception as error:
+        if hasattr(error, "exit_code"):  # typer's own: a wrong option; it says what and how
+            raise
+        _bug()
+
+
+def complain(message: str) -> None:
+    """Say what went wrong, on stderr."""
+    with suppress(OSError):
+        sys.stderr.write(f"gossamer: {lines(message)}\n")
+
+
+def _bug() -> None:
+    """The exception in hand is none that anybody foresaw."""
+    with suppress(OSError):
+        sys.stderr.write(f"{lines(traceback.format_exc(), 20_000)}\n")
+    complain("this is a bug in Gossamer, please report it with the lines above")
+    raise typer.Exit(Exit.BUG) from None
+
+
+def _forget_stdout() -> None:
+    """Nothing is flushed into the closed pipe when Python ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

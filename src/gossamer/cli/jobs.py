@@ -1,0 +1,218 @@
+"""``gossamer jobs``, ``status`` and ``export``: what was crawled, how it stands, and its items."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gossamer.cli.desk import at_desk, job_of
+from gossamer.cli.options import AsJson, Data, Format, JobName, Set, settings_of
+from gossamer.cli.output import iso, local, plain_url, print_facts, print_json, print_table
+
+if TYPE_CHECKING:
+    from gossamer.config import Settings
+    from gossamer.wiring import Desk
+    from gossamer.words.model import FrontierStats, HostReport, Job, Tally
+
+JOBS_EXAMPLES = """
+  gossamer jobs
+  gossamer jobs --data /srv/crawl --json
+"""
+STATUS_EXAMPLES = """
+  gossamer status shop              the latest job of that name
+  gossamer status shop-3 --json
+"""
+EXPORT_EXAMPLES = """
+  gossamer export shop | head
+  gossamer export shop -o items.csv
+  gossamer export shop-3 --format xml > items.xml
+"""
+HOSTS = 10
+"""Hosts that ``status`` shows."""
+
+
+def jobs(
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="The N newest.")] = 50,
+    data: Data = None,
+    settings: Set = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the crawls, newest first."""
+
+    async def work(desk: Desk) -> list[tuple[Job, Tally, FrontierStats]]:
+        found = (await desk.book.list())[:limit]
+        return [(job, await desk.store.tally(job), await desk.frontier(job).stats()) for job in found]
+
+    found = at_desk(settings_of(data, settings), work)
+    if as_json:
+        print_json([_job_json(*each) for each in found])
+        return
+    print_table(
+        ("job", "state", "pages", "items", "waiting", "dead", "started", "target"),
+        (
+            (
+                job.id,
+                _state(job),
+                tally.pages,
+                tally.items,
+                stats.waiting,
+                stats.dead,
+                local(job.created_at),
+                plain_url(job.target, 60),
+            )
+            for job, tally, stats in found
+        ),
+        right=("pages", "items", "waiting", "dead"),
+    )
+
+
+def _state(job: Job) -> str:
+    """``finished``, or why the last run of an unfinished job ended."""
+    if job.state == "running" and job.finish_reason:
+        return f"unfinished ({job.finish_reason})"
+    return str(job.state)
+
+
+def _job_json(job: Job, tally: Tally, stats: FrontierStats) -> dict[str, Any]:
+    return {
+        "job": job.id,
+        "name": job.name,
+        "target": job.target,
+        "state": job.state.value,
+        "finish_reason": job.finish_reason,
+        "created_at": iso(job.created_at),
+        "finished_at": iso(job.finished_at),
+        "pages": tally.pages,
+        "items": tally.items,
+        "waiting": stats.waiting,
+        "dead": stats.dead,
+    }
+
+
+# --------------------------------------------------------------------------- status
+
+
+def status(name: JobName, data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
+    """Show how a crawl stands.
+
+    Its queue, its totals, what failed, and its busiest hosts.
+    """
+
+    async def work(desk: Desk) -> tuple[Job, Tally, FrontierStats, list[HostReport]]:
+        job = await job_of(desk, name)
+        frontier = desk.frontier(job)
+        return job, await desk.store.tally(job), await frontier.stats(), await frontier.hosts(HOSTS)
+
+    job, tally, stats, hosts = at_desk(settings_of(data, settings), work)
+    if as_json:
+        print_json(_status_json(job, tally, stats, hosts))
+        return
+    print_facts(_status_facts(job, tally, stats))
+    if hosts:
+        print_facts([("", "")])
+        print_table(
+            ("host", "pending", "in flight", "delay s", "pages"),
+            ((h.host, h.pending, h.state.in_flight, f"{h.state.delay_s:.2f}", h.state.pages) for h in hosts),
+            right=("pending", "in flight", "delay s", "pages"),
+        )
+
+
+def _status_facts(job: Job, tally: Tally, stats: FrontierStats) -> list[tuple[str, str]]:
+    facts = [
+        ("job", job.id),
+        ("target", plain_url(job.target)),
+        ("state", _state(job)),
+        ("started", local(job.created_at)),
+        ("finished", local(job.finished_at)),
+        ("queue", f"{stats.pending:,} pending, {stats.delayed:,} delayed, {stats.leased:,} in flight"),
+        ("requests", f"{stats.done:,} done, {stats.dead:,} dead, {stats.duplicates:,} duplicates refused"),
+        ("pages", f"{tally.pages:,}"),
+        ("items", f"{tally.items:,} ({tally.duplicates:,} seen again)"),
+        ("attempts", f"{tally.attempts:,} ({tally.retries:,} retries)"),
+        ("status", _counts(tally.by_status)),
+        ("failures", _counts(tally.by_reason)),
+        ("dropped", _counts(tally.dropped)),
+    ]
+    return [(name, value) for name, value in facts if value]
+
+
+def _counts(counts: dict[str, int]) -> str:
+    ordered = sorted(counts.items(), key=lambda pair: -pair[1])
+    return ", ".join(f"{name or '?'} {count:,}" for name, count in ordered)
+
+
+def _status_json(job: Job, tally: Tally, stats: FrontierStats, hosts: list[HostReport]) -> dict[str, Any]:
+    return {
+        **_job_json(job, tally, stats),
+        "queue": {"pending": stats.pending, "delayed": stats.delayed, "leased": stats.leased},
+        "done": stats.done,
+        "attempts": tally.attempts,
+        "retries": tally.retries,
+        "duplicates": tally.duplicates,
+        "bytes": tally.bytes,
+        "by_status": tally.by_status,
+        "by_reason": tally.by_reason,
+        "dropped": tally.dropped,
+        "next_at": iso(stats.next_at),
+        "hosts": [
+            {
+                "host": report.host,
+                "pending": report.pending,
+                "in_flight": report.state.in_flight,
+                "delay_s": report.state.delay_s,
+                "next_at": iso(report.state.next_at),
+                "pages": report.state.pages,
+            }
+            for report in hosts
+        ],
+    }
+
+
+# --------------------------------------------------------------------------- export
+
+
+def export(
+    name: JobName,
+    *,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="FILE", help="Write to FILE instead of stdout.")
+    ] = None,
+    format_: Format = None,
+    safe_csv: Annotated[
+        bool, typer.Option("--safe-csv", help="Mark cells that a spreadsheet would run as a formula.")
+    ] = False,
+    data: Data = None,
+    settings: Set = None,
+) -> None:
+    """Write the items of a crawl.
+
+    To stdout, as JSON lines unless --format says otherwise, or to a file, which is replaced as a whole.
+    """
+    count = _export(settings_of(data, settings), name, output, format_, safe_csv=safe_csv)
+    if output:
+        sys.stderr.write(f"{count:,} items to {output}\n")
+
+
+def _export(settings: Settings, name: str, output: str | None, format_: str | None, *, safe_csv: bool) -> int:
+    from gossamer.cli.exports import checked
+    from gossamer.store.export import write_items
+
+    file = checked(output, append=False, format=format_) if output else None
+
+    async def work(desk: Desk) -> int:
+        items = desk.store.items(await job_of(desk, name))
+        if file is None:
+            return await write_items(items, sys.stdout.buffer, format_ or "jsonl", safe_csv=safe_csv)
+        return await write_items(items, Path(file.path), file.format, safe_csv=safe_csv)
+
+    return at_desk(settings, work)
+
+
+COMMANDS = (
+    ("jobs", jobs, JOBS_EXAMPLES),
+    ("status", status, STATUS_EXAMPLES),
+    ("export", export, EXPORT_EXAMPLES),
+)

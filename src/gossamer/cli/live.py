@@ -1,0 +1,99 @@
+"""The live view on a terminal: drawn from the loop twice a second, gone when the crawl is over."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import time
+from contextlib import suppress
+from typing import Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from gossamer.cli.output import console
+from gossamer.cli.signals import Stopper
+from gossamer.crawling import Crawling
+from gossamer.observe.progress import view
+from gossamer.observe.tallies import Tallies
+from gossamer.wiring import open_desk
+from gossamer.words.errors import StorageError
+from gossamer.words.model import HostReport
+from gossamer.words.ports import FrontierDesk
+
+DRAW_EVERY_S = 0.5
+HOSTS_SHOWN = 5
+
+
+class StderrHandler(logging.Handler):
+    """Writes log lines to stderr, or above the live view while one is shown."""
+
+    console: Console | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record."""
+        try:
+            line = self.format(record)
+            if self.console is None:
+                sys.stderr.write(f"{line}\n")
+            else:
+                self.console.print(Text(line), soft_wrap=True)
+        except OSError:  # the terminal is gone; the crawl goes on
+            return
+
+
+class LiveView:
+    """Shows a crawl while it is entered; with ``on=False`` it shows nothing."""
+
+    def __init__(
+        self, tallies: Tallies, crawling: Crawling, stopper: Stopper, log: StderrHandler, *, on: bool
+    ) -> None:
+        self._tallies = tallies
+        self._crawling = crawling
+        self._stopper = stopper
+        self._log = log
+        self._on = on
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        if self._on:
+            self._task = asyncio.create_task(self._show())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError, OSError):  # a terminal may be gone
+                await self._task
+
+    async def _show(self) -> None:
+        # A reader of its own: looking never waits for, nor delays, what the crawl writes.
+        desk = await open_desk(self._crawling.settings)
+        frontier = desk.frontier(self._crawling.job)
+        # What a spider prints goes above the view if it goes to the same terminal.
+        live = Live(
+            console=console(sys.stderr),
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=sys.stdout.isatty(),
+        )
+        try:
+            with live:
+                self._log.console = live.console
+                while True:
+                    hosts = await _hosts(frontier)
+                    status = self._stopper.status
+                    live.update(view(self._tallies, time.time(), hosts=hosts, status=status), refresh=True)
+                    await asyncio.sleep(DRAW_EVERY_S)
+        finally:
+            self._log.console = None
+            await desk.close()
+
+
+async def _hosts(frontier: FrontierDesk) -> list[HostReport]:
+    try:
+        return await frontier.hosts(HOSTS_SHOWN)
+    except StorageError:  # the crawl itself will say so
+        return []

@@ -1,0 +1,116 @@
+"""What commands print: tables for people, JSON for programs.
+
+Results go to stdout, everything else to stderr. Text that comes from the web passes through :func:`plain`
+before it reaches a terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TextIO
+
+from gossamer.observe.text import one_line, shown_url
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+plain = one_line
+"""Text of strangers made harmless: one line, no control characters, bounded."""
+
+plain_url = shown_url
+"""The same for a URL, without its password."""
+
+PIPE_WIDTH = 100_000
+"""Where there is no terminal there is no reason to cut a line."""
+
+
+def console(stream: TextIO | None = None) -> Console:
+    """A console on stdout, or ``stream``; never narrower than the text when it is no terminal."""
+    from rich.console import Console
+
+    stream = stream or sys.stdout
+    width = None if stream.isatty() else PIPE_WIDTH
+    return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
+
+
+def print_json(value: Any) -> None:
+    """One JSON value on one line of stdout. Control characters are escaped, so a terminal is safe too."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
+    sys.stdout.write(text if text.isprintable() else "".join(map(_escaped, text)))
+    sys.stdout.write("\n")
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable() or character in "\u00a0\u200c\u200d":
+        return character
+    return json.dumps(character)[1:-1] if ord(character) > 0x7F else f"\\u{ord(character):04x}"
+
+
+def print_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    right: Iterable[str] = (),
+    wide: str = "",
+    stream: TextIO | None = None,
+) -> None:
+    """A table with a header; ``right`` names columns of numbers, ``wide`` the one that gives way first."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    numbers = set(right)
+    for name in columns:
+        table.add_column(
+            name,
+            justify="right" if name in numbers else "left",
+            no_wrap=True,
+            overflow="ellipsis",
+            min_width=None if name == wide else min(len(name), 12),
+            ratio=None,
+        )
+    for row in rows:
+        table.add_row(*(Text(_cell(value)) for value in row))
+    _print(table, stream)
+
+
+def print_facts(facts: Iterable[tuple[str, object]], *, stream: TextIO | None = None) -> None:
+    """Names and values, one pair on a line; a value may wrap."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in facts:
+        grid.add_row(Text(name), Text(_cell(value, limit=1000)))
+    _print(grid, stream)
+
+
+def _print(renderable: Any, stream: TextIO | None) -> None:
+    """Lines carry no blanks at their ends where a program may read them."""
+    target = console(stream)
+    if target.is_terminal:
+        target.print(renderable)
+        return
+    with target.capture() as captured:
+        target.print(renderable)
+    lines = (line.rstrip() for line in captured.get().splitlines())
+    target.file.write("".join(f"{line}\n" for line in lines))
+
+
+def _cell(value: object, limit: int = 200) -> str:
+    return f"{value:,}" if isinstance(value, int) else plain(str(value), limit)
+
+
+def iso(at: float | None) -> str | None:
+    """A time for programs: ISO 8601 in UTC, to the second."""
+    return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def local(at: float | None) -> str:
+    """A time for people, in their time zone."""
+    return "" if at is None else datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S")

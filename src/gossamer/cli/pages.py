@@ -1,0 +1,112 @@
+"""Single pages for people, fetched as politely as a crawl does: robots.txt, the guard, a turn to wait for."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Self
+
+from gossamer.config import find_project, load_settings
+from gossamer.crawling import spider_settings
+from gossamer.discovery import find_target
+from gossamer.engine.clock import SystemClock
+from gossamer.fetch.guard import Guard
+from gossamer.fetch.robots_cache import RobotsCache
+from gossamer.observe.text import one_line, shown_url
+from gossamer.policy import redirects, urls
+from gossamer.response import Response
+from gossamer.spider import Spider
+from gossamer.store.memory import MemorySharedState
+from gossamer.wiring import fetcher_of
+from gossamer.words.errors import Fault, FetchError, UsageError
+from gossamer.words.model import HostSignal, Request
+
+
+class PageFetcher:
+    """Fetches pages one after the other, with an event loop of its own; for code that has none."""
+
+    def __init__(self, url: str, spider: str | None, arguments: dict[str, str], overrides: list[str]) -> None:
+        start = Path.cwd()
+        self._target = find_target(spider or url, arguments, find_project(start))
+        self._settings = load_settings(
+            overrides=overrides, env=os.environ, spider=spider_settings(self._target.spider), start=start
+        ).settings
+        self._clock = SystemClock()
+        # What is typed is named by the operator, and may be a private address.
+        self._fetcher = fetcher_of(self._settings, Guard({urls.hostname(self._canonical(url))}), self._clock)
+        self._robots = RobotsCache(
+            self._fetcher,
+            MemorySharedState(self._clock),
+            self._clock,
+            user_agent=self._settings.user_agent,
+            obey=self._settings.robots,
+        )
+        self._turns: dict[str, float] = {}  # when a host may be asked again
+        self._crawl_delays: dict[str, float] = {}
+        self._runner = asyncio.Runner()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._runner.run(self._fetcher.close())
+        self._runner.close()
+
+    def spider_for(self, request: Request) -> Spider:
+        """The spider that a crawl would give this request to."""
+        return self._target.choose(request)
+
+    def fetch(self, url: str) -> Response:
+        """A page, redirects followed. Raises ``FetchError``; ``UsageError`` where robots.txt says no."""
+        return self._runner.run(self._fetch(Request(self._canonical(url))))
+
+    @staticmethod
+    def _canonical(url: str) -> str:
+        canonical = urls.canonicalise(url if "://" in url else f"https://{url}")
+        if canonical is None or not canonical.startswith(("http://", "https://")):
+            raise UsageError(f"{url!r} is not a URL that can be fetched (http or https with a host)")
+        return canonical
+
+    async def _fetch(self, request: Request) -> Response:
+        while True:
+            await self._ask_robots(request)
+            await self._wait_for_turn(request.url)
+            fetched = await self._fetcher.fetch(request)
+            if fetched.status not in redirects.STATUSES:
+                return Response(request, fetched, follow_nofollow=self._settings.follow_nofollow)
+            location, limit = fetched.header("location"), self._settings.http.max_redirects
+            request = redirects.follow(request, fetched.url, fetched.status, location, limit=limit)
+            sys.stderr.write(f"{fetched.status} -> {shown_url(request.url)}\n")
+
+    async def _ask_robots(self, request: Request) -> None:
+        answer = await self._robots.check(request)
+        while answer.signal is not None:  # robots.txt was fetched just now: that was a turn
+            self._note(request.url, answer.signal)
+            answer = await self._robots.check(request)
+        if answer.allowed:
+            return
+        url = shown_url(request.url)
+        if answer.reason == Fault.ROBOTS:
+            raise UsageError(f"robots.txt does not allow {url}; --no-robots fetches it nevertheless")
+        raise FetchError(Fault(answer.reason), answer.detail)
+
+    def _note(self, url: str, signal: HostSignal) -> None:
+        """robots.txt was read: it may ask for a delay."""
+        host = urls.host_key(url)
+        if signal.robots_read:
+            self._crawl_delays[host] = min(signal.crawl_delay_s or 0.0, self._settings.crawl_delay_cap)
+        self._use_turn(host)
+
+    async def _wait_for_turn(self, url: str) -> None:
+        host = urls.host_key(url)
+        wait_s = self._turns.get(host, 0.0) - self._clock.now()
+        if wait_s > 1:
+            sys.stderr.write(f"{one_line(host)}: {wait_s:.0f} s until the next request\n")
+        await self._clock.sleep(wait_s)
+        self._use_turn(host)
+
+    def _use_turn(self, host: str) -> None:
+        delay_s = self._settings.min_delay if self._settings.delay is None else self._settings.delay
+        self._turns[host] = self._clock.now() + max(delay_s, self._crawl_delays.get(host, 0.0))

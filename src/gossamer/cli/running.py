@@ -1,0 +1,140 @@
+"""Running a crawl for somebody who watches: views, log, signals, export, summary, exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shlex
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gossamer.cli.errors import Exit, complain
+from gossamer.cli.exports import Output, export
+from gossamer.cli.live import LiveView, StderrHandler
+from gossamer.cli.output import plain, print_facts, print_json
+from gossamer.cli.signals import Stopper
+from gossamer.crawling import Crawling, CrawlResult, prepare
+from gossamer.observe.log import LogSink, attach
+from gossamer.observe.progress import LineProgress
+from gossamer.observe.tallies import Tallies
+from gossamer.observe.units import duration, rate, size
+from gossamer.spider import Spider
+from gossamer.wiring import open_desk
+from gossamer.words.errors import StorageError
+
+DEFAULT_DATA = ".gossamer"
+STOPPED_EARLY = {"signal", "paused", "cancelled", "error"}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was asked for."""
+
+    target: str | type[Spider]
+    arguments: dict[str, str] = field(default_factory=dict)
+    overrides: Sequence[str] = ()
+    outputs: tuple[Output, ...] = ()
+    fresh: bool = False
+    quiet: bool = False
+    as_json: bool = False
+
+
+def run_to_end(plan: Plan, *, strict: bool = False) -> Exit:
+    """Run the crawl and say how the process is to end. Raises ``OperatorError``."""
+    result = asyncio.run(run(plan))
+    if result.finish_reason in STOPPED_EARLY:
+        return Exit.STOPPED
+    return Exit.DEAD_LETTERS if strict and result.dead else Exit.OK
+
+
+async def run(plan: Plan) -> CrawlResult:
+    """Crawl, export, and tell."""
+    tallies = Tallies()
+    log = logging.getLogger("gossamer.crawl")
+    # Lines that tell the progress are for logs; on a terminal the live view does.
+    watched = sys.stderr.isatty() and not plan.quiet
+    lines = () if watched or plan.quiet else (LineProgress(tallies, lambda line: log.info("%s", line)),)
+    crawling = await prepare(
+        plan.target,
+        arguments=plan.arguments,
+        overrides=plan.overrides,
+        fresh=plan.fresh,
+        sinks=(tallies, LogSink(), *lines),
+    )
+    tallies.max_pages = crawling.settings.max_pages
+    stopper = Stopper(crawling, tallies)
+    try:
+        with ExitStack() as stack:
+            terminal = StderrHandler()
+            handlers = [terminal, *_log_file(crawling)]
+            stack.enter_context(attach(_level(plan, crawling), handlers))
+            stack.enter_context(stopper)
+            async with LiveView(tallies, crawling, stopper, terminal, on=watched):
+                result = await crawling.run()
+    finally:
+        await crawling.close()
+    exported = await _export(plan, crawling, skip=stopper.aborted)
+    if not plan.quiet and not plan.as_json:
+        summary(result, exported, data=crawling.settings.data)
+    for note in result.notes if not plan.quiet else ():
+        complain(note)
+    if plan.as_json:
+        print_json(result.as_json())
+    return result
+
+
+def _level(plan: Plan, crawling: Crawling) -> str:
+    level = crawling.settings.log.level
+    return "warning" if plan.quiet and level in ("debug", "info") else level
+
+
+def _log_file(crawling: Crawling) -> list[logging.Handler]:
+    if not crawling.settings.log.file:
+        return []
+    path = Path(crawling.settings.log.file).expanduser()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return [logging.FileHandler(path, encoding="utf-8", errors="backslashreplace")]
+    except OSError as error:
+        raise StorageError(f"the log {path} cannot be written: {error.strerror}") from None
+
+
+async def _export(plan: Plan, crawling: Crawling, *, skip: bool) -> list[tuple[Output, int]]:
+    """Write the files asked for, also when the crawl was stopped early."""
+    if not plan.outputs:
+        return []
+    if skip:
+        complain(f"nothing was exported; `gossamer export {crawling.job.id} -o FILE` does it later")
+        return []
+    desk = await open_desk(crawling.settings)
+    try:
+        data = Path(crawling.settings.data)
+        return [(output, await export(output, desk.store, crawling.job, data)) for output in plan.outputs]
+    finally:
+        await desk.close()
+
+
+def summary(
+    result: CrawlResult, exported: Sequence[tuple[Output, int]] = (), *, data: str = DEFAULT_DATA
+) -> None:
+    """What the crawl came to, on stderr."""
+    where = "" if data == DEFAULT_DATA else f" --data {shlex.quote(data)}"
+    codes = ", ".join(f"{plain(code)}: {count:,}" for code, count in sorted(result.by_status.items()))
+    facts = [
+        ("job", f"{result.job} ({result.finish_reason}, {duration(result.seconds)})"),
+        ("pages", f"{result.pages:,} ({rate(result.pages_per_second)}, {size(result.bytes)})"),
+        ("items", f"{result.items:,} ({result.duplicates:,} seen again)"),
+        ("requests", f"{result.attempts:,} ({result.retries:,} retries, {result.dead:,} dead)"),
+        ("status", codes or "no answer"),
+    ]
+    if result.dropped:
+        facts.append(("not taken", f"{result.dropped:,} links and items"))
+    facts += [("exported", f"{count:,} items to {output.path}") for output, count in exported]
+    if not exported and result.items:
+        facts.append(("next", f"gossamer export {result.job}{where} -o items.jsonl"))
+    if result.dead:
+        facts.append(("", f"gossamer dead list {result.job}{where}"))
+    print_facts(facts, stream=sys.stderr)

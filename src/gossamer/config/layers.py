@@ -1,0 +1,228 @@
+"""Putting the layers of settings together, and remembering which layer set what.
+
+Strongest first: the command line (``-s KEY=VALUE``), the environment (``GOSSAMER_HTTP__MAX_REDIRECTS``), the
+spider, the ``gossamer.toml`` of the project, the defaults. A stronger layer replaces a value as a whole.
+A name that does not exist is an error in every layer; the error names the nearest right one.
+Pure but for reading that one file: the environment is a parameter.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from gossamer.config.names import canonical, nearest
+from gossamer.config.settings import Settings, fields
+from gossamer.config.values import parse_text, shown, untext
+from gossamer.words.errors import SettingError
+
+PROJECT_FILE = "gossamer.toml"
+PREFIX = "GOSSAMER_"
+
+COMMAND_LINE, ENVIRONMENT, SPIDER, FILE, DEFAULT = "command line", "environment", "spider", "file", "default"
+
+
+class Setting(NamedTuple):
+    """One value in one layer."""
+
+    value: Any
+    layer: str
+    source: str  # for people: ``-s delay``, ``GOSSAMER_DELAY``, ``spider``, the path of the file
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Where one setting's value comes from. Values are as shown to people: without passwords."""
+
+    key: str
+    value: Any
+    layer: str  # "command line", "environment", "spider", "file" or "default"
+    source: str  # the option, the variable or the file
+    default: Any
+    description: str
+    overridden: tuple[tuple[str, Any], ...] = ()  # weaker layers that set it too: (source, value)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Settings put together, with where each came from."""
+
+    settings: Settings
+    project: Path | None  # the folder of ``gossamer.toml``
+    start: Path  # what relative paths of the other layers are relative to
+    layers: Mapping[str, tuple[Setting, ...]]  # by full name, strongest first; absent: the default
+
+    def layer_of(self, key: str) -> str:
+        """The layer that set it: ``command line``, ``environment``, ``spider``, ``file``, ``default``."""
+        return self.explain(key).layer
+
+    def explain(self, key: str) -> Explanation:
+        """Where the value of a setting comes from; raises ``SettingError`` when there is no such setting."""
+        name = canonical(key)
+        if name not in fields():
+            raise SettingError(f"there is no setting {key!r}{nearest(key)}")
+        found = [Setting(shown(name, s.value), s.layer, s.source) for s in self.layers.get(name, ())]
+        first = found[0] if found else Setting(None, DEFAULT, DEFAULT)
+        field = fields()[name]
+        return Explanation(
+            key=name,
+            value=shown(name, self.value(name)),
+            layer=first.layer,
+            source=first.source,
+            default=field.get_default(call_default_factory=True),
+            description=field.description or "",
+            overridden=tuple((setting.source, setting.value) for setting in found[1:]),
+        )
+
+    def value(self, key: str) -> Any:
+        """A setting by its full name."""
+        value: Any = self.settings
+        for part in canonical(key).split("."):
+            value = getattr(value, part)
+        return value
+
+    def path(self, key: str) -> Path | None:
+        """A setting that names a file or folder, made absolute.
+
+        Relative to the project where the file (or a default) says it, else to where we were started.
+        """
+        value = self.value(key)
+        if value is None:
+            return None
+        in_project = self.project is not None and self.layer_of(key) in (FILE, DEFAULT)
+        return ((self.project if in_project else None) or self.start) / Path(value).expanduser()
+
+    @property
+    def data_dir(self) -> Path:
+        """The data directory, absolute; not made yet."""
+        path = self.path("data")
+        assert path is not None
+        return path
+
+
+def load_settings(
+    *,
+    overrides: Mapping[str, Any] | Sequence[str] = (),
+    env: Mapping[str, str],
+    spider: Mapping[str, Any] | None = None,
+    start: Path | None = None,
+) -> Loaded:
+    """Settings from all layers.
+
+    ``overrides`` are ``KEY=VALUE`` strings or a mapping (whose strings are parsed, the rest taken as it
+    is); sections are written ``http.max_redirects`` or ``http__max_redirects``. ``env`` is usually
+    ``os.environ``. ``start`` is the folder from which ``gossamer.toml`` is searched upwards; ``None``
+    looks for no file. Raises :class:`SettingError`.
+    """
+    project_file = find_project(start) if start is not None else None
+    layers: dict[str, list[Setting]] = {}
+    for name, setting in (
+        *_command_line(overrides),
+        *_environment(env),
+        *_typed(spider or {}, SPIDER, "the spider"),
+        *(_file(project_file) if project_file else ()),
+    ):
+        layers.setdefault(name, []).append(setting)
+    return Loaded(
+        settings=_validated({name: found[0] for name, found in layers.items()}),
+        project=project_file.parent if project_file else None,
+        start=(start or Path()).absolute(),
+        layers={name: tuple(found) for name, found in layers.items()},
+    )
+
+
+def find_project(start: Path) -> Path | None:
+    """The ``gossamer.toml`` of this folder or the nearest one above it."""
+    folder = start.absolute()
+    return next((f / PROJECT_FILE for f in (folder, *folder.parents) if (f / PROJECT_FILE).is_file()), None)
+
+
+# --------------------------------------------------------------------------- one function per layer
+
+
+def _command_line(overrides: Mapping[str, Any] | Sequence[str]) -> Iterator[tuple[str, Setting]]:
+    given: dict[str, tuple[str, Any]] = {}  # the last one of a name counts
+    pairs = overrides.items() if isinstance(overrides, Mapping) else map(_split, overrides)
+    for key, value in pairs:
+        name = _known(key, COMMAND_LINE, value)
+        parsed = parse_text(value, fields()[name]) if isinstance(value, str) else untext(value)
+        given[name] = (key, parsed)
+    for name, (key, parsed) in given.items():
+        yield name, Setting(parsed, COMMAND_LINE, f"-s {key}")
+
+
+def _split(option: str) -> tuple[str, str]:
+    key, equals, value = option.partition("=")
+    if not equals or not key.strip():
+        raise SettingError(f"-s {option!r} is not of the form KEY=VALUE")
+    return key.strip(), value.strip()
+
+
+def _environment(env: Mapping[str, str]) -> Iterator[tuple[str, Setting]]:
+    for variable, text in sorted(env.items()):
+        # An empty variable counts as not set: ``${DELAY:-}`` in a compose file is no value.
+        if variable.startswith(PREFIX) and text:
+            name = _known(variable.removeprefix(PREFIX).lower(), f"environment variable {variable}", text)
+            yield name, Setting(parse_text(text, fields()[name]), ENVIRONMENT, variable)
+
+
+def _file(path: Path) -> Iterator[tuple[str, Setting]]:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise SettingError(f"{path} cannot be read: {error}") from None
+    yield from _typed(content, FILE, str(path))
+
+
+def _typed(values: Mapping[str, Any], layer: str, source: str) -> Iterator[tuple[str, Setting]]:
+    """A layer with values of their own types; sections are mappings or part of the name."""
+    for key, value in values.items():
+        section = {name.partition(".")[0] for name in fields() if "." in name} & {str(key)}
+        if not section:
+            yield _known(str(key), source, value), Setting(untext(value), layer, source)
+        elif isinstance(value, Mapping):
+            inner = {f"{key}.{k}": v for k, v in value.items()}
+            yield from ((_known(k, source, v), Setting(untext(v), layer, source)) for k, v in inner.items())
+        else:
+            raise SettingError(f"{key} = {shown(key, value)!r} in {source}: {key} is a section with settings")
+
+
+def _known(key: str, source: str, value: Any) -> str:
+    name = canonical(key)
+    if name in fields():
+        return name
+    raise SettingError(f"{source}: there is no setting {key!r} (= {shown(key, value)!r}){nearest(key)}")
+
+
+# --------------------------------------------------------------------------- validation
+
+
+def _validated(flat: Mapping[str, Setting]) -> Settings:
+    nested: dict[str, Any] = {}
+    for name, setting in flat.items():
+        section, dot, inner = name.partition(".")
+        if dot:
+            nested.setdefault(section, {})[inner] = setting.value
+        else:
+            nested[name] = setting.value
+    try:
+        return Settings.model_validate(nested)
+    except ValidationError as error:
+        problems = error.errors(include_url=False, include_context=False)
+        raise SettingError("; ".join(_say(problem, flat) for problem in problems[:5])) from None
+
+
+def _say(problem: Any, flat: Mapping[str, Setting]) -> str:
+    place = [str(part) for part in problem["loc"]]
+    name = next((key for n in (2, 1) if (key := ".".join(place[:n])) in flat), None)
+    message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    if name is None:  # a rule over several settings: say where those that it mentions come from
+        sources = [f"{key}: {found.source}" for key, found in flat.items() if key in message.split()]
+        return f"{message} ({', '.join(sources)})"
+    setting = flat[name]
+    return f"{name} = {shown(name, setting.value)!r} ({setting.source}): {message}"

@@ -1,0 +1,82 @@
+"""Values of settings: from text to their types, and back to what may be shown."""
+
+from __future__ import annotations
+
+import json
+import re
+import types
+from collections.abc import Mapping
+from typing import Any, Literal, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+WORDS = {
+    **dict.fromkeys(("true", "yes", "on", "1"), True),
+    **dict.fromkeys(("false", "no", "off", "0"), False),
+}
+NOTHING = ("none", "null")
+SECRET_HEADERS = re.compile(r"auth|cookie|token|secret|key|password", re.IGNORECASE)
+USERINFO = re.compile(r"(?<=://)[^/@\s]*@")
+
+
+def _kinds(annotation: Any) -> set[type]:
+    """The plain types that an annotation allows."""
+    origin = get_origin(annotation)
+    if origin in (Union, types.UnionType):
+        return set().union(*(_kinds(part) for part in get_args(annotation)))
+    if origin is Literal:
+        return {type(choice) for choice in get_args(annotation)}
+    if hasattr(annotation, "__metadata__"):  # Annotated
+        return _kinds(annotation.__origin__)
+    return {origin or annotation}
+
+
+def parse_text(text: str, field: FieldInfo) -> Any:
+    """What ``text`` means for a setting of that type; text that means nothing is left for validation.
+
+    ``none`` is no value, booleans are words or 0 and 1, lists and dicts are JSON; a list with a single
+    element may be written without brackets.
+    """
+    kinds = _kinds(field.annotation)
+    word = text.strip().lower()
+    if type(None) in kinds and word in NOTHING:
+        return None
+    if bool in kinds and word in WORDS:
+        return WORDS[word]
+    for number in (int, float):
+        if number in kinds:
+            try:
+                return number(word)
+            except ValueError:
+                continue
+    if tuple in kinds or dict in kinds:
+        return untext(_from_json(text, single=tuple in kinds))
+    return text
+
+
+def _from_json(text: str, *, single: bool) -> Any:
+    if single and not text.lstrip().startswith("["):
+        return [text]
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def untext(value: Any) -> Any:
+    """Lists as tuples, because settings are frozen."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def shown(key: str, value: Any) -> Any:
+    """A value without what must not be shown: passwords in URLs, headers that carry secrets."""
+    if isinstance(value, str):
+        return USERINFO.sub("***@", value)
+    if isinstance(value, Mapping):
+        return {
+            name: "***" if SECRET_HEADERS.search(str(name)) else shown(key, inner)
+            for name, inner in value.items()
+        }
+    if isinstance(value, tuple | list):
+        return type(value)(shown(key, element) for element in value)
+    return value

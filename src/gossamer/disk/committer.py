@@ -1,0 +1,56 @@
+"""Frontier and store in one file: a worker's harvest lands in one transaction.
+
+Guarantee: a lease is settled, its outlinks are queued, its items, page and ledger rows are stored
+together or not at all. A harvest whose lease was lost leaves only its ledger rows, marked ``stale``:
+the fetch did happen, and nothing of what it brought counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from sqlite3 import Connection
+
+from msgspec.structs import replace
+
+from gossamer.disk.database import Database
+from gossamer.words.model import Harvest, Job, Outcome
+
+STALE = "stale"
+"""The ledger's reason for an attempt whose lease was lost before it was settled."""
+
+
+class SameFileCommitter:
+    """A ``Committer`` over one database.
+
+    ``settle`` and ``write`` are ``SqliteFrontier.settle_within`` and ``SqliteStore.write_within``.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        settle: Callable[[Connection, Sequence[Outcome]], list[bool]],
+        write: Callable[[Connection, Job, Sequence[Harvest]], None],
+        job: Job,
+    ) -> None:
+        self._db = db
+        self._settle = settle
+        self._write = write
+        self._job = job
+
+    async def commit(self, harvests: Sequence[Harvest]) -> list[bool]:
+        """Settle, then store what was accepted; ``False`` for leases that were lost."""
+        return await self._db.run(lambda conn: self._land(conn, harvests))
+
+    def _land(self, conn: Connection, harvests: Sequence[Harvest]) -> list[bool]:
+        accepted = self._settle(conn, [harvest.outcome for harvest in harvests])
+        landed = [
+            harvest if taken else _only_ledger(harvest)
+            for harvest, taken in zip(harvests, accepted, strict=True)
+        ]
+        self._write(conn, self._job, landed)
+        return accepted
+
+
+def _only_ledger(harvest: Harvest) -> Harvest:
+    attempts = tuple(replace(attempt, reason=STALE) for attempt in harvest.attempts)
+    return Harvest(outcome=harvest.outcome, attempts=attempts)

@@ -1,0 +1,35 @@
+"""SQLite's errors in words for the person who has to mend them.
+
+Guarantee: no ``sqlite3`` exception leaves ``gossamer.disk``; what leaves is a
+:class:`~gossamer.words.errors.StorageError` that says what happened, to which file, and the way out.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from gossamer.words.errors import StorageError
+
+_LOCKED = "another process keeps the file locked; stop it, or use another --data directory"
+_WAYS_OUT = {
+    sqlite3.SQLITE_FULL: "the disk is full; free some space and start again: what was stored is intact",
+    sqlite3.SQLITE_READONLY: "the file is read-only; make it and its directory writable",
+    sqlite3.SQLITE_BUSY: _LOCKED,
+    sqlite3.SQLITE_LOCKED: _LOCKED,
+    sqlite3.SQLITE_CORRUPT: "the file is damaged; keep a copy, then: sqlite3 FILE .recover | sqlite3 NEW_FILE",
+    sqlite3.SQLITE_NOTADB: "the file is not an SQLite database; move it away or name another one",
+    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; check that its directory exists and may be written",
+    sqlite3.SQLITE_IOERR: "the disk failed to read or write; check the system's log and the mount",
+    sqlite3.SQLITE_PERM: "access was refused; check the owner and the mode of the file",
+    sqlite3.SQLITE_NOLFS: "the file system cannot hold files of this size",
+}
+
+
+def translated(error: sqlite3.Error, path: Path) -> StorageError:
+    """The storage error that ``error`` means for the database at ``path``."""
+    code = getattr(error, "sqlite_errorcode", None)  # absent on errors that the Python layer raises
+    way_out = _WAYS_OUT.get(code & 0xFF) if code is not None else None
+    if way_out is None:
+        return StorageError(f"{path}: {error}")
+    return StorageError(f"{path}: {way_out} (SQLite says: {error})")

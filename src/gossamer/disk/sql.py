@@ -1,0 +1,61 @@
+"""SQL lives in ``.sql`` files, as named statements; rows go in by the dozen.
+
+Why by the dozen: each step of a statement hands the interpreter lock back and forth. Beside an event
+loop that is busy parsing, one statement of 64 rows waits for the lock once and 64 statements 64 times.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+_SMALL, _LARGE = 64, 256  # rows in a statement: few sizes, so that the statements stay prepared
+_MARK = "-- name: "
+
+
+def load(package: str, file: str) -> dict[str, str]:
+    """The statements of ``file`` by the names in their ``-- name:`` lines."""
+    found = {}
+    for block in (files(package) / file).read_text("utf-8").split(_MARK)[1:]:
+        name, _, text = block.partition("\n")
+        found[name.strip()] = text.strip().rstrip(";")
+    return found
+
+
+def bulk(conn: sqlite3.Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
+    """Run ``statement`` with ``rows`` in place of its ``:rows``; the number of rows changed.
+
+    ``:rows`` stands where ``VALUES`` takes its lists: ``INSERT INTO t (a, b) VALUES :rows``.
+    """
+    return sum(max(cursor.rowcount, 0) for cursor in _run(conn, statement, rows))
+
+
+def bulk_returning(
+    conn: sqlite3.Connection, statement: str, rows: Sequence[tuple[Any, ...]]
+) -> list[tuple[Any, ...]]:
+    """The same for a statement with ``RETURNING``; what it returned, in no promised order."""
+    return [row for cursor in _run(conn, statement, rows, fetch=True) for row in cursor]
+
+
+def _run(
+    conn: sqlite3.Connection, statement: str, rows: Sequence[tuple[Any, ...]], *, fetch: bool = False
+) -> Iterable[Any]:
+    start = 0
+    while start < len(rows):
+        left = len(rows) - start
+        size = min(left, _SMALL) if left < _LARGE else _LARGE
+        chunk = rows[start : start + size]
+        start += size
+        cursor = conn.execute(
+            _with_rows(statement, size, len(chunk[0])), [value for row in chunk for value in row]
+        )
+        yield cursor.fetchall() if fetch else cursor
+
+
+@cache
+def _with_rows(statement: str, rows: int, columns: int) -> str:
+    row = "(" + ", ".join("?" * columns) + ")"
+    return statement.replace(":rows", ", ".join([row] * rows))

@@ -1,0 +1,119 @@
+"""The guard of connected addresses: no link, redirect or DNS trick leads into a private network.
+
+The check sits where a socket is made, so the address that is judged is the address that is connected: for
+names, for literal addresses, for every hop of a redirect, and for a name that resolves differently the
+second time (DNS rebinding). Hosts that the operator named are exempt, by exact host name.
+
+An IPv4 address is public unless the IANA special-purpose registry (RFC 6890) lists it; an IPv6 address is
+public only within the global unicast space 2000::/3. Addresses that carry an IPv4 address inside
+(v4-mapped, NAT64, 6to4) are judged by it.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections.abc import Iterable
+from functools import lru_cache
+from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from typing import Any
+
+_V4: tuple[tuple[IPv4Network, str], ...] = tuple(
+    (IPv4Network(network), word)
+    for network, word in (
+        ("0.0.0.0/8", "unspecified"),
+        ("10.0.0.0/8", "private"),
+        ("100.64.0.0/10", "carrier-grade NAT"),
+        ("127.0.0.0/8", "loopback"),
+        ("169.254.0.0/16", "link-local"),
+        ("172.16.0.0/12", "private"),
+        ("192.0.0.0/24", "reserved"),
+        ("192.0.2.0/24", "documentation"),
+        ("192.88.99.0/24", "reserved"),
+        ("192.168.0.0/16", "private"),
+        ("198.18.0.0/15", "benchmarking"),
+        ("198.51.100.0/24", "documentation"),
+        ("203.0.113.0/24", "documentation"),
+        ("224.0.0.0/4", "multicast"),
+        ("240.0.0.0/4", "reserved"),  # the broadcast address included
+    )
+)
+_V6: tuple[tuple[IPv6Network, str], ...] = tuple(
+    (IPv6Network(network), word)
+    for network, word in (
+        ("::/128", "unspecified"),
+        ("::1/128", "loopback"),
+        ("2001::/23", "reserved"),  # Teredo, benchmarking, ORCHID
+        ("2001:db8::/32", "documentation"),
+        ("3fff::/20", "documentation"),
+        ("fc00::/7", "private"),
+        ("fe80::/10", "link-local"),
+        ("fec0::/10", "private"),
+        ("ff00::/8", "multicast"),
+    )
+)
+_GLOBAL_UNICAST = IPv6Network("2000::/3")
+_NAT64 = IPv6Network("64:ff9b::/96")
+
+
+class GuardRefused(OSError):
+    """The address of the host is not public, and the operator did not name the host."""
+
+    def __init__(self, word: str) -> None:
+        super().__init__(errno.EPERM, f"not a public address ({word})")
+
+
+@lru_cache(maxsize=4096)
+def refusal(address: str) -> str:
+    """Why a numeric address may not be connected (``loopback``, ``private``, ...); ``""``: it is public."""
+    try:
+        if ":" in address:
+            return _refusal_v6(IPv6Address(address.partition("%")[0]))
+        return _refusal_v4(IPv4Address(address))
+    except AddressValueError:
+        return "no address"
+
+
+def _refusal_v4(address: IPv4Address) -> str:
+    return next((word for network, word in _V4 if address in network), "")
+
+
+def _refusal_v6(address: IPv6Address) -> str:
+    embedded = address.ipv4_mapped or address.sixtofour
+    if embedded is None and address in _NAT64:
+        embedded = IPv4Address(int(address) & 0xFFFF_FFFF)
+    if embedded is not None:
+        return _refusal_v4(embedded)
+    word = next((word for network, word in _V6 if address in network), "")
+    return word or ("" if address in _GLOBAL_UNICAST else "reserved")
+
+
+def _bare(host: str) -> str:
+    return host.strip("[]").rstrip(".").lower()
+
+
+class Guard:
+    """Which hosts may be private, and the factory of sockets for those that may not."""
+
+    def __init__(self, trusted_hosts: Iterable[str] = ()) -> None:
+        self._trusted = set(map(_bare, trusted_hosts))
+
+    def __repr__(self) -> str:
+        return f"Guard({sorted(self._trusted)})"
+
+    def trust(self, host: str) -> None:
+        """The operator named this host too (a spider's start found it)."""
+        self._trusted.add(_bare(host))
+
+    def trusts(self, host: str) -> bool:
+        """Whether the operator named exactly this host (no port, no sub-domains)."""
+        return bool(self._trusted) and _bare(host) in self._trusted
+
+    @staticmethod
+    def socket(address_info: Any) -> socket.socket:
+        """A socket for one row of ``getaddrinfo``; raises :class:`GuardRefused` for a private address."""
+        family, kind, proto, _, address = address_info
+        word = refusal(address[0])
+        if word:
+            raise GuardRefused(word)
+        return socket.socket(family, kind, proto)

@@ -1,0 +1,31 @@
+"""How far a fetch may go: every bound of the HTTP fetcher in one frozen record."""
+
+from __future__ import annotations
+
+from gossamer.words.model import Record
+
+ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+ACCEPT_ENCODING = "gzip, deflate, br, zstd"
+
+REDIRECT_BODY_BYTES = 64 * 1024
+"""How much of a redirect's body is read; nobody needs it, and a redirect is not lost over its body."""
+
+
+class HttpOptions(Record, frozen=True, kw_only=True):
+    """Bounds and manners of the HTTP fetcher."""
+
+    user_agent: str = "gossamer"
+    headers: dict[str, str] = {}  # sent with every request; a request's own headers go first
+    accept_language: str = "en,*;q=0.5"
+    connect_s: float = 10.0  # name look-up, connection and TLS handshake
+    headers_s: float = 30.0  # from there to the end of the response's header
+    idle_s: float = 20.0  # without a byte of the body
+    body_s: float = 120.0  # the whole body
+    max_body_bytes: int = 32 * 1024 * 1024  # decoded; what came over the wire may not be more either
+    max_header_bytes: int = 64 * 1024  # one header, or the status line
+    max_headers: int = 256
+    keepalive_s: float = 30.0  # how long an idle connection is kept for its host
+    dns_cache_s: int = 300
+    dns_threads: int = 32
+    insecure_hosts: frozenset[str] = frozenset()  # certificates of these hosts are not checked
+    max_cookie_jars: int = 10_000  # one per session and registrable domain; the oldest are forgotten

@@ -1,0 +1,257 @@
+"""The gate of robots.txt: fetched once per origin, remembered by all workers, answered from memory.
+
+An origin's file is fetched by one of all workers (``SharedState.claim``) and by one of all tasks of a
+worker; the tasks wait for it, the other workers are told to come back. Nothing here sleeps. A file that
+could not be had closes its origin (RFC 9309, 2.3.1.4) for a time that doubles with each try in a row, up to
+:data:`LONGEST_WAIT_S`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import OrderedDict
+
+import msgspec
+
+from gossamer.policy import redirects, retry
+from gossamer.policy.robots import Access, RobotsRecord, RobotsRules, interpret
+from gossamer.policy.urls import origin
+from gossamer.words.clock import Clock
+from gossamer.words.errors import Fault, FetchError
+from gossamer.words.model import Fetched, HostSignal, Request, RobotsAnswer, SignalKind
+from gossamer.words.ports import Fetcher, SharedState
+
+DAY_S = 86_400.0
+SHORTEST_TTL_S = 3600.0
+"""Below this, a Cache-Control of robots.txt is not followed: it would double the load of small sites."""
+
+LONGEST_TTL_S = DAY_S  # RFC 9309, 2.4
+FIRST_WAIT_S = 60.0  # an error that robots.txt answered with
+FIRST_SILENCE_S = 1.0  # no answer
+LONGEST_WAIT_S = 3600.0
+CLAIM_S = 120.0
+"""How long one worker may take to fetch a file before another one may try."""
+
+COME_BACK_S = 1.0
+MAX_REDIRECTS = 5  # RFC 9309, 2.3.1.2
+MAX_ORIGINS = 20_000
+MAX_CACHED_CHARACTERS = 8_000_000
+
+_SPACE = "robots"
+_TRIES = "robots-tries"
+_MAX_AGE = re.compile(r"(?:^|[\s,])max-age=(\d{1,9})", re.ASCII)
+_HOPELESS = frozenset({Fault.DNS, Fault.GUARD, Fault.BAD_URL, Fault.TLS})
+"""What stops robots.txt itself stops every page of the origin: the answer says it as it is."""
+
+
+ALLOWED = RobotsAnswer(allowed=True)
+_RECORD = msgspec.msgpack.Decoder(RobotsRecord)
+
+
+class _Origin:
+    """One origin's rules, with its answers made beforehand."""
+
+    __slots__ = ("allow", "deny", "expires_at", "free", "rules", "size")
+
+    def __init__(self, record: RobotsRecord, user_agent: str) -> None:
+        self.rules = RobotsRules(record)
+        self.expires_at = record.expires_at
+        self.size = len(record.text)
+        self.free = self.rules.free(user_agent)
+        sitemaps = self.rules.sitemaps
+        self.allow = RobotsAnswer(allowed=True, sitemaps=sitemaps) if sitemaps else ALLOWED
+        self.deny = RobotsAnswer(allowed=False, reason=Fault.ROBOTS.value, sitemaps=sitemaps)
+        if record.access is Access.CLOSED:
+            hopeless = record.fault in _HOPELESS
+            self.deny = RobotsAnswer(
+                allowed=False,
+                reason=record.fault if hopeless else Fault.ROBOTS_UNREACHABLE.value,
+                retry_at=None if hopeless else record.expires_at,
+                detail=f"robots.txt: {record.detail or record.fault}",
+            )
+
+
+class RobotsCache:
+    """A :class:`~gossamer.words.ports.RobotsGate` for one user agent. ``obey=False`` lets everything pass."""
+
+    def __init__(
+        self, fetcher: Fetcher, shared: SharedState, clock: Clock, *, user_agent: str, obey: bool = True
+    ) -> None:
+        self._fetcher = fetcher
+        self._shared = shared
+        self._clock = clock
+        self._user_agent = user_agent
+        self._obey = obey
+        self._origins: OrderedDict[str, _Origin] = OrderedDict()
+        self._characters = 0
+        self._flights: dict[str, asyncio.Future[None]] = {}
+
+    def __repr__(self) -> str:
+        return f"RobotsCache({len(self._origins)} origins, {len(self._flights)} being fetched)"
+
+    async def check(self, request: Request) -> RobotsAnswer:
+        """Whether the request may be fetched. Raises ``StorageError`` only."""
+        if not self._obey:
+            return ALLOWED
+        url = request.url
+        site = origin(url)
+        known = self._origins.get(site)
+        if known is None or self._clock.now() >= known.expires_at:
+            if not site.startswith("http"):
+                return ALLOWED  # no robots.txt speaks for it; the fetcher will refuse it
+            found = await self._find(site)
+            if isinstance(found, RobotsAnswer):
+                return found
+            known, signal = found
+            if signal is not None:
+                return msgspec.structs.replace(self._answer(known, url), signal=signal)
+        return self._answer(known, url)
+
+    def _answer(self, known: _Origin, url: str) -> RobotsAnswer:
+        if known.free or known.rules.allowed(url, self._user_agent):
+            return known.allow
+        return known.deny
+
+    async def _find(self, site: str) -> tuple[_Origin, HostSignal | None] | RobotsAnswer:
+        """The rules of an origin that memory does not have; one task looks, the others wait for it."""
+        flight = self._flights.get(site)
+        while flight is not None:
+            await asyncio.shield(flight)
+            known = self._origins.get(site)
+            if known is not None and self._clock.now() < known.expires_at:
+                return known, None
+            flight = self._flights.get(site)
+        self._flights[site] = flight = asyncio.get_running_loop().create_future()
+        try:
+            return await self._look(site)
+        finally:  # cancelled or failed as well: whoever waits looks for itself
+            del self._flights[site]
+            flight.set_result(None)
+
+    async def _look(self, site: str) -> tuple[_Origin, HostSignal | None] | RobotsAnswer:
+        record = await self._load(site)
+        if record is None and not await self._shared.claim(_SPACE, site, CLAIM_S):
+            return RobotsAnswer(
+                allowed=False,
+                reason=Fault.ROBOTS.value,
+                signal=HostSignal(),
+                retry_at=self._clock.now() + COME_BACK_S,
+                detail="another worker is fetching robots.txt",
+            )
+        # Another worker may have put the record between the look and the claim.
+        record = record or await self._load(site)
+        if record is not None:
+            known = self._remember(site, record)
+            delay_s = known.rules.crawl_delay(self._user_agent)
+            news = HostSignal(crawl_delay_s=delay_s, robots_read=True)
+            return known, news if delay_s is not None else None
+        return await self._fetch(site)
+
+    async def _load(self, site: str) -> RobotsRecord | None:
+        stored = await self._shared.get(_SPACE, site)
+        if stored is None:
+            return None
+        try:
+            record = _RECORD.decode(stored)
+        except msgspec.DecodeError:
+            return None  # written by another version, or damaged: fetched anew
+        return record if self._clock.now() < record.expires_at else None
+
+    async def _fetch(self, site: str) -> tuple[_Origin, HostSignal | None]:
+        started_at = self._clock.now()
+        fetched: Fetched | None = None
+        fault: Fault | None = None
+        retry_after_s: float | None = None
+        try:
+            fetched = await self._follow(f"{site}/robots.txt")
+            record = interpret(fetched.status, fetched.body, fetched.header("content-type"))
+            record = msgspec.structs.replace(record, url=fetched.url)
+            retry_after_s = retry.parse_retry_after(fetched.header("retry-after"), self._clock.now())
+        except FetchError as error:
+            fault = error.fault
+            record = _without_answer(error)
+        now = self._clock.now()
+        ttl_s = await self._ttl(site, record, fetched, retry_after_s)
+        record = msgspec.structs.replace(record, fetched_at=now, expires_at=now + ttl_s)
+        await self._shared.put(_SPACE, site, msgspec.msgpack.encode(record), ttl_s)
+        known = self._remember(site, record)
+        if not self._fetcher.touches_network:
+            return known, None
+        signal = HostSignal(
+            kind=_kind(fetched, fault, retry_after_s),
+            started_at=fetched.started_at if fetched else started_at,
+            latency_s=fetched.latency_s if fetched else None,
+            retry_after_s=retry_after_s,
+            crawl_delay_s=known.rules.crawl_delay(self._user_agent),
+            robots_read=record.access is not Access.CLOSED,
+        )
+        return known, signal if signal.kind is not SignalKind.UNUSED else None
+
+    async def _follow(self, url: str) -> Fetched:
+        """The answer at the end of the redirects; a redirect itself when they do not lead anywhere."""
+        request = Request(url)
+        while True:
+            try:
+                fetched = await self._fetcher.fetch(request)
+            except FetchError as error:
+                if request.redirects and error.fault in _HOPELESS:
+                    # Another place is out of reach, not this origin.
+                    raise FetchError(Fault.CONNECT, f"redirected, then {error}") from error
+                raise
+            location = fetched.header("location")
+            if fetched.status not in redirects.STATUSES or not location:
+                return fetched
+            try:
+                request = redirects.follow(
+                    request, fetched.url, fetched.status, location, limit=MAX_REDIRECTS
+                )
+            except FetchError:
+                return fetched
+
+    async def _ttl(
+        self, site: str, record: RobotsRecord, fetched: Fetched | None, retry_after_s: float | None
+    ) -> float:
+        """How long the record holds, in seconds."""
+        tries = await self._shared.get(_TRIES, site) or b""
+        if record.access is not Access.CLOSED:
+            if tries:
+                await self._shared.put(_TRIES, site, b"", DAY_S)
+            cache_control = fetched.header("cache-control") if fetched else ""
+            max_age = _MAX_AGE.search(cache_control)
+            wanted_s = float(max_age[1]) if max_age else LONGEST_TTL_S
+            return min(max(wanted_s, SHORTEST_TTL_S), LONGEST_TTL_S)
+        await self._shared.put(_TRIES, site, tries[:30] + b"x", DAY_S)  # one mark per try
+        # A silent host is held back by the frontier; only what it answers is remembered for long.
+        first_s = FIRST_WAIT_S if fetched else FIRST_SILENCE_S
+        return min(max(first_s * 2.0 ** len(tries), retry_after_s or 0.0), LONGEST_WAIT_S)
+
+    def _remember(self, site: str, record: RobotsRecord) -> _Origin:
+        known = _Origin(record, self._user_agent)
+        self._forget(site)
+        self._origins[site] = known
+        self._characters += known.size
+        while len(self._origins) > MAX_ORIGINS or (
+            self._characters > MAX_CACHED_CHARACTERS and len(self._origins) > 1
+        ):
+            self._forget(next(iter(self._origins)))
+        return known
+
+    def _forget(self, site: str) -> None:
+        known = self._origins.pop(site, None)
+        self._characters -= known.size if known else 0
+
+
+def _without_answer(error: FetchError) -> RobotsRecord:
+    if error.fault is Fault.NOT_ARCHIVED:
+        return RobotsRecord(access=Access.OPEN)
+    return RobotsRecord(access=Access.CLOSED, fault=error.fault.value, detail=str(error))
+
+
+def _kind(fetched: Fetched | None, fault: Fault | None, retry_after_s: float | None) -> SignalKind:
+    """What the fetch says of the host. That there is no robots.txt is a fine answer."""
+    if fetched is not None:
+        fault = retry.fault_of_status(fetched.status, has_retry_after=retry_after_s is not None)
+    if fault is None or fault is Fault.GONE:
+        return SignalKind.OK
+    return retry.signal_kind(fault)

@@ -1,0 +1,163 @@
+"""The frontier in the one SQLite file.
+
+Guarantee: all state is in the file, so a crawl survives any crash between two commits, several
+processes may share it, and a call that fails has changed nothing. Each call is one transaction of the
+:class:`~gossamer.disk.database.Database`; waiting calls commit together.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from math import inf
+from sqlite3 import Connection
+from typing import TypeVar
+
+from gossamer.disk.database import Database
+from gossamer.frontier import sqlite_desk as desk
+from gossamer.frontier import sqlite_moves as moves
+from gossamer.frontier.rulings import ROUND, job_state_after
+from gossamer.frontier.sqlite_session import SQL, Session, pack_rules
+from gossamer.words.clock import Clock
+from gossamer.words.lifecycle import JobState, State
+from gossamer.words.model import (
+    Added,
+    Change,
+    DeadFilter,
+    DeadLetter,
+    Entry,
+    Found,
+    FrontierStats,
+    Grant,
+    HostReport,
+    HostSignal,
+    Lease,
+    Outcome,
+    Rules,
+)
+
+T = TypeVar("T")
+
+
+class SqliteFrontier:
+    """A ``Frontier`` and ``FrontierDesk`` over a database.
+
+    ``rules`` are those of a new job; a job that exists keeps its own until ``control`` changes them.
+    ``seed`` seeds the jitter of back-offs. Opening blocks for one small transaction.
+    """
+
+    def __init__(
+        self, db: Database, job: str, rules: Rules, clock: Clock, *, seed: int | None = None
+    ) -> None:
+        self._db = db
+        self._job = job
+        self._clock = clock
+        self._random = random.Random(seed)  # noqa: S311 - spreads back-offs, guards nothing
+        db.run_sync(
+            lambda conn: conn.execute(SQL["open"], (job, JobState.RUNNING.value, pack_rules(rules))).rowcount
+        )
+
+    def __repr__(self) -> str:
+        return f"<SqliteFrontier {self._job} in {self._db!r}>"
+
+    # ----------------------------------------------------------------- the port
+
+    async def add(self, entries: Sequence[Entry]) -> Added:
+        """See :class:`~gossamer.words.ports.Frontier`."""
+        return await self._change(lambda s: s.add(entries))
+
+    async def lease(self, lane: str, limit: int, ttl_s: float) -> Grant:
+        """See :class:`~gossamer.words.ports.Frontier`."""
+
+        def lease(s: Session) -> Grant:
+            expired = moves.take_back(s, s.now, ROUND)
+            moves.promote(s, lane)
+            s.save_hosts()  # so that their turns are seen
+            leases = moves.hand_out(s, lane, limit, ttl_s)
+            s.save_hosts()
+            return Grant(leases=leases, next_at=moves.next_at(s, [lane]), expired=expired)
+
+        return await self._change(lease)
+
+    async def settle(self, outcomes: Sequence[Outcome]) -> list[bool]:
+        """See :class:`~gossamer.words.ports.Frontier`."""
+        return await self._db.run(lambda conn: self.settle_within(conn, outcomes))
+
+    def settle_within(self, conn: Connection, outcomes: Sequence[Outcome]) -> list[bool]:
+        """The same inside a transaction of the caller's."""
+        return self._within(conn, lambda s: moves.settle(s, outcomes, self._random.random))
+
+    async def extend(self, leases: Sequence[Lease], ttl_s: float) -> list[bool]:
+        """See :class:`~gossamer.words.ports.Frontier`."""
+        return await self._change(lambda s: moves.extend(s, leases, ttl_s))
+
+    async def release(self, leases: Sequence[Lease], signals: Sequence[HostSignal]) -> None:
+        """See :class:`~gossamer.words.ports.Frontier`."""
+        await self._change(lambda s: moves.release(s, leases, signals, self._random.random))
+
+    async def control(self, change: Change, rules: Rules | None = None) -> tuple[Lease, ...]:
+        """See :class:`~gossamer.words.ports.Frontier`."""
+
+        def control(s: Session) -> tuple[Lease, ...]:
+            if rules is not None:
+                s.rules = rules
+                s.touch(row[0] for row in s.all("all_hosts", s.id))  # who has room may have changed
+            s.state = job_state_after(change, s.state)
+            return moves.take_back(s, inf, -1) if change is Change.RECOVER else ()
+
+        return await self._change(control)
+
+    async def stats(self) -> FrontierStats:
+        """See :class:`~gossamer.words.ports.Frontier`."""
+        return await self._db.read(lambda conn: _stats(Session(conn, self._job, self._clock.now())))
+
+    # ----------------------------------------------------------------- the desk
+
+    async def find(self, fingerprint: int) -> Found | None:
+        """See :class:`~gossamer.words.ports.FrontierDesk`."""
+        return await self._db.read(lambda conn: desk.find(conn, self._job, fingerprint))
+
+    async def hosts(self, limit: int) -> list[HostReport]:
+        """See :class:`~gossamer.words.ports.FrontierDesk`."""
+        return await self._db.read(lambda conn: desk.hosts(conn, self._job, limit))
+
+    async def dead(self, which: DeadFilter, limit: int = 1000) -> list[DeadLetter]:
+        """See :class:`~gossamer.words.ports.FrontierDesk`."""
+        return await self._db.read(lambda conn: desk.dead(conn, self._job, which, limit))
+
+    async def revive(self, which: DeadFilter) -> int:
+        """See :class:`~gossamer.words.ports.FrontierDesk`."""
+        return await self._change(lambda s: desk.revive(s, self._job, which))
+
+    async def drop(self, which: DeadFilter) -> int:
+        """See :class:`~gossamer.words.ports.FrontierDesk`."""
+        return await self._change(lambda s: desk.drop(s, self._job, which))
+
+    # ----------------------------------------------------------------- transactions
+
+    async def _change(self, act: Callable[[Session], T]) -> T:
+        return await self._db.run(lambda conn: self._within(conn, act))
+
+    def _within(self, conn: Connection, act: Callable[[Session], T]) -> T:
+        # The time is taken here, under the lock, so that a call that waited grants no stale lease.
+        session = Session(conn, self._job, self._clock.now())
+        result = act(session)
+        session.save()
+        return result
+
+
+def _stats(s: Session) -> FrontierStats:
+    return FrontierStats(
+        state=s.state,
+        pending=s.counts[State.PENDING],
+        delayed=s.counts[State.DELAYED],
+        leased=s.counts[State.LEASED],
+        done=s.counts[State.DONE],
+        dead=s.counts[State.DEAD],
+        pages=s.pages,
+        duplicates=s.duplicates,
+        too_deep=s.too_deep,
+        hosts=s.known_hosts,
+        next_at=moves.next_at(s, [row[0] for row in s.all("lanes", s.id)]),
+        budget_spent=s.rules.max_pages is not None and s.pages >= s.rules.max_pages,
+    )

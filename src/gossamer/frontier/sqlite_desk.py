@@ -1,0 +1,95 @@
+"""Looking into a frontier in SQLite: listings that do not wait for the writer, and a person's decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from sqlite3 import Connection
+from typing import Any
+
+from gossamer.disk.sql import load
+from gossamer.frontier.codec import unpack
+from gossamer.frontier.sqlite_session import CODES, Session, as_json, host_state
+from gossamer.policy import politeness
+from gossamer.words.lifecycle import JobState, Move, State, after
+from gossamer.words.model import DeadFilter, DeadLetter, Entry, Found, HostReport
+
+SQL = load("gossamer.frontier", "desk.sql")
+_STATES = {code: state for state, code in CODES.items()}
+
+
+def find(conn: Connection, job: str, fingerprint: int) -> Found | None:
+    """What is known of a fingerprint."""
+    row = conn.execute(SQL["find"], (job, fingerprint)).fetchone()
+    if row is None:
+        return None
+    code, host, number, due_at, attempts, reason, record = row[:7]
+    if code is None:
+        return Found(state=State.DONE)
+    return Found(
+        state=_STATES[code],
+        entry=Entry(request=unpack(record), fingerprint=number, host=host, due_at=due_at),
+        due_at=due_at,
+        attempts=attempts,
+        reason=reason,
+        host=host_state(row[7:]),
+    )
+
+
+def hosts(conn: Connection, job: str, limit: int) -> list[HostReport]:
+    """The hosts with most pending requests."""
+    rows = conn.execute(SQL["hosts"], (job, limit))
+    return [HostReport(host=row[0], pending=row[1], state=host_state(row[2:])) for row in rows]
+
+
+def dead(conn: Connection, job: str, which: DeadFilter, limit: int) -> list[DeadLetter]:
+    """Dead letters, oldest first."""
+    return [
+        DeadLetter(
+            id=number,
+            entry=Entry(request=unpack(record), fingerprint=fingerprint, host=host, due_at=due_at),
+            reason=reason,
+            attempts=attempts,
+            died_at=died_at,
+        )
+        for number, host, fingerprint, due_at, reason, attempts, died_at, record in _select(
+            conn, "dead", job, which, limit
+        )
+    ]
+
+
+def revive(s: Session, job: str, which: DeadFilter) -> int:
+    """Dead letters wait again, their counts at zero; a finished job runs again."""
+    rows = _select(s.conn, "chosen", job, which)
+    if not rows:
+        return 0
+    s.conn.execute(SQL["revive"], (as_json([row[0] for row in rows]),))
+    numbers = {row[1] for row in rows}
+    s.load_hosts(numbers)
+    for number in numbers:
+        host = s.host(number)
+        host.state = politeness.revive(host.state)
+    s.touch(numbers)
+    s.move(len(rows), State.DEAD, after(State.DEAD, Move.REVIVE))
+    if s.state is JobState.FINISHED:
+        s.state = JobState.RUNNING
+    return len(rows)
+
+
+def drop(s: Session, job: str, which: DeadFilter) -> int:
+    """Dead letters are forgotten; their fingerprints stay known."""
+    rows = _select(s.conn, "chosen", job, which)
+    s.all("forget", as_json([row[0] for row in rows]))
+    s.move(len(rows), State.DEAD, after(State.DEAD, Move.DROP))
+    return len(rows)
+
+
+def _select(conn: Connection, statement: str, job: str, which: DeadFilter, *more: Any) -> Sequence[Any]:
+    conditions = {
+        "AND request.reason = ?": which.reason,
+        "AND host.name = ?": which.host,
+        "AND request.died_at < ?": which.older_than,
+        "AND request.id IN (SELECT value FROM json_each(?))": as_json(which.ids) if which.ids else None,
+    }
+    asked = {text: value for text, value in conditions.items() if value is not None}
+    sql = SQL[statement].replace(":which", " ".join(asked))
+    return conn.execute(sql, (job, *asked.values(), *more)).fetchall()

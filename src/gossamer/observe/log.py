@@ -1,0 +1,119 @@
+"""Events as lines of a log: one event, one line.
+
+Lines go through :mod:`logging` (the logger ``gossamer.crawl``), so that a program which embeds a crawl
+decides itself where they go. ``attach`` is for programs that are nothing but a crawl. Pages that went well
+are ``debug``, because there are thousands of them; what was given up is a ``warning``.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from gossamer.observe.text import headline, lines, one_line, shown_url
+from gossamer.words.errors import Fault
+from gossamer.words.events import Event, JobFinished, JobStarted, LeaseLost, Notice, PageDone
+from gossamer.words.model import Attempt, Verdict
+
+LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+MAX_TRACEBACKS = 50
+"""Different tracebacks of spiders' code that are logged in full; later ones only by their headline."""
+
+_VERDICTS = {Verdict.DEAD: logging.WARNING, Verdict.EXPIRED: logging.INFO}
+
+
+class LogSink:
+    """Port ``Sink``: writes each event that is worth a line."""
+
+    def __init__(self, logger: logging.Logger | None = None) -> None:
+        self._logger = logger or logging.getLogger("gossamer.crawl")
+        self._tracebacks: set[str] = set()
+
+    def emit(self, event: Event) -> None:
+        """Log one event, if its level is asked for."""
+        match event:
+            case PageDone():
+                level = _VERDICTS.get(event.attempt.verdict, logging.DEBUG)
+                failed_callback = event.attempt.reason == Fault.CALLBACK
+                level = logging.ERROR if failed_callback else level
+                if self._logger.isEnabledFor(level):
+                    self._log(level, describe(event))
+                    if failed_callback:
+                        self._log_traceback(event.attempt.detail)
+            case Notice():
+                self._log(LEVELS.get(event.level, logging.INFO), one_line(event.text, 1000))
+            case JobStarted():
+                self._log(logging.INFO, _started(event))
+            case JobFinished():
+                self._log(logging.INFO, f"{event.job} ended: {event.reason}")
+            case LeaseLost():
+                self._log(logging.INFO, f"lease lost {shown_url(event.url)}")
+
+    def _log(self, level: int, text: str) -> None:
+        self._logger.log(level, "%s", text)
+
+    def _log_traceback(self, detail: str) -> None:
+        """The traceback of a callback, the first time that this error occurs."""
+        error = headline(detail)
+        if "\n" not in detail or error in self._tracebacks or len(self._tracebacks) >= MAX_TRACEBACKS:
+            return
+        self._tracebacks.add(error)
+        self._logger.error("%s", lines(detail.rstrip()))
+
+
+def describe(event: PageDone) -> str:
+    """One line about one attempt: ``200 https://… 31 ms, 1,204 bytes, 2 items, 40 requests``."""
+    attempt = event.attempt
+    if attempt.verdict is Verdict.SUCCESS:
+        found = [f"{attempt.elapsed_ms:,.0f} ms", f"{attempt.size_bytes:,} bytes"]
+        found += [f"{event.items:,} items"] if event.items else []
+        found += [f"{event.requests:,} requests"] if event.requests else []
+        return f"{attempt.status} {shown_url(attempt.url)} {', '.join(found)}"
+    return f"{attempt.verdict} {shown_url(attempt.url)} {_why(attempt)}"
+
+
+def _why(attempt: Attempt) -> str:
+    status = f" {attempt.status}" if attempt.status else ""
+    tries = f" (attempt {attempt.attempt})" if attempt.attempt > 1 else ""
+    detail = f": {headline(attempt.detail)}" if attempt.detail else ""
+    return f"{one_line(attempt.reason)}{status}{tries}{detail}"
+
+
+def _started(event: JobStarted) -> str:
+    taken_back = f", {event.recovered} requests of the last run taken back" if event.recovered else ""
+    return f"{event.job} {'goes on' if event.resumed else 'started'}{taken_back}"
+
+
+class LineFormatter(logging.Formatter):
+    """``2026-11-21T06:21:22Z WARNING text``; further lines (a traceback) are indented: none poses as one."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)-7s %(message)s")
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
+        """When it was logged, in UTC."""
+        return time.strftime(datefmt or "%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as a line."""
+        return lines(super().format(record), 20_000).replace("\n", "\n    ")
+
+
+@contextmanager
+def attach(level: str, handlers: Sequence[logging.Handler]) -> Iterator[None]:
+    """Send what Gossamer, the spiders (from ``level``) and libraries (warnings) log to ``handlers``."""
+    root, own = logging.getLogger(), logging.getLogger("gossamer")
+    before = own.level
+    own.setLevel(LEVELS[level])
+    for handler in handlers:
+        handler.setFormatter(LineFormatter())
+        root.addHandler(handler)
+    try:
+        yield
+    finally:
+        own.setLevel(before)
+        for handler in handlers:
+            root.removeHandler(handler)
+            handler.close()

@@ -1,0 +1,46 @@
+"""Text from the web made fit for a terminal and a log.
+
+URLs, titles and error messages are written by strangers. Whatever is shown passes through here: it stays on
+one line, moves no cursor, changes no colour, is no longer than asked for, and carries no password.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_USERINFO = re.compile(r"(?<=://)[^/@\s]*@")
+
+
+def one_line(text: str, limit: int = 300) -> str:
+    """``text`` on one line of at most ``limit`` characters; what is not printable is escaped (``\\x1b``)."""
+    shown = text[: limit + 1]  # a megabyte is cut before it is looked at
+    if not shown.isprintable():
+        shown = "".join(map(_printable, shown))
+    return shown if len(shown) <= limit else shown[: max(limit - 1, 0)] + "…"
+
+
+def lines(text: str, limit: int = 4000) -> str:
+    """The same for text of several lines, a traceback for instance: its line breaks are kept."""
+    cut = text if len(text) <= limit else text[:limit] + "…"
+    return "\n".join(one_line(line, limit) for line in cut.split("\n"))
+
+
+def shown_url(url: str, limit: int = 300) -> str:
+    """A URL for people: on one line, without user name and password."""
+    return one_line(_USERINFO.sub("***@", url[: 4 * limit]), limit)
+
+
+def headline(detail: str) -> str:
+    """What went wrong, in one line: of a traceback the line that names the exception."""
+    found = detail.rstrip().split("\n")
+    after_frames = max((n for n, line in enumerate(found, start=1) if line.startswith("  ")), default=0)
+    return one_line(found[min(after_frames, len(found) - 1)])
+
+
+def _printable(character: str) -> str:
+    if character.isprintable():
+        return character
+    if unicodedata.category(character) == "Zs":  # a space of another width
+        return " "
+    return character.encode("unicode_escape").decode("ascii")

@@ -1,0 +1,48 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+
+def duration(seconds: float) -> str:
+    """``0.25 s``, ``12 s``, ``3m 20s``, ``2h 05m``, ``4d 03h``."""
+    if seconds < 10:
+        return f"{max(seconds, 0.0):.2g} s"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes}m {rest:02d}s"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 24:
+        return f"{hours}h {minutes:02d}m"
+    days, hours = divmod(hours, 24)
+    return f"{days}d {hours:02d}h" if days < 10_000 else "years"
+
+
+def size(count: float) -> str:
+    """Bytes in decimal units: ``512 B``, ``1.2 MB``."""
+    if count < 1000:
+        return f"{count:.0f} B"
+    for unit in ("kB", "MB", "GB", "TB"):
+        count /= 1000
+        if count < 999.5 or unit == "TB":
+            return f"{count:.3g} {unit}" if count < 99.95 else f"{count:,.0f} {unit}"
+    raise AssertionError("unreachable")
+
+
+def rate(per_second: float) -> str:
+    """``12.3/s``; slow crawls by the minute: ``4.5/min``."""
+    if 0 < per_second < 0.5:
+        return f"{per_second * 60:.1f}/min"
+    return f"{per_second:,.0f}/s" if per_second >= 100 else f"{per_second:.1f}/s"
+
+
+def statuses(classes: dict[int, int]) -> str:
+    """``2xx 120, 4xx 3, no answer 1`` from counts by the status's first digit."""
+    named = (
+        (f"{digit}xx" if digit else "no answer", count) for digit, count in sorted(classes.items()) if digit
+    )
+    parts = [f"{name} {count:,}" for name, count in named]
+    if classes.get(0):
+        parts.append(f"no answer {classes[0]:,}")
+    return ", ".join(parts) or "none yet"

@@ -1,0 +1,87 @@
+"""Which characters the bytes of a body stand for.
+
+Decided as the HTML standard says (section 13.2.3): a byte-order mark, then the charset of the HTTP
+header, then what the document declares in its first 1,024 bytes, then what it declares later on; and
+where nobody says anything, UTF-8 if the bytes are valid UTF-8, else windows-1252. Labels and decoders are
+those of the WHATWG Encoding standard, so UTF-7 is never spoken, and nothing here ever raises: bytes that
+mean nothing become U+FFFD.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from functools import lru_cache
+
+import turbohtml
+import turbohtml.detect  # registers the ``whatwg-*`` codecs
+
+_PRESCAN = 1024
+_CHARSET = re.compile(r"charset\s*=[\s\"']*([^\s\"';,]+)", re.IGNORECASE)
+_XML_ENCODING = re.compile(rb"<\?xml[^>]{0,200}?\sencoding\s*=\s*[\"']([A-Za-z0-9._:-]{1,40})[\"']")
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "UTF-8"),
+    (codecs.BOM_UTF16_LE, "UTF-16LE"),
+    (codecs.BOM_UTF16_BE, "UTF-16BE"),
+)
+
+
+@lru_cache(maxsize=512)
+def encoding_named(label: str) -> str | None:
+    """The standard's name for a label (``UTF-8`` for ``utf8``); ``None`` for a label it does not know."""
+    try:
+        return turbohtml.parse(b"", encoding=label.strip(" \t\n\f\r")).encoding
+    except (LookupError, ValueError):
+        return None
+
+
+@lru_cache(maxsize=512)
+def charset_of(content_type: str) -> str | None:
+    """The encoding that a Content-Type header names; ``None`` when it names none that exists."""
+    found = _CHARSET.search(content_type)
+    return encoding_named(found[1]) if found else None
+
+
+def declared_encoding(body: bytes, content_type: str = "") -> str | None:
+    """What the byte-order mark, the header or an XML declaration says; ``None``: ask the document."""
+    for mark, name in _BYTE_ORDER_MARKS:
+        if body.startswith(mark):
+            return name
+    by_header = charset_of(content_type) if content_type else None
+    if by_header is not None or not body.startswith(b"<?xml"):
+        return by_header
+    found = _XML_ENCODING.match(body)
+    by_xml = encoding_named(found[1].decode("ascii")) if found else None
+    # The declaration was read as ASCII, so it cannot be in UTF-16 (HTML standard, "getting an XML encoding").
+    return "UTF-8" if by_xml in ("UTF-16LE", "UTF-16BE") else by_xml
+
+
+def encoding_of(body: bytes, content_type: str = "") -> str:
+    """The name of the encoding of a body, as the WHATWG Encoding standard writes it.
+
+    May parse the document once, where only a late ``<meta>`` can tell.
+    """
+    declared = declared_encoding(body, content_type)
+    if declared is not None:
+        return declared
+    head = turbohtml.parse(body[:_PRESCAN])
+    if head.encoding_confidence == "certain" or len(body) <= _PRESCAN:
+        return head.encoding or "windows-1252"
+    return turbohtml.parse(body).encoding or "windows-1252"
+
+
+def decode_as(body: bytes, encoding: str) -> str:
+    """The text of a body in a known encoding, without byte-order mark; never raises."""
+    for mark, name in _BYTE_ORDER_MARKS:
+        if body.startswith(mark):
+            body, encoding = body[len(mark) :], name
+            break
+    if encoding == "UTF-8":
+        return body.decode("utf-8", "replace")
+    return body.decode(f"whatwg-{encoding.lower()}", "replace")
+
+
+def decode(body: bytes, content_type: str = "") -> tuple[str, str]:
+    """The text of a body and the name of its encoding."""
+    encoding = encoding_of(body, content_type)
+    return decode_as(body, encoding), encoding

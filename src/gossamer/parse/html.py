@@ -1,0 +1,260 @@
+"""One page of HTML: parsed once, everything about it worked out when it is asked for.
+
+The tree is the one the HTML standard describes and browsers build, whatever the bytes are: no input
+raises. What is asked for is remembered. ``turbohtml`` is known to this package only; a :class:`Page` is
+what the rest of the house sees.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import NamedTuple
+
+import turbohtml
+from turbohtml import Document, Element, Namespace
+
+from gossamer.parse.encoding import declared_encoding, decode_as
+from gossamer.parse.links import Links, extract_links
+from gossamer.parse.meta import RobotsDirectives, read_refresh, read_robots
+from gossamer.parse.selectors import Selector
+from gossamer.policy.urls import Joiner
+
+_MIN_ARTICLE = 250
+"""Characters; shorter "main content" than this is more likely a misjudged teaser than an article."""
+
+
+def parse_html(body: bytes, url: str, content_type: str = "") -> Page:
+    """The page that ``url`` answered with; ``content_type`` is the HTTP header."""
+    return Page(body, url, content_type)
+
+
+class Article(NamedTuple):
+    """The dominant text of a page and what the page says of it; ``""`` for what it does not say."""
+
+    title: str
+    text: str
+    markdown: str
+    author: str
+    published: str  # as written on the page
+    description: str
+    language: str
+    site_name: str
+    image: str  # an absolute URL
+    tags: tuple[str, ...]
+
+
+class Page:
+    """A parsed page. Attributes are computed on first use."""
+
+    def __init__(self, body: bytes, url: str, content_type: str = "") -> None:
+        self.body = body
+        self.url = url
+        self.content_type = content_type
+
+    def __repr__(self) -> str:
+        return f"<Page {self.url} {len(self.body)} bytes>"
+
+    @cached_property
+    def document(self) -> Document:
+        """The tree."""
+        declared = declared_encoding(self.body, self.content_type)
+        return turbohtml.parse(
+            self.body, encoding=declared, positions=False, allow_declarative_shadow_roots=False
+        )
+
+    @cached_property
+    def encoding(self) -> str:
+        """The encoding of the body, by its name in the WHATWG Encoding standard."""
+        return self.document.encoding or "windows-1252"
+
+    @cached_property
+    def text(self) -> str:
+        """The decoded source of the page."""
+        return decode_as(self.body, self.encoding)
+
+    @cached_property
+    def selector(self) -> Selector:
+        """The page for ``css()`` and ``xpath()``."""
+        return Selector(self.document)
+
+    # ----------------------------------------------------------------------- what the head says
+
+    @cached_property
+    def title(self) -> str:
+        """The title, blanks collapsed; ``""`` without one."""
+        for element in self.document.select("title"):
+            if element.namespace is Namespace.HTML:  # drawings in SVG have titles, too
+                return _collapsed(element.text)
+        return ""
+
+    @cached_property
+    def _joiner(self) -> Joiner:
+        own = Joiner(self.url)
+        base = self.document.select_one("base[href]")
+        target = own[base.attr("href") or ""] if base is not None else None
+        if target is None or target.startswith(("data:", "javascript:")) or target == own[""]:
+            return own
+        return Joiner(target)
+
+    @cached_property
+    def base_url(self) -> str:
+        """What relative references are resolved against (HTML standard, "document base URL").
+
+        The first ``<base>`` with an ``href`` counts, wherever it stands, unless it is no URL or a ``data:``
+        or ``javascript:`` one.
+        """
+        return self._joiner[""] or self.url
+
+    def join(self, href: str) -> str | None:
+        """The absolute URL that a reference on this page means; ``None`` when it means none."""
+        return self._joiner[href]
+
+    @cached_property
+    def metas(self) -> list[tuple[str, str, Element]]:
+        """``(name or property, content, element)`` of every ``meta`` that has a name and a content."""
+        found = []
+        for element in self.document.select("meta[content]"):
+            name = element.attr("name") or element.attr("property")
+            if name:
+                found.append((name.strip().lower(), element.attr("content") or "", element))
+        return found
+
+    def meta(self, *names: str) -> str:
+        """The first content of the first of these ``<meta>`` names (lower case) that the page has."""
+        for wanted in names:
+            for name, content, _ in self.metas:
+                if name == wanted and content.strip():
+                    return _collapsed(content)
+        return ""
+
+    @cached_property
+    def description(self) -> str:
+        """What the page says it is about; ``""`` when it does not say."""
+        return self.meta("description", "og:description", "twitter:description")
+
+    @cached_property
+    def canonical(self) -> str | None:
+        """The http(s) URL of ``<link rel=canonical>``: what the site prefers this page to be known by."""
+        link = self.document.select_one("link[rel~=canonical i][href]")
+        target = self.join(link.attr("href") or "") if link is not None else None
+        return target if target is not None and target.startswith(("http://", "https://")) else None
+
+    @cached_property
+    def meta_refresh(self) -> tuple[float, str] | None:
+        """Seconds and absolute URL of a ``<meta http-equiv=refresh>``; ``None`` without a usable one.
+
+        Those within ``noscript`` are not meant for who can read the page.
+        """
+        for element in self.document.select("meta[http-equiv=refresh i][content]"):
+            refresh = read_refresh(element.attr("content") or "")
+            if refresh is None or element.closest("noscript") is not None:
+                continue
+            target = self.join(refresh[1]) if refresh[1] else self.url
+            if target is not None and target.startswith(("http://", "https://")):
+                return refresh[0], target
+        return None
+
+    @cached_property
+    def robots(self) -> RobotsDirectives:
+        """What ``<meta name=robots>`` asks of everyone."""
+        return self.robots_for()
+
+    def robots_for(self, bot: str = "") -> RobotsDirectives:
+        """What the page asks of everyone and of the crawler called ``bot``."""
+        names = {"robots", bot.lower()}
+        return read_robots(content for name, content, _ in self.metas if name in names)
+
+    # ----------------------------------------------------------------------- what the body holds
+
+    @cached_property
+    def links(self) -> Links:
+        """The http(s) links of the page."""
+        return extract_links(self.document, self._joiner)
+
+    @cached_property
+    def frames(self) -> list[str]:
+        """The http(s) URLs of its frames and iframes, each once."""
+        joined = (
+            self.join(frame.attr("src") or "") for frame in self.document.select("frame[src],iframe[src]")
+        )
+        return list(dict.fromkeys(url for url in joined if url and url.startswith(("http://", "https://"))))
+
+    def visible_text(self) -> str:
+        """All text of the page, laid out in lines and paragraphs; no scripts, no styles."""
+        return self.document.to_text().strip()
+
+    def main_text(self) -> str:
+        """The article of the page without its navigation; all visible text when there is no article."""
+        text = self.document.main_text().strip()
+        return text if len(text) >= _MIN_ARTICLE else self.visible_text()
+
+    def markdown(self) -> str:
+        """The article (or the page, when there is none) as Markdown with absolute links."""
+        return self._markdown(self.document.main_content() or self.document)
+
+    def article(self) -> Article | None:
+        """The article of the page; ``None`` when nothing on it reads like one."""
+        found = self.document.article()
+        if found.element is None:
+            return None
+        return Article(
+            title=found.title or self.title,
+            text=found.text.strip(),
+            markdown=self._markdown(found.element),
+            author=found.byline or "",
+            published=found.date or "",
+            description=found.description or "",
+            language=found.lang or "",
+            site_name=found.site_name or "",
+            image=(self.join(found.image) or "") if found.image else "",
+            tags=found.tags,
+        )
+
+    def _markdown(self, node: Document | Element) -> str:
+        copy = turbohtml.parse_fragment(node.html, positions=False)  # the page itself stays as it is
+        copy.rewrite_links(self._absolute)
+        return copy.to_markdown().strip()
+
+    def _absolute(self, href: str) -> str:
+        url, mark, fragment = href.partition("#")
+        joined = self.join(url)
+        return href if joined is None else f"{joined}{mark}{fragment}"
+
+
+def _collapsed(text: str) -> str:
+    return " ".join(text.split())
+
+
+# --------------------------------------------------------------------------- is it a page at all?
+
+_HTML_TYPES = frozenset({"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"})
+_UNSURE_TYPES = frozenset(
+    {
+        "",
+        "application/octet-stream",
+        "application/x-unknown",
+        "unknown/unknown",
+        "*/*",
+        "application/xml",
+        "text/xml",
+    }
+)
+_MARKUP = re.compile(
+    rb"(?:\xef\xbb\xbf)?[\t\n\f\r ]*(?:<\?xml[^>]{0,200}>[\t\n\f\r ]*)?(?:<!--.{0,400}?-->[\t\n\f\r ]*)?"
+    rb"<(?:!doctype html|(?:html|head|body|title|meta|script|iframe|h1|div|font|table|a|style|b|br|p)"
+    rb"[ \t\n\f\r/>])",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def is_html(content_type: str, body: bytes) -> bool:
+    """Whether a body is to be read as HTML.
+
+    The Content-Type decides. Where it is missing or says nothing, the first bytes do, by the signatures
+    of the WHATWG MIME Sniffing standard; an XML type counts when the root element is ``html``.
+    """
+    mime = content_type.partition(";")[0].strip().lower()
+    if mime in _HTML_TYPES:
+        return True
+    return mime in _UNSURE_TYPES and _MARKUP.match(body) is not None

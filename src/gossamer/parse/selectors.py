@@ -1,0 +1,198 @@
+"""Selectors with parsel's interface: what spiders use to take a page apart.
+
+A thin layer: the tree and the query engines are native, a :class:`Selector` is a node or a value with
+methods. Results agree with parsel's wherever the tree does; where the HTML standard's tree differs from
+the one libxml2 builds (misnested tags, ``tbody``, line ends), this is the standard's.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Mapping
+from re import Pattern
+from typing import Any, SupportsIndex, overload
+
+import turbohtml
+from turbohtml import Document, Element, Node
+
+from gossamer.parse.queries import compile_css, compile_xpath, expand_xpath
+
+
+class Selector:
+    """One result of a query: an element, a text, an attribute's value, a number or a truth.
+
+    ``Selector(text="<html>...")`` parses; ``root`` takes a node or a value as it is. ``get()`` is the HTML
+    of an element and the text of everything else.
+    """
+
+    __slots__ = ("_query", "root")
+
+    def __init__(self, root: object = None, *, text: str | None = None, query: str | None = None) -> None:
+        self.root = turbohtml.parse(text, positions=False) if text is not None else root
+        self._query = query
+
+    def __repr__(self) -> str:
+        data = self.get()
+        return f"<Selector query={self._query!r} data={data[:37] + '...' if len(data) > 40 else data!r}>"
+
+    def __str__(self) -> str:
+        return self.get()
+
+    def __bool__(self) -> bool:
+        return bool(self.get())
+
+    def css(self, query: str) -> SelectorList:
+        """The results of a CSS query, in document order.
+
+        ``::text`` and ``::attr(name)`` are understood; raises ``ValueError`` for a bad query.
+        """
+        try:
+            compiled = compile_css(query)
+        except (ValueError, RuntimeError) as error:
+            raise ValueError(f"CSS error: {error} in {query!r}") from error
+        if not isinstance(self.root, Document | Element):
+            return SelectorList()
+        return SelectorList(Selector(found, query=query) for found in compiled(self.root))
+
+    def xpath(
+        self, query: str, namespaces: Mapping[str, str] | None = None, **variables: Any
+    ) -> SelectorList:
+        """The results of an XPath 1.0 expression; ``$name`` takes its value from the keyword ``name``.
+
+        Relative paths start at this element (at ``<html>`` for a page). ``ValueError`` for a bad expression.
+        """
+        root = self.root.root if isinstance(self.root, Document) else self.root
+        try:
+            if not isinstance(root, Node):
+                compile_xpath(query)
+                return SelectorList()
+            if namespaces:
+                found = root.xpath(expand_xpath(query), namespaces=dict(namespaces), **variables)
+            else:
+                found = compile_xpath(query)(root, **variables)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"XPath error: {error} in {query!r}") from error
+        results = found if isinstance(found, list) else [found]
+        return SelectorList(Selector(result, query=query) for result in results)
+
+    def get(self, default: str | None = None) -> str:
+        """The HTML of an element, or the value as text. ``default`` is there for symmetry with the list."""
+        root = self.root
+        if isinstance(root, str):
+            return root
+        if isinstance(root, Document):
+            return root.root.html if root.root is not None else ""
+        if isinstance(root, Node):
+            return root.html
+        if isinstance(root, bool):
+            return "1" if root else "0"
+        return default or "" if root is None else str(root)
+
+    def getall(self) -> list[str]:
+        """``[get()]``."""
+        return [self.get()]
+
+    extract = get
+
+    def re(self, regex: str | Pattern[str], replace_entities: bool = True) -> list[str]:
+        """What a regular expression finds in ``get()``.
+
+        The group named ``extract`` if there is one, else all groups, else whole matches. Character
+        references are resolved except ``&lt;`` and ``&amp;``, unless ``replace_entities`` is off.
+        """
+        pattern = re.compile(regex) if isinstance(regex, str) else regex
+        found = _matches(pattern, self.get())
+        return [_without_entities(text) for text in found] if replace_entities else found
+
+    def re_first(
+        self, regex: str | Pattern[str], default: str | None = None, replace_entities: bool = True
+    ) -> str | None:
+        """The first result of :meth:`re`, or ``default``."""
+        return next(iter(self.re(regex, replace_entities)), default)
+
+    @property
+    def attrib(self) -> dict[str, str]:
+        """The attributes of an element; empty for everything else."""
+        element = self.root.root if isinstance(self.root, Document) else self.root
+        if not isinstance(element, Element):
+            return {}
+        return {name: element.attr(name) or "" for name in element.attrs}
+
+    def drop(self) -> None:
+        """Take the element out of its page."""
+        if isinstance(self.root, Element):
+            self.root.extract()
+
+
+class SelectorList(list[Selector]):
+    """The results of a query, in document order; each method asks every one of them."""
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Selector: ...
+    @overload
+    def __getitem__(self, index: slice) -> SelectorList: ...
+    def __getitem__(self, index: SupportsIndex | slice) -> Selector | SelectorList:
+        found = super().__getitem__(index)
+        return SelectorList(found) if isinstance(found, list) else found
+
+    def css(self, query: str) -> SelectorList:
+        """The results of a CSS query on every element."""
+        return SelectorList(found for selector in self for found in selector.css(query))
+
+    def xpath(
+        self, query: str, namespaces: Mapping[str, str] | None = None, **variables: Any
+    ) -> SelectorList:
+        """The results of an XPath expression on every element."""
+        return SelectorList(
+            found for selector in self for found in selector.xpath(query, namespaces, **variables)
+        )
+
+    def get(self, default: Any = None) -> Any:
+        """``get()`` of the first result; ``default`` when there is none."""
+        return self[0].get() if self else default
+
+    def getall(self) -> list[str]:
+        """``get()`` of every result."""
+        return [selector.get() for selector in self]
+
+    extract = getall
+    extract_first = get
+
+    def re(self, regex: str | Pattern[str], replace_entities: bool = True) -> list[str]:
+        """What a regular expression finds in every result; see :meth:`Selector.re`."""
+        return [found for selector in self for found in selector.re(regex, replace_entities)]
+
+    def re_first(
+        self, regex: str | Pattern[str], default: str | None = None, replace_entities: bool = True
+    ) -> str | None:
+        """The first of :meth:`re`, or ``default``."""
+        for selector in self:
+            for found in selector.re(regex, replace_entities):
+                return found
+        return default
+
+    @property
+    def attrib(self) -> dict[str, str]:
+        """The attributes of the first result; empty when there is none."""
+        return self[0].attrib if self else {}
+
+    def drop(self) -> None:
+        """Take every element out of its page."""
+        for selector in self:
+            selector.drop()
+
+
+def _matches(pattern: Pattern[str], text: str) -> list[str]:
+    if "extract" in pattern.groupindex:
+        first = pattern.search(text)
+        return [first["extract"]] if first is not None and first["extract"] is not None else []
+    found: Iterable[Any] = pattern.findall(text)
+    return [part for match in found for part in (match if isinstance(match, tuple) else (match,))]
+
+
+_ENTITY = re.compile(r"&(?!lt;|amp;)(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+
+
+def _without_entities(text: str) -> str:
+    return _ENTITY.sub(lambda match: html.unescape(match[0]), text) if "&" in text else text

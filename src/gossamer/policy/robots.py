@@ -1,0 +1,205 @@
+"""What a robots.txt says, by RFC 9309. Pure: a status and bytes in, a storable record and verdicts out.
+
+Parsing and matching are Protego's; ours is what comes before it: which statuses mean what, which bytes
+count as text, and which group is ours. Only the lines of our own product token, else of ``*``, reach the
+parser. That makes the match of the token exact (2.2.1), lets groups end where RFC 9309 says, and keeps a
+hostile file linear: thousands of agents sharing thousands of rules would otherwise multiply.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from enum import StrEnum
+from functools import lru_cache
+
+from protego import Protego
+
+from gossamer.policy.urls import join
+from gossamer.words.errors import Fault
+from gossamer.words.model import Record
+
+MAX_BYTES = 1024 * 1024
+"""How much of a robots.txt is read: RFC 9309, 2.5 asks for 500 KiB at least, real ones reach 850."""
+
+MAX_SITEMAPS = 1000
+MAX_WILDCARDS = 2000
+"""Rules with a ``*`` that are kept: each costs every check a search. Real files have below 200."""
+
+JUNK_SHARE = 0.1
+"""From this share of bytes that are no text on, a body is binary and holds no rules."""
+
+_HAS_LINES = re.compile(
+    r"(?:\A|[\r\n])[ \t]*+(?:user[- ]?agent|site-?maps?)(?:[ \t]*+:|[ \t]++[^=:\s])", re.IGNORECASE
+)
+_AGENT_LINE = re.compile(r"user[- ]?agent\s*(?::|\s)(.*)", re.IGNORECASE)
+_SITE_LINE = re.compile(r"(?:sitemaps?|site-map|host)\b", re.IGNORECASE)
+_RULE_LINE = re.compile(r"(?:dis+all?[ao]w|diasllow|allow)\b", re.IGNORECASE)
+_DELAY_LINE = re.compile(r"crawl[- ]delay\b", re.IGNORECASE)
+_TOKEN = re.compile(r"[A-Za-z0-9_-]+")
+_COMPATIBLE = re.compile(r"compatible;\s{0,8}([A-Za-z0-9_-]+)")
+
+
+class Access(StrEnum):
+    """What a robots.txt means as a whole."""
+
+    RULES = "rules"  # it was read, and its rules decide
+    OPEN = "open"  # there is none (4xx, too many redirects), or none with rules: all is allowed
+    CLOSED = "closed"  # it could not be had (5xx, 429, no answer): nothing is allowed until it can
+
+
+class RobotsRecord(Record, frozen=True, kw_only=True):
+    """A robots.txt as it is remembered."""
+
+    access: Access
+    text: str = ""  # RULES only: decoded, cut to ``MAX_BYTES``
+    url: str = ""  # where it was read, after redirects: the base of relative sitemaps
+    fault: str = ""  # CLOSED only: the ``Fault`` value that stood in the way
+    detail: str = ""  # CLOSED only: for people
+    fetched_at: float = 0.0
+    expires_at: float = 0.0  # to be asked for again from then on
+
+
+def interpret(status: int | None, body: bytes = b"", content_type: str = "") -> RobotsRecord:
+    """What an answer to a request for robots.txt means (RFC 9309, 2.3.1); ``None``: there was no answer.
+
+    A redirect means here that following ended without a file. 429 is taken as "later", like a
+    server error, not as "there is none".
+    """
+    if status is None:
+        return RobotsRecord(access=Access.CLOSED, fault=Fault.CONNECT.value)
+    if 200 <= status < 300:
+        text = "" if content_type.startswith(("image/", "audio/", "video/", "font/")) else _read(body)
+        return RobotsRecord(access=Access.RULES if text else Access.OPEN, text=text)
+    if 300 <= status < 500 and status != 429:
+        return RobotsRecord(access=Access.OPEN)
+    fault = Fault.THROTTLED if status == 429 else Fault.SERVER
+    return RobotsRecord(access=Access.CLOSED, fault=fault.value, detail=f"status {status}")
+
+
+def _read(body: bytes) -> str:
+    """The text of a body, ``""`` where it holds no rules: an HTML page, binary junk, nothing."""
+    head = body[:MAX_BYTES]
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        text = head.decode("utf-16", "replace")
+    else:
+        text = head.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
+    if text.count("\0") + text.count("�") > JUNK_SHARE * len(text) or not _HAS_LINES.search(text):
+        return ""
+    if len(body) > MAX_BYTES:  # half a rule may mean far more than the whole: ``/`` for ``/private``
+        text = text[: max(text.rfind("\n"), text.rfind("\r")) + 1]
+    return text.replace("\0", "")
+
+
+@lru_cache(maxsize=256)
+def product_token(user_agent: str) -> str:
+    """The name a site writes into robots.txt for this User-Agent, in lower case.
+
+    ``Gossamer/1.0 (+https://...)`` is ``gossamer``, ``Mozilla/5.0 (compatible; Foobot/2.1)`` is ``foobot``.
+    """
+    match = _COMPATIBLE.search(user_agent)
+    if match:
+        return match[1].lower()
+    match = _TOKEN.search(user_agent)
+    return match[0].lower() if match else ""
+
+
+def _agent_of_line(value: str) -> str:
+    """The product token of a user-agent line, ``*`` for everybody's."""
+    value = value.strip()
+    if value == "*" or value.startswith(("* ", "*\t")):
+        return "*"
+    match = _TOKEN.match(value.lstrip("*"))
+    return match[0].lower() if match else ""
+
+
+def _group(text: str, token: str) -> list[str]:
+    """The lines that count for ``token``: of all its own groups together, else of everybody's.
+
+    A group ends at a user-agent line after a rule; other records must not interfere (RFC 9309, 2.2.4), so
+    a Crawl-delay does not end it, but is meant only for the names right above it.
+    """
+    lines: dict[str, dict[str, None]] = {}
+    names: set[str] = set()
+    delayed: set[str] = set()
+    after_rule = after_other = True
+    wildcards = 0
+    for raw_line in text.splitlines():
+        line = raw_line.partition("#")[0].strip()
+        agent = _AGENT_LINE.match(line)
+        if agent:
+            names = set() if after_rule else names
+            delayed = set() if after_other else delayed
+            after_rule = after_other = False
+            name = _agent_of_line(agent[1])
+            if name in {token, "*"}:
+                names.add(name)
+                delayed.add(name)
+                lines.setdefault(name, {})
+        elif _RULE_LINE.match(line):
+            after_rule = after_other = True
+            wildcards += "*" in line
+            if wildcards <= MAX_WILDCARDS or "*" not in line:
+                for name in names:
+                    lines[name][line] = None
+        elif _DELAY_LINE.match(line):
+            after_other = True
+            for name in delayed:
+                lines[name][line] = None
+    return list(lines.get(token, lines.get("*", {})))
+
+
+class RobotsRules:
+    """A record, ready to answer. ``user_agent`` is a product token or a whole User-Agent header."""
+
+    def __init__(self, record: RobotsRecord) -> None:
+        self.record = record
+        self._parsed: dict[str, Protego | None] = {}
+
+    def __repr__(self) -> str:
+        return f"RobotsRules({self.record.access.value}, {len(self.record.text)} characters)"
+
+    def allowed(self, url: str, user_agent: str) -> bool:
+        """Whether the canonical URL may be fetched. ``/robots.txt`` itself always may, when it is there."""
+        access = self.record.access
+        if access is Access.OPEN:
+            return True
+        if access is Access.CLOSED:
+            return False
+        rules = self._rules(user_agent)
+        return rules is None or rules.can_fetch(url, "*")
+
+    def free(self, user_agent: str) -> bool:
+        """Whether every URL is allowed, so that there is no need to ask for each."""
+        return self.record.access is Access.OPEN or (
+            self.record.access is Access.RULES and self._rules(user_agent) is None
+        )
+
+    def crawl_delay(self, user_agent: str) -> float | None:
+        """Seconds between requests that the site asks for: finite, not negative, else not capped."""
+        rules = self._rules(user_agent) if self.record.access is Access.RULES else None
+        return None if rules is None else rules.crawl_delay("*")
+
+    @property
+    def sitemaps(self) -> tuple[str, ...]:
+        """The absolute http(s) URLs of its sitemaps, in order, each once."""
+        lines = (line for line in self.record.text.splitlines() if _SITE_LINE.match(line.lstrip()))
+        found = dict.fromkeys(
+            _absolute(url, self.record.url) for url in Protego.parse("\n".join(lines)).sitemaps
+        )
+        found.pop("", None)
+        return tuple(found)[:MAX_SITEMAPS]
+
+    def _rules(self, user_agent: str) -> Protego | None:
+        """Protego's rules for the agent; ``None``: nothing is said to it."""
+        token = product_token(user_agent)
+        if token not in self._parsed:
+            lines = _group(self.record.text, token)
+            self._parsed[token] = Protego.parse("\n".join(["User-agent: *", *lines])) if lines else None
+        return self._parsed[token]
+
+
+def _absolute(url: str, base: str) -> str:
+    """A sitemap's URL joined to where robots.txt was read, ``""`` when it is none."""
+    joined = join(base or url, url) or ""
+    return joined if joined.startswith(("http://", "https://")) else ""

@@ -1,0 +1,314 @@
+"""URLs: resolving, the canonical form, fingerprints, and the names of hosts.
+
+Everything follows the WHATWG URL standard as browsers do, through one C++ parser, so that a page is
+fetched under the address a browser would have asked for, and one place has one key. Two URLs share a
+canonical form only when the standard calls them equal, or when they differ in nothing but what the
+operator chose to drop (tracking parameters, by default). Nothing here raises for a bad URL: hostile
+input answers ``None`` or ``""``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import struct
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import can_ada
+
+if TYPE_CHECKING:
+    from publicsuffixlist import PublicSuffixList
+
+MAX_URL_LENGTH = 8192
+"""Characters; the longest URL that is followed by default. Common servers refuse longer request lines."""
+
+MAX_HOST_LENGTH = 253
+"""Characters; the longest name that DNS can carry (RFC 1035, section 2.3.4)."""
+
+TRACKING_PARAMETERS = (
+    "utm_*",  # Google Analytics and everyone after it
+    "_ga _gl dclid gclid gclsrc gad_source gad_campaignid gbraid wbraid srsltid",  # Google
+    "fbclid igshid igsh",  # Meta
+    "msclkid",  # Microsoft
+    "yclid ysclid _openstat",  # Yandex
+    "mc_cid mc_eid",  # Mailchimp
+    "_hsenc _hsmi __hssc __hstc __hsfp hsctatracking",  # HubSpot
+    "mkt_tok",  # Marketo
+    "ttclid twclid li_fat_id rdt_cid epik",  # TikTok, Twitter, LinkedIn, Reddit, Pinterest
+    "oly_anon_id oly_enc_id vero_id vero_conv wickedid s_kwcid",  # mail and advertising
+)
+"""Query parameters that say where a visitor came from and never what is shown.
+
+Each entry is a list of names parted by blanks; a name may end in ``*``. Case does not matter.
+"""
+
+SESSION_PARAMETERS = ("jsessionid phpsessid aspsessionid* sessionid session_id sid cfid cftoken",)
+"""Query parameters that usually name a visit. Not dropped by default: on some sites they are needed."""
+
+
+@dataclass(frozen=True)
+class UrlOptions:
+    """What the canonical form drops and orders.
+
+    ``drop_parameters`` has the form of :data:`TRACKING_PARAMETERS`. ``sort_query`` orders parameters by
+    name (equal names keep their order): some sites depend on the order, so it is off. ``unescape``
+    applies RFC 3986, section 6.2.2: ``%7e`` becomes ``~`` and ``%c3`` becomes ``%C3``, while ``%2F`` stays.
+    ``max_length`` is in characters; what is longer has no canonical form.
+    """
+
+    drop_parameters: tuple[str, ...] = TRACKING_PARAMETERS
+    sort_query: bool = False
+    unescape: bool = False
+    max_length: int = MAX_URL_LENGTH
+    _names: frozenset[str] = field(init=False, repr=False, compare=False)
+    _prefixes: tuple[str, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        words = [word for line in self.drop_parameters for word in line.lower().split()]
+        object.__setattr__(self, "_names", frozenset(word for word in words if not word.endswith("*")))
+        object.__setattr__(self, "_prefixes", tuple(word[:-1] for word in words if word.endswith("*")))
+
+
+DEFAULT_OPTIONS = UrlOptions()
+
+
+# --------------------------------------------------------------------------- resolving
+
+
+def join(base: str, href: str) -> str | None:
+    """The absolute URL (any scheme) that ``href`` means on a page at ``base``, without its fragment.
+
+    ``None`` when the standard calls it a failure.
+    """
+    return Joiner(base)[href]
+
+
+class Joiner(dict[str, str | None]):
+    """Resolves the references of one page: ``joiner[href]`` is ``join(base, href)``, remembered.
+
+    The base is parsed once, and a reference that a page repeats is resolved once.
+    """
+
+    __slots__ = ("_base",)
+
+    def __init__(self, base: str) -> None:
+        super().__init__()
+        self._base = _parse(base)
+
+    def __missing__(self, href: str) -> str | None:
+        joined: str | None
+        try:
+            parsed = can_ada.parse(href) if self._base is None else self._base + href
+            absolute = parsed.href
+            joined = absolute.partition("#")[0] if "#" in absolute else absolute
+        except ValueError:
+            joined = None
+        except TypeError:  # lone surrogates, which the standard reads as U+FFFD
+            joined = self[_unicode(href)]
+        self[href] = joined
+        return joined
+
+
+def _parse(url: str) -> can_ada.URL | None:
+    try:
+        return can_ada.parse(url)
+    except ValueError:
+        return None
+    except TypeError:
+        return _parse(_unicode(url))
+
+
+def _unicode(text: str) -> str:
+    return re.sub("[\ud800-\udfff]", "\ufffd", text)
+
+
+# --------------------------------------------------------------------------- canonical form
+
+
+def canonicalise(url: str, options: UrlOptions = DEFAULT_OPTIONS) -> str | None:
+    """The form under which a URL is fetched and known.
+
+    WHATWG serialisation (lower-case IDNA host, no default port, no dot segments), without fragment,
+    user name and password (a request that needs them carries an ``Authorization`` header, so that they
+    reach no log), trailing dots of the host, and the parameters that ``options`` drop. Case, order and
+    escapes of path and query stay as they are.
+
+    ``None``: no URL, neither http nor https, longer than ``max_length``, or a host DNS cannot carry.
+    """
+    if len(url) > options.max_length:
+        return None
+    try:
+        href = can_ada.parse(url).href
+    except ValueError:
+        return None
+    except TypeError:
+        return canonicalise(_unicode(url), options)
+    if not href.startswith(("https://", "http://")):
+        return None
+    if "#" in href:
+        href = href.partition("#")[0]
+    if "@" in href or "./" in href or ".:" in href or len(href) > MAX_HOST_LENGTH:
+        plain = _plain_host(href)
+        if plain is None:
+            return None
+        href = plain
+    if "?" in href:
+        href = _clean_query(href, options)
+    if options.unescape and "%" in href:
+        href = _ESCAPE.sub(_unescaped, href)
+    return href if len(href) <= options.max_length else None
+
+
+def _plain_host(href: str) -> str | None:
+    """Without credentials and trailing dots of the host; ``None`` when no such host can exist."""
+    parsed = can_ada.parse(href)
+    host = parsed.hostname
+    if parsed.has_credentials():
+        parsed.username = parsed.password = ""
+    if host.endswith("."):
+        host = host.rstrip(".")
+        if not host:
+            return None
+        parsed.hostname = host
+    return parsed.href if len(host) <= MAX_HOST_LENGTH else None
+
+
+def _clean_query(href: str, options: UrlOptions) -> str:
+    """Drop and order parameters. A query that loses all of them goes, an empty one that was there stays."""
+    path, _, query = href.partition("?")
+    names, prefixes = options._names, options._prefixes
+    parameters = query.split("&")
+    kept = []
+    for parameter in parameters:
+        name = parameter.partition("=")[0].lower()
+        if name not in names and not name.startswith(prefixes):
+            kept.append(parameter)
+    if options.sort_query:
+        kept.sort(key=_parameter_name)
+    elif len(kept) == len(parameters):
+        return href
+    if len(kept) < len(parameters) and not any(kept):
+        return path
+    return f"{path}?{'&'.join(kept)}"
+
+
+def _parameter_name(parameter: str) -> str:
+    return parameter.partition("=")[0]
+
+
+_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    char = chr(int(match[1], 16))
+    return char if char in _UNRESERVED else match[0].upper()
+
+
+# --------------------------------------------------------------------------- fingerprints
+
+_SIGNED_64 = struct.Struct("<q").unpack
+
+
+@lru_cache(maxsize=64)
+def _keyed(key: bytes) -> hashlib.blake2b:
+    return hashlib.blake2b(digest_size=8, key=key)
+
+
+def fingerprint(method: str, canonical_url: str, body: bytes, key: bytes) -> int:
+    """What tells requests apart: a signed 64-bit integer.
+
+    Keyed BLAKE2b (RFC 7693), so that a site cannot craft URLs that collide; ``key`` has up to 64 bytes.
+    Among a hundred million URLs the odds of one collision are 1 in 3,700.
+    """
+    digest = _keyed(key).copy()
+    digest.update(canonical_url.encode())
+    if body or method != "GET":  # a canonical URL holds no NUL, so this cannot meet another URL's bytes
+        digest.update(b"\0" + method.encode() + b"\0" + body)
+    value: int = _SIGNED_64(digest.digest())[0]
+    return value
+
+
+# --------------------------------------------------------------------------- hosts
+
+_DEFAULT_PORTS = {"http": "80", "https": "443"}
+
+
+class Place(NamedTuple):
+    """Where a URL points: the parts that many URLs share."""
+
+    scheme: str
+    hostname: str  # lower case, Punycode, ``[...]`` around IPv6
+    port: str  # the effective one: the scheme's default is filled in
+    host_key: str
+    origin: str
+
+
+_NOWHERE = Place("", "", "", "", "")
+
+
+def place(url: str) -> Place:
+    """The host of any absolute URL; all parts are empty when it has none.
+
+    Looks at what stands before the path only, and remembers it: a crawl sees few hosts and many paths.
+    """
+    # A slash at index 8 or later ends the authority or stands behind it; what is cut off too early
+    # (odd slashes, blanks in front) has no host left and is read as a whole.
+    end = url.find("/", 8)
+    head = url if end < 0 else url[:end]
+    if len(head) > MAX_HOST_LENGTH:
+        return _read_place(url)
+    found = _place(head)
+    return found if found.hostname else _read_place(url)
+
+
+def _read_place(url: str) -> Place:
+    parsed = _parse(url)
+    if parsed is None or not parsed.hostname:
+        return _NOWHERE
+    scheme, hostname = parsed.protocol[:-1], parsed.hostname.rstrip(".")
+    host_key = f"{hostname}:{parsed.port}" if parsed.port else hostname
+    port = parsed.port or _DEFAULT_PORTS.get(scheme, "")
+    return Place(scheme, hostname, port, host_key, f"{scheme}://{host_key}")
+
+
+_place = lru_cache(maxsize=8192)(_read_place)
+
+
+def host_key(url: str) -> str:
+    """The politeness key: the host name, with ``:port`` unless it is the scheme's own."""
+    return place(url).host_key
+
+
+def hostname(url: str) -> str:
+    """The host name alone; ``[...]`` around an IPv6 address."""
+    return place(url).hostname
+
+
+def origin(url: str) -> str:
+    """``scheme://host[:port]``: what one robots.txt speaks for (RFC 9309, section 2.3)."""
+    return place(url).origin
+
+
+@lru_cache(maxsize=1)
+def _suffixes() -> PublicSuffixList:
+    from publicsuffixlist import PublicSuffixList  # reading the list takes 0.1 s
+
+    return PublicSuffixList()
+
+
+@lru_cache(maxsize=8192)
+def registrable_domain(host: str) -> str:
+    """The part of a host name that somebody registered: ``bbc.co.uk`` of ``news.bbc.co.uk``.
+
+    By the Public Suffix List, its private part included (``someone.github.io`` is its own). An address, a
+    bare label or a public suffix is returned as it is.
+    """
+    host = host.rstrip(".").lower()
+    last = host.rpartition(".")[2]
+    if not last or last.isdigit() or host.startswith("["):
+        return host
+    domain: str | None = _suffixes().privatesuffix(host)
+    return domain or host

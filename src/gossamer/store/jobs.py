@@ -1,0 +1,94 @@
+"""The book of jobs in the one SQLite file.
+
+Guarantee: a job's id is unique in its store for ever and safe as a file name, since locks, exports and
+archives are named after it.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Sequence
+from sqlite3 import Connection
+from typing import Any
+
+from gossamer.disk.database import Database
+from gossamer.disk.sql import load
+from gossamer.words.clock import Clock
+from gossamer.words.lifecycle import JobState
+from gossamer.words.model import Job
+
+SQL = load("gossamer.store", "sqlite.sql")
+_SLUG_LENGTH = 64
+
+
+class SqliteJobBook:
+    """A ``JobBook`` over a database."""
+
+    def __init__(self, db: Database, clock: Clock) -> None:
+        self._db = db
+        self._clock = clock
+
+    async def create(self, name: str, target: str) -> Job:
+        """See :class:`~gossamer.words.ports.JobBook`."""
+        key = secrets.token_bytes(16)
+        return await self._db.run(lambda conn: self._create(conn, name, target, key))
+
+    def _create(self, conn: Connection, name: str, target: str, key: bytes) -> Job:
+        number = conn.execute(SQL["next_number"], (slug(name),)).fetchone()[0]
+        job = Job(
+            id=f"{slug(name)}-{number}", name=name, target=target, created_at=self._clock.now(), key=key
+        )
+        _add(conn, job)
+        return job
+
+    async def get(self, id_or_name: str) -> Job | None:
+        """See :class:`~gossamer.words.ports.JobBook`."""
+
+        def get(conn: Connection) -> Any:
+            row = conn.execute(SQL["job_by_name"], (id_or_name,)).fetchone()
+            return row or conn.execute(SQL["latest_job"], (id_or_name,)).fetchone()
+
+        row = await self._db.read(get)
+        return None if row is None else _job(row)
+
+    async def list(self) -> list[Job]:
+        """See :class:`~gossamer.words.ports.JobBook`."""
+        return [_job(row) for row in await self._db.read(lambda conn: conn.execute(SQL["jobs"]).fetchall())]
+
+    async def update(self, job: Job) -> None:
+        """See :class:`~gossamer.words.ports.JobBook`."""
+        values = (job.state.value, job.finished_at, job.finish_reason, job.id)
+        await self._db.run(lambda conn: conn.execute(SQL["update_job"], values).rowcount)
+
+
+def slug(name: str) -> str:
+    """A name as part of a file name: letters, digits, ``. _ -``; never empty, hidden or long."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:_SLUG_LENGTH].rstrip("-.") or "job"
+
+
+def job_number(conn: Connection, job: Job) -> int:
+    """The store's number of a job; one that comes from another book is entered."""
+    row = conn.execute(SQL["job_number"], (job.id,)).fetchone()
+    return int(row[0]) if row is not None else _add(conn, job)
+
+
+def _add(conn: Connection, job: Job) -> int:
+    head, _, number = job.id.rpartition("-")
+    place = (head, int(number)) if number.isascii() and number.isdigit() else (job.id, 0)
+    values = (job.name, job.target, job.created_at, job.state.value, job.finished_at, job.finish_reason)
+    return conn.execute(SQL["add_job"], (job.id, *place, *values, job.key)).lastrowid or 0
+
+
+def _job(row: Sequence[Any]) -> Job:
+    number, name, target, created_at, state, finished_at, finish_reason, key = row
+    return Job(
+        id=number,
+        name=name,
+        target=target,
+        created_at=created_at,
+        state=JobState(state),
+        finished_at=finished_at,
+        finish_reason=finish_reason,
+        key=key,
+    )

@@ -1,0 +1,147 @@
+"""Store, job book and shared state in memory: the readable references, for tests."""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from gossamer.store.jobs import slug
+from gossamer.store.totals import counted, counted_attempts, seen_at, tally
+from gossamer.words.clock import Clock
+from gossamer.words.model import Attempt, Harvest, ItemRecord, Job, PageRecord, StoredItem, Tally
+
+
+class MemoryStore:
+    """A ``Store`` that lives and dies with its process."""
+
+    def __init__(self) -> None:
+        self.pages: defaultdict[str, list[PageRecord]] = defaultdict(list)  # by job
+        self._items: dict[tuple[str, str, str], tuple[int, StoredItem]] = {}  # with their content's hash
+        self._sightings: defaultdict[str, set[int]] = defaultdict(set)
+        self._attempts: defaultdict[str, list[Attempt]] = defaultdict(list)
+        self._totals: defaultdict[str, Counter[str]] = defaultdict(Counter)
+
+    async def write(self, job: Job, harvests: Sequence[Harvest]) -> None:
+        """See :class:`~gossamer.words.ports.Store`."""
+        total = self._totals[job.id]
+        total.update(counted(harvests))
+        for harvest in harvests:
+            self._attempts[job.id] += harvest.attempts
+            if harvest.page is not None:
+                self.pages[job.id].append(harvest.page)
+            for item in harvest.items:
+                number = self._upsert(job.name, item, seen_at(harvest))
+                total["duplicates" if number in self._sightings[job.id] else "items"] += 1
+                self._sightings[job.id].add(number)
+
+    async def record(self, job: Job, attempts: Sequence[Attempt]) -> None:
+        """See :class:`~gossamer.words.ports.Store`."""
+        self._attempts[job.id] += attempts
+        self._totals[job.id].update(counted_attempts(attempts))
+
+    def _upsert(self, spider: str, item: ItemRecord, at: float) -> int:
+        place = (spider, item.type, item.key)
+        content, stored = self._items.get(place, (None, None))
+        if stored is None:
+            stored = StoredItem(
+                id=len(self._items) + 1,
+                type=item.type,
+                key=item.key,
+                data={},
+                url=item.url,
+                first_seen=at,
+                last_seen=at,
+                changed_at=at,
+            )
+        stored = replace(stored, last_seen=max(stored.last_seen, at))
+        if content != item.hash:
+            stored = replace(stored, data=msgspec.json.decode(item.data), url=item.url, changed_at=at)
+        self._items[place] = (item.hash, stored)
+        return stored.id
+
+    async def items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
+        """See :class:`~gossamer.words.ports.Store`."""
+        for _, item in list(self._items.values()):
+            if item.id > after_id and (job is None or item.id in self._sightings[job.id]):
+                yield item
+
+    async def attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:
+        """See :class:`~gossamer.words.ports.Store`."""
+        rows = [attempt for attempt in reversed(self._attempts[job.id]) if url in (None, attempt.url)]
+        return rows[:limit]
+
+    async def tally(self, job: Job) -> Tally:
+        """See :class:`~gossamer.words.ports.Store`."""
+        return tally(+self._totals[job.id])
+
+
+class MemoryJobBook:
+    """A ``JobBook`` that lives and dies with its process."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._jobs: dict[str, Job] = {}
+
+    async def create(self, name: str, target: str) -> Job:
+        """See :class:`~gossamer.words.ports.JobBook`."""
+        head = slug(name)
+        number = 1 + sum(slug(job.name) == head for job in self._jobs.values())
+        job = Job(
+            id=f"{head}-{number}",
+            name=name,
+            target=target,
+            created_at=self._clock.now(),
+            key=secrets.token_bytes(16),
+        )
+        self._jobs[job.id] = job
+        return job
+
+    async def get(self, id_or_name: str) -> Job | None:
+        """See :class:`~gossamer.words.ports.JobBook`."""
+        named = (job for job in reversed(self._jobs.values()) if job.name == id_or_name)
+        return self._jobs.get(id_or_name) or next(named, None)
+
+    async def list(self) -> list[Job]:
+        """See :class:`~gossamer.words.ports.JobBook`."""
+        return list(reversed(self._jobs.values()))
+
+    async def update(self, job: Job) -> None:
+        """See :class:`~gossamer.words.ports.JobBook`."""
+        if job.id in self._jobs:
+            self._jobs[job.id] = replace(
+                self._jobs[job.id],
+                state=job.state,
+                finished_at=job.finished_at,
+                finish_reason=job.finish_reason,
+            )
+
+
+class MemorySharedState:
+    """A ``SharedState`` that lives and dies with its process."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._values: dict[tuple[str, str], tuple[bytes, float]] = {}  # with the time of expiry
+        self._claims: dict[tuple[str, str], float] = {}
+
+    async def get(self, space: str, key: str) -> bytes | None:
+        """See :class:`~gossamer.words.ports.SharedState`."""
+        value, expires_at = self._values.get((space, key), (None, 0.0))
+        return value if expires_at > self._clock.now() else None
+
+    async def put(self, space: str, key: str, value: bytes, ttl_s: float) -> None:
+        """See :class:`~gossamer.words.ports.SharedState`."""
+        self._values[space, key] = (value, self._clock.now() + ttl_s)
+        self._claims.pop((space, key), None)
+
+    async def claim(self, space: str, key: str, ttl_s: float) -> bool:
+        """See :class:`~gossamer.words.ports.SharedState`."""
+        now = self._clock.now()
+        if self._claims.get((space, key), 0.0) > now:
+            return False
+        self._claims[space, key] = now + ttl_s
+        return True

@@ -1,0 +1,48 @@
+"""Small facts that all workers share, in the one SQLite file.
+
+Guarantee: a value is there until it expires, over restarts; of all who claim a value at the same time
+exactly one may make it, and a claim whose holder died lapses by itself.
+"""
+
+from __future__ import annotations
+
+from sqlite3 import Connection
+
+from gossamer.disk.database import Database
+from gossamer.disk.sql import load
+from gossamer.words.clock import Clock
+
+SQL = load("gossamer.store", "sqlite.sql")
+
+
+class SqliteSharedState:
+    """A ``SharedState`` over a database."""
+
+    def __init__(self, db: Database, clock: Clock) -> None:
+        self._db = db
+        self._clock = clock
+
+    async def get(self, space: str, key: str) -> bytes | None:
+        """See :class:`~gossamer.words.ports.SharedState`."""
+        wanted = (space, key, self._clock.now())
+        row = await self._db.read(lambda conn: conn.execute(SQL["get_shared"], wanted).fetchone())
+        return None if row is None else bytes(row[0])
+
+    async def put(self, space: str, key: str, value: bytes, ttl_s: float) -> None:
+        """See :class:`~gossamer.words.ports.SharedState`."""
+
+        def put(conn: Connection) -> None:
+            now = self._clock.now()
+            conn.execute(SQL["put_shared"], (space, key, value, now + ttl_s))
+            conn.execute(SQL["sweep_shared"], (now,))
+
+        await self._db.run(put)
+
+    async def claim(self, space: str, key: str, ttl_s: float) -> bool:
+        """See :class:`~gossamer.words.ports.SharedState`."""
+
+        def claim(conn: Connection) -> bool:
+            now = self._clock.now()
+            return conn.execute(SQL["claim_shared"], (space, key, now + ttl_s, now)).rowcount == 1
+
+        return await self._db.run(claim)

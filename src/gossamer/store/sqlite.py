@@ -1,0 +1,163 @@
+"""Items, pages and the ledger in the one SQLite file.
+
+Guarantee: a batch is stored as a whole or not at all; items are upserts by (spider, type, key), so
+storing one twice changes nothing but ``last_seen`` and the count of duplicates; totals are counted in
+the same transaction. Text from pages is stored whatever it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from sqlite3 import Connection
+from typing import Any
+
+import msgspec
+
+from gossamer.disk.database import Database
+from gossamer.disk.sql import bulk, bulk_returning, load
+from gossamer.store.jobs import job_number
+from gossamer.store.totals import counted, counted_attempts, seen_at, tally
+from gossamer.words.model import Attempt, Harvest, ItemRecord, Job, PageRecord, StoredItem, Tally, Verdict
+
+SQL = load("gossamer.store", "sqlite.sql")
+PAGE = 500  # items read at a time
+
+_from_json: Callable[[str], dict[str, Any]] = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class SqliteStore:
+    """A ``Store`` over a database."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def __repr__(self) -> str:
+        return f"<SqliteStore in {self._db!r}>"
+
+    async def write(self, job: Job, harvests: Sequence[Harvest]) -> None:
+        """See :class:`~gossamer.words.ports.Store`."""
+        await self._db.run(lambda conn: self.write_within(conn, job, harvests))
+
+    async def record(self, job: Job, attempts: Sequence[Attempt]) -> None:
+        """See :class:`~gossamer.words.ports.Store`."""
+
+        def record(conn: Connection) -> None:
+            number = job_number(conn, job)
+            _write_attempts(conn, number, attempts)
+            _count(conn, number, counted_attempts(attempts))
+
+        await self._db.run(record)
+
+    def write_within(self, conn: Connection, job: Job, harvests: Sequence[Harvest]) -> None:
+        """The same inside a transaction of the caller's."""
+        number = job_number(conn, job)
+        total = counted(harvests)
+        total.update(_write_items(conn, number, job.name, harvests))
+        bulk(conn, SQL["add_pages"], _page_rows(number, harvests))
+        _write_attempts(conn, number, [attempt for harvest in harvests for attempt in harvest.attempts])
+        _count(conn, number, total)
+
+    async def items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
+        """See :class:`~gossamer.words.ports.Store`. Reads a page at a time."""
+        while True:
+            rows = await self._db.read(lambda conn, after=after_id: _items(conn, job, after))  # type: ignore[misc]
+            for row in rows:
+                yield _item(row)
+            if len(rows) < PAGE:
+                return
+            after_id = rows[-1][0]
+
+    async def attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:
+        """See :class:`~gossamer.words.ports.Store`."""
+        wanted = None if url is None else text(url)
+        rows = await self._db.read(
+            lambda conn: conn.execute(SQL["attempts"], (job.id, wanted, limit)).fetchall()
+        )
+        return [_attempt(row) for row in rows]
+
+    async def tally(self, job: Job) -> Tally:
+        """See :class:`~gossamer.words.ports.Store`."""
+        rows = await self._db.read(lambda conn: conn.execute(SQL["tally"], (job.id,)).fetchall())
+        return tally(dict(rows))
+
+
+def text(value: str) -> str:
+    """Text that UTF-8 can carry: lone surrogates, which pages' scripts produce, become ``?``."""
+    return value if value.isascii() else value.encode("utf-8", "replace").decode()
+
+
+def _write_items(conn: Connection, job: int, spider: str, harvests: Sequence[Harvest]) -> dict[str, int]:
+    spider = text(spider)
+    rows = [(spider, *_item_row(item, seen_at(harvest))) for harvest in harvests for item in harvest.items]
+    ids = {row[0] for row in bulk_returning(conn, SQL["upsert_items"], rows)}
+    fresh = bulk(conn, SQL["sight"], [(job, number) for number in sorted(ids)])
+    return {"items": fresh, "duplicates": len(rows) - fresh}
+
+
+def _item_row(item: ItemRecord, at: float) -> tuple[Any, ...]:
+    data = item.data.decode("utf-8", "replace")
+    return (text(item.type), text(item.key), item.hash, at, at, at, text(item.url), data)
+
+
+def _write_attempts(conn: Connection, job: int, attempts: Sequence[Attempt]) -> None:
+    bulk(conn, SQL["add_attempts"], [_attempt_row(job, attempt) for attempt in attempts])
+
+
+def _count(conn: Connection, job: int, total: Mapping[str, int]) -> None:
+    bulk(conn, SQL["count"], [(job, text(name), value) for name, value in total.items() if value])
+
+
+def _page_rows(job: int, harvests: Sequence[Harvest]) -> list[tuple[Any, ...]]:
+    return [(job, *_page_row(harvest.page)) for harvest in harvests if harvest.page is not None]
+
+
+def _page_row(page: PageRecord) -> tuple[Any, ...]:
+    numbers = (page.fingerprint, page.at, page.status, page.depth, page.size_bytes, page.body_hash)
+    return (*numbers, text(page.content_type), text(page.title), text(page.url))
+
+
+def _attempt_row(job: int, a: Attempt) -> tuple[Any, ...]:
+    numbers = (job, a.fingerprint, a.at, a.attempt, a.status, a.depth, a.size_bytes, a.elapsed_ms)
+    texts = (a.verdict.value, text(a.reason), text(a.rung), text(a.worker))
+    return (*numbers, *texts, text(a.url), text(a.via), text(a.detail))
+
+
+def _items(conn: Connection, job: Job | None, after_id: int) -> list[Any]:
+    if job is None:
+        return conn.execute(SQL["items"], (after_id, PAGE)).fetchall()
+    return conn.execute(SQL["items_of_job"], (job.id, after_id, PAGE)).fetchall()
+
+
+def _item(row: Sequence[Any]) -> StoredItem:
+    number, kind, key, data, url, first_seen, last_seen, changed_at = row
+    return StoredItem(
+        id=number,
+        type=kind,
+        key=key,
+        data=_from_json(data),
+        url=url,
+        first_seen=first_seen,
+        last_seen=last_seen,
+        changed_at=changed_at,
+    )
+
+
+def _attempt(row: Sequence[Any]) -> Attempt:
+    at, url, fingerprint, verdict, reason, detail, attempt, status, size, elapsed_ms = row[:10]
+    worker, rung, depth, via = row[10:]
+    return Attempt(
+        at=at,
+        url=url,
+        fingerprint=fingerprint,
+        verdict=Verdict(verdict),
+        reason=reason,
+        detail=detail,
+        attempt=attempt,
+        status=status,
+        size_bytes=size,
+        elapsed_ms=elapsed_ms,
+        worker=worker,
+        rung=rung,
+        depth=depth,
+        via=via,
+    )

@@ -1,0 +1,99 @@
+-- The store's statements. Tables and indexes: gossamer/disk/migrations/0001_start.sql.
+-- Lists come as one JSON array, rows at `:rows` (gossamer.disk.sql.bulk).
+
+-- ------------------------------------------------------------------ writing
+
+-- name: upsert_items
+-- Data, its hash and its page only when the content differs; `last_seen` always; `first_seen` never.
+INSERT INTO item (spider, type, key, hash, first_seen, last_seen, changed_at, url, data) VALUES :rows
+ON CONFLICT (spider, type, key) DO UPDATE SET
+    last_seen = max(last_seen, excluded.last_seen),
+    changed_at = iif(hash = excluded.hash, changed_at, excluded.changed_at),
+    url = iif(hash = excluded.hash, url, excluded.url),
+    data = iif(hash = excluded.hash, data, excluded.data),
+    hash = excluded.hash
+RETURNING id;
+
+-- name: sight
+INSERT INTO sighting (job, item) VALUES :rows ON CONFLICT DO NOTHING;
+
+-- name: add_pages
+INSERT INTO page (job, fingerprint, at, status, depth, size_bytes, body_hash, content_type, title, url)
+VALUES :rows;
+
+-- name: add_attempts
+INSERT INTO attempt (
+    job, fingerprint, at, attempt, status, depth, size_bytes, elapsed_ms, verdict, reason, rung, worker,
+    url, via, detail
+) VALUES :rows;
+
+-- name: count
+INSERT INTO tally (job, name, value) VALUES :rows
+ON CONFLICT (job, name) DO UPDATE SET value = value + excluded.value;
+
+-- ------------------------------------------------------------------ reading
+
+-- name: items
+SELECT id, type, key, data, url, first_seen, last_seen, changed_at
+FROM item WHERE id > ? ORDER BY id LIMIT ?;
+
+-- name: items_of_job
+SELECT item.id, type, item.key, data, url, first_seen, last_seen, changed_at
+FROM sighting JOIN item ON item.id = sighting.item
+WHERE sighting.job = (SELECT id FROM job WHERE name = ?) AND sighting.item > ?
+ORDER BY sighting.item LIMIT ?;
+
+-- name: attempts
+SELECT at, url, fingerprint, verdict, reason, detail, attempt, status, size_bytes, elapsed_ms, worker, rung,
+    depth, via
+FROM attempt
+WHERE job = (SELECT id FROM job WHERE name = ?1) AND (?2 IS NULL OR url = ?2)
+ORDER BY id DESC LIMIT ?3;
+
+-- name: tally
+SELECT tally.name, tally.value FROM tally JOIN job ON job.id = tally.job WHERE job.name = ?;
+
+-- ------------------------------------------------------------------ the job book
+
+-- name: job_number
+SELECT id FROM job WHERE name = ?;
+
+-- name: next_number
+SELECT coalesce(max(number), 0) + 1 FROM job WHERE slug = ?;
+
+-- name: add_job
+INSERT INTO job (name, slug, number, spider, target, created_at, state, finished_at, finish_reason, key)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: update_job
+UPDATE job SET state = ?, finished_at = ?, finish_reason = ? WHERE name = ?;
+
+-- name: job_by_name
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, key FROM job WHERE name = ?;
+
+-- name: latest_job
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, key
+FROM job WHERE spider = ? ORDER BY id DESC LIMIT 1;
+
+-- name: jobs
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, key FROM job ORDER BY id DESC;
+
+-- ------------------------------------------------------------------ shared state
+
+-- name: get_shared
+SELECT value FROM shared WHERE space = ? AND key = ? AND value IS NOT NULL AND expires_at > ?;
+
+-- name: put_shared
+INSERT INTO shared (space, key, value, expires_at, claimed_until) VALUES (?, ?, ?, ?, 0)
+ON CONFLICT (space, key) DO UPDATE SET
+    value = excluded.value, expires_at = excluded.expires_at, claimed_until = 0;
+
+-- name: claim_shared
+INSERT INTO shared (space, key, claimed_until) VALUES (?1, ?2, ?3)
+ON CONFLICT (space, key) DO UPDATE SET claimed_until = excluded.claimed_until WHERE claimed_until <= ?4;
+
+-- name: sweep_shared
+-- A few of those that nobody can see any more, each time something is put: the table stays small.
+DELETE FROM shared WHERE (space, key) IN (
+    SELECT space, key FROM shared WHERE max(expires_at, claimed_until) <= ? LIMIT 8
+);

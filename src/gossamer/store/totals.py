@@ -1,0 +1,71 @@
+"""What a batch of harvests adds to a job's totals; the same for every store.
+
+A total is a named counter: ``pages``, ``bytes``, ``status:200``, ``reason:timeout_body``,
+``dropped:link:scheme``. Pure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from gossamer.words.model import Attempt, Harvest, Tally, Verdict
+
+_LABEL = 100  # characters of a reason that are told apart; reasons may be free text
+
+
+def counted(harvests: Iterable[Harvest]) -> Counter[str]:
+    """The counters a batch adds to, items and duplicates aside (only the store knows which are new)."""
+    total: Counter[str] = Counter()
+    for harvest in harvests:
+        total["pages"] += harvest.page is not None
+        for attempt in harvest.attempts:
+            _count_attempt(total, attempt)
+        for reason, number in harvest.dropped.items():
+            total[f"dropped:{reason[:_LABEL]}"] += number
+    return +total
+
+
+def counted_attempts(attempts: Iterable[Attempt]) -> Counter[str]:
+    """The counters that rows of the ledger add to."""
+    total: Counter[str] = Counter()
+    for attempt in attempts:
+        _count_attempt(total, attempt)
+    return +total
+
+
+def _count_attempt(total: Counter[str], attempt: Attempt) -> None:
+    total["attempts"] += 1
+    total["bytes"] += attempt.size_bytes
+    total["retries"] += attempt.verdict is Verdict.RETRY
+    if attempt.status:
+        total[f"status:{attempt.status}"] += 1
+    if attempt.reason:
+        total[f"reason:{attempt.reason[:_LABEL]}"] += 1
+
+
+def tally(total: Mapping[str, int]) -> Tally:
+    """The record of a job's counters."""
+    groups: dict[str, dict[str, int]] = {"status": {}, "reason": {}, "dropped": {}}
+    for name, value in sorted(total.items()):
+        group, colon, label = name.partition(":")
+        if colon:
+            groups[group][label] = value
+    return Tally(
+        pages=total.get("pages", 0),
+        items=total.get("items", 0),
+        attempts=total.get("attempts", 0),
+        retries=total.get("retries", 0),
+        duplicates=total.get("duplicates", 0),
+        bytes=total.get("bytes", 0),
+        dropped=groups["dropped"],
+        by_status=groups["status"],
+        by_reason=groups["reason"],
+    )
+
+
+def seen_at(harvest: Harvest) -> float:
+    """When the items of a harvest were seen: at its page, else at its last attempt."""
+    if harvest.page is not None:
+        return harvest.page.at
+    return harvest.attempts[-1].at if harvest.attempts else 0.0

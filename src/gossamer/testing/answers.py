@@ -1,0 +1,127 @@
+"""What a test site is made of: answers, an access log, a limit of requests per second.
+
+A site is a function from path and headers to an answer. The same function is served on loopback by
+:func:`gossamer.testing.site.serve` and, without a socket and in virtual time, by
+:class:`gossamer.testing.site.SiteFetcher`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Literal
+
+from gossamer.engine.clock import SystemClock
+from gossamer.words.clock import Clock
+
+HTML = "text/html; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class SiteResponse:
+    """One answer."""
+
+    status: int = 200
+    body: bytes = b""
+    content_type: str = HTML  # "" sends none
+    headers: tuple[tuple[str, str], ...] = ()
+    delay_s: float = 0.0  # waits so long before it answers
+    fail: Literal["", "reset", "close", "half", "stall"] = ""
+    """Misbehaves instead: resets the connection, closes it, stops after half of the body, never answers."""
+
+
+App = Callable[[str, Mapping[str, str]], SiteResponse]
+"""``app(path, headers)``: the path with its query as it was asked for; names of headers in lower case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One request that reached a site."""
+
+    at: float  # by the site's clock, when the header was complete
+    path: str  # with its query
+    status: int  # 0: misbehaved instead of answering
+    host: str = ""
+    method: str = "GET"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class AccessLog:
+    """Every request of a site, in the order of their arrival."""
+
+    def __init__(self) -> None:
+        self.hits: list[Hit] = []
+        self.peak: Counter[str] = Counter()  # most requests at the same time, by host
+        self._now: Counter[str] = Counter()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self.hits)} hits, at once {dict(self.peak)}>"
+
+    def begin(self, hit: Hit) -> None:
+        """A request has come."""
+        self.hits.append(hit)
+        self._now[hit.host] += 1
+        self.peak[hit.host] = max(self.peak[hit.host], self._now[hit.host])
+
+    def end(self, host: str) -> None:
+        """Its answer has gone, or its connection."""
+        self._now[host] -= 1
+
+    def paths(self) -> Counter[str]:
+        """How often each path was asked for."""
+        return Counter(hit.path for hit in self.hits)
+
+    def gaps(self, host: str | None = None) -> list[float]:
+        """Seconds between the starts of successive requests, at one host or at all together."""
+        return [after.at - before.at for before, after in pairwise(self._of(host))]
+
+    def _of(self, host: str | None) -> list[Hit]:
+        return sorted((hit for hit in self.hits if host in (None, hit.host)), key=lambda hit: hit.at)
+
+
+class RateLimit:
+    """A site that answers 429 with ``Retry-After`` to what exceeds ``per_second`` at one host.
+
+    ``every`` throws a 429 in at each n-th request as well. ``seen`` has the time of every request and whether
+    it was refused. A host's requests of the last second are counted, refused ones left out.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        per_second: float = 5,
+        *,
+        every: int = 0,
+        retry_after_s: int = 1,
+        clock: Clock | None = None,
+    ) -> None:
+        self.seen: list[tuple[float, bool]] = []
+        self._app = app
+        self._per_second = per_second
+        self._every = every
+        self._retry_after_s = retry_after_s
+        self._clock = clock or SystemClock()
+        self._recent: defaultdict[str, deque[float]] = defaultdict(deque)
+
+    @property
+    def refused(self) -> int:
+        """Requests answered by 429."""
+        return sum(refused for _, refused in self.seen)
+
+    def __call__(self, path: str, headers: Mapping[str, str]) -> SiteResponse:
+        """Answer by the site within, or by 429."""
+        now = self._clock.now()
+        recent = self._recent[headers.get("host", "")]
+        # A client that keeps its distance to the microsecond must not fail by the rounding of floats.
+        while recent and recent[0] <= now - 1 + 1e-6:
+            recent.popleft()
+        thrown_in = self._every > 0 and (len(self.seen) + 1) % self._every == 0
+        refuse = thrown_in or len(recent) >= self._per_second
+        self.seen.append((now, refuse))
+        if refuse:
+            wait = (("Retry-After", str(self._retry_after_s)),)
+            return SiteResponse(429, b"slow down\n", "text/plain", headers=wait)
+        recent.append(now)
+        return self._app(path, headers)

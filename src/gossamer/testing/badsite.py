@@ -1,0 +1,190 @@
+"""A website with named misbehaviours, on one raw asyncio server.
+
+Each route does one thing that the web does to crawlers, byte for byte, and says what a fetcher must make of
+it. Use it to test a fetcher or a spider::
+
+    async with BadSite() as site:
+        fetched = await fetcher.fetch(Request(site.url("retry_after")))
+        assert site.hits("retry_after") == 1
+
+``/`` lists all routes as links. A route that never ends by itself ends when the client goes away or
+the site is closed. ``pace_s`` is the time between the pieces of slow routes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Self
+
+from gossamer.words.errors import Fault
+
+Handler = Callable[["Visit"], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One named misbehaviour."""
+
+    name: str
+    about: str
+    expected: frozenset[Fault | int]  # a fault, or the status of a response; any of them will do
+    handler: Handler
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One request as the site saw it."""
+
+    name: str
+    method: str
+    path: str
+    headers: Mapping[str, str]  # names in lower case
+    body: bytes
+    connection: int  # which connection it came on, counted from 1
+
+
+@dataclass(slots=True)
+class Visit:
+    """One request to one route, and the raw way back."""
+
+    hit: Hit
+    site: BadSite
+    writer: asyncio.StreamWriter
+    keep_alive: bool = field(default=False)
+
+    async def send(self, data: bytes) -> None:
+        """Write bytes and wait until the other side takes them."""
+        self.writer.write(data)
+        await self.writer.drain()
+
+    async def pause(self) -> None:
+        """Wait for the site's pace."""
+        await asyncio.sleep(self.site.pace_s)
+
+    async def stall(self) -> None:
+        """Do nothing until the client goes away or the site is closed."""
+        while not self.writer.transport.is_closing():
+            await self.pause()
+
+    async def respond(
+        self, body: bytes = b"", *, status: str = "200 OK", headers: str = "", kind: str = "text/html"
+    ) -> None:
+        """A correct response on a connection that stays open; ``headers`` are lines ended by CRLF."""
+        head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n{headers}\r\n"
+        self.keep_alive = True
+        await self.send(head.encode("latin-1") + (b"" if self.hit.method == "HEAD" else body))
+
+    def reset(self) -> None:
+        """Cut the connection with a TCP reset."""
+        self.writer.transport.abort()
+
+
+ROUTES: dict[str, Route] = {}
+"""All routes by name."""
+
+
+def route(name: str, about: str, *expected: Fault | int) -> Callable[[Handler], Handler]:
+    """Register a handler under ``/name``."""
+
+    def register(handler: Handler) -> Handler:
+        ROUTES[name] = Route(name, about, frozenset(expected), handler)
+        return handler
+
+    return register
+
+
+class BadSite:
+    """The server; an asynchronous context manager. ``files`` are good pages by path (``/robots.txt``)."""
+
+    def __init__(
+        self,
+        *,
+        pace_s: float = 0.01,
+        tls: ssl.SSLContext | None = None,
+        files: Mapping[str, bytes] | None = None,
+    ) -> None:
+        self.pace_s = pace_s
+        self.files = dict(files or {})
+        self.log: list[Hit] = []
+        self.connections = 0
+        self.port = 0
+        self._tls = tls
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def __repr__(self) -> str:
+        return f"BadSite(port={self.port}, {len(self.log)} requests on {self.connections} connections)"
+
+    async def __aenter__(self) -> Self:
+        from gossamer.testing import badroutes  # noqa: F401 - registers the routes
+
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self._tls)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._server is not None:
+            self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def url(self, name: str = "", *, host: str = "127.0.0.1") -> str:
+        """The URL of a route or path (without its first slash)."""
+        return f"http{'s' if self._tls else ''}://{host}:{self.port}/{name}"
+
+    def hits(self, name: str) -> int:
+        """How many requests a route got."""
+        return sum(hit.name == name for hit in self.log)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        task = asyncio.current_task()
+        if task is None:
+            return
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        connection = self.connections
+        try:
+            while await self._serve(reader, writer, connection):
+                pass
+        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError):
+            pass  # the client went away, or the site is being closed
+        finally:
+            writer.close()
+            with contextlib.suppress(OSError, asyncio.CancelledError):
+                await writer.wait_closed()
+
+    async def _serve(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: int
+    ) -> bool:
+        """One request; whether the connection stays open."""
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        method, target, _ = head[0].split(" ", 2)
+        pairs = (line.partition(":") for line in head[1:] if line)
+        headers = {name.lower(): value.strip() for name, _, value in pairs}
+        body = await reader.readexactly(int(headers.get("content-length", "0")))
+        path = target.partition("?")[0]
+        name = path.lstrip("/").partition("/")[0]
+        hit = Hit(name, method, target, headers, body, connection)
+        self.log.append(hit)
+        visit = Visit(hit, self, writer)
+        found = ROUTES.get(name)
+        if path in self.files:
+            await visit.respond(self.files[path], kind="text/plain" if path.endswith(".txt") else "text/html")
+        elif path == "/":
+            await visit.respond(_index())
+        elif found is None:
+            await visit.respond(b"there is no such page", status="404 Not Found")
+        else:
+            await found.handler(visit)
+        return visit.keep_alive
+
+
+def _index() -> bytes:
+    rows = "".join(f'<li><a href="/{item.name}">{item.name}</a> {item.about}' for item in ROUTES.values())
+    return f"<!doctype html><title>A bad site</title><h1>A bad site</h1><ul>{rows}</ul>".encode()

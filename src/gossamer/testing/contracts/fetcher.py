@@ -1,0 +1,197 @@
+"""What every :class:`~gossamer.words.ports.Fetcher` of the network must do, checked on the bad site.
+
+A fetcher under test is made with small limits (:data:`LIMITS`), trusts ``127.0.0.1`` and ``localhost`` and
+needs nothing else. In a test suite, run :data:`FETCHER_CHECKS` one by one; :func:`check_fetcher` runs all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any
+
+from gossamer.testing.badroutes import PAGE
+from gossamer.testing.badsite import ROUTES, BadSite
+from gossamer.words.errors import Fault, FetchError
+from gossamer.words.model import Fetched, Request
+from gossamer.words.ports import Fetcher
+
+LIMITS = {"connect_s": 0.2, "headers_s": 0.2, "idle_s": 0.15, "body_s": 0.2, "max_body_bytes": 2_000_000}
+"""Limits, by their names in ``HttpOptions``, under which every route ends within :data:`PATIENCE_S`."""
+
+PATIENCE_S = 3.0
+
+Check = Callable[[Fetcher, BadSite], Coroutine[Any, Any, None]]
+
+
+async def outcome(fetcher: Fetcher, request: Request) -> Fetched | Fault:
+    """What a fetch comes to; other exceptions, ``TimeoutError`` too, are passed on."""
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            return await fetcher.fetch(request)
+    except FetchError as error:
+        return error.fault
+
+
+async def _misbehaviour(name: str, fetcher: Fetcher, site: BadSite) -> None:
+    result = await outcome(fetcher, Request(site.url(name)))
+    got = result.status if isinstance(result, Fetched) else result
+    wanted = sorted(map(str, ROUTES[name].expected))
+    assert got in ROUTES[name].expected, f"{name}: {got}, not {' or '.join(wanted)}"
+    if name == "late_answer":
+        await asyncio.sleep(5 * site.pace_s)  # until it lies in the idle connection
+    good = await outcome(fetcher, Request(site.url("good")))
+    assert isinstance(good, Fetched), f"after {name}, a good page fails with {good}"
+    assert good.body == PAGE, f"after {name}, a good page is {good.body[:80]!r}"
+
+
+async def _good_page(fetcher: Fetcher, site: BadSite) -> None:
+    fetched = await fetcher.fetch(Request(site.url("good?a=%20b&c=%C3%A9")))
+    assert (fetched.status, fetched.body) == (200, PAGE)
+    assert fetched.url == site.url("good?a=%20b&c=%C3%A9")
+    assert site.log[-1].path == "/good?a=%20b&c=%C3%A9", "the URL must be sent byte for byte"
+    assert fetched.header("content-type") == "text/html"
+    assert all(name == name.lower() for name, _ in fetched.headers)
+    assert fetched.rung == fetcher.rung
+    assert 0 <= fetched.latency_s <= fetched.elapsed_s
+    assert fetched.address in ("", "127.0.0.1")
+
+
+async def _decoded(fetcher: Fetcher, site: BadSite) -> None:
+    for name in ("gzipped", "raw_deflate", "chunked", "until_close"):
+        fetched = await fetcher.fetch(Request(site.url(name)))
+        assert (fetched.body, fetched.flags) == (PAGE, ()), name
+    fetched = await fetcher.fetch(Request(site.url("truncated_gzip")))
+    assert "truncated" in fetched.flags
+    assert 0 < len(fetched.body) < 256 * 40
+    fetched = await fetcher.fetch(Request(site.url("wrong_encoding")))
+    assert (fetched.body, fetched.flags) == (PAGE, ("not_encoded",))
+
+
+async def _methods(fetcher: Fetcher, site: BadSite) -> None:
+    fetched = await fetcher.fetch(Request(site.url("echo"), method="POST", body=b"a=b"))
+    assert fetched.body.startswith(b"POST /echo")
+    assert fetched.body.endswith(b"a=b")
+    fetched = await fetcher.fetch(Request(site.url("good"), method="HEAD"))
+    assert (fetched.status, fetched.body) == (200, b"")
+
+
+async def _headers(fetcher: Fetcher, site: BadSite) -> None:
+    await fetcher.fetch(Request(site.url("echo"), headers={"user-agent": "own", "X-Mine": "yes"}))
+    assert site.log[-1].headers["user-agent"] == "own", "a request's headers go before the defaults"
+    assert site.log[-1].headers["x-mine"] == "yes"
+    await fetcher.fetch(Request(site.url("echo")))
+    assert site.log[-1].headers["user-agent"] != "own"
+    assert "gzip" in site.log[-1].headers["accept-encoding"]
+
+
+async def _redirects_are_returned(fetcher: Fetcher, site: BadSite) -> None:
+    for name in ("redirect_loop", "redirect_chain", "redirect_other_host", "redirect_private"):
+        fetched = await fetcher.fetch(Request(site.url(name)))
+        assert fetched.status == 302
+        assert fetched.header("location")
+    assert len(site.log) == 4, "a redirect must not be followed"
+
+
+async def _cookies(fetcher: Fetcher, site: BadSite) -> None:
+    await fetcher.fetch(Request(site.url("some_cookies"), session="a"))
+    await fetcher.fetch(Request(site.url("echo"), session="a"))
+    assert site.log[-1].headers.get("cookie") == "good=1"
+    await fetcher.fetch(Request(site.url("echo"), session="b"))
+    assert "cookie" not in site.log[-1].headers, "sessions do not share cookies"
+    await fetcher.fetch(Request(site.url("echo", host="localhost"), session="a"))
+    assert "cookie" not in site.log[-1].headers, "hosts do not share cookies"
+    await fetcher.fetch(Request(site.url("echo"), session="a", headers={"Cookie": "mine=1"}))
+    assert site.log[-1].headers["cookie"] == "mine=1"
+
+
+async def _connections_are_kept(fetcher: Fetcher, site: BadSite) -> None:
+    for _ in range(5):
+        await fetcher.fetch(Request(site.url("good")))
+    assert site.connections == 1
+
+
+async def _closed_idle_is_retried_once(fetcher: Fetcher, site: BadSite) -> None:
+    await fetcher.fetch(Request(site.url("close_idle")))
+    fetched = await fetcher.fetch(Request(site.url("close_idle")))
+    assert fetched.status == 200
+    assert (site.hits("close_idle"), site.connections) == (3, 2)
+    await fetcher.fetch(Request(site.url("close_idle/again")))
+    hits = site.hits("close_idle")
+    result = await outcome(fetcher, Request(site.url("close_idle"), method="POST", body=b"x"))
+    assert result is Fault.CONNECT, "a POST is not sent twice"
+    assert site.hits("close_idle") == hits + 1
+
+
+async def _fresh_failure_is_not_retried(fetcher: Fetcher, site: BadSite) -> None:
+    assert await outcome(fetcher, Request(site.url("hang_up"))) is Fault.CONNECT
+    assert site.hits("hang_up") == 1
+
+
+async def _unread_is_not_reused(fetcher: Fetcher, site: BadSite) -> None:
+    assert await outcome(fetcher, Request(site.url("endless_body"))) is Fault.TOO_LARGE
+    await fetcher.fetch(Request(site.url("good")))
+    assert site.connections == 2
+
+
+async def _bad_urls(fetcher: Fetcher, site: BadSite) -> None:
+    for url in ("", "x", "http://", "http:///", "ftp://127.0.0.1/", "file:///etc/passwd", "http://a:99999/"):
+        result = await outcome(fetcher, Request(url))
+        assert result is Fault.BAD_URL, f"{url!r}: {result}"
+    line = site.url("echo\r\nX-Injected: yes")
+    await outcome(fetcher, Request(line))
+    assert all("x-injected" not in hit.headers for hit in site.log)
+
+
+async def _private_is_refused(fetcher: Fetcher, site: BadSite) -> None:
+    for host in ("127.0.0.2", "[::ffff:127.0.0.1]", "0.0.0.0", "[::1]", "0x7f.1", "169.254.169.254"):  # noqa: S104
+        result = await outcome(fetcher, Request(site.url("good", host=host)))
+        assert result in (Fault.GUARD, Fault.BAD_URL), f"{host}: {result}"
+    assert not site.log
+
+
+async def _concurrent(fetcher: Fetcher, site: BadSite) -> None:
+    requests = [Request(site.url(f"echo/{number}")) for number in range(50)]
+    results = await asyncio.gather(*(fetcher.fetch(request) for request in requests))
+    assert [r.body.split(b" ")[1].split(b"\n")[0] for r in results] == [b"/echo/%d" % n for n in range(50)]
+
+
+async def _close_is_idempotent(fetcher: Fetcher, site: BadSite) -> None:
+    await fetcher.fetch(Request(site.url("good")))
+    await fetcher.close()
+    await fetcher.close()
+
+
+_CHECKS: tuple[Check, ...] = (
+    _good_page,
+    _decoded,
+    _methods,
+    _headers,
+    _redirects_are_returned,
+    _cookies,
+    _connections_are_kept,
+    _closed_idle_is_retried_once,
+    _fresh_failure_is_not_retried,
+    _unread_is_not_reused,
+    _bad_urls,
+    _private_is_refused,
+    _concurrent,
+    _close_is_idempotent,
+)
+FETCHER_CHECKS: dict[str, Check] = {
+    **{check.__name__.lstrip("_"): check for check in _CHECKS},
+    **{f"misbehaviour_{name}": partial(_misbehaviour, name) for name in ROUTES},
+}
+"""Every check by name; each wants a fresh fetcher and a fresh site."""
+
+
+async def check_fetcher(make: Callable[[], Fetcher]) -> None:
+    """Run all checks, each on a fetcher of its own; raises ``AssertionError`` at the first that fails."""
+    for check in FETCHER_CHECKS.values():
+        async with BadSite() as site:
+            fetcher = make()
+            try:
+                await check(fetcher, site)
+            finally:
+                await fetcher.close()

@@ -1,0 +1,94 @@
+"""A fetcher that asks sites without a socket, on any clock: whole crawls in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from gossamer.testing.answers import AccessLog, App, Hit, SiteResponse
+from gossamer.words.clock import Clock
+from gossamer.words.errors import Fault, FetchError
+from gossamer.words.model import Fetched, Request
+
+FAULTS = {
+    "reset": Fault.CONNECT,
+    "close": Fault.CONNECT,
+    "half": Fault.INCOMPLETE,
+    "stall": Fault.TIMEOUT_HEADERS,
+}
+
+
+class SiteFetcher:
+    """A :class:`~gossamer.words.ports.Fetcher` over one site, or several by ``host`` or ``host:port``.
+
+    Each answer takes ``latency_s`` seconds of ``clock`` and its own ``delay_s``; a site that stalls costs
+    ``timeout_s``. A host that is not there has no name (``Fault.DNS``). ``log`` is the access log.
+    """
+
+    rung = "http"
+    touches_network = True
+
+    def __init__(
+        self,
+        sites: App | Mapping[str, App],
+        clock: Clock,
+        *,
+        latency_s: float = 0.05,
+        timeout_s: float = 20.0,
+        user_agent: str = "gossamer-test",
+    ) -> None:
+        self.log = AccessLog()
+        self._sites = sites
+        self._clock = clock
+        self._latency_s = latency_s
+        self._timeout_s = timeout_s
+        self._user_agent = user_agent
+
+    @property
+    def hits(self) -> list[Hit]:
+        """Every request, with its time."""
+        return self.log.hits
+
+    async def fetch(self, request: Request) -> Fetched:
+        """One response. Raises :class:`FetchError` where the site misbehaves or is not there."""
+        url = urlsplit(request.url)
+        app = self._sites.get(url.netloc) if isinstance(self._sites, Mapping) else self._sites
+        if app is None:
+            raise FetchError(Fault.DNS, url.netloc)
+        path = (url.path or "/") + (f"?{url.query}" if url.query else "")
+        headers = {"host": url.netloc, "user-agent": self._user_agent}
+        headers |= {name.lower(): value for name, value in request.headers.items()}
+        started_at = self._clock.now()
+        answer = app(path, headers)
+        status = 0 if answer.fail else answer.status
+        self.log.begin(Hit(started_at, path, status, url.netloc, request.method, headers))
+        try:
+            await self._clock.sleep(self._duration(answer))
+        finally:
+            self.log.end(url.netloc)
+        if answer.fail:
+            raise FetchError(FAULTS[answer.fail], f"{url.netloc} was told to {answer.fail}")
+        return self._fetched(request, answer, started_at)
+
+    def _duration(self, answer: SiteResponse) -> float:
+        return self._timeout_s if answer.fail == "stall" else self._latency_s + answer.delay_s
+
+    def _fetched(self, request: Request, answer: SiteResponse, started_at: float) -> Fetched:
+        headers = [(name.lower(), value) for name, value in answer.headers]
+        if answer.content_type:
+            headers.append(("content-type", answer.content_type))
+        elapsed_s = self._clock.now() - started_at
+        return Fetched(
+            url=request.url,
+            status=answer.status,
+            headers=tuple(headers),
+            body=b"" if request.method == "HEAD" else answer.body,
+            started_at=started_at,
+            latency_s=elapsed_s,
+            elapsed_s=elapsed_s,
+            rung=self.rung,
+            wire_bytes=len(answer.body),
+        )
+
+    async def close(self) -> None:
+        """Nothing is held."""

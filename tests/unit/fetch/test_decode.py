@@ -1,0 +1,177 @@
+"""Content-Encoding undone: real bodies, bombs, damage; in any cut the same."""
+
+from __future__ import annotations
+
+import gzip
+import time
+import zlib
+
+import brotli
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.corpora import corpus
+
+from gossamer.fetch.decode import MAX_STAGES, Decoder, zstd
+from gossamer.words.errors import Fault, FetchError
+
+LIMIT = 2_000_000
+TEXT = b"<html><p>some words " + bytes(range(256)) * 20
+
+
+def raw_deflate(data: bytes) -> bytes:
+    packer = zlib.compressobj(wbits=-15)
+    return packer.compress(data) + packer.flush()
+
+
+PACK = {
+    "gzip": gzip.compress,
+    "x-gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "br": brotli.compress,
+    "zstd": zstd.compress,
+}
+
+
+def decode(
+    encoding: str, data: bytes, *, step: int = 65536, limit: int = LIMIT
+) -> tuple[bytes, tuple[str, ...]]:
+    decoder = Decoder(encoding, limit)
+    for position in range(0, len(data), step):
+        decoder.feed(data[position : position + step])
+    return decoder.finish()
+
+
+@pytest.mark.parametrize("step", [1, 7, 65536])
+@pytest.mark.parametrize(
+    ("name", "encoding"),
+    [
+        ("html-br.bin", "br"),
+        ("html-gzip.bin", "gzip"),
+        ("html-gzip.bin", "GZIP , identity"),
+        ("html-rawdeflate.bin", "deflate"),
+        ("html-zlibdeflate.bin", "deflate"),
+        ("html-gzip-deflate.bin", "gzip, deflate"),
+        ("html-gzip-deflate-gzip.bin", "gzip,deflate,gzip"),
+        ("html-zstd-static-content-size.bin", "zstd"),
+        ("html-zstd-static-no-content-size.bin", "zstd"),
+        ("html-zstd-streaming-no-content-size.bin", "zstd"),
+    ],
+)
+def test_real_bodies(name: str, encoding: str, step: int) -> None:
+    body, flags = decode(encoding, (corpus("compressed") / name).read_bytes(), step=step)
+    assert flags == ()
+    assert body.lstrip().lower().startswith(b"<!doctype html")
+    assert len(body) in (74837, 74840)
+
+
+@pytest.mark.parametrize("name", ["br", "deflate", "gzip", "zstd"])
+def test_bombs_stop_at_the_limit(name: str) -> None:
+    data = (corpus("compressed") / f"bomb-{name}.bin").read_bytes()
+    for limit in (1000, LIMIT):
+        with pytest.raises(FetchError) as caught:
+            decode(name, data, limit=limit)
+        assert caught.value.fault is Fault.TOO_LARGE
+    assert len(decode(name, data, limit=20_000_000)[0]) == 11_511_612
+
+
+def test_a_bomb_in_the_middle_of_a_stack_stops() -> None:
+    inner = gzip.compress(bytes(50_000_000), 1)
+    outer = zlib.compress(gzip.compress(inner))
+    start = time.process_time()
+    with pytest.raises(FetchError, match="too_large"):
+        decode("gzip, gzip, deflate", outer)
+    assert time.process_time() - start < 0.5
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [("truncated-crc-error.gz", 25542), ("truncated-crc-error-short.gz", 3741), ("unexpected-eof.gz", 8576)],
+)
+@pytest.mark.parametrize("step", [100, 65536])
+def test_truncated_files_keep_what_decoded(name: str, size: int, step: int) -> None:
+    body, flags = decode("gzip", (corpus("compressed") / name).read_bytes(), step=step)
+    assert (len(body), flags) == (size, ("truncated",))
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br"])
+def test_a_stream_cut_in_half_keeps_its_beginning(encoding: str) -> None:
+    data = b"".join(b"line %d\n" % n for n in range(5000))
+    packed = PACK[encoding](data)
+    body, flags = decode(encoding, packed[: len(packed) // 2])
+    assert flags == ("truncated",)
+    assert len(body) > 1000
+    assert data.startswith(body)
+
+
+def test_damage_keeps_what_came_before_it() -> None:
+    data = b"".join(b"line %d\n" % n for n in range(50_000))
+    packed = bytearray(gzip.compress(data))
+    packed[len(packed) // 2] ^= 0xFF
+    packed[-8:] = bytes(8)
+    body, flags = decode("gzip", bytes(packed))
+    assert flags == ("truncated",)
+    assert data[:50_000] == body[:50_000]
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd", "rot13", "gzip, br"])
+def test_plain_text_under_a_false_name_is_kept(encoding: str) -> None:
+    text = "<!doctype html><p>caf\u00e9</p>".encode() * 30
+    assert decode(encoding, text) == (text, ("not_encoded",))
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br", "zstd", "rot13", ", ".join(["gzip"] * (MAX_STAGES + 1))])
+def test_junk_under_a_false_name_is_refused(encoding: str) -> None:
+    with pytest.raises(FetchError) as caught:
+        decode(encoding, b"\x00\x01\x02\x03" * 300)
+    assert caught.value.fault is Fault.BAD_ENCODING
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress])
+@pytest.mark.parametrize("step", [1000, 65536, 10_000_000])
+def test_floods_of_empty_members_are_cheap(pack: object, step: int) -> None:
+    encoding = "gzip" if pack is gzip.compress else "zstd"
+    flood = pack(b"text") + pack(b"") * 100_000
+    start = time.process_time()
+    assert decode(encoding, flood, step=step, limit=10_000_000) == (b"text", ("truncated",))
+    assert time.process_time() - start < 1.0
+
+
+def test_members_frames_and_what_follows_them() -> None:
+    assert decode("gzip", gzip.compress(b"a") + gzip.compress(b"b") + b"\0\0junk") == (b"ab", ())
+    assert decode("zstd", zstd.compress(b"a") + zstd.compress(b"b") + b"junk") == (b"ab", ())
+    assert decode("deflate", zlib.compress(b"a") + b"junk") == (b"a", ())
+
+
+def test_no_body_is_no_damage() -> None:
+    assert decode("gzip", b"") == (b"", ())
+
+
+def test_plain_bodies_are_limited_too() -> None:
+    assert decode("identity", b"x" * 100, limit=100) == (b"x" * 100, ())
+    with pytest.raises(FetchError, match="too_large"):
+        decode("", b"x" * 101, limit=100)
+
+
+@settings(max_examples=60)
+@given(
+    data=st.binary(max_size=3000),
+    encodings=st.lists(st.sampled_from(sorted(PACK)), min_size=1, max_size=MAX_STAGES),
+    step=st.integers(1, 4000),
+)
+def test_any_stack_in_any_cut_comes_back(data: bytes, encodings: list[str], step: int) -> None:
+    packed = data
+    for encoding in encodings:
+        packed = PACK[encoding](packed)
+    assert decode(", ".join(encodings), packed, step=step) == (data, ())
+
+
+@settings(max_examples=100)
+@given(st.binary(max_size=500), st.sampled_from(["gzip", "deflate", "br", "zstd", "gzip, deflate"]))
+def test_junk_never_raises_anything_else(data: bytes, encoding: str) -> None:
+    try:
+        body, flags = decode(encoding, data)
+    except FetchError as error:
+        body, flags = b"", (error.fault.value,)
+    assert len(body) <= LIMIT
+    assert flags in ((), ("truncated",), ("not_encoded",), ("bad_encoding",))

@@ -1,0 +1,116 @@
+"""The guard: which addresses are public, and that the check sits where the connection is made."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gossamer.fetch.guard import Guard, GuardRefused, refusal
+
+PRIVATE = [
+    "0.0.0.0",
+    "0.1.2.3",
+    "10.0.0.1",
+    "100.64.0.1",
+    "100.127.255.255",
+    "127.0.0.1",
+    "127.8.8.8",
+    "169.254.169.254",
+    "172.16.0.1",
+    "172.31.255.255",
+    "192.0.0.8",
+    "192.0.2.1",
+    "192.168.1.1",
+    "198.18.0.1",
+    "198.51.100.1",
+    "203.0.113.1",
+    "224.0.0.1",
+    "240.0.0.1",
+    "255.255.255.255",
+    "::",
+    "::1",
+    "::ffff:127.0.0.1",
+    "::ffff:7f00:1",
+    "::ffff:10.0.0.1",
+    "::127.0.0.1",
+    "64:ff9b::7f00:1",
+    "64:ff9b::a9fe:a9fe",
+    "64:ff9b:1::1",
+    "100::1",
+    "2001::1",
+    "2001:db8::1",
+    "2002:7f00:1::",
+    "2002:a00:1::",
+    "fc00::1",
+    "fd12::1",
+    "fe80::1",
+    "fe80::1%eth0",
+    "fec0::1",
+    "ff02::1",
+    "3fff::1",
+    "4000::1",
+    "f000::1",
+]
+PUBLIC = [
+    "1.1.1.1",
+    "8.8.8.8",
+    "100.63.255.255",
+    "100.128.0.1",
+    "172.15.0.1",
+    "172.32.0.1",
+    "192.0.1.1",
+    "198.17.0.1",
+    "198.20.0.1",
+    "223.255.255.255",
+    "2606:4700::1111",
+    "2a00:1450::1",
+    "::ffff:8.8.8.8",
+    "64:ff9b::808:808",
+    "2002:808:808::1",
+]
+
+
+@pytest.mark.parametrize("address", PRIVATE)
+def test_private(address: str) -> None:
+    assert refusal(address)
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with pytest.raises(GuardRefused, match="not a public address"):
+        Guard().socket((family, socket.SOCK_STREAM, 0, "", (address, 80)))
+
+
+@pytest.mark.parametrize("address", PUBLIC)
+def test_public(address: str) -> None:
+    assert refusal(address) == ""
+    Guard().socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", (address, 80))).close()
+
+
+@pytest.mark.parametrize(
+    "address", ["", "localhost", "1.2.3", "0x7f.1", "2130706433", "1.2.3.4.5", ":::", "\u0661.1.1.1"]
+)
+def test_what_is_no_address_is_refused(address: str) -> None:
+    assert refusal(address) == "no address"
+
+
+@given(st.ip_addresses(v=4))
+def test_an_address_within_an_address_is_judged_alike(address: object) -> None:
+    plain = refusal(str(address))
+    assert refusal(f"::ffff:{address}") == plain
+    assert refusal(f"64:ff9b::{address}") == plain
+
+
+@given(st.ip_addresses())
+def test_never_laxer_than_the_standard_library(address: object) -> None:
+    if not address.is_global and not refusal(str(address)):
+        assert getattr(address, "ipv4_mapped", None) or address in __import__("ipaddress").ip_network(
+            "2002::/16"
+        )
+
+
+def test_trust_is_by_exact_host() -> None:
+    guard = Guard({"Shop.example", "127.0.0.1", "[::1]"})
+    assert all(map(guard.trusts, ("shop.example", "shop.example.", "127.0.0.1", "::1", "[::1]")))
+    assert not any(map(guard.trusts, ("www.shop.example", "example", "127.0.0.2", "xshop.example", "")))
+    assert not Guard().trusts("127.0.0.1")

@@ -1,0 +1,282 @@
+"""What the contract of fetchers does not say of this one: TLS, names, the guard, faults and secrets."""
+
+from __future__ import annotations
+
+import datetime
+import socket
+import ssl
+
+import aiohttp
+import pytest
+import trustme
+from aiohttp.abc import AbstractResolver
+
+from gossamer.fetch.faults import translate
+from gossamer.fetch.guard import Guard
+from gossamer.fetch.http import HttpFetcher, sendable
+from gossamer.fetch.limits import HttpOptions
+from gossamer.fetch.resolver import ThreadResolver
+from gossamer.testing.badsite import BadSite
+from gossamer.testing.clock import EPOCH, ManualClock
+from gossamer.words.errors import Fault, FetchError
+from gossamer.words.model import Fetched, Request
+
+TRUSTED = Guard({"127.0.0.1", "localhost"})
+
+
+class Names(AbstractResolver):
+    """A resolver that answers with the next list of addresses, the last one again and again."""
+
+    def __init__(self, *answers: list[str] | OSError) -> None:
+        self.answers = list(answers)
+        self.asked = 0
+
+    async def resolve(self, host: str, port: int = 0, family: int = 0) -> list:
+        self.asked += 1
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, OSError):
+            raise answer
+        return [
+            {"hostname": host, "host": a, "port": port, "family": socket.AF_INET, "proto": 0, "flags": 0}
+            for a in answer
+        ]
+
+    async def close(self) -> None:
+        pass
+
+
+async def fetch(
+    url: str, *, guard: Guard = TRUSTED, tls=None, resolver=None, **options
+) -> Fetched | FetchError:
+    fetcher = HttpFetcher(
+        HttpOptions(**({"connect_s": 0.2, "headers_s": 0.2} | options)),
+        clock=ManualClock(),
+        guard=guard,
+        tls=tls,
+        resolver=resolver,
+    )
+    try:
+        return await fetcher.fetch(Request(url))
+    except FetchError as error:
+        return error
+    finally:
+        await fetcher.close()
+
+
+# --------------------------------------------------------------------------- TLS
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+def server(authority: trustme.CA, name: str = "127.0.0.1", **options) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(name, **options).configure_cert(context)
+    return context
+
+
+def client(authority: trustme.CA) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+    return context
+
+
+async def test_a_good_certificate(authority: trustme.CA) -> None:
+    async with BadSite(tls=server(authority)) as site:
+        fetched = await fetch(site.url("good"), tls=client(authority))
+    assert isinstance(fetched, Fetched)
+    assert (fetched.status, fetched.address, fetched.started_at) == (200, "127.0.0.1", EPOCH)
+
+
+@pytest.mark.parametrize("case", ["unknown authority", "expired", "wrong name"])
+async def test_bad_certificates_and_the_opt_out_per_host(authority: trustme.CA, case: str) -> None:
+    past = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
+    context = {
+        "unknown authority": lambda: server(trustme.CA()),
+        "expired": lambda: server(authority, not_after=past),
+        "wrong name": lambda: server(authority, "other.example"),
+    }[case]()
+    async with BadSite(tls=context) as site:
+        error = await fetch(site.url("good"), tls=client(authority))
+        assert isinstance(error, FetchError)
+        assert error.fault is Fault.TLS
+        assert "127.0.0.1" in error.detail
+        assert site.log == []
+        for hosts, ok in (({"127.0.0.1"}, True), ({"localhost"}, False)):
+            result = await fetch(site.url("good"), tls=client(authority), insecure_hosts=frozenset(hosts))
+            assert isinstance(result, Fetched) is ok
+
+
+async def test_tls_to_a_server_that_speaks_none() -> None:
+    async with BadSite() as site:
+        error = await fetch(site.url("good").replace("http:", "https:"), connect_s=0.1)
+    assert isinstance(error, FetchError)
+    assert error.fault is Fault.TIMEOUT_CONNECT  # it waits for the end of a header that never comes
+
+
+# --------------------------------------------------------------------------- names and the guard
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        (socket.gaierror(socket.EAI_NONAME, "no such name"), Fault.DNS),
+        (socket.gaierror(socket.EAI_NODATA, "no address"), Fault.DNS),
+        (socket.gaierror(socket.EAI_AGAIN, "try again"), Fault.DNS_TEMPORARY),
+        (OSError(5, "something else"), Fault.DNS_TEMPORARY),
+    ],
+)
+async def test_names_that_do_not_resolve(answer: OSError, fault: Fault) -> None:
+    error = await fetch("http://nowhere.example/", resolver=Names(answer))
+    assert isinstance(error, FetchError)
+    assert error.fault is fault
+
+
+async def test_labels_that_are_too_long_are_no_names() -> None:
+    error = await fetch(f"http://{'a' * 70}.example/")
+    assert isinstance(error, FetchError)
+    assert error.fault is Fault.DNS
+
+
+async def test_a_name_that_resolves_to_a_private_address_is_refused() -> None:
+    async with BadSite() as site:
+        for names in (Names(["127.0.0.1"]), Names(["127.0.0.1", "10.0.0.1"]), Names(["::1", "127.0.0.1"])):
+            error = await fetch(site.url("good", host="evil.example"), resolver=names)
+            assert isinstance(error, FetchError)
+            assert error.fault is Fault.GUARD
+        assert site.connections == 0
+        fetched = await fetch(
+            site.url("good", host="mine.example"),
+            guard=Guard({"mine.example"}),
+            resolver=Names(["127.0.0.1"]),
+        )
+        assert isinstance(fetched, Fetched)
+        assert fetched.address == "127.0.0.1"
+
+
+async def test_a_name_that_turns_private_is_refused_then_too() -> None:
+    # A public address that this machine does not reach stands for the first answer.
+    async with BadSite() as site:
+        names = Names(["8.8.8.8"], ["127.0.0.1"])
+        options = HttpOptions(connect_s=0.05, headers_s=0.05, dns_cache_s=0)
+        fetcher = HttpFetcher(options, clock=ManualClock(), resolver=names)
+        url = site.url("good", host="rebind.example")
+        faults = []
+        for _ in range(2):
+            with pytest.raises(FetchError) as caught:
+                await fetcher.fetch(Request(url))
+            faults.append(caught.value.fault)
+        await fetcher.close()
+        assert faults[0] in (Fault.CONNECT, Fault.TIMEOUT_CONNECT)
+        assert faults[1] is Fault.GUARD
+        assert (names.asked, site.connections) == (2, 0)
+
+
+async def test_the_guard_is_on_by_default() -> None:
+    async with BadSite() as site:
+        fetcher = HttpFetcher(HttpOptions(), clock=ManualClock())
+        with pytest.raises(FetchError, match=r"guard: 127\.0\.0\.1: not a public address"):
+            await fetcher.fetch(Request(site.url("good")))
+        await fetcher.close()
+        assert site.connections == 0
+
+
+async def test_nobody_listens() -> None:
+    async with BadSite() as site:
+        url = site.url("good")
+    error = await fetch(url)
+    assert isinstance(error, FetchError)
+    assert error.fault is Fault.CONNECT
+
+
+async def test_the_system_resolver_on_its_own_threads() -> None:
+    resolver = ThreadResolver(2)
+    found = await resolver.resolve("localhost", 80)
+    assert {row["host"] for row in found} <= {"127.0.0.1", "::1"}
+    assert all(row["port"] == 80 for row in found)
+    await resolver.close()
+
+
+# --------------------------------------------------------------------------- URLs, secrets, bodies
+
+
+@pytest.mark.parametrize(
+    ("url", "sent"),
+    [
+        ("http://x.example/a%2Fb?c=%zz&d", "/a%2Fb?c=%zz&d"),
+        ("http://x.example", "/"),
+        ("http://x.example/\u00e9 \u00fc", "/%C3%A9%20%C3%BC"),
+        ("http://x.example/a\r\nHost: evil", "/aHost:%20evil"),
+        ("http://x.example/?q={}|^`'", "/?q={}|^`'"),
+        ("http://x.example/#fragment", "/"),
+    ],
+)
+def test_urls_are_sent_as_they_are_or_made_safe(url: str, sent: str) -> None:
+    assert sendable(url).raw_path_qs == sent
+
+
+async def test_no_secret_shows_in_an_error() -> None:
+    async with BadSite() as site:
+        for name in ("reset", "junk", "short_body", "no_answer", "junk_encoding"):
+            url = site.url(f"{name}?key=canary").replace("//", "//user:canary@")
+            error = await fetch(url, max_body_bytes=1000)
+            assert isinstance(error, FetchError)
+            assert "canary" not in str(error)
+            assert "canary" not in error.detail
+        assert site.log[0].headers["authorization"].startswith("Basic ")
+    for url in ("http://user:canary@:99999/", "http://user:canary@[x/", "canary://x"):
+        assert "canary@" not in str(await fetch(url))
+
+
+async def test_header_injection_is_refused() -> None:
+    async with BadSite() as site:
+        fetcher = HttpFetcher(HttpOptions(), clock=ManualClock(), guard=TRUSTED)
+        with pytest.raises(FetchError, match="bad_url"):
+            await fetcher.fetch(Request(site.url("echo"), headers={"X-A": "b\r\nX-Evil: 1"}))
+        await fetcher.close()
+        assert all("x-evil" not in hit.headers for hit in site.log)
+
+
+async def test_headers_that_are_no_ascii_become_text() -> None:
+    async with BadSite() as site:
+        fetched = await fetch(site.url("odd_headers"))
+    if isinstance(fetched, Fetched):
+        assert (fetched.header("x-utf8"), fetched.header("x-latin")) == ("caf\u00e9", "caf\u00e9")
+
+
+async def test_redirects_survive_their_bodies() -> None:
+    async with BadSite() as site:
+        fetched = await fetch(site.url("redirect_bomb"))
+    assert isinstance(fetched, Fetched)
+    assert (fetched.header("location"), fetched.body, fetched.flags) == ("/good", b"", ("truncated",))
+
+
+async def test_the_wire_is_counted() -> None:
+    async with BadSite() as site:
+        fetched = await fetch(site.url("gzipped"))
+    assert isinstance(fetched, Fetched)
+    assert 0 < fetched.wire_bytes < 200
+    assert fetched.wire_bytes != len(fetched.body)
+
+
+@pytest.mark.parametrize(
+    ("error", "answered", "fault"),
+    [
+        (TimeoutError(), False, Fault.TIMEOUT_HEADERS),
+        (TimeoutError(), True, Fault.TIMEOUT_BODY),
+        (aiohttp.ConnectionTimeoutError("http://user:pw@x/"), False, Fault.TIMEOUT_CONNECT),
+        (aiohttp.ServerDisconnectedError(), False, Fault.CONNECT),
+        (aiohttp.ServerDisconnectedError(), True, Fault.INCOMPLETE),
+        (aiohttp.ClientPayloadError("x"), True, Fault.INCOMPLETE),
+        (aiohttp.ClientOSError(104, "reset"), False, Fault.CONNECT),
+        (aiohttp.InvalidURL("http://user:pw@x/"), False, Fault.BAD_URL),
+        (ssl.SSLError(1, "bad"), False, Fault.TLS),
+        (RuntimeError("Session is closed"), False, Fault.CONNECT),
+    ],
+)
+def test_translation(error: Exception, answered: bool, fault: Fault) -> None:
+    translated = translate(error, host="x.example", answered=answered)
+    assert translated.fault is fault
+    assert "pw" not in str(translated)

@@ -1,0 +1,306 @@
+"""The robots gate: one fetch per origin whatever happens, and the right signal with each answer."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+
+import pytest
+
+from gossamer.fetch.robots_cache import (
+    CLAIM_S,
+    DAY_S,
+    FIRST_SILENCE_S,
+    FIRST_WAIT_S,
+    LONGEST_WAIT_S,
+    SHORTEST_TTL_S,
+    RobotsCache,
+)
+from gossamer.store.memory import MemorySharedState
+from gossamer.testing.clock import ManualClock
+from gossamer.words.errors import Fault, FetchError
+from gossamer.words.model import Fetched, HostSignal, Request, RobotsAnswer, SignalKind
+
+SITE = "https://site.example"
+DENY = b"User-agent: *\nDisallow: /private\nCrawl-delay: 3\nSitemap: /map.xml\n"
+
+
+class Web:
+    """A fetcher that answers from a table of URLs: ``(status, headers, body)`` or a fault."""
+
+    rung = "fake"
+    touches_network = True
+
+    def __init__(self, clock: ManualClock, pages: dict) -> None:
+        self.clock = clock
+        self.pages = pages
+        self.asked: list[str] = []
+        self.gate: asyncio.Event | None = None
+
+    async def fetch(self, request: Request) -> Fetched:
+        self.asked.append(request.url)
+        if self.gate is not None:
+            await self.gate.wait()
+        page = self.pages.get(request.url, (404, {}, b""))
+        if isinstance(page, Fault):
+            raise FetchError(page, "as told")
+        status, headers, body = page
+        return Fetched(
+            url=request.url, status=status, headers=tuple(headers.items()), body=body,
+            started_at=self.clock.now(), latency_s=0.25, elapsed_s=0.5, rung="fake",
+        )  # fmt: skip
+
+    async def close(self) -> None:
+        pass
+
+
+class World:
+    def __init__(self, pages: dict) -> None:
+        self.clock = ManualClock()
+        self.web = Web(self.clock, pages)
+        self.shared = MemorySharedState(self.clock)
+        self.gate = self.worker()
+
+    def worker(self, **options) -> RobotsCache:
+        return RobotsCache(self.web, self.shared, self.clock, user_agent="gossamer/1.0 (+x)", **options)
+
+    async def check(self, path: str = "/x", gate: RobotsCache | None = None) -> RobotsAnswer:
+        return await (gate or self.gate).check(Request(SITE + path))
+
+
+def robots(status: int = 200, body: bytes = DENY, **headers: str) -> dict:
+    return {f"{SITE}/robots.txt": (status, {k.replace("_", "-"): v for k, v in headers.items()}, body)}
+
+
+async def test_the_first_answer_carries_the_signal_and_the_next_ones_do_not() -> None:
+    world = World(robots())
+    start = world.clock.now()
+    first = await world.check()
+    assert first.allowed
+    assert first.signal == HostSignal(
+        kind=SignalKind.OK, started_at=start, latency_s=0.25, crawl_delay_s=3.0, robots_read=True
+    )
+    again = await world.check("/private/x")
+    assert (again.allowed, again.reason, again.signal, again.retry_at) == (False, "robots", None, None)
+    assert again.sitemaps == (f"{SITE}/map.xml",)
+    assert (await world.check()).signal is None
+    assert world.web.asked == [f"{SITE}/robots.txt"]
+
+
+async def test_origins_are_apart() -> None:
+    world = World(robots())
+    for url in (SITE, "http://site.example", f"{SITE}:8443", "https://user:pw@site.example"):
+        await world.gate.check(Request(f"{url}/x"))
+    assert world.web.asked == [
+        f"{SITE}/robots.txt",
+        "http://site.example/robots.txt",
+        f"{SITE}:8443/robots.txt",
+    ]
+
+
+async def test_a_hundred_requests_make_one_fetch_and_one_signal() -> None:
+    world = World(robots())
+    world.web.gate = asyncio.Event()
+    tasks = [asyncio.create_task(world.check()) for _ in range(100)]
+    await asyncio.sleep(0)
+    world.web.gate.set()
+    answers = await asyncio.gather(*tasks)
+    assert len(world.web.asked) == 1
+    assert all(answer.allowed for answer in answers)
+    assert sum(answer.signal is not None for answer in answers) == 1
+
+
+async def test_when_the_one_that_fetches_is_cancelled_another_one_fetches() -> None:
+    world = World(robots())
+    world.web.gate = asyncio.Event()
+    tasks = [asyncio.create_task(world.check()) for _ in range(3)]
+    await asyncio.sleep(0)
+    tasks[0].cancel()
+    world.web.gate.set()
+    # The claim is still the cancelled one's: the others are sent away, and come back after it has lapsed.
+    answers = await asyncio.gather(*tasks[1:])
+    assert [(a.allowed, a.reason, a.signal) for a in answers] == [(False, "robots", HostSignal())] * 2
+    world.clock.advance(CLAIM_S)
+    assert (await world.check()).allowed
+    assert len(world.web.asked) == 2
+
+
+async def test_other_workers_wait_outside_and_then_read_what_was_found() -> None:
+    world = World(robots())
+    world.web.gate = asyncio.Event()
+    fetching = asyncio.create_task(world.check())
+    await asyncio.sleep(0)
+    other = world.worker()
+    answer = await world.check(gate=other)
+    assert not answer.allowed
+    assert answer.signal == HostSignal(kind=SignalKind.UNUSED), (
+        "the lease is given back, the turn is not used"
+    )
+    assert answer.retry_at is not None
+    assert world.clock.now() < answer.retry_at <= world.clock.now() + 5
+    world.web.gate.set()
+    await fetching
+    news = await world.check(gate=other)
+    assert news.signal == HostSignal(crawl_delay_s=3.0, robots_read=True), "its frontier must hear of it"
+    assert (await world.check(gate=other)).signal is None
+    assert not (await world.check("/private", gate=other)).allowed
+    assert len(world.web.asked) == 1
+
+
+async def test_a_record_survives_a_restart_without_a_fetch() -> None:
+    world = World(robots(body=b"User-agent: *\nDisallow: /private"))
+    await world.check()
+    later = world.worker()
+    assert await world.check(gate=later) == RobotsAnswer(allowed=True)
+    assert not (await world.check("/private", gate=later)).allowed
+    assert len(world.web.asked) == 1
+
+
+async def test_damaged_records_are_fetched_anew() -> None:
+    world = World(robots())
+    for junk in (b"", b"junk", b"\xc1", b"\x81\xa6access\xa3odd"):
+        await world.shared.put("robots", SITE, junk, 1000)
+        assert (await world.check(gate=world.worker())).signal is not None
+    assert len(world.web.asked) == 4
+
+
+@pytest.mark.parametrize(
+    ("cache_control", "ttl_s"),
+    [
+        ("", DAY_S),
+        ("max-age=7200", 7200),
+        ("public, max-age=0", SHORTEST_TTL_S),
+        ("no-cache", DAY_S),
+        ("max-age=999999999", DAY_S),
+        ("x-max-age=7200", DAY_S),
+    ],
+)
+async def test_time_to_live(cache_control: str, ttl_s: float) -> None:
+    world = World(robots(cache_control=cache_control))
+    await world.check()
+    world.clock.advance(ttl_s - 1)
+    assert (await world.check()).signal is None
+    world.clock.advance(2)
+    assert (await world.check()).signal is not None
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        ((500, {}, b""), SignalKind.FAULT),
+        ((503, {"retry-after": "10"}, b""), SignalKind.THROTTLED),
+        ((429, {}, b""), SignalKind.THROTTLED),
+        (Fault.CONNECT, SignalKind.UNREACHABLE),
+        (Fault.TIMEOUT_HEADERS, SignalKind.UNREACHABLE),
+        (Fault.DNS_TEMPORARY, SignalKind.UNREACHABLE),
+        (Fault.TOO_LARGE, SignalKind.FAULT),
+    ],
+)
+async def test_unreachable_closes_the_origin_for_longer_and_longer(answer: object, kind: SignalKind) -> None:
+    world = World({f"{SITE}/robots.txt": answer})
+    waits = []
+    for _ in range(14):
+        first = await world.check()
+        assert (first.allowed, first.reason) == (False, "robots_unreachable")
+        assert first.signal is not None
+        assert (first.signal.kind, first.signal.robots_read) == (kind, False)
+        second = await world.check("/y")
+        assert (second.signal, second.retry_at) == (None, first.retry_at)
+        waits.append(first.retry_at - world.clock.now())
+        world.clock.advance(waits[-1])
+    start = FIRST_WAIT_S if isinstance(answer, tuple) else FIRST_SILENCE_S
+    assert waits[:3] == [start, 2 * start, 4 * start]
+    assert waits[-1] == LONGEST_WAIT_S
+    world.web.pages.update(robots())
+    assert (await world.check()).allowed
+    assert len(world.web.asked) == 15
+    world.clock.advance(DAY_S - 1)
+    world.web.pages.update({f"{SITE}/robots.txt": answer})
+    world.clock.advance(2)
+    assert (await world.check()).retry_at == world.clock.now() + start, "a success ends the row of tries"
+
+
+async def test_retry_after_is_followed_up_to_the_cap() -> None:
+    for seconds, wait in (
+        ("600", 600.0),
+        ("1000000", LONGEST_WAIT_S),
+        ("-5", FIRST_WAIT_S),
+        ("1", FIRST_WAIT_S),
+    ):
+        world = World(robots(503, retry_after=seconds))
+        assert (await world.check()).retry_at == world.clock.now() + wait
+
+
+@pytest.mark.parametrize("fault", [Fault.DNS, Fault.GUARD, Fault.BAD_URL, Fault.TLS])
+async def test_what_stops_every_page_of_the_origin_is_said_as_it_is(fault: Fault) -> None:
+    world = World({f"{SITE}/robots.txt": fault})
+    answer = await world.check()
+    assert (answer.allowed, answer.reason, answer.retry_at) == (False, fault.value, None)
+    assert "as told" in answer.detail
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 410])
+async def test_none_means_all_is_allowed(status: int) -> None:
+    world = World(robots(status))
+    answer = await world.check("/private")
+    assert answer.allowed
+    assert answer.signal.robots_read
+    assert answer.signal.kind is (SignalKind.OK if status in (404, 410) else SignalKind.FAULT)
+
+
+def chain(hops: int, end: tuple) -> dict:
+    urls = [f"{SITE}/robots.txt", *(f"https://other.example/{n}" for n in range(1, hops + 1))]
+    pages: dict = {url: (301, {"location": after}, b"") for url, after in pairwise(urls)}
+    return pages | {urls[-1]: end}
+
+
+async def test_five_redirects_are_followed_and_no_more() -> None:
+    world = World(chain(5, (200, {}, DENY)))
+    assert not (await world.check("/private")).allowed
+    assert len(world.web.asked) == 6
+    assert (await world.check()).sitemaps == ("https://other.example/map.xml",)
+    world = World(chain(6, (200, {}, DENY)))
+    assert (await world.check("/private")).allowed
+    assert len(world.web.asked) == 6
+
+
+@pytest.mark.parametrize("location", ["file:///etc/passwd", "", "http://", "//"])
+async def test_redirects_to_nowhere_mean_none(location: str) -> None:
+    world = World(robots(302, location=location))
+    assert (await world.check("/private")).allowed
+    assert len(world.web.asked) == 1
+
+
+async def test_a_redirect_into_a_private_network_closes_the_origin() -> None:
+    pages = robots(302, location="http://169.254.169.254/") | {"http://169.254.169.254/": Fault.GUARD}
+    answer = await World(pages).check()
+    assert (answer.allowed, answer.reason) == (False, "robots_unreachable")
+
+
+async def test_not_obeyed_means_not_fetched() -> None:
+    world = World(robots())
+    assert (await world.check("/private", gate=world.worker(obey=False))).allowed
+    assert world.web.asked == []
+
+
+async def test_without_a_network_there_is_no_turn_to_give_back() -> None:
+    world = World(robots())
+    world.web.touches_network = False
+    answer = await world.check("/private")
+    assert (answer.allowed, answer.signal) == (False, None)
+    world = World({f"{SITE}/robots.txt": Fault.NOT_ARCHIVED})
+    world.web.touches_network = False
+    assert await world.check() == RobotsAnswer(allowed=True)
+
+
+async def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gossamer.fetch.robots_cache.MAX_ORIGINS", 3)
+    world = World({})
+    for number in range(5):
+        await world.gate.check(Request(f"https://h{number}.example/"))
+    assert "3 origins, 0 being fetched" in repr(world.gate)
+    monkeypatch.setattr("gossamer.fetch.robots_cache.MAX_CACHED_CHARACTERS", 10)
+    world = World(robots() | {"https://b.example/robots.txt": (200, {}, DENY)})
+    await world.check()
+    await world.gate.check(Request("https://b.example/"))
+    assert "1 origins" in repr(world.gate)
