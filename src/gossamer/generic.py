@@ -37,7 +37,7 @@ class GenericSpider(Spider):
             status=response.status,
             title=response.page.title,
             description=response.page.description,
-            text=response.main_text(),
+            text=response.page.visible_text(),
             depth=response.request.depth,
             content_type=response.content_type,
         )

@@ -176,7 +176,8 @@ def _letter_facts(letter: DeadLetter, tries: list[Attempt]) -> list[tuple[str, s
 
 def _try(tried: Attempt) -> str:
     status = f"{tried.status} " if tried.status else ""
-    return f"{local(tried.at)}  {status}{tried.verdict} {tried.reason} {tried.elapsed_ms:,.0f} ms  {headline(tried.detail)}"
+    what = f"{status}{tried.verdict} {tried.reason} {tried.elapsed_ms:,.0f} ms"
+    return f"{local(tried.at)}  {what}  {headline(tried.detail)}"
 
 
 def _try_json(tried: Attempt) -> dict[str, Any]:

@@ -71,6 +71,7 @@ class LiveView:
     async def _show(self) -> None:
         # A reader of its own: looking never waits for, nor delays, what the crawl writes.
         desk = await open_desk(self._crawling.settings)
+        delay_s = self._crawling.settings.delay
         frontier = desk.frontier(self._crawling.job)
         # What a spider prints goes above the view if it goes to the same terminal.
         live = Live(
@@ -85,7 +86,8 @@ class LiveView:
                 while True:
                     hosts = await _hosts(frontier)
                     status = self._stopper.status
-                    live.update(view(self._tallies, time.time(), hosts=hosts, status=status), refresh=True)
+                    shown = view(self._tallies, time.time(), hosts=hosts, delay_s=delay_s, status=status)
+                    live.update(shown, refresh=True)
                     await asyncio.sleep(DRAW_EVERY_S)
         finally:
             self._log.console = None

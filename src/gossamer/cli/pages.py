@@ -29,7 +29,8 @@ class PageFetcher:
 
     def __init__(self, url: str, spider: str | None, arguments: dict[str, str], overrides: list[str]) -> None:
         start = Path.cwd()
-        self._target = find_target(spider or url, arguments, find_project(start))
+        project = find_project(start)
+        self._target = find_target(spider or url, arguments, project.parent if project else None)
         self._settings = load_settings(
             overrides=overrides, env=os.environ, spider=spider_settings(self._target.spider), start=start
         ).settings

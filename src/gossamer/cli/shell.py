@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -107,10 +108,9 @@ def _guarded(compiled: Any, names: dict[str, Any]) -> Any:
     """Run the user's code; what it raises is shown as Python would."""
     try:
         return eval(compiled, names)  # noqa: S307 - the user's own code, typed by the user
-    except Exception:  # noqa: BLE001 - the user's own code
-        import traceback
-
-        traceback.print_exc()
+    except Exception as error:  # noqa: BLE001 - the user's own code
+        own = error.__traceback__.tb_next if error.__traceback__ else None
+        traceback.print_exception(type(error), error, own)
         raise typer.Exit(Exit.USAGE) from None
 
 

@@ -1,6 +1,8 @@
 """Who gets into the frontier: canonical form, scope, fingerprint and politeness key of a request.
 
-Pure, and shared by seeding and worker, so that a seed, a link and a redirect pass the same door.
+Shared by seeding and worker, so that a seed, a link and a redirect pass the same door. Pages of a site
+repeat most of their links, so the door remembers what it made of a URL, and which fingerprints are in
+the frontier for certain: those need not be offered again.
 """
 
 from __future__ import annotations
@@ -12,6 +14,12 @@ from gossamer.policy.scope import Scope
 from gossamer.policy.urls import UrlOptions
 from gossamer.words.model import Entry, Request
 
+REMEMBERED = 100_000
+"""URLs and fingerprints kept in memory (about 25 MB of each at most); beyond it, memory starts anew."""
+
+Place = tuple[str, int, str]
+"""Canonical URL, fingerprint and politeness key."""
+
 
 class Admission:
     """The door of one job. ``key`` keys its fingerprints."""
@@ -20,41 +28,74 @@ class Admission:
         self._scope = scope
         self._options = options
         self._key = key
+        self._places: dict[str, Place | str] = {}
+        self._inside: set[int] = set()
+
+    def __repr__(self) -> str:
+        return f"<Admission by {self._scope!r}, {len(self._inside)} known to be inside>"
 
     def fingerprint(self, request: Request) -> int | None:
-        """The fingerprint of a request as the job knows it; ``None`` when it is no URL for it."""
-        canonical = urls.canonicalise(request.url, self._options)
-        if canonical is None:
-            return None
-        return urls.fingerprint(request.method, canonical, request.body, self._key)
+        """The fingerprint of a request as the job knows it; ``None`` when it is not for this job."""
+        place = self._place(request)
+        return None if isinstance(place, str) else place[1]
 
-    def admit(self, request: Request, *, due_at: float = 0.0) -> Entry | str:
+    def admit(self, request: Request) -> Entry | str:
         """The entry to add, or the reason (a short word) why not."""
+        place = self._place(request)
+        if isinstance(place, str):
+            return place
+        url, fingerprint, host = place
+        if url != request.url:
+            request = request.replace(url=url)
+        return Entry(request=request, fingerprint=fingerprint, host=host)
+
+    def admit_links(
+        self, parent: Request, requests: Iterable[Request], dropped: dict[str, int]
+    ) -> tuple[Entry, ...]:
+        """The entries of a page's requests, one hop deeper than it, each fingerprint once.
+
+        Refusals are counted into ``dropped``. What is in the frontier for certain is left out.
+        """
+        entries: list[Entry] = []
+        taken: set[int] = set()
+        depth, via = parent.depth + 1, parent.url
+        for request in requests:
+            place = self._place(request)
+            if isinstance(place, str):
+                reason = f"link:{place}"
+                dropped[reason] = dropped.get(reason, 0) + 1
+                continue
+            url, fingerprint, host = place
+            if not request.dont_filter:
+                if fingerprint in taken or fingerprint in self._inside:
+                    continue
+                taken.add(fingerprint)
+            child = request.replace(url=url, depth=depth, via=via)
+            entries.append(Entry(request=child, fingerprint=fingerprint, host=host))
+        return tuple(entries)
+
+    def remember(self, entries: Iterable[Entry]) -> None:
+        """These entries are in the frontier now, durably."""
+        if len(self._inside) > REMEMBERED:
+            self._inside.clear()
+        self._inside.update(entry.fingerprint for entry in entries)
+
+    def _place(self, request: Request) -> Place | str:
+        if request.method != "GET" or request.body:
+            return self._judge(request)
+        place = self._places.get(request.url)
+        if place is None:
+            if len(self._places) > REMEMBERED:
+                self._places.clear()
+            place = self._places[request.url] = self._judge(request)
+        return place
+
+    def _judge(self, request: Request) -> Place | str:
         canonical = urls.canonicalise(request.url, self._options)
         if canonical is None:
             return "bad_url"
         refused = self._scope.check(canonical)
         if refused is not None:
             return refused
-        if canonical != request.url:
-            request = request.replace(url=canonical)
-        return Entry(
-            request=request,
-            fingerprint=urls.fingerprint(request.method, canonical, request.body, self._key),
-            host=urls.host_key(canonical),
-            due_at=due_at,
-        )
-
-    def admit_all(self, requests: Iterable[Request], dropped: dict[str, int]) -> tuple[Entry, ...]:
-        """The entries of a page, each fingerprint once; refusals are counted into ``dropped``."""
-        entries: list[Entry] = []
-        taken: set[int] = set()
-        for request in requests:
-            entry = self.admit(request)
-            if isinstance(entry, str):
-                reason = f"link:{entry}"
-                dropped[reason] = dropped.get(reason, 0) + 1
-            elif entry.fingerprint not in taken or request.dont_filter:
-                taken.add(entry.fingerprint)
-                entries.append(entry)
-        return tuple(entries)
+        fingerprint = urls.fingerprint(request.method, canonical, request.body, self._key)
+        return canonical, fingerprint, urls.host_key(canonical)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from gossamer.engine.admission import Admission
 from gossamer.words.errors import Fault
 from gossamer.words.events import LeaseLost, PageDone
 from gossamer.words.model import Attempt, Harvest, Job, Lease, Verdict
@@ -20,10 +21,13 @@ GROUP = 256
 class Landing:
     """The queue in front of a committer."""
 
-    def __init__(self, job: Job, committer: Committer, store: Store, sink: Sink) -> None:
+    def __init__(
+        self, job: Job, committer: Committer, store: Store, admission: Admission, sink: Sink
+    ) -> None:
         self._job = job
         self._committer = committer
         self._store = store
+        self._admission = admission
         self._sink = sink
         self._queue: asyncio.Queue[tuple[Harvest, asyncio.Future[None]] | None] = asyncio.Queue(2 * GROUP)
 
@@ -57,6 +61,8 @@ class Landing:
         for (harvest, landed), is_kept in zip(group, kept, strict=True):
             if not landed.done():
                 landed.set_result(None)
+            if is_kept:
+                self._admission.remember(harvest.outcome.outlinks)
             self._tell(harvest, is_kept=is_kept)
 
     def _tell(self, harvest: Harvest, *, is_kept: bool) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -108,7 +108,7 @@ class Visitor:
             return harvest
         dropped = dict(result.dropped)
         items = await self._keep_items(result, request.url, dropped)
-        entries = self._parts.admission.admit_all(_children(request, result.requests), dropped)
+        entries = self._parts.admission.admit_links(request, result.requests, dropped)
         return replace(harvest, outcome=replace(outcome, outlinks=entries), items=items, dropped=dropped)
 
     async def _work(self, lease: Lease) -> Harvest | HostSignal:
@@ -203,7 +203,7 @@ class Visitor:
             return self._redirected(draft, 302, result.refresh_to)
         dropped = dict(result.dropped)
         items = await self._keep_items(result, fetched.url, dropped)
-        entries = parts.admission.admit_all(_children(request, result.requests), dropped)
+        entries = parts.admission.admit_links(request, result.requests, dropped)
         if result.fault == Fault.MISSING:
             return self._failed(draft, FetchError(Fault.MISSING, result.error))
         verdict = Verdict.DEAD if result.fault else Verdict.SUCCESS
@@ -230,9 +230,3 @@ class Visitor:
                 reason = f"item:{drop}"[:200]
                 dropped[reason] = dropped.get(reason, 0) + 1
         return tuple(kept)
-
-
-def _children(parent: Request, requests: Sequence[Request]) -> list[Request]:
-    """The requests of a page, one hop deeper than it."""
-    depth = parent.depth + 1
-    return [request.replace(depth=depth, via=parent.url) for request in requests]

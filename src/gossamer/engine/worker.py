@@ -21,7 +21,7 @@ class Worker:
         self._parts = parts
         self._options = options
         self._visitor = Visitor(parts, options)
-        self._landing = Landing(parts.job, parts.committer, parts.store, parts.sink)
+        self._landing = Landing(parts.job, parts.committer, parts.store, parts.admission, parts.sink)
         self._held: dict[int, tuple[Lease, asyncio.Task[None]]] = {}
         self._wake = asyncio.Event()
         self._stopping = False

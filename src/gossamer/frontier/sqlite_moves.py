@@ -37,13 +37,13 @@ def hand_out(s: Session, lane: str, limit: int, ttl_s: float) -> tuple[Lease, ..
     hosts = _ready(s, lane, limit)
     if not hosts:
         return ()
-    per_host = _load_heads(s, hosts, lane, limit)
+    at_once = _load_heads(s, hosts, lane, limit)
     leases: list[Lease] = []
     rows = []
     for host in in_turn(hosts, s.rules, s.now):
         head = host.heads.pop()
-        if not host.heads and per_host > 1:
-            _load_more(s, host, lane, head, per_host)
+        if not host.heads and at_once:
+            _load_more(s, host, lane, head, at_once)
         lease = _grant(s, host, head, ttl_s)
         leases.append(lease)
         rows.append((head[2], lease.token, lease.granted_at, lease.start_by, lease.deadline))
@@ -67,7 +67,7 @@ def _ready(s: Session, lane: str, limit: int) -> list[Host]:
 
 
 def _load_heads(s: Session, hosts: list[Host], lane: str, limit: int) -> int:
-    """Load each host's first requests; as many as one host may need now, which is returned."""
+    """Load each host's first requests; how many to load when they are used up, 0 if one is enough."""
     spaced = all(politeness.delay_in_force(host.state, s.rules) > 0 for host in hosts)
     per_host = 1 if spaced else min(-(-limit // len(hosts)), s.rules.per_host)
     by_id = {host.id: host for host in hosts}
@@ -75,7 +75,7 @@ def _load_heads(s: Session, hosts: list[Host], lane: str, limit: int) -> int:
         by_id[row[0]].heads.append(row)
     for host in hosts:
         host.heads.sort(key=_place, reverse=True)
-    return per_host
+    return 0 if spaced else per_host
 
 
 def _load_more(s: Session, host: Host, lane: str, last: Sequence[Any], count: int) -> None:

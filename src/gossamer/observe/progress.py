@@ -68,9 +68,13 @@ def view(
     now: float,
     *,
     hosts: Sequence[HostReport] = (),
+    delay_s: float | None = None,
     status: str = "",
 ) -> RenderableType:
-    """The crawl as a panel of at most a dozen lines. ``status`` says what is going on in a word or two."""
+    """The crawl as a panel of at most a dozen lines.
+
+    ``delay_s`` is the fixed delay of the crawl, if it has one; ``status`` says what is going on.
+    """
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="bold", width=LABEL_WIDTH)
     facts.add_column(overflow="ellipsis", no_wrap=True)
@@ -78,7 +82,7 @@ def view(
         facts.add_row(label, text)
     parts: list[RenderableType] = [_head(tallies, now, status), _bar(tallies, now), facts]
     if hosts:
-        parts.append(_hosts(hosts, now))
+        parts.append(_hosts(hosts, now, delay_s))
     return Group(*parts)
 
 
@@ -135,7 +139,7 @@ def _facts(tallies: Tallies, now: float) -> list[tuple[str, Text]]:
     ]
 
 
-def _hosts(hosts: Sequence[HostReport], now: float) -> Table:
+def _hosts(hosts: Sequence[HostReport], now: float, delay_s: float | None) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
     table.add_column("busiest hosts", no_wrap=True, overflow="ellipsis", max_width=40)
     for name in ("pending", "in flight", "delay", "next turn"):
@@ -147,7 +151,7 @@ def _hosts(hosts: Sequence[HostReport], now: float) -> Table:
             Text(one_line(report.host, 60)),
             f"{report.pending:,}",
             f"{state.in_flight:,}",
-            duration(state.delay_s),
+            duration(max(state.delay_s, delay_s or 0.0, state.crawl_delay_s or 0.0)),
             f"in {duration(wait_s)}" if wait_s > 0 else "now",
         )
     return table

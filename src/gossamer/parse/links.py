@@ -39,18 +39,10 @@ def extract_links(document: Document, joiner: Joiner, limit: int = MAX_LINKS) ->
     if len(anchors) > limit:
         dropped["too_many"] = len(anchors) - limit
         anchors = anchors[:limit]
-    hrefs = [anchor.attr("href") or "" for anchor in anchors]
-    # Fragments go before references are compared: pages differ in few of the latter and in many of those.
-    references = [href.partition("#")[0] for href in hrefs]
-    unique = dict.fromkeys(references)
-    if any(reference and reference[-1] <= " " for reference in unique):
-        references, unique = (
-            hrefs,
-            dict.fromkeys(hrefs),
-        )  # a blank before "#" belongs to the URL, one at the end does not; the parser knows
+    references = _references(anchors)
     urls: dict[str, None] = {}
     unusable: dict[str, str] = {}
-    for reference in unique:
+    for reference in dict.fromkeys(references):
         url = joiner[reference]
         if url is None:
             unusable[reference] = "invalid"
@@ -59,17 +51,22 @@ def extract_links(document: Document, joiner: Joiner, limit: int = MAX_LINKS) ->
         else:
             unusable[reference] = "scheme"
     if unusable:
-        for reference in references:
-            if reference in unusable:
-                reason = unusable[reference]
-                dropped[reason] = dropped.get(reason, 0) + 1
+        for reason in (unusable[reference] for reference in references if reference in unusable):
+            dropped[reason] = dropped.get(reason, 0) + 1
+    nofollow: frozenset[str] = frozenset()
     marked = document.select(_NOFOLLOW_UNION if union else _NOFOLLOW)
-    nofollow = (
-        _only_marked(anchors, [joiner[reference] for reference in references], set(marked))
-        if marked
-        else frozenset()
-    )
+    if marked:
+        nofollow = _only_marked(anchors, [joiner[reference] for reference in references], set(marked))
     return Links(list(urls), nofollow, dropped)
+
+
+def _references(anchors: Sequence[Element]) -> list[str]:
+    """The hrefs without their fragments: pages link to many fragments of few pages."""
+    hrefs = [anchor.attr("href") or "" for anchor in anchors]
+    references = [href.partition("#")[0] for href in hrefs]
+    if any(reference and reference[-1] <= " " for reference in dict.fromkeys(references)):
+        return hrefs  # a blank before "#" belongs to the URL, one at the end does not; the parser knows
+    return references
 
 
 def _only_marked(

@@ -72,8 +72,7 @@ class Scope:
         """
         if len(url) > self._max_length:
             return "too_long"
-        end = url.find("/", 8)
-        head = url if end < 0 else url[:end]
+        head = urls.head_of(url)
         try:
             refused = self._by_place[head]
         except KeyError:

@@ -28,23 +28,42 @@ MAX_HOST_LENGTH = 253
 """Characters; the longest name that DNS can carry (RFC 1035, section 2.3.4)."""
 
 TRACKING_PARAMETERS = (
-    "utm_*",  # Google Analytics and everyone after it
-    "_ga _gl dclid gclid gclsrc gad_source gad_campaignid gbraid wbraid srsltid",  # Google
-    "fbclid igshid igsh",  # Meta
-    "msclkid",  # Microsoft
-    "yclid ysclid _openstat",  # Yandex
-    "mc_cid mc_eid",  # Mailchimp
-    "_hsenc _hsmi __hssc __hstc __hsfp hsctatracking",  # HubSpot
-    "mkt_tok",  # Marketo
-    "ttclid twclid li_fat_id rdt_cid epik",  # TikTok, Twitter, LinkedIn, Reddit, Pinterest
-    "oly_anon_id oly_enc_id vero_id vero_conv wickedid s_kwcid",  # mail and advertising
+    *("utm_*",),  # Google Analytics and everyone after it
+    *(
+        "_ga",
+        "_gl",
+        "dclid",
+        "gclid",
+        "gclsrc",
+        "gad_source",
+        "gad_campaignid",
+        "gbraid",
+        "wbraid",
+        "srsltid",
+    ),
+    *("fbclid", "igshid", "igsh"),  # Meta
+    *("msclkid", "mkt_tok"),  # Microsoft, Marketo
+    *("yclid", "ysclid", "_openstat"),  # Yandex
+    *("mc_cid", "mc_eid"),  # Mailchimp
+    *("_hsenc", "_hsmi", "__hssc", "__hstc", "__hsfp", "hsctatracking"),  # HubSpot
+    *("ttclid", "twclid", "li_fat_id", "rdt_cid", "epik"),  # TikTok, Twitter, LinkedIn, Reddit, Pinterest
+    *("oly_anon_id", "oly_enc_id", "vero_id", "vero_conv", "wickedid", "s_kwcid"),  # mail and advertising
 )
 """Query parameters that say where a visitor came from and never what is shown.
 
-Each entry is a list of names parted by blanks; a name may end in ``*``. Case does not matter.
+A name may end in ``*``; case does not matter.
 """
 
-SESSION_PARAMETERS = ("jsessionid phpsessid aspsessionid* sessionid session_id sid cfid cftoken",)
+SESSION_PARAMETERS = (
+    "jsessionid",
+    "phpsessid",
+    "aspsessionid*",
+    "sessionid",
+    "session_id",
+    "sid",
+    "cfid",
+    "cftoken",
+)
 """Query parameters that usually name a visit. Not dropped by default: on some sites they are needed."""
 
 
@@ -66,7 +85,7 @@ class UrlOptions:
     _prefixes: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        words = [word for line in self.drop_parameters for word in line.lower().split()]
+        words = [word.lower() for word in self.drop_parameters]
         object.__setattr__(self, "_names", frozenset(word for word in words if not word.endswith("*")))
         object.__setattr__(self, "_prefixes", tuple(word[:-1] for word in words if word.endswith("*")))
 
@@ -132,7 +151,7 @@ def canonicalise(url: str, options: UrlOptions = DEFAULT_OPTIONS) -> str | None:
 
     WHATWG serialisation (lower-case IDNA host, no default port, no dot segments), without fragment,
     user name and password (a request that needs them carries an ``Authorization`` header, so that they
-    reach no log), trailing dots of the host, and the parameters that ``options`` drop. Case, order and
+    reach no log), the trailing dot of the host, and the parameters that ``options`` drop. Case, order and
     escapes of path and query stay as they are.
 
     ``None``: no URL, neither http nor https, longer than ``max_length``, or a host DNS cannot carry.
@@ -162,14 +181,14 @@ def canonicalise(url: str, options: UrlOptions = DEFAULT_OPTIONS) -> str | None:
 
 
 def _plain_host(href: str) -> str | None:
-    """Without credentials and trailing dots of the host; ``None`` when no such host can exist."""
+    """Without credentials and the trailing dot of the host; ``None`` when no such host can exist."""
     parsed = can_ada.parse(href)
     host = parsed.hostname
     if parsed.has_credentials():
         parsed.username = parsed.password = ""
     if host.endswith("."):
-        host = host.rstrip(".")
-        if not host:
+        host = host.removesuffix(".")
+        if not host or host.endswith("."):  # an empty label; and "1.." must not turn into the address "1"
             return None
         parsed.hostname = host
     return parsed.href if len(host) <= MAX_HOST_LENGTH else None
@@ -249,15 +268,20 @@ class Place(NamedTuple):
 _NOWHERE = Place("", "", "", "", "")
 
 
+def head_of(url: str) -> str:
+    """The beginning of a URL, up to and with the slash that ends its authority; more if it is an odd one."""
+    return url[: url.find("/", 8) + 1] or url
+
+
 def place(url: str) -> Place:
     """The host of any absolute URL; all parts are empty when it has none.
 
     Looks at what stands before the path only, and remembers it: a crawl sees few hosts and many paths.
     """
     # A slash at index 8 or later ends the authority or stands behind it; what is cut off too early
-    # (odd slashes, blanks in front) has no host left and is read as a whole.
-    end = url.find("/", 8)
-    head = url if end < 0 else url[:end]
+    # (odd slashes, blanks in front) has no host left and is read as a whole. The slash stays: without it
+    # a blank before it would be at the end, where the parser forgives it.
+    head = head_of(url)
     if len(head) > MAX_HOST_LENGTH:
         return _read_place(url)
     found = _place(head)
@@ -268,7 +292,9 @@ def _read_place(url: str) -> Place:
     parsed = _parse(url)
     if parsed is None or not parsed.hostname:
         return _NOWHERE
-    scheme, hostname = parsed.protocol[:-1], parsed.hostname.rstrip(".")
+    scheme, hostname = parsed.protocol[:-1], parsed.hostname.removesuffix(".")
+    if not hostname or hostname.endswith("."):
+        return _NOWHERE
     host_key = f"{hostname}:{parsed.port}" if parsed.port else hostname
     port = parsed.port or _DEFAULT_PORTS.get(scheme, "")
     return Place(scheme, hostname, port, host_key, f"{scheme}://{host_key}")
