@@ -190,7 +190,8 @@ def test_frames():
 
 def test_text():
     page = page_of(
-        "<nav><a href=/>Home</a></nav><h1>Head</h1><script>no()</script><style>no{}</style><p>One <b>two</b></p>"
+        "<nav><a href=/>Home</a></nav><h1>Head</h1><script>no()</script><style>no{}</style>"
+        "<p>One <b>two</b></p>"
     )
     assert page.visible_text().split() == ["Home", "Head", "One", "two"]
     assert page.main_text() == page.visible_text()  # too short for an article

@@ -10,8 +10,8 @@ import pytest
 from gossamer.parse.selectors import Selector, SelectorList
 
 PAGE = """<!doctype html><html lang=en><head><title>T &amp; t</title></head><body class="x y">
-<ul id=menu><li class="item first">one <b>bold</b> tail</li><li class=item data-n=2>two</li><li class=item></li>
-</ul>
+<ul id=menu><li class="item first">one <b>bold</b> tail</li><li class=item data-n=2>two</li>
+<li class=item></li></ul>
 <div>outer <div>inner <p>deep</p></div> end</div>
 <a href="/a?x=1&amp;y=2" title="A">link</a><a name=anchor>no href</a><p> </p><!-- note -->
 <p>price: 12.50 &euro; &lt;b&gt;</p></body></html>"""

@@ -1,0 +1,466 @@
+"""Random histories: memory and SQLite against a plain model, and against each other, step by step.
+
+The model is written from the port's text, not from the code: a dict of requests, and for each answer
+the properties that must hold of it. Hosts' pace comes from the policy, which has tests of its own.
+"""
+
+import asyncio
+import random
+import shutil
+import tempfile
+from pathlib import Path
+
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
+
+from msgspec.structs import replace
+
+from gossamer.disk.database import Database
+from gossamer.frontier.memory import MemoryFrontier
+from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.testing.clock import EPOCH, ManualClock
+from gossamer.words.lifecycle import JobState, State
+from gossamer.words.model import (
+    Change,
+    DeadFilter,
+    Entry,
+    HostSignal,
+    Outcome,
+    Request,
+    Rules,
+    SignalKind,
+    Verdict,
+)
+
+HOSTS = ("a", "b", "c")
+LANES = ("http", "browser")
+
+rules_ = st.builds(
+    Rules,
+    delay_s=st.sampled_from([0.0, 0.5, 3.0, None]),
+    per_host=st.sampled_from([1, 2, 5]),
+    max_pages=st.sampled_from([None, None, 6]),
+    max_pages_per_host=st.sampled_from([None, None, 3]),
+    max_expiries=st.sampled_from([0, 2]),
+    max_depth=st.sampled_from([None, 1]),
+    max_silences=st.just(3),
+)
+entries_ = st.lists(
+    st.builds(
+        lambda n, host, lane, priority, wait, depth, force: (n, host, lane, priority, wait, depth, force),
+        st.integers(0, 25),
+        st.sampled_from(HOSTS),
+        st.sampled_from(LANES),
+        st.sampled_from([-1, 0, 0, 0, 2]),
+        st.sampled_from([0, 0, 0, 4]),
+        st.integers(0, 2),
+        st.sampled_from([False, False, False, True]),
+    ),
+    max_size=8,
+)
+signals_ = st.builds(
+    lambda kind, late, latency, retry_after, read: (kind, late, latency, retry_after, read),
+    st.sampled_from(list(SignalKind)),
+    st.sampled_from([0.0, 0.3]),
+    st.sampled_from([None, 0.2, 4.0]),
+    st.sampled_from([None, None, 9.0]),
+    st.sampled_from([False, False, True]),
+)
+
+
+class Row:
+    def __init__(self, number, entry, state):
+        self.id, self.entry, self.state = number, entry, state
+        self.due_at = entry.due_at
+        self.attempts = self.failures = self.throttled = self.expiries = 0
+        self.lease = None
+        self.deadline = None
+
+
+class Histories(RuleBasedStateMachine):
+    leases = Bundle("leases")
+
+    @initialize(rules=rules_)
+    def open(self, rules):
+        self.loop = asyncio.new_event_loop()
+        self.folder = Path(tempfile.mkdtemp())
+        self.clock = ManualClock()
+        self.rules = rules
+        self.db = Database(self.folder / "x.db")
+        self.memory = MemoryFrontier(rules, self.clock, seed=5)
+        self.sqlite = SqliteFrontier(self.db, "j-1", rules, self.clock, seed=5)
+        self.rows, self.known, self.tokens = [], set(), set()
+        self.job = JobState.RUNNING
+        self.pages = self.duplicates = self.too_deep = 0
+        self.host_pages = dict.fromkeys(HOSTS, 0)
+
+    def teardown(self):
+        if hasattr(self, "db"):
+            self.db.close()
+            self.loop.close()
+            shutil.rmtree(self.folder)
+
+    def both(self, method, *args):
+        """The answer of both frontiers, which must be the same."""
+        one = self.loop.run_until_complete(getattr(self.memory, method)(*args))
+        two = self.loop.run_until_complete(getattr(self.sqlite, method)(*args))
+        assert one == two, f"{method}: memory says {one}, SQLite says {two}"
+        return one
+
+    # ------------------------------------------------------------- the model's own words
+
+    def now(self):
+        return self.clock.now()
+
+    def in_state(self, *states):
+        return [row for row in self.rows if row.state in states]
+
+    def entries(self, drawn):
+        return [
+            Entry(
+                request=Request(f"http://{host}/{n}", priority=p, lane=lane, depth=depth, dont_filter=force),
+                fingerprint=n,
+                host=host,
+                due_at=self.now() + wait if wait else 0.0,
+            )
+            for n, host, lane, p, wait, depth, force in drawn
+        ]
+
+    def accept(self, entries):
+        accepted = 0
+        for entry in entries:
+            if self.rules.max_depth is not None and entry.request.depth > self.rules.max_depth:
+                self.too_deep += 1
+            elif entry.fingerprint in self.known and not entry.request.dont_filter:
+                self.duplicates += 1
+            else:
+                accepted += 1
+                self.known.add(entry.fingerprint)
+                state = State.DELAYED if entry.due_at > self.now() else State.PENDING
+                self.rows.append(Row(len(self.rows), entry, state))
+        return accepted
+
+    def expire(self, row):
+        row.attempts += 1
+        row.expiries += 1
+        row.lease = None
+        row.state = State.DEAD if row.expiries > self.rules.max_expiries else State.PENDING
+
+    def holder(self, lease):
+        return next((row for row in self.rows if row.lease and row.lease.token == lease.token), None)
+
+    def signal(self, drawn, lease):
+        kind, late, latency, retry_after, read = drawn
+        return HostSignal(
+            kind=kind,
+            started_at=lease.granted_at + late,
+            latency_s=latency,
+            retry_after_s=retry_after,
+            robots_read=read,
+            crawl_delay_s=2.0 if read else None,
+        )
+
+    # ------------------------------------------------------------- what can happen
+
+    @rule(drawn=entries_)
+    def add(self, drawn):
+        self.add_(drawn)
+
+    def add_(self, drawn):
+        entries = self.entries(drawn)
+        added = self.both("add", entries)
+        assert added.accepted == self.accept(entries)
+        assert added.accepted + added.duplicates + added.too_deep == len(entries)
+
+    @rule(
+        target=leases,
+        lane=st.sampled_from(LANES),
+        limit=st.sampled_from([0, 1, 2, 3, 50]),
+        ttl=st.sampled_from([2, 30]),
+    )
+    def lease(self, lane, limit, ttl):
+        return multiple(*self.lease_(lane, limit, ttl))
+
+    def lease_(self, lane, limit, ttl):
+        grant = self.both("lease", lane, limit, ttl)
+        overdue = [row for row in self.in_state(State.LEASED) if row.deadline <= self.now()]
+        assert {lease.token for lease in grant.expired} == {row.lease.token for row in overdue}
+        for row in overdue:
+            self.expire(row)
+        for row in self.in_state(State.DELAYED):
+            if row.entry.request.lane == lane and row.due_at <= self.now():
+                row.state = State.PENDING
+        assert len(grant.leases) <= limit
+        assert self.job is JobState.RUNNING or not grant.leases
+        last_band = 0
+        for lease in grant.leases:
+            row = self.take(lease, lane, ttl)
+            # No better request of a host that could still start may have been passed over.
+            assert row.entry.request.band >= last_band
+            last_band = row.entry.request.band
+        self.check_next_at(grant, lane, limit)
+        return grant.leases
+
+    def take(self, lease, lane, ttl):
+        assert lease.token not in self.tokens, "a token was reused"
+        self.tokens.add(lease.token)
+        waiting = [
+            row
+            for row in self.in_state(State.PENDING)
+            if row.entry.host == lease.entry.host and row.entry.request.lane == lane
+        ]
+        row = min(waiting, key=lambda row: (row.entry.request.band, row.id))  # the host's best, the oldest
+        assert lease.entry == row.entry
+        counts = (row.attempts + 1, row.failures, row.throttled, row.expiries)
+        assert (lease.attempt, lease.failures, lease.throttled, lease.expiries) == counts
+        assert lease.granted_at == self.now()
+        assert lease.deadline == self.now() + ttl
+        assert lease.start_by > self.now()
+        row.state, row.lease, row.deadline = State.LEASED, lease, lease.deadline
+        return row
+
+    def check_next_at(self, grant, lane, limit):
+        """Never later than a deadline or a due time; and ahead, if the grant was not cut short."""
+        held = [row.deadline for row in self.in_state(State.LEASED)]
+        times = (
+            held
+            if not self.budget_left()
+            else held + [row.due_at for row in self.in_state(State.DELAYED) if row.entry.request.lane == lane]
+        )
+        if times:
+            assert grant.next_at is not None
+            assert grant.next_at <= min(times)
+        if grant.next_at is not None and len(grant.leases) < limit:
+            assert grant.next_at > self.now()
+
+    def budget_left(self):
+        leased = len(self.in_state(State.LEASED))
+        spent = self.rules.max_pages is not None and self.pages + leased >= self.rules.max_pages
+        return self.job is JobState.RUNNING and not spent
+
+    @rule(
+        lease=leases,
+        verdict=st.sampled_from(
+            [Verdict.SUCCESS, Verdict.SUCCESS, Verdict.SKIPPED, Verdict.RETRY, Verdict.DEAD]
+        ),
+        charged=st.booleans(),
+        wait=st.sampled_from([0.0, 5.0]),
+        drawn=signals_,
+        outlinks=entries_,
+    )
+    def settle(self, lease, verdict, charged, wait, drawn, outlinks):
+        self.settle_(lease, verdict, charged, wait, drawn, outlinks)
+
+    def settle_(self, lease, verdict, charged, wait, drawn, outlinks):
+        links = tuple(self.entries(outlinks))
+        is_page = verdict is Verdict.SUCCESS
+        outcome = Outcome(
+            lease=lease,
+            verdict=verdict,
+            reason=verdict.value,
+            due_at=self.now() + wait,
+            charged=charged,
+            is_page=is_page,
+            signal=self.signal(drawn, lease),
+            outlinks=links,
+        )
+        (accepted,) = self.both("settle", [outcome])
+        row = self.holder(lease)
+        assert accepted == (row is not None)
+        if row is None:
+            return
+        row.attempts += 1
+        row.lease = None
+        self.pages += is_page
+        self.host_pages[row.entry.host] += is_page
+        if verdict is Verdict.RETRY:
+            row.state, row.due_at = State.DELAYED, outcome.due_at
+            row.entry = replace(row.entry, due_at=outcome.due_at)
+            row.failures += charged
+            row.throttled += not charged
+        else:
+            row.state = State.DEAD if verdict is Verdict.DEAD else State.DONE
+        self.accept(links)
+
+    @rule(target=leases, drawn=entries_, signal=signals_, charged=st.booleans())
+    def a_round(self, drawn, signal, charged):
+        """What mostly happens, in one step, so that short histories get far."""
+        self.add_(drawn)
+        self.clock.advance(6)
+        leases = self.lease_(LANES[0], 3, 30)
+        for lease in leases[1:]:
+            self.settle_(lease, Verdict.RETRY, charged, 1.0, signal, [])
+        return multiple(*leases)
+
+    @rule(batch=st.lists(leases, max_size=6), drawn=signals_)
+    def settle_many(self, batch, drawn):
+        outcomes = [
+            Outcome(lease=lease, verdict=Verdict.SKIPPED, signal=self.signal(drawn, lease)) for lease in batch
+        ]
+        answers = self.both("settle", outcomes)
+        for lease, accepted in zip(batch, answers, strict=True):
+            row = self.holder(lease)
+            assert accepted == (row is not None)
+            if row is not None:
+                row.attempts, row.lease, row.state = row.attempts + 1, None, State.DONE
+
+    @rule(batch=st.lists(leases, max_size=4), drawn=signals_)
+    def release(self, batch, drawn):
+        self.both("release", batch, [self.signal(drawn, lease) for lease in batch])
+        for lease in batch:
+            row = self.holder(lease)
+            if row is not None:
+                row.lease, row.state = None, State.PENDING
+
+    @rule(batch=st.lists(leases, max_size=4), ttl=st.sampled_from([1, 40]))
+    def extend(self, batch, ttl):
+        answers = self.both("extend", batch, ttl)
+        assert answers == [self.holder(lease) is not None for lease in batch]
+        for lease in batch:
+            row = self.holder(lease)
+            if row is not None:
+                row.deadline = self.now() + ttl
+
+    @rule(seconds=st.sampled_from([0.1, 1.0, 6.0, 45.0, 400.0]))
+    def wait(self, seconds):
+        self.clock.advance(seconds)
+
+    @rule(change=st.sampled_from(list(Change)), rules=st.none() | rules_)
+    def control(self, change, rules):
+        taken = self.both("control", change, rules)
+        self.rules = rules or self.rules
+        if change is Change.RECOVER:
+            held = self.in_state(State.LEASED)
+            assert {lease.token for lease in taken} == {row.lease.token for row in held}
+            for row in held:
+                self.expire(row)
+        else:
+            assert taken == ()
+            self.job = {
+                Change.RESUME: JobState.RUNNING,
+                Change.PAUSE: JobState.PAUSED,
+                Change.CANCEL: JobState.CANCELLED,
+                Change.FINISH: JobState.FINISHED,
+            }[change]
+
+    @rule(verb=st.sampled_from(["revive", "drop"]), host=st.none() | st.sampled_from(HOSTS))
+    def sort_out_the_dead(self, verb, host):
+        chosen = [row for row in self.in_state(State.DEAD) if host in (None, row.entry.host)]
+        assert self.both(verb, DeadFilter(host=host)) == len(chosen)
+        for row in chosen:
+            row.state = State.DONE if verb == "drop" else State.PENDING
+            row.attempts = row.failures = row.throttled = row.expiries = 0
+        if chosen and verb == "revive" and self.job is JobState.FINISHED:
+            self.job = JobState.RUNNING
+
+    @rule()
+    def restart(self):
+        self.db.close()
+        self.db = Database(self.folder / "x.db")
+        generator = self.sqlite._random
+        self.sqlite = SqliteFrontier(self.db, "j-1", Rules(), self.clock)
+        self.sqlite._random = generator  # so that both draw the same jitter
+
+    # ------------------------------------------------------------- what always holds
+
+    @invariant()
+    def counts_agree(self):
+        if not hasattr(self, "rules"):
+            return
+        stats = self.both("stats")
+        for state in State:
+            assert getattr(stats, state.value) == len(self.in_state(state)), state
+        totals = (stats.pages, stats.duplicates, stats.too_deep, stats.state)
+        assert totals == (self.pages, self.duplicates, self.too_deep, self.job)
+        assert stats.hosts == len({row.entry.host for row in self.rows})
+        if self.rules.max_pages is not None:
+            assert stats.budget_spent == (self.pages >= self.rules.max_pages)
+
+    @invariant()
+    def hosts_are_within_bounds(self):
+        if not hasattr(self, "rules"):
+            return
+        for report in self.both("hosts", 10):
+            rows = [row for row in self.rows if row.entry.host == report.host]
+            assert report.pending == sum(row.state is State.PENDING for row in rows)
+            assert report.state.in_flight == sum(row.state is State.LEASED for row in rows)
+            assert report.state.pages == self.host_pages[report.host]
+
+    @invariant()
+    def counters_equal_the_rows(self):
+        if not hasattr(self, "rules"):
+            return
+        codes = self.db.run_sync(
+            lambda conn: dict(conn.execute("SELECT state, count(*) FROM request GROUP BY state").fetchall())
+        )
+        expected = [State.PENDING, State.DELAYED, State.LEASED, State.DEAD]
+        assert [codes.get(code, 0) for code in range(4)] == [len(self.in_state(s)) for s in expected]
+
+
+Histories.TestCase.settings = settings(
+    max_examples=40,
+    stateful_step_count=40,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
+    phases=(Phase.explicit, Phase.generate),  # a long history says enough; shrinking takes minutes
+)
+test_histories = Histories.TestCase
+
+
+def test_a_long_crawl_is_the_same_in_memory_and_in_sqlite(tmp_path):
+    """One long seeded history with many requests: what the state machine's short ones do not reach."""
+    rng = random.Random(3)
+    clock = ManualClock(EPOCH)
+    rules = Rules(delay_s=None, per_host=2, max_expiries=1)
+    db = Database(tmp_path / "x.db")
+    frontiers = (MemoryFrontier(rules, clock, seed=2), SqliteFrontier(db, "j", rules, clock, seed=2))
+
+    def entry(number):
+        host = f"h{number % 37}"
+        request = Request(f"http://{host}/{number}", priority=number % 3 - 1)
+        return Entry(request=request, fingerprint=number * 7919, host=host)
+
+    async def both(method, *args):
+        answers = [await getattr(frontier, method)(*args) for frontier in frontiers]
+        assert answers[0] == answers[1], method
+        return answers[0]
+
+    async def crawl():
+        added, rounds = 300, 0
+        await both("add", [entry(number) for number in range(added)])
+        while (stats := await both("stats")).waiting:
+            rounds += 1
+            assert rounds < 5000, "the crawl does not end"
+            grant = await both("lease", "http", 20, 30)
+            outcomes = []
+            for lease in grant.leases:
+                links = tuple(entry(rng.randrange(added + 5)) for _ in range(10)) if added < 900 else ()
+                added += 3
+                verdict = rng.choice([Verdict.SUCCESS] * 6 + [Verdict.RETRY, Verdict.DEAD])
+                signal = HostSignal(
+                    kind=SignalKind.OK if verdict is Verdict.SUCCESS else SignalKind.UNREACHABLE,
+                    started_at=clock.now(),
+                    latency_s=rng.random(),
+                )
+                if rng.random() > 0.02:  # the others are lost with their worker
+                    outcomes.append(
+                        Outcome(
+                            lease=lease,
+                            verdict=verdict,
+                            signal=signal,
+                            outlinks=links,
+                            due_at=clock.now() + 3,
+                        )
+                    )
+            await both("settle", outcomes)
+            clock.advance(
+                0.3 if grant.leases else max((grant.next_at or clock.now()) - clock.now(), 0) + 1e-3
+            )
+        return stats
+
+    stats = asyncio.run(crawl())
+    db.close()
+    assert stats.done + stats.dead > 400
+    assert stats.dead > 0

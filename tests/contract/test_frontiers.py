@@ -1,0 +1,82 @@
+"""Every frontier keeps every promise of the contract."""
+
+from contextlib import asynccontextmanager
+
+import pytest
+
+from gossamer.disk.database import Database
+from gossamer.frontier.memory import MemoryFrontier
+from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.testing.contracts.frontier import FRONTIER_CHECKS, Subject, check_frontier
+from gossamer.testing.contracts.frontier_checks import PACED
+
+assert PACED  # importing the module fills the registry
+
+
+@asynccontextmanager
+async def memory(rules, clock):
+    async def reopen():
+        return None
+
+    yield Subject(MemoryFrontier(rules, clock, seed=1), reopen)
+
+
+def sqlite_in(folder):
+    @asynccontextmanager
+    async def make(rules, clock):
+        opened = [Database(folder / "crawl.db")]
+
+        async def reopen():
+            opened[-1].close()
+            opened.append(Database(folder / "crawl.db"))
+            return SqliteFrontier(opened[-1], "job-1", rules, clock, seed=1)
+
+        try:
+            # A second job in the same file must not be seen.
+            other = SqliteFrontier(opened[0], "other-1", rules, clock)
+            frontier = SqliteFrontier(opened[0], "job-1", rules, clock, seed=1)
+            yield Subject(frontier, reopen)
+            assert (await SqliteFrontier(opened[-1], "other-1", rules, clock).stats()).hosts == 0, other
+        finally:
+            opened[-1].close()
+
+    return make
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def make(request, tmp_path):
+    return memory if request.param == "memory" else sqlite_in(tmp_path)
+
+
+@pytest.mark.parametrize("name", FRONTIER_CHECKS)
+async def test_contract(make, name):
+    await FRONTIER_CHECKS[name](make)
+
+
+async def test_the_suite_runs_every_check():
+    ran = []
+
+    @asynccontextmanager
+    async def spying(rules, clock):
+        ran.append(rules)
+        async with memory(rules, clock) as subject:
+            yield subject
+
+    await check_frontier(spying)
+    assert len(ran) == len(FRONTIER_CHECKS) > 35
+
+
+async def test_the_suite_catches_a_frontier_that_forgets_slots():
+    class Rude(MemoryFrontier):
+        def __init__(self, rules, clock, *, seed=None):
+            super().__init__(type(rules)(delay_s=rules.delay_s, per_host=100), clock, seed=seed)
+
+    @asynccontextmanager
+    async def rude(rules, clock):
+        async def reopen():
+            return None
+
+        yield Subject(Rude(rules, clock), reopen)
+
+    with pytest.raises(AssertionError, match="no more than per_host"):
+        await FRONTIER_CHECKS["per_host_slots_hold"](rude)

@@ -1,0 +1,162 @@
+"""Files that a crawl writes at its end, and signals that end it."""
+
+import asyncio
+import json
+import os
+import signal
+
+import pytest
+
+from gossamer.cli import signals
+from gossamer.cli.exports import Output, checked, export
+from gossamer.cli.signals import Stopper
+from gossamer.observe.tallies import Tallies
+from gossamer.words.errors import UsageError
+from gossamer.words.events import Progress
+from gossamer.words.lifecycle import JobState
+from gossamer.words.model import FrontierStats, Job, StoredItem
+
+
+class Items:
+    """A store that has items only."""
+
+    def __init__(self):
+        self.found = []
+
+    def add(self, count):
+        for _ in range(count):
+            number = len(self.found) + 1
+            data = {"n": number}
+            self.found.append(
+                StoredItem(
+                    type="item",
+                    key=str(number),
+                    data=data,
+                    url="",
+                    first_seen=0,
+                    last_seen=0,
+                    changed_at=0,
+                    id=number,
+                )
+            )
+
+    async def items(self, job=None, after_id=0):
+        for item in self.found:
+            if item.id > after_id:
+                yield item
+
+
+def job(name="shop-1"):
+    return Job(id=name, name="shop", target="shop", created_at=0.0)
+
+
+def numbers(path):
+    return [json.loads(row)["n"] for row in path.read_text().splitlines()]
+
+
+async def test_a_resumed_job_appends_only_what_the_file_lacks(tmp_path):
+    store, data = Items(), tmp_path / "data"
+    file = checked(str(tmp_path / "out.jsonl"), append=True)
+    store.add(2)
+    assert await export(file, store, job(), data) == 2
+    store.add(3)
+    assert await export(file, store, job(), data) == 3
+    assert await export(file, store, job(), data) == 0
+    assert numbers(file.path) == [1, 2, 3, 4, 5]
+
+
+async def test_another_job_another_file_or_a_lost_file_gets_everything(tmp_path):
+    store, data = Items(), tmp_path / "data"
+    store.add(2)
+    file = checked(str(tmp_path / "out.jsonl"), append=True)
+    await export(file, store, job(), data)
+    await export(file, store, job("shop-2"), data)
+    assert numbers(file.path) == [1, 2, 1, 2]
+    other = checked(str(tmp_path / "other.jsonl"), append=True)
+    await export(other, store, job("shop-2"), data)
+    assert numbers(other.path) == [1, 2]
+    other.path.unlink()
+    await export(other, store, job("shop-2"), data)
+    assert numbers(other.path) == [1, 2]
+
+
+async def test_overwriting_has_the_whole_job_each_time(tmp_path):
+    store, data = Items(), tmp_path / "data"
+    store.add(2)
+    file = checked(str(tmp_path / "out.jsonl"), append=False)
+    for _ in range(2):
+        await export(file, store, job(), data)
+    assert numbers(file.path) == [1, 2]
+
+
+@pytest.mark.parametrize("mark", ["", "[]", '{"job": "shop-1"}', '{"job": "shop-1", "last_id": "x"}', "null"])
+async def test_a_spoilt_mark_means_everything(tmp_path, mark):
+    store, data = Items(), tmp_path / "data"
+    store.add(2)
+    file = checked(str(tmp_path / "out.jsonl"), append=True)
+    await export(file, store, job(), data)
+    (found,) = (data / "exports").iterdir()
+    found.write_text(mark)
+    assert await export(file, store, job(), data) == 2
+
+
+def test_files_are_checked_before_the_crawl(tmp_path):
+    found = Output.of(append=[str(tmp_path / "new" / "a.csv")], overwrite=[str(tmp_path / "b.XML")])
+    assert [(output.format, output.append) for output in found] == [("csv", True), ("xml", False)]
+    assert (tmp_path / "new").is_dir()
+    (tmp_path / "file").write_text("")
+    (tmp_path / "dir.csv").mkdir()
+    for name, message in (("x", "no suffix"), ("dir.csv", "is a folder"), ("file/x.csv", "cannot be made")):
+        with pytest.raises(UsageError, match=message):
+            checked(str(tmp_path / name), append=True)
+
+
+# --------------------------------------------------------------------------- signals
+
+
+class Crawl:
+    def __init__(self):
+        self.told = []
+
+    def stop(self):
+        self.told.append("stop")
+
+    def abort(self):
+        self.told.append("abort")
+
+
+@pytest.fixture
+def left(monkeypatch):
+    """Instead of ending this process."""
+    calls = []
+    monkeypatch.setattr(signals, "leave", lambda: calls.append("left"))
+    return calls
+
+
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+async def test_the_first_drains_the_second_aborts_the_third_leaves(first, left, capsys):
+    crawl, tallies = Crawl(), Tallies()
+    tallies.emit(Progress(at=0, job="j", stats=FrontierStats(state=JobState.RUNNING, leased=7)))
+    before = signal.getsignal(first)
+    with Stopper(crawl, tallies) as stopper:
+        os.kill(os.getpid(), first)
+        await asyncio.sleep(0)
+        assert (crawl.told, stopper.aborted) == (["stop"], False)
+        assert stopper.status == "finishing 7 requests; press Ctrl-C again to stop at once"
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.sleep(0)
+        assert (crawl.told, stopper.aborted) == (["stop", "abort"], True)
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.sleep(0)
+        assert left == ["left"]
+    assert signal.getsignal(first) is before
+    assert "finishing 7 requests" in capsys.readouterr().err
+
+
+async def test_a_crawl_that_does_not_end_is_ended(left, monkeypatch):
+    monkeypatch.setattr(signals, "PATIENCE_S", 0.0)
+    with Stopper(Crawl(), Tallies()) as stopper:
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGINT)
+        stopper._watchdog.join(5)
+        assert left == ["left"]
