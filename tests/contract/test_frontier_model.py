@@ -13,7 +13,6 @@ from pathlib import Path
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
-
 from msgspec.structs import replace
 
 from gossamer.disk.database import Database

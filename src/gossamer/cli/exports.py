@@ -7,20 +7,16 @@ has is remembered in the data directory, once the file is safely in its place.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-from contextlib import suppress
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import msgspec
 
 from gossamer.words.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-
-    from gossamer.words.model import Job, StoredItem
-    from gossamer.words.ports import Store
+from gossamer.words.model import Job, Record, StoredItem
+from gossamer.words.ports import Store
 
 
 @dataclass(frozen=True)
@@ -64,45 +60,74 @@ async def export(output: Output, store: Store, job: Job, data: Path) -> int:
     from gossamer.store.export import write_items
 
     mark = _Mark(data, output.path)
-    reader = _Reader(store, job, mark.last_id(job) if output.append else 0)
+    reader = _Reader(store, job, mark.known(job) if output.append else ())
     count = await write_items(reader.items(), output.path, output.format, append=output.append)
-    mark.set(job, reader.last_id)
+    mark.set(job, reader.seen)
     return count
 
 
-class _Reader:
-    """Items of a job after a given one; remembers the last."""
+Ranges = Sequence[tuple[int, int]]
+"""Ids of items in ascending order, as first and last of each unbroken row of them."""
 
-    def __init__(self, store: Store, job: Job, after_id: int) -> None:
+
+class _Known(Record, frozen=True, kw_only=True):
+    """What a file has. Ids, because the order of ids is not the order in which a job saw the items."""
+
+    file: str  # for people
+    job: str
+    ranges: tuple[tuple[int, int], ...] = ()
+
+
+class _Reader:
+    """Items of a job that are not among the known ones; ``seen`` are all of them."""
+
+    def __init__(self, store: Store, job: Job, known: Ranges) -> None:
         self._store = store
         self._job = job
-        self.last_id = after_id
+        self._known = iter(known)
+        self.seen: list[tuple[int, int]] = []
 
     async def items(self) -> AsyncIterator[StoredItem]:
-        async for item in self._store.items(self._job, self.last_id):
-            self.last_id = max(self.last_id, item.id)
-            yield item
+        first, last = next(self._known, NO_RANGE)
+        async for item in self._store.items(self._job):
+            self._note(item.id)
+            while last < item.id:
+                first, last = next(self._known, NO_RANGE)
+            if item.id < first:
+                yield item
+
+    def _note(self, number: int) -> None:
+        if self.seen and self.seen[-1][1] == number - 1:
+            self.seen[-1] = (self.seen[-1][0], number)
+        else:
+            self.seen.append((number, number))
+
+
+NO_RANGE = (1 << 63, 1 << 63)
+"""Behind every id."""
 
 
 class _Mark:
-    """How far a job was exported into a file."""
+    """Remembers in the data directory which items of a job a file has."""
 
     def __init__(self, data: Path, path: Path) -> None:
         self._target = path
         name = hashlib.blake2b(os.fsencode(path), digest_size=8).hexdigest()
         self._path = data / "exports" / f"{name}.json"
 
-    def last_id(self, job: Job) -> int:
-        """The id of the last item of the job that the file has; 0 when it has none, or is gone."""
-        with suppress(OSError, ValueError):
-            known = json.loads(self._path.read_text())
-            if known.get("job") == job.id and self._target.stat().st_size > 0:
-                return int(known["last_id"])
-        return 0
+    def known(self, job: Job) -> Ranges:
+        """The items of the job that the file has; none when the file is gone, or nobody knows."""
+        try:
+            known = msgspec.json.decode(self._path.read_bytes(), type=_Known)
+            has_content = self._target.stat().st_size > 0
+        except (OSError, msgspec.MsgspecError):
+            return ()
+        return known.ranges if has_content and known.job == job.id else ()
 
-    def set(self, job: Job, last_id: int) -> None:
-        """Remember; a file beside it is renamed over it, so that it is never half written."""
+    def set(self, job: Job, ranges: Ranges) -> None:
+        """Remember; written beside its place and renamed, so that it is never half written."""
+        known = _Known(file=str(self._target), job=job.id, ranges=tuple(ranges))
         self._path.parent.mkdir(parents=True, exist_ok=True)
         part = self._path.with_suffix(".part")
-        part.write_text(json.dumps({"file": str(self._target), "job": job.id, "last_id": last_id}))
+        part.write_bytes(msgspec.json.encode(known))
         part.replace(self._path)

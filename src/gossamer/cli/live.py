@@ -6,7 +6,6 @@ import asyncio
 import logging
 import sys
 import time
-from contextlib import suppress
 from typing import Self
 
 from rich.console import Console
@@ -23,6 +22,7 @@ from gossamer.words.errors import StorageError
 from gossamer.words.model import HostReport
 from gossamer.words.ports import FrontierDesk
 
+log = logging.getLogger("gossamer.cli")
 DRAW_EVERY_S = 0.5
 HOSTS_SHOWN = 5
 
@@ -65,8 +65,9 @@ class LiveView:
     async def __aexit__(self, *_: object) -> None:
         if self._task is not None:
             self._task.cancel()
-            with suppress(asyncio.CancelledError, OSError):  # a terminal may be gone
-                await self._task
+            (ended,) = await asyncio.gather(self._task, return_exceptions=True)
+            if isinstance(ended, Exception):  # the terminal is gone, for one; the crawl is what counts
+                log.warning("the live view had ended: %s", ended)
 
     async def _show(self) -> None:
         # A reader of its own: looking never waits for, nor delays, what the crawl writes.

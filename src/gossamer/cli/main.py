@@ -6,6 +6,7 @@ version are there at once.
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -82,6 +83,9 @@ app = build()
 
 def main() -> None:
     """The entry point of the ``gossamer`` script."""
+    if sys.argv[1:] in (["version"], ["--version"]):  # the one thing that must not wait for option parsing
+        doctor.version(as_json=False)
+        return
     app(prog_name="gossamer")
 
 

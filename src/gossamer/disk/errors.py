@@ -17,7 +17,7 @@ _WAYS_OUT = {
     sqlite3.SQLITE_READONLY: "the file is read-only; make it and its directory writable",
     sqlite3.SQLITE_BUSY: _LOCKED,
     sqlite3.SQLITE_LOCKED: _LOCKED,
-    sqlite3.SQLITE_CORRUPT: "the file is damaged; keep a copy, then: sqlite3 FILE .recover | sqlite3 NEW_FILE",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged; keep a copy, then: sqlite3 FILE .recover | sqlite3 NEW",
     sqlite3.SQLITE_NOTADB: "the file is not an SQLite database; move it away or name another one",
     sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; check that its directory exists and may be written",
     sqlite3.SQLITE_IOERR: "the disk failed to read or write; check the system's log and the mount",

@@ -64,8 +64,8 @@ def _version(conn: sqlite3.Connection, path: Path, ours: int) -> int:
 def statements(script: str) -> list[str]:
     """The statements of a script, one by one (``executescript`` would commit on its own)."""
     found, pending = [], ""
-    for line in script.splitlines(keepends=True):
-        pending += line
+    for piece in script.split(";")[:-1]:
+        pending += piece + ";"
         if sqlite3.complete_statement(pending):
             found.append(pending.strip())
             pending = ""

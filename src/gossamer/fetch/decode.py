@@ -100,7 +100,8 @@ class Inflate:
                 raise Damaged(str(error)) from error
             if piece:
                 yield piece
-            data = self._inflate.unconsumed_tail
+            # At the end zlib leaves a stale tail behind, which is the unused data once more.
+            data = b"" if self._inflate.eof else self._inflate.unconsumed_tail
 
     def _settle(self, data: bytes) -> bytes:
         """Whether deflate comes in its zlib wrapper shows in two bytes (RFC 1950, 2.2)."""

@@ -42,13 +42,13 @@ def hand_out(s: Session, lane: str, limit: int, ttl_s: float) -> tuple[Lease, ..
     rows = []
     for host in in_turn(hosts, s.rules, s.now):
         head = host.heads.pop()
-        if not host.heads and at_once:
-            _load_more(s, host, lane, head, at_once)
         lease = _grant(s, host, head, ttl_s)
         leases.append(lease)
         rows.append((head[2], lease.token, lease.granted_at, lease.start_by, lease.deadline))
         if len(leases) == limit:
             break
+        if not host.heads and at_once:
+            _load_more(s, host, lane, head, at_once)
     s.bulk("grant", rows)
     s.move(len(leases), State.PENDING, after(State.PENDING, Move.LEASE))
     s.touch(host.id for host in hosts)
@@ -69,7 +69,8 @@ def _ready(s: Session, lane: str, limit: int) -> list[Host]:
 def _load_heads(s: Session, hosts: list[Host], lane: str, limit: int) -> int:
     """Load each host's first requests; how many to load when they are used up, 0 if one is enough."""
     spaced = all(politeness.delay_in_force(host.state, s.rules) > 0 for host in hosts)
-    per_host = 1 if spaced else min(-(-limit // len(hosts)), s.rules.per_host)
+    # One more than its share, because the next one's band decides when the host comes again.
+    per_host = 1 if spaced else min(-(-limit // len(hosts)) + 1, s.rules.per_host)
     by_id = {host.id: host for host in hosts}
     for row in s.all("heads", as_json(list(by_id)), lane, per_host):
         by_id[row[0]].heads.append(row)

@@ -35,7 +35,7 @@ def counted_attempts(attempts: Iterable[Attempt]) -> Counter[str]:
 
 
 def _count_attempt(total: Counter[str], attempt: Attempt) -> None:
-    total["attempts"] += 1
+    total["attempts"] += bool(attempt.status) or attempt.verdict is not Verdict.SKIPPED  # robots.txt said no
     total["bytes"] += attempt.size_bytes
     total["retries"] += attempt.verdict is Verdict.RETRY
     if attempt.status:

@@ -143,6 +143,16 @@ def test_members_frames_and_what_follows_them() -> None:
     assert decode("deflate", zlib.compress(b"a") + b"junk") == (b"a", ())
 
 
+@pytest.mark.parametrize("step", [1500, 65536, 10_000_000])
+@pytest.mark.parametrize("encoding", sorted(PACK))
+def test_large_members_one_after_the_other(encoding: str, step: int) -> None:
+    data = bytes(1_000_000)  # several pieces from a few bytes of input
+    count = 1 if encoding in ("br", "deflate") else 3
+    junk = b"" if encoding == "br" else b"junk" * 1000
+    packed = PACK[encoding](data) * count + junk
+    assert decode(encoding, packed, step=step, limit=4_000_000) == (data * count, ())
+
+
 def test_no_body_is_no_damage() -> None:
     assert decode("gzip", b"") == (b"", ())
 

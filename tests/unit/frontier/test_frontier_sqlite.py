@@ -1,0 +1,173 @@
+"""What only the SQL frontier has to prove: its cost, its plans, and many users of one file."""
+
+import asyncio
+import re
+
+import pytest
+
+from gossamer.disk.database import Database
+from gossamer.frontier.memory import MemoryFrontier
+from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.frontier.sqlite_session import CODES, SQL
+from gossamer.testing.clock import ManualClock
+from gossamer.testing.contracts.frontier import entry, fingerprints, outcome
+from gossamer.words.lifecycle import State
+from gossamer.words.model import DeadFilter, HostSignal, Request, Rules, Verdict
+
+FREE = Rules(delay_s=0.0, per_host=64)
+
+
+@pytest.fixture
+def db(tmp_path):
+    database = Database(tmp_path / "x.db")
+    yield database
+    database.close()
+
+
+def vm_steps(db, work):
+    """How many virtual machine steps SQLite takes for ``work``: a cost that no other load changes."""
+    count = [0]
+
+    def tick():
+        count[0] += 1
+
+    conn = db._writer._conn
+    conn.set_progress_handler(tick, 10)
+    asyncio.run(work())
+    conn.set_progress_handler(None, 0)
+    return count[0]
+
+
+@pytest.mark.parametrize("hosts", [1, 50])
+def test_a_lease_costs_the_same_however_much_waits(tmp_path, hosts):
+    costs = []
+    for waiting in (200, 6000):
+        db = Database(tmp_path / f"{waiting}.db")
+        frontier = SqliteFrontier(db, "j", FREE, ManualClock())
+        asyncio.run(frontier.add([entry(n, f"h{n % hosts}") for n in range(waiting)]))
+        costs.append(vm_steps(db, lambda frontier=frontier: frontier.lease("http", 32, 60)))
+        db.close()
+    assert costs[1] < costs[0] * 1.2
+
+
+def test_a_lease_costs_the_same_however_many_hosts_wait_for_their_time(tmp_path):
+    costs = []
+    for hosts in (50, 3000):
+        db, clock = Database(tmp_path / f"{hosts}.db"), ManualClock()
+        frontier = SqliteFrontier(db, "j", Rules(delay_s=100.0, per_host=2), clock)
+        asyncio.run(frontier.add([entry(n, f"h{n % hosts}") for n in range(2 * hosts)]))
+        while asyncio.run(frontier.lease("http", 1000, 60)).leases:
+            pass  # all hosts have been asked, and now wait
+        asyncio.run(frontier.add([entry(-n, f"new{n}") for n in range(1, 9)]))
+        costs.append(vm_steps(db, lambda frontier=frontier: frontier.lease("http", 8, 60)))
+        db.close()
+    assert costs[1] < costs[0] * 1.2
+
+
+@pytest.mark.parametrize("name", sorted(SQL))
+def test_no_statement_scans_a_table(db, name):
+    sql = SQL[name]
+    rows = max(
+        2, len(re.findall(r"\w+", (re.search(r"\(([^()]*)\)\s*(?:AS \()?VALUES", sql) or [0, "a b"])[1]))
+    )
+    sql = sql.replace(":rows", "(" + ", ".join("?" * rows) + ")")
+    try:
+        slots = max([int(n) for n in re.findall(r"\?(\d)", sql)], default=sql.count("?"))
+        plan = db.run_sync(lambda conn: conn.execute("EXPLAIN QUERY PLAN " + sql, ["[]"] * slots).fetchall())
+    except Exception as error:  # the number of columns was guessed
+        pytest.fail(f"{name}: {error}")
+    scans = [row[3] for row in plan if row[3].startswith("SCAN")]
+    harmless = (
+        "SCAN json_each",
+        "SCAN wanted VIRTUAL",
+        "SCAN CONSTANT",
+        "SCAN fresh",
+        "SCAN granted",
+        "SCAN again",
+    )
+    harmless += (
+        "SCAN given_up",
+        "SCAN waiting",
+        "SCAN ready",
+        "SCAN later",
+        "SCAN next_request",
+        "SCAN (subquery",
+    )
+    assert [scan for scan in scans if not scan.startswith(harmless)] == []
+
+
+async def test_two_users_of_one_file_never_get_the_same_request(tmp_path):
+    clock = ManualClock()
+    files = [Database(tmp_path / "x.db") for _ in range(2)]
+    users = [SqliteFrontier(db, "j", FREE, clock) for db in files]
+    await users[0].add([entry(n, f"h{n % 5}") for n in range(200)])
+
+    async def work(user):
+        got = []
+        while leases := (await user.lease("http", 7, 60)).leases:
+            got += fingerprints(leases)
+            assert all(await user.settle([outcome(x, Verdict.SUCCESS, clock.now()) for x in leases]))
+        return got
+
+    got = await asyncio.gather(*(work(user) for user in users))
+    assert sorted(got[0] + got[1]) == list(range(200))
+    assert got[0]
+    assert got[1]
+    for db in files:
+        db.close()
+
+
+async def test_calls_of_many_tasks_commit_together_and_stay_apart(db):
+    frontier = SqliteFrontier(db, "j", FREE, ManualClock())
+    added = await asyncio.gather(*(frontier.add([entry(n), entry(n // 2)]) for n in range(100)))
+    assert sum(x.accepted for x in added) == 100
+    grants = await asyncio.gather(*(frontier.lease("http", 1, 60) for _ in range(100)))
+    assert len({x.token for grant in grants for x in grant.leases}) == 64  # per_host
+
+
+async def test_many_overdue_leases_are_taken_back_in_bounded_rounds(db):
+    clock = ManualClock()
+    for frontier in (
+        SqliteFrontier(db, "j", Rules(delay_s=0.0, per_host=2000), clock),
+        MemoryFrontier(Rules(delay_s=0.0, per_host=2000), clock),
+    ):
+        await frontier.add([entry(n) for n in range(700)])
+        await frontier.lease("http", 700, 10)
+        clock.advance(10)
+        first, second = await frontier.lease("http", 0, 10), await frontier.lease("http", 0, 10)
+        assert (len(first.expired), len(second.expired)) == (500, 200)
+        assert first.next_at <= clock.now()
+
+
+async def test_a_lease_for_another_job_is_refused(db):
+    clock = ManualClock()
+    one, two = SqliteFrontier(db, "one", FREE, clock), SqliteFrontier(db, "two", FREE, clock)
+    await one.add([entry(1)])
+    await two.add([entry(2)])
+    (mine,), (theirs,) = [(await f.lease("http", 1, 60)).leases for f in (one, two)]
+    assert mine.token == theirs.token
+    assert await two.settle([outcome(mine, Verdict.SUCCESS, 0.0)]) == [False]
+    assert await two.settle([outcome(theirs, Verdict.SUCCESS, 0.0)]) == [True]
+
+
+async def test_an_idle_memory_frontier_keeps_no_garbage():
+    clock = ManualClock()
+    frontier = MemoryFrontier(Rules(delay_s=1.0), clock)
+    await frontier.add([entry(n, f"h{n}") for n in range(3)])
+    for _ in range(500):
+        leases = (await frontier.lease("http", 9, 60)).leases
+        await frontier.extend(leases, 30)
+        await frontier.release(leases, [HostSignal()] * len(leases))
+        clock.advance(1)
+    assert len(frontier._deadlines) < 1000
+    assert sum(len(heap) for heap in frontier._turns["http"]) < 50
+
+
+async def test_states_in_sql_are_those_of_the_table(db):
+    assert set(CODES) == set(State) - {State.DONE}
+    frontier = SqliteFrontier(db, "j", FREE, ManualClock())
+    await frontier.add([entry(1), entry(2, due_at=2e9)])
+    (lease,) = (await frontier.lease("http", 1, 60)).leases
+    await frontier.settle([outcome(lease, Verdict.DEAD, 0.0, reason="x'); DROP TABLE request; --")])
+    (letter,) = await frontier.dead(DeadFilter(reason="x'); DROP TABLE request; --"))
+    assert letter.entry.request == Request("http://a.example/1")

@@ -1,0 +1,162 @@
+"""Politeness: spacing, slots, holds and incidents, as pure functions of state and time."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from gossamer.policy import politeness as p
+from gossamer.words.model import HostSignal, HostState, Rules, SignalKind
+
+PACED = Rules(delay_s=2.0, per_host=3)
+ADAPTIVE = Rules(min_delay_s=0.5, initial_delay_s=1.0, max_delay_s=8.0)
+T = 1000.0
+
+
+def ended(host, rules, kind, *, now=T, started_at=T, is_page=False, jitter=1.0, **signal):
+    signal = HostSignal(kind=kind, started_at=started_at, **signal)
+    return p.settle(host, rules, signal, now=now, is_page=is_page, jitter=jitter)
+
+
+def test_starts_are_a_delay_apart_and_slots_are_counted():
+    host = HostState()
+    starts, now = [], T
+    while p.has_room(host, PACED):
+        assert p.may_start(host, PACED, now)
+        host = p.grant(host, PACED, now)
+        starts.append(now)
+        assert not p.may_start(host, PACED, now)
+        now = host.next_at
+    assert starts == [T, T + 2, T + 4]
+    assert not p.may_start(host, PACED, T + 1e9)
+
+
+def test_a_host_that_was_idle_earns_no_burst():
+    assert p.grant(HostState(next_at=5.0), PACED, T).next_at == T + 2
+
+
+def test_the_delay_in_force():
+    assert p.delay_in_force(HostState(), PACED) == 2.0
+    assert p.delay_in_force(HostState(), ADAPTIVE) == 1.0
+    assert p.delay_in_force(HostState(delay_s=0.01), ADAPTIVE) == 0.5
+    assert p.delay_in_force(HostState(delay_s=99.0), ADAPTIVE) == 8.0
+    assert p.delay_in_force(HostState(crawl_delay_s=5.0), PACED) == 5.0
+    assert p.delay_in_force(HostState(crawl_delay_s=1.0), PACED) == 2.0
+
+
+def test_the_page_budget_of_a_host_counts_what_is_in_flight():
+    rules = Rules(per_host=9, max_pages_per_host=3)
+    assert p.has_room(HostState(pages=1, in_flight=1), rules)
+    assert not p.has_room(HostState(pages=1, in_flight=2), rules)
+
+
+def test_a_late_lease_has_a_floor_and_a_share():
+    assert p.start_by(HostState(), PACED, T) == T + 0.25
+    assert p.start_by(HostState(crawl_delay_s=10.0), PACED, T) == T + 1.0
+
+
+def test_the_delay_goes_half_way_to_the_latency_and_never_down_on_failure():
+    host = HostState(in_flight=1)
+    slower = ended(host, ADAPTIVE, SignalKind.OK, latency_s=5.0)
+    assert slower.delay_s == 3.0
+    assert ended(slower, ADAPTIVE, SignalKind.FAULT, latency_s=0.0).delay_s == 3.0
+    assert ended(slower, ADAPTIVE, SignalKind.OK, latency_s=1.0).delay_s == 2.0
+    assert ended(host, PACED, SignalKind.OK, latency_s=5.0).delay_s == 0.0
+
+
+def test_an_unused_turn_is_given_back_but_not_a_hold():
+    host = p.grant(HostState(), PACED, T)
+    back = p.settle(host, PACED, HostSignal(), now=T, is_page=False, jitter=0.0)
+    assert (back.in_flight, back.next_at) == (0, T)
+    held = replace(host, incidents=1, next_at=T + 500)
+    assert p.settle(held, PACED, HostSignal(), now=T, is_page=False, jitter=0.0).next_at == T + 500
+
+
+def test_retry_after_holds_the_host_with_a_cap():
+    host = HostState(in_flight=1)
+    assert ended(host, PACED, SignalKind.THROTTLED, retry_after_s=100.0).next_at == T + 100
+    assert ended(host, PACED, SignalKind.THROTTLED, retry_after_s=1e12).next_at == T + 3600
+    assert ended(host, PACED, SignalKind.THROTTLED, retry_after_s=-5.0).next_at == T + 2
+
+
+def test_failures_together_are_one_incident():
+    host = HostState(in_flight=64)
+    for at in range(64):
+        host = ended(host, PACED, SignalKind.UNREACHABLE, started_at=T, now=T + 5 + at / 100)
+    assert (host.incidents, host.silences, host.in_flight) == (1, 1, 0)
+    host = ended(host, PACED, SignalKind.UNREACHABLE, started_at=T + 6, now=T + 9)
+    assert (host.incidents, host.silences) == (2, 2)
+
+
+def test_back_off_doubles_per_incident_and_ends_with_a_success():
+    rules, host, holds = Rules(delay_s=0.0, backoff_base_s=1.0), HostState(), []
+    for n in range(4):
+        now = T + 1000 * n
+        host = ended(host, rules, SignalKind.THROTTLED, now=now, started_at=now)
+        holds.append(host.next_at - now)
+    assert holds == [1, 2, 4, 8]
+    old = ended(host, rules, SignalKind.OK, now=T + 9000, started_at=T)
+    assert old.incidents == 4  # it was started before the incident: no news
+    assert ended(host, rules, SignalKind.OK, now=T + 9000, started_at=T + 9000).incidents == 0
+
+
+def test_a_host_that_is_silent_too_often_is_down_until_it_answers_or_is_revived():
+    rules, host = Rules(delay_s=0.0, max_silences=2), HostState()
+    for n in range(2):
+        host = ended(host, rules, SignalKind.UNREACHABLE, now=T + n, started_at=T + n)
+    assert p.is_down(host, rules)
+    assert host.next_at <= T + 1  # no hold: what waits is given up
+    assert not p.is_down(ended(host, rules, SignalKind.FAULT), rules)
+    revived = p.revive(replace(host, delay_s=3.0))
+    assert not p.is_down(revived, rules)
+    assert revived.delay_s == 3.0
+
+
+def test_crawl_delay_comes_with_a_robots_txt_and_goes_with_the_next():
+    host = ended(HostState(), PACED, SignalKind.OK, robots_read=True, crawl_delay_s=1e9)
+    assert host.crawl_delay_s == 30.0
+    assert host.next_at == T + 30
+    assert ended(host, PACED, SignalKind.OK, crawl_delay_s=None).crawl_delay_s == 30.0
+    assert ended(host, PACED, SignalKind.OK, robots_read=True).crawl_delay_s is None
+    assert ended(HostState(), PACED, SignalKind.OK, robots_read=True, crawl_delay_s=-1.0).crawl_delay_s == 0
+
+
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(["grant", *SignalKind]),
+        st.floats(0, 50),
+        st.none() | st.floats(0, 60),
+        st.none() | st.floats(-10, 10_000),
+        st.booleans(),
+    ),
+    max_size=40,
+)
+
+
+@given(steps=steps, rules=st.sampled_from([PACED, ADAPTIVE, Rules(delay_s=0.0, per_host=2)]))
+def test_whatever_happens_starts_keep_their_distance_and_slots_hold(steps, rules):
+    host, now, last, open_starts = HostState(), T, None, []
+    for kind, wait, latency, retry_after, robots in steps:
+        now += wait
+        if kind == "grant":
+            if p.may_start(host, rules, now):
+                if last is not None:
+                    assert now - last >= min(rules.delay_s or 0.0, 1e9) - 1e-6
+                host = p.grant(host, rules, now)
+                open_starts.append(now)
+                last = now
+        elif open_starts:
+            started = open_starts.pop(0)
+            signal = HostSignal(
+                kind=kind,
+                started_at=started,
+                latency_s=latency,
+                retry_after_s=retry_after,
+                robots_read=robots,
+                crawl_delay_s=retry_after,
+            )
+            host = p.settle(host, rules, signal, now=now, is_page=False, jitter=0.5)
+            if kind is SignalKind.UNUSED:
+                last = None  # that start was never made
+        assert host.in_flight == len(open_starts) <= rules.per_host
+        assert host.next_at <= now + max(rules.retry_after_cap_s, rules.backoff_cap_s) + 4 * 31
+        assert p.delay_in_force(host, rules) <= 30.0
