@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from corpora import corpus
-
 from gossamer.testing.site import App, SiteResponse
 
 NAME = "https://scrapeme.live"

@@ -66,6 +66,7 @@ class Crawling:
     async def run(self) -> CrawlResult:
         """Crawl to the end. Raises ``OperatorError`` when storage fails; what was stored stays."""
         store, book = self._wired.desk.store, self._wired.desk.book
+        await book.update(replace(self.job, state=JobState.RUNNING, finished_at=None, finish_reason=""))
         pages_before = (await store.tally(self.job)).pages
         ran = await self._supervisor.run(self._wired.seeds(self.spider), resumed=self.resumed)
         state = JobState.FINISHED if ran.reason is Reason.FINISHED else ran.stats.state
@@ -150,7 +151,8 @@ async def prepare(
     ``KEY=VALUE`` texts), ``fresh`` starts over instead of resuming. Raises ``OperatorError``.
     """
     start = start or Path.cwd()
-    found = find_target(target, arguments or {}, find_project(start))
+    project = find_project(start)
+    found = find_target(target, arguments or {}, project.parent if project else None)
     loaded = load_settings(
         overrides=overrides,
         env=os.environ if env is None else env,

@@ -27,6 +27,8 @@ class Spider:
     """Settings of this spider, by name: ``{"delay": 1.0, "http.max_redirects": 3}``."""
     require: Sequence[str] | Mapping[str, Sequence[str]] = ()
     """CSS selectors that a page must have to count as a success: for all callbacks, or by callback."""
+    require_fields: Sequence[str] = ()
+    """Fields that no item may lack (be without, or have empty)."""
     handle_httpstatus_list: Sequence[int] = ()
     """Error statuses that the spider's callbacks want to see."""
     pipelines: Sequence[Any] = ()

@@ -214,7 +214,7 @@ async def _wire(
     fetcher = fetcher_of(settings, guard, clock)
     rules = rules_of(settings, touches_network=fetcher.touches_network)
     frontier = SqliteFrontier(databases.frontier, job.id, rules, clock)
-    pipeline = DefaultPipeline(steps=spider.pipelines, spider=spider)
+    pipeline = DefaultPipeline(require_fields=spider.require_fields, steps=spider.pipelines, spider=spider)
     await pipeline.open()
     parts = Parts(
         job=job,

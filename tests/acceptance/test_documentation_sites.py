@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpora import corpus
-from programs import crawl, rows
 
+from corpora import corpus
 from gossamer.testing.site import serve_folder, serve_in_thread
+from programs import crawl, rows
 
 UNPACKED = Path(__file__).parents[2] / ".cache" / "docs"
 

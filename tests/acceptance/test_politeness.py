@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from pathlib import Path
 
 import pytest
-from engine_kit import Kit, virtually
 from msgspec.structs import replace
 
+from engine_kit import Kit, virtually
 from gossamer import crawl
 from gossamer.engine.supervisor import Ran, Supervisor
 from gossamer.engine.worker import Worker
@@ -28,7 +29,7 @@ ALICE, BOB = "http://site.test/", "http://other.test/"
 def judge(hits: list[Hit], refused: list[tuple[float, bool]], *, slack: float) -> None:
     """No start sooner than the delay after the one before, and none while the host asked for time."""
     times = [hit.at for hit in hits]
-    gaps = [after - before for before, after in zip(times, times[1:], strict=False)]
+    gaps = [after - before for before, after in itertools.pairwise(times)]
     close = [gap for gap in gaps if gap < DELAY_S * slack]
     assert len(close) <= len(gaps) * 0.01, sorted(gaps)[:5]
     for at in [at for at, was_refused in refused if was_refused]:
@@ -91,7 +92,7 @@ def test_delay_follows_the_host_within_bounds() -> None:
         seeds = kit.seeds(*(f"{ALICE}{n}" for n in range(30)))
         await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(seeds)
         times = [at for at, _ in kit.site.log]
-        return [after - before for before, after in zip(times, times[1:], strict=False)]
+        return [after - before for before, after in itertools.pairwise(times)]
 
     quick, slow = virtually(gaps, 0.001), virtually(gaps, 2.0)
     assert all(gap >= 0.1 - 1e-6 for gap in quick)

@@ -11,10 +11,9 @@ from collections import Counter
 from pathlib import Path
 
 from corpora import corpus
+from gossamer.testing.site import Site, serve_in_thread
 from programs import crawl, rows, run, start
 from saved_shop import NAME, PAGES, PRODUCTS, served, spider_file
-
-from gossamer.testing.site import Site, serve_in_thread
 
 FAST = ("--delay", "0", "--per-host", "4")
 KILLS = 10

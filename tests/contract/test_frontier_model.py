@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from gossamer.disk.database import Database
 from gossamer.frontier.memory import MemoryFrontier
 from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.policy.retry import due_after_expiry
 from gossamer.testing.clock import EPOCH, ManualClock
 from gossamer.words.lifecycle import JobState, State
 from gossamer.words.model import (
@@ -144,7 +145,9 @@ class Histories(RuleBasedStateMachine):
         row.attempts += 1
         row.expiries += 1
         row.lease = None
-        row.state = State.DEAD if row.expiries > self.rules.max_expiries else State.PENDING
+        row.due_at = due_after_expiry(row.entry.fingerprint, row.expiries, self.rules, self.now())
+        row.entry = replace(row.entry, due_at=row.due_at)
+        row.state = State.DEAD if row.expiries > self.rules.max_expiries else State.DELAYED
 
     def holder(self, lease):
         return next((row for row in self.rows if row.lease and row.lease.token == lease.token), None)

@@ -9,7 +9,16 @@ import typer
 
 from gossamer.cli.desk import at_desk, job_of
 from gossamer.cli.options import AsJson, Data, JobName, Set, seconds, settings_of
-from gossamer.cli.output import iso, local, plain, plain_url, print_facts, print_json, print_table
+from gossamer.cli.output import (
+    iso,
+    local,
+    local_short,
+    plain,
+    plain_url,
+    print_facts,
+    print_json,
+    print_table,
+)
 from gossamer.observe.text import headline
 from gossamer.words.errors import UsageError
 
@@ -96,7 +105,7 @@ def listing(
                 str(letter.id),
                 letter.reason,
                 letter.attempts,
-                local(letter.died_at),
+                local_short(letter.died_at),
                 plain_url(letter.entry.request.url),
             )
             for letter in letters
@@ -114,7 +123,6 @@ def _letter_json(letter: DeadLetter) -> dict[str, Any]:
         "method": request.method,
         "host": letter.entry.host,
         "reason": letter.reason,
-        "detail": letter.detail,
         "attempts": letter.attempts,
         "died_at": iso(letter.died_at),
         "depth": request.depth,
@@ -221,7 +229,7 @@ def retry(
     if as_json:
         print_json({"job": job.id, "retried": count})
     else:
-        how = f"; `gossamer crawl {plain_url(job.target)}` fetches them" if count else ""
+        how = "; the same `gossamer crawl` command as before fetches them" if count else ""
         typer.echo(f"{count:,} requests of {job.id} wait again{how}")
 
 

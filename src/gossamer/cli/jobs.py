@@ -10,7 +10,7 @@ import typer
 
 from gossamer.cli.desk import at_desk, job_of
 from gossamer.cli.options import AsJson, Data, Format, JobName, Set, settings_of
-from gossamer.cli.output import iso, local, plain_url, print_facts, print_json, print_table
+from gossamer.cli.output import iso, local, local_short, plain_url, print_facts, print_json, print_table
 
 if TYPE_CHECKING:
     from gossamer.config import Settings
@@ -55,17 +55,18 @@ def jobs(
         (
             (
                 job.id,
-                _state(job),
+                job.finish_reason if job.state == "running" and job.finish_reason else job.state,
                 tally.pages,
                 tally.items,
                 stats.waiting,
                 stats.dead,
-                local(job.created_at),
+                local_short(job.created_at),
                 plain_url(job.target, 60),
             )
             for job, tally, stats in found
         ),
         right=("pages", "items", "waiting", "dead"),
+        wide="target",
     )
 
 

@@ -58,22 +58,24 @@ def print_table(
     stream: TextIO | None = None,
 ) -> None:
     """A table with a header; ``right`` names columns of numbers, ``wide`` the one that gives way first."""
+    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
     numbers = set(right)
-    for name in columns:
+    cells = [[_cell(value) for value in row] for row in rows]
+    for place, name in enumerate(columns):
+        widest = max((cell_len(row[place]) for row in cells), default=0)
         table.add_column(
             name,
             justify="right" if name in numbers else "left",
             no_wrap=True,
             overflow="ellipsis",
-            min_width=None if name == wide else min(len(name), 12),
-            ratio=None,
+            min_width=len(name) if name == wide else max(widest, len(name)),
         )
-    for row in rows:
-        table.add_row(*(Text(_cell(value)) for value in row))
+    for row in cells:
+        table.add_row(*map(Text, row))
     _print(table, stream)
 
 
@@ -114,3 +116,8 @@ def iso(at: float | None) -> str | None:
 def local(at: float | None) -> str:
     """A time for people, in their time zone."""
     return "" if at is None else datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def local_short(at: float) -> str:
+    """The same where space is short, to the minute and without the year."""
+    return datetime.fromtimestamp(at).astimezone().strftime("%m-%d %H:%M")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +23,8 @@ from gossamer.words.errors import SettingError
 
 PROJECT_FILE = "gossamer.toml"
 PREFIX = "GOSSAMER_"
+PATHS = ("data", "log.file", "replay.folder")
+"""Settings that name a file or a folder."""
 
 COMMAND_LINE, ENVIRONMENT, SPIDER, FILE, DEFAULT = "command line", "environment", "spider", "file", "default"
 
@@ -128,11 +130,27 @@ def load_settings(
         *(_file(project_file) if project_file else ()),
     ):
         layers.setdefault(name, []).append(setting)
-    return Loaded(
+    loaded = Loaded(
         settings=_validated({name: found[0] for name, found in layers.items()}),
         project=project_file.parent if project_file else None,
         start=(start or Path()).absolute(),
         layers={name: tuple(found) for name, found in layers.items()},
+    )
+    return replace(loaded, settings=_anchored(loaded))
+
+
+def _anchored(loaded: Loaded) -> Settings:
+    """Paths that the project says are relative to it, wherever below it we were started."""
+    settings = loaded.settings
+    if loaded.project is None or loaded.project == loaded.start:
+        return settings
+    data, file, folder = (loaded.path(key) for key in PATHS)
+    return settings.model_copy(
+        update={
+            "data": str(data),
+            "log": settings.log.model_copy(update={"file": file and str(file)}),
+            "replay": settings.replay.model_copy(update={"folder": folder and str(folder)}),
+        }
     )
 
 

@@ -15,6 +15,7 @@ from math import inf
 
 from msgspec.structs import replace
 
+from gossamer.frontier.memory_rows import Host, Item
 from gossamer.frontier.rulings import (
     EXPIRED,
     ROUND,
@@ -23,9 +24,9 @@ from gossamer.frontier.rulings import (
     leases_left,
     state_after,
     state_after_expiry,
-    without_one,
 )
 from gossamer.policy import politeness
+from gossamer.policy.retry import due_after_expiry
 from gossamer.words.clock import Clock
 from gossamer.words.lifecycle import JobState, Move, State, after
 from gossamer.words.model import (
@@ -40,52 +41,11 @@ from gossamer.words.model import (
     Grant,
     HostReport,
     HostSignal,
-    HostState,
     Lease,
     Outcome,
     Rules,
     Verdict,
 )
-
-
-class _Item:
-    """One request that is not done."""
-
-    __slots__ = (
-        "attempts", "died_at", "entry", "expiries", "failures", "host", "id", "lease", "reason",
-        "state", "throttled",
-    )  # fmt: skip
-
-    def __init__(self, number: int, entry: Entry, host: _Host, state: State) -> None:
-        self.id = number  # its place in the queue, kept for life
-        self.entry = entry
-        self.host = host
-        self.state = state
-        self.lease: Lease | None = None
-        self.reason = ""
-        self.died_at = 0.0
-        self.reset()
-
-    def reset(self) -> None:
-        self.attempts = self.failures = self.throttled = self.expiries = 0
-
-
-class _Host:
-    """One host: its politeness, and its pending requests by lane."""
-
-    __slots__ = ("id", "lane", "name", "queues", "state", "turns")
-
-    def __init__(self, number: int, name: str) -> None:
-        self.id = number
-        self.name = name
-        self.state = HostState()
-        self.queues: dict[str, list[tuple[int, int, _Item]]] = {}  # heaps of (band, id, item)
-        self.turns: dict[str, tuple[int, float]] = {}  # by lane: where it stands in the heaps of turns
-        self.lane = ""  # the lane that is being served
-
-    def best(self) -> int | None:
-        queue = self.queues.get(self.lane)
-        return queue[0][0] if queue else None
 
 
 class MemoryFrontier:
@@ -99,14 +59,14 @@ class MemoryFrontier:
         self._clock = clock
         self._random = random.Random(seed)  # noqa: S311 - spreads back-offs, guards nothing
         self._state = JobState.RUNNING
-        self._known: dict[int, _Item | None] = {}  # by fingerprint; None: done
-        self._hosts: dict[str, _Host] = {}
-        self._by_id: dict[int, _Host] = {}
+        self._known: dict[int, Item | None] = {}  # by fingerprint; None: done
+        self._hosts: dict[str, Host] = {}
+        self._by_id: dict[int, Host] = {}
         self._turns: dict[str, list[list[tuple[float, int]]]] = {}  # by lane, band: (next_at, host id)
-        self._delayed: dict[str, list[tuple[float, int, _Item]]] = defaultdict(list)
-        self._leased: dict[int, _Item] = {}  # by token
+        self._delayed: dict[str, list[tuple[float, int, Item]]] = defaultdict(list)
+        self._leased: dict[int, Item] = {}  # by token
         self._deadlines: list[tuple[float, int]] = []  # (deadline, token)
-        self._dead: dict[int, _Item] = {}
+        self._dead: dict[int, Item] = {}
         self._counts: dict[State, int] = dict.fromkeys(State, 0)
         self._next_id = 1
         self._next_token = 1
@@ -268,10 +228,10 @@ class MemoryFrontier:
     def _admit(self, entry: Entry, now: float) -> None:
         host = self._hosts.get(entry.host)
         if host is None:
-            host = _Host(len(self._hosts) + 1, entry.host)
+            host = Host(len(self._hosts) + 1, entry.host)
             self._hosts[entry.host] = self._by_id[host.id] = host
         state = after(None, Move.ADMIT_LATER if entry.due_at > now else Move.ADMIT)
-        item = _Item(self._next_id, entry, host, state)
+        item = Item(self._next_id, entry, host, state)
         self._next_id += 1
         self._known[entry.fingerprint] = item
         self._counts[state] += 1
@@ -293,9 +253,9 @@ class MemoryFrontier:
         for host in ready:
             self._place(host)
 
-    def _ready(self, lane: str, limit: int, now: float) -> list[_Host]:
+    def _ready(self, lane: str, limit: int, now: float) -> list[Host]:
         """The first hosts in turn; each is taken off its heap and must be placed again."""
-        ready: list[_Host] = []
+        ready: list[Host] = []
         for band, heap in enumerate(self._turns.get(lane, ())):
             while len(ready) < limit and self._first_turn(lane, band) <= now:
                 host = self._by_id[heappop(heap)[1]]
@@ -314,7 +274,7 @@ class MemoryFrontier:
             heappop(heap)
         return inf
 
-    def _grant(self, host: _Host, lane: str, now: float, ttl_s: float) -> Lease:
+    def _grant(self, host: Host, lane: str, now: float, ttl_s: float) -> Lease:
         _, _, item = heappop(host.queues[lane])
         lease = Lease(
             entry=item.entry,
@@ -356,11 +316,11 @@ class MemoryFrontier:
 
     # ----------------------------------------------------------------- ending leases
 
-    def _held(self, lease: Lease) -> _Item | None:
+    def _held(self, lease: Lease) -> Item | None:
         item = self._leased.get(lease.token)
         return item if item is not None and item.entry.fingerprint == lease.entry.fingerprint else None
 
-    def _end(self, lease: Lease) -> _Item | None:
+    def _end(self, lease: Lease) -> Item | None:
         item = self._held(lease)
         if item is not None:
             del self._leased[lease.token]
@@ -384,12 +344,12 @@ class MemoryFrontier:
         self._add(outcome.outlinks, now)
         return True
 
-    def _signal(self, host: _Host, signal: HostSignal, now: float, *, is_page: bool) -> None:
+    def _signal(self, host: Host, signal: HostSignal, now: float, *, is_page: bool) -> None:
         host.state = politeness.settle(
             host.state, self._rules, signal, now=now, is_page=is_page, jitter=self._random.random()
         )
 
-    def _overdue(self, now: float) -> Iterator[_Item]:
+    def _overdue(self, now: float) -> Iterator[Item]:
         """Leases past their deadline; each must have ended before the next is asked for."""
         for _ in range(ROUND):
             if self._first_deadline() > now:
@@ -406,30 +366,32 @@ class MemoryFrontier:
             heappop(heap)
         return inf
 
-    def _expire(self, item: _Item, now: float) -> Lease:
+    def _expire(self, item: Item, now: float) -> Lease:
         assert item.lease is not None
         lease = item.lease
         self._end(lease)
         item.attempts += 1
         item.expiries += 1
         item.reason = EXPIRED
+        due_at = due_after_expiry(lease.entry.fingerprint, item.expiries, self._rules, now)
+        item.entry = replace(item.entry, due_at=due_at)
         item.died_at = now
-        item.host.state = without_one(item.host.state)
+        item.host.state = politeness.lost(item.host.state)
         self._move(item, state_after_expiry(item.expiries, self._rules))
         return lease
 
     # ----------------------------------------------------------------- places
 
-    def _count(self, item: _Item, state: State) -> None:
+    def _count(self, item: Item, state: State) -> None:
         self._counts[item.state] -= 1
         self._counts[state] += 1
         item.state = state
 
-    def _move(self, item: _Item, state: State) -> None:
+    def _move(self, item: Item, state: State) -> None:
         self._count(item, state)
         self._enter(item)
 
-    def _enter(self, item: _Item) -> None:
+    def _enter(self, item: Item) -> None:
         """Put an item where its state says; its host's turn may have changed with it."""
         request = item.entry.request
         if item.state is State.PENDING:
@@ -442,7 +404,7 @@ class MemoryFrontier:
             self._known[item.entry.fingerprint] = None
         self._place(item.host)
 
-    def _place(self, host: _Host) -> None:
+    def _place(self, host: Host) -> None:
         """Give the host a turn in each lane where it has something to do and room to do it."""
         has_room = politeness.has_room(host.state, self._rules)
         for lane, queue in host.queues.items():
@@ -455,7 +417,7 @@ class MemoryFrontier:
                 heaps = self._turns.setdefault(lane, [[] for _ in range(BANDS)])
                 heappush(heaps[turn[0]], (turn[1], host.id))
 
-    def _chosen(self, which: DeadFilter) -> list[_Item]:
+    def _chosen(self, which: DeadFilter) -> list[Item]:
         ids = set(which.ids)
         return [
             item
@@ -467,6 +429,6 @@ class MemoryFrontier:
         ]
 
 
-def _by_deadline(item: _Item) -> tuple[float, int]:
+def _by_deadline(item: Item) -> tuple[float, int]:
     assert item.lease is not None
     return item.lease.deadline, item.lease.token

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heapreplace
 from typing import Protocol, TypeVar
 
-from msgspec.structs import replace
-
 from gossamer.policy.politeness import may_start
 from gossamer.words.errors import Fault, IllegalMove
 from gossamer.words.lifecycle import JobState, Move, State, after
@@ -50,14 +48,6 @@ def state_after_expiry(expiries: int, rules: Rules) -> State:
 def job_state_after(change: Change, state: JobState) -> JobState:
     """The job's state after a change of it."""
     return _JOB_STATES.get(change, state)
-
-
-def without_one(host: HostState) -> HostState:
-    """The host after a lease ran out: its slot is free, its turn is gone.
-
-    The request may have been made or not, so nothing else of the host is known to have changed.
-    """
-    return replace(host, in_flight=max(host.in_flight - 1, 0))
 
 
 def leases_left(rules: Rules, pages: int, leased: int) -> int | None:

@@ -174,10 +174,12 @@ UPDATE request SET
 FROM given_up WHERE request.id = given_up.id;
 
 -- name: expire
--- Back to pending (0), or dead (3).
+-- Delayed (1), or dead (3).
+WITH lost (id, state, due_at, died_at, reason) AS (VALUES :rows)
 UPDATE request SET
-    state = ?, died_at = ?, reason = ?, expiries = expiries + 1, attempts = attempts + 1
-WHERE id IN (SELECT value FROM json_each(?));
+    state = lost.state, due_at = lost.due_at, died_at = lost.died_at, reason = lost.reason,
+    expiries = expiries + 1, attempts = attempts + 1
+FROM lost WHERE request.id = lost.id;
 
 -- name: release
 UPDATE request SET state = 0 WHERE id IN (SELECT value FROM json_each(?));

@@ -18,10 +18,10 @@ from gossamer.frontier.rulings import (
     leases_left,
     state_after,
     state_after_expiry,
-    without_one,
 )
 from gossamer.frontier.sqlite_session import CODES, SQL, Host, Session, as_json
 from gossamer.policy import politeness
+from gossamer.policy.retry import due_after_expiry
 from gossamer.words.lifecycle import JobState, Move, State, after
 from gossamer.words.model import BANDS, Entry, HostSignal, Lease, Outcome, Verdict
 
@@ -138,16 +138,18 @@ def take_back(s: Session, until: float, limit: int) -> tuple[Lease, ...]:
     if not rows:
         return ()
     s.load_hosts(row[1] for row in rows)
-    ids: dict[State, list[int]] = {State.PENDING: [], State.DEAD: []}
-    leases = []
+    leases, lost = [], []
     for row in rows:
-        leases.append(_lease_of(s, row))
-        ids[state_after_expiry(row[10] + 1, s.rules)].append(row[0])
+        lease = _lease_of(s, row)
+        leases.append(lease)
+        expiries = lease.expiries + 1
+        state = state_after_expiry(expiries, s.rules)
+        due_at = due_after_expiry(lease.entry.fingerprint, expiries, s.rules, s.now)
+        lost.append((row[0], CODES[state], due_at, s.now, EXPIRED))
+        s.move(1, State.LEASED, state)
         host = s.host(row[1])
-        host.state = without_one(host.state)
-    for state, numbers in ids.items():
-        s.all("expire", CODES[state], s.now, EXPIRED, as_json(numbers))
-        s.move(len(numbers), State.LEASED, state)
+        host.state = politeness.lost(host.state)
+    s.bulk("expire", lost)
     s.touch(row[1] for row in rows)
     return tuple(leases)
 

@@ -44,6 +44,14 @@ def has_room(host: HostState, rules: Rules) -> bool:
     return rules.max_pages_per_host is None or host.pages + host.in_flight < rules.max_pages_per_host
 
 
+def lost(host: HostState) -> HostState:
+    """The host after a lease ran out: its slot is free, its turn is gone.
+
+    The request may have been made or not, so nothing else of the host is known to have changed.
+    """
+    return replace(host, in_flight=max(host.in_flight - 1, 0))
+
+
 def is_down(host: HostState, rules: Rules) -> bool:
     """Whether the host has been silent through so many incidents that its requests are given up."""
     return host.silences >= rules.max_silences

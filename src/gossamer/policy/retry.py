@@ -61,6 +61,15 @@ def backoff_s(nth: int, rules: Rules, jitter: float) -> float:
     return whole / 2 + whole / 2 * jitter
 
 
+def due_after_expiry(fingerprint: int, expiries: int, rules: Rules, now: float) -> float:
+    """When a request may go again whose worker never came back with it, for the ``expiries``-th time.
+
+    It may be what takes workers down, so it waits longer each time; and the requests that were lost with it
+    are spread apart (by their fingerprints), so that innocent ones do not share its fate again and again.
+    """
+    return now + backoff_s(expiries, rules, (fingerprint & 0xFFFF) / 0x10000)
+
+
 def decide(
     fault: Fault,
     lease: Lease,

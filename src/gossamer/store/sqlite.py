@@ -112,7 +112,7 @@ def _page_rows(job: int, harvests: Sequence[Harvest]) -> list[tuple[Any, ...]]:
 
 
 def _page_row(page: PageRecord) -> tuple[Any, ...]:
-    numbers = (page.fingerprint, page.at, page.status, page.depth, page.size_bytes, page.body_hash)
+    numbers = (page.fingerprint, page.at, page.status, page.depth, page.size_bytes)
     return (*numbers, text(page.content_type), text(page.title), text(page.url))
 
 

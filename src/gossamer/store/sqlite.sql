@@ -18,7 +18,7 @@ RETURNING id;
 INSERT INTO sighting (job, item) VALUES :rows ON CONFLICT DO NOTHING;
 
 -- name: add_pages
-INSERT INTO page (job, fingerprint, at, status, depth, size_bytes, body_hash, content_type, title, url)
+INSERT INTO page (job, fingerprint, at, status, depth, size_bytes, content_type, title, url)
 VALUES :rows;
 
 -- name: add_attempts

@@ -34,7 +34,7 @@ class Move(StrEnum):
     RETRY = "retry"  # settled as to be tried again at a time
     GIVE_UP = "give_up"  # settled as hopeless, or tried often enough
     RELEASE = "release"  # given back unstarted: costs no attempt
-    EXPIRE = "expire"  # the deadline passed without a word from the worker: costs an attempt
+    EXPIRE = "expire"  # the deadline passed without a word from the worker: costs an attempt, and time
     REVIVE = "revive"  # a person retries a dead letter
     DROP = "drop"  # a person drops a dead letter
 
@@ -48,7 +48,7 @@ TABLE: dict[tuple[State | None, Move], State] = {
     (State.LEASED, Move.RETRY): State.DELAYED,
     (State.LEASED, Move.GIVE_UP): State.DEAD,
     (State.LEASED, Move.RELEASE): State.PENDING,
-    (State.LEASED, Move.EXPIRE): State.PENDING,
+    (State.LEASED, Move.EXPIRE): State.DELAYED,
     (State.DEAD, Move.REVIVE): State.PENDING,
     (State.DEAD, Move.DROP): State.DONE,
 }

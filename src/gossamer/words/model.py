@@ -283,7 +283,6 @@ class PageRecord(Record, frozen=True, kw_only=True):
     title: str = ""
     depth: int = 0
     size_bytes: int = 0
-    body_hash: int = 0  # signed 64 bits, of the decoded body
     at: float = 0.0
 
 
@@ -408,7 +407,6 @@ class DeadLetter(Record, frozen=True, kw_only=True):
     id: int
     entry: Entry
     reason: str
-    detail: str = ""
     attempts: int = 0
     died_at: float = 0.0
 

@@ -32,10 +32,12 @@ class Crawl:
         self.frontier = SqliteFrontier(self.db, JOB.id, RULES, clock)
         self.store = SqliteStore(self.db)
         self.committer = SameFileCommitter(self.db, self.frontier.settle_within, self.store.write_within, JOB)
+        self.clock = clock
         self.acknowledged = 0  # results that the crawl was told are stored
 
     async def run(self):
         await self.frontier.control(Change.RECOVER)
+        self.clock.advance(RULES.backoff_cap_s)  # what was lost waits for a while
         await self.frontier.add([entry(1, "a"), entry(2, "b")])
         while (grant := await self.frontier.lease("http", 3, 60)).leases:
             self.acknowledged += sum(await self.committer.commit([self.fetch(x) for x in grant.leases]))
@@ -106,6 +108,7 @@ def test_a_failure_inside_any_statement_changes_nothing(tmp_path):
             asyncio.run(crawl.run())
         except StorageError:
             failures += 1
+        crawl.db._writer._conn.set_progress_handler(None, 0)
         assert crawl.db.run_sync(consistent) >= crawl.acknowledged
         asyncio.run(crawl.run())
         assert crawl.db.run_sync(consistent) == 7

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from typing import Any
 
 import pytest
-from engine_kit import CALM, URL, Answer, Kit, follow, virtually
 from msgspec.structs import replace
 
+from engine_kit import CALM, URL, Answer, Kit, follow, virtually
 from gossamer.engine.supervisor import Ran, Reason, Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.words.errors import Fault, FetchError, StorageError
@@ -45,7 +46,7 @@ def test_follows_links_once_each_and_finishes() -> None:
         3,
         JobState.FINISHED,
     )
-    assert [type(event) for event in made.events if not type(event).__name__ == "Progress"] == [
+    assert [type(event) for event in made.events if type(event).__name__ != "Progress"] == [
         JobStarted, PageDone, PageDone, PageDone, JobFinished,
     ]  # fmt: skip
     depths = {a.url: (a.depth, a.via) for h in made.ledger.harvests for a in h.attempts}
@@ -76,7 +77,7 @@ def test_transient_faults_are_retried_with_backoff_then_given_up() -> None:
 
     made, ran = crawl(kit, URL, URL + "b")
     starts = [at for at, url in made.site.log if url == URL]
-    assert [round(b - a, 2) for a, b in zip(starts, starts[1:], strict=False)] == [0.5, 1.0, 2.0]
+    assert [round(b - a, 2) for a, b in itertools.pairwise(starts)] == [0.5, 1.0, 2.0]
     assert [v for v in made.ledger.verdicts if v[0] == URL] == [(URL, "retry", "incomplete")] * 3 + [
         (URL, "dead", "incomplete")
     ]
@@ -288,7 +289,7 @@ def test_what_does_not_drain_in_time_is_given_back() -> None:
         supervisor.stop()
         return kit, await running
 
-    kit, ran = virtually(main)
+    _kit, ran = virtually(main)
     assert (ran.stats.done, ran.stats.leased, ran.stats.pending) == (0, 0, 50)
     assert ran.ended_at - ran.started_at < 5
 
@@ -365,7 +366,7 @@ def test_nothing_is_started_late() -> None:
         kit.parts = kit.with_parts(robots=SlowGate())
         return kit, await run(kit, URL)
 
-    kit, ran = virtually(main)
+    kit, _ran = virtually(main)
     assert len(kit.site.log) == 1
     assert kit.ledger.harvests[0].attempts[0].attempt == 1, "giving back costs no attempt"
 

@@ -152,7 +152,6 @@ CREATE TABLE page (
     status INTEGER NOT NULL,
     depth INTEGER NOT NULL,
     size_bytes INTEGER NOT NULL,
-    body_hash INTEGER NOT NULL,
     content_type TEXT NOT NULL,
     title TEXT NOT NULL,
     url TEXT NOT NULL

@@ -109,6 +109,11 @@ class World:
         (lease,) = (await self.lease()).leases
         return lease
 
+    async def one_later(self) -> Lease:
+        """The one lease that is granted after the longest back-off."""
+        self.clock.advance(Rules().backoff_cap_s)
+        return await self.one()
+
     async def settle(self, lease: Lease, verdict: Verdict = Verdict.SUCCESS, **fields: object) -> bool:
         """Settle one lease; by default as a page that took no time."""
         (accepted,) = await self.frontier.settle([outcome(lease, verdict, self.clock.now(), **fields)])
