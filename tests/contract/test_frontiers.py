@@ -7,8 +7,7 @@ import pytest
 from gossamer.disk.database import Database
 from gossamer.frontier.memory import MemoryFrontier
 from gossamer.frontier.sqlite import SqliteFrontier
-from gossamer.testing.contracts.frontier import FRONTIER_CHECKS, Subject, check_frontier
-from gossamer.testing.contracts.frontier_checks.queue import PACED
+from gossamer.testing.contracts.frontier import FRONTIER_CHECKS, PACED, Subject, check_frontier
 
 assert PACED  # importing the module fills the registry
 

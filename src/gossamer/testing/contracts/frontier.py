@@ -57,6 +57,8 @@ FRONTIER_CHECKS: dict[str, Check] = {}
 
 EASY = Rules(delay_s=0.0, per_host=100)
 """Rules under which nothing but the order decides."""
+PACED = Rules(delay_s=2.0, per_host=4)
+"""Rules under which time decides."""
 TTL_S = 60.0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gossamer.testing.contracts.frontier import (
+    PACED,
     World,
     checked,
     entry,
@@ -15,7 +16,6 @@ from gossamer.words.lifecycle import JobState, State
 from gossamer.words.model import Change, DeadFilter, HostSignal, Rules, Verdict
 
 ONE = Rules(delay_s=0.0, per_host=1)
-PACED = Rules(delay_s=2.0, per_host=4)
 UNUSED = HostSignal()
 
 

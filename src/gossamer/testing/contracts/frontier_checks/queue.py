@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from gossamer.testing.contracts.frontier import (
+    PACED,
     World,
     checked,
     entry,
@@ -17,7 +18,6 @@ from gossamer.words.lifecycle import State
 from gossamer.words.model import DeadFilter, HostSignal, Rules, SignalKind, Verdict
 
 ONE = Rules(delay_s=0.0, per_host=1)
-PACED = Rules(delay_s=2.0, per_host=4)
 UNUSED = HostSignal()
 
 
