@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -55,3 +56,10 @@ def rows(data: Path, query: str) -> list[tuple[Any, ...]]:
         found = connection.execute(query).fetchall()
     connection.close()
     return found
+
+
+def free_port() -> str:
+    """A port of 127.0.0.1 that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
