@@ -161,11 +161,11 @@ async def _bomb_on_404(visit: Visit) -> None:
     await visit.respond(body, status="404 Not Found", headers="Content-Encoding: gzip\r\n")
 
 
-@route("tiny_chunks", "A body in 50,000 chunks of one byte.", 200)
+@route("tiny_chunks", "A body in 10,000 chunks of one byte.", 200)
 async def _tiny_chunks(visit: Visit) -> None:
     visit.keep_alive = True
     head = _OPEN + "Transfer-Encoding: chunked\r\n\r\n"
-    await visit.send(head.encode() + b"1\r\nx\r\n" * 50_000 + b"0\r\n\r\n")
+    await visit.send(head.encode() + b"1\r\nx\r\n" * 10_000 + b"0\r\n\r\n")
 
 
 # --------------------------------------------------------------------------- broken bodies

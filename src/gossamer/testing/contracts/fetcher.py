@@ -17,10 +17,10 @@ from gossamer.words.errors import Fault, FetchError
 from gossamer.words.model import Fetched, Request
 from gossamer.words.ports import Fetcher
 
-LIMITS = {"connect_s": 0.2, "headers_s": 0.2, "idle_s": 0.15, "body_s": 0.2, "max_body_bytes": 2_000_000}
+LIMITS = {"connect_s": 1.0, "headers_s": 0.5, "idle_s": 0.3, "body_s": 0.6, "max_body_bytes": 2_000_000}
 """Limits, by their names in ``HttpOptions``, under which every route ends within :data:`PATIENCE_S`."""
 
-PATIENCE_S = 3.0
+PATIENCE_S = 5.0
 
 Check = Callable[[Fetcher, BadSite], Coroutine[Any, Any, None]]
 

@@ -1,0 +1,69 @@
+"""Redirects: methods, bodies, credentials, limits."""
+
+from __future__ import annotations
+
+import pytest
+
+from gossamer.policy.redirects import follow, is_credential
+from gossamer.words.errors import Fault, FetchError
+from gossamer.words.model import Request
+
+HERE = "https://a.example/x"
+SECRET = {"Authorization": "Basic x", "Cookie": "a=b", "X-Api-Key": "k", "Referer": "r", "Accept": "t"}
+
+
+def test_the_chain_is_kept_and_ends() -> None:
+    request = Request(HERE, callback="parse", meta={"a": 1}, priority=2)
+    for hop in range(3):
+        request = follow(request, request.url, 302, f"/{hop}", limit=3)
+    assert request.url == "https://a.example/2"
+    assert request.redirects == (HERE, "https://a.example/0", "https://a.example/1")
+    assert (request.callback, request.meta, request.priority) == ("parse", {"a": 1}, 2)
+    with pytest.raises(FetchError) as limit:
+        follow(request, request.url, 302, "/3", limit=3)
+    assert limit.value.fault is Fault.REDIRECT_LIMIT
+
+
+@pytest.mark.parametrize(
+    ("status", "method", "expected"),
+    [
+        (301, "POST", ("GET", b"")),
+        (302, "POST", ("GET", b"")),
+        (302, "PUT", ("PUT", b"body")),
+        (303, "PUT", ("GET", b"")),
+        (303, "HEAD", ("HEAD", b"body")),
+        (307, "POST", ("POST", b"body")),
+        (308, "POST", ("POST", b"body")),
+    ],
+)
+def test_method_and_body(status: int, method: str, expected: tuple[str, bytes]) -> None:
+    target = follow(Request(HERE, method=method, body=b"body"), HERE, status, "/y", limit=5)
+    assert (target.method, target.body) == expected
+
+
+@pytest.mark.parametrize("target", ["https://b.example/", "https://a.example:8443/", "http://a.example/"])
+def test_credentials_never_cross_origins(target: str) -> None:
+    away = follow(Request(HERE, headers=SECRET), HERE, 302, target, limit=5)
+    assert not any(is_credential(name) for name in away.headers)
+    assert away.headers["Accept"] == "t"
+    assert ("Referer" in away.headers) == target.startswith("https:")
+    with pytest.raises(FetchError, match="body"):
+        follow(Request(HERE, method="POST", body=b"pw"), HERE, 307, target, limit=5)
+
+
+def test_credentials_stay_within_their_origin() -> None:
+    assert follow(Request(HERE, headers=SECRET), HERE, 302, "/y", limit=5).headers == SECRET
+
+
+@pytest.mark.parametrize(
+    "location", ["", "  ", "http://", "http:///", "ftp://a/", "javascript:1", "http://[", "file:///etc"]
+)
+def test_bad_locations(location: str) -> None:
+    with pytest.raises(FetchError) as bad:
+        follow(Request(HERE), HERE, 302, location, limit=5)
+    assert bad.value.fault is Fault.BAD_REDIRECT
+
+
+def test_a_page_may_redirect_to_itself_until_the_limit() -> None:
+    assert follow(Request(HERE), HERE, 302, "/x", limit=5).dont_filter
+    assert not follow(Request(HERE), HERE, 302, "/y", limit=5).dont_filter
