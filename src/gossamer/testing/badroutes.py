@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import gzip
 import zlib
+from collections.abc import Mapping
 from functools import lru_cache
 
-from gossamer.testing.badsite import Visit, route
+from gossamer.testing.misbehaviour import ROUTES, Route, Visit, route
 from gossamer.words.errors import Fault
 
 PAGE = b"<!doctype html><title>A page</title><p>A page of a few words, with nothing wrong.</p>"
@@ -363,3 +364,8 @@ async def _close_idle(visit: Visit) -> None:
         return
     await visit.respond(PAGE)
     await asyncio.sleep(0)
+
+
+def routes() -> Mapping[str, Route]:
+    """All misbehaviours by name."""
+    return ROUTES

@@ -16,85 +16,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Self
 
-from gossamer.words.errors import Fault
-
-Handler = Callable[["Visit"], Awaitable[None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """One named misbehaviour."""
-
-    name: str
-    about: str
-    expected: frozenset[Fault | int]  # a fault, or the status of a response; any of them will do
-    handler: Handler
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """One request as the site saw it."""
-
-    name: str
-    method: str
-    path: str
-    headers: Mapping[str, str]  # names in lower case
-    body: bytes
-    connection: int  # which connection it came on, counted from 1
-
-
-@dataclass(slots=True)
-class Visit:
-    """One request to one route, and the raw way back."""
-
-    hit: Hit
-    site: BadSite
-    writer: asyncio.StreamWriter
-    keep_alive: bool = field(default=False)
-
-    async def send(self, data: bytes) -> None:
-        """Write bytes and wait until the other side takes them."""
-        self.writer.write(data)
-        await self.writer.drain()
-
-    async def pause(self) -> None:
-        """Wait for the site's pace."""
-        await asyncio.sleep(self.site.pace_s)
-
-    async def stall(self) -> None:
-        """Do nothing until the client goes away or the site is closed."""
-        while not self.writer.transport.is_closing():
-            await self.pause()
-
-    async def respond(
-        self, body: bytes = b"", *, status: str = "200 OK", headers: str = "", kind: str = "text/html"
-    ) -> None:
-        """A correct response on a connection that stays open; ``headers`` are lines ended by CRLF."""
-        head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n{headers}\r\n"
-        self.keep_alive = True
-        await self.send(head.encode("latin-1") + (b"" if self.hit.method == "HEAD" else body))
-
-    def reset(self) -> None:
-        """Cut the connection with a TCP reset."""
-        self.writer.transport.abort()
-
-
-ROUTES: dict[str, Route] = {}
-"""All routes by name."""
-
-
-def route(name: str, about: str, *expected: Fault | int) -> Callable[[Handler], Handler]:
-    """Register a handler under ``/name``."""
-
-    def register(handler: Handler) -> Handler:
-        ROUTES[name] = Route(name, about, frozenset(expected), handler)
-        return handler
-
-    return register
+from gossamer.testing.badroutes import routes
+from gossamer.testing.misbehaviour import Hit, Visit
 
 
 class BadSite:
@@ -120,8 +46,6 @@ class BadSite:
         return f"BadSite(port={self.port}, {len(self.log)} requests on {self.connections} connections)"
 
     async def __aenter__(self) -> Self:
-        from gossamer.testing import badroutes  # noqa: F401 - registers the routes
-
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self._tls)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
@@ -173,7 +97,7 @@ class BadSite:
         hit = Hit(name, method, target, headers, body, connection)
         self.log.append(hit)
         visit = Visit(hit, self, writer)
-        found = ROUTES.get(name)
+        found = routes().get(name)
         if path in self.files:
             await visit.respond(self.files[path], kind="text/plain" if path.endswith(".txt") else "text/html")
         elif path == "/":
@@ -186,5 +110,5 @@ class BadSite:
 
 
 def _index() -> bytes:
-    rows = "".join(f'<li><a href="/{item.name}">{item.name}</a> {item.about}' for item in ROUTES.values())
+    rows = "".join(f'<li><a href="/{item.name}">{item.name}</a> {item.about}' for item in routes().values())
     return f"<!doctype html><title>A bad site</title><h1>A bad site</h1><ul>{rows}</ul>".encode()

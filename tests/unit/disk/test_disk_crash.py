@@ -15,7 +15,7 @@ from gossamer.disk.database import Database
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.store.sqlite import SqliteStore
 from gossamer.testing.clock import ManualClock
-from gossamer.testing.contracts.frontier import entry
+from gossamer.testing.contracts.frontier_world import entry
 from gossamer.testing.contracts.store import harvest, item
 from gossamer.words.errors import StorageError
 from gossamer.words.model import Change, Job, Outcome, Rules, Verdict

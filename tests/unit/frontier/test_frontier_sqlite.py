@@ -10,7 +10,7 @@ from gossamer.frontier.memory import MemoryFrontier
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.frontier.sqlite_session import CODES, SQL
 from gossamer.testing.clock import ManualClock
-from gossamer.testing.contracts.frontier import entry, fingerprints, outcome
+from gossamer.testing.contracts.frontier_world import entry, fingerprints, outcome
 from gossamer.words.lifecycle import State
 from gossamer.words.model import DeadFilter, HostSignal, Request, Rules, Verdict
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
-from gossamer.testing.badroutes import PAGE
-from gossamer.testing.badsite import ROUTES, BadSite
+from gossamer.testing.badroutes import PAGE, routes
+from gossamer.testing.badsite import BadSite
 from gossamer.words.errors import Fault, FetchError
 from gossamer.words.model import Fetched, Request
 from gossamer.words.ports import Fetcher
@@ -37,8 +37,8 @@ async def outcome(fetcher: Fetcher, request: Request) -> Fetched | Fault:
 async def _misbehaviour(name: str, fetcher: Fetcher, site: BadSite) -> None:
     result = await outcome(fetcher, Request(site.url(name)))
     got = result.status if isinstance(result, Fetched) else result
-    wanted = sorted(map(str, ROUTES[name].expected))
-    assert got in ROUTES[name].expected, f"{name}: {got}, not {' or '.join(wanted)}"
+    wanted = sorted(map(str, routes()[name].expected))
+    assert got in routes()[name].expected, f"{name}: {got}, not {' or '.join(wanted)}"
     if name == "late_answer":
         await asyncio.sleep(5 * site.pace_s)  # until it lies in the idle connection
     good = await outcome(fetcher, Request(site.url("good")))
@@ -181,7 +181,7 @@ _CHECKS: tuple[Check, ...] = (
 )
 FETCHER_CHECKS: dict[str, Check] = {
     **{check.__name__.lstrip("_"): check for check in _CHECKS},
-    **{f"misbehaviour_{name}": partial(_misbehaviour, name) for name in ROUTES},
+    **{f"misbehaviour_{name}": partial(_misbehaviour, name) for name in routes()},
 }
 """Every check by name; each wants a fresh fetcher and a fresh site."""
 

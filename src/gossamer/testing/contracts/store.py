@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from gossamer.testing.clock import ManualClock
-from gossamer.testing.contracts.frontier import equal, holds
+from gossamer.testing.contracts.frontier_world import equal, holds
 from gossamer.words.lifecycle import JobState
 from gossamer.words.model import (
     Attempt,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gossamer.testing.contracts.frontier import (
+from gossamer.testing.contracts.frontier_world import (
     PACED,
     World,
     checked,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from gossamer.testing.contracts.frontier import (
+from gossamer.testing.contracts.frontier_world import (
     PACED,
     World,
     checked,

@@ -1,0 +1,161 @@
+"""What the checks of the frontier contract are written with: a world with a frontier and a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from gossamer.testing.clock import ManualClock
+from gossamer.words.lifecycle import State
+from gossamer.words.model import (
+    Entry,
+    Grant,
+    HostSignal,
+    Lease,
+    Outcome,
+    Request,
+    Rules,
+    SignalKind,
+    Verdict,
+)
+from gossamer.words.ports import Frontier, FrontierDesk
+
+
+class FullFrontier(Frontier, FrontierDesk, Protocol):
+    """A frontier with its desk."""
+
+
+@dataclass
+class Subject:
+    """What is checked: a frontier, and how a new process would open the same one."""
+
+    frontier: FullFrontier
+    reopen: Callable[[], Awaitable[FullFrontier | None]]
+
+
+Make = Callable[[Rules, ManualClock], AbstractAsyncContextManager[Subject]]
+Check = Callable[[Make], Awaitable[None]]
+
+CHECKS: dict[str, Check] = {}
+"""The registered checks by name."""
+
+EASY = Rules(delay_s=0.0, per_host=100)
+"""Rules under which nothing but the order decides."""
+PACED = Rules(delay_s=2.0, per_host=4)
+"""Rules under which time decides."""
+TTL_S = 60.0
+
+
+def checked(rules: Rules = EASY) -> Callable[[Callable[[World], Awaitable[None]]], Check]:
+    """Register a check that runs in a :class:`World` of its own under ``rules``."""
+
+    def register(body: Callable[[World], Awaitable[None]]) -> Check:
+        async def check(make: Make) -> None:
+            clock = ManualClock()
+            async with make(rules, clock) as subject:
+                await body(World(subject, clock))
+
+        check.__name__, check.__doc__ = body.__name__, body.__doc__
+        CHECKS[body.__name__] = check
+        return check
+
+    return register
+
+
+class World:
+    """A frontier, its clock, and short words for what checks do with them."""
+
+    def __init__(self, subject: Subject, clock: ManualClock) -> None:
+        self.subject = subject
+        self.frontier = subject.frontier
+        self.clock = clock
+
+    async def add(self, *entries: Entry) -> int:
+        """Add entries; how many were accepted."""
+        return (await self.frontier.add(entries)).accepted
+
+    async def lease(self, limit: int = 100, lane: str = "http", ttl_s: float = TTL_S) -> Grant:
+        """A grant."""
+        return await self.frontier.lease(lane, limit, ttl_s)
+
+    async def leased(self, limit: int = 100, lane: str = "http") -> list[int]:
+        """The fingerprints of what is granted, in order."""
+        return fingerprints((await self.lease(limit, lane)).leases)
+
+    async def one(self) -> Lease:
+        """The one lease that is granted."""
+        (lease,) = (await self.lease()).leases
+        return lease
+
+    async def one_later(self) -> Lease:
+        """The one lease that is granted after the longest back-off."""
+        self.clock.advance(Rules().backoff_cap_s)
+        return await self.one()
+
+    async def settle(self, lease: Lease, verdict: Verdict = Verdict.SUCCESS, **fields: object) -> bool:
+        """Settle one lease; by default as a page that took no time."""
+        (accepted,) = await self.frontier.settle([outcome(lease, verdict, self.clock.now(), **fields)])
+        return accepted
+
+    async def counts(self) -> dict[State, int]:
+        """The number of requests in each state that has any."""
+        stats = await self.frontier.stats()
+        found = {
+            State.PENDING: stats.pending,
+            State.DELAYED: stats.delayed,
+            State.LEASED: stats.leased,
+            State.DONE: stats.done,
+            State.DEAD: stats.dead,
+        }
+        return {state: count for state, count in found.items() if count}
+
+    async def state(self, fingerprint: int) -> State | None:
+        """Where a fingerprint is."""
+        found = await self.frontier.find(fingerprint)
+        return None if found is None else found.state
+
+
+def entry(
+    number: int,
+    host: str = "a.example",
+    *,
+    priority: int = 0,
+    lane: str = "http",
+    due_at: float = 0.0,
+    depth: int = 0,
+    dont_filter: bool = False,
+) -> Entry:
+    """An entry whose fingerprint is its number."""
+    request = Request(
+        f"http://{host}/{number}", priority=priority, lane=lane, depth=depth, dont_filter=dont_filter
+    )
+    return Entry(request=request, fingerprint=number, host=host, due_at=due_at)
+
+
+def outcome(lease: Lease, verdict: Verdict, now: float, **fields: object) -> Outcome:
+    """An outcome; a success is a page unless ``fields`` say otherwise."""
+    ok = verdict is Verdict.SUCCESS
+    defaults: dict[str, object] = {
+        "is_page": ok,
+        "signal": HostSignal(kind=SignalKind.OK if ok else SignalKind.FAULT, started_at=now),
+    }
+    return Outcome(lease=lease, verdict=verdict, **(defaults | fields))  # type: ignore[arg-type]
+
+
+def fingerprints(leases: Iterable[Lease]) -> list[int]:
+    """The fingerprints of leases, in order."""
+    return [lease.entry.fingerprint for lease in leases]
+
+
+def equal(found: object, expected: object, promise: str) -> None:
+    """Hold two values against each other and say which promise is broken."""
+    if found != expected:
+        raise AssertionError(f"{promise}: expected {expected!r}, found {found!r}")
+
+
+def holds(condition: object, promise: str) -> None:
+    """Say which promise is broken unless ``condition`` holds."""
+    if not condition:
+        raise AssertionError(promise)
