@@ -31,6 +31,7 @@ from gossamer.policy.scope import Scope
 from gossamer.policy.urls import UrlOptions
 from gossamer.spider import Spider
 from gossamer.store.jobs import SqliteJobBook
+from gossamer.store.memory import MemorySharedState
 from gossamer.store.shared_state import SqliteSharedState
 from gossamer.store.sqlite import SqliteStore
 from gossamer.words.clock import Clock
@@ -38,7 +39,7 @@ from gossamer.words.errors import SettingError, StorageError
 from gossamer.words.events import Event
 from gossamer.words.lifecycle import JobState
 from gossamer.words.model import Job, Request, Rules
-from gossamer.words.ports import Committer, Fetcher, Frontier, Sink
+from gossamer.words.ports import Committer, Fetcher, Frontier, RobotsGate, Sink
 
 DATABASE = "gossamer.db"
 
@@ -160,6 +161,27 @@ class Desk:
 async def open_desk(settings: Settings, *, create: bool = False) -> Desk:
     """Open a data directory. Raises :class:`StorageError` when there is none (and not ``create``)."""
     return Desk(settings, Databases(settings, create=create), SystemClock())
+
+
+# --------------------------------------------------------------------------- single pages
+
+
+@dataclass(frozen=True)
+class PageParts:
+    """What fetches single pages as politely as a crawl does, without a data directory."""
+
+    fetcher: Fetcher
+    robots: RobotsGate
+    clock: Clock
+
+
+def page_parts(settings: Settings, host: str) -> PageParts:
+    """The parts for pages of a host that the operator named."""
+    clock = SystemClock()
+    fetcher = fetcher_of(settings, Guard({host}), clock)
+    shared = MemorySharedState(clock)
+    robots = RobotsCache(fetcher, shared, clock, user_agent=settings.user_agent, obey=settings.robots)
+    return PageParts(fetcher, robots, clock)
 
 
 # --------------------------------------------------------------------------- one crawl

@@ -11,15 +11,11 @@ from typing import Self
 from gossamer.config import find_project, load_settings
 from gossamer.crawling import spider_settings
 from gossamer.discovery import find_target
-from gossamer.engine.clock import SystemClock
-from gossamer.fetch.guard import Guard
-from gossamer.fetch.robots_cache import RobotsCache
 from gossamer.observe.text import one_line, shown_url
 from gossamer.policy import redirects, urls
 from gossamer.response import Response
 from gossamer.spider import Spider
-from gossamer.store.memory import MemorySharedState
-from gossamer.wiring import fetcher_of
+from gossamer.wiring import page_parts
 from gossamer.words.errors import Fault, FetchError, UsageError
 from gossamer.words.model import HostSignal, Request
 
@@ -34,16 +30,9 @@ class PageFetcher:
         self._settings = load_settings(
             overrides=overrides, env=os.environ, spider=spider_settings(self._target.spider), start=start
         ).settings
-        self._clock = SystemClock()
         # What is typed is named by the operator, and may be a private address.
-        self._fetcher = fetcher_of(self._settings, Guard({urls.hostname(self._canonical(url))}), self._clock)
-        self._robots = RobotsCache(
-            self._fetcher,
-            MemorySharedState(self._clock),
-            self._clock,
-            user_agent=self._settings.user_agent,
-            obey=self._settings.robots,
-        )
+        parts = page_parts(self._settings, urls.hostname(self._canonical(url)))
+        self._fetcher, self._robots, self._clock = parts.fetcher, parts.robots, parts.clock
         self._turns: dict[str, float] = {}  # when a host may be asked again
         self._crawl_delays: dict[str, float] = {}
         self._runner = asyncio.Runner()
