@@ -107,11 +107,11 @@ class Crawling:
             pages_per_second=round(pages_now / seconds, 1),
             by_status=tally.by_status,
             peak_rss_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
-            notes=tuple(notes(ran, tally, pages_now, resumed=self.resumed)),
+            notes=tuple(notes(self.job.id, ran, tally, pages_now, resumed=self.resumed)),
         )
 
 
-def notes(ran: Ran, tally: Tally, pages_now: int, *, resumed: bool) -> list[str]:
+def notes(job: str, ran: Ran, tally: Tally, pages_now: int, *, resumed: bool) -> list[str]:
     """Why a run did nothing or little, and how to go on; empty when there is nothing to say."""
     said = []
     waiting = ran.stats.waiting
@@ -131,7 +131,7 @@ def notes(ran: Ran, tally: Tally, pages_now: int, *, resumed: bool) -> list[str]
         said.append("nothing to do: the spider has no start URLs")
     else:
         reasons = ", ".join(f"{count} {reason}" for reason, count in tally.by_reason.items())
-        said.append(f"no page was parsed ({reasons or 'no reason known'}); see `gossamer dead list`")
+        said.append(f"no page was parsed ({reasons or 'no reason known'}); see `gossamer dead list {job}`")
     return said
 
 
@@ -168,7 +168,7 @@ def spider_settings(spider: Spider) -> dict[str, Any]:
     own = {
         name: getattr(spider, name)
         for name in fields()
-        if "." not in name and hasattr(spider, name) and not hasattr(Spider, name)
+        if "." not in name and not hasattr(Spider, name) and not callable(getattr(spider, name, callable))
     }
     return {**own, **spider.settings}
 

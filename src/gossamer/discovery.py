@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shlex
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -60,13 +61,19 @@ def find_target(target: str | type[Spider], arguments: Mapping[str, str], projec
 
 
 def _of_class(spider_class: type[Spider], arguments: Mapping[str, str]) -> Target:
-    if not spider_class.name:
+    if not spider_class.name or not isinstance(spider_class.name, str):
         raise UsageError(f'the spider {spider_class.__name__} has no name; give it one: name = "..."')
     try:
         spider = spider_class(**arguments)
     except TypeError as error:
         raise UsageError(f"the spider {spider_class.name!r} does not take these arguments: {error}") from None
-    text = " ".join([spider.name, *(f"{key}={value}" for key, value in sorted(arguments.items()))])
+    except UsageError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise UsageError(
+            f"the spider {spider_class.name!r} cannot be made: {type(error).__name__}: {error}"
+        ) from error
+    text = shlex.join([spider.name, *(f"{key}={value}" for key, value in sorted(arguments.items()))])
     return Target(text=text, name=spider.name, spider=spider, choose=lambda _: spider)
 
 
@@ -80,14 +87,12 @@ def _class_in_file(path: Path, name: str | None) -> type[Spider]:
         if not (isinstance(spider_class, type) and issubclass(spider_class, Spider)):
             raise UsageError(f"{path} has no spider class {name!r}; it has: {_listed(found)}")
         return spider_class
-    if len(found) != 1:
-        some = "no spider" if not found else f"{len(found)} spiders"
-        hint = (
-            "a class that derives from gossamer.Spider"
-            if not found
-            else f"name one: {path}:{found[0].__name__}"
+    if not found:
+        raise UsageError(f"{path} has no spider; write a class in it that derives from gossamer.Spider")
+    if len(found) > 1:
+        raise UsageError(
+            f"{path} has {len(found)} spiders ({_listed(found)}); name one: {path}:{found[0].__name__}"
         )
-        raise UsageError(f"{path} has {some} ({_listed(found)}); {hint}")
     return found[0]
 
 
@@ -118,7 +123,9 @@ def _where(error: BaseException, path: Path) -> str:
     """``line 3: NameError: ...`` of the user's own file."""
     text = f"{type(error).__name__}: {error}"
     if isinstance(error, SyntaxError):
-        return f"line {error.lineno}: {type(error).__name__}: {error.msg}"
+        place = f"line {error.lineno}: " if error.lineno else ""
+        inside = f" (in {error.filename})" if error.filename not in (None, str(path)) else ""
+        return f"{place}{type(error).__name__}: {error.msg}{inside}"
     lines = [
         frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
     ]

@@ -6,11 +6,13 @@ what it had yielded until then.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import traceback
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, MappingView
 from typing import Any
 
+from gossamer.policy.urls import canonicalise
 from gossamer.response import Response
 from gossamer.spider import Spider
 from gossamer.words.errors import Fault
@@ -29,7 +31,10 @@ class SpiderExtractor:
 
     def wants_status(self, request: Request, status: int) -> bool:
         """Whether the spider handles this status itself."""
-        return status in self._choose(request).handle_httpstatus_list
+        if request.meta.get("handle_httpstatus_all") is True:
+            return True
+        wanted = request.meta.get("handle_httpstatus_list")
+        return status in (self._choose(request).handle_httpstatus_list if wanted is None else wanted)
 
     async def extract(self, request: Request, fetched: Fetched) -> Extraction:
         """Run the request's callback on the response."""
@@ -64,22 +69,22 @@ class SpiderExtractor:
         error = ""
         try:
             callback = getattr(spider, name)
-            async for result in _results(callback(*args, **kwargs)):
+            async for result in results(callback(*args, **kwargs)):
                 if isinstance(result, Request):
+                    result.validate()  # its meta may have been changed since it was made
                     requests.append(result)
                 elif result is not None:
                     items.append(result)
-        except (Exception, SystemExit) as raised:  # noqa: BLE001 - users' code: one page, not the crawl
-            error = _explain(spider, name, raised)
+        except BaseException as raised:
+            if _ends_us(raised):
+                raise
+            error = _explain(spider, name, raised)  # users' code: one page, not the crawl
         return self._extraction(items, requests, error, response)
 
     def _extraction(
         self, items: list[Any], requests: list[Request], error: str, response: Response | None
     ) -> Extraction:
         dropped = dict(response.dropped) if response else {}
-        if requests and response and not self._follow_nofollow and response.nofollow:
-            dropped["link:nofollow"] = dropped.get("link:nofollow", 0) + len(requests)
-            requests = []
         return Extraction(
             items=tuple(items),
             requests=tuple(requests),
@@ -104,18 +109,26 @@ class Failure:
         return f"<Failure {self.fault} {self.request.url}>"
 
 
-async def _results(returned: Any) -> AsyncIterator[Any]:
+async def results(returned: Any) -> AsyncIterator[Any]:
     """Everything a callback gives: generators of both kinds, lists, single things, awaitables of them."""
     if inspect.isawaitable(returned):
         returned = await returned
     if hasattr(returned, "__aiter__"):
         async for result in returned:
             yield result
-    elif isinstance(returned, list | tuple) or hasattr(returned, "__next__"):
+    elif isinstance(returned, list | tuple | set | MappingView) or hasattr(returned, "__next__"):
         for result in returned:
             yield result
     else:
         yield returned
+
+
+def _ends_us(raised: BaseException) -> bool:
+    """Whether somebody ends this task or the process; a callback may raise the same for no such reason."""
+    if isinstance(raised, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() > 0
+    return isinstance(raised, KeyboardInterrupt)
 
 
 def _refresh(response: Response) -> str:
@@ -124,9 +137,9 @@ def _refresh(response: Response) -> str:
     if b"http-equiv" not in head or b"refresh" not in head or not response.is_html:
         return ""
     refresh = response.page.meta_refresh
-    if refresh is None or refresh[0] > MAX_REFRESH_S or refresh[1] == response.url:
+    if refresh is None or refresh[0] > MAX_REFRESH_S:
         return ""
-    return refresh[1]
+    return "" if canonicalise(refresh[1]) == canonicalise(response.url) else refresh[1]
 
 
 def _explain(spider: Spider, name: str, raised: BaseException) -> str:

@@ -78,8 +78,8 @@ class Response:
 
     @property
     def meta(self) -> dict[str, Any]:
-        """The request's ``meta``."""
-        return self.request.meta
+        """The request's ``meta``, with its ``depth``."""
+        return {**self.request.meta, "depth": self.request.depth}
 
     @property
     def cb_kwargs(self) -> dict[str, Any]:
@@ -188,17 +188,18 @@ class Response:
     def links(self, *, allow: str | None = None, deny: str | None = None) -> list[str]:
         """The absolute http(s) URLs that the page links to, each once, in their order.
 
-        Without those marked ``nofollow`` (unless the job follows them); ``allow`` and ``deny`` are regular
-        expressions searched for in the URL.
+        Without those marked ``nofollow`` by ``rel`` or by the page (unless the job follows them); ``allow``
+        and ``deny`` are regular expressions searched for in the URL.
         """
         if not self.is_html:
             return []
         links = self.page.links
         found = links.urls
         self.dropped.update({f"link:{reason}": count for reason, count in links.dropped.items()})
-        if links.nofollow and not self._follow_nofollow:
-            self.dropped["link:nofollow"] = len(links.nofollow)
-            found = [url for url in found if url not in links.nofollow]
+        if not self._follow_nofollow and (links.nofollow or self.nofollow):
+            followed = [] if self.nofollow else [url for url in found if url not in links.nofollow]
+            self.dropped["link:nofollow"] = len(found) - len(followed)
+            found = followed
         if allow is not None:
             found = [url for url in found if re.search(allow, url)]
         if deny is not None:
@@ -226,7 +227,8 @@ class Response:
     ) -> Iterator[Request]:
         """A request for each of some links: URLs or elements, or what ``css`` or ``xpath`` selects.
 
-        What cannot be a URL is counted and passed over, and so are elements marked ``rel=nofollow``.
+        What cannot be a URL is counted and passed over, and so is what is marked ``nofollow``: elements by
+        their ``rel``, everything on a page that asks for it as a whole.
         """
         given = [argument for argument in (urls, css, xpath) if argument is not None]
         if len(given) != 1:
@@ -236,17 +238,20 @@ class Response:
         elif xpath is not None:
             urls = self.xpath(xpath)
         for link in urls or ():
-            if (
-                not isinstance(link, str)
-                and not self._follow_nofollow
-                and "nofollow" in link.attrib.get("rel", "")
-            ):
+            if self._is_marked(link):
                 self._drop("link:nofollow")
                 continue
             try:
                 yield self.follow(link, callback, **options)
             except ValueError:
                 self._drop("link:bad_url")
+
+    def _is_marked(self, link: str | Selector) -> bool:
+        """Whether the page or the link itself asks not to follow it."""
+        if self._follow_nofollow:
+            return False
+        rel = "" if isinstance(link, str) else link.attrib.get("rel", "")
+        return "nofollow" in rel.lower().split() or self.nofollow
 
     def _drop(self, reason: str) -> None:
         self.dropped[reason] = self.dropped.get(reason, 0) + 1

@@ -49,9 +49,13 @@ class Spider:
         return logging.getLogger(f"gossamer.spider.{self.name}")
 
     async def start(self) -> AsyncIterator[Request]:
-        """The first requests; by default one for each of ``start_urls``."""
-        for url in self.start_urls:
-            yield Request(url)
+        """The first requests: those of ``start_requests()``, else one for each of ``start_urls``."""
+        older = getattr(self, "start_requests", None)
+        for request in older() if older is not None else map(Request, self.start_urls):
+            yield request
+
+    def closed(self, reason: str) -> Any:
+        """Called when a run has ended, with its reason; may be a coroutine function."""
 
     def parse(self, response: Any) -> Any:
         """What to make of a page; the callback of requests that name none."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from gossamer.config import Settings
 from gossamer.discovery import Target
@@ -18,16 +18,17 @@ from gossamer.engine.admission import Admission
 from gossamer.engine.clock import SystemClock
 from gossamer.engine.commit import SplitCommitter
 from gossamer.engine.visit import Parts, ShiftOptions
-from gossamer.extractor import SpiderExtractor
+from gossamer.extractor import SpiderExtractor, results
 from gossamer.fetch.guard import Guard
 from gossamer.fetch.http import HttpFetcher
 from gossamer.fetch.limits import HttpOptions
 from gossamer.fetch.replay import ReplayFetcher
 from gossamer.fetch.robots_cache import RobotsCache
 from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.observe.text import shown_url
 from gossamer.pipeline.pipeline import DefaultPipeline
 from gossamer.policy import urls
-from gossamer.policy.scope import Scope
+from gossamer.policy.scope import Scope, domain_of
 from gossamer.policy.urls import UrlOptions
 from gossamer.spider import Spider
 from gossamer.store.jobs import SqliteJobBook
@@ -35,10 +36,10 @@ from gossamer.store.memory import MemorySharedState
 from gossamer.store.shared_state import SqliteSharedState
 from gossamer.store.sqlite import SqliteStore
 from gossamer.words.clock import Clock
-from gossamer.words.errors import SettingError, StorageError
+from gossamer.words.errors import OperatorError, SettingError, StorageError, UsageError
 from gossamer.words.events import Event
 from gossamer.words.lifecycle import JobState
-from gossamer.words.model import Job, Request, Rules
+from gossamer.words.model import ItemRecord, Job, Request, Rules
 from gossamer.words.ports import Committer, Fetcher, Frontier, RobotsGate, Sink
 
 DATABASE = "gossamer.db"
@@ -68,7 +69,7 @@ def admission_of(settings: Settings, spider: Spider, key: bytes) -> Admission:
     """The door of a job."""
     scope = Scope(spider.allowed_domains, include=settings.include, exclude=settings.exclude)
     options = UrlOptions(drop_parameters=settings.tracking_params, sort_query=settings.sort_query)
-    return Admission(scope, options, key)
+    return Admission(scope, options, key, max_depth=settings.max_depth)
 
 
 def fetcher_of(settings: Settings, guard: Guard, clock: Clock) -> Fetcher:
@@ -97,7 +98,9 @@ def database_path(settings: Settings, url: str | None) -> Path:
     if url is None:
         return Path(settings.data) / DATABASE
     if not url.startswith("sqlite:///"):
-        raise SettingError(f"{url!r} is not a database that this version knows; write sqlite:///FILE")
+        raise SettingError(
+            f"{shown_url(url)!r} is not a database that this version knows; write sqlite:///FILE"
+        )
     return Path(url.removeprefix("sqlite:///"))
 
 
@@ -193,23 +196,41 @@ class Wired:
 
     parts: Parts
     shift: ShiftOptions
-    pipeline: DefaultPipeline
+    pipeline: SpiderPipelines
     desk: Desk
     resumed: bool
     closing: ExitStack
     guard: Guard
 
     async def seeds(self, spider: Spider) -> AsyncIterator[Request]:
-        """The spider's first requests; their hosts were named by the operator and may be private."""
-        async for request in spider.start():
-            self.guard.trust(urls.hostname(request.url))
-            yield request
+        """The spider's first requests; their hosts were named by the operator and may be private.
+
+        Raises ``UsageError`` for what the spider's ``start()`` raises or gives.
+        """
+        try:
+            async for request in results(spider.start()):
+                if not isinstance(request, Request):
+                    raise UsageError(
+                        f"start() of the spider {spider.name!r} gave {request!r}, which is no Request"
+                    )
+                self.guard.trust(urls.hostname(request.url))
+                yield request
+        except (OperatorError, GeneratorExit):
+            raise
+        except (Exception, SystemExit) as error:
+            raise UsageError(
+                f"start() of the spider {spider.name!r} raised {type(error).__name__}: {error}"
+            ) from error
 
     async def close(self) -> None:
-        """Let go of everything, in reverse order."""
-        await self.pipeline.close()
-        await self.parts.fetcher.close()
-        self.closing.close()
+        """Let go of everything, in reverse order, whatever raises on the way."""
+        try:
+            await self.pipeline.close()
+        finally:
+            try:
+                await self.parts.fetcher.close()
+            finally:
+                self.closing.close()
 
 
 async def wire(settings: Settings, target: Target, *, fresh: bool, sinks: Sequence[Sink]) -> Wired:
@@ -236,8 +257,7 @@ async def _wire(
     fetcher = fetcher_of(settings, guard, clock)
     rules = rules_of(settings, touches_network=fetcher.touches_network)
     frontier = SqliteFrontier(databases.frontier, job.id, rules, clock)
-    pipeline = DefaultPipeline(require_fields=spider.require_fields, steps=spider.pipelines, spider=spider)
-    await pipeline.open()
+    pipeline = SpiderPipelines(target.choose)
     parts = Parts(
         job=job,
         rules=rules,
@@ -289,8 +309,33 @@ def databases_folder(settings: Settings) -> Path:
 
 def trusted_hosts(spider: Spider) -> frozenset[str]:
     """The hosts that the operator named: they may have private addresses."""
-    domains = {re.sub(r":\d+$", "", domain) for domain in spider.allowed_domains}
+    domains = {domain_of(entry)[0] for entry in spider.allowed_domains}
     return frozenset(domains | {urls.hostname(url) for url in spider.start_urls})
+
+
+class SpiderPipelines:
+    """Port ``Pipeline``: an item passes the pipeline of the spider that its page went to."""
+
+    def __init__(self, choose: Callable[[Request], Spider]) -> None:
+        self._choose = choose
+        self._open: dict[int, DefaultPipeline] = {}
+
+    async def process(self, item: Any, url: str) -> ItemRecord:
+        """The record to store. Raises :class:`~gossamer.words.errors.DropItem` with the reason."""
+        spider = self._choose(Request(url))
+        pipeline = self._open.get(id(spider))
+        if pipeline is None:
+            pipeline = DefaultPipeline(
+                require_fields=spider.require_fields, steps=spider.pipelines, spider=spider
+            )
+            self._open[id(spider)] = pipeline
+            await pipeline.open()
+        return await pipeline.process(item, url)
+
+    async def close(self) -> None:
+        """Close the pipelines that were opened."""
+        for pipeline in self._open.values():
+            await pipeline.close()
 
 
 class Fan:

@@ -83,14 +83,24 @@ async def run(plan: Plan) -> CrawlResult:
                 result = await crawling.run()
     finally:
         await crawling.close()
-    exported = await _export(plan, crawling, skip=stopper.aborted)
+    exported: list[tuple[Output, int]] = []
+    try:
+        await _export(plan, crawling, exported, skip=stopper.aborted)
+    finally:  # a file that cannot be written takes nothing from the crawl
+        _tell(plan, crawling, result, exported)
+    return result
+
+
+def _tell(
+    plan: Plan, crawling: Crawling, result: CrawlResult, exported: Sequence[tuple[Output, int]]
+) -> None:
+    """What the crawl came to: for people, or for programs."""
     if not plan.quiet and not plan.as_json:
         summary(result, exported, data=crawling.settings.data)
     for note in result.notes if not plan.quiet else ():
         complain(note)
     if plan.as_json:
         print_json(result.as_json())
-    return result
 
 
 def _level(plan: Plan, crawling: Crawling) -> str:
@@ -109,26 +119,36 @@ def _log_file(crawling: Crawling) -> list[logging.Handler]:
         raise StorageError(f"the log {path} cannot be written: {error.strerror}") from None
 
 
-async def _export(plan: Plan, crawling: Crawling, *, skip: bool) -> list[tuple[Output, int]]:
-    """Write the files asked for, also when the crawl was stopped early."""
+async def _export(plan: Plan, crawling: Crawling, exported: list[tuple[Output, int]], *, skip: bool) -> None:
+    """Write the files asked for, also when the crawl was stopped early, and note what was written."""
     if not plan.outputs:
-        return []
+        return
+    later = f"`gossamer export {crawling.job.id}{_where(crawling.settings.data)} -o FILE`"
     if skip:
-        complain(f"nothing was exported; `gossamer export {crawling.job.id} -o FILE` does it later")
-        return []
+        complain(f"nothing was exported; {later} does it later")
+        return
     desk = await open_desk(crawling.settings)
     try:
         data = Path(crawling.settings.data)
-        return [(output, await export(output, desk.store, crawling.job, data)) for output in plan.outputs]
+        for output in plan.outputs:
+            count = await export(output, desk.store, crawling.job, data)
+            exported.append((output, count))
+    except StorageError as error:
+        raise StorageError(f"{error}; the items are stored, {later} writes them again") from error
     finally:
         await desk.close()
+
+
+def _where(data: str) -> str:
+    """The option that names a data directory, where one has to be named."""
+    return "" if data == DEFAULT_DATA else f" --data {shlex.quote(data)}"
 
 
 def summary(
     result: CrawlResult, exported: Sequence[tuple[Output, int]] = (), *, data: str = DEFAULT_DATA
 ) -> None:
     """What the crawl came to, on stderr."""
-    where = "" if data == DEFAULT_DATA else f" --data {shlex.quote(data)}"
+    where = _where(data)
     codes = ", ".join(f"{plain(code)}: {count:,}" for code, count in sorted(result.by_status.items()))
     facts = [
         ("job", f"{result.job} ({result.finish_reason}, {duration(result.seconds)})"),

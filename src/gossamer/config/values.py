@@ -71,6 +71,9 @@ def untext(value: Any) -> Any:
 def shown(key: str, value: Any) -> Any:
     """A value without what must not be shown: passwords in URLs, headers that carry secrets."""
     if isinstance(value, str):
+        # Also what was meant to be headers, and could not be read as such.
+        if SECRET_HEADERS.search(key) or ("{" in value and SECRET_HEADERS.search(value)):
+            return "***"
         return USERINFO.sub("***@", value)
     if isinstance(value, Mapping):
         return {

@@ -79,7 +79,10 @@ class Database:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StorageError(f"{self.path.parent}: cannot be made a data directory: {error}") from error
+            raise StorageError(
+                f"{self.path.parent}: cannot be made a data directory ({error.strerror}); "
+                "name another with --data"
+            ) from error
         writer, reader = self._open_both()
         self._writer = _Thread("writer", writer, self._write_group, self._done)
         self._reader = _Thread("reader", reader, self._read_group, self._done)

@@ -1,4 +1,4 @@
-"""One process per crawl: a lock on ``<data>/<job>.lock``.
+"""One process per crawl: a lock on ``<data>/<job>.lock``; of a job that is no plain file name, its digest.
 
 Guarantee: two processes never work on the same job of an embedded crawl, and a dead process never
 keeps one: the kernel releases ``flock`` when the last descriptor goes.
@@ -8,17 +8,28 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
+from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
 
 from gossamer.words.errors import JobBusy, StorageError
+
+_PLAIN = re.compile(r"\w[\w.-]{0,99}", re.ASCII)
+
+
+def _file_name(job: str) -> str:
+    """A name below the data directory for any text: URLs and arguments have slashes, and are long."""
+    if _PLAIN.fullmatch(job):
+        return job
+    return blake2b(job.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 class JobLock:
     """Held from construction to :meth:`release`. Raises :class:`JobBusy` when another process holds it."""
 
     def __init__(self, data: Path | str, job: str) -> None:
-        self.path = Path(data) / f"{job}.lock"
+        self.path = Path(data) / f"{_file_name(job)}.lock"
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)

@@ -7,7 +7,7 @@ the frontier for certain: those need not be offered again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from gossamer.policy import urls
 from gossamer.policy.scope import Scope
@@ -22,10 +22,24 @@ Place = tuple[str, int, str]
 
 
 class Admission:
-    """The door of one job. ``key`` keys its fingerprints."""
+    """The door of one job.
 
-    def __init__(self, scope: Scope, options: UrlOptions, key: bytes) -> None:
+    ``key`` keys its fingerprints; ``lanes`` are the kinds of worker the job has, since a request that no
+    worker takes would wait for ever; ``max_depth`` is the frontier's own bound.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        options: UrlOptions,
+        key: bytes,
+        *,
+        lanes: Collection[str] = ("http",),
+        max_depth: int | None = None,
+    ) -> None:
         self._scope = scope
+        self._lanes = frozenset(lanes)
+        self._max_depth = max_depth
         self._options = options
         self._key = key
         self._places: dict[str, Place | str] = {}
@@ -59,6 +73,12 @@ class Admission:
         entries: list[Entry] = []
         taken: set[int] = set()
         depth, via = parent.depth + 1, parent.url
+        if self._max_depth is not None and depth > self._max_depth:
+            # Not for the frontier to refuse: what it refuses must not be remembered as being inside.
+            too_deep = sum(1 for _ in requests)
+            if too_deep:
+                dropped["link:too_deep"] = dropped.get("link:too_deep", 0) + too_deep
+            return ()
         for request in requests:
             place = self._place(request)
             if isinstance(place, str):
@@ -81,6 +101,8 @@ class Admission:
         self._inside.update(entry.fingerprint for entry in entries)
 
     def _place(self, request: Request) -> Place | str:
+        if request.lane not in self._lanes:
+            return "lane"
         if request.method != "GET" or request.body:
             return self._judge(request)
         place = self._places.get(request.url)

@@ -30,6 +30,11 @@ class Draft:
     worker: str
     rung: str = ""
     fetched: Fetched | None = None
+    is_asked: bool = False  # the host was asked for the page: its turn is used up, whatever comes of it
+
+    def unfinished(self) -> HostSignal:
+        """What to give the lease back with, or to fail with, wherever the visit was broken off."""
+        return self.signal(SignalKind.FAULT) if self.is_asked else HostSignal()
 
     def signal(self, kind: SignalKind = SignalKind.OK, retry_after_s: float | None = None) -> HostSignal:
         """What this attempt says of its host."""

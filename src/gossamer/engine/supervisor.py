@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from enum import StrEnum
 
-from gossamer.engine.seeding import Seeded, seed
+from gossamer.engine.seeding import Seeded, Seeding
 from gossamer.engine.visit import Parts
 from gossamer.engine.worker import Worker
 from gossamer.words.events import JobFinished, JobStarted, Progress
@@ -72,15 +72,18 @@ class Supervisor:
         expired = await parts.frontier.control(Change.RECOVER)
         await self._worker.record_expired(expired)
         await parts.frontier.control(Change.RESUME, parts.rules)
-        seeded = await seed(seeds, parts.admission, parts.frontier)
         parts.sink.emit(JobStarted(at=started_at, job=parts.job.id, resumed=resumed, recovered=len(expired)))
+        seeding = Seeding(parts.admission, parts.frontier, self._worker.wake)
+        seeds_task = asyncio.create_task(seeding.run(seeds))
         shift = asyncio.create_task(self._worker.run())
         try:
-            reason = await self._watch(shift, started_at)
+            reason = await self._watch(shift, seeds_task, started_at)
+            seeds_task.cancel()
             await self._end(shift)
         finally:
-            shift.cancel()
-            await asyncio.gather(shift, return_exceptions=True)
+            for task in (seeds_task, shift):
+                task.cancel()
+            await asyncio.gather(seeds_task, shift, return_exceptions=True)
         if reason is Reason.FINISHED:
             await parts.frontier.control(Change.FINISH)
         ended_at = parts.clock.now()
@@ -88,37 +91,42 @@ class Supervisor:
         parts.sink.emit(JobFinished(at=ended_at, job=parts.job.id, reason=reason))
         return Ran(
             reason=reason,
-            seeded=seeded,
+            seeded=seeding.so_far,
             recovered=len(expired),
             started_at=started_at,
             ended_at=ended_at,
             stats=stats,
         )
 
-    async def _watch(self, shift: asyncio.Task[None], started_at: float) -> Reason:
-        """Until there is a reason to end; a shift that fails raises here."""
+    async def _watch(
+        self, shift: asyncio.Task[None], seeding: asyncio.Task[None], started_at: float
+    ) -> Reason:
+        """Until there is a reason to end; a shift or a seeding that fails raises here."""
         while True:
+            is_seeded = seeding.done()  # before the look: what was seeded since is not in it
             reason = over(
                 await self._look(),
                 elapsed_s=self._parts.clock.now() - started_at,
                 max_time_s=self._max_time_s,
                 stopping=self._stop.is_set(),
+                seeding=not is_seeded,
             )
+            for task in (seeding, shift):
+                if task.done():
+                    task.result()
             if reason is not None:
                 return reason
-            await self._until_next_look(shift)
-            if shift.done():
-                shift.result()
+            await self._until_next_look({shift} if is_seeded else {shift, seeding})
 
-    async def _until_next_look(self, shift: asyncio.Task[None]) -> None:
-        """A look is due regularly, at once when told to stop, and when the worker has run dry."""
+    async def _until_next_look(self, ends: set[asyncio.Task[None]]) -> None:
+        """A look is due regularly, and at once when told to stop, all seeds are in, or the worker is dry."""
         waits = {
             asyncio.ensure_future(self._parts.clock.sleep(self._look_every_s)),
             asyncio.ensure_future(self._stop.wait()),
             asyncio.ensure_future(self._worker.idle.wait()),
         }
         try:
-            await asyncio.wait({*waits, shift}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({*waits, *ends}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for wait in waits:
                 wait.cancel()
@@ -141,16 +149,17 @@ class Supervisor:
 
 
 def over(
-    stats: FrontierStats, *, elapsed_s: float, max_time_s: float | None, stopping: bool
+    stats: FrontierStats, *, elapsed_s: float, max_time_s: float | None, stopping: bool, seeding: bool
 ) -> Reason | None:
     """Why the run is over, if it is. Pure."""
     no_turn_left = stats.next_at is None  # what waits belongs to hosts whose budgets are spent
+    is_spent = stats.leased == 0 and (stats.budget_spent or (no_turn_left and not seeding))
     reasons = (
         (stopping, Reason.SIGNAL),
         (stats.state is JobState.PAUSED, Reason.PAUSED),
         (stats.state is JobState.CANCELLED, Reason.CANCELLED),
-        (stats.waiting == 0, Reason.FINISHED),
-        (stats.leased == 0 and (stats.budget_spent or no_turn_left), Reason.MAX_PAGES),
+        (stats.waiting == 0 and not seeding, Reason.FINISHED),
+        (stats.waiting > 0 and is_spent, Reason.MAX_PAGES),
         (max_time_s is not None and elapsed_s >= max_time_s, Reason.MAX_TIME),
     )
     return next((reason for holds, reason in reasons if holds), None)

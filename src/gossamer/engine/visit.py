@@ -18,7 +18,7 @@ from gossamer.engine.admission import Admission
 from gossamer.engine.draft import Draft
 from gossamer.policy import redirects, retry
 from gossamer.words.clock import Clock
-from gossamer.words.errors import DropItem, Fault, FetchError
+from gossamer.words.errors import DropItem, Fault, FetchError, OperatorError
 from gossamer.words.model import (
     Extraction,
     Fetched,
@@ -86,16 +86,24 @@ class Visitor:
         self._parts = parts
         self._options = options
 
-    async def visit(self, lease: Lease) -> Harvest | HostSignal:
-        """A harvest to land, or a signal to give the lease back with. Raises nothing but cancellation."""
+    def draft(self, lease: Lease) -> Draft:
+        """The attempt that a visit will make of this lease."""
+        return Draft(lease, self._parts.clock.now(), self._options.worker, self._parts.fetcher.rung)
+
+    async def visit(self, draft: Draft) -> Harvest | HostSignal:
+        """A harvest to land, or a signal to give the lease back with.
+
+        Raises storage trouble, which is not the request's, and nothing else but cancellation.
+        """
         try:
-            harvest = await self._work(lease)
-            if isinstance(harvest, Harvest) and lease.entry.request.errback:
+            harvest = await self._work(draft)
+            if isinstance(harvest, Harvest) and draft.lease.entry.request.errback:
                 harvest = await self._with_errback(harvest)
+        except OperatorError:
+            raise
         except Exception as error:  # noqa: BLE001 - the worker's boundary: one request, not the crawl
             detail = "".join(traceback.format_exception(error))[-MAX_DETAIL:]
-            draft = Draft(lease, self._parts.clock.now(), self._options.worker)
-            return draft.harvest(Verdict.DEAD, Fault.INTERNAL, detail=detail)
+            return draft.harvest(Verdict.DEAD, Fault.INTERNAL, detail=detail, signal=draft.unfinished())
         return harvest
 
     async def _with_errback(self, harvest: Harvest) -> Harvest:
@@ -109,12 +117,17 @@ class Visitor:
         dropped = dict(result.dropped)
         items = await self._keep_items(result, request.url, dropped)
         entries = self._parts.admission.admit_links(request, result.requests, dropped)
-        return replace(harvest, outcome=replace(outcome, outlinks=entries), items=items, dropped=dropped)
+        attempts = harvest.attempts
+        if result.error:
+            detail = f"{attempts[0].detail}\nin the errback: {result.error}"[-MAX_DETAIL:]
+            attempts = (replace(attempts[0], detail=detail), *attempts[1:])
+        outcome = replace(outcome, outlinks=entries)
+        return replace(harvest, outcome=outcome, attempts=attempts, items=items, dropped=dropped)
 
-    async def _work(self, lease: Lease) -> Harvest | HostSignal:
+    async def _work(self, draft: Draft) -> Harvest | HostSignal:
         """What becomes of a lease: a harvest to land, or (a signal) to be given back."""
-        parts, request = self._parts, lease.entry.request
-        draft = Draft(lease, parts.clock.now(), self._options.worker, parts.fetcher.rung)
+        parts, lease = self._parts, draft.lease
+        request = lease.entry.request
         if lease.host_down:
             return draft.harvest(Verdict.DEAD, Fault.HOST_DOWN, detail="the host did not answer for too long")
         answer = await parts.robots.check(request)
@@ -125,6 +138,7 @@ class Visitor:
         draft.started_at = parts.clock.now()
         if draft.started_at > lease.start_by:
             return HostSignal()
+        draft.is_asked = True
         try:
             fetched = await parts.fetcher.fetch(request)
         except FetchError as error:
@@ -134,17 +148,18 @@ class Visitor:
 
     async def _classified(self, draft: Draft, request: Request, fetched: Fetched) -> Harvest:
         """A redirect, a fault by its status, or a page for the spider."""
-        parts = self._parts
-        if fetched.status in redirects.STATUSES and fetched.header("location"):
-            return self._redirected(draft, fetched.status, fetched.header("location"))
-        has_retry_after = bool(fetched.header("retry-after"))
-        fault = retry.fault_of_status(fetched.status, has_retry_after=has_retry_after)
-        if fault is not None and not parts.extractor.wants_status(request, fetched.status):
-            retry_after_s = retry.parse_retry_after(fetched.header("retry-after"), parts.clock.now())
-            return self._failed(
-                draft, FetchError(fault, f"status {fetched.status}", retry_after_s=retry_after_s)
-            )
-        return await self._extracted(draft, request, fetched)
+        is_wanted = self._parts.extractor.wants_status(request, fetched.status)
+        location, retry_after = fetched.header("location"), fetched.header("retry-after")
+        if fetched.status in redirects.STATUSES and location and not is_wanted:
+            return self._redirected(draft, fetched.status, location)
+        fault = retry.fault_of_status(fetched.status, has_retry_after=bool(retry_after))
+        if fault is None:
+            return await self._extracted(draft, request, fetched, draft.signal())
+        retry_after_s = retry.parse_retry_after(retry_after, self._parts.clock.now())
+        if is_wanted:  # the page is the spider's, but the host has said what it has said
+            signal = draft.signal(retry.signal_kind(fault), retry_after_s)
+            return await self._extracted(draft, request, fetched, signal)
+        return self._failed(draft, FetchError(fault, f"status {fetched.status}", retry_after_s=retry_after_s))
 
     def _refused(self, draft: Draft, answer: RobotsAnswer) -> Harvest:
         """robots.txt says no, or could not be had."""
@@ -192,11 +207,15 @@ class Visitor:
             return self._failed(
                 draft, FetchError(Fault.OUT_OF_SCOPE, f"redirects to {target.url[:300]} ({entry})")
             )
+        if entry.request.url in target.redirects:  # in its canonical form it leads back
+            entry = replace(entry, request=entry.request.replace(dont_filter=True))
         return draft.harvest(
             Verdict.REDIRECT, detail=entry.request.url, signal=draft.signal(), outlinks=(entry,)
         )
 
-    async def _extracted(self, draft: Draft, request: Request, fetched: Fetched) -> Harvest:
+    async def _extracted(
+        self, draft: Draft, request: Request, fetched: Fetched, signal: HostSignal
+    ) -> Harvest:
         parts = self._parts
         result = await parts.extractor.extract(request, fetched)
         if result.refresh_to:
@@ -211,7 +230,7 @@ class Visitor:
             verdict,
             Fault(result.fault) if result.fault else None,
             detail=result.error[-MAX_DETAIL:],
-            signal=draft.signal(),
+            signal=signal,
             outlinks=entries,
             items=items,
             is_page=True,

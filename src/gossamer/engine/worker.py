@@ -7,10 +7,13 @@ when this one is killed: everything a visit brings back lands as a whole, or is 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 
+from gossamer.engine.draft import Draft
 from gossamer.engine.landing import Landing
 from gossamer.engine.visit import Parts, ShiftOptions, Visitor
+from gossamer.words.errors import StorageError
 from gossamer.words.model import HostSignal, Lease
 
 
@@ -22,14 +25,14 @@ class Worker:
         self._options = options
         self._visitor = Visitor(parts, options)
         self._landing = Landing(parts.job, parts.committer, parts.store, parts.admission, parts.sink)
-        self._held: dict[int, tuple[Lease, asyncio.Task[None]]] = {}
+        self._held: dict[int, tuple[Draft, asyncio.Task[None]]] = {}
         self._wake = asyncio.Event()
-        self._stopping = False
+        self._stop = asyncio.Event()
         self._failure: BaseException | None = None
         self.idle = asyncio.Event()  # set whenever nothing is in hand and nothing was due
 
     def __repr__(self) -> str:
-        state = " stopping" if self._stopping else ""
+        state = " stopping" if self._stop.is_set() else ""
         return f"<Worker {self._options.worker} holding {len(self._held)}{state}>"
 
     @property
@@ -39,7 +42,7 @@ class Worker:
 
     def stop(self) -> None:
         """Take no new work; ``run`` returns when what is in hand has landed."""
-        self._stopping = True
+        self._stop.set()
         self._wake.set()
 
     def wake(self) -> None:
@@ -53,10 +56,12 @@ class Worker:
     async def abandon(self) -> None:
         """Give back at once everything in hand (a second Ctrl-C, or the end of the time to drain)."""
         self.stop()
-        leases = [lease for lease, _ in self._held.values()]
+        drafts = [draft for draft, _ in self._held.values()]
         for _, task in list(self._held.values()):
             task.cancel()
-        await self._parts.frontier.release(leases, [HostSignal()] * len(leases))
+        await self._parts.frontier.release(
+            [draft.lease for draft in drafts], [draft.unfinished() for draft in drafts]
+        )
 
     # ------------------------------------------------------------------ the shift
 
@@ -75,20 +80,27 @@ class Worker:
             await self._landing.close()
             await landing
         finally:
-            tasks = [keeper, landing, leasing, *(task for _, task in self._held.values())]
+            tasks = [keeper, landing, leasing]
             for task in tasks:
                 task.cancel()
+            if self._held:  # cancelled from outside, or storage trouble: give back what can be given back
+                with contextlib.suppress(StorageError):
+                    await self.abandon()
+            tasks += [task for _, task in self._held.values()]
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _lease_loop(self) -> None:
         options = self._options
-        while not self._stopping and not self._failure:
+        while not self._stop.is_set() and not self._failure:
             free = options.concurrency - len(self._held)
             wait_s = options.idle_wait_s
             self._wake.clear()
             if free > 0:
                 grant = await self._parts.frontier.lease(options.lane, free, options.lease_ttl_s)
                 await self.record_expired(grant.expired)
+                if self._stop.is_set():  # told to stop while this grant was on its way
+                    await self._parts.frontier.release(grant.leases, [HostSignal()] * len(grant.leases))
+                    break
                 for lease in grant.leases:
                     self._start(lease)
                 if grant.leases:
@@ -119,8 +131,9 @@ class Worker:
 
     def _start(self, lease: Lease) -> None:
         self.idle.clear()
-        task = asyncio.create_task(self._one(lease))
-        self._held[lease.token] = (lease, task)
+        draft = self._visitor.draft(lease)
+        task = asyncio.create_task(self._one(draft))
+        self._held[lease.token] = (draft, task)
         task.add_done_callback(lambda done: self._let_go(lease.token, done))
 
     def _let_go(self, token: int, task: asyncio.Task[None]) -> None:
@@ -134,15 +147,15 @@ class Worker:
         ttl_s = self._options.lease_ttl_s
         while True:
             await self._parts.clock.sleep(ttl_s / 3)
-            leases = [lease for lease, _ in self._held.values()]
+            leases = [draft.lease for draft, _ in self._held.values()]
             kept = await self._parts.frontier.extend(leases, ttl_s) if leases else []
             for lease, is_kept in zip(leases, kept, strict=True):
                 if not is_kept and lease.token in self._held:
                     self._held[lease.token][1].cancel()
 
-    async def _one(self, lease: Lease) -> None:
-        harvest = await self._visitor.visit(lease)
+    async def _one(self, draft: Draft) -> None:
+        harvest = await self._visitor.visit(draft)
         if isinstance(harvest, HostSignal):
-            await self._parts.frontier.release([lease], [harvest])
+            await self._parts.frontier.release([draft.lease], [harvest])
         else:
             await self._landing.land(harvest)

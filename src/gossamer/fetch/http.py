@@ -129,10 +129,11 @@ class HttpFetcher:
         encoding = response.headers.get("Content-Encoding", "")
         if 300 <= response.status < 400 and "Location" in response.headers:
             decoder = Decoder(encoding, min(self._options.max_body_bytes, REDIRECT_BODY_BYTES))
+            limit.reschedule(None)
             try:
-                return await self._read(response, decoder, limit)
+                async with asyncio.timeout(self._options.idle_s) as patience:
+                    return await self._read(response, decoder, patience)
             except (FetchError, *RAISED):
-                limit.reschedule(None)
                 return b"", ("truncated",), decoder.wire_bytes
         decoder = Decoder(encoding, self._options.max_body_bytes)
         announced = response.content_length

@@ -26,6 +26,7 @@ from aiohttp.connector import Connection
 from gossamer.fetch.guard import Guard
 from gossamer.fetch.limits import ACCEPT, ACCEPT_ENCODING, HttpOptions
 from gossamer.fetch.resolver import ThreadResolver
+from gossamer.policy.redirects import is_credential
 
 CONNECTED: ContextVar[tuple[str, bool]] = ContextVar("CONNECTED", default=("", False))
 """The address that this task's request was last sent to, and whether that connection had been used before."""
@@ -134,7 +135,11 @@ class Pools:
                 "Accept": ACCEPT,
                 "Accept-Language": options.accept_language,
                 "Accept-Encoding": ACCEPT_ENCODING,
-                **options.headers,
+                **{
+                    name: value
+                    for name, value in options.headers.items()
+                    if not (guarded and is_credential(name))  # for hosts that the operator named only
+                },
             },
             timeout=aiohttp.ClientTimeout(connect=options.connect_s),
             auto_decompress=False,

@@ -135,8 +135,7 @@ class RobotsCache:
             return RobotsAnswer(
                 allowed=False,
                 reason=Fault.ROBOTS.value,
-                signal=HostSignal(),
-                retry_at=self._clock.now() + COME_BACK_S,
+                signal=HostSignal(retry_after_s=COME_BACK_S),
                 detail="another worker is fetching robots.txt",
             )
         # Another worker may have put the record between the look and the claim.
@@ -146,7 +145,11 @@ class RobotsCache:
             delay_s = known.rules.crawl_delay(self._user_agent)
             news = HostSignal(crawl_delay_s=delay_s, robots_read=True)
             return known, news if delay_s is not None else None
-        return await self._fetch(site)
+        try:
+            return await self._fetch(site)
+        except BaseException:  # cancelled, mostly: whoever comes next need not wait for the claim to lapse
+            await self._shared.put(_SPACE, site, b"", 0.0)
+            raise
 
     async def _load(self, site: str) -> RobotsRecord | None:
         stored = await self._shared.get(_SPACE, site)

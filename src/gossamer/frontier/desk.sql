@@ -3,13 +3,15 @@
 -- name: find
 SELECT request.state, host.name, request.fingerprint, request.due_at, request.attempts, request.reason,
     request.record, host.next_at, host.delay_s, host.in_flight, host.crawl_delay_s, host.incidents,
-    host.silences, host.incident_at, host.pages
+    host.silences, host.incident_at, host.pages,
+    host.last_at, host.hold_until
 FROM seen LEFT JOIN request ON request.id = seen.request LEFT JOIN host ON host.id = request.host
 WHERE seen.frontier = (SELECT id FROM frontier WHERE job = ?) AND seen.fingerprint = ?;
 
 -- name: hosts
 SELECT host.name, count(*), host.next_at, host.delay_s, host.in_flight, host.crawl_delay_s,
-    host.incidents, host.silences, host.incident_at, host.pages
+    host.incidents, host.silences, host.incident_at, host.pages,
+    host.last_at, host.hold_until
 FROM request INDEXED BY request_pending JOIN host ON host.id = request.host
 WHERE request.state = 0 AND host.frontier = (SELECT id FROM frontier WHERE job = ?)
 GROUP BY request.host ORDER BY count(*) DESC, request.host LIMIT ?;

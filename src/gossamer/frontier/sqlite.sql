@@ -17,23 +17,26 @@ WHERE id = ?;
 -- ------------------------------------------------------------------ hosts and turns
 
 -- name: hosts_by_id
-SELECT id, name, next_at, delay_s, in_flight, crawl_delay_s, incidents, silences, incident_at, pages
+SELECT id, name, next_at, delay_s, in_flight, crawl_delay_s, incidents, silences, incident_at, pages,
+    last_at, hold_until
 FROM host WHERE id IN (SELECT value FROM json_each(?));
 
 -- name: hosts_by_name
-SELECT id, name, next_at, delay_s, in_flight, crawl_delay_s, incidents, silences, incident_at, pages
+SELECT id, name, next_at, delay_s, in_flight, crawl_delay_s, incidents, silences, incident_at, pages,
+    last_at, hold_until
 FROM host WHERE frontier = ? AND name IN (SELECT value FROM json_each(?));
 
 -- name: add_hosts
 INSERT INTO host (frontier, name) VALUES :rows;
 
 -- name: save_hosts
-WITH fresh (id, next_at, delay_s, in_flight, crawl_delay_s, incidents, silences, incident_at, pages)
-    AS (VALUES :rows)
+WITH fresh (id, next_at, delay_s, in_flight, crawl_delay_s, incidents, silences, incident_at, pages,
+    last_at, hold_until) AS (VALUES :rows)
 UPDATE host SET
     next_at = fresh.next_at, delay_s = fresh.delay_s, in_flight = fresh.in_flight,
     crawl_delay_s = fresh.crawl_delay_s, incidents = fresh.incidents, silences = fresh.silences,
-    incident_at = fresh.incident_at, pages = fresh.pages
+    incident_at = fresh.incident_at, pages = fresh.pages, last_at = fresh.last_at,
+    hold_until = fresh.hold_until
 FROM fresh WHERE host.id = fresh.id;
 
 -- name: close_turns
@@ -113,7 +116,8 @@ INSERT INTO request (id, frontier, host, state, lane, band, fingerprint, due_at,
 -- name: ready
 -- The hosts that may start now: best band first, in a band who may start first.
 SELECT turn.band, host.id, host.name, host.next_at, host.delay_s, host.in_flight, host.crawl_delay_s,
-    host.incidents, host.silences, host.incident_at, host.pages
+    host.incidents, host.silences, host.incident_at, host.pages,
+    host.last_at, host.hold_until
 FROM turn JOIN host ON host.id = turn.host
 WHERE turn.frontier = ? AND turn.lane = ? AND turn.band = ? AND turn.next_at <= ?
 ORDER BY turn.next_at, turn.host LIMIT ?;

@@ -46,7 +46,8 @@ class Host:
 
 def host_state(columns: Sequence[Any]) -> HostState:
     """The policy's record from the table's columns."""
-    next_at, delay_s, in_flight, crawl_delay_s, incidents, silences, incident_at, pages = columns
+    next_at, delay_s, in_flight, crawl_delay_s, incidents, silences, incident_at, pages = columns[:8]
+    last_at, hold_until = columns[8:]
     return HostState(
         next_at=next_at,
         delay_s=delay_s,
@@ -56,6 +57,8 @@ def host_state(columns: Sequence[Any]) -> HostState:
         silences=silences,
         incident_at=incident_at,
         pages=pages,
+        last_at=last_at,
+        hold_until=hold_until,
     )
 
 

@@ -83,7 +83,7 @@ class DefaultPipeline:
             result = await _settled(step(item, self._spider))
         except DropItem as error:
             raise DropItem((str(error) or f"dropped by {name}")[:MAX_REASON]) from None
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise DropItem(f"{name}: {type(error).__name__}: {error}"[:MAX_REASON]) from error
         if result is None:
             raise DropItem(f"{name} returned no item")

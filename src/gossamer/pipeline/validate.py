@@ -97,7 +97,7 @@ def _check(kind: str, place: str, value: Any, depth: int) -> None:
     if type(value) in PLAIN or isinstance(value, ENCODABLE):
         return
     if isinstance(value, float | Decimal):
-        if not math.isfinite(value):
+        if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):
             raise drop(kind, place, "not a finite number")
     elif depth > MAX_DEPTH:
         raise drop(kind, place.partition(".")[0].partition("[")[0], "nested too deep")

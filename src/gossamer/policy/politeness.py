@@ -17,7 +17,7 @@ from gossamer.words.model import HostSignal, HostState, Rules, SignalKind
 LATE_SHARE = 0.1
 """A lease that is not started within this share of its host's delay is given back."""
 LATE_FLOOR_S = 0.25
-"""... but a worker always has this long, so that short delays do not make it thrash."""
+"""... but never sooner than this where nothing is crowded by it."""
 
 
 def delay_in_force(host: HostState, rules: Rules) -> float:
@@ -70,8 +70,13 @@ def grant(host: HostState, rules: Rules, now: float) -> HostState:
 
 
 def start_by(host: HostState, rules: Rules, now: float) -> float:
-    """Until when a lease granted at ``now`` may be started without crowding the host's next turn."""
-    return now + max(LATE_FLOOR_S, delay_in_force(host, rules) * LATE_SHARE)
+    """Until when a lease granted at ``now`` may be started without crowding the host's next turn.
+
+    With one slot there is no next turn before this lease ends, so being late crowds nobody.
+    """
+    delay_s = delay_in_force(host, rules)
+    slack_s = delay_s * LATE_SHARE
+    return now + (slack_s if delay_s > 0 and rules.per_host > 1 else max(LATE_FLOOR_S, slack_s))
 
 
 def settle(
@@ -85,8 +90,8 @@ def settle(
             host, crawl_delay_s=None if asked is None else min(max(asked, 0.0), rules.crawl_delay_cap_s)
         )
     if signal.kind is SignalKind.UNUSED:
-        return _give_turn_back(host, rules, now)
-    host = _adapt(host, rules, signal)
+        return _give_turn_back(host, rules, signal, now)
+    host = replace(_adapt(host, rules, signal), last_at=max(host.last_at, signal.started_at))
     earliest = signal.started_at + delay_in_force(host, rules)
     if signal.kind is not SignalKind.UNREACHABLE:
         host = replace(host, silences=0)
@@ -99,11 +104,20 @@ def settle(
     return replace(host, next_at=max(host.next_at, earliest))
 
 
-def _give_turn_back(host: HostState, rules: Rules, now: float) -> HostState:
-    """No request was made: the next one need not wait for this one's turn."""
-    if host.incidents and host.next_at > now + delay_in_force(host, rules):
-        return host  # the host is on hold; that has nothing to do with this turn
-    return replace(host, next_at=max(host.next_at - delay_in_force(host, rules), 0.0))
+def _give_turn_back(host: HostState, rules: Rules, signal: HostSignal, now: float) -> HostState:
+    """No request was made: the next one need not wait for this one's turn.
+
+    With other leases of the host out, a later turn may be built upon this one, and it is just lost.
+    ``retry_after_s`` asks to come back later (another worker is at the host's robots.txt).
+    """
+    delay_s = delay_in_force(host, rules)
+    if signal.retry_after_s is not None:
+        wait_s = min(max(signal.retry_after_s, 0.0), rules.retry_after_cap_s)
+        return replace(host, next_at=max(host.next_at, now + wait_s))
+    if host.in_flight:
+        return host
+    earliest = max(host.last_at + delay_s if host.last_at else 0.0, host.hold_until)
+    return replace(host, next_at=max(host.next_at - delay_s, earliest))
 
 
 def _adapt(host: HostState, rules: Rules, signal: HostSignal) -> HostState:
@@ -131,4 +145,5 @@ def _trouble(host: HostState, rules: Rules, signal: HostSignal, now: float, jitt
         hold = backoff_s(host.incidents, rules, jitter)
     else:
         return host
-    return replace(host, next_at=max(host.next_at, now + hold))
+    until = now + hold
+    return replace(host, next_at=max(host.next_at, until), hold_until=max(host.hold_until, until))

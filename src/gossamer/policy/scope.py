@@ -49,7 +49,7 @@ class Scope:
         deny_extensions: Iterable[str] = (),
         max_length: int = urls.MAX_URL_LENGTH,
     ) -> None:
-        self._domains = frozenset(_domain(entry) for entry in allowed_domains)
+        self._domains = frozenset(domain_of(entry) for entry in allowed_domains)
         self._include = tuple(_compiled(pattern) for pattern in include)
         self._exclude = tuple(_compiled(pattern) for pattern in exclude)
         self._schemes = frozenset(scheme.lower() for scheme in schemes)
@@ -129,7 +129,7 @@ def extension(url: str) -> str:
     return suffix.lower() if dot else ""
 
 
-def _domain(entry: str) -> tuple[str, str]:
+def domain_of(entry: str) -> tuple[str, str]:
     """``(name, port)`` of an entry; a whole URL, a leading dot and ``*.`` are understood."""
     text = entry.strip().removeprefix("*").lstrip(".")
     if "://" not in text:

@@ -1,11 +1,12 @@
 """Small facts that all workers share, in the one SQLite file.
 
 Guarantee: a value is there until it expires, over restarts; of all who claim a value at the same time
-exactly one may make it, and a claim whose holder died lapses by itself.
+exactly one may make it, and a claim ends with its holder, at the latest at its time.
 """
 
 from __future__ import annotations
 
+import os
 from sqlite3 import Connection
 
 from gossamer.disk.database import Database
@@ -43,6 +44,21 @@ class SqliteSharedState:
 
         def claim(conn: Connection) -> bool:
             now = self._clock.now()
-            return conn.execute(SQL["claim_shared"], (space, key, now + ttl_s, now)).rowcount == 1
+            held = conn.execute(SQL["claimant"], (space, key, now)).fetchone()
+            if held is not None and _is_alive(held[0]):
+                return False
+            conn.execute(SQL["claim_shared"], (space, key, now + ttl_s, os.getpid()))
+            return True
 
         return await self._db.run(claim)
+
+
+def _is_alive(process: int) -> bool:
+    """Whether a process of this machine is there; all who share the file are on it."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -89,8 +89,12 @@ ON CONFLICT (space, key) DO UPDATE SET
     value = excluded.value, expires_at = excluded.expires_at, claimed_until = 0;
 
 -- name: claim_shared
-INSERT INTO shared (space, key, claimed_until) VALUES (?1, ?2, ?3)
-ON CONFLICT (space, key) DO UPDATE SET claimed_until = excluded.claimed_until WHERE claimed_until <= ?4;
+INSERT INTO shared (space, key, claimed_until, claimed_by) VALUES (?, ?, ?, ?)
+ON CONFLICT (space, key) DO UPDATE SET
+    claimed_until = excluded.claimed_until, claimed_by = excluded.claimed_by;
+
+-- name: claimant
+SELECT claimed_by FROM shared WHERE space = ? AND key = ? AND claimed_until > ?;
 
 -- name: sweep_shared
 -- A few of those that nobody can see any more, each time something is put: the table stays small.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -28,8 +29,14 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 # --------------------------------------------------------------------------- requests
 
 
+MAX_BITS = 1024
+"""Whole numbers in ``meta`` and ``cb_kwargs``; longer ones cannot be read back by every JSON parser."""
+
+
 def check_jsonable(value: Any, name: str) -> None:
     """Refuse what JSON cannot carry, naming the place: ``cb_kwargs['when'] is a datetime``."""
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
+        raise NotJsonable(f"{name} is a number of more than {MAX_BITS} bits; pass it as a string")
     if value is None or isinstance(value, str | bool | int):
         return
     if isinstance(value, float):
@@ -65,6 +72,35 @@ def _callback_name(callback: Any, field: str) -> str | None:
     return str(name)
 
 
+_KINDS: dict[str, type] = {
+    **dict.fromkeys(("url", "method", "lane", "session", "via"), str),
+    **dict.fromkeys(("headers", "meta", "cb_kwargs"), dict),
+    **dict.fromkeys(("priority", "depth"), int),
+    "body": bytes,
+    "dont_filter": bool,
+}
+"""What the fields of a request must be: a stored request of other types could not be read again."""
+_FIELDS, _TYPES = attrgetter(*_KINDS), tuple(_KINDS.values())
+
+
+def _fitting(name: str, value: Any, kind: type) -> Any:
+    """The value as that type, when nothing is lost by it. Raises :class:`UsageError`."""
+    if value is None and name != "url":  # Scrapy's defaults
+        return kind() if name not in ("method", "lane") else {"method": "GET", "lane": "http"}[name]
+    if isinstance(value, kind) or (kind is bytes and isinstance(value, bytearray)):
+        return kind(value)
+    if kind is bytes and isinstance(value, str):  # Scrapy users pass str; what is stored is bytes
+        return value.encode()
+    wanted = {"str": "a string", "int": "a whole number"}.get(kind.__name__, f"a {kind.__name__}")
+    raise UsageError(f"a request's {name} must be {wanted}, not {value!r}")
+
+
+def _check_headers(headers: dict[Any, Any]) -> None:
+    for name, value in headers.items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise UsageError(f"a request's headers must be strings by name; {name!r} is {value!r}")
+
+
 class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     """One thing to fetch, and what to do with the answer.
 
@@ -95,17 +131,19 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
             force(self, "callback", _callback_name(self.callback, "callback"))
         if self.errback is not None and type(self.errback) is not str:
             force(self, "errback", _callback_name(self.errback, "errback"))
-        if type(self.url) is not str:
-            raise UsageError(f"a request's url must be a string, not {self.url!r}")
-        if self.meta:
-            check_jsonable(self.meta, "meta")
-        if self.cb_kwargs:
-            check_jsonable(self.cb_kwargs, "cb_kwargs")
-        body: object = self.body
-        if isinstance(body, str):  # Scrapy users pass str; what is stored is bytes
-            force(self, "body", body.encode())
-        if self.method != "GET":
+        if self.method != "GET" and type(self.method) is str:
             force(self, "method", self.method.upper())
+        if tuple(map(type, _FIELDS(self))) != _TYPES:
+            for name, kind in _KINDS.items():
+                force(self, name, _fitting(name, getattr(self, name), kind))
+        if self.headers or self.meta or self.cb_kwargs:
+            self.validate()
+
+    def validate(self) -> None:
+        """Refuse headers, ``meta`` and ``cb_kwargs`` that cannot be stored. Raises :class:`UsageError`."""
+        _check_headers(self.headers)
+        check_jsonable(self.meta, "meta")
+        check_jsonable(self.cb_kwargs, "cb_kwargs")
 
     def replace(self, **changes: Any) -> Request:
         """The same request with some fields changed."""
@@ -188,6 +226,8 @@ class HostState(Record, frozen=True, kw_only=True):
     silences: int = 0  # consecutive incidents in which the host did not answer at all
     incident_at: float = 0.0  # when the last one began: failures started before it belong to it
     pages: int = 0  # pages of this host that count against its budget
+    last_at: float = 0.0  # the latest start that is known to have been made
+    hold_until: float = 0.0  # no start before this, whatever turns are given back
 
 
 class SignalKind(StrEnum):

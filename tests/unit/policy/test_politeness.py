@@ -50,8 +50,11 @@ def test_the_page_budget_of_a_host_counts_what_is_in_flight():
 
 
 def test_a_late_lease_has_a_floor_and_a_share():
-    assert p.start_by(HostState(), PACED, T) == T + 0.25
-    assert p.start_by(HostState(crawl_delay_s=10.0), PACED, T) == T + 1.0
+    alone = replace(PACED, per_host=1)
+    assert p.start_by(HostState(), alone, T) == T + 0.25
+    assert p.start_by(HostState(crawl_delay_s=10.0), alone, T) == T + 1.0
+    assert p.start_by(HostState(), PACED, T) == T + 0.2, "another slot's turn follows"
+    assert p.start_by(HostState(), Rules(delay_s=0.0, per_host=9), T) == T + 0.25
 
 
 def test_the_delay_goes_half_way_to_the_latency_and_never_down_on_failure():
@@ -67,8 +70,23 @@ def test_an_unused_turn_is_given_back_but_not_a_hold():
     host = p.grant(HostState(), PACED, T)
     back = p.settle(host, PACED, HostSignal(), now=T, is_page=False, jitter=0.0)
     assert (back.in_flight, back.next_at) == (0, T)
-    held = replace(host, incidents=1, next_at=T + 500)
+    held = replace(host, hold_until=T + 500, next_at=T + 500)
     assert p.settle(held, PACED, HostSignal(), now=T, is_page=False, jitter=0.0).next_at == T + 500
+
+
+def test_a_turn_that_others_are_built_upon_is_not_given_back():
+    host = p.grant(p.grant(HostState(), PACED, T), PACED, T + 2)  # A at T, B at T + 2
+    after_a = p.settle(host, PACED, HostSignal(), now=T + 2.1, is_page=False, jitter=0.0)
+    assert after_a.next_at == T + 4
+    made = HostSignal(kind=SignalKind.OK, started_at=T + 2)
+    after_b = p.settle(host, PACED, made, now=T + 2.1, is_page=False, jitter=0.0)
+    assert p.settle(after_b, PACED, HostSignal(), now=T + 2.2, is_page=False, jitter=0.0).next_at == T + 4
+
+
+def test_a_turn_can_be_put_off():
+    host = p.grant(HostState(), PACED, T)
+    later = HostSignal(retry_after_s=9.0)
+    assert p.settle(host, PACED, later, now=T, is_page=False, jitter=0.0).next_at == T + 9
 
 
 def test_retry_after_holds_the_host_with_a_cap():
@@ -134,16 +152,14 @@ steps = st.lists(
 
 @given(steps=steps, rules=st.sampled_from([PACED, ADAPTIVE, Rules(delay_s=0.0, per_host=2)]))
 def test_whatever_happens_starts_keep_their_distance_and_slots_hold(steps, rules):
-    host, now, last, open_starts = HostState(), T, None, []
+    host, now, made, open_starts = HostState(), T, [0.0], []
     for kind, wait, latency, retry_after, robots in steps:
         now += wait
         if kind == "grant":
             if p.may_start(host, rules, now):
-                if last is not None:
-                    assert now - last >= min(rules.delay_s or 0.0, 1e9) - 1e-6
+                assert now - max(made + open_starts) >= (rules.delay_s or 0.0) - 1e-6
                 host = p.grant(host, rules, now)
                 open_starts.append(now)
-                last = now
         elif open_starts:
             started = open_starts.pop(0)
             signal = HostSignal(
@@ -155,8 +171,8 @@ def test_whatever_happens_starts_keep_their_distance_and_slots_hold(steps, rules
                 crawl_delay_s=retry_after,
             )
             host = p.settle(host, rules, signal, now=now, is_page=False, jitter=0.5)
-            if kind is SignalKind.UNUSED:
-                last = None  # that start was never made
+            if kind is not SignalKind.UNUSED:
+                made.append(started)
         assert host.in_flight == len(open_starts) <= rules.per_host
         assert host.next_at <= now + max(rules.retry_after_cap_s, rules.backoff_cap_s) + 4 * 31
         assert p.delay_in_force(host, rules) <= 30.0

@@ -49,6 +49,8 @@ CREATE TABLE host (
     silences INTEGER NOT NULL DEFAULT 0,
     incident_at REAL NOT NULL DEFAULT 0,
     pages INTEGER NOT NULL DEFAULT 0,
+    last_at REAL NOT NULL DEFAULT 0,
+    hold_until REAL NOT NULL DEFAULT 0,
     UNIQUE (frontier, name)
 );
 
@@ -186,6 +188,7 @@ CREATE TABLE shared (
     value BLOB,
     expires_at REAL NOT NULL DEFAULT 0,
     claimed_until REAL NOT NULL DEFAULT 0,
+    claimed_by INTEGER NOT NULL DEFAULT 0,  -- the process; its death ends the claim
     PRIMARY KEY (space, key)
 ) WITHOUT ROWID;
 CREATE INDEX shared_expires ON shared (max(expires_at, claimed_until));

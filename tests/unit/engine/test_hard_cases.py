@@ -1,0 +1,249 @@
+"""Cases that once went wrong, or would without the line they protect; on virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator
+
+import pytest
+from msgspec.structs import replace
+
+from engine_kit import CALM, URL, Answer, Kit, follow, virtually
+from gossamer.engine.supervisor import Ran, Reason, Supervisor
+from gossamer.engine.worker import Worker
+from gossamer.words.errors import StorageError
+from gossamer.words.model import Extraction, HostSignal, Request, Rules
+
+SPACED = Rules(delay_s=4.0, per_host=1)
+
+
+def parts_of(kit: Kit) -> tuple[Worker, Supervisor]:
+    worker = Worker(kit.parts, kit.shift)
+    return worker, Supervisor(kit.parts, worker, drain_s=5.0)
+
+
+async def run(kit: Kit, *urls: str, **options: object) -> Ran:
+    _, supervisor = parts_of(kit)
+    return await supervisor.run(kit.seeds(*urls, **options))
+
+
+def test_a_page_found_too_deep_first_is_fetched_when_found_nearer() -> None:
+    async def main() -> Kit:
+        kit = Kit(replace(CALM, max_depth=1, per_host=1))
+        kit.admission._max_depth = 1
+        kit.pages.yields = {URL + "near": follow(URL + "x"), URL + "far": follow(URL + "x")}
+        far = Request(URL + "far", depth=1)
+        worker, supervisor = parts_of(kit)
+
+        async def seeds() -> AsyncIterator[Request]:
+            yield far
+            yield Request(URL + "near")
+
+        await supervisor.run(seeds())
+        assert worker.in_flight == 0
+        return kit
+
+    assert URL + "x" in [url for _, url in virtually(main).site.log]
+
+
+def test_a_lane_without_a_worker_is_refused_not_waited_for() -> None:
+    async def main() -> tuple[Kit, Ran]:
+        kit = Kit()
+        kit.pages.yields = {URL: Extraction(requests=(Request(URL + "b", lane="browser"),))}
+        return kit, await run(kit, URL)
+
+    kit, ran = virtually(main)
+    assert ran.reason is Reason.FINISHED
+    assert kit.ledger.harvests[0].dropped == {"link:lane": 1}
+
+
+def test_an_internal_error_uses_up_its_turn() -> None:
+    async def main() -> list[float]:
+        kit = Kit(SPACED)
+        kit.pages.yields = {f"{URL}{n}": RuntimeError("bug") for n in range(4)}  # type: ignore[misc]
+        await run(kit, *(f"{URL}{n}" for n in range(4)))
+        return [at for at, _ in kit.site.log]
+
+    times = virtually(main)
+    assert all(after - before >= 3.99 for before, after in itertools.pairwise(times))
+
+
+def test_an_abandoned_fetch_uses_up_its_turn() -> None:
+    async def main() -> float:
+        kit = Kit(SPACED, latency_s=100.0)
+        worker, supervisor = parts_of(kit)
+        running = asyncio.create_task(supervisor.run(kit.seeds(URL)))
+        await kit.clock.sleep(1)
+        supervisor.stop()
+        await worker.abandon()
+        ran = await running
+        assert (ran.stats.pending, ran.stats.leased) == (1, 0)
+        (host,) = await kit.frontier.hosts(1)
+        return host.state.next_at - kit.site.log[0][0]
+
+    assert virtually(main) >= 4.0
+
+
+def test_an_abandoned_grant_is_not_started() -> None:
+    async def main() -> tuple[Kit, Ran]:
+        kit = Kit(latency_s=1.0)
+        worker, supervisor = parts_of(kit)
+        lease = kit.frontier.lease
+
+        async def slow(lane: str, limit: int, ttl_s: float) -> object:
+            grant = await lease(lane, limit, ttl_s)
+            if not kit.site.log and grant.leases:
+                supervisor.stop()
+                await worker.abandon()
+            return grant
+
+        kit.frontier.lease = slow  # type: ignore[method-assign,assignment]
+        return kit, await supervisor.run(kit.seeds(URL, URL + "b"))
+
+    kit, ran = virtually(main)
+    assert (kit.site.log, ran.stats.leased, ran.stats.pending) == ([], 0, 2)
+
+
+def test_storage_trouble_in_the_robots_gate_is_not_the_requests() -> None:
+    async def main() -> None:
+        kit = Kit()
+
+        class Broken:
+            async def check(self, request: Request) -> Answer:
+                raise StorageError("the disk is full")
+
+        kit.parts = kit.with_parts(robots=Broken())
+        try:
+            await run(kit, URL)
+        finally:
+            assert (await kit.frontier.stats()).dead == 0
+
+    with pytest.raises(StorageError, match="full"):
+        virtually(main)
+
+
+def test_an_errback_that_raises_is_told_in_the_ledger() -> None:
+    async def main() -> str:
+        kit = Kit()
+        kit.site.replies = {URL: 403}
+        kit.pages.yields = {"errback": Extraction(error="Traceback: boom", fault="callback")}
+        await run(kit, URL, errback="failed")
+        return kit.ledger.harvests[0].attempts[0].detail
+
+    assert "status 403" in virtually(main)
+    assert "boom" in virtually(main)
+
+
+def test_a_status_that_the_spider_wants_still_holds_the_host() -> None:
+    async def main() -> list[float]:
+        kit = Kit()
+        kit.pages.statuses = {429, 302}
+        kit.site.replies = {URL: (429, {"retry-after": "60"}), URL + "moved": (302, {"location": "/x"})}
+        kit.pages.yields = {URL: follow(URL + "b")}
+        ran = await run(kit, URL + "moved", URL)
+        assert ran.stats.pages == 3, "the redirect is the spider's, and is not followed"
+        return [at for at, _ in kit.site.log]
+
+    times = virtually(main)
+    assert times[-1] - times[0] >= 60
+
+
+def test_a_worker_elsewhere_at_robots_txt_is_waited_for_without_spinning() -> None:
+    async def main() -> int:
+        kit = Kit()
+        calls = 0
+
+        class Claimed:
+            async def check(self, request: Request) -> Answer:
+                nonlocal calls
+                calls += 1
+                if calls > 6:
+                    return Answer()
+                return Answer(allowed=False, reason="robots", signal=HostSignal(retry_after_s=1.0))
+
+        kit.parts = kit.with_parts(robots=Claimed())
+        ran = await run(kit, URL)
+        assert (ran.stats.done, kit.ledger.harvests[0].attempts[0].attempt) == (1, 1)
+        return calls
+
+    assert virtually(main) == 7
+
+
+def test_a_run_can_be_stopped_while_it_seeds() -> None:
+    async def main(max_time_s: float | None) -> Ran:
+        kit = Kit()
+        worker = Worker(kit.parts, kit.shift)
+        supervisor = Supervisor(kit.parts, worker, max_time_s=max_time_s)
+
+        async def seeds() -> AsyncIterator[Request]:
+            for n in range(10_000):
+                await kit.clock.sleep(10)
+                yield Request(f"{URL}{n}")
+
+        running = asyncio.create_task(supervisor.run(seeds()))
+        if max_time_s is None:
+            await kit.clock.sleep(35)
+            supervisor.stop()
+        return await running
+
+    stopped, timed = virtually(main, None), virtually(main, 25.0)
+    assert (stopped.reason, timed.reason) == (Reason.SIGNAL, Reason.MAX_TIME)
+    assert timed.ended_at - timed.started_at < 27
+
+
+def test_slow_seeds_are_worked_on_as_they_come_and_all_of_them() -> None:
+    async def main() -> tuple[Kit, Ran]:
+        kit = Kit()
+        _, supervisor = parts_of(kit)
+
+        async def seeds() -> AsyncIterator[Request]:
+            for n in range(1200):
+                if n % 500 == 0:
+                    await kit.clock.sleep(30)
+                yield Request(f"{URL}{n}")
+
+        return kit, await supervisor.run(seeds())
+
+    kit, ran = virtually(main)
+    assert (ran.reason, ran.stats.done, ran.seeded.added.accepted) == (Reason.FINISHED, 1200, 1200)
+    assert kit.site.log[0][0] - ran.started_at < 65, "the first batch is not kept waiting for the last"
+
+
+def test_a_start_that_raises_ends_the_run_with_its_error() -> None:
+    async def main() -> None:
+        kit = Kit()
+        _, supervisor = parts_of(kit)
+
+        async def seeds() -> AsyncIterator[Request]:
+            yield Request(URL)
+            raise ValueError("in start")
+
+        await supervisor.run(seeds())
+
+    with pytest.raises(ValueError, match="in start"):
+        virtually(main)
+
+
+def test_a_cancelled_run_gives_everything_back() -> None:
+    async def main() -> Kit:
+        kit = Kit(latency_s=50.0)
+        running = asyncio.create_task(run(kit, URL, URL + "b"))
+        await kit.clock.sleep(1)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        stats = await kit.frontier.stats()
+        assert (stats.leased, stats.pending) == (0, 2)
+        return kit
+
+    virtually(main)
+
+
+def test_a_redirect_to_ones_own_canonical_form_ends_with_a_reason() -> None:
+    async def main() -> Kit:
+        kit = Kit()
+        kit.site.replies = {URL + "a": (302, {"location": "/a?utm_source=x"})}
+        await run(kit, URL + "a")
+        return kit
+
+    assert virtually(main).ledger.verdicts[-1] == (URL + "a", "dead", "redirect_limit")
