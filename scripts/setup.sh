@@ -24,5 +24,6 @@ if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
     exit 4
   }
 fi
+echo "making $venv with everything that is needed; this takes about a minute" >&2
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'

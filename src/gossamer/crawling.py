@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import resource
 from collections.abc import Mapping, Sequence
@@ -16,11 +17,14 @@ from gossamer.config import Settings, fields, find_project, load_settings
 from gossamer.discovery import Target, find_target
 from gossamer.engine.supervisor import Ran, Reason, Supervisor
 from gossamer.engine.worker import Worker
+from gossamer.observe.log import LogSink
 from gossamer.spider import Spider
 from gossamer.wiring import Wired, wire
 from gossamer.words.lifecycle import JobState
 from gossamer.words.model import Job, Record, Tally
 from gossamer.words.ports import Sink
+
+log = logging.getLogger("gossamer.crawl")
 
 
 class CrawlResult(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -34,7 +38,7 @@ class CrawlResult(Record, frozen=True, kw_only=True, omit_defaults=False):
     attempts: int  # requests made
     retries: int
     dead: int
-    dropped: int  # items and links not taken
+    dropped: int  # items not taken
     duplicates: int  # items seen again
     bytes: int
     seconds: float
@@ -42,11 +46,12 @@ class CrawlResult(Record, frozen=True, kw_only=True, omit_defaults=False):
     by_status: dict[str, int]
     peak_rss_mb: float
     notes: tuple[str, ...] = ()  # what a person should know; not part of the JSON object
+    left_out: dict[str, int] = {}  # items and links not taken, by reason; not part of the JSON object
 
     def as_json(self) -> dict[str, Any]:
         """The object that ``crawl --json`` prints."""
         result: dict[str, Any] = msgspec.to_builtins(self)
-        del result["notes"]
+        del result["notes"], result["left_out"]
         return result
 
 
@@ -67,14 +72,14 @@ class Crawling:
         """Crawl to the end. Raises ``OperatorError`` when storage fails; what was stored stays."""
         store, book = self._wired.desk.store, self._wired.desk.book
         await book.update(replace(self.job, state=JobState.RUNNING, finished_at=None, finish_reason=""))
-        pages_before = (await store.tally(self.job)).pages
+        before = await store.tally(self.job)
         ran = await self._supervisor.run(self._wired.seeds(self.spider), resumed=self.resumed)
         state = JobState.FINISHED if ran.reason is Reason.FINISHED else ran.stats.state
         await book.update(
             replace(self.job, state=state, finished_at=ran.ended_at, finish_reason=ran.reason.value)
         )
         tally = await store.tally(self.job)
-        return self._result(ran, tally, tally.pages - pages_before)
+        return self._result(ran, before, tally)
 
     def stop(self) -> None:
         """Start nothing new and finish what is in hand."""
@@ -89,7 +94,7 @@ class Crawling:
         """Let go of files and connections."""
         await self._wired.close()
 
-    def _result(self, ran: Ran, tally: Tally, pages_now: int) -> CrawlResult:
+    def _result(self, ran: Ran, before: Tally, tally: Tally) -> CrawlResult:
         seconds = max(ran.ended_at - ran.started_at, 1e-6)
         return CrawlResult(
             job=self.job.id,
@@ -100,18 +105,19 @@ class Crawling:
             attempts=tally.attempts,
             retries=tally.retries,
             dead=ran.stats.dead,
-            dropped=sum(tally.dropped.values()),
+            dropped=sum(n for reason, n in tally.dropped.items() if reason.startswith("item:")),
+            left_out=tally.dropped,
             duplicates=tally.duplicates,
             bytes=tally.bytes,
             seconds=round(seconds, 3),
-            pages_per_second=round(pages_now / seconds, 1),
+            pages_per_second=round((tally.pages - before.pages) / seconds, 1),
             by_status=tally.by_status,
             peak_rss_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
-            notes=tuple(notes(self.job.id, ran, tally, pages_now, resumed=self.resumed)),
+            notes=tuple(notes(self.job.id, ran, before, tally)),
         )
 
 
-def notes(job: str, ran: Ran, tally: Tally, pages_now: int, *, resumed: bool) -> list[str]:
+def notes(job: str, ran: Ran, before: Tally, tally: Tally) -> list[str]:
     """Why a run did nothing or little, and how to go on; empty when there is nothing to say."""
     said = []
     waiting = ran.stats.waiting
@@ -119,20 +125,32 @@ def notes(job: str, ran: Ran, tally: Tally, pages_now: int, *, resumed: bool) ->
         said.append(f"the budget of pages is spent; {waiting} requests wait: raise --max-pages to go on")
     elif ran.reason in (Reason.SIGNAL, Reason.MAX_TIME, Reason.PAUSED):
         said.append(f"{waiting} requests wait; the same command goes on with them")
-    if pages_now or ran.reason is not Reason.FINISHED:
+    seeded, reasons = ran.seeded, by_reason(ran.seeded.refused)
+    if seeded.refused and (seeded.added.accepted or seeded.added.duplicates):
+        said.append(f"some start URLs were not accepted ({reasons}), for example {seeded.example}")
+    if tally.pages > before.pages or ran.reason is not Reason.FINISHED:
         return said
-    seeded, refused = ran.seeded, ran.seeded.refused
-    if resumed and tally.attempts and not seeded.added.accepted:
+    if tally.attempts == before.attempts and tally.attempts and not seeded.added.accepted:
         said.append("nothing to do: this crawl is finished; --fresh starts it over")
-    elif refused:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in refused.items())
+        if tally.dropped.get("link:too_deep"):
+            said.append(
+                f"{tally.dropped['link:too_deep']} links were too deep; --fresh with more depth takes them"
+            )
+    elif seeded.refused and not seeded.added.accepted and not tally.attempts:
         said.append(f"nothing to do: no start URL was accepted ({reasons}), for example {seeded.example}")
     elif not seeded.added.accepted and not tally.attempts:
         said.append("nothing to do: the spider has no start URLs")
     else:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in tally.by_reason.items())
-        said.append(f"no page was parsed ({reasons or 'no reason known'}); see `gossamer dead list {job}`")
+        why = by_reason(tally.by_reason) or "no reason known"
+        said.append(f"no page was parsed ({why}); see `gossamer dead list {job}`")
     return said
+
+
+def by_reason(counts: Mapping[str, int], most: int = 4) -> str:
+    """``12 offsite, 3 nofollow``: the most frequent first."""
+    ranked = sorted(counts.items(), key=lambda item: -item[1])
+    shown = ", ".join(f"{count:,} {reason}" for reason, count in ranked[:most])
+    return shown + (", ..." if len(ranked) > most else "")
 
 
 async def prepare(
@@ -181,12 +199,19 @@ async def crawl(
     sinks: Sequence[Sink] = (),
     **settings: Any,
 ) -> CrawlResult:
-    """Crawl to the end within the running event loop, and say what it came to. ::
+    """Crawl to the end within the running event loop, and say what it came to.
+
+    Without ``sinks`` what happens goes to the logger ``gossamer.crawl``. ::
 
     result = await crawl(Shop, max_pages=100)
     """
-    crawling = await prepare(target, arguments=arguments, overrides=settings, fresh=fresh, sinks=sinks)
+    crawling = await prepare(
+        target, arguments=arguments, overrides=settings, fresh=fresh, sinks=sinks or (LogSink(),)
+    )
     try:
-        return await crawling.run()
+        result = await crawling.run()
     finally:
         await crawling.close()
+    for note in result.notes:
+        log.warning("%s: %s", result.job, note)
+    return result

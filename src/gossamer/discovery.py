@@ -7,6 +7,7 @@ Spiders are found in the ``spiders/`` folder of the project and through the entr
 from __future__ import annotations
 
 import importlib.util
+import logging
 import re
 import shlex
 import sys
@@ -19,12 +20,15 @@ from pathlib import Path
 from types import ModuleType
 
 from gossamer.generic import GenericSpider
+from gossamer.parse.selectors import Selector
 from gossamer.policy import urls
+from gossamer.policy.scope import Scope
 from gossamer.spider import Spider
 from gossamer.words.errors import UsageError
 from gossamer.words.model import Request
 
 ENTRY_POINTS = "gossamer.spiders"
+log = logging.getLogger("gossamer.crawl")
 _FILE = re.compile(r"^(?P<path>.+\.py)(?::(?P<name>\w+))?$")
 _HOST = re.compile(r"^(localhost|[\w-]+(\.[\w-]+)+|\[[0-9a-fA-F:]+\])(:\d+)?([/?#].*)?$")
 
@@ -73,8 +77,34 @@ def _of_class(spider_class: type[Spider], arguments: Mapping[str, str]) -> Targe
         raise UsageError(
             f"the spider {spider_class.name!r} cannot be made: {type(error).__name__}: {error}"
         ) from error
+    _check(spider)
     text = shlex.join([spider.name, *(f"{key}={value}" for key, value in sorted(arguments.items()))])
     return Target(text=text, name=spider.name, spider=spider, choose=lambda _: spider)
+
+
+def _check(spider: Spider) -> None:
+    """Slips that would otherwise show page by page, or as something else."""
+    if isinstance(spider.start_urls, str):
+        spider.start_urls = [spider.start_urls]
+    wrong = [url for url in spider.start_urls if not isinstance(url, str)]
+    if wrong:
+        raise UsageError(f"start_urls of the spider {spider.name!r} holds {wrong[0]!r}, which is no string")
+    if hasattr(spider, "custom_settings"):
+        raise UsageError(
+            f"the spider {spider.name!r} has custom_settings, which Gossamer does not read; "
+            'write settings = {"delay": 1.0}; `gossamer crawl --help` and gossamer.toml use the same names'
+        )
+    require = spider.require
+    queries = (
+        [query for group in require.values() for query in group]
+        if isinstance(require, Mapping)
+        else ([require] if isinstance(require, str) else require)
+    )
+    for query in queries:
+        try:
+            Selector(text="").css(query)
+        except ValueError as error:
+            raise UsageError(f"require of the spider {spider.name!r}: {error}") from None
 
 
 def _class_in_file(path: Path, name: str | None) -> type[Spider]:
@@ -197,25 +227,28 @@ def _of_url(url: str, arguments: Mapping[str, str], project: Path | None) -> Tar
     generic = GenericSpider(**arguments)
     generic.start_urls = [canonical]
     generic.allowed_domains = [domain + port]
-    found = list(discover(project).spiders.values())
+    discovered = discover(project)
+    for message in discovered.broken:
+        log.warning("%s", message)
+    found = list(discovered.spiders.values())
     made: dict[str, Spider] = {}
 
     def choose(request: Request) -> Spider:
-        wanted = urls.hostname(request.url)
+        wanted = urls.host_key(request.url)
         if wanted not in made:
-            spider_class = _for_host(found, wanted)
+            spider_class = _for_host(found, urls.place(request.url))
             made[wanted] = generic if spider_class is None else spider_class(**arguments)
         return made[wanted]
 
     return Target(text=canonical, name=domain + port, spider=generic, choose=choose)
 
 
-def _for_host(found: list[type[Spider]], host: str) -> type[Spider] | None:
+def _for_host(found: list[type[Spider]], place: urls.Place) -> type[Spider] | None:
     """The spider whose ``allowed_domains`` fit the host most closely."""
     fitting = [
         (len(domain), spider_class)
         for spider_class in found
         for domain in spider_class.allowed_domains
-        if host == domain or host.endswith("." + domain)
+        if Scope([domain]).allows(place.hostname, place.port)
     ]
     return max(fitting, key=lambda fit: fit[0])[1] if fitting else None

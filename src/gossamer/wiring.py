@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack
@@ -258,6 +259,7 @@ async def _wire(
     rules = rules_of(settings, touches_network=fetcher.touches_network)
     frontier = SqliteFrontier(databases.frontier, job.id, rules, clock)
     pipeline = SpiderPipelines(target.choose)
+    await pipeline.open(spider)
     parts = Parts(
         job=job,
         rules=rules,
@@ -319,18 +321,29 @@ class SpiderPipelines:
     def __init__(self, choose: Callable[[Request], Spider]) -> None:
         self._choose = choose
         self._open: dict[int, DefaultPipeline] = {}
+        self._opening = asyncio.Lock()
 
     async def process(self, item: Any, url: str) -> ItemRecord:
         """The record to store. Raises :class:`~gossamer.words.errors.DropItem` with the reason."""
         spider = self._choose(Request(url))
-        pipeline = self._open.get(id(spider))
-        if pipeline is None:
-            pipeline = DefaultPipeline(
-                require_fields=spider.require_fields, steps=spider.pipelines, spider=spider
-            )
-            self._open[id(spider)] = pipeline
-            await pipeline.open()
-        return await pipeline.process(item, url)
+        return await (self._open.get(id(spider)) or await self.open(spider)).process(item, url)
+
+    async def open(self, spider: Spider) -> DefaultPipeline:
+        """A spider's pipeline, opened. Raises ``UsageError`` for what its steps raise: the crawl ends."""
+        async with self._opening:  # nobody uses a pipeline that is still being opened
+            if id(spider) not in self._open:
+                try:
+                    pipeline = DefaultPipeline(
+                        require_fields=spider.require_fields, steps=spider.pipelines, spider=spider
+                    )
+                    await pipeline.open()
+                except Exception as error:  # users' code
+                    raise UsageError(
+                        f"a pipeline of the spider {spider.name!r} does not open: "
+                        f"{type(error).__name__}: {error}"
+                    ) from error
+                self._open[id(spider)] = pipeline
+            return self._open[id(spider)]
 
     async def close(self) -> None:
         """Close the pipelines that were opened."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from decimal import Decimal
+from shutil import which
 from typing import TYPE_CHECKING
 
 from gossamer.cli.desk import at_desk
@@ -89,10 +90,13 @@ def _show(data: str) -> None:
         ([item.data[name] for name in ("sku", "name", "price")] for item in items),
         right=["price"],
     )
+    gossamer = sys.argv[0]  # in a checkout it is .venv/bin/gossamer
+    if which("gossamer") or not gossamer.endswith("/gossamer"):
+        gossamer = "gossamer"
     sys.stderr.write(
         f"\neverything is in {data}/gossamer.db; go on with\n"
-        f"  gossamer export demo --data {data} -o products.csv\n"
-        f"  gossamer status demo --data {data}\n"
-        "  gossamer new shop                 a project of your own\n"
-        "  gossamer crawl https://...        or just a site\n"
+        f"  {gossamer} export demo --data {data} -o products.csv\n"
+        f"  {gossamer} status demo --data {data}\n"
+        f"  {gossamer} new shop                 a project of your own\n"
+        f"  {gossamer} crawl https://...        or just a site\n"
     )

@@ -6,6 +6,7 @@ version are there at once.
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from gossamer.cli import crawl, dead, demo, doctor, jobs, project, shell
-from gossamer.cli.errors import exit_codes
+from gossamer.cli.errors import SIGNALS, exit_codes
 
 HELP = """Crawl and scrape the web, from one file on a laptop.
 
@@ -86,7 +87,12 @@ def main() -> None:
     if sys.argv[1:] in (["version"], ["--version"]):  # the one thing that must not wait for option parsing
         doctor.version(as_json=False)
         return
-    app(prog_name="gossamer")
+    try:
+        app(prog_name="gossamer")
+    finally:
+        # What is left is Python's own end; a signal in it must not change the exit code.
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from gossamer.cli.exports import Output, export
 from gossamer.cli.live import LiveView, StderrHandler
 from gossamer.cli.output import plain, print_facts, print_json
 from gossamer.cli.signals import Stopper
-from gossamer.crawling import Crawling, CrawlResult, prepare
+from gossamer.crawling import Crawling, CrawlResult, by_reason, prepare
 from gossamer.observe.log import LogSink, attach
 from gossamer.observe.progress import LineProgress
 from gossamer.observe.tallies import Tallies
@@ -157,8 +157,13 @@ def summary(
         ("requests", f"{result.attempts:,} ({result.retries:,} retries, {result.dead:,} dead)"),
         ("status", codes or "no answer"),
     ]
-    if result.dropped:
-        facts.append(("not taken", f"{result.dropped:,} links and items"))
+    for label, kind in (("dropped", "item"), ("left out", "link")):
+        reasons = {
+            name.partition(":")[2]: n for name, n in result.left_out.items() if name.startswith(f"{kind}:")
+        }
+        if reasons:
+            count = sum(reasons.values())
+            facts.append((label, f"{count:,} {kind}{'s' * (count > 1)}: {plain(by_reason(reasons))}"))
     facts += [("exported", f"{count:,} items to {output.path}") for output, count in exported]
     if not exported and result.items:
         facts.append(("next", f"gossamer export {result.job}{where} -o items.jsonl"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -125,16 +126,14 @@ def _interact(names: dict[str, Any]) -> None:
         f"{response.status} {lines(response.url)}  {len(response.body):,} bytes\n"
         "response   request   spider   fetch(url)     try: response.css('h1::text').getall()\n"
     )
-    try:
-        ipython = import_module("IPython")
-    except ImportError:
+    if find_spec("IPython") is None:
         import code
 
         _complete(names)
         code.interact(banner=banner, local=names, exitmsg="")
     else:
         typer.echo(banner, err=True)
-        ipython.start_ipython(argv=["--no-banner"], user_ns=names)
+        import_module("IPython").start_ipython(argv=["--no-banner"], user_ns=names)
 
 
 def _complete(names: dict[str, Any]) -> None:

@@ -15,10 +15,9 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any, Protocol
 
-from gossamer.cli.errors import Exit
+from gossamer.cli.errors import SIGNALS, Exit
 from gossamer.observe.tallies import Tallies
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PATIENCE_S = 1.5
 """Seconds after the second signal until the process ends itself. Everything acknowledged is on disk."""
 SHOW_CURSOR = "\x1b[?25h"

@@ -77,6 +77,7 @@ class Landing:
                     attempt=attempt,
                     items=len(harvest.items),
                     requests=len(harvest.outcome.outlinks),
+                    dropped=harvest.dropped,
                     host=harvest.outcome.lease.entry.host,
                 )
             )

@@ -228,9 +228,9 @@ class Decoder:
         self.wire_bytes = 0
 
     @property
-    def is_plain(self) -> bool:
-        """Whether the body is sent as it is, so that its announced length is its size."""
-        return not self._stages
+    def decoded_bytes(self) -> int:
+        """The size of what was decoded so far."""
+        return self._counts[-1]
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes from the wire."""

@@ -60,7 +60,10 @@ class GuardRefused(OSError):
     """The address of the host is not public, and the operator did not name the host."""
 
     def __init__(self, word: str) -> None:
-        super().__init__(errno.EPERM, f"not a public address ({word})")
+        super().__init__(
+            errno.EPERM,
+            f"not a public address ({word}); to allow the host, name it in start_urls or allowed_domains",
+        )
 
 
 @lru_cache(maxsize=4096)

@@ -26,6 +26,8 @@ from gossamer.words.clock import Clock
 from gossamer.words.errors import Fault, FetchError
 from gossamer.words.model import Fetched, Request
 
+SLICE_BYTES = 16 * 1024
+BREATH_BYTES = 1024 * 1024
 _IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})  # RFC 9110, 9.2.2
 _CLOSED_IDLE = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError)
 
@@ -151,8 +153,12 @@ class HttpFetcher:
             if not content.is_eof():
                 limit.reschedule(min(loop.time() + self._options.idle_s, end))
             data = await content.readany()
-            if data:
-                decoder.feed(data)
+            # In slices, and with a breath after each megabyte: a few bytes on the wire can be very many.
+            for start in range(0, len(data), SLICE_BYTES):
+                before = decoder.decoded_bytes // BREATH_BYTES
+                decoder.feed(data[start : start + SLICE_BYTES])
+                if decoder.decoded_bytes // BREATH_BYTES > before:
+                    await asyncio.sleep(0)
         error = content.exception()
         if error is not None:
             raise error

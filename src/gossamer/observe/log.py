@@ -30,6 +30,7 @@ class LogSink:
     def __init__(self, logger: logging.Logger | None = None) -> None:
         self._logger = logger or logging.getLogger("gossamer.crawl")
         self._tracebacks: set[str] = set()
+        self._drops: set[str] = set()
 
     def emit(self, event: Event) -> None:
         """Log one event, if its level is asked for."""
@@ -42,6 +43,7 @@ class LogSink:
                     self._log(level, describe(event))
                     if failed_callback:
                         self._log_traceback(event.attempt.detail)
+                self._log_drops(event)
             case Notice():
                 self._log(LEVELS.get(event.level, logging.INFO), one_line(event.text, 1000))
             case JobStarted():
@@ -53,6 +55,14 @@ class LogSink:
 
     def _log(self, level: int, text: str) -> None:
         self._logger.log(level, "%s", text)
+
+    def _log_drops(self, event: PageDone) -> None:
+        """Why items are dropped: each reason the first time, for it is mostly a slip of the spider."""
+        for reason in event.dropped:
+            if reason.startswith("item:") and reason not in self._drops and len(self._drops) < MAX_TRACEBACKS:
+                self._drops.add(reason)
+                where = shown_url(event.attempt.url)
+                self._log(logging.WARNING, f"item dropped: {one_line(reason[5:])} (first on {where})")
 
     def _log_traceback(self, detail: str) -> None:
         """The traceback of a callback, the first time that this error occurs."""

@@ -33,7 +33,7 @@ def shown_url(url: str, limit: int = 300) -> str:
 
 def headline(detail: str) -> str:
     """What went wrong, in one line: of a traceback the line that names the exception."""
-    found = detail.rstrip().split("\n")
+    found = [line for line in detail.rstrip().split("\n") if not line.lstrip().startswith("For further info")]
     after_frames = max((n for n, line in enumerate(found, start=1) if line.startswith("  ")), default=0)
     return one_line(found[min(after_frames, len(found) - 1)])
 

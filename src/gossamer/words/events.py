@@ -26,6 +26,7 @@ class PageDone(Event, frozen=True, kw_only=True):
     attempt: Attempt
     items: int = 0
     requests: int = 0
+    dropped: dict[str, int] = {}  # what was not taken of the page, by reason
     host: str = ""
 
 
