@@ -14,7 +14,7 @@ from gossamer.config import Settings
 from gossamer.discovery import Target
 from gossamer.disk.committer import SameFileCommitter
 from gossamer.disk.database import Database
-from gossamer.disk.lock import JobLock
+from gossamer.disk.lock import JobLock, is_locked
 from gossamer.engine.admission import Admission
 from gossamer.engine.clock import SystemClock
 from gossamer.engine.commit import SplitCommitter
@@ -156,6 +156,10 @@ class Desk:
     def frontier(self, job: Job) -> SqliteFrontier:
         """The requests of a job."""
         return SqliteFrontier(self._databases.frontier, job.id, rules_of(self._settings), self._clock)
+
+    def is_at_work(self, job: Job) -> bool:
+        """Whether a process crawls this job now; one that was killed leaves it running in name only."""
+        return is_locked(databases_folder(self._settings), job.target)
 
     async def close(self) -> None:
         """Let go of the files."""

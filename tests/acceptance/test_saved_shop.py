@@ -52,6 +52,7 @@ def test_killed_ten_times_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
         for _ in range(KILLS):
             process = start("crawl", spider, "--data", data, *FAST)
             kill_in_midst(process, site, pages=chance.randint(1, 4), after_s=chance.random() * 0.06)
+        assert json.loads(run("jobs", "--data", data, "--json").stdout)[0]["finish_reason"] == "interrupted"
         result = crawl(spider, "--data", data, *FAST)
         hits = site.log.paths()
     assert (result["pages"], result["items"], result["dead"]) == (PAGES, PRODUCTS, 0)

@@ -43,7 +43,7 @@ def jobs(
     """List the crawls, newest first."""
 
     async def work(desk: Desk) -> list[tuple[Job, Tally, FrontierStats]]:
-        found = (await desk.book.list())[:limit]
+        found = [_as_it_is(desk, job) for job in (await desk.book.list())[:limit]]
         return [(job, await desk.store.tally(job), await desk.frontier(job).stats()) for job in found]
 
     found = at_desk(settings_of(data, settings), work)
@@ -55,7 +55,7 @@ def jobs(
         (
             (
                 job.id,
-                job.finish_reason if job.state == "running" and job.finish_reason else job.state,
+                _state(job),
                 tally.pages,
                 tally.items,
                 stats.waiting,
@@ -68,6 +68,15 @@ def jobs(
         right=("pages", "items", "waiting", "dead"),
         wide="target",
     )
+
+
+def _as_it_is(desk: Desk, job: Job) -> Job:
+    """The job; one whose process was killed could not say so itself."""
+    if job.state == "running" and not job.finish_reason and not desk.is_at_work(job):
+        from msgspec.structs import replace
+
+        return replace(job, finish_reason="interrupted")
+    return job
 
 
 def _state(job: Job) -> str:
@@ -103,7 +112,7 @@ def status(name: JobName, data: Data = None, settings: Set = None, as_json: AsJs
     """
 
     async def work(desk: Desk) -> tuple[Job, Tally, FrontierStats, list[HostReport]]:
-        job = await job_of(desk, name)
+        job = _as_it_is(desk, await job_of(desk, name))
         frontier = desk.frontier(job)
         return job, await desk.store.tally(job), await frontier.stats(), await frontier.hosts(HOSTS)
 

@@ -25,6 +25,22 @@ def _file_name(job: str) -> str:
     return blake2b(job.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
+def is_locked(data: Path | str, job: str) -> bool:
+    """Whether a process works on the job now."""
+    path = Path(data) / f"{_file_name(job)}.lock"
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(file)
+    return False
+
+
 class JobLock:
     """Held from construction to :meth:`release`. Raises :class:`JobBusy` when another process holds it."""
 

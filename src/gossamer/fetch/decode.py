@@ -228,6 +228,11 @@ class Decoder:
         self.wire_bytes = 0
 
     @property
+    def is_plain(self) -> bool:
+        """Whether the body is sent as it is."""
+        return not self._stages
+
+    @property
     def decoded_bytes(self) -> int:
         """The size of what was decoded so far."""
         return self._counts[-1]

@@ -26,8 +26,9 @@ from gossamer.words.clock import Clock
 from gossamer.words.errors import Fault, FetchError
 from gossamer.words.model import Fetched, Request
 
-SLICE_BYTES = 16 * 1024
-BREATH_BYTES = 1024 * 1024
+SLICE_BYTES = 2 * 1024  # of an encoded body, decoded at once
+BREATH_BYTES = 512 * 1024
+DENSE = 20  # decoded bytes for one on the wire; pages have 3 to 10
 _IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})  # RFC 9110, 9.2.2
 _CLOSED_IDLE = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError)
 
@@ -153,17 +154,28 @@ class HttpFetcher:
             if not content.is_eof():
                 limit.reschedule(min(loop.time() + self._options.idle_s, end))
             data = await content.readany()
-            # In slices, and with a breath after each megabyte: a few bytes on the wire can be very many.
-            for start in range(0, len(data), SLICE_BYTES):
-                before = decoder.decoded_bytes // BREATH_BYTES
-                decoder.feed(data[start : start + SLICE_BYTES])
-                if decoder.decoded_bytes // BREATH_BYTES > before:
-                    await asyncio.sleep(0)
+            if decoder.is_plain:
+                decoder.feed(data)
+            else:
+                await self._unfold(decoder, data)
         error = content.exception()
         if error is not None:
             raise error
         body, flags = decoder.finish()
         return body, flags, decoder.wire_bytes
+
+    @staticmethod
+    async def _unfold(decoder: Decoder, data: bytes) -> None:
+        """Decode in slices, with a breath after each half megabyte: few bytes can become very many."""
+        start = 0
+        while start < len(data):
+            is_dense = decoder.decoded_bytes > DENSE * decoder.wire_bytes
+            end = start + (SLICE_BYTES // 8 if is_dense else SLICE_BYTES)
+            before = decoder.decoded_bytes // BREATH_BYTES
+            decoder.feed(data[start:end])
+            start = end
+            if decoder.decoded_bytes // BREATH_BYTES > before:
+                await asyncio.sleep(0)
 
 
 class _ClosedIdle(FetchError):
