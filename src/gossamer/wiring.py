@@ -68,8 +68,18 @@ def rules_of(settings: Settings, *, touches_network: bool = True) -> Rules:
 
 def admission_of(settings: Settings, spider: Spider, key: bytes) -> Admission:
     """The door of a job."""
-    scope = Scope(spider.allowed_domains, include=settings.include, exclude=settings.exclude)
-    options = UrlOptions(drop_parameters=settings.tracking_params, sort_query=settings.sort_query)
+    scope = Scope(
+        spider.allowed_domains,
+        include=settings.include,
+        exclude=settings.exclude,
+        deny_extensions=settings.deny_extensions,
+    )
+    sessions = urls.SESSION_PARAMETERS if settings.drop_session_ids else ()
+    options = UrlOptions(
+        drop_parameters=(*settings.tracking_params, *sessions),
+        sort_query=settings.sort_query,
+        unescape=settings.unescape,
+    )
     return Admission(scope, options, key, max_depth=settings.max_depth)
 
 

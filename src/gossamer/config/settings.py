@@ -147,12 +147,23 @@ class Settings(Section):
     sort_query: bool = Field(
         default=False, description="Whether URLs that differ only in the order of their query are one page."
     )
+    unescape: bool = Field(
+        default=False,
+        description="Whether URLs that differ only in needless escapes (`%7e`, `~`) are one page.",
+    )
+    drop_session_ids: bool = Field(
+        default=False,
+        description="Whether parameters that usually name a visit (`PHPSESSID`) are dropped too.",
+    )
     include: tuple[Pattern, ...] = Field(
         default=(),
         description="Regular expressions; when given, only URLs that match one of them are followed.",
     )
     exclude: tuple[Pattern, ...] = Field(
         default=(), description="Regular expressions; URLs that match one of them are not followed."
+    )
+    deny_extensions: tuple[Name, ...] = Field(
+        default=(), description="Suffixes of paths (`pdf`, `zip`) that are not followed, whoever asks."
     )
     follow_nofollow: bool = Field(
         default=False, description="Whether links marked `nofollow` (on the link or the page) are followed."

@@ -27,7 +27,7 @@ AGAIN = frozenset(
         Fault.ROBOTS_UNREACHABLE,
     }
 )
-SETTLED = frozenset({Fault.GONE, Fault.ROBOTS, Fault.OUT_OF_SCOPE, Fault.DUPLICATE})
+SETTLED = frozenset({Fault.GONE, Fault.ROBOTS, Fault.OUT_OF_SCOPE})
 UNREACHABLE = frozenset({Fault.DNS_TEMPORARY, Fault.CONNECT, Fault.TIMEOUT_CONNECT, Fault.TIMEOUT_HEADERS})
 UNTOUCHED = frozenset(
     {

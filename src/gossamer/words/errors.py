@@ -39,12 +39,10 @@ class Fault(StrEnum):
     ROBOTS_UNREACHABLE = "robots_unreachable"  # robots.txt answered 5xx or not at all
     HOST_DOWN = "host_down"  # the host has not answered for so long that its requests are not tried
     OUT_OF_SCOPE = "out_of_scope"
-    DUPLICATE = "duplicate"  # a redirect to a page that is known already
     MISSING = "missing"  # a required element is not on the page
     CALLBACK = "callback"  # the spider's code raised
     INTERNAL = "internal"  # an error of Gossamer itself; the ledger has the traceback
     EXPIRED = "expired"  # the worker never came back with it
-    CANCELLED = "cancelled"
 
 
 class GossamerError(Exception):

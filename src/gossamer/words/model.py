@@ -259,16 +259,10 @@ class Verdict(StrEnum):
 
     SUCCESS = "success"
     REDIRECT = "redirect"  # the target is a request of its own
-    SKIPPED = "skipped"  # will not change: robots, out of scope, gone, duplicate
+    SKIPPED = "skipped"  # will not change: robots, out of scope, gone
     RETRY = "retry"
     DEAD = "dead"
     EXPIRED = "expired"  # the worker never came back
-    RELEASED = "released"  # given back unstarted
-
-    @property
-    def ends(self) -> bool:
-        """Whether the request is done with (successfully or not)."""
-        return self not in (Verdict.RETRY, Verdict.EXPIRED, Verdict.RELEASED)
 
 
 class Outcome(Record, frozen=True, kw_only=True):

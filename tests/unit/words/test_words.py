@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gossamer.words import errors
 from gossamer.words.errors import IllegalMove, NotJsonable, UsageError
 from gossamer.words.lifecycle import TABLE, JobState, Move, State, after
-from gossamer.words.model import BANDS, FrontierStats, Request, Verdict
+from gossamer.words.model import BANDS, FrontierStats, Request
 
 
 @pytest.mark.parametrize("state", [None, *State])
@@ -93,11 +93,6 @@ def test_a_request_survives_the_wire(meta):
 def test_waiting_is_what_has_to_be_done():
     stats = FrontierStats(state=JobState.RUNNING, pending=1, delayed=2, leased=4, done=8, dead=16)
     assert stats.waiting == 7
-
-
-def test_what_ends_a_request():
-    ends = {verdict for verdict in Verdict if verdict.ends}
-    assert ends == {Verdict.SUCCESS, Verdict.REDIRECT, Verdict.SKIPPED, Verdict.DEAD}
 
 
 def test_every_error_has_one_root_and_operators_errors_an_exit_code():
