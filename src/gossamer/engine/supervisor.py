@@ -133,11 +133,15 @@ class Supervisor:
         self._worker.idle.clear()
 
     async def _end(self, shift: asyncio.Task[None]) -> None:
-        """Let the worker finish what it has in hand, within bounds."""
+        """Let the worker finish what it has in hand, within bounds, and be seen doing so."""
         self._worker.stop()
-        patience = asyncio.ensure_future(self._parts.clock.sleep(self._drain_s))
-        await asyncio.wait({shift, patience}, return_when=asyncio.FIRST_COMPLETED)
-        patience.cancel()
+        clock = self._parts.clock
+        until = clock.now() + self._drain_s
+        while not shift.done() and (left_s := until - clock.now()) > 0:
+            pause = asyncio.ensure_future(clock.sleep(min(left_s, self._look_every_s)))
+            await asyncio.wait({shift, pause}, return_when=asyncio.FIRST_COMPLETED)
+            pause.cancel()
+            await self._look()
         if not shift.done():
             await self._worker.abandon()
         await shift
