@@ -122,7 +122,10 @@ def notes(job: str, ran: Ran, before: Tally, tally: Tally) -> list[str]:
     said = []
     waiting = ran.stats.waiting
     if ran.reason is Reason.MAX_PAGES:
-        said.append(f"the budget of pages is spent; {waiting} requests wait: raise --max-pages (or max_pages_per_host) to go on")
+        said.append(
+            f"the budget of pages is spent; {waiting} requests wait: "
+            "raise --max-pages (or max_pages_per_host) to go on"
+        )
     elif ran.reason in (Reason.SIGNAL, Reason.MAX_TIME, Reason.PAUSED):
         said.append(f"{waiting} requests wait; the same command goes on with them")
     seeded, reasons = ran.seeded, by_reason(ran.seeded.refused)
