@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from gossamer.config import Settings
 from gossamer.discovery import Target
 from gossamer.disk.committer import SameFileCommitter
@@ -20,19 +22,23 @@ from gossamer.engine.clock import SystemClock
 from gossamer.engine.commit import SplitCommitter
 from gossamer.engine.visit import Parts, ShiftOptions
 from gossamer.extractor import SpiderExtractor, results
+from gossamer.fetch import robots_cache
 from gossamer.fetch.guard import Guard
 from gossamer.fetch.http import HttpFetcher
 from gossamer.fetch.limits import HttpOptions
 from gossamer.fetch.replay import ReplayFetcher
 from gossamer.fetch.robots_cache import RobotsCache
 from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.frontier.sqlite_look import Place, look
 from gossamer.observe.text import shown_url
 from gossamer.pipeline.pipeline import DefaultPipeline
 from gossamer.policy import urls
+from gossamer.policy.robots import RobotsRecord, RobotsRules
 from gossamer.policy.scope import Scope, domain_of
 from gossamer.policy.urls import UrlOptions
 from gossamer.spider import Spider
 from gossamer.store.jobs import SqliteJobBook
+from gossamer.store.ledger import Ledger
 from gossamer.store.memory import MemorySharedState
 from gossamer.store.shared_state import SqliteSharedState
 from gossamer.store.sqlite import SqliteStore
@@ -162,10 +168,28 @@ class Desk:
         self._clock = clock
         self.book = SqliteJobBook(databases.store, clock)
         self.store = SqliteStore(databases.store)
+        self.ledger = Ledger(databases.store)
 
     def frontier(self, job: Job) -> SqliteFrontier:
         """The requests of a job."""
         return SqliteFrontier(self._databases.frontier, job.id, rules_of(self._settings), self._clock)
+
+    async def place(self, job: Job, fingerprint: int) -> tuple[Rules, Place]:
+        """The rules in force for a job, and where one of its requests stands."""
+        self.frontier(job)  # it may be in another file than the job, and not be there yet
+        return await look(self._databases.frontier, job.id, fingerprint)
+
+    async def robots_deny(self, url: str) -> bool:
+        """Whether the robots.txt of a URL's site, where it is remembered, refuses it. Asks nobody."""
+        if not self._settings.robots:
+            return False
+        shared = SqliteSharedState(self._databases.store, self._clock)
+        stored = await shared.get(robots_cache.SPACE, urls.origin(url))
+        try:
+            record = msgspec.msgpack.decode(stored or b"", type=RobotsRecord)
+        except msgspec.DecodeError:
+            return False
+        return record.text != "" and not RobotsRules(record).allowed(url, self._settings.user_agent)
 
     def is_at_work(self, job: Job) -> bool:
         """Whether a process crawls this job now; one that was killed leaves it running in name only."""

@@ -13,7 +13,21 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from gossamer.cli import crawl, dead, demo, doctor, jobs, project, shell
+from gossamer.cli import (
+    attempts,
+    crawl,
+    dead,
+    demo,
+    doctor,
+    explain,
+    fetch,
+    genspider,
+    jobs,
+    parse,
+    project,
+    settings,
+    shell,
+)
 from gossamer.cli.errors import SIGNALS, exit_codes
 
 HELP = """Crawl and scrape the web, from one file on a laptop.
@@ -67,14 +81,14 @@ def build() -> typer.Typer:
     }
     app = typer.Typer(name="gossamer", cls=Face, help=HELP, epilog=examples(EXAMPLES), **style)
     app.callback(invoke_without_command=True)(_root)
-    for module in (crawl, demo, project, shell, jobs):
+    for module in (crawl, demo, project, genspider, shell, fetch, parse, jobs, attempts, explain):
         for name, function, text in module.COMMANDS:
             app.command(name, epilog=examples(text))(function)
     letters = typer.Typer(help=dead.HELP, epilog=examples(dead.EXAMPLES), no_args_is_help=True, **style)
     for name, function, text in dead.COMMANDS:
         letters.command(name, epilog=examples(text))(function)
     app.add_typer(letters, name="dead")
-    for name, function, text in doctor.COMMANDS:
+    for name, function, text in (*settings.COMMANDS, *doctor.COMMANDS):
         app.command(name, epilog=examples(text))(function)
     return app
 

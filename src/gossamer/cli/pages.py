@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Coroutine
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from gossamer.config import find_project, load_settings
 from gossamer.crawling import spider_settings
@@ -17,7 +19,18 @@ from gossamer.response import Response
 from gossamer.spider import Spider
 from gossamer.wiring import page_parts
 from gossamer.words.errors import Fault, FetchError, UsageError
-from gossamer.words.model import HostSignal, Request
+from gossamer.words.model import Fetched, HostSignal, Request
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One page that was fetched: the request that got it, the answer, and the answers on the way."""
+
+    request: Request
+    fetched: Fetched
+    hops: tuple[Fetched, ...]  # redirects, oldest first
 
 
 class PageFetcher:
@@ -26,12 +39,12 @@ class PageFetcher:
     def __init__(self, url: str, spider: str | None, arguments: dict[str, str], overrides: list[str]) -> None:
         start = Path.cwd()
         project = find_project(start)
-        self._target = find_target(spider or url, arguments, project.parent if project else None)
-        self._settings = load_settings(
-            overrides=overrides, env=os.environ, spider=spider_settings(self._target.spider), start=start
+        self.target = find_target(spider or url, arguments, project.parent if project else None)
+        self.settings = load_settings(
+            overrides=overrides, env=os.environ, spider=spider_settings(self.target.spider), start=start
         ).settings
         # What is typed is named by the operator, and may be a private address.
-        parts = page_parts(self._settings, urls.hostname(self._canonical(url)))
+        parts = page_parts(self.settings, urls.hostname(self._canonical(url)))
         self._fetcher, self._robots, self._clock = parts.fetcher, parts.robots, parts.clock
         self._turns: dict[str, float] = {}  # when a host may be asked again
         self._crawl_delays: dict[str, float] = {}
@@ -46,11 +59,20 @@ class PageFetcher:
 
     def spider_for(self, request: Request) -> Spider:
         """The spider that a crawl would give this request to."""
-        return self._target.choose(request)
+        return self.target.choose(request)
 
     def fetch(self, url: str) -> Response:
         """A page, redirects followed. Raises ``FetchError``; ``UsageError`` where robots.txt says no."""
-        return self._runner.run(self._fetch(Request(self._canonical(url))))
+        visit = self.visit(url)
+        return Response(visit.request, visit.fetched, follow_nofollow=self.settings.follow_nofollow)
+
+    def visit(self, url: str) -> Visit:
+        """The same with everything that is known of the fetch."""
+        return self.run(self._visit(Request(self._canonical(url))))
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """What a coroutine gives, run in the loop that fetches."""
+        return self._runner.run(work)
 
     @staticmethod
     def _canonical(url: str) -> str:
@@ -59,14 +81,16 @@ class PageFetcher:
             raise UsageError(f"{url!r} is not a URL that can be fetched (http or https with a host)")
         return canonical
 
-    async def _fetch(self, request: Request) -> Response:
+    async def _visit(self, request: Request) -> Visit:
+        hops: list[Fetched] = []
         while True:
             await self._ask_robots(request)
             await self._wait_for_turn(request.url)
             fetched = await self._fetcher.fetch(request)
             if fetched.status not in redirects.STATUSES:
-                return Response(request, fetched, follow_nofollow=self._settings.follow_nofollow)
-            location, limit = fetched.header("location"), self._settings.http.max_redirects
+                return Visit(request, fetched, tuple(hops))
+            hops.append(fetched)
+            location, limit = fetched.header("location"), self.settings.http.max_redirects
             request = redirects.follow(request, fetched.url, fetched.status, location, limit=limit)
             sys.stderr.write(f"{fetched.status} -> {shown_url(request.url)}\n")
 
@@ -86,7 +110,7 @@ class PageFetcher:
         """robots.txt was read: it may ask for a delay."""
         host = urls.host_key(url)
         if signal.robots_read:
-            self._crawl_delays[host] = min(signal.crawl_delay_s or 0.0, self._settings.crawl_delay_cap)
+            self._crawl_delays[host] = min(signal.crawl_delay_s or 0.0, self.settings.crawl_delay_cap)
         self._use_turn(host)
 
     async def _wait_for_turn(self, url: str) -> None:
@@ -98,5 +122,5 @@ class PageFetcher:
         self._use_turn(host)
 
     def _use_turn(self, host: str) -> None:
-        delay_s = self._settings.min_delay if self._settings.delay is None else self._settings.delay
+        delay_s = self.settings.min_delay if self.settings.delay is None else self.settings.delay
         self._turns[host] = self._clock.now() + max(delay_s, self._crawl_delays.get(host, 0.0))

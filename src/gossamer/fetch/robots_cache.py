@@ -38,7 +38,7 @@ MAX_REDIRECTS = 5  # RFC 9309, 2.3.1.2
 MAX_ORIGINS = 20_000
 MAX_CACHED_CHARACTERS = 8_000_000
 
-_SPACE = "robots"
+SPACE = "robots"
 _TRIES = "robots-tries"
 _MAX_AGE = re.compile(r"(?:^|[\s,])max-age=(\d{1,9})", re.ASCII)
 _HOPELESS = frozenset({Fault.DNS, Fault.GUARD, Fault.BAD_URL, Fault.TLS})
@@ -131,7 +131,7 @@ class RobotsCache:
 
     async def _look(self, site: str) -> tuple[_Origin, HostSignal | None] | RobotsAnswer:
         record = await self._load(site)
-        if record is None and not await self._shared.claim(_SPACE, site, CLAIM_S):
+        if record is None and not await self._shared.claim(SPACE, site, CLAIM_S):
             return RobotsAnswer(
                 allowed=False,
                 reason=Fault.ROBOTS.value,
@@ -148,11 +148,11 @@ class RobotsCache:
         try:
             return await self._fetch(site)
         except BaseException:  # cancelled, mostly: whoever comes next need not wait for the claim to lapse
-            await self._shared.put(_SPACE, site, b"", 0.0)
+            await self._shared.put(SPACE, site, b"", 0.0)
             raise
 
     async def _load(self, site: str) -> RobotsRecord | None:
-        stored = await self._shared.get(_SPACE, site)
+        stored = await self._shared.get(SPACE, site)
         if stored is None:
             return None
         try:
@@ -177,7 +177,7 @@ class RobotsCache:
         now = self._clock.now()
         ttl_s = await self._ttl(site, record, fetched, retry_after_s)
         record = msgspec.structs.replace(record, fetched_at=now, expires_at=now + ttl_s)
-        await self._shared.put(_SPACE, site, msgspec.msgpack.encode(record), ttl_s)
+        await self._shared.put(SPACE, site, msgspec.msgpack.encode(record), ttl_s)
         known = self._remember(site, record)
         if not self._fetcher.touches_network:
             return known, None

@@ -15,6 +15,7 @@ from gossamer.words.errors import ServiceMissing, StorageError, UsageError
 
 COMMANDS = [
     ["crawl"], ["demo"], ["new"], ["shell"], ["jobs"], ["status"], ["export"], ["doctor"], ["version"],
+    ["genspider"], ["fetch"], ["parse"], ["attempts"], ["explain"], ["settings"],
     ["dead"], ["dead", "list"], ["dead", "show"], ["dead", "retry"], ["dead", "drop"],
 ]  # fmt: skip
 
@@ -39,7 +40,7 @@ def test_help_is_complete_and_has_examples(command):
 
 
 @pytest.mark.parametrize(
-    "command", [c for c in COMMANDS if c not in (["new"], ["shell"], ["export"], ["dead"])]
+    "command", [c for c in COMMANDS if c not in (["new"], ["genspider"], ["shell"], ["export"], ["dead"])]
 )
 def test_what_lists_has_json(command):
     assert "--json" in gossamer(*command, "--help").stdout

@@ -1,0 +1,125 @@
+"""``gossamer attempts``: the ledger, try by try."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gossamer.cli.desk import at_desk, job_of
+from gossamer.cli.options import AsJson, Data, JobName, Set, settings_of
+from gossamer.cli.output import iso, local, plain_url, print_json, print_table
+from gossamer.observe.text import headline
+from gossamer.words.errors import UsageError
+
+if TYPE_CHECKING:
+    from gossamer.wiring import Desk
+    from gossamer.words.model import Attempt
+
+EXAMPLES = """
+  gossamer attempts shop                          the latest tries of the latest crawl
+  gossamer attempts shop --verdict retry --host shop.example
+  gossamer attempts shop-3 --status 503 --limit 1000 --json
+"""
+
+
+def attempts(
+    name: JobName,
+    *,
+    url: Annotated[str | None, typer.Option(metavar="URL", help="Only those of this URL.")] = None,
+    host: Annotated[
+        str | None, typer.Option(metavar="HOST", help="Only those of this host (HOST or HOST:PORT).")
+    ] = None,
+    status: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="Only those with this status; 0 is no answer.")
+    ] = None,
+    verdict: Annotated[
+        str | None,
+        typer.Option(metavar="VERDICT", help="success, redirect, skipped, retry, dead or expired."),
+    ] = None,
+    reason: Annotated[
+        str | None, typer.Option(metavar="REASON", help="Only those that ended so: server, robots, dns ...")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="The N newest.")] = 50,
+    data: Data = None,
+    settings: Set = None,
+    as_json: AsJson = False,
+) -> None:
+    """List every try at fetching, newest first.
+
+    The ledger of a crawl: when, what, with which result and how long it took.
+    """
+    _check(verdict, reason)
+    spellings = _spellings(url) if url else ()
+
+    async def work(desk: Desk) -> list[Attempt]:
+        return await desk.ledger.attempts(
+            await job_of(desk, name),
+            limit,
+            urls_=spellings,
+            host=host.lower() if host else None,
+            status=status,
+            verdict=verdict,
+            reason=reason,
+        )
+
+    found = at_desk(settings_of(data, settings), work)
+    if as_json:
+        print_json([_json(tried) for tried in found])
+        return
+    print_table(
+        ("at", "try", "status", "verdict", "reason", "ms", "bytes", "url"),
+        (
+            (
+                local(tried.at),
+                tried.attempt,
+                tried.status or "-",
+                tried.verdict.value,
+                tried.reason,
+                f"{tried.elapsed_ms:,.0f}",
+                tried.size_bytes,
+                plain_url(tried.url),
+            )
+            for tried in found
+        ),
+        right=("try", "status", "ms", "bytes"),
+        wide="url",
+    )
+
+
+def _check(verdict: str | None, reason: str | None) -> None:
+    """A word that the ledger never has would just find nothing."""
+    from gossamer.words.errors import Fault
+    from gossamer.words.model import Verdict
+
+    for option, value, known in (("--verdict", verdict, Verdict), ("--reason", reason, Fault)):
+        if value is not None and value not in set(known):
+            raise UsageError(f"{option} {value!r} is unknown; known are {', '.join(sorted(known))}")
+
+
+def _spellings(url: str) -> tuple[str, ...]:
+    """The URL as typed and in its canonical form, which the ledger has."""
+    from gossamer.policy.urls import canonicalise
+
+    return tuple({url, canonicalise(url) or url})
+
+
+def _json(tried: Attempt) -> dict[str, Any]:
+    return {
+        "at": iso(tried.at),
+        "url": tried.url,
+        "attempt": tried.attempt,
+        "status": tried.status,
+        "verdict": tried.verdict.value,
+        "reason": tried.reason,
+        "detail": headline(tried.detail) if tried.detail else "",
+        "elapsed_ms": tried.elapsed_ms,
+        "size_bytes": tried.size_bytes,
+        "rung": tried.rung,
+        "worker": tried.worker,
+        "depth": tried.depth,
+        "via": tried.via,
+    }
+
+
+COMMANDS = (("attempts", attempts, EXAMPLES),)

@@ -1,0 +1,96 @@
+"""A job's own view of URLs: the spider and the settings that decide what a URL is to it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from gossamer.cli.options import overrides
+from gossamer.config import Settings, find_project, load_settings
+from gossamer.crawling import spider_settings
+from gossamer.discovery import find_target
+from gossamer.policy.explain import Scoping
+from gossamer.spider import Spider
+from gossamer.wiring import admission_of
+from gossamer.words.errors import OperatorError, UsageError
+from gossamer.words.model import Entry, Job, Request
+
+
+@dataclass(frozen=True)
+class Lens:
+    """What a job makes of URLs, as far as it is known here."""
+
+    settings: Settings
+    spider: Spider | None  # None: not at hand
+
+    @property
+    def obeys_robots(self) -> bool:
+        """Whether robots.txt counts for the job."""
+        return self.settings.robots
+
+    def entry(self, url: str, key: bytes) -> Entry | None:
+        """What the URL is to the job, whatever its scope; ``None`` when it is no URL."""
+        everything = self.settings.model_copy(update={"include": (), "exclude": (), "deny_extensions": ()})
+        entry = admission_of(everything, Spider(), key).admit(Request(url))
+        return None if isinstance(entry, str) else entry
+
+    def scoping(self, url: str, key: bytes) -> Scoping | None:
+        """What the job's scope says; ``None`` when its spider is not at hand."""
+        if self.spider is None:
+            return None
+        entry = admission_of(self.settings, self.spider, key).admit(Request(url))
+        return Scoping(
+            refused=entry if isinstance(entry, str) else "",
+            allowed_domains=tuple(self.spider.allowed_domains),
+            include=self.settings.include,
+            exclude=self.settings.exclude,
+        )
+
+
+class Lenses:
+    """The views of all jobs; each target's spider is looked for once."""
+
+    def __init__(self, spider: str | None, data: str | None, settings: list[str] | None) -> None:
+        self._spider = spider
+        self._overrides = overrides(settings, data=data)
+        self._start = Path.cwd()
+        self._made: dict[str, Lens] = {}
+
+    def of(self, job: Job, *, strict: bool = False) -> Lens:
+        """A job's view. ``strict``: raises ``UsageError`` when ``--spider`` is not the job's."""
+        if job.target not in self._made:
+            self._made[job.target] = self._make(job, strict=strict)
+        return self._made[job.target]
+
+    def _make(self, job: Job, *, strict: bool) -> Lens:
+        spider = self._spider_of(job, strict=strict)
+        own = spider_settings(spider) if spider is not None else {}
+        loaded = load_settings(overrides=self._overrides, env=os.environ, spider=own, start=self._start)
+        return Lens(loaded.settings, spider)
+
+    def _spider_of(self, job: Job, *, strict: bool) -> Spider | None:
+        project = find_project(self._start)
+        folder = project.parent if project else None
+        name, arguments = _parts(job.target)
+        if self._spider is None:
+            try:
+                target = find_target(name, arguments, folder)
+            except OperatorError:  # a file somewhere, or a spider that is not there any more
+                return None
+            return target.spider if target.text == job.target else None
+        target = find_target(self._spider, arguments, folder)
+        if target.name == job.name:
+            return target.spider
+        if strict:
+            raise UsageError(f"the job {job.id} is of {job.name!r}, and --spider names {target.name!r}")
+        return None
+
+
+def _parts(target: str) -> tuple[str, dict[str, str]]:
+    """The spider's name, or the URL, and the arguments of a job's target."""
+    if "://" in target.partition(" ")[0]:
+        return target, {}
+    name, *pairs = shlex.split(target)
+    return name, {key: value for key, _, value in (pair.partition("=") for pair in pairs)}

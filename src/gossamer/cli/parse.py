@@ -1,0 +1,130 @@
+"""``gossamer parse``: one page, and what a spider makes of it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gossamer.cli.errors import Exit
+from gossamer.cli.options import AsJson, Set, arguments_of, overrides
+from gossamer.cli.output import plain, plain_url, print_facts, print_json, print_table
+from gossamer.observe.text import lines
+from gossamer.words.errors import FetchError, ServiceMissing
+
+if TYPE_CHECKING:
+    from gossamer.cli.parsing import Parsed
+
+EXAMPLES = """
+  gossamer parse https://shop.example/a/1 --spider shop.py --callback parse_product
+  gossamer parse https://shop.example/a/1 --spider shop -a category=books
+  gossamer parse https://shop.example/ --json
+"""
+
+
+def parse(
+    url: Annotated[str, typer.Argument(metavar="URL")],
+    *,
+    spider: Annotated[
+        str | None, typer.Option(metavar="SPIDER", help="A spider's name or FILE.py, instead of the URL's.")
+    ] = None,
+    callback: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The spider's method for the page [default: parse].")
+    ] = None,
+    settings: Set = None,
+    argument: Annotated[
+        list[str] | None, typer.Option("-a", metavar="ARG=VALUE", help="An argument of the spider.")
+    ] = None,
+    no_robots: Annotated[
+        bool, typer.Option("--no-robots", help="Ignore robots.txt (your own sites).")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fetch one page and show what the spider makes of it.
+
+    The items as they would be stored, or why they would be dropped; the requests as they would be
+    admitted, or why not. Nothing is stored, and nothing else is fetched.
+    """
+    from gossamer.cli.pages import PageFetcher
+    from gossamer.cli.parsing import parsed
+
+    given = overrides(settings, robots="false" if no_robots else None)
+    with PageFetcher(url, spider, arguments_of(argument), given) as pages:
+        try:
+            found = parsed(pages, url, callback)
+        except FetchError as error:
+            raise ServiceMissing(f"{url} was not fetched: {error}") from None
+    if as_json:
+        print_json(_json(found))
+    else:
+        _print(found)
+    if found.error:
+        sys.stderr.write(f"{lines(found.error.rstrip())}\n")
+        raise typer.Exit(Exit.USAGE)
+
+
+def _print(found: Parsed) -> None:
+    kept, taken = (
+        [item for item in found.items if not item.dropped],
+        [r for r in found.requests if not r.refused],
+    )
+    print_facts(
+        [
+            ("page", f"{found.status} {plain_url(found.url)}"),
+            ("spider", f"{found.spider}, {found.callback}()"),
+            *([("verdict", found.verdict)] if found.verdict else []),
+            ("items", f"{len(kept):,} to store, {len(found.items) - len(kept):,} dropped"),
+            ("requests", f"{len(taken):,} to admit, {len(found.requests) - len(taken):,} refused"),
+            *(
+                [("left out", ", ".join(f"{n:,} {why}" for why, n in found.left_out.items()))]
+                if found.left_out
+                else []
+            ),
+        ]
+    )
+    for item in found.items:
+        state = f"dropped: {item.dropped}" if item.dropped else item.data.decode("utf-8", "replace")
+        name = f"{item.type} {item.key}".strip()
+        typer.echo(plain(f"item      {name}  {state}", 4000))
+    if found.requests:
+        print_facts([("", "")])
+        print_table(
+            ("callback", "admitted", "url"),
+            (
+                (
+                    request.callback,
+                    f"no: {request.refused}" if request.refused else "yes",
+                    plain_url(request.url),
+                )
+                for request in found.requests
+            ),
+            wide="url",
+        )
+
+
+def _json(found: Parsed) -> dict[str, Any]:
+    import json
+
+    return {
+        "url": found.url,
+        "status": found.status,
+        "spider": found.spider,
+        "callback": found.callback,
+        "verdict": found.verdict,
+        "error": found.error,
+        "items": [
+            {"type": item.type, "key": item.key, "data": json.loads(item.data) if item.data else None,
+             "dropped": item.dropped}
+            for item in found.items
+        ],
+        "requests": [
+            {"url": request.url, "callback": request.callback, "priority": request.priority,
+             "refused": request.refused}
+            for request in found.requests
+        ],
+        "left_out": found.left_out,
+    }  # fmt: skip
+
+
+COMMANDS = (("parse", parse, EXAMPLES),)

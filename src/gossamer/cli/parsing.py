@@ -1,0 +1,120 @@
+"""What a spider makes of one page, by the same steps as in a crawl, with nothing stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from gossamer.cli.pages import PageFetcher, Visit
+from gossamer.extractor import SpiderExtractor
+from gossamer.policy.retry import fault_of_status
+from gossamer.wiring import SpiderPipelines, admission_of
+from gossamer.words.errors import DropItem, Fault, UsageError
+from gossamer.words.model import Extraction, Request
+
+
+@dataclass(frozen=True)
+class ItemSeen:
+    """One item: as it would be stored, or why it would be dropped."""
+
+    type: str
+    key: str = ""
+    data: bytes = b""
+    dropped: str = ""
+
+
+@dataclass(frozen=True)
+class RequestSeen:
+    """One request: as it would be admitted, or why it would not."""
+
+    url: str
+    callback: str
+    priority: int
+    refused: str = ""
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What became of a page."""
+
+    url: str
+    status: int
+    spider: str
+    callback: str
+    verdict: str = ""  # why the callback was not run, or the page is no success; "" when all is well
+    error: str = ""  # the traceback of a callback that raised
+    items: Sequence[ItemSeen] = ()
+    requests: Sequence[RequestSeen] = ()
+    left_out: dict[str, int] = field(default_factory=dict)  # links that were not followed, by reason
+
+
+def parsed(pages: PageFetcher, url: str, callback: str | None) -> Parsed:
+    """Fetch a page and run a callback on it.
+
+    Raises ``FetchError``; ``UsageError`` for a callback that the spider does not have.
+    """
+    visit = pages.visit(url)
+    request = visit.request.replace(callback=callback)
+    spider = pages.spider_for(request)
+    name = callback or "parse"
+    if not callable(getattr(spider, name, None)):
+        raise UsageError(f"the spider {spider.name!r} has no method {name!r}")
+    return pages.run(_parsed(pages, Visit(request, visit.fetched, visit.hops), name))
+
+
+async def _parsed(pages: PageFetcher, visit: Visit, callback: str) -> Parsed:
+    request, fetched = visit.request, visit.fetched
+    spider = pages.spider_for(request)
+    extractor = SpiderExtractor(pages.target.choose, follow_nofollow=pages.settings.follow_nofollow)
+    seen = Parsed(url=fetched.url, status=fetched.status, spider=spider.name, callback=callback)
+    fault = fault_of_status(fetched.status, has_retry_after=bool(fetched.header("retry-after")))
+    if fault is not None and not extractor.wants_status(request, fetched.status):
+        verdict = f"{fault}: the spider gets no page with this status (handle_httpstatus_list)"
+        return replace(seen, verdict=verdict)
+    result = await extractor.extract(request, fetched)
+    if result.refresh_to:
+        return replace(seen, verdict=f"redirects to {result.refresh_to}, by a meta refresh")
+    is_error = result.fault == Fault.CALLBACK
+    return replace(
+        seen,
+        verdict=f"{result.fault}: {'it raised' if is_error else result.error}" if result.fault else "",
+        error=result.error if is_error else "",
+        items=await _items(pages, result, fetched.url),
+        requests=_requests(pages, request, result),
+        left_out={name.removeprefix("link:"): count for name, count in result.dropped.items()},
+    )
+
+
+async def _items(pages: PageFetcher, result: Extraction, url: str) -> list[ItemSeen]:
+    pipelines = SpiderPipelines(pages.target.choose)
+    found = []
+    try:
+        for item in result.items:
+            try:
+                record = await pipelines.process(item, url)
+                found.append(ItemSeen(record.type, record.key, record.data))
+            except DropItem as drop:
+                found.append(ItemSeen(type(item).__name__, dropped=str(drop)))
+    finally:
+        await pipelines.close()
+    return found
+
+
+def _requests(pages: PageFetcher, parent: Request, result: Extraction) -> list[RequestSeen]:
+    admission = admission_of(pages.settings, pages.target.spider, b"")
+    too_deep = pages.settings.max_depth is not None and parent.depth + 1 > pages.settings.max_depth
+    taken: set[int] = set()
+    found = []
+    for request in result.requests:
+        entry = admission.admit(request)
+        if isinstance(entry, str):
+            refused = entry
+        elif too_deep:
+            refused = "too_deep"
+        else:
+            is_known = entry.fingerprint in taken and not request.dont_filter
+            refused = "duplicate" if is_known else ""
+            taken.add(entry.fingerprint)
+        url = request.url if isinstance(entry, str) else entry.request.url
+        found.append(RequestSeen(url, str(request.callback or "parse"), request.priority, refused))
+    return found

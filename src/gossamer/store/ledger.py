@@ -1,0 +1,78 @@
+"""Looking things up in the ledger: the tries that fit a filter, and what became of one page.
+
+Guarantee: reads only, some hundred rows at a time, so that a ledger of any length fits into memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from gossamer.disk.database import Database
+from gossamer.disk.sql import load
+from gossamer.policy import urls
+from gossamer.words.model import Attempt, Job, PageRecord
+
+SQL = load("gossamer.store", "ledger.sql")
+ROUND = 1000  # rows read at a time
+_NEWEST = 2**63 - 1
+_COLUMNS = (
+    *("at", "url", "fingerprint", "verdict", "reason", "detail", "attempt", "status"),
+    *("size_bytes", "elapsed_ms", "worker", "rung", "depth", "via"),
+)
+_PAGE_COLUMNS = ("url", "fingerprint", "status", "content_type", "title", "depth", "size_bytes", "at")
+
+
+class Ledger:
+    """The ledger, the pages and the items of a database, as a person asks for them."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def __repr__(self) -> str:
+        return f"<Ledger in {self._db!r}>"
+
+    async def attempts(
+        self,
+        job: Job,
+        limit: int,
+        *,
+        urls_: Sequence[str] = (),
+        host: str | None = None,
+        status: int | None = None,
+        verdict: str | None = None,
+        reason: str | None = None,
+    ) -> list[Attempt]:
+        """The latest tries that fit, newest first.
+
+        ``urls_`` are spellings of one URL, any of which fits; ``host`` is a politeness key (``host`` or
+        ``host:port``); ``status`` 0 means no answer.
+        """
+        asked: dict[str, Any] = {"status = ?": status, "verdict = ?": verdict, "reason = ?": reason}
+        asked = {text: value for text, value in asked.items() if value is not None}
+        if urls_:
+            asked["url IN (SELECT value FROM json_each(?))"] = msgspec.json.encode(list(urls_)).decode()
+        sql = SQL["attempts"].replace(":which", "".join(f" AND {text}" for text in asked))
+        found: list[Attempt] = []
+        last = _NEWEST
+        while len(found) < limit:
+            values = (job.id, last, *asked.values(), ROUND)
+            rows = await self._db.read(lambda conn, values=values: conn.execute(sql, values).fetchall())  # type: ignore[misc]
+            tries = (msgspec.convert(dict(zip(_COLUMNS, row[1:], strict=True)), Attempt) for row in rows)
+            found += [tried for tried in tries if host is None or urls.host_key(tried.url) == host]
+            if len(rows) < ROUND:
+                break
+            last = rows[-1][0]
+        return found[:limit]
+
+    async def page(self, job: Job, fingerprint: int) -> PageRecord | None:
+        """The page that was parsed, as it was the last time."""
+        row = await self._db.read(lambda conn: conn.execute(SQL["page"], (job.id, fingerprint)).fetchone())
+        return None if row is None else PageRecord(**dict(zip(_PAGE_COLUMNS, row, strict=True)))
+
+    async def items_on(self, job: Job, url: str) -> int:
+        """How many items of the job were found on a page the last time they were seen changed."""
+        row = await self._db.read(lambda conn: conn.execute(SQL["items_on"], (job.id, url)).fetchone())
+        return int(row[0])

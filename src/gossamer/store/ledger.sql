@@ -1,0 +1,18 @@
+-- What a person asks of the ledger, the pages and the items of one job.
+
+-- name: attempts
+SELECT id, at, url, fingerprint, verdict, reason, detail, attempt, status, size_bytes, elapsed_ms, worker, rung,
+    depth, via
+FROM attempt
+WHERE job = (SELECT id FROM job WHERE name = ?) AND id < ? :which
+ORDER BY id DESC LIMIT ?;
+
+-- name: page
+SELECT url, fingerprint, status, content_type, title, depth, size_bytes, at
+FROM page
+WHERE job = (SELECT id FROM job WHERE name = ?) AND fingerprint = ?
+ORDER BY id DESC LIMIT 1;
+
+-- name: items_on
+SELECT count(*) FROM sighting JOIN item ON item.id = sighting.item
+WHERE sighting.job = (SELECT id FROM job WHERE name = ?) AND item.url = ?;

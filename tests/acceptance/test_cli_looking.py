@@ -1,0 +1,292 @@
+"""Commands that look at the ledger, one URL, one page, the settings; and the spider to begin with."""
+
+import json
+import os
+import shlex
+
+import pytest
+from typer.testing import CliRunner
+
+from gossamer.cli.main import app
+from gossamer.testing.answers import SiteResponse
+from gossamer.testing.site import serve_in_thread
+
+FAST = ("--delay", "0", "--per-host", "16")
+CLEAN = dict.fromkeys(name for name in os.environ if name.startswith("GOSSAMER_"))
+
+
+def gossamer(line, *more, cwd, code=0, env=None):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(cwd)
+        arguments = [*shlex.split(line), *map(str, more)]
+        done = CliRunner().invoke(app, arguments, prog_name="gossamer", env={**CLEAN, **(env or {})})
+    assert done.exit_code == code, (arguments, done.exit_code, done.stdout[-2000:], done.stderr[-4000:])
+    return done
+
+
+def asked(line, *more, cwd):
+    return json.loads(gossamer(line, *more, "--json", cwd=cwd).stdout)
+
+
+LINKS = (
+    "/private",
+    "/moved",
+    "/gone",
+    "/refused",
+    "/busy",
+    "/page?utm_source=x",
+    "/hidden",
+    "http://other.example/",
+)
+
+
+def world(path, headers):
+    """A site with one page for every answer."""
+    if path == "/robots.txt":
+        return SiteResponse(body=b"User-agent: *\nDisallow: /private\n", content_type="text/plain")
+    if path == "/":
+        return SiteResponse(body="".join(f'<a href="{link}">x</a>' for link in LINKS).encode())
+    if path == "/moved":
+        return SiteResponse(301, headers=(("location", "/page"),))
+    status = {"/gone": 404, "/refused": 403, "/busy": 500}.get(path, 200)
+    return SiteResponse(status, b"<title>A \x1b[31mpage</title><h1>Page</h1>")
+
+
+SPIDER = """
+from gossamer import Item, Spider, key
+
+class Thing(Item):
+    url: str = key()
+    title: str
+
+class World(Spider):
+    name = "world"
+    start_urls = ["{url}/"]
+    allowed_domains = ["127.0.0.1"]
+    settings = {"exclude": ["/hidden"], "retry_backoff": 1000.0, "retry_backoff_cap": 1000.0}
+
+    def parse(self, response):
+        yield Thing(url=response.url, title=response.css("h1::text").get())
+        yield from response.follow_all(css="a")
+
+    def parse_badly(self, response):
+        yield {"title": "kept"}
+        raise ValueError("no price")
+"""
+
+
+@pytest.fixture(scope="module")
+def site():
+    with serve_in_thread(world) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def crawled(site, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("crawled")
+    (folder / "world.py").write_text(SPIDER.replace("{url}", site.url))
+    gossamer(
+        "crawl world.py -q --max-time 2 -s retry_backoff=100", *FAST, cwd=folder
+    )  # /busy waits for its retry
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "part"),
+    [
+        ("/page", "done", "Items of this job that were last found on it: 1"),
+        ("/page?utm_source=other#top", "done", "same page as"),
+        ("/private", "robots", "robots.txt does not allow it"),
+        ("/moved", "redirected", "a redirect to"),
+        ("/gone", "skipped", "no such page"),
+        ("/refused", "dead", "gossamer dead retry world-1"),
+        ("/busy", "retrying", "an error of the server"),
+        ("/hidden", "out_of_scope", "exclude has '/hidden'"),
+        ("/private/other", "never_seen", "robots.txt does not allow it, so it would be skipped"),
+        ("/new", "never_seen", "links that were left out"),
+    ],
+)
+def test_explain_by_path(crawled, site, path, answer, part):
+    found = asked("explain --spider world.py", f"{site.url}{path}", cwd=crawled)
+    assert (found["answer"], found["job"], found["scope_known"]) == (answer, "world-1", True)
+    assert part.lower() in " ".join(found["lines"]).lower()
+
+
+def test_explain_what_is_far_from_the_crawl(crawled, site):
+    found = asked("explain http://other.example/ --spider world.py --job world", cwd=crawled)
+    assert (found["answer"], found["refused"]) == ("out_of_scope", "offsite")
+    assert asked("explain nonsense", cwd=crawled)["answer"] == "bad_url"
+    found = asked("explain http://other.example/", cwd=crawled)  # the spider is in a file, somewhere
+    assert (found["answer"], found["scope_known"]) == ("never_seen", False)
+    text = gossamer(f"explain {site.host}/gone", cwd=crawled).stdout
+    assert "skipped" in text
+    assert "--spider" in text
+    (crawled / "other.py").write_text(SPIDER.replace('"world"', '"other"'))
+    wrong = gossamer("explain http://x/ --job world --spider other.py", cwd=crawled, code=2)
+    assert "is of 'world'" in wrong.stderr
+    gossamer("explain http://x/ --data nowhere", cwd=crawled, code=4)
+
+
+def test_explain_an_unfinished_crawl_of_a_url(tmp_path, site):
+    gossamer(f"crawl {site.url} -q --max-pages 1", *FAST, cwd=tmp_path)
+    found = asked("explain", f"{site.url}/gone", cwd=tmp_path)
+    assert (found["answer"], found["state"], found["scope_known"]) == ("over_budget", "pending", True)
+    found = asked("explain http://other.example/", cwd=tmp_path)
+    assert (found["answer"], found["refused"]) == ("out_of_scope", "offsite")
+
+
+def test_attempts_are_listed_and_filtered(crawled, site):
+    rows = asked("attempts world", cwd=crawled)
+    assert [row["at"] for row in rows] == sorted((row["at"] for row in rows), reverse=True)
+    by_path = {row["url"].removeprefix(site.url): row for row in rows}
+    assert set(by_path) == {"/", "/private", "/moved", "/gone", "/refused", "/busy", "/page"}
+    assert by_path["/page"]["via"] == f"{site.url}/"
+    assert (by_path["/busy"]["verdict"], by_path["/busy"]["status"]) == ("retry", 500)
+    for options, count in (
+        ("--status 403", 1), ("--verdict skipped", 2), ("--reason robots", 1), ("--limit 2", 2),
+        (f"--host {site.host}", 7), ("--host 127.0.0.1", 0), (f"--url {site.url}/page?utm_id=1", 1),
+        ("--verdict retry --status 200", 0),
+    ):  # fmt: skip
+        assert len(asked(f"attempts world-1 {options}", cwd=crawled)) == count, options
+    header, row = gossamer("attempts world --status 403", cwd=crawled).stdout.splitlines()
+    assert header.split()[:5] == ["at", "try", "status", "verdict", "reason"]
+    assert "403" in row
+    assert "known are" in gossamer("attempts world --verdict lost", cwd=crawled, code=2).stderr
+    assert "known are" in gossamer("attempts world --reason lost", cwd=crawled, code=2).stderr
+
+
+# --------------------------------------------------------------------------- single pages
+
+
+def test_fetch_shows_what_happened(tmp_path, site):
+    found = asked("fetch", f"{site.url}/moved", cwd=tmp_path)
+    assert (found["url"], found["status"], found["address"]) == (f"{site.url}/page", 200, "127.0.0.1")
+    assert found["redirects"] == [{"url": f"{site.url}/moved", "status": 301}]
+    assert found["size_bytes"] > 0
+    assert ["content-type", "text/html; charset=utf-8"] in found["headers"]
+    text = gossamer(f"fetch {site.url}/moved --headers", cwd=tmp_path).stdout
+    for part in (
+        "redirect  301",
+        "rung      http",
+        "encoding  UTF-8",
+        "title     A \\x1b[31mpage",
+        "content-type: ",
+    ):
+        assert part in text, text
+    assert "status    404" in gossamer(f"fetch {site.url}/gone", cwd=tmp_path).stdout
+    assert not (tmp_path / ".gossamer").exists()
+
+
+def test_fetch_gives_the_body_alone_to_stdout(tmp_path, site):
+    done = gossamer(f"fetch {site.url}/page --body", cwd=tmp_path)
+    assert done.stdout_bytes == world("/page", {}).body
+    assert "status    200" in done.stderr
+    gossamer(f"fetch {site.url}/page --body --json", cwd=tmp_path, code=2)
+
+
+def test_fetch_asks_robots_and_says_faults(tmp_path, site):
+    assert "robots.txt does not allow" in gossamer(f"fetch {site.url}/private", cwd=tmp_path, code=2).stderr
+    assert asked(f"fetch {site.url}/private --no-robots", cwd=tmp_path)["status"] == 200
+    assert "connect" in gossamer("fetch http://127.0.0.1:1/ --no-robots", cwd=tmp_path, code=4).stderr
+    done = gossamer("fetch http://127.0.0.1:1/ --no-robots --json", cwd=tmp_path, code=4)
+    assert json.loads(done.stdout)["fault"] == "connect"
+
+
+def test_parse_shows_what_a_crawl_would_keep(crawled, site):
+    found = asked(f"parse {site.url} --spider world.py", cwd=crawled)
+    assert (found["spider"], found["callback"], found["status"]) == ("world", "parse", 200)
+    assert [item["dropped"] for item in found["items"]] == ["Thing.title: not a string"]
+    refused = {request["url"].removeprefix(site.url): request["refused"] for request in found["requests"]}
+    assert refused["/page"] == ""
+    assert (refused["/hidden"], refused["http://other.example/"]) == ("excluded", "offsite")
+    (item,) = asked(f"parse {site.url}/page --spider world.py", cwd=crawled)["items"]
+    assert (item["type"], item["key"], item["data"]["title"]) == ("Thing", f"{site.url}/page", "Page")
+    found = asked(f"parse {site.url} --spider world.py -s max_depth=0", cwd=crawled)
+    assert "too_deep" in {request["refused"] for request in found["requests"]}
+    text = gossamer(f"parse {site.url}/page", cwd=crawled).stdout
+    assert "generic, parse()" in text
+    assert "WebPage" in text
+    assert text.replace("\n", "").isprintable()
+
+
+def test_parse_says_what_goes_wrong(crawled, site):
+    done = gossamer(f"parse {site.url} --spider world.py --callback parse_badly", cwd=crawled, code=2)
+    assert "ValueError: no price" in done.stderr
+    assert '{"title":"kept"}' in done.stdout
+    assert (
+        "no method 'x'"
+        in gossamer(f"parse {site.url} --spider world.py --callback x", cwd=crawled, code=2).stderr
+    )
+    found = asked(f"parse {site.url}/gone --spider world.py", cwd=crawled)
+    assert found["verdict"].startswith("gone:")
+    assert found["items"] == []
+    gossamer("parse http://127.0.0.1:1/ --no-robots", cwd=crawled, code=4)
+
+
+# --------------------------------------------------------------------------- settings, genspider
+
+
+def test_settings_name_the_layer(crawled):
+    (crawled / "gossamer.toml").write_text("delay = 1.0\nmax_retries = 9\n")
+    try:
+        done = gossamer(
+            "settings --spider world.py -s delay=3 --json", cwd=crawled, env={"GOSSAMER_DELAY": "2"}
+        )
+        rows = {row["key"]: row for row in json.loads(done.stdout)}
+        layers = [rows[key]["layer"] for key in ("delay", "exclude", "max_retries", "max_pages")]
+        assert layers == ["command line", "spider", "file", "default"]
+        assert rows["delay"]["value"] == 3.0
+        line = "settings --explain delay -s delay=3"
+        text = gossamer(line, cwd=crawled, env={"GOSSAMER_DELAY": "2"}).stdout
+        for part in ("Seconds between", "command line (-s delay)", "2.0 (GOSSAMER_DELAY)", "1.0 ("):
+            assert part in text, text
+        table = gossamer("settings", cwd=crawled).stdout.splitlines()
+        assert table[0].split() == ["setting", "layer", "value"]
+        assert ["delay", "file", "1.0"] in [row.split() for row in table]
+        assert "max_pages" in gossamer("settings --explain max_page", cwd=crawled, code=2).stderr
+    finally:
+        (crawled / "gossamer.toml").unlink()
+
+
+def test_genspider_writes_a_spider_that_runs(tmp_path, site):
+    done = gossamer(f"genspider my-shop {site.url}", cwd=tmp_path)
+    assert "gossamer crawl my_shop.py" in done.stdout
+    result = asked("crawl my_shop.py", *FAST, "-s", "max_retries=0", cwd=tmp_path)
+    assert (result["spider"], result["finish_reason"]) == ("my-shop", "finished")
+    assert result["items"] >= 2
+    before = (tmp_path / "my_shop.py").read_text()
+    assert "exists already" in gossamer("genspider my_shop x.example", cwd=tmp_path, code=2).stderr
+    assert (tmp_path / "my_shop.py").read_text() == before
+
+
+def test_genspider_in_a_project(tmp_path):
+    gossamer("new first", cwd=tmp_path)
+    below = tmp_path / "first" / "deep"
+    below.mkdir()
+    gossamer("genspider shop www.shop.example", cwd=below)
+    text = (tmp_path / "first/spiders/shop.py").read_text()
+    assert 'start_urls = ["https://www.shop.example/"]' in text
+    assert 'allowed_domains = ["shop.example"]' in text
+    found = asked("settings --spider shop", cwd=below)
+    assert found
+
+
+@pytest.mark.parametrize(
+    ("name", "domain", "part"),
+    [
+        ("../up", "x.example", "no name"),
+        ("1st", "x.example", "no name"),
+        ("json", "x.example", "would hide"),
+        ("lxml", "x.example", "would hide"),
+        ("shop", "not a domain", "no domain"),
+        ("shop", "ftp://x.example", "no domain"),
+        ("shop", "https://x.example/?q=\\", ""),
+    ],
+)
+def test_genspider_refuses_what_would_not_run(tmp_path, name, domain, part):
+    done = gossamer("genspider", name, domain, cwd=tmp_path, code=2 if part else 0)
+    assert part in done.stderr
+    if part:
+        assert list(tmp_path.iterdir()) == []
+    else:
+        compile((tmp_path / "shop.py").read_text(), "shop.py", "exec")

@@ -1,0 +1,219 @@
+"""What the facts of one URL mean."""
+
+import pytest
+
+from gossamer.policy.explain import Answer, Facts, Scoping, Show, explain, reason_text, scope_rule
+from gossamer.words.errors import Fault
+from gossamer.words.lifecycle import JobState, State
+from gossamer.words.model import (
+    Attempt,
+    Entry,
+    Found,
+    FrontierStats,
+    HostState,
+    Job,
+    PageRecord,
+    Request,
+    Rules,
+    Verdict,
+)
+
+NOW = 1000.0
+URL = "http://shop.example/a"
+SHOW = Show(lambda s: f"{s:g} s", lambda at: f"t{at:g}", lambda b: f"{b:g} B")
+JOB = Job(id="shop-1", name="shop", target="shop", created_at=0.0)
+
+
+def facts(**more):
+    given = {"url": URL, "canonical": URL, "job": JOB, "rules": Rules(), "scoping": Scoping(), "now": NOW}
+    return Facts(**{**given, "stats": FrontierStats(state=JobState.RUNNING), **more})
+
+
+def found(state, **more):
+    entry = Entry(request=Request(URL), fingerprint=1, host="shop.example")
+    return Found(state=state, entry=None if state is State.DONE else entry, **more)
+
+
+def tried(verdict, reason="", **more):
+    return Attempt(
+        **{"at": NOW - 60, "url": URL, "fingerprint": 1, "verdict": verdict, "reason": reason, **more}
+    )
+
+
+def said(**more):
+    answer, lines = explain(facts(**more), SHOW)
+    assert all(line.endswith(".") and line[0].isprintable() for line in lines), lines
+    return answer, " ".join(lines)
+
+
+def test_a_bad_url_is_one_before_anything_else():
+    assert said(url="nonsense", canonical="")[0] is Answer.BAD_URL
+    assert "longer than" in said(url="http://a/" + "x" * 9000, canonical="")[1]
+
+
+def test_never_seen_says_what_may_still_lead_to_it():
+    answer, text = said()
+    assert (answer, text) == (Answer.NEVER_SEEN, "It was never seen: no page that was fetched has led to it.")
+    stats = FrontierStats(state=JobState.PAUSED, pending=1200)
+    text = said(stats=stats, left_out={"nofollow": 3, "too_deep": 2}, is_denied=True)[1]
+    for part in ("3 nofollow, 2 too_deep", "still wait: 1,200.", "is paused", "robots.txt does not"):
+        assert part in text, text
+
+
+@pytest.mark.parametrize(
+    ("scoping", "rule"),
+    [
+        (Scoping(refused="offsite", allowed_domains=("x.example",)), "allowed_domains (x.example)"),
+        (Scoping(refused="excluded", exclude=("no", r"/a$")), "exclude has '/a$'"),
+        (Scoping(refused="not_included", include=("/b",)), "none of the setting include matches it ('/b')"),
+        (Scoping(refused="extension"), "deny_extensions"),
+        (Scoping(refused="lane"), "lane"),
+    ],
+)
+def test_out_of_scope_names_the_rule(scoping, rule):
+    assert rule in scope_rule(scoping, URL)
+    answer, text = said(scoping=scoping)
+    assert answer is Answer.OUT_OF_SCOPE
+    assert rule in text
+    # What is known is told first, whatever today's scope says.
+    answer, text = said(
+        scoping=scoping, found=found(State.DONE), attempts=(tried(Verdict.SUCCESS, status=200),)
+    )
+    assert answer is Answer.DONE
+    assert f"By today's settings it would not be taken: {scope_rule(scoping, URL)}." in text
+
+
+def test_without_its_spider_nothing_is_said_of_the_scope():
+    answer, text = said(scoping=None)
+    assert answer is Answer.NEVER_SEEN
+    assert "--spider" in text
+
+
+def test_another_form_of_a_page_is_that_page():
+    assert f"same page as {URL}," in said(url=f"{URL}?utm_source=x#f")[1]
+
+
+# --------------------------------------------------------------------------- waiting
+
+
+def test_politeness_tells_the_hosts_next_turn():
+    host = HostState(next_at=NOW + 12, crawl_delay_s=20.0)
+    answer, text = said(found=found(State.PENDING, host=host), ahead=3)
+    assert answer is Answer.WAITING
+    for part in (
+        "next turn of the host shop.example is in 12 s",
+        "go before it: 3.",
+        "20 s apart (robots.txt asks",
+    ):
+        assert part in text, text
+
+
+@pytest.mark.parametrize(
+    ("host", "rules", "part"),
+    [
+        (HostState(), Rules(delay_s=2.0), "may be fetched now"),
+        (HostState(), Rules(delay_s=2.0), "2 s apart (as set)"),
+        (HostState(delay_s=0.5), Rules(), "0.5 s apart (it follows"),
+        (HostState(in_flight=1, next_at=NOW + 5), Rules(), "has 1 of 1 requests in flight"),
+        (HostState(next_at=NOW + 30, hold_until=NOW + 30), Rules(), "left alone for 30 s"),
+        (HostState(silences=8), Rules(), "has not answered for so long"),
+    ],
+)
+def test_a_waiting_request_says_what_it_waits_for(host, rules, part):
+    answer, text = said(found=found(State.PENDING, host=host), rules=rules)
+    assert answer is Answer.WAITING
+    assert part in text
+
+
+def test_budgets_of_the_job_and_of_the_host():
+    waiting = found(State.PENDING, host=HostState(pages=5))
+    spent = FrontierStats(state=JobState.RUNNING, pending=1, budget_spent=True)
+    answer, text = said(found=waiting, stats=spent, rules=Rules(max_pages=1000))
+    assert answer is Answer.OVER_BUDGET
+    assert "1,000 pages is spent" in text
+    answer, text = said(found=waiting, rules=Rules(max_pages_per_host=5))
+    assert answer is Answer.OVER_BUDGET
+    assert "5 pages for the host shop.example" in text
+    assert said(found=waiting, rules=Rules(max_pages_per_host=6))[0] is Answer.WAITING
+
+
+@pytest.mark.parametrize("state", [JobState.PAUSED, JobState.CANCELLED, JobState.FINISHED])
+def test_a_job_that_does_not_run_fetches_nothing(state):
+    answer, text = said(found=found(State.PENDING), stats=FrontierStats(state=state))
+    assert answer is Answer.STOPPED
+    assert f"is {state}" in text
+
+
+def test_nobody_at_work():
+    answer, text = said(found=found(State.PENDING), is_at_work=False)
+    assert answer is Answer.STOPPED
+    assert "no process crawls" in text
+
+
+def test_robots_denies_what_waits():
+    assert said(found=found(State.PENDING), is_denied=True)[0] is Answer.ROBOTS
+
+
+def test_a_retry_has_its_time_and_its_reason():
+    last = tried(Verdict.RETRY, "server", status=503, attempt=2)
+    waiting = found(State.DELAYED, due_at=NOW + 8, attempts=2, reason="server")
+    answer, text = said(found=waiting, attempts=(last,))
+    assert answer is Answer.RETRYING
+    for part in ("in 8 s (t1008)", "an error of the server (server)", "number 2, was 60 s ago (status 503"):
+        assert part in text, text
+    assert "as soon as its host's turn" in said(found=found(State.DELAYED, due_at=NOW - 1, attempts=1))[1]
+    assert said(found=found(State.DELAYED, due_at=NOW + 8))[0] is Answer.DELAYED
+
+
+def test_a_lease_has_a_deadline():
+    leased = {"found": found(State.LEASED), "since": NOW - 5}
+    answer, text = said(**leased, deadline=NOW + 55)
+    assert answer is Answer.LEASED
+    assert "since 5 s, and until t1055 (in 55 s)" in text
+    assert "until 2 s ago and is late" in said(**leased, deadline=NOW - 2)[1]
+    assert "its process ended" in said(**leased, deadline=NOW + 55, is_at_work=False)[1]
+
+
+# --------------------------------------------------------------------------- settled
+
+
+def test_a_dead_letter_says_how_to_retry():
+    last = tried(Verdict.DEAD, "callback", status=200)
+    dead = found(State.DEAD, reason="callback", attempts=1)
+    answer, text = said(found=dead, attempts=(last,), letter=17, since=NOW - 60)
+    assert answer is Answer.DEAD
+    for part in ("given up 60 s ago after 1 attempt: the spider's code raised", "dead retry shop-1 17"):
+        assert part in text, text
+
+
+@pytest.mark.parametrize(
+    ("attempt", "answer", "part"),
+    [
+        (tried(Verdict.SUCCESS, status=200, size_bytes=5, via="http://v"), Answer.DONE, "status 200, 5 B"),
+        (tried(Verdict.SUCCESS, status=200, via="http://v"), Answer.DONE, "found on http://v"),
+        (tried(Verdict.SUCCESS, status=200), Answer.DONE, "Nothing on it was parsed"),
+        (tried(Verdict.REDIRECT, status=301, detail="http://b/"), Answer.REDIRECTED, "redirect to http://b/"),
+        (tried(Verdict.SKIPPED, "robots"), Answer.ROBOTS, "without asking its host"),
+        (tried(Verdict.SKIPPED, "gone", status=404), Answer.SKIPPED, "no such page (gone)"),
+        (tried(Verdict.SKIPPED, "out_of_scope", status=302, detail="to x"), Answer.OUT_OF_SCOPE, "(to x)"),
+        (tried(Verdict.DEAD, "server"), Answer.DONE, "dead letter was dropped"),
+    ],
+)
+def test_what_is_done_is_told_from_the_ledger(attempt, answer, part):
+    given, text = said(found=found(State.DONE), attempts=(attempt,))
+    assert given is answer
+    assert part in text
+
+
+def test_a_page_has_its_title_and_items():
+    page = PageRecord(url=URL, fingerprint=1, status=200, title="A")
+    text = said(found=found(State.DONE), attempts=(tried(Verdict.SUCCESS),), page=page, items=3)[1]
+    assert "'A' was parsed. Items of this job that were last found on it: 3." in text
+    assert "no row" in said(found=found(State.DONE))[1]
+
+
+@pytest.mark.parametrize("fault", Fault)
+def test_every_fault_can_be_said(fault):
+    text = reason_text(fault.value)
+    assert text
+    assert "_" not in text.partition(" (")[0].replace("http.max_size_bytes", "")
