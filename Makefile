@@ -41,3 +41,9 @@ lock: $(READY)
 
 clean:
 	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .hypothesis htmlcov .coverage*
+
+# Gossamer beside Scrapy and Crawlee on the same sites: see benchmarks/README.md. Options: make bench BENCH=--quick
+.PHONY: bench
+bench: $(READY)
+	scripts/bench-setup.sh
+	$(PY) benchmarks/run.py $(BENCH)
