@@ -206,7 +206,7 @@ async def crawl(
 
     Without ``sinks`` what happens goes to the logger ``gossamer.crawl``. ::
 
-    result = await crawl(Shop, max_pages=100)
+        result = await crawl(Shop, max_pages=100)
     """
     crawling = await prepare(
         target, arguments=arguments, overrides=settings, fresh=fresh, sinks=sinks or (LogSink(),)

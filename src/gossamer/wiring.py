@@ -47,7 +47,7 @@ from gossamer.words.errors import OperatorError, SettingError, StorageError, Usa
 from gossamer.words.events import Event
 from gossamer.words.lifecycle import JobState
 from gossamer.words.model import ItemRecord, Job, Request, Rules
-from gossamer.words.ports import Committer, Fetcher, Frontier, RobotsGate, Sink
+from gossamer.words.ports import Committer, Fetcher, RobotsGate, Sink
 
 DATABASE = "gossamer.db"
 
@@ -338,8 +338,7 @@ async def _job(desk: Desk, target: Target, *, fresh: bool) -> tuple[Job, bool]:
 def _committer(databases: Databases, frontier: SqliteFrontier, desk: Desk, job: Job) -> Committer:
     if databases.frontier is databases.store:
         return SameFileCommitter(databases.store, frontier.settle_within, desk.store.write_within, job)
-    as_port: Frontier = frontier
-    return SplitCommitter(as_port, desk.store, job)
+    return SplitCommitter(frontier, desk.store, job)
 
 
 def databases_folder(settings: Settings) -> Path:

@@ -220,11 +220,11 @@ class Visitor:
         result = await parts.extractor.extract(request, fetched)
         if result.refresh_to:
             return self._redirected(draft, 302, result.refresh_to)
+        if result.fault == Fault.MISSING:
+            return self._failed(draft, FetchError(Fault.MISSING, result.error))
         dropped = dict(result.dropped)
         items = await self._keep_items(result, fetched.url, dropped)
         entries = parts.admission.admit_links(request, result.requests, dropped)
-        if result.fault == Fault.MISSING:
-            return self._failed(draft, FetchError(Fault.MISSING, result.error))
         verdict = Verdict.DEAD if result.fault else Verdict.SUCCESS
         return draft.harvest(
             verdict,

@@ -136,14 +136,16 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
         if tuple(map(type, _FIELDS(self))) != _TYPES:
             for name, kind in _KINDS.items():
                 force(self, name, _fitting(name, getattr(self, name), kind))
-        if self.headers or self.meta or self.cb_kwargs:
-            self.validate()
+        self.validate()
 
     def validate(self) -> None:
         """Refuse headers, ``meta`` and ``cb_kwargs`` that cannot be stored. Raises :class:`UsageError`."""
-        _check_headers(self.headers)
-        check_jsonable(self.meta, "meta")
-        check_jsonable(self.cb_kwargs, "cb_kwargs")
+        if self.headers:
+            _check_headers(self.headers)
+        if self.meta:
+            check_jsonable(self.meta, "meta")
+        if self.cb_kwargs:
+            check_jsonable(self.cb_kwargs, "cb_kwargs")
 
     def replace(self, **changes: Any) -> Request:
         """The same request with some fields changed."""
