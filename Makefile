@@ -28,6 +28,12 @@ contracts: $(READY)
 docs-corpus:
 	scripts/docs-corpus.sh
 
+# The documentation as a website in .cache/site: reference pages anew from the code, then every link checked.
+.PHONY: docs
+docs: $(READY)
+	$(PY) scripts/reference.py
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --site-dir .cache/site
+
 setup: $(READY)
 
 $(READY): pyproject.toml constraints.txt scripts/setup.sh

@@ -101,7 +101,8 @@ def run(peer: str, workload: Workload, seeds: Sequence[str], *, timeout_s: float
     with (folder / "output.txt").open("wb") as output:
         process = subprocess.Popen(
             command(peer, workload, seeds, folder),
-            cwd=folder, stdout=output, stderr=output, stdin=subprocess.DEVNULL, start_new_session=True,
+            cwd=folder, env=environment(), stdout=output, stderr=output, stdin=subprocess.DEVNULL,
+            start_new_session=True,
         )  # fmt: skip
         timer = threading.Timer(timeout_s, kill_group, (process.pid,))
         timer.start()
@@ -127,6 +128,11 @@ def run(peer: str, workload: Workload, seeds: Sequence[str], *, timeout_s: float
         even_gaps=even_gaps(answers, workload.delay_s),
         problem=problem(process.returncode, workload, fetched, folder / "items.jsonl"),
     )
+
+
+def environment() -> dict[str, str]:
+    """This one's, but Python may keep what it compiled, as it does for users; the first run of all is warm-up."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def kill_group(pid: int) -> None:

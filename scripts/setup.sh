@@ -26,4 +26,4 @@ if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
 fi
 echo "making $venv with everything that is needed; this takes about a minute" >&2
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,docs]'

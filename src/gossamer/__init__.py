@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from gossamer.crawling import CrawlResult, crawl
     from gossamer.items import Item, key, key_field
     from gossamer.response import Response
+    from gossamer.sitemap import SitemapSpider
     from gossamer.spider import Spider
     from gossamer.words.errors import DropItem
     from gossamer.words.model import Request
@@ -22,6 +23,7 @@ _HOMES = {
     "Item": "gossamer.items",
     "Request": "gossamer.words.model",
     "Response": "gossamer.response",
+    "SitemapSpider": "gossamer.sitemap",
     "Spider": "gossamer.spider",
     "crawl": "gossamer.crawling",
     "key": "gossamer.items",
@@ -33,6 +35,7 @@ __all__ = [
     "Item",
     "Request",
     "Response",
+    "SitemapSpider",
     "Spider",
     "__version__",
     "crawl",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import os
 import resource
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 
 from gossamer.config import Settings, fields, find_project, load_settings
 from gossamer.discovery import Target, find_target
-from gossamer.engine.supervisor import Ran, Reason, Supervisor
+from gossamer.engine.supervisor import Ran, Reason, Shift, Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.observe.log import LogSink
 from gossamer.spider import Spider
@@ -30,21 +31,21 @@ log = logging.getLogger("gossamer.crawl")
 class CrawlResult(Record, frozen=True, kw_only=True, omit_defaults=False):
     """What a crawl came to. Counts are the job's totals over all its runs; times are of this run."""
 
-    job: str
-    spider: str
-    finish_reason: str
+    job: str  # its id, for `status`, `export` and the others
+    spider: str  # the spider's name, or the host of a URL
+    finish_reason: str  # why this run ended
     pages: int  # responses parsed
     items: int  # distinct items
     attempts: int  # requests made
-    retries: int
-    dead: int
+    retries: int  # requests made again after a failure
+    dead: int  # dead letters: requests given up
     dropped: int  # items not taken
     duplicates: int  # items seen again
-    bytes: int
-    seconds: float
-    pages_per_second: float
-    by_status: dict[str, int]
-    peak_rss_mb: float
+    bytes: int  # of the decoded bodies
+    seconds: float  # how long this run took
+    pages_per_second: float  # of this run
+    by_status: dict[str, int]  # answers by their HTTP status
+    peak_rss_mb: float  # most memory of this process, in MiB
     notes: tuple[str, ...] = ()  # what a person should know; not part of the JSON object
     left_out: dict[str, int] = {}  # items and links not taken, by reason; not part of the JSON object
 
@@ -58,14 +59,14 @@ class CrawlResult(Record, frozen=True, kw_only=True, omit_defaults=False):
 class Crawling:
     """One run of a job, made by :func:`prepare`."""
 
-    def __init__(self, target: Target, settings: Settings, wired: Wired) -> None:
+    def __init__(self, target: Target, settings: Settings, wired: Wired, shift: Shift) -> None:
         self.spider = target.spider
         self.settings = settings
         self.resumed = wired.resumed
         self.job: Job = wired.parts.job
         self._wired = wired
-        self._worker = Worker(wired.parts, wired.shift)
-        self._supervisor = Supervisor(wired.parts, self._worker, max_time_s=settings.max_time)
+        self._shift = shift
+        self._supervisor = Supervisor(wired.parts, self._shift, max_time_s=settings.max_time)
         self._aborting: asyncio.Task[None] | None = None
 
     async def run(self) -> CrawlResult:
@@ -88,7 +89,7 @@ class Crawling:
     def abort(self) -> None:
         """Give everything back and end within a second."""
         self.stop()
-        self._aborting = asyncio.ensure_future(self._worker.abandon())
+        self._aborting = asyncio.ensure_future(self._shift.abandon())
 
     async def close(self) -> None:
         """Let go of files and connections."""
@@ -115,6 +116,28 @@ class Crawling:
             peak_rss_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
             notes=tuple(notes(self.job.id, ran, before, tally)),
         )
+
+
+def _shift(
+    target: str | type[Spider], arguments: Mapping[str, str], settings: Settings, wired: Wired
+) -> Shift:
+    """This process's worker, with the other processes that were asked for."""
+    worker = Worker(wired.parts, wired.shift)
+    if settings.processes == 1:
+        return worker
+    from gossamer.processes.crew import Crew
+    from gossamer.processes.messages import Plan
+
+    plan = Plan(
+        job=wired.parts.job.id,
+        target=target if isinstance(target, str) else f"{inspect.getfile(target)}:{target.__name__}",
+        arguments=dict(arguments),
+        settings=settings.model_dump_json(),
+        trusted=sorted(wired.guard.trusted),
+    )
+    crew = Crew(worker, plan, settings.processes - 1, wired.parts.sink)
+    wired.guard.told = crew.trust
+    return crew
 
 
 def notes(job: str, ran: Ran, before: Tally, tally: Tally) -> list[str]:
@@ -181,7 +204,8 @@ async def prepare(
         start=start,
     )
     wired = await wire(loaded.settings, found, fresh=fresh, sinks=sinks)
-    return Crawling(found, loaded.settings, wired)
+    shift = _shift(target, arguments or {}, loaded.settings, wired)
+    return Crawling(found, loaded.settings, wired, shift)
 
 
 def spider_settings(spider: Spider) -> dict[str, Any]:

@@ -9,16 +9,15 @@ from __future__ import annotations
 import importlib.util
 import logging
 import re
-import shlex
 import sys
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
+from gossamer.arguments import read, target_text
 from gossamer.generic import GenericSpider
 from gossamer.parse.selectors import Selector
 from gossamer.policy import urls
@@ -61,6 +60,19 @@ def find_target(target: str | type[Spider], arguments: Mapping[str, str], projec
     raise UsageError(_not_found(target, found, project))
 
 
+def spiders_in(target: str, project: Path | None) -> list[type[Spider]]:
+    """The spiders of a file, or the one of a name. Raises :class:`UsageError`; there is at least one."""
+    file = _FILE.match(target)
+    if file is None:
+        found = discover(project)
+        if target not in found.spiders:
+            raise UsageError(_not_found(target, found, project))
+        return [found.spiders[target]]
+    path = Path(file["path"])
+    every = _spiders_of(_import_file(path)) if path.is_file() and not file["name"] else []
+    return every or [_class_in_file(path, file["name"])]
+
+
 # --------------------------------------------------------------------------- by class
 
 
@@ -68,7 +80,7 @@ def _of_class(spider_class: type[Spider], arguments: Mapping[str, str]) -> Targe
     if not spider_class.name or not isinstance(spider_class.name, str):
         raise UsageError(f'the spider {spider_class.__name__} has no name; give it one: name = "..."')
     try:
-        spider = spider_class(**arguments)
+        spider = spider_class(**read(spider_class, arguments))
     except TypeError as error:
         raise UsageError(f"the spider {spider_class.name!r} does not take these arguments: {error}") from None
     except UsageError:
@@ -78,7 +90,7 @@ def _of_class(spider_class: type[Spider], arguments: Mapping[str, str]) -> Targe
             f"the spider {spider_class.name!r} cannot be made: {type(error).__name__}: {error}"
         ) from error
     _check(spider)
-    text = shlex.join([spider.name, *(f"{key}={value}" for key, value in sorted(arguments.items()))])
+    text = target_text(spider.name, arguments)
     return Target(text=text, name=spider.name, spider=spider, choose=lambda _: spider)
 
 
@@ -205,6 +217,8 @@ def discover(project: Path | None) -> Discovered:
 
 
 def _not_found(target: str, found: Discovered, project: Path | None) -> str:
+    from difflib import get_close_matches
+
     close = get_close_matches(target, found.spiders, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     known = ", ".join(sorted(found.spiders)) or "none"
@@ -237,7 +251,7 @@ def _of_url(url: str, arguments: Mapping[str, str], project: Path | None) -> Tar
         wanted = urls.host_key(request.url)
         if wanted not in made:
             spider_class = _for_host(found, urls.place(request.url))
-            made[wanted] = generic if spider_class is None else spider_class(**arguments)
+            made[wanted] = generic if spider_class is None else spider_class(**read(spider_class, arguments))
         return made[wanted]
 
     return Target(text=canonical, name=domain + port, spider=generic, choose=choose)

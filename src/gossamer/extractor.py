@@ -1,19 +1,25 @@
 """Runs a spider's callbacks: the only place where users' code is called for a page.
 
-Whatever a callback does - raise, return junk, call ``sys.exit`` - ends as a record of that page, with
-what it had yielded until then.
+Whatever a callback does - raise, return junk, call ``sys.exit``, give no end of requests, wait for ever -
+ends as a record of that page, with what it had yielded until then. Only Ctrl-C and the end of the task are
+not its own. Pages that are suspicious are judged in another process before they come here.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+import time
 import traceback
-from collections.abc import AsyncIterator, Callable, MappingView
-from typing import Any
+from collections.abc import AsyncGenerator, Callable, Iterable, MappingView
+from dataclasses import dataclass
+from typing import Any, Protocol
 
+from gossamer.parse.isolate import Cut, ParseKilled
+from gossamer.parse.isolate_limits import MAX_INLINE_BYTES, is_suspicious
+from gossamer.parse.links import MAX_LINKS
 from gossamer.policy.urls import canonicalise
-from gossamer.response import Response
+from gossamer.response import Response, is_media
 from gossamer.spider import Spider
 from gossamer.words.errors import Fault
 from gossamer.words.model import Extraction, Fetched, Request
@@ -22,12 +28,44 @@ MAX_REFRESH_S = 5.0
 """A meta refresh up to so many seconds is a redirect, as search engines read it; a later one is not."""
 
 
-class SpiderExtractor:
-    """Port ``Extractor`` over spiders; ``choose`` names the one that a request goes to."""
+_TURN_S = 0.05
+"""Seconds after which a callback that yields lets others run."""
 
-    def __init__(self, choose: Callable[[Request], Spider], *, follow_nofollow: bool = False) -> None:
+
+class Examines(Protocol):
+    """Where suspicious pages are judged: :class:`gossamer.parse.isolate.Isolation`."""
+
+    async def examine(self, body: bytes, content_type: str) -> Cut | None:
+        """``None``: the page may be parsed as it is. Raises :class:`ParseKilled`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractOptions:
+    """What one page may cost."""
+
+    follow_nofollow: bool = False
+    max_links: int = MAX_LINKS  # of a page; also the requests, and the items, that a callback may give
+    max_inline_bytes: int = MAX_INLINE_BYTES
+    callback_timeout_s: float = 60.0
+
+
+class SpiderExtractor:
+    """Port ``Extractor`` over spiders; ``choose`` names the one that a request goes to.
+
+    Without ``isolation`` every page is parsed as it is.
+    """
+
+    def __init__(
+        self,
+        choose: Callable[[Request], Spider],
+        options: ExtractOptions | None = None,
+        *,
+        isolation: Examines | None = None,
+    ) -> None:
         self._choose = choose
-        self._follow_nofollow = follow_nofollow
+        self._options = options or ExtractOptions()
+        self._isolation = isolation
 
     def wants_status(self, request: Request, status: int) -> bool:
         """Whether the spider handles this status itself."""
@@ -38,8 +76,11 @@ class SpiderExtractor:
 
     async def extract(self, request: Request, fetched: Fetched) -> Extraction:
         """Run the request's callback on the response."""
+        try:
+            response = await self._response(request, fetched)
+        except ParseKilled as error:
+            return Extraction(fault=Fault.PARSE_TIMEOUT, error=str(error), is_parsed=False)
         spider = self._choose(request)
-        response = Response(request, fetched, follow_nofollow=self._follow_nofollow)
         refresh = _refresh(response)
         if refresh:
             return Extraction(refresh_to=refresh)
@@ -48,6 +89,18 @@ class SpiderExtractor:
         if missing:
             return Extraction(fault=Fault.MISSING, error=f"the page has no {', '.join(missing)}")
         return await self._run(spider, name, (response,), request.cb_kwargs, response)
+
+    async def _response(self, request: Request, fetched: Fetched) -> Response:
+        """What the spider gets; raises :class:`ParseKilled`."""
+        cut = None
+        if self._isolation is not None and is_suspicious(fetched.body, self._options.max_inline_bytes):
+            content_type = fetched.header("content-type")
+            if not is_media(content_type):
+                cut = await self._isolation.examine(fetched.body, content_type)
+        options = self._options
+        return Response(
+            request, fetched, follow_nofollow=options.follow_nofollow, cut=cut, max_links=options.max_links
+        )
 
     async def give_up(self, request: Request, fault: str, detail: str) -> Extraction | None:
         """Run the request's errback with a :class:`Failure`."""
@@ -64,37 +117,106 @@ class SpiderExtractor:
         kwargs: dict[str, Any],
         response: Response | None,
     ) -> Extraction:
-        items: list[Any] = []
-        requests: list[Request] = []
-        error = ""
+        given = _Given(self._options.max_links)
+        fault = error = ""
+        timer: asyncio.Timeout | None = None
+        limit_s = self._options.callback_timeout_s
         try:
-            callback = getattr(spider, name)
-            async for result in results(callback(*args, **kwargs)):
-                if isinstance(result, Request):
-                    result.validate()  # its meta may have been changed since it was made
-                    requests.append(result)
-                elif result is not None:
-                    items.append(result)
+            returned = getattr(spider, name)(*args, **kwargs)
+            if _may_wait(returned):
+                async with asyncio.timeout(limit_s) as timer:
+                    await given.take(returned, limit_s)
+            else:  # nothing that a timer could interrupt
+                await given.take(returned, limit_s)
         except BaseException as raised:
             if _ends_us(raised):
                 raise
-            error = _explain(spider, name, raised)  # users' code: one page, not the crawl
-        return self._extraction(items, requests, error, response)
+            fault, error = (
+                Fault.CALLBACK,
+                _explain(spider, name, raised),
+            )  # users' code: one page, not the crawl
+            if isinstance(raised, _TooSlow) or (timer is not None and timer.expired()):
+                fault, error = Fault.CALLBACK_TIMEOUT, f"{name}() took longer than {limit_s:g} s"
+        return self._extraction(given, fault, error, response)
 
-    def _extraction(
-        self, items: list[Any], requests: list[Request], error: str, response: Response | None
-    ) -> Extraction:
-        dropped = dict(response.dropped) if response else {}
+    def _extraction(self, given: _Given, fault: str, error: str, response: Response | None) -> Extraction:
+        items, requests = tuple(given.items), tuple(given.requests)
+        dropped = given.dropped
+        for reason, count in response.dropped.items() if response else ():
+            dropped[reason] = dropped.get(reason, 0) + count
+        is_page = response is not None and response.is_html
         return Extraction(
-            items=tuple(items),
-            requests=tuple(requests),
+            items=items,
+            requests=requests,
             dropped=dropped,
-            fault=Fault.CALLBACK if error else "",
+            fault=fault,
             error=error,
-            is_parsed=bool(items or requests or (response and response.is_html)),
-            title=response.page.title if response and response.is_html else "",
+            is_parsed=bool(items or requests or is_page),
+            title=response.page.title if response is not None and is_page else "",
             content_type=response.content_type if response else "",
         )
+
+
+class _TooSlow(Exception):
+    """A callback that yields has had its time."""
+
+
+class _Given:
+    """What a callback has given so far, with an end to it."""
+
+    def __init__(self, limit: int) -> None:
+        self.items: list[Any] = []
+        self.requests: list[Request] = []
+        self.dropped: dict[str, int] = {}
+        self._limit = limit
+
+    async def take(self, returned: Any, limit_s: float) -> None:
+        """Take all that a callback gives, or as much as there may be; others have their turn meanwhile."""
+        if inspect.isawaitable(returned):
+            returned = await returned
+        if hasattr(returned, "__aiter__"):
+            await self._take_waiting(returned)
+            return
+        turn = time.monotonic()
+        end = turn + limit_s
+        for result in _each(returned):
+            if not self._add(result):
+                return
+            now = time.monotonic()
+            if now - turn > _TURN_S:
+                await asyncio.sleep(0)
+                turn = time.monotonic()
+                if now > end:
+                    raise _TooSlow
+
+    async def _take_waiting(self, returned: AsyncGenerator[Any, None]) -> None:
+        """The same for what waits by itself, within its caller's time limit."""
+        turn = time.monotonic()
+        try:
+            async for result in returned:
+                if not self._add(result):
+                    return
+                if time.monotonic() - turn > _TURN_S:
+                    await asyncio.sleep(0)
+                    turn = time.monotonic()
+        finally:
+            if hasattr(returned, "aclose"):
+                await returned.aclose()
+
+    def _add(self, result: Any) -> bool:
+        """Whether there is room for more."""
+        if isinstance(result, Request):
+            if len(self.requests) >= self._limit:
+                self.dropped["link:too_many"] = 1
+                return False
+            result.validate()  # its meta may have been changed since it was made
+            self.requests.append(result)
+        elif result is not None:
+            if len(self.items) >= self._limit:
+                self.dropped["item:too_many"] = 1
+                return False
+            self.items.append(result)
+        return True
 
 
 class Failure:
@@ -109,18 +231,27 @@ class Failure:
         return f"<Failure {self.fault} {self.request.url}>"
 
 
-async def results(returned: Any) -> AsyncIterator[Any]:
+async def results(returned: Any) -> AsyncGenerator[Any, None]:
     """Everything a callback gives: generators of both kinds, lists, single things, awaitables of them."""
     if inspect.isawaitable(returned):
         returned = await returned
     if hasattr(returned, "__aiter__"):
         async for result in returned:
             yield result
-    elif isinstance(returned, list | tuple | set | MappingView) or hasattr(returned, "__next__"):
-        for result in returned:
-            yield result
-    else:
-        yield returned
+        return
+    for result in _each(returned):
+        yield result
+
+
+def _each(returned: Any) -> Iterable[Any]:
+    """The results of a callback that has returned: those of a generator or a collection, or one."""
+    if hasattr(returned, "__next__") or isinstance(returned, list | tuple | set | MappingView):
+        return returned  # type: ignore[no-any-return]
+    return (returned,)
+
+
+def _may_wait(returned: Any) -> bool:
+    return inspect.isawaitable(returned) or hasattr(returned, "__aiter__")
 
 
 def _ends_us(raised: BaseException) -> bool:

@@ -10,8 +10,11 @@ from typing import Any
 import msgspec
 
 from gossamer.parse import structured
-from gossamer.parse.encoding import decode
+from gossamer.parse.encoding import decode, decode_as
 from gossamer.parse.html import Article, Page, is_html, parse_html
+from gossamer.parse.isolate import Cut
+from gossamer.parse.isolate_limits import is_suspicious
+from gossamer.parse.links import MAX_LINKS
 from gossamer.parse.meta import read_robots_headers
 from gossamer.parse.selectors import Selector, SelectorList
 from gossamer.policy import urls
@@ -20,6 +23,14 @@ from gossamer.words.model import Fetched, Request
 
 ROBOTS_NAME = "gossamer"
 """What pages call us that ask something of us alone."""
+
+
+_CUT_TYPE = "text/html; charset=utf-8"
+
+
+def is_media(content_type: str) -> bool:
+    """Whether a body is a picture, a sound, a film or a font: nothing that is read as a page."""
+    return content_type.lower().lstrip().startswith(("image/", "audio/", "video/", "font/"))
 
 
 class Headers(Mapping[str, str]):
@@ -54,19 +65,32 @@ class Response:
     """One fetched page.
 
     ``url``, ``status``, ``headers``, ``body`` (decoded bytes), ``request``, ``meta`` and ``cb_kwargs`` of the
-    request, ``flags`` (``truncated`` ...). Everything that needs parsing is done when first asked for.
+    request, ``flags``. Everything that needs parsing is done when first asked for.
+
+    Of a page with the flag ``parse_truncated``, selectors and links know only what was left when it was cut
+    to a size and a depth that can be parsed in little time; ``body`` and ``text`` are whole.
     """
 
-    def __init__(self, request: Request, fetched: Fetched, *, follow_nofollow: bool = False) -> None:
+    def __init__(
+        self,
+        request: Request,
+        fetched: Fetched,
+        *,
+        follow_nofollow: bool = False,
+        cut: Cut | None = None,
+        max_links: int = MAX_LINKS,
+    ) -> None:
         self.request = request
         self.url = fetched.url
         self.status = fetched.status
         self.body = fetched.body
-        self.flags = fetched.flags
+        self.flags = fetched.flags if cut is None else (*fetched.flags, "parse_truncated")
         self.elapsed_s = fetched.elapsed_s
-        self.dropped: dict[str, int] = {}
+        self.dropped: dict[str, int] = {} if cut is None else {"page:parse_truncated": 1}
         self._pairs = fetched.headers
         self._follow_nofollow = follow_nofollow
+        self._cut = cut
+        self._max_links = max_links
 
     def __repr__(self) -> str:
         return f"<{self.status} {self.url}>"
@@ -100,11 +124,17 @@ class Response:
 
     @cached_property
     def page(self) -> Page:
-        """The parsed document."""
-        return parse_html(self.body, self.url, self.content_type)
+        """The parsed document. Raises ``ValueError`` for a large picture or film, which is none."""
+        if is_media(self.content_type) and is_suspicious(self.body):
+            raise ValueError(f"{self.url} is {self.content_type}: no page, and too large to be read as one")
+        if self._cut is not None:
+            return parse_html(self._cut.body, self.url, _CUT_TYPE, max_links=self._max_links)
+        return parse_html(self.body, self.url, self.content_type, max_links=self._max_links)
 
     @cached_property
     def _decoded(self) -> tuple[str, str]:
+        if self._cut is not None:
+            return decode_as(self.body, self._cut.encoding), self._cut.encoding
         return decode(self.body, self.content_type)
 
     @property

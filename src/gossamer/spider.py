@@ -9,14 +9,15 @@ from typing import Any
 from gossamer.words.errors import UsageError
 from gossamer.words.model import Request
 
-RESERVED = frozenset({"name", "parse", "start", "logger", "settings"})
+RESERVED = frozenset({"name", "settings", "pipelines", "handle_httpstatus_list"})
 
 
 class Spider:
     """The base of every spider.
 
-    Arguments (``-a KEY=VALUE``) become attributes. Callbacks are methods: plain functions, generators,
-    coroutines or async generators; they yield or return items and requests.
+    Arguments (``-a KEY=VALUE``) become attributes, in the types of their annotations: with ``pages: int = 3``
+    in the class, ``-a pages=5`` makes ``self.pages`` the number 5. Callbacks are methods: plain functions,
+    generators, coroutines or async generators; they yield or return items and requests.
     """
 
     name: str = ""
@@ -36,7 +37,8 @@ class Spider:
 
     def __init__(self, **arguments: Any) -> None:
         for key, value in arguments.items():
-            if not key.isidentifier() or key.startswith("_") or key in RESERVED:
+            own = getattr(type(self), key, None)
+            if not key.isidentifier() or key.startswith("_") or key in RESERVED or _is_code(own):
                 raise UsageError(f"the spider {self.name!r} cannot take the argument {key!r}")
             setattr(self, key, value)
 
@@ -67,3 +69,8 @@ class Spider:
         if isinstance(require, Mapping):
             return require.get(callback, ())
         return (require,) if isinstance(require, str) else require
+
+
+def _is_code(value: Any) -> bool:
+    """Methods and properties are no arguments."""
+    return callable(value) or isinstance(value, property)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +16,12 @@ from gossamer.config import Settings
 from gossamer.discovery import Target
 from gossamer.disk.committer import SameFileCommitter
 from gossamer.disk.database import Database
-from gossamer.disk.lock import JobLock, is_locked
+from gossamer.disk.lock import JobLock, holder, is_locked
 from gossamer.engine.admission import Admission
 from gossamer.engine.clock import SystemClock
 from gossamer.engine.commit import SplitCommitter
 from gossamer.engine.visit import Parts, ShiftOptions
-from gossamer.extractor import SpiderExtractor, results
+from gossamer.extractor import ExtractOptions, SpiderExtractor, results
 from gossamer.fetch import robots_cache
 from gossamer.fetch.guard import Guard
 from gossamer.fetch.http import HttpFetcher
@@ -31,10 +31,13 @@ from gossamer.fetch.robots_cache import RobotsCache
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.frontier.sqlite_look import Place, look
 from gossamer.observe.text import shown_url
+from gossamer.parse.isolate import Isolation
+from gossamer.parse.isolate_limits import ParseLimits
 from gossamer.pipeline.pipeline import DefaultPipeline
 from gossamer.policy import urls
 from gossamer.policy.robots import RobotsRecord, RobotsRules
 from gossamer.policy.scope import Scope, domain_of
+from gossamer.policy.traps import TrapRules, Traps
 from gossamer.policy.urls import UrlOptions
 from gossamer.spider import Spider
 from gossamer.store.jobs import SqliteJobBook
@@ -42,6 +45,7 @@ from gossamer.store.ledger import Ledger
 from gossamer.store.memory import MemorySharedState
 from gossamer.store.shared_state import SqliteSharedState
 from gossamer.store.sqlite import SqliteStore
+from gossamer.watchdog import Watchdog
 from gossamer.words.clock import Clock
 from gossamer.words.errors import OperatorError, SettingError, StorageError, UsageError
 from gossamer.words.events import Event
@@ -50,6 +54,9 @@ from gossamer.words.model import ItemRecord, Job, Request, Rules
 from gossamer.words.ports import Committer, Fetcher, RobotsGate, Sink
 
 DATABASE = "gossamer.db"
+ALONE_IDLE_S = 1.0
+CREW_IDLE_S = 0.1
+"""How often a worker without work asks the frontier when other processes may add some, in seconds."""
 
 
 def rules_of(settings: Settings, *, touches_network: bool = True) -> Rules:
@@ -86,7 +93,8 @@ def admission_of(settings: Settings, spider: Spider, key: bytes) -> Admission:
         sort_query=settings.sort_query,
         unescape=settings.unescape,
     )
-    return Admission(scope, options, key, max_depth=settings.max_depth)
+    traps = Traps(TrapRules(**settings.traps.model_dump()))
+    return Admission(scope, options, key, max_depth=settings.max_depth, traps=traps)
 
 
 def fetcher_of(settings: Settings, guard: Guard, clock: Clock) -> Fetcher:
@@ -105,6 +113,28 @@ def fetcher_of(settings: Settings, guard: Guard, clock: Clock) -> Fetcher:
         insecure_hosts=frozenset(http.insecure_hosts),
     )
     return HttpFetcher(options, clock=clock, guard=guard)
+
+
+def extractor_of(settings: Settings, target: Target, closing: ExitStack) -> SpiderExtractor:
+    """What runs the spiders, with a process for suspicious pages and a watch on the event loop."""
+    parse = settings.parse
+    isolation = Isolation(
+        ParseLimits(
+            timeout_s=parse.timeout,
+            memory_bytes=parse.max_memory_mb * 1024 * 1024,
+            max_depth=parse.max_depth,
+            max_tags=parse.max_tags,
+        )
+    )
+    closing.callback(isolation.close)
+    closing.enter_context(Watchdog(asyncio.get_running_loop()))
+    options = ExtractOptions(
+        follow_nofollow=settings.follow_nofollow,
+        max_links=parse.max_links,
+        max_inline_bytes=parse.max_inline_bytes,
+        callback_timeout_s=parse.callback_timeout,
+    )
+    return SpiderExtractor(target.choose, options, isolation=isolation)
 
 
 # --------------------------------------------------------------------------- files
@@ -164,26 +194,26 @@ class Desk:
 
     def __init__(self, settings: Settings, databases: Databases, clock: Clock) -> None:
         self._settings = settings
-        self._databases = databases
-        self._clock = clock
+        self.databases = databases
+        self.clock = clock
         self.book = SqliteJobBook(databases.store, clock)
         self.store = SqliteStore(databases.store)
         self.ledger = Ledger(databases.store)
 
     def frontier(self, job: Job) -> SqliteFrontier:
         """The requests of a job."""
-        return SqliteFrontier(self._databases.frontier, job.id, rules_of(self._settings), self._clock)
+        return SqliteFrontier(self.databases.frontier, job.id, rules_of(self._settings), self.clock)
 
     async def place(self, job: Job, fingerprint: int) -> tuple[Rules, Place]:
         """The rules in force for a job, and where one of its requests stands."""
         self.frontier(job)  # it may be in another file than the job, and not be there yet
-        return await look(self._databases.frontier, job.id, fingerprint)
+        return await look(self.databases.frontier, job.id, fingerprint)
 
     async def robots_deny(self, url: str) -> bool:
         """Whether the robots.txt of a URL's site, where it is remembered, refuses it. Asks nobody."""
         if not self._settings.robots:
             return False
-        shared = SqliteSharedState(self._databases.store, self._clock)
+        shared = SqliteSharedState(self.databases.store, self.clock)
         stored = await shared.get(robots_cache.SPACE, urls.origin(url))
         try:
             record = msgspec.msgpack.decode(stored or b"", type=RobotsRecord)
@@ -195,9 +225,13 @@ class Desk:
         """Whether a process crawls this job now; one that was killed leaves it running in name only."""
         return is_locked(databases_folder(self._settings), job.target)
 
+    def process_at(self, job: Job) -> str:
+        """The number of the process that crawls this job now; ``""`` when none does."""
+        return holder(databases_folder(self._settings), job.target)
+
     async def close(self) -> None:
         """Let go of the files."""
-        self._databases.close()
+        self.databases.close()
 
 
 async def open_desk(settings: Settings, *, create: bool = False) -> Desk:
@@ -291,8 +325,41 @@ async def _wire(
     desk = Desk(settings, databases, clock)
     closing.enter_context(JobLock(databases_folder(settings), target.text))
     job, resumed = await _job(desk, target, fresh=fresh)
-    spider = target.spider
-    guard = Guard(trusted_hosts(spider))
+    guard = Guard(trusted_hosts(target.spider))
+    return await _parts(settings, target, desk, job, guard, sinks=sinks, closing=closing, resumed=resumed)
+
+
+async def wire_member(
+    settings: Settings, target: Target, job_id: str, *, trusted: Iterable[str], sinks: Sequence[Sink]
+) -> Wired:
+    """Put together what another process of a crawl needs, which is under way and locked by the first."""
+    closing = ExitStack()
+    try:
+        databases = Databases(settings, create=False)
+        closing.callback(databases.close)
+        desk = Desk(settings, databases, SystemClock())
+        job = await desk.book.get(job_id)
+        if job is None:
+            raise StorageError(f"there is no job {job_id} any more")
+        guard = Guard((*trusted_hosts(target.spider), *trusted))
+        return await _parts(settings, target, desk, job, guard, sinks=sinks, closing=closing, resumed=True)
+    except BaseException:
+        closing.close()
+        raise
+
+
+async def _parts(
+    settings: Settings,
+    target: Target,
+    desk: Desk,
+    job: Job,
+    guard: Guard,
+    *,
+    sinks: Sequence[Sink],
+    closing: ExitStack,
+    resumed: bool,
+) -> Wired:
+    clock, databases, spider = desk.clock, desk.databases, target.spider
     fetcher = fetcher_of(settings, guard, clock)
     rules = rules_of(settings, touches_network=fetcher.touches_network)
     frontier = SqliteFrontier(databases.frontier, job.id, rules, clock)
@@ -312,7 +379,7 @@ async def _wire(
             user_agent=settings.user_agent,
             obey=settings.robots,
         ),
-        extractor=SpiderExtractor(target.choose, follow_nofollow=settings.follow_nofollow),
+        extractor=extractor_of(settings, target, closing),
         pipeline=pipeline,
         admission=admission_of(settings, spider, job.key),
         sink=Fan(sinks),
@@ -322,6 +389,7 @@ async def _wire(
         worker=f"w{os.getpid()}",
         concurrency=settings.concurrency,
         lease_ttl_s=settings.frontier.lease_ttl,
+        idle_wait_s=ALONE_IDLE_S if settings.processes == 1 else CREW_IDLE_S,
         max_redirects=settings.http.max_redirects,
     )
     return Wired(parts, shift, pipeline, desk, resumed, closing, guard)

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from gossamer.cli.main import app
+from gossamer.cli.app import build
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.shop import Shop
 from gossamer.testing.site import serve_in_thread
@@ -62,7 +62,8 @@ def gossamer(*arguments, cwd, code=0, stdin=""):
     """The same without a second for the start of each."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(cwd)
-        done = CliRunner().invoke(app, [*map(str, arguments)], input=stdin, prog_name="gossamer", env=CLEAN)
+        given = [*map(str, arguments)]
+        done = CliRunner().invoke(build(), given, input=stdin, prog_name="gossamer", env=CLEAN)
     assert done.exit_code == code, (arguments, done.exit_code, done.stdout[-2000:], done.stderr[-4000:])
     return done
 

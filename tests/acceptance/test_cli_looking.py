@@ -7,7 +7,7 @@ import shlex
 import pytest
 from typer.testing import CliRunner
 
-from gossamer.cli.main import app
+from gossamer.cli.app import build
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve_in_thread
 
@@ -19,7 +19,7 @@ def gossamer(line, *more, cwd, code=0, env=None):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(cwd)
         arguments = [*shlex.split(line), *map(str, more)]
-        done = CliRunner().invoke(app, arguments, prog_name="gossamer", env={**CLEAN, **(env or {})})
+        done = CliRunner().invoke(build(), arguments, prog_name="gossamer", env={**CLEAN, **(env or {})})
     assert done.exit_code == code, (arguments, done.exit_code, done.stdout[-2000:], done.stderr[-4000:])
     return done
 
@@ -40,12 +40,15 @@ LINKS = (
 )
 
 
+NOFOLLOW = b'<a rel="nofollow" href="/new">x</a>'
+
+
 def world(path, headers):
     """A site with one page for every answer."""
     if path == "/robots.txt":
         return SiteResponse(body=b"User-agent: *\nDisallow: /private\n", content_type="text/plain")
     if path == "/":
-        return SiteResponse(body="".join(f'<a href="{link}">x</a>' for link in LINKS).encode())
+        return SiteResponse(body="".join(f'<a href="{link}">x</a>' for link in LINKS).encode() + NOFOLLOW)
     if path == "/moved":
         return SiteResponse(301, headers=(("location", "/page"),))
     status = {"/gone": 404, "/refused": 403, "/busy": 500}.get(path, 200)
@@ -95,7 +98,7 @@ def crawled(site, tmp_path_factory):
     ("path", "answer", "part"),
     [
         ("/page", "done", "Items of this job that were last found on it: 1"),
-        ("/page?utm_source=other#top", "done", "same page as"),
+        ("/page?utm_source=other#top", "duplicate", "same page as"),
         ("/private", "robots", "robots.txt does not allow it"),
         ("/moved", "redirected", "a redirect to"),
         ("/gone", "skipped", "no such page"),
@@ -103,7 +106,7 @@ def crawled(site, tmp_path_factory):
         ("/busy", "retrying", "an error of the server"),
         ("/hidden", "out_of_scope", "exclude has '/hidden'"),
         ("/private/other", "never_seen", "robots.txt does not allow it, so it would be skipped"),
-        ("/new", "never_seen", "links that were left out"),
+        ("/new", "never_seen", "may be one of them: 1 marked nofollow."),
     ],
 )
 def test_explain_by_path(crawled, site, path, answer, part):
@@ -153,6 +156,74 @@ def test_attempts_are_listed_and_filtered(crawled, site):
     assert "403" in row
     assert "known are" in gossamer("attempts world --verdict lost", cwd=crawled, code=2).stderr
     assert "known are" in gossamer("attempts world --reason lost", cwd=crawled, code=2).stderr
+
+
+def test_a_try_is_the_same_object_everywhere(crawled, site):
+    (row,) = asked("attempts world --status 403", cwd=crawled)
+    (letter,) = asked("dead show world --reason client", cwd=crawled)
+    assert letter["tries"] == [row]
+    assert asked(f"explain {site.url}/refused", cwd=crawled)["tries"] == [row]
+
+
+# --------------------------------------------------------------------------- spiders and their arguments
+
+
+ARGUMENTS = """
+from datetime import date
+from gossamer import Spider
+
+print("noise")
+
+class Typed(Spider):
+    name = "typed"
+    start_urls = []
+    allowed_domains = ["x.example"]
+    pages: int = 3
+    since: date | None = None
+    token: str = "t0psecret"
+
+class Free(Spider):
+    name = "free"
+    start_urls = []
+"""
+
+
+def test_spiders_are_listed_with_their_arguments(tmp_path):
+    (tmp_path / "two.py").write_text(ARGUMENTS)
+    typed, free = asked("list two.py", cwd=tmp_path)
+    assert typed["arguments"][:2] == [
+        {"name": "pages", "type": "int", "required": False, "default": 3},
+        {"name": "since", "type": "date | none", "required": False, "default": None},
+    ]
+    assert (typed["other_arguments"], free["other_arguments"]) == (False, True)
+    header, *rows = gossamer("list two.py:Typed", cwd=tmp_path).stdout.splitlines()
+    assert header.split() == ["spider", "domains", "argument", "type", "default"]
+    assert [row.split() for row in rows] == [
+        ["typed", "x.example", "pages", "int", "3"],
+        ["since", "date", "|", "none"],
+        ["token", "str", "***"],
+    ]
+    assert "no gossamer.toml" in gossamer("list", cwd=tmp_path).stderr
+    assert "there is no spider 'tpyed'" in gossamer("list tpyed", cwd=tmp_path, code=2).stderr
+    assert "there is no file" in gossamer("list three.py", cwd=tmp_path, code=2).stderr
+    gossamer("new p", cwd=tmp_path)
+    assert [row["spider"] for row in asked("list", cwd=tmp_path / "p")] == ["example"]
+
+
+def test_wrong_arguments_are_refused_and_secrets_are_not_shown(tmp_path):
+    (tmp_path / "two.py").write_text(ARGUMENTS)
+    done = gossamer("crawl two.py:Typed -a pages=many", cwd=tmp_path, code=2)
+    assert "-a pages=many: the argument pages of the spider 'typed' is of type int" in done.stderr
+    assert "did you mean 'pages'?" in gossamer("crawl two.py:Typed -a pagse=1", cwd=tmp_path, code=2).stderr
+    assert not (tmp_path / ".gossamer").exists()
+    for secret in ("hunter2", "hunter3", "hunter2"):
+        gossamer(f"crawl two.py:Typed -q -a pages=5 -a token={secret}", cwd=tmp_path)
+    shown = gossamer("jobs", cwd=tmp_path).stdout + gossamer("jobs --json", cwd=tmp_path).stdout
+    assert "typed pages=5 token=***" in shown
+    assert len(asked("jobs", cwd=tmp_path)) == 2  # the same secret is the same crawl
+    stored = b"".join(path.read_bytes() for path in (tmp_path / ".gossamer").rglob("*") if path.is_file())
+    assert b"hunter" not in stored
+    assert "hunter" not in shown
 
 
 # --------------------------------------------------------------------------- single pages

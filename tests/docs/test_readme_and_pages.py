@@ -3,72 +3,36 @@
 from __future__ import annotations
 
 import re
-import shlex
-import subprocess
-import sys
 from pathlib import Path
 
+import pytest
+
 from gossamer.words.lifecycle import TABLE
-from programs import environment, free_port
+from page_runner import PageRunner, blocks
 
 ROOT = Path(__file__).parents[2]
-PORT = free_port()
-README = (ROOT / "README.md").read_text().replace("8085", PORT)  # the port of the README may be taken
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+RUNNABLE = [page for page in PAGES if any(block.is_run for block in blocks(page.read_text()))]
 
 
-def code(mark: str) -> str:
-    """The code block after a mark."""
-    found = re.search(rf"<!-- {re.escape(mark)} -->\n```\w+\n(.*?)```", README, re.DOTALL)
-    assert found is not None, mark
-    return found[1]
+@pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: str(page.relative_to(ROOT)))
+def test_what_a_page_shows_happens(page: Path, tmp_path: Path) -> None:
+    assert PageRunner(page.read_text(), tmp_path).run() > 0
 
 
-def command(mark: str) -> tuple[list[str], list[str]]:
-    """The words of a console block's command, and what it is said to print."""
-    first, *output = code(mark).splitlines()
-    return shlex.split(first.removeprefix("$ ").removesuffix(" &")), output
-
-
-def here(words: list[str]) -> list[str]:
-    """The command with this interpreter's programs."""
-    programs = {"python": [sys.executable], "gossamer": [sys.executable, "-m", "gossamer.cli.main"]}
-    return [*programs.get(words[0], [words[0]]), *words[1:]]
-
-
-def facts(lines: list[str]) -> dict[str, str]:
-    """Lines of ``label   value``, without what differs from run to run."""
-    found = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in lines if re.search(r"\w\s{2,}\S", line))
-    return {label: re.sub(r"[\d.]+ (ms|s)\b|[\d.,]+/s|/\S+", "~", value) for label, value in found.items()}
-
-
-def test_the_spider_and_its_output(tmp_path: Path) -> None:
-    (tmp_path / "shop.py").write_text(code("file: shop.py"))
-    serve, _ = command("run: background")
-    crawl, printed = command("run: crawl")
-    head, rows = command("run: head")
-    server = subprocess.Popen(here(serve), stdout=subprocess.PIPE, text=True, env=environment())
-    try:
-        assert server.stdout is not None
-        assert server.stdout.readline().startswith(f"http://127.0.0.1:{PORT}")
-        done = subprocess.run(
-            here(crawl),
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            env=environment(),
-            timeout=60,
-            check=True,
-        )
-    finally:
-        server.terminate()
-        server.communicate(timeout=10)
-    said = facts([line for line in done.stderr.splitlines() if not re.match(r"\d{4}-", line)])
-    assert said == facts(printed)
-    assert subprocess.check_output(head, cwd=tmp_path, text=True).splitlines() == rows
+def test_the_runner_sees_what_is_not_so(tmp_path: Path) -> None:
+    for wrong in ("$ echo one\ntwo", "$ echo 1\n2", "$ false", "$ printf 'a\\nb\\n'\na", "$ echo a\na\nb"):
+        with pytest.raises(AssertionError):
+            PageRunner(f"```console\n{wrong}\n```\n", tmp_path).run()
+    with pytest.raises(AssertionError):
+        PageRunner("```python\nassert 1 == 2\n```\n", tmp_path).run()
+    right = "$ printf 'a\\nb\\nc\\n'\na\n...\nc\n$ echo 2026-01-02 03:04:05  1.5 s\n2020-02-02 02:02:02  3 s"
+    assert PageRunner(f"```console\n{right}\n```\n", tmp_path).run() == 1
 
 
 def test_the_life_cycle_on_the_page_is_the_table() -> None:
-    page = (ROOT / "docs/explanation/architecture.md").read_text()
+    page = (DOCS / "explanation/architecture.md").read_text()
     found = re.search(r"<!-- lifecycle -->(.*?)<!-- /lifecycle -->", page, re.DOTALL)
     assert found is not None
     rows = [
@@ -80,7 +44,16 @@ def test_the_life_cycle_on_the_page_is_the_table() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
-    for page in pages:
-        for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text()):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
+        for target, anchor in re.findall(r"\]\((?!https?://)([^)#\s]*)(#[^)\s]*)?\)", page.read_text()):
+            path = (page.parent / target) if target else page
+            assert path.exists(), f"{page.name} links to {target}"
+            assert not anchor or anchor[1:] in anchors(path), f"{page.name} links to {target}{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    """What can stand behind the # of a link to a page."""
+    text = page.read_text()
+    titles = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE)
+    slugs = {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", title.lower()).strip()) for title in titles}
+    return slugs | set(re.findall(r'<a id="([^"]+)"', text))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gossamer.cli import completion
 from gossamer.cli.desk import at_desk, job_of
 from gossamer.cli.options import AsJson, Data, JobName, Set, settings_of
-from gossamer.cli.output import iso, local, plain_url, print_json, print_table
-from gossamer.observe.text import headline
+from gossamer.cli.output import LONG, attempt_json, local, plain_url, print_json, print_table
 from gossamer.words.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,10 +35,19 @@ def attempts(
     ] = None,
     verdict: Annotated[
         str | None,
-        typer.Option(metavar="VERDICT", help="success, redirect, skipped, retry, dead or expired."),
+        typer.Option(
+            metavar="VERDICT",
+            help="success, redirect, skipped, retry, dead or expired.",
+            autocompletion=completion.words(of=completion.verdicts),
+        ),
     ] = None,
     reason: Annotated[
-        str | None, typer.Option(metavar="REASON", help="Only those that ended so: server, robots, dns ...")
+        str | None,
+        typer.Option(
+            metavar="REASON",
+            help="Only those that ended so: server, robots, dns ...",
+            autocompletion=completion.words(of=completion.faults),
+        ),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="The N newest.")] = 50,
     data: Data = None,
@@ -65,7 +74,7 @@ def attempts(
 
     found = at_desk(settings_of(data, settings), work)
     if as_json:
-        print_json([_json(tried) for tried in found])
+        print_json([attempt_json(tried) for tried in found])
         return
     print_table(
         ("at", "try", "status", "verdict", "reason", "ms", "bytes", "url"),
@@ -78,7 +87,7 @@ def attempts(
                 tried.reason,
                 f"{tried.elapsed_ms:,.0f}",
                 tried.size_bytes,
-                plain_url(tried.url),
+                plain_url(tried.url, LONG),
             )
             for tried in found
         ),
@@ -102,24 +111,6 @@ def _spellings(url: str) -> tuple[str, ...]:
     from gossamer.policy.urls import canonicalise
 
     return tuple({url, canonicalise(url) or url})
-
-
-def _json(tried: Attempt) -> dict[str, Any]:
-    return {
-        "at": iso(tried.at),
-        "url": tried.url,
-        "attempt": tried.attempt,
-        "status": tried.status,
-        "verdict": tried.verdict.value,
-        "reason": tried.reason,
-        "detail": headline(tried.detail) if tried.detail else "",
-        "elapsed_ms": tried.elapsed_ms,
-        "size_bytes": tried.size_bytes,
-        "rung": tried.rung,
-        "worker": tried.worker,
-        "depth": tried.depth,
-        "via": tried.via,
-    }
 
 
 COMMANDS = (("attempts", attempts, EXAMPLES),)

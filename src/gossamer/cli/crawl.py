@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from gossamer.cli import completion
 from gossamer.cli.options import AsJson, Data, Set, arguments_of, overrides, seconds
 
 EXAMPLES = """
@@ -18,7 +19,12 @@ EXAMPLES = """
 
 def crawl(
     target: Annotated[
-        str, typer.Argument(metavar="TARGET", help="A URL, a spider's name, or FILE.py[:Class].")
+        str,
+        typer.Argument(
+            metavar="TARGET",
+            help="A URL, a spider's name, or FILE.py[:Class].",
+            autocompletion=completion.spiders,
+        ),
     ],
     *,
     output: Annotated[
@@ -47,6 +53,9 @@ def crawl(
     ] = None,
     per_host: Annotated[int | None, typer.Option(metavar="N", help="Requests at once to one host.")] = None,
     concurrency: Annotated[int | None, typer.Option(metavar="N", help="Requests at once altogether.")] = None,
+    processes: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes of this machine that work on it [default: 1].")
+    ] = None,
     no_robots: Annotated[
         bool, typer.Option("--no-robots", help="Ignore robots.txt (your own sites).")
     ] = False,
@@ -78,6 +87,7 @@ def crawl(
             delay=delay,
             per_host=per_host,
             concurrency=concurrency,
+            processes=processes,
             robots="false" if no_robots else None,
         ),
         outputs=Output.of(append=output, overwrite=overwrite),

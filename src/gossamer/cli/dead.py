@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gossamer.cli import completion
 from gossamer.cli.desk import at_desk, job_of
 from gossamer.cli.options import AsJson, Data, JobName, Set, seconds, settings_of
 from gossamer.cli.output import (
+    LONG,
+    attempt_json,
     iso,
     local,
     local_short,
@@ -50,7 +53,12 @@ DROP_EXAMPLES = """
 
 Ids = Annotated[list[int] | None, typer.Argument(metavar="ID", help="Only these dead letters.")]
 Reason = Annotated[
-    str | None, typer.Option(metavar="REASON", help="Only those given up for this: server, dns, callback ...")
+    str | None,
+    typer.Option(
+        metavar="REASON",
+        help="Only those given up for this: server, dns, callback ...",
+        autocompletion=completion.words(of=completion.faults),
+    ),
 ]
 Host = Annotated[
     str | None, typer.Option(metavar="HOST", help="Only those of this host (HOST or HOST:PORT).")
@@ -106,7 +114,7 @@ def listing(
                 letter.reason,
                 letter.attempts,
                 local_short(letter.died_at),
-                plain_url(letter.entry.request.url),
+                plain_url(letter.entry.request.url, LONG),
             )
             for letter in letters
         ),
@@ -159,7 +167,7 @@ def show(
         raise UsageError(f"{name} has no dead letter {', '.join(map(str, ids))}")
     if as_json:
         print_json(
-            [{**_letter_json(letter), "tries": [_try_json(a) for a in tries]} for letter, tries in found]
+            [{**_letter_json(letter), "tries": [attempt_json(a) for a in tries]} for letter, tries in found]
         )
         return
     for letter, tries in found:
@@ -186,19 +194,6 @@ def _try(tried: Attempt) -> str:
     status = f"{tried.status} " if tried.status else ""
     what = f"{status}{tried.verdict} {tried.reason} {tried.elapsed_ms:,.0f} ms"
     return f"{local(tried.at)}  {what}  {headline(tried.detail)}"
-
-
-def _try_json(tried: Attempt) -> dict[str, Any]:
-    return {
-        "at": iso(tried.at),
-        "attempt": tried.attempt,
-        "status": tried.status,
-        "verdict": tried.verdict.value,
-        "reason": tried.reason,
-        "detail": tried.detail,
-        "elapsed_ms": tried.elapsed_ms,
-        "size_bytes": tried.size_bytes,
-    }
 
 
 # --------------------------------------------------------------------------- retry, drop

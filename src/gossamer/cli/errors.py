@@ -1,17 +1,4 @@
-"""Exit codes, and how errors end a command: one clear message, the right code, no traceback.
-
-======  =======================================================================
-code    meaning
-======  =======================================================================
-0       finished
-1       finished, but with dead letters (only with ``--strict``)
-2       wrong use: an option, a name, a setting, a spider that does not import
-3       stopped early: by a signal, or because the job was paused or cancelled
-4       a needed service, package or the storage is missing or fails
-70      a bug in Gossamer; the traceback is shown (``EX_SOFTWARE`` of sysexits.h)
-141     nobody reads the output any more (what a shell reports for SIGPIPE)
-======  =======================================================================
-"""
+"""Exit codes, and how errors end a command: one clear message, the right code, no traceback."""
 
 from __future__ import annotations
 
@@ -33,13 +20,13 @@ from gossamer.words.errors import OperatorError
 class Exit(IntEnum):
     """Exit codes of every command."""
 
-    OK = 0
-    DEAD_LETTERS = 1
-    USAGE = 2
-    STOPPED = 3
-    MISSING = 4
-    BUG = 70
-    NO_READER = 141
+    OK = 0  # finished
+    DEAD_LETTERS = 1  # finished, but with dead letters (only with ``--strict``)
+    USAGE = 2  # wrong use: an option, a name, a setting, a spider that does not import
+    STOPPED = 3  # stopped early: by a signal, or because the job was paused or cancelled
+    MISSING = 4  # a needed service, package or the storage is missing or fails
+    BUG = 70  # a bug in Gossamer; the traceback is shown (``EX_SOFTWARE`` of sysexits.h)
+    NO_READER = 141  # nobody reads the output any more (what a shell reports for SIGPIPE)
 
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

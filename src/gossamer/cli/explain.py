@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gossamer.cli import completion
 from gossamer.cli.desk import at_desk, job_of
 from gossamer.cli.options import AsJson, Data, Set, settings_of
-from gossamer.cli.output import iso, local, plain_url, print_facts, print_json
+from gossamer.cli.output import attempt_json, iso, local, plain_url, print_facts, print_json
 from gossamer.words.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,15 +32,23 @@ _HOST = re.compile(r"^(localhost|[\w-]+(\.[\w-]+)+)(:\d+)?([/?#]|$)")
 
 
 def explain(
-    url: Annotated[str, typer.Argument(metavar="URL")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="The URL that is asked about.")],
     *,
     job: Annotated[
         str | None,
-        typer.Option(metavar="JOB", help="A job's id or name [default: the newest that knows the URL]."),
+        typer.Option(
+            metavar="JOB",
+            help="A job's id or name [default: the newest that knows the URL].",
+            autocompletion=completion.jobs,
+        ),
     ] = None,
     spider: Annotated[
         str | None,
-        typer.Option(metavar="SPIDER", help="The job's spider, by name or FILE.py, where it is not found."),
+        typer.Option(
+            metavar="SPIDER",
+            help="The job's spider, by name or FILE.py, where it is not found.",
+            autocompletion=completion.spiders,
+        ),
     ] = None,
     data: Data = None,
     settings: Set = None,
@@ -117,6 +126,7 @@ async def _facts(desk: Desk, job: Job, lens: Lens, url: str) -> Facts:
         stats=stats,
         rules=rules,
         is_at_work=desk.is_at_work(job),
+        process=desk.process_at(job),
         found=found,
         since=place.granted_at if found and found.state == "leased" else place.died_at,
         deadline=place.deadline,
@@ -147,22 +157,36 @@ def _json(facts: Facts, explanation: Explanation) -> dict[str, Any]:
     return {
         "url": facts.url,
         "canonical": facts.canonical or None,
+        "duplicate_of": facts.canonical if explanation.answer == "duplicate" else None,
         "job": facts.job.id,
         "job_state": facts.stats.state.value,
         "answer": explanation.answer.value,
+        "page_answer": explanation.page.value,
         "lines": list(explanation.lines),
         "state": found.state.value if found else None,
         "scope_known": facts.scoping is not None,
         "refused": facts.scoping.refused if facts.scoping else "",
         "due_at": iso(found.due_at) if found and found.due_at else None,
         "host_next_at": iso(host.next_at) if host and host.next_at else None,
-        "deadline": iso(facts.deadline) if found and found.state == "leased" else None,
+        **_lease_json(facts),
         "dead_letter": facts.letter if found and found.state == "dead" else None,
         "attempts": len(facts.attempts),
         "status": last.status if last else None,
         "reason": last.reason if last else "",
         "last_at": iso(last.at) if last else None,
         "items": facts.items,
+        "left_out": facts.left_out,
+        "tries": [attempt_json(tried) for tried in facts.attempts],
+    }
+
+
+def _lease_json(facts: Facts) -> dict[str, Any]:
+    """Since when, until when and by whom; all empty when nobody has it."""
+    is_leased = facts.found is not None and facts.found.state == "leased"
+    return {
+        "leased_at": iso(facts.since) if is_leased else None,
+        "deadline": iso(facts.deadline) if is_leased else None,
+        "process": int(facts.process) if is_leased and facts.process else None,
     }
 
 

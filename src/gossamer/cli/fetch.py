@@ -26,7 +26,7 @@ EXAMPLES = """
 
 
 def fetch(
-    url: Annotated[str, typer.Argument(metavar="URL")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="The page.")],
     *,
     body: Annotated[
         bool, typer.Option("--body", help="Print the body to stdout, and the rest to stderr.")

@@ -10,7 +10,8 @@ import typer
 
 from gossamer.cli.desk import at_desk, job_of
 from gossamer.cli.options import AsJson, Data, Format, JobName, Set, settings_of
-from gossamer.cli.output import iso, local, local_short, plain_url, print_facts, print_json, print_table
+from gossamer.cli.output import LONG, iso, local, local_short, plain_url, print_facts, print_json, print_table
+from gossamer.words.errors import UsageError
 
 if TYPE_CHECKING:
     from gossamer.config import Settings
@@ -27,8 +28,9 @@ STATUS_EXAMPLES = """
 """
 EXPORT_EXAMPLES = """
   gossamer export shop | head
-  gossamer export shop -o items.csv
+  gossamer export shop -o items.csv --safe-csv     to be opened in a spreadsheet
   gossamer export shop-3 --format xml > items.xml
+  gossamer export shop --json                      all items as one JSON array
 """
 HOSTS = 10
 """Hosts that ``status`` shows."""
@@ -61,7 +63,7 @@ def jobs(
                 stats.waiting,
                 stats.dead,
                 local_short(job.created_at),
-                plain_url(job.target, 60),
+                plain_url(job.target, LONG),
             )
             for job, tally, stats in found
         ),
@@ -192,31 +194,52 @@ def export(
     ] = None,
     format_: Format = None,
     safe_csv: Annotated[
-        bool, typer.Option("--safe-csv", help="Mark cells that a spreadsheet would run as a formula.")
+        bool,
+        typer.Option(
+            "--safe-csv", help="Put ' before texts that a spreadsheet would run as a formula (csv only)."
+        ),
     ] = False,
     data: Data = None,
     settings: Set = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write the items of a crawl.
 
     To stdout, as JSON lines unless --format says otherwise, or to a file, which is replaced as a whole.
+    With --json: the items as one JSON array or, with -o, what was written.
+
+    Texts are written exactly, in csv too, here and by `gossamer crawl -o`. A page can put a formula into a
+    cell that way (=HYPERLINK(...), also + - @): for a file that is opened in a spreadsheet, --safe-csv puts
+    an apostrophe before such texts.
     """
-    count = _export(settings_of(data, settings), name, output, format_, safe_csv=safe_csv)
-    if output:
+    if as_json and not output:
+        if format_ not in (None, "json"):
+            raise UsageError(f"--json and --format {format_} contradict each other; choose one")
+        format_ = "json"
+    job, kind, count = _export(settings_of(data, settings), name, output, format_, safe_csv=safe_csv)
+    if output and as_json:
+        print_json({"job": job, "file": output, "format": kind, "items": count})
+    elif output:
         sys.stderr.write(f"{count:,} items to {output}\n")
 
 
-def _export(settings: Settings, name: str, output: str | None, format_: str | None, *, safe_csv: bool) -> int:
+def _export(
+    settings: Settings, name: str, output: str | None, format_: str | None, *, safe_csv: bool
+) -> tuple[str, str, int]:
+    """The job, the format and the number of items."""
     from gossamer.cli.exports import checked
     from gossamer.store.export import write_items
 
     file = checked(output, append=False, format=format_) if output else None
+    kind = file.format if file else format_ or "jsonl"
+    if safe_csv and kind != "csv":
+        raise UsageError(f"--safe-csv is for csv; this is {kind}")
 
-    async def work(desk: Desk) -> int:
-        items = desk.store.items(await job_of(desk, name))
-        if file is None:
-            return await write_items(items, sys.stdout.buffer, format_ or "jsonl", safe_csv=safe_csv)
-        return await write_items(items, Path(file.path), file.format, safe_csv=safe_csv)
+    async def work(desk: Desk) -> tuple[str, str, int]:
+        job = await job_of(desk, name)
+        items = desk.store.items(job)
+        target = Path(file.path) if file else sys.stdout.buffer
+        return job.id, kind, await write_items(items, target, kind, safe_csv=safe_csv)
 
     return at_desk(settings, work)
 

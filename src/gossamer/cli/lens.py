@@ -32,7 +32,9 @@ class Lens:
 
     def entry(self, url: str, key: bytes) -> Entry | None:
         """What the URL is to the job, whatever its scope; ``None`` when it is no URL."""
-        everything = self.settings.model_copy(update={"include": (), "exclude": (), "deny_extensions": ()})
+        traps = self.settings.traps.model_copy(update=dict.fromkeys(type(self.settings.traps).model_fields))
+        scope = {"include": (), "exclude": (), "deny_extensions": ()}
+        everything = self.settings.model_copy(update={**scope, "traps": traps})
         entry = admission_of(everything, Spider(), key).admit(Request(url))
         return None if isinstance(entry, str) else entry
 

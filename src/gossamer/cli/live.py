@@ -6,21 +6,19 @@ import asyncio
 import logging
 import sys
 import time
-from typing import Self
-
-from rich.console import Console
-from rich.live import Live
-from rich.text import Text
+from typing import TYPE_CHECKING, Self
 
 from gossamer.cli.output import console
 from gossamer.cli.signals import Stopper
 from gossamer.crawling import Crawling
-from gossamer.observe.progress import view
 from gossamer.observe.tallies import Tallies
 from gossamer.wiring import open_desk
 from gossamer.words.errors import StorageError
 from gossamer.words.model import HostReport
 from gossamer.words.ports import FrontierDesk
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 log = logging.getLogger("gossamer.cli")
 DRAW_EVERY_S = 0.5
@@ -39,6 +37,8 @@ class StderrHandler(logging.Handler):
             if self.console is None:
                 sys.stderr.write(f"{line}\n")
             else:
+                from rich.text import Text
+
                 self.console.print(Text(line), soft_wrap=True)
         except OSError:  # the terminal is gone; the crawl goes on
             return
@@ -70,6 +70,10 @@ class LiveView:
                 log.warning("the live view had ended: %s", ended)
 
     async def _show(self) -> None:
+        from rich.live import Live
+
+        from gossamer.observe.panel import view
+
         # A reader of its own: looking never waits for, nor delays, what the crawl writes.
         desk = await open_desk(self._crawling.settings)
         delay_s = self._crawling.settings.delay

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gossamer.cli import completion
 from gossamer.words.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,13 +20,30 @@ Data = Annotated[
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option("-s", "--set", metavar="KEY=VALUE", help="A setting; can be given several times."),
+    typer.Option(
+        "-s",
+        "--set",
+        metavar="KEY=VALUE",
+        help="A setting; can be given several times.",
+        autocompletion=completion.settings,
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-JobName = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, or its name for the latest.")]
+JobName = Annotated[
+    str,
+    typer.Argument(
+        metavar="JOB", help="A job's id, or its name for the latest.", autocompletion=completion.jobs
+    ),
+]
 Format = Annotated[
     str | None,
-    typer.Option("--format", "-f", metavar="FORMAT", help="jsonl, json, csv or xml, whatever the suffix."),
+    typer.Option(
+        "--format",
+        "-f",
+        metavar="FORMAT",
+        help="jsonl, json, csv or xml, whatever the suffix.",
+        autocompletion=completion.words(of=completion.formats),
+    ),
 ]
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}

@@ -15,13 +15,24 @@ from typing import TYPE_CHECKING, Any, TextIO
 from gossamer.observe.text import one_line, shown_url
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, JustifyMethod
+
+    from gossamer.words.model import Attempt
 
 plain = one_line
 """Text of strangers made harmless: one line, no control characters, bounded."""
 
 plain_url = shown_url
 """The same for a URL, without its password."""
+
+LONG = 1000
+"""Characters of one cell, at most."""
+
+NARROW = 16
+"""Columns narrower than this are cut at their ends; of a middle there is not enough."""
+
+GAP = 2
+"""Blanks between two columns."""
 
 PIPE_WIDTH = 100_000
 """Where there is no terminal there is no reason to cut a line."""
@@ -43,6 +54,25 @@ def print_json(value: Any) -> None:
     sys.stdout.write("\n")
 
 
+def attempt_json(tried: Attempt) -> dict[str, Any]:
+    """One try at fetching, as every command prints it."""
+    return {
+        "at": iso(tried.at),
+        "url": tried.url,
+        "attempt": tried.attempt,
+        "status": tried.status,
+        "verdict": tried.verdict.value,
+        "reason": tried.reason,
+        "detail": tried.detail,
+        "elapsed_ms": tried.elapsed_ms,
+        "size_bytes": tried.size_bytes,
+        "rung": tried.rung,
+        "worker": tried.worker,
+        "depth": tried.depth,
+        "via": tried.via,
+    }
+
+
 def _escaped(character: str) -> str:
     if character.isprintable() or character in "\u00a0\u200c\u200d":
         return character
@@ -62,21 +92,35 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold")
     numbers = set(right)
-    cells = [[_cell(value) for value in row] for row in rows]
-    for place, name in enumerate(columns):
-        widest = max((cell_len(row[place]) for row in cells), default=0)
-        table.add_column(
-            name,
-            justify="right" if name in numbers else "left",
-            no_wrap=True,
-            overflow="ellipsis",
-            min_width=len(name) if name == wide else max(widest, len(name)),
-        )
+    cells = [[_cell(value, LONG) for value in row] for row in rows]
+    widths = {
+        name: max([len(name), *(cell_len(row[place]) for row in cells)]) for place, name in enumerate(columns)
+    }
+    target = console(stream)
+    if wide:
+        others = sum(widths.values()) - widths[wide] + GAP * (len(columns) - 1)
+        widths[wide] = max(len(wide), min(widths[wide], target.width - others))
+    for name in columns:
+        justify: JustifyMethod = "right" if name in numbers else "left"
+        table.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis", width=widths[name])
+    place = columns.index(wide) if wide else -1
     for row in cells:
+        if wide:
+            row[place] = _middle(row[place], widths[wide])
         table.add_row(*map(Text, row))
-    _print(table, stream)
+    _print(table, target)
+
+
+def _middle(text: str, width: int) -> str:
+    """A text that is cut in its middle: what tells URLs apart is their ends."""
+    from rich.cells import cell_len
+
+    if len(text) <= width or width < NARROW or cell_len(text) != len(text):
+        return text
+    head = (width - 1) // 3
+    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
 
 
 def print_facts(facts: Iterable[tuple[str, object]], *, stream: TextIO | None = None) -> None:
@@ -84,17 +128,16 @@ def print_facts(facts: Iterable[tuple[str, object]], *, stream: TextIO | None = 
     from rich.table import Table
     from rich.text import Text
 
-    grid = Table.grid(padding=(0, 2))
+    grid = Table.grid(padding=(0, GAP))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
     for name, value in facts:
-        grid.add_row(Text(name), Text(_cell(value, limit=1000)))
-    _print(grid, stream)
+        grid.add_row(Text(name), Text(_cell(value, LONG)))
+    _print(grid, console(stream))
 
 
-def _print(renderable: Any, stream: TextIO | None) -> None:
+def _print(renderable: Any, target: Console) -> None:
     """Lines carry no blanks at their ends where a program may read them."""
-    target = console(stream)
     if target.is_terminal:
         target.print(renderable)
         return
@@ -104,7 +147,7 @@ def _print(renderable: Any, stream: TextIO | None) -> None:
     target.file.write("".join(f"{line}\n" for line in lines))
 
 
-def _cell(value: object, limit: int = 200) -> str:
+def _cell(value: object, limit: int) -> str:
     return f"{value:,}" if isinstance(value, int) else plain(str(value), limit)
 
 

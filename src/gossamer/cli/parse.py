@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gossamer.cli import completion
 from gossamer.cli.errors import Exit
 from gossamer.cli.options import AsJson, Set, arguments_of, overrides
-from gossamer.cli.output import plain, plain_url, print_facts, print_json, print_table
+from gossamer.cli.output import LONG, plain, plain_url, print_facts, print_json, print_table
 from gossamer.observe.text import lines
 from gossamer.words.errors import FetchError, ServiceMissing
 
@@ -24,10 +25,15 @@ EXAMPLES = """
 
 
 def parse(
-    url: Annotated[str, typer.Argument(metavar="URL")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="The page.")],
     *,
     spider: Annotated[
-        str | None, typer.Option(metavar="SPIDER", help="A spider's name or FILE.py, instead of the URL's.")
+        str | None,
+        typer.Option(
+            metavar="SPIDER",
+            help="A spider's name or FILE.py, instead of the URL's.",
+            autocompletion=completion.spiders,
+        ),
     ] = None,
     callback: Annotated[
         str | None, typer.Option(metavar="NAME", help="The spider's method for the page [default: parse].")
@@ -95,7 +101,7 @@ def _print(found: Parsed) -> None:
                 (
                     request.callback,
                     f"no: {request.refused}" if request.refused else "yes",
-                    plain_url(request.url),
+                    plain_url(request.url, LONG),
                 )
                 for request in found.requests
             ),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from gossamer.cli.pages import PageFetcher, Visit
-from gossamer.extractor import SpiderExtractor
+from gossamer.extractor import ExtractOptions, SpiderExtractor
 from gossamer.policy.retry import fault_of_status
 from gossamer.wiring import SpiderPipelines, admission_of
 from gossamer.words.errors import DropItem, Fault, UsageError
@@ -65,7 +65,9 @@ def parsed(pages: PageFetcher, url: str, callback: str | None) -> Parsed:
 async def _parsed(pages: PageFetcher, visit: Visit, callback: str) -> Parsed:
     request, fetched = visit.request, visit.fetched
     spider = pages.spider_for(request)
-    extractor = SpiderExtractor(pages.target.choose, follow_nofollow=pages.settings.follow_nofollow)
+    extractor = SpiderExtractor(
+        pages.target.choose, ExtractOptions(follow_nofollow=pages.settings.follow_nofollow)
+    )
     seen = Parsed(url=fetched.url, status=fetched.status, spider=spider.name, callback=callback)
     fault = fault_of_status(fetched.status, has_retry_after=bool(fetched.header("retry-after")))
     if fault is not None and not extractor.wants_status(request, fetched.status):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gossamer.cli import completion
 from gossamer.cli.options import AsJson, Data, Set, overrides
 from gossamer.cli.output import print_facts, print_json, print_table
 
@@ -25,10 +26,20 @@ EXAMPLES = """
 def settings(
     *,
     explain: Annotated[
-        str | None, typer.Option(metavar="KEY", help="One setting in full: meaning, value, every layer.")
+        str | None,
+        typer.Option(
+            metavar="KEY",
+            help="One setting in full: meaning, value, every layer.",
+            autocompletion=completion.setting_keys,
+        ),
     ] = None,
     spider: Annotated[
-        str | None, typer.Option(metavar="SPIDER", help="With the settings of this spider (name or FILE.py).")
+        str | None,
+        typer.Option(
+            metavar="SPIDER",
+            help="With the settings of this spider (name or FILE.py).",
+            autocompletion=completion.spiders,
+        ),
     ] = None,
     data: Data = None,
     given: Set = None,

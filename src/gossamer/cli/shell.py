@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gossamer.cli import completion
 from gossamer.cli.errors import Exit, complain
 from gossamer.cli.options import Set, arguments_of, overrides
 from gossamer.observe.text import lines
@@ -27,13 +28,18 @@ EXAMPLES = """
 
 
 def shell(
-    url: Annotated[str, typer.Argument(metavar="URL")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="The page.")],
     *,
     code: Annotated[
         str | None, typer.Option("-c", "--code", metavar="CODE", help="Evaluate CODE, print the result, end.")
     ] = None,
     spider: Annotated[
-        str | None, typer.Option(metavar="SPIDER", help="A spider's name or FILE.py, instead of the URL's.")
+        str | None,
+        typer.Option(
+            metavar="SPIDER",
+            help="A spider's name or FILE.py, instead of the URL's.",
+            autocompletion=completion.spiders,
+        ),
     ] = None,
     settings: Set = None,
     argument: Annotated[

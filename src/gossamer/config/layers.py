@@ -8,7 +8,6 @@ Pure but for reading that one file: the environment is a parameter.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -190,6 +189,8 @@ def _environment(env: Mapping[str, str]) -> Iterator[tuple[str, Setting]]:
 
 
 def _file(path: Path) -> Iterator[tuple[str, Setting]]:
+    import tomllib  # most crawls have no file
+
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-
 from gossamer.config.settings import fields
 
 SCRAPY = {
@@ -32,6 +30,8 @@ def canonical(key: str) -> str:
 
 def nearest(key: str) -> str:
     """``; did you mean 'max_pages'?``, or nothing when no name is near."""
+    import difflib
+
     wrong = canonical(key).lower()
     if wrong in SCRAPY:
         return f"; did you mean {SCRAPY[wrong]!r}?"

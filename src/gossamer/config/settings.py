@@ -52,6 +52,36 @@ class HttpSettings(Section):
     )
 
 
+class ParseSettings(Section):
+    """How pages are taken apart, and what one page may cost."""
+
+    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
+        default=5.0,
+        description="Seconds that the process for suspicious pages has for one of them; it is killed then.",
+    )
+    max_memory_mb: Annotated[int, Field(ge=128)] = Field(
+        default=512, description="Megabytes of address space of the process for suspicious pages."
+    )
+    max_inline_bytes: Count = Field(
+        default=3 * 1024 * 1024,
+        description="Bytes of a body from which on it is suspicious; so is a smaller one by its tags.",
+    )
+    max_depth: Count = Field(
+        default=256, description="Elements within one another in a page that had to be cut."
+    )
+    max_tags: Count = Field(default=200_000, description="Elements of a page that had to be cut.")
+    max_links: Count = Field(
+        default=50_000,
+        description="Links taken from one page, and requests or items that one callback may give; "
+        "it is stopped there.",
+    )
+    callback_timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
+        default=60.0,
+        description="Seconds a callback may take. One that neither yields nor awaits cannot be stopped, "
+        "but is reported.",
+    )
+
+
 class FrontierSettings(Section):
     """Where the requests of a crawl are kept."""
 
@@ -94,6 +124,26 @@ class SqliteSettings(Section):
     )
 
 
+class TrapSettings(Section):
+    """What keeps a site that never ends to a budget; counts are of one run of one process."""
+
+    max_segments: Count | None = Field(
+        default=20, description="Segments that the path of a URL may have; none is no limit."
+    )
+    max_repeats: Count | None = Field(
+        default=2, description="How often a segment of a path may follow itself; none is no limit."
+    )
+    max_same_body: Count | None = Field(
+        default=1000, description="Pages of a host with the same content whose links are followed."
+    )
+    max_per_pattern: Count | None = Field(
+        default=None, description="URLs of a host that differ only in numbers and values; none is no limit."
+    )
+    max_per_domain: Count | None = Field(
+        default=None, description="URLs of one registrable domain, its hosts together; none is no limit."
+    )
+
+
 class LogSettings(Section):
     """What is logged, and where to."""
 
@@ -114,6 +164,7 @@ class Settings(Section):
     max_delay: Seconds = Field(default=30.0, description="Most seconds of the delay that follows the host.")
     per_host: Count = Field(default=1, description="Requests in flight at one host.")
     concurrency: Count = Field(default=64, description="Requests in flight in one worker.")
+    processes: Count = Field(default=1, description="Processes of this machine that work on the crawl.")
     max_pages: Count | None = Field(default=None, description="Pages of the whole crawl; none is no limit.")
     max_pages_per_host: Count | None = Field(default=None, description="Pages of one host; none is no limit.")
     max_depth: int | None = Field(default=None, ge=0, description="Hops from a seed; none is no limit.")
@@ -174,12 +225,14 @@ class Settings(Section):
         description="The data directory, for the database and what else is kept.",
     )
     http: HttpSettings = Field(default=HttpSettings(), description="Fetching over HTTP.")
+    parse: ParseSettings = Field(default=ParseSettings(), description="Taking pages apart.")
     frontier: FrontierSettings = Field(default=FrontierSettings(), description="The requests of a crawl.")
     store: StoreSettings = Field(default=StoreSettings(), description="Items, pages and the ledger.")
     replay: ReplaySettings = Field(
         default=ReplaySettings(), description="Saved pages instead of the network."
     )
     sqlite: SqliteSettings = Field(default=SqliteSettings(), description="SQLite.")
+    traps: TrapSettings = Field(default=TrapSettings(), description="Sites that never end.")
     log: LogSettings = Field(default=LogSettings(), description="Logging.")
 
     @field_validator("include", "exclude")

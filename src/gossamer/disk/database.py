@@ -21,6 +21,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Literal, TypeVar
 
+from gossamer.disk import keeper
 from gossamer.disk.errors import translated
 from gossamer.disk.schema import migrate
 from gossamer.words.errors import StorageError
@@ -30,8 +31,10 @@ Fn = Callable[[sqlite3.Connection], T]
 
 GROUP = 64
 """Calls in one commit at most: bounds how long a single transaction holds the file."""
-CHECKPOINT_PAGES = 4000
-"""WAL pages (4 KiB) after which SQLite copies them back; fewer means more fsyncs."""
+
+
+CACHES_KIB = (32768, 8192, 1024)
+"""Pages that the writer, the reader and the keeper hold in memory, at most."""
 
 
 class _Call:
@@ -76,6 +79,8 @@ class Database:
         self._lock = threading.Lock()
         self._closed = False
         self._outstanding = 0
+        self.memory: dict[Any, Any] = {}
+        self._version = -1  # of the file, when ``memory`` was right
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -83,7 +88,8 @@ class Database:
                 f"{self.path.parent}: cannot be made a data directory ({error.strerror}); "
                 "name another with --data"
             ) from error
-        writer, reader = self._open_both()
+        writer, reader, checkpointer = self._open_all()
+        self._keeper = keeper.Keeper(checkpointer)
         self._writer = _Thread("writer", writer, self._write_group, self._done)
         self._reader = _Thread("reader", reader, self._read_group, self._done)
 
@@ -121,6 +127,7 @@ class Database:
             self._closed = True
             self._reader.queue.put(None)
             self._writer.queue.put(None)
+        self._keeper.close()
         self._reader.join()
         self._writer.join()
 
@@ -143,22 +150,22 @@ class Database:
 
     # ----------------------------------------------------------------- connections
 
-    def _open_both(self) -> tuple[sqlite3.Connection, sqlite3.Connection]:
+    def _open_all(self) -> list[sqlite3.Connection]:
         opened: list[sqlite3.Connection] = []
         try:
-            opened.append(writer := self._connect())
-            opened.append(reader := self._connect())
-            self._set_up(writer)
-            reader.execute("PRAGMA query_only = ON")
+            opened += [self._connect(cache_kib) for cache_kib in CACHES_KIB]
+            self._set_up(opened[0])
+            opened[1].execute("PRAGMA query_only = ON")
+            opened[2].execute("PRAGMA schema_version").fetchall()
         except BaseException as error:
             for conn in opened:
                 conn.close()
             if isinstance(error, sqlite3.Error):
                 raise translated(error, self.path) from error
             raise
-        return writer, reader
+        return opened
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self, cache_kib: int) -> sqlite3.Connection:
         conn = sqlite3.connect(
             self.path,
             timeout=self._busy_timeout_s,
@@ -166,14 +173,14 @@ class Database:
             check_same_thread=False,  # opened here, so that errors meet the caller; used by one thread
             cached_statements=1024,
         )
-        conn.execute("PRAGMA cache_size = -16384")
+        conn.execute(f"PRAGMA cache_size = -{cache_kib}")
         conn.execute("PRAGMA temp_store = MEMORY")
         return conn
 
     def _set_up(self, conn: sqlite3.Connection) -> None:
         conn.execute("PRAGMA journal_mode = WAL")
         conn.execute(f"PRAGMA synchronous = {self._synchronous}")
-        conn.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+        conn.execute(f"PRAGMA wal_autocheckpoint = {keeper.LIMIT}")
         conn.execute("PRAGMA secure_delete = OFF")  # Debian's default overwrites every deleted row
         migrate(conn, self.path)
 
@@ -182,15 +189,24 @@ class Database:
     def _write_group(self, conn: sqlite3.Connection, calls: Sequence[_Call]) -> None:
         try:
             with _transaction(conn, "BEGIN IMMEDIATE"):
+                self._check_memory(conn)
                 for call in calls:
                     call.value = call.fn(conn)
+            self._keeper.tell(conn.total_changes)
         except BaseException as error:  # noqa: BLE001 - handed to the caller, who must not wait for ever
+            self.memory.clear()
             if len(calls) > 1 and not _is_busy(error):
                 for call in calls:
                     self._write_group(conn, [call])
                 return
             for call in calls:
                 call.error = self._for_caller(error)
+
+    def _check_memory(self, conn: sqlite3.Connection) -> None:
+        version = conn.execute("PRAGMA data_version").fetchone()[0]
+        if version != self._version:  # another connection has written
+            self.memory.clear()
+            self._version = version
 
     def _read_group(self, conn: sqlite3.Connection, calls: Sequence[_Call]) -> None:
         for call in calls:

@@ -41,6 +41,13 @@ def is_locked(data: Path | str, job: str) -> bool:
     return False
 
 
+def holder(data: Path | str, job: str) -> str:
+    """The number of the process that works on the job; ``""`` when none does."""
+    if not is_locked(data, job):
+        return ""
+    return (Path(data) / f"{_file_name(job)}.lock").read_bytes()[:32].decode("ascii", "replace").strip()
+
+
 class JobLock:
     """Held from construction to :meth:`release`. Raises :class:`JobBusy` when another process holds it."""
 

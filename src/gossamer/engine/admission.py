@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 
 from gossamer.policy import urls
 from gossamer.policy.scope import Scope
+from gossamer.policy.traps import Traps
 from gossamer.policy.urls import UrlOptions
 from gossamer.words.model import Entry, Request
 
@@ -36,8 +37,10 @@ class Admission:
         *,
         lanes: Collection[str] = ("http",),
         max_depth: int | None = None,
+        traps: Traps | None = None,
     ) -> None:
         self._scope = scope
+        self.traps = traps or Traps()
         self._lanes = frozenset(lanes)
         self._max_depth = max_depth
         self._options = options
@@ -120,4 +123,8 @@ class Admission:
         if refused is not None:
             return refused
         fingerprint = urls.fingerprint(request.method, canonical, request.body, self._key)
-        return canonical, fingerprint, urls.host_key(canonical)
+        return self.traps.refused(canonical, fingerprint) or (
+            canonical,
+            fingerprint,
+            urls.host_key(canonical),
+        )

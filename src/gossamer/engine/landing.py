@@ -1,12 +1,7 @@
-"""Where harvests wait for the committer: whatever has gathered lands as one group.
-
-Bounded, so that a slow store slows the fetching down. A storage error ends :meth:`Landing.run`, and with
-it the shift: what had not landed is still leased and will be taken back.
-"""
+"""Making harvests durable, and telling everyone what has landed."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 from gossamer.engine.admission import Admission
@@ -15,11 +10,9 @@ from gossamer.words.events import LeaseLost, PageDone
 from gossamer.words.model import Attempt, Harvest, Job, Lease, Verdict
 from gossamer.words.ports import Committer, Sink, Store
 
-GROUP = 256
-
 
 class Landing:
-    """The queue in front of a committer."""
+    """The way from a worker to its committer."""
 
     def __init__(
         self, job: Job, committer: Committer, store: Store, admission: Admission, sink: Sink
@@ -29,38 +22,14 @@ class Landing:
         self._store = store
         self._admission = admission
         self._sink = sink
-        self._queue: asyncio.Queue[tuple[Harvest, asyncio.Future[None]] | None] = asyncio.Queue(2 * GROUP)
 
-    async def land(self, harvest: Harvest) -> None:
-        """Return when the harvest is durable (or was refused because its lease is lost)."""
-        landed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        await self._queue.put((harvest, landed))
-        await landed
+    async def land(self, harvests: Sequence[Harvest]) -> None:
+        """Return when these harvests are durable (or were refused because their leases are lost).
 
-    async def close(self) -> None:
-        """Let :meth:`run` return when everything queued so far has landed."""
-        await self._queue.put(None)
-
-    async def run(self) -> None:
-        """Commit group after group until closed. Raises what the committer raises."""
-        closed = False
-        while not closed:
-            group = []
-            queued = await self._queue.get()
-            while queued is not None:
-                group.append(queued)
-                if len(group) >= GROUP or self._queue.empty():
-                    break
-                queued = self._queue.get_nowait()
-            closed = queued is None
-            if group:
-                await self._commit(group)
-
-    async def _commit(self, group: list[tuple[Harvest, asyncio.Future[None]]]) -> None:
-        kept = await self._committer.commit([harvest for harvest, _ in group])
-        for (harvest, landed), is_kept in zip(group, kept, strict=True):
-            if not landed.done():
-                landed.set_result(None)
+        Raises what the committer raises: then nothing has landed, and all are leased still.
+        """
+        kept = await self._committer.commit(harvests)
+        for harvest, is_kept in zip(harvests, kept, strict=True):
             if is_kept:
                 self._admission.remember(harvest.outcome.outlinks)
             self._tell(harvest, is_kept=is_kept)

@@ -9,15 +9,15 @@ process.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from enum import StrEnum
+from typing import Protocol
 
 from gossamer.engine.seeding import Seeded, Seeding
 from gossamer.engine.visit import Parts
-from gossamer.engine.worker import Worker
 from gossamer.words.events import JobFinished, JobStarted, Progress
 from gossamer.words.lifecycle import JobState
-from gossamer.words.model import Change, FrontierStats, Record, Request
+from gossamer.words.model import Change, FrontierStats, Lease, Record, Request
 
 
 class Reason(StrEnum):
@@ -26,8 +26,8 @@ class Reason(StrEnum):
     FINISHED = "finished"  # nothing is left to do
     MAX_PAGES = "max_pages"  # the page budget is spent; more waits
     MAX_TIME = "max_time"  # the time budget is spent; more waits
-    PAUSED = "paused"
-    CANCELLED = "cancelled"
+    PAUSED = "paused"  # the job was paused; more waits
+    CANCELLED = "cancelled"  # the job was cancelled
     SIGNAL = "signal"  # told to stop; more waits
 
 
@@ -42,13 +42,42 @@ class Ran(Record, frozen=True, kw_only=True):
     stats: FrontierStats
 
 
+class Shift(Protocol):
+    """A worker, or several that are started and stopped as one."""
+
+    @property
+    def idle(self) -> asyncio.Event:
+        """Set whenever nothing is in hand and nothing was due."""
+        ...
+
+    async def run(self) -> None:
+        """Work until stopped. Raises storage trouble."""
+        ...
+
+    def stop(self) -> None:
+        """Take no new work."""
+        ...
+
+    def wake(self) -> None:
+        """Something was added to the frontier."""
+        ...
+
+    async def abandon(self) -> None:
+        """Give back at once everything in hand."""
+        ...
+
+    async def record_expired(self, leases: Sequence[Lease]) -> None:
+        """Enter leases that nobody came back from into the ledger."""
+        ...
+
+
 class Supervisor:
-    """Runs a job with one worker until it is over or told to stop."""
+    """Runs a job with one shift until it is over or told to stop."""
 
     def __init__(
         self,
         parts: Parts,
-        worker: Worker,
+        worker: Shift,
         *,
         max_time_s: float | None = None,
         drain_s: float = 10.0,

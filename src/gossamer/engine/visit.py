@@ -46,6 +46,7 @@ from gossamer.words.ports import (
 
 MAX_DETAIL = 4000
 """Characters of a traceback that the ledger keeps: its end tells what happened."""
+_SPIDERS_OWN = frozenset({Fault.CALLBACK, Fault.CALLBACK_TIMEOUT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ class Visitor:
     async def _with_errback(self, harvest: Harvest) -> Harvest:
         """What the spider makes of a request that will not be had."""
         outcome, request = harvest.outcome, harvest.outcome.lease.entry.request
-        if outcome.verdict not in (Verdict.DEAD, Verdict.SKIPPED) or outcome.reason == Fault.CALLBACK:
+        if outcome.verdict not in (Verdict.DEAD, Verdict.SKIPPED) or outcome.reason in _SPIDERS_OWN:
             return harvest
         result = await self._parts.extractor.give_up(request, outcome.reason, harvest.attempts[0].detail)
         if result is None:
@@ -150,7 +151,7 @@ class Visitor:
         """A redirect, a fault by its status, or a page for the spider."""
         is_wanted = self._parts.extractor.wants_status(request, fetched.status)
         location, retry_after = fetched.header("location"), fetched.header("retry-after")
-        if fetched.status in redirects.STATUSES and location and not is_wanted:
+        if fetched.status in redirects.STATUSES and not is_wanted:
             return self._redirected(draft, fetched.status, location)
         fault = retry.fault_of_status(fetched.status, has_retry_after=bool(retry_after))
         if fault is None:
@@ -224,7 +225,15 @@ class Visitor:
             return self._failed(draft, FetchError(Fault.MISSING, result.error))
         dropped = dict(result.dropped)
         items = await self._keep_items(result, fetched.url, dropped)
-        entries = parts.admission.admit_links(request, result.requests, dropped)
+        requests = result.requests
+        if (
+            requests
+            and "html" in result.content_type
+            and parts.admission.traps.is_copy(request.url, fetched.body)
+        ):
+            dropped["link:trap_same_body"] = len(requests)
+            requests = ()
+        entries = parts.admission.admit_links(request, requests, dropped)
         verdict = Verdict.DEAD if result.fault else Verdict.SUCCESS
         return draft.harvest(
             verdict,

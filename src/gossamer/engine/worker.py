@@ -2,19 +2,33 @@
 
 A worker never sleeps while it holds a lease, and holds nothing that another worker could not take over
 when this one is killed: everything a visit brings back lands as a whole, or is done again.
+
+Visits end when they end; the shift goes in *turns*. A turn lands all that is ripe and leases for all slots
+that are free, side by side, so that a frontier which commits together (one file, one writer) does both in
+one transaction. While a turn is under way the other visits go on, and what they bring waits for the next:
+the slower the storage, the larger the groups. A slow store slows the fetching down, since a visit's slot
+is free only when its harvest is on its way to the store.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
+from math import inf
+from typing import Any
 
 from gossamer.engine.draft import Draft
 from gossamer.engine.landing import Landing
 from gossamer.engine.visit import Parts, ShiftOptions, Visitor
 from gossamer.words.errors import StorageError
-from gossamer.words.model import HostSignal, Lease
+from gossamer.words.model import Harvest, HostSignal, Lease
+
+GROUP = 256
+"""Harvests landed in one turn at most."""
+
+Ripe = tuple[Draft, Harvest | HostSignal]
+"""A visit that is over: something to land, or a reason to give the lease back."""
 
 
 class Worker:
@@ -25,15 +39,24 @@ class Worker:
         self._options = options
         self._visitor = Visitor(parts, options)
         self._landing = Landing(parts.job, parts.committer, parts.store, parts.admission, parts.sink)
-        self._held: dict[int, tuple[Draft, asyncio.Task[None]]] = {}
+        self._held: dict[int, tuple[Draft, asyncio.Task[None]]] = {}  # until landed or given back
+        self._ripe: list[Ripe] = []
+        self._is_landing = False
+        self._is_dry = False  # the frontier had nothing for us
+        self._ask_at = -inf  # when the frontier may have something for us
         self._wake = asyncio.Event()
         self._stop = asyncio.Event()
         self._failure: BaseException | None = None
-        self.idle = asyncio.Event()  # set whenever nothing is in hand and nothing was due
+        self._idle = asyncio.Event()
 
     def __repr__(self) -> str:
         state = " stopping" if self._stop.is_set() else ""
         return f"<Worker {self._options.worker} holding {len(self._held)}{state}>"
+
+    @property
+    def idle(self) -> asyncio.Event:
+        """Set whenever nothing is in hand and nothing was due."""
+        return self._idle
 
     @property
     def in_flight(self) -> int:
@@ -47,6 +70,7 @@ class Worker:
 
     def wake(self) -> None:
         """Ask the frontier now: something was added or changed."""
+        self._ask_at = -inf
         self._wake.set()
 
     async def record_expired(self, leases: Sequence[Lease]) -> None:
@@ -56,9 +80,7 @@ class Worker:
     async def abandon(self) -> None:
         """Give back at once everything in hand (a second Ctrl-C, or the end of the time to drain)."""
         self.stop()
-        drafts = [draft for draft, _ in self._held.values()]
-        for _, task in list(self._held.values()):
-            task.cancel()
+        drafts = [self._let_go(token) for token in list(self._held)]
         await self._parts.frontier.release(
             [draft.lease for draft in drafts], [draft.unfinished() for draft in drafts]
         )
@@ -68,53 +90,80 @@ class Worker:
     async def run(self) -> None:
         """Work until stopped. Raises what the frontier or the committer raise (storage trouble)."""
         keeper = asyncio.create_task(self._keep_leases())
-        landing = asyncio.create_task(self._landing.run())
-        leasing = asyncio.create_task(self._lease_loop())
+        turning = asyncio.create_task(self._turns())
         try:
-            # Leasing ends when stopped and empty-handed; the two others end only by failing.
-            await asyncio.wait({leasing, landing, keeper}, return_when=asyncio.FIRST_COMPLETED)
-            for task in (landing, keeper):
-                if task.done():
-                    task.result()
-            await leasing
-            await self._landing.close()
-            await landing
+            # The turns end when stopped and empty-handed; the keeper ends only by failing.
+            await asyncio.wait({turning, keeper}, return_when=asyncio.FIRST_COMPLETED)
+            if keeper.done():
+                keeper.result()
+            await turning
         finally:
-            tasks = [keeper, landing, leasing]
+            tasks = [keeper, turning, *(task for _, task in self._held.values())]
             for task in tasks:
                 task.cancel()
             if self._held:  # cancelled from outside, or storage trouble: give back what can be given back
                 with contextlib.suppress(StorageError):
                     await self.abandon()
-            tasks += [task for _, task in self._held.values()]
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _lease_loop(self) -> None:
-        options = self._options
-        while not self._stop.is_set() and not self._failure:
-            free = options.concurrency - len(self._held)
-            wait_s = options.idle_wait_s
-            self._wake.clear()
-            if free > 0:
-                grant = await self._parts.frontier.lease(options.lane, free, options.lease_ttl_s)
-                await self.record_expired(grant.expired)
-                if self._stop.is_set():  # told to stop while this grant was on its way
-                    await self._parts.frontier.release(grant.leases, [HostSignal()] * len(grant.leases))
-                    break
-                for lease in grant.leases:
-                    self._start(lease)
-                if grant.leases:
-                    continue
-                if not self._held:
-                    self.idle.set()
-                if grant.next_at is not None:
-                    wait_s = min(wait_s, grant.next_at - self._parts.clock.now())
-            await self._wait(wait_s)
-        while self._held and not self._failure:
-            await asyncio.wait([task for _, task in self._held.values()])
-            await asyncio.sleep(0)  # let their callbacks run
-        if self._failure:
-            raise self._failure
+    async def _turns(self) -> None:
+        while not (self._stop.is_set() and not self._held):
+            if self._failure:
+                raise self._failure
+            now = self._parts.clock.now()
+            free = 0 if self._stop.is_set() else self._options.concurrency - len(self._held) + len(self._ripe)
+            if self._ripe or (free > 0 and self._ask_at <= now):
+                await self._turn(free)
+            else:
+                self._wake.clear()
+                await self._wait(self._ask_at - now if free > 0 else self._options.idle_wait_s)
+
+    async def _turn(self, free: int) -> None:
+        """Land what is ripe and lease for ``free`` slots; what they are free of is among the ripe."""
+        ripe, self._ripe = self._ripe[:GROUP], self._ripe[GROUP:]
+        free -= len(self._ripe)
+        harvests = [end for _, end in ripe if isinstance(end, Harvest)]
+        returned = [(draft.lease, end) for draft, end in ripe if isinstance(end, HostSignal)]
+        steps: list[Awaitable[Any]] = []  # handed over in this order
+        if harvests:
+            steps.append(self._land(harvests))
+        if returned:
+            leases, signals = zip(*returned, strict=True)
+            steps.append(self._parts.frontier.release(leases, signals))
+        if free > 0:
+            steps.append(self._lease(free))
+        if len(steps) == 1:
+            await steps[0]
+        else:
+            await asyncio.gather(*steps)
+        for draft, _ in ripe:
+            self._held.pop(draft.lease.token, None)
+        if self._is_dry and not self._held:
+            self.idle.set()
+
+    async def _land(self, harvests: Sequence[Harvest]) -> None:
+        self._is_landing = True
+        try:
+            await self._landing.land(harvests)
+        finally:
+            self._is_landing = False
+
+    async def _lease(self, free: int) -> None:
+        options, parts = self._options, self._parts
+        self._ask_at = inf
+        grant = await parts.frontier.lease(options.lane, free, options.lease_ttl_s)
+        now = parts.clock.now()
+        due_at = now + options.idle_wait_s if grant.next_at is None else grant.next_at
+        if self._is_landing and len(grant.leases) < free:
+            due_at = now  # what lands now was not yet there to be leased, and keeps its host's slots
+        self._ask_at = min(self._ask_at, now + options.idle_wait_s, due_at)  # -inf: woken meanwhile
+        await self.record_expired(grant.expired)
+        if self._stop.is_set():  # told to stop while this grant was on its way
+            await parts.frontier.release(grant.leases, [HostSignal()] * len(grant.leases))
+            return
+        for lease in grant.leases:
+            self._start(lease)
+        self._is_dry = not grant.leases
 
     async def _wait(self, seconds: float) -> None:
         """Until woken, or for so long."""
@@ -132,15 +181,18 @@ class Worker:
     def _start(self, lease: Lease) -> None:
         self.idle.clear()
         draft = self._visitor.draft(lease)
-        task = asyncio.create_task(self._one(draft))
-        self._held[lease.token] = (draft, task)
-        task.add_done_callback(lambda done: self._let_go(lease.token, done))
+        self._held[lease.token] = (draft, asyncio.create_task(self._visit(draft)))
 
-    def _let_go(self, token: int, task: asyncio.Task[None]) -> None:
-        self._held.pop(token, None)
-        if not task.cancelled():
-            self._failure = self._failure or task.exception()  # storage trouble: the shift ends
-        self._wake.set()
+    async def _visit(self, draft: Draft) -> None:
+        try:
+            end = await self._visitor.visit(draft)
+            self._ripe.append((draft, end))
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - storage trouble: the shift ends with it
+            self._failure = self._failure or error
+        finally:
+            self._wake.set()
 
     async def _keep_leases(self) -> None:
         """Extend what takes long; stop work on what was lost meanwhile."""
@@ -151,11 +203,11 @@ class Worker:
             kept = await self._parts.frontier.extend(leases, ttl_s) if leases else []
             for lease, is_kept in zip(leases, kept, strict=True):
                 if not is_kept and lease.token in self._held:
-                    self._held[lease.token][1].cancel()
+                    self._let_go(lease.token)
 
-    async def _one(self, draft: Draft) -> None:
-        harvest = await self._visitor.visit(draft)
-        if isinstance(harvest, HostSignal):
-            await self._parts.frontier.release([draft.lease], [harvest])
-        else:
-            await self._landing.land(harvest)
+    def _let_go(self, token: int) -> Draft:
+        """Break off a visit."""
+        draft, task = self._held.pop(token)
+        task.cancel()
+        self._wake.set()
+        return draft

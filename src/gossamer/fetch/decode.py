@@ -239,6 +239,11 @@ class Decoder:
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes from the wire."""
+        for _ in self.steps(data):
+            pass
+
+    def steps(self, data: bytes) -> Iterator[None]:
+        """:meth:`feed` with a pause after each decoded piece: few bytes can become very many."""
         self.wire_bytes += len(data)
         self._count(0, len(data))
         if not self._stages:
@@ -251,6 +256,7 @@ class Decoder:
         try:
             for piece in self._run(0, data):
                 self._pieces.append(piece)
+                yield
         except Damaged:
             self._damaged = True
 

@@ -1,6 +1,6 @@
 """The guard of connected addresses: no link, redirect or DNS trick leads into a private network.
 
-The check sits where a socket is made, so the address that is judged is the address that is connected: for
+The check sits where a connection is made, so the address that is judged is the address that is connected: for
 names, for literal addresses, for every hop of a redirect, and for a name that resolves differently the
 second time (DNS rebinding). Hosts that the operator named are exempt, by exact host name.
 
@@ -12,11 +12,11 @@ public only within the global unicast space 2000::/3. Addresses that carry an IP
 from __future__ import annotations
 
 import errno
-import socket
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network
-from typing import Any
+
+from gossamer.fetch.resolver import AddressInfo
 
 _V4: tuple[tuple[IPv4Network, str], ...] = tuple(
     (IPv4Network(network), word)
@@ -96,27 +96,37 @@ def _bare(host: str) -> str:
 
 
 class Guard:
-    """Which hosts may be private, and the factory of sockets for those that may not."""
+    """Which hosts may be private, and what is left of the addresses of those that may not."""
 
     def __init__(self, trusted_hosts: Iterable[str] = ()) -> None:
         self._trusted = set(map(_bare, trusted_hosts))
+        self.told: Callable[[str], None] | None = None  # who else is to hear of a host that is trusted
 
     def __repr__(self) -> str:
         return f"Guard({sorted(self._trusted)})"
 
     def trust(self, host: str) -> None:
         """The operator named this host too (a spider's start found it)."""
-        self._trusted.add(_bare(host))
+        bare = _bare(host)
+        if bare not in self._trusted:
+            self._trusted.add(bare)
+            if self.told is not None:
+                self.told(bare)
+
+    @property
+    def trusted(self) -> frozenset[str]:
+        """The hosts that may be private."""
+        return frozenset(self._trusted)
 
     def trusts(self, host: str) -> bool:
         """Whether the operator named exactly this host (no port, no sub-domains)."""
         return bool(self._trusted) and _bare(host) in self._trusted
 
-    @staticmethod
-    def socket(address_info: Any) -> socket.socket:
-        """A socket for one row of ``getaddrinfo``; raises :class:`GuardRefused` for a private address."""
-        family, kind, proto, _, address = address_info
-        word = refusal(address[0])
-        if word:
-            raise GuardRefused(word)
-        return socket.socket(family, kind, proto)
+    def open_to(self, host: str, rows: Sequence[AddressInfo]) -> Sequence[AddressInfo]:
+        """Those addresses of a host that may be connected; raises :class:`GuardRefused` when none may."""
+        if self.trusts(host):
+            return rows
+        public = [row for row in rows if not refusal(row[4][0])]
+        if rows and not public:
+            raise GuardRefused(refusal(rows[0][4][0]))
+        return public

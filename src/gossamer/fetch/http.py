@@ -1,4 +1,4 @@
-"""The rung ``http``: pages by plain HTTP/1.1 on aiohttp.
+"""The rung ``http``: pages by plain HTTP/1.1.
 
 Every fetch is bounded in time and in decoded bytes, never follows a redirect (each hop is a request of its
 own, with its own guard, robots.txt and politeness), connects to no private address that nobody named, and
@@ -11,26 +11,24 @@ from __future__ import annotations
 import asyncio
 import ssl
 
-import aiohttp
-import can_ada
-from aiohttp.abc import AbstractResolver
-from yarl import URL
-
-from gossamer.fetch.cookies import CookieBook
+from gossamer.fetch.connection import Answer, Closed, Connection, Headers, request_head
 from gossamer.fetch.decode import Decoder
 from gossamer.fetch.faults import RAISED, translate
 from gossamer.fetch.guard import Guard
-from gossamer.fetch.limits import REDIRECT_BODY_BYTES, HttpOptions
-from gossamer.fetch.pool import CONNECTED, Pools
+from gossamer.fetch.jar import CookieBook
+from gossamer.fetch.limits import ACCEPT, ACCEPT_ENCODING, REDIRECT_BODY_BYTES, HttpOptions
+from gossamer.fetch.pool import Pool
+from gossamer.fetch.resolver import Resolver
+from gossamer.fetch.target import Origin, Target, sendable
+from gossamer.policy.redirects import is_credential
 from gossamer.words.clock import Clock
 from gossamer.words.errors import Fault, FetchError
 from gossamer.words.model import Fetched, Request
 
-SLICE_BYTES = 2 * 1024  # of an encoded body, decoded at once
-BREATH_BYTES = 512 * 1024
-DENSE = 20  # decoded bytes for one on the wire; pages have 3 to 10
+SLICE_BYTES = 8 * 1024  # of an encoded body, decoded at once
+BREATH_BYTES = 256 * 1024
 _IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})  # RFC 9110, 9.2.2
-_CLOSED_IDLE = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError)
+_BODILESS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "DELETE"})
 
 
 class HttpFetcher:
@@ -49,187 +47,167 @@ class HttpFetcher:
         clock: Clock,
         guard: Guard | None = None,
         tls: ssl.SSLContext | None = None,
-        resolver: AbstractResolver | None = None,
+        resolver: Resolver | None = None,
     ) -> None:
         self._options = options
         self._clock = clock
-        self._pools = Pools(options, guard or Guard(), tls, resolver)
+        self._guard = guard or Guard()
+        self._pool = Pool(options, self._guard, tls, resolver)
+        self._unfolding = asyncio.Lock()
         self._cookies = CookieBook(options.max_cookie_jars)
+        manners = {
+            "User-Agent": options.user_agent,
+            "Accept": ACCEPT,
+            "Accept-Language": options.accept_language,
+            "Accept-Encoding": ACCEPT_ENCODING,
+        }
+        overridden = {name.lower() for name in options.headers}
+        kept = [(name, value) for name, value in manners.items() if name.lower() not in overridden]
+        self._fields = [*kept, *options.headers.items()]
+        # Credentials in settings are for hosts that the operator named, never for those only linked to.
+        self._guarded_fields = [field for field in self._fields if not is_credential(field[0])]
 
     def __repr__(self) -> str:
         return f"HttpFetcher({self._options.user_agent!r}, {len(self._cookies)} cookie jars)"
 
     async def fetch(self, request: Request) -> Fetched:
         """One response. Redirects are returned, cookies of ``request.session`` sent and kept."""
-        url = sendable(request.url)
+        target = sendable(request.url)
+        head = self._head(request, target)
+        started_at = self._clock.now()
+        start = asyncio.get_running_loop().time()
+        origin = target.origin
         try:
-            return await self._exchange(request, url)
-        except _ClosedIdle:
-            pass
-        try:
-            return await self._exchange(request, url)
-        except _ClosedIdle as error:  # a second stale connection in a row: the host is at fault
-            raise FetchError(error.fault, error.detail) from error
+            answer, address = await self._exchange(request, origin, head, start)
+        except RAISED as error:
+            raise translate(error, host=origin.host) from error
+        except FetchError as error:
+            raise FetchError(error.fault, f"{origin.host}: {error.detail}") from error
+        return await self._fetched(request, answer, address, started_at, start)
 
     async def close(self) -> None:
         """Close the connections. Idempotent."""
-        await self._pools.close()
+        await self._pool.close()
 
-    async def _exchange(self, request: Request, url: URL) -> Fetched:
-        loop = asyncio.get_running_loop()
-        options = self._options
-        host = url.raw_host or ""
-        response: aiohttp.ClientResponse | None = None
-        started_at = self._clock.now()
-        start = loop.time()
+    # ------------------------------------------------------------------ the request
+
+    def _head(self, request: Request, target: Target) -> bytes:
+        """The header as bytes: the request's own fields go before the settings'."""
+        origin = target.origin
+        fields = self._fields if self._guard.trusts(origin.host) else self._guarded_fields
+        own = request.headers
+        if own:
+            taken = {name.lower() for name in own}
+            fields = [*own.items(), *(field for field in fields if field[0].lower() not in taken)]
+        else:
+            taken = set()
+            fields = list(fields)
+        if "host" not in taken:
+            fields.insert(0, ("Host", origin.host_header))
+        if origin.credentials and "authorization" not in taken:
+            fields.append(("Authorization", origin.credentials))
+        if "cookie" not in taken:
+            cookies = self._cookies.header(request.session, request.url, self._clock.now())
+            if cookies:
+                fields.append(("Cookie", cookies))
+        if request.body or request.method not in _BODILESS:
+            fields.append(("Content-Length", str(len(request.body))))
         try:
-            async with asyncio.timeout(options.connect_s + options.headers_s) as limit:
-                response = await self._pools.session(host).request(
-                    request.method,
-                    url,
-                    headers=self._headers(request, url),
-                    data=request.body or None,
-                    allow_redirects=False,
-                    ssl=host not in options.insecure_hosts,
-                )
-                latency_s = loop.time() - start
-                body, flags, wire_bytes = await self._body(request, response, limit)
-        except RAISED as error:
-            raise _failure(request, error, host, response) from error
-        finally:
-            if response is not None:
-                response.close()  # nothing happens when it was read to its end
-        headers = _header_pairs(response)
-        if "Set-Cookie" in response.headers:
-            self._cookies.take(request.session, url, response.headers.getall("Set-Cookie"))
+            return request_head(request.method, target.path, fields)
+        except ValueError:  # UnicodeError too
+            raise FetchError(Fault.BAD_URL, f"{origin.host}: a request that cannot be sent") from None
+
+    async def _exchange(
+        self, request: Request, origin: Origin, head: bytes, start: float
+    ) -> tuple[Answer, str]:
+        """The answer and the address that gave it.
+
+        A connection from the pool that closes before a byte came back was closed while it was idle: then the
+        request is sent once more, on a new one.
+        """
+        connection = self._pool.take(origin)
+        if connection is not None:
+            try:
+                return await self._ask(connection, request, origin, head, start)
+            except Closed:
+                if request.method not in _IDEMPOTENT:
+                    raise
+        connection = await self._pool.connect(origin)
+        return await self._ask(connection, request, origin, head, start)
+
+    async def _ask(
+        self, connection: Connection, request: Request, origin: Origin, head: bytes, start: float
+    ) -> tuple[Answer, str]:
+        try:
+            answer = await connection.exchange(head, request.body, start, is_head=request.method == "HEAD")
+        except BaseException:  # cancellation, too: nobody reads the rest
+            self._pool.drop(connection)
+            raise
+        self._pool.give(origin, connection)
+        return answer, connection.address
+
+    # ------------------------------------------------------------------ the response
+
+    async def _fetched(
+        self, request: Request, answer: Answer, address: str, started_at: float, start: float
+    ) -> Fetched:
+        encoding, cookies = _notable(answer.headers)
+        if cookies:
+            self._cookies.take(request.session, request.url, cookies, self._clock.now())
+        flags: tuple[str, ...] = ("truncated",) if answer.is_cut else ()
+        body = answer.body
+        if encoding and body:
+            body, flags = await self._unfold(encoding, answer)
         return Fetched(
             url=request.url,
-            status=response.status,
-            headers=headers,
+            status=answer.status,
+            headers=tuple(answer.headers),
             body=body,
             started_at=started_at,
-            latency_s=latency_s,
-            elapsed_s=loop.time() - start,
+            latency_s=answer.latency_s,
+            elapsed_s=asyncio.get_running_loop().time() - start,
             rung=self.rung,
-            wire_bytes=wire_bytes,
+            wire_bytes=len(answer.body),
             flags=flags,
-            address=CONNECTED.get()[0],
+            address=address,
         )
 
-    def _headers(self, request: Request, url: URL) -> dict[str, str] | None:
-        """The request's own headers, and its session's cookies unless it brings a Cookie header."""
-        cookies = self._cookies.header(request.session, url)
-        if not cookies:
-            return request.headers or None
-        if any(name.lower() == "cookie" for name in request.headers):
-            return request.headers
-        return {**request.headers, "Cookie": cookies}
+    async def _unfold(self, encoding: str, answer: Answer) -> tuple[bytes, tuple[str, ...]]:
+        """Decode in small steps, with a breath after each quarter of a megabyte.
 
-    async def _body(
-        self, request: Request, response: aiohttp.ClientResponse, limit: asyncio.Timeout
-    ) -> tuple[bytes, tuple[str, ...], int]:
-        """The decoded body, its flags and its size on the wire."""
-        encoding = response.headers.get("Content-Encoding", "")
-        if 300 <= response.status < 400 and "Location" in response.headers:
-            decoder = Decoder(encoding, min(self._options.max_body_bytes, REDIRECT_BODY_BYTES))
-            limit.reschedule(None)
-            try:
-                async with asyncio.timeout(self._options.idle_s) as patience:
-                    return await self._read(response, decoder, patience)
-            except (FetchError, *RAISED):
-                return b"", ("truncated",), decoder.wire_bytes
-        decoder = Decoder(encoding, self._options.max_body_bytes)
-        announced = response.content_length
-        if announced and announced > self._options.max_body_bytes and request.method != "HEAD":
-            raise FetchError(Fault.TOO_LARGE, f"{announced} bytes announced")
-        return await self._read(response, decoder, limit)
-
-    async def _read(
-        self, response: aiohttp.ClientResponse, decoder: Decoder, limit: asyncio.Timeout
-    ) -> tuple[bytes, tuple[str, ...], int]:
-        loop = asyncio.get_running_loop()
-        content = response.content
-        end = loop.time() + self._options.body_s
-        while not content.at_eof():
-            if not content.is_eof():
-                limit.reschedule(min(loop.time() + self._options.idle_s, end))
-            data = await content.readany()
-            if decoder.is_plain:
-                decoder.feed(data)
-            else:
-                await self._unfold(decoder, data)
-        error = content.exception()
-        if error is not None:
-            raise error
-        body, flags = decoder.finish()
-        return body, flags, decoder.wire_bytes
-
-    @staticmethod
-    async def _unfold(decoder: Decoder, data: bytes) -> None:
-        """Decode in slices, with a breath after each half megabyte: few bytes can become very many."""
-        start = 0
-        while start < len(data):
-            is_dense = decoder.decoded_bytes > DENSE * decoder.wire_bytes
-            end = start + (SLICE_BYTES // 8 if is_dense else SLICE_BYTES)
-            before = decoder.decoded_bytes // BREATH_BYTES
-            decoder.feed(data[start:end])
-            start = end
-            if decoder.decoded_bytes // BREATH_BYTES > before:
-                await asyncio.sleep(0)
-
-
-class _ClosedIdle(FetchError):
-    """A connection from the pool was closed before a byte came back: the request may be sent again."""
-
-
-def _failure(
-    request: Request, error: Exception, host: str, response: aiohttp.ClientResponse | None
-) -> FetchError:
-    failure = translate(error, host=host, answered=response is not None)
-    if (
-        response is None
-        and failure.fault is Fault.CONNECT
-        and isinstance(error, _CLOSED_IDLE)
-        and request.method in _IDEMPOTENT
-        and CONNECTED.get()[1]
-    ):
-        return _ClosedIdle(failure.fault, failure.detail)
-    return failure
-
-
-def sendable(url: str) -> URL:
-    """The URL byte for byte as it is, when nothing in it can break a request line; else canonicalised.
-
-    Raises :class:`FetchError` (``BAD_URL``) for what is no http(s) URL by the WHATWG standard.
-    """
-    if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
+        Large bodies take turns: sixty small steps are a long one, and sixty bodies are much memory.
+        """
+        is_redirect = 300 <= answer.status < 400
+        limit = self._options.max_body_bytes
+        decoder = Decoder(encoding, min(limit, REDIRECT_BODY_BYTES) if is_redirect else limit)
+        data, breath, is_alone = answer.body, BREATH_BYTES, False
         try:
-            url = can_ada.parse(url).href
-        except ValueError:
-            raise FetchError(Fault.BAD_URL, "no URL by the WHATWG standard") from None
-    if not url.startswith(("http://", "https://")):
-        raise FetchError(Fault.BAD_URL, f"the scheme {url.partition(':')[0][:20]!r} is not spoken here")
-    try:
-        parsed = URL(url, encoded=True)
-        known = bool(parsed.raw_host) and parsed.port is not None
-    except ValueError:
-        known = False
-    if not known:
-        raise FetchError(Fault.BAD_URL, "a URL without a usable host or port")
-    return parsed
+            for start in range(0, len(data), SLICE_BYTES):
+                for _ in decoder.steps(data[start : start + SLICE_BYTES]):
+                    if decoder.decoded_bytes < breath:
+                        continue
+                    breath = decoder.decoded_bytes + BREATH_BYTES
+                    if not is_alone:
+                        await self._unfolding.acquire()
+                        is_alone = True
+                    await asyncio.sleep(0)
+            return decoder.finish()
+        except FetchError:
+            if is_redirect:  # nobody needs its body
+                return b"", ("truncated",)
+            raise
+        finally:
+            if is_alone:
+                self._unfolding.release()
 
 
-def _header_pairs(response: aiohttp.ClientResponse) -> tuple[tuple[str, str], ...]:
-    """Names in lower case, values as text: UTF-8 where it is, else Latin-1 (RFC 9110, 5.5)."""
-    return tuple(
-        (name.lower(), value if value.isascii() else _readable(value))
-        for name, value in response.headers.items()
-    )
-
-
-def _readable(value: str) -> str:
-    raw = value.encode("utf-8", "surrogateescape")
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return raw.decode("latin-1")
+def _notable(headers: Headers) -> tuple[str, list[str]]:
+    """The Content-Encoding and the Set-Cookie lines."""
+    encoding = ""
+    cookies: list[str] = []
+    for name, value in headers:
+        if name == "content-encoding":
+            encoding = f"{encoding}, {value}" if encoding else value
+        elif name == "set-cookie":
+            cookies.append(value)
+    return encoding, cookies

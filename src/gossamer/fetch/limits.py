@@ -22,7 +22,9 @@ class HttpOptions(Record, frozen=True, kw_only=True):
     idle_s: float = 20.0  # without a byte of the body
     body_s: float = 120.0  # the whole body
     max_body_bytes: int = 32 * 1024 * 1024  # decoded; what came over the wire may not be more either
-    max_header_bytes: int = 64 * 1024  # one header, or the status line
+    large_bodies_bytes: int = 96 * 1024 * 1024  # all large bodies under way together (see ``room``)
+    max_header_bytes: int = 64 * 1024  # one header field
+    max_head_bytes: int = 512 * 1024  # the whole header
     max_headers: int = 256
     keepalive_s: float = 30.0  # how long an idle connection is kept for its host
     dns_cache_s: int = 300

@@ -1,151 +1,155 @@
-"""aiohttp's pool of connections, told apart by trust, hardened, and open about what it hands out.
+"""The connections of a fetcher: made under the guard, kept while they are idle, told apart by origin.
 
-A server that sends more than it announced must neither cost the page nor slip its next words under the
-following request: the header is parsed apart from what follows it, and a connection that has talked while
-nobody asked is closed.
-
-Which connection a request got matters twice: a failure on one that had been used before may only mean that
-the server closed it while it was idle, and the address connected is part of the result. The pool leaves
-both in :data:`CONNECTED`, which belongs to the task that asked.
+The frontier decides how many requests a host and the machine take, so the pool limits only what lies idle:
+in time, and in number.
 """
 
 from __future__ import annotations
 
 import asyncio
 import ssl
-from contextvars import ContextVar
-from functools import partial
-from typing import Any
-from weakref import WeakKeyDictionary
+from collections import deque
+from functools import cached_property, partial
 
-import aiohttp
-from aiohttp.abc import AbstractResolver
-from aiohttp.client_proto import ResponseHandler
-from aiohttp.connector import Connection
+from aiohappyeyeballs import start_connection
 
+from gossamer.fetch.connection import Connection
 from gossamer.fetch.guard import Guard
-from gossamer.fetch.limits import ACCEPT, ACCEPT_ENCODING, HttpOptions
-from gossamer.fetch.resolver import ThreadResolver
-from gossamer.policy.redirects import is_credential
+from gossamer.fetch.limits import HttpOptions
+from gossamer.fetch.resolver import Names, Resolver, ThreadResolver
+from gossamer.fetch.room import Room
+from gossamer.fetch.target import Origin
 
-CONNECTED: ContextVar[tuple[str, bool]] = ContextVar("CONNECTED", default=("", False))
-"""The address that this task's request was last sent to, and whether that connection had been used before."""
+HAPPY_EYEBALLS_S = 0.25
+"""Head start of an address before the next one is tried as well (RFC 8305, 5)."""
 
-
-class Protocol(ResponseHandler):
-    """aiohttp's reader of responses; delivers a response before it stumbles over what follows it."""
-
-    def data_received(self, data: bytes) -> None:
-        """Parse the header first: an error of the parser takes back everything of the same call."""
-        end = data.find(b"\r\n\r\n") + 4 if data.startswith(b"HTTP/") else 0
-        if 4 <= end < len(data):
-            super().data_received(data[:end])
-            data = data[end:]
-        super().data_received(data)
-        if self.exception() is None:
-            return
-        body = self._payload
-        if body is not None and not body.is_eof() and body.exception() is None:  # else it would wait for ever
-            body.set_exception(aiohttp.ClientPayloadError("broken body"))
+MAX_IDLE = 1000
+"""Idle connections in all; the ones idle longest are closed beyond it."""
 
 
-class Connector(aiohttp.TCPConnector):
-    """aiohttp's connector; tells :data:`CONNECTED` about every connection it hands out."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self._factory: Any = partial(Protocol, loop=asyncio.get_running_loop())
-        self._addresses: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
-
-    async def connect(self, req: Any, traces: Any, timeout: Any) -> Connection:
-        """A connection from the pool, or a new one."""
-        CONNECTED.set(("", False))
-        connection = await super().connect(req, traces, timeout)
-        while (protocol := connection.protocol) is not None and protocol.should_close:
-            connection.close()  # it has talked while it was idle
-            connection = await super().connect(req, traces, timeout)
-        address = self._addresses.get(protocol)
-        if address is not None:
-            CONNECTED.set((address, True))
-            return connection
-        transport = connection.transport
-        peer = transport.get_extra_info("peername") if transport is not None else None
-        address = str(peer[0]) if peer else ""
-        self._addresses[protocol] = address
-        CONNECTED.set((address, False))
-        return connection
-
-
-class Pools:
-    """Two sessions, made when first needed: for hosts the operator named, and for all others."""
+class Pool:
+    """Connections by origin. Belongs to the event loop that fetches first."""
 
     def __init__(
         self,
         options: HttpOptions,
         guard: Guard,
         tls: ssl.SSLContext | None = None,
-        resolver: AbstractResolver | None = None,
+        resolver: Resolver | None = None,
     ) -> None:
         self._options = options
         self._guard = guard
-        self._tls = tls
-        self._own_resolver: AbstractResolver | None = None
-        self._resolver = resolver
-        self._trusted: aiohttp.ClientSession | None = None
-        self._guarded: aiohttp.ClientSession | None = None
+        self.room = Room(options.large_bodies_bytes)
+        self._given_tls = tls
+        self._given_resolver = resolver
+        self._names: Names | None = None
+        self._idle: dict[Origin, deque[Connection]] = {}
+        self._idle_count = 0
+        self._open: set[Connection] = set()
+        self._sweeper: asyncio.TimerHandle | None = None
 
-    def session(self, host: str) -> aiohttp.ClientSession:
-        """The session whose connections this host may have."""
-        if self._guard.trusts(host):
-            if self._trusted is None:
-                self._trusted = self._new(guarded=False)
-            return self._trusted
-        if self._guarded is None:
-            self._guarded = self._new(guarded=True)
-        return self._guarded
+    def __repr__(self) -> str:
+        return f"<Pool of {len(self._open)} connections, {self._idle_count} idle>"
+
+    def take(self, origin: Origin) -> Connection | None:
+        """An idle connection, the one used last."""
+        waiting = self._idle.get(origin)
+        while waiting:
+            connection = waiting.pop()
+            self._idle_count -= 1
+            if connection.is_reusable:
+                return connection
+            self._open.discard(connection)
+        return None
+
+    def give(self, origin: Origin, connection: Connection) -> None:
+        """Keep a connection whose exchange is over, if it may be used again."""
+        if not connection.is_reusable or self._idle_count >= MAX_IDLE:
+            self.drop(connection)
+            return
+        loop = asyncio.get_running_loop()
+        connection.idle_since = loop.time()
+        waiting = self._idle.get(origin)
+        if waiting is None:
+            waiting = self._idle[origin] = deque()
+        waiting.append(connection)
+        self._idle_count += 1
+        if self._sweeper is None:
+            self._sweeper = loop.call_later(self._options.keepalive_s, self._sweep, loop)
+
+    def drop(self, connection: Connection) -> None:
+        """Close a connection."""
+        self._open.discard(connection)
+        connection.close()
+
+    async def connect(self, origin: Origin) -> Connection:
+        """A new connection. Raises what look-up, socket, guard, TLS and time limit raise."""
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(self._options.connect_s):
+            if self._names is None:
+                resolver = self._given_resolver or ThreadResolver(self._options.dns_threads)
+                self._names = Names(resolver, self._options.dns_cache_s)
+            rows = await self._names.resolve(origin.host, origin.port)
+            rows = self._guard.open_to(origin.host, rows)
+            sock = await start_connection(list(rows), happy_eyeballs_delay=HAPPY_EYEBALLS_S, interleave=1)
+            try:
+                _, connection = await loop.create_connection(
+                    partial(Connection, loop, self._options, self.room),
+                    sock=sock,
+                    ssl=self._context(origin.host) if origin.is_tls else None,
+                    server_hostname=origin.host if origin.is_tls else None,
+                )
+            except BaseException:
+                sock.close()
+                raise
+        self._open.add(connection)
+        return connection
 
     async def close(self) -> None:
-        """Close all connections; the next :meth:`session` begins anew."""
-        sessions, self._trusted, self._guarded = (self._trusted, self._guarded), None, None
-        for session in sessions:
-            if session is not None:
-                await session.close()
-        if self._own_resolver is not None:
-            await self._own_resolver.close()
-            self._own_resolver = None
+        """Close all connections; idempotent."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            self._sweeper = None
+        connections, self._open = self._open, set()
+        for connection in connections:
+            connection.close()
+        self._idle.clear()
+        self._idle_count = 0
+        names, self._names = self._names, None
+        if names is not None and self._given_resolver is None:
+            await names.resolver.close()
+        if connections:
+            await asyncio.sleep(0)  # the transports close their sockets in the next turn
 
-    def _new(self, *, guarded: bool) -> aiohttp.ClientSession:
-        options = self._options
-        resolver = self._resolver or self._own_resolver
-        if resolver is None:
-            resolver = self._own_resolver = ThreadResolver(options.dns_threads)
-        connector = Connector(
-            limit=0,  # the frontier decides how many requests a host and the machine take
-            ttl_dns_cache=options.dns_cache_s,
-            keepalive_timeout=options.keepalive_s,
-            resolver=resolver,
-            socket_factory=self._guard.socket if guarded else None,
-            ssl=self._tls or True,
-        )
-        session = aiohttp.ClientSession(
-            connector=connector,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers={
-                "User-Agent": options.user_agent,
-                "Accept": ACCEPT,
-                "Accept-Language": options.accept_language,
-                "Accept-Encoding": ACCEPT_ENCODING,
-                **{
-                    name: value
-                    for name, value in options.headers.items()
-                    if not (guarded and is_credential(name))  # for hosts that the operator named only
-                },
-            },
-            timeout=aiohttp.ClientTimeout(connect=options.connect_s),
-            auto_decompress=False,
-            max_line_size=options.max_header_bytes,
-            max_field_size=options.max_header_bytes,
-            max_headers=options.max_headers,
-        )
-        session._retry_connection = False  # aiohttp's retries fresh connections too: a server would see two
-        return session
+    def _context(self, host: str) -> ssl.SSLContext:
+        return self._unchecked if host in self._options.insecure_hosts else self._checked
+
+    @cached_property
+    def _checked(self) -> ssl.SSLContext:
+        if self._given_tls is not None:
+            return self._given_tls
+        context = ssl.create_default_context()
+        context.set_alpn_protocols(["http/1.1"])
+        return context
+
+    @cached_property
+    def _unchecked(self) -> ssl.SSLContext:
+        """For hosts whose certificates the operator does not want checked."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        context.set_alpn_protocols(["http/1.1"])
+        return context
+
+    def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Close what was idle for too long, and come again while something is idle."""
+        self._sweeper = None
+        oldest = loop.time() - self._options.keepalive_s
+        for origin, waiting in list(self._idle.items()):
+            while waiting and waiting[0].idle_since <= oldest:
+                self.drop(waiting.popleft())
+                self._idle_count -= 1
+            if not waiting:
+                del self._idle[origin]
+        if self._idle:
+            self._sweeper = loop.call_later(self._options.keepalive_s / 2, self._sweep, loop)

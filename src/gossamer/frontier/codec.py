@@ -1,37 +1,108 @@
-"""A request as bytes.
+"""A request as text, short enough that millions of them wait on disk.
 
-Guarantee: whatever ``Request`` accepts comes back equal. msgpack carries nearly all; what it cannot
-(lone surrogates, integers past 64 bits: both occur in pages' JSON) goes as JSON instead, told apart by
-the first byte. Never pickle: the bytes may have been written by somebody else.
+Guarantee: whatever ``Request`` accepts comes back equal. A request is a line of parts with tabs between
+them, those at the end left out while they are empty: the URL below its host, how much of it the page that
+led here has in common with it and the rest of that page's URL, callback, depth, priority, and as JSON
+whatever else is not as usual. Text that a line cannot carry (control characters, lone surrogates) goes
+into that JSON too. Never pickle: the text may have been written by somebody else.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from gossamer.words.errors import StorageError
 from gossamer.words.model import Request
 
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Request).decode
-_JSON = b"{"  # in msgpack this byte is the number 123, never a record
+_SCHEMES = {"s": "https://", "p": "http://"}  # by the first letter of a URL part; "=": the URL as it is
+_PARTS = 6  # before the JSON
+_IN_PARTS = frozenset(("url", "callback", "depth", "via", "priority"))
 
 
-def pack(request: Request) -> bytes:
-    """The stored form of a request."""
+def pack(request: Request, host: str) -> str:
+    """The stored form of a request to ``host``: printable but for its tabs."""
+    url, via, callback = request.url, request.via, request.callback
+    shared = _shared(url, via) if via else 0
+    texts = (_below(host, url), via[shared:], callback or "")
+    if not "".join(texts).isprintable() or callback == "":
+        return "\t" * _PARTS + json.dumps(msgspec.to_builtins(request))
+    place, tail, name = texts
+    line = f"{place}\t{shared or ''}\t{tail}\t{name}\t{request.depth or ''}\t{request.priority or ''}"
+    if _is_usual(request):
+        return line.rstrip("\t")
+    others = {name: value for name, value in msgspec.to_builtins(request).items() if name not in _IN_PARTS}
+    return f"{line}\t{json.dumps(others, separators=(',', ':'))}"
+
+
+def unpack(record: str, host: str) -> Request:
+    """The request of a stored form. Raises :class:`StorageError` for text that is none."""
     try:
-        return _encode(request)
-    except (UnicodeEncodeError, OverflowError):
-        return json.dumps(msgspec.to_builtins(request)).encode("ascii")
+        parts = record.split("\t")
+    except TypeError:
+        raise StorageError("a stored request cannot be read: it is no text") from None
+    return unpack_parts(parts, host)
 
 
-def unpack(record: bytes) -> Request:
-    """The request of a stored form. Raises :class:`StorageError` for bytes that are none."""
+def unpack_parts(parts: Sequence[str], host: str) -> Request:
+    """The same for a record that was split at its tabs."""
     try:
-        if record[:1] == _JSON:
-            return msgspec.convert(json.loads(record), Request)
-        return _decode(record)
-    except (msgspec.MsgspecError, ValueError) as error:
+        if len(parts) > _PARTS:
+            return _unusual(parts, host)
+        url = _whole(host, parts[0])
+        if len(parts) == 1:
+            return Request(url)
+        shared, tail, name, depth, priority = (*parts[1:], *("",) * (_PARTS - len(parts)))
+        via = url[: int(shared)] + tail if shared else tail
+        return Request(url, name or None, priority=int(priority or 0), depth=int(depth or 0), via=via)
+    except (ValueError, LookupError, TypeError, RecursionError, msgspec.MsgspecError) as error:
         raise StorageError(f"a stored request cannot be read: {error}") from error
+
+
+def _unusual(parts: Sequence[str], host: str) -> Request:
+    fields: dict[str, Any] = json.loads("\t".join(parts[_PARTS:]))
+    if "url" in fields:
+        return msgspec.convert(fields, Request)
+    usual = msgspec.to_builtins(unpack_parts(parts[:_PARTS], host))
+    return msgspec.convert(usual | fields, Request)
+
+
+def _is_usual(request: Request) -> bool:
+    """Whether the parts say all."""
+    return not (
+        request.method != "GET"
+        or request.lane != "http"
+        or request.errback is not None
+        or request.headers
+        or request.body
+        or request.meta
+        or request.cb_kwargs
+        or request.dont_filter
+        or request.session
+        or request.redirects
+    )
+
+
+def _below(host: str, url: str) -> str:
+    if url.startswith("https://") and url.startswith(host, 8):
+        return "s" + url[8 + len(host) :]
+    if url.startswith("http://") and url.startswith(host, 7):
+        return "p" + url[7 + len(host) :]
+    return "=" + url
+
+
+def _whole(host: str, place: str) -> str:
+    if place[0] == "=":
+        return place[1:]
+    return f"{_SCHEMES[place[0]]}{host}{place[1:]}"
+
+
+def _shared(url: str, via: str) -> int:
+    """How many characters both have in common, up to a slash."""
+    end = via.rfind("/") + 1
+    while end and not url.startswith(via[:end]):
+        end = via.rfind("/", 0, end - 1) + 1
+    return end

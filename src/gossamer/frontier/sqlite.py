@@ -17,7 +17,7 @@ from gossamer.disk.database import Database
 from gossamer.frontier import sqlite_desk as desk
 from gossamer.frontier import sqlite_moves as moves
 from gossamer.frontier.rulings import ROUND, job_state_after
-from gossamer.frontier.sqlite_session import SQL, Session, pack_rules
+from gossamer.frontier.sqlite_session import SQL, Session, lane_key, pack_rules
 from gossamer.words.clock import Clock
 from gossamer.words.lifecycle import JobState, State
 from gossamer.words.model import (
@@ -51,6 +51,7 @@ class SqliteFrontier:
     ) -> None:
         self._db = db
         self._job = job
+        self._key = ("frontier", job)  # of the session in the database's memory
         self._clock = clock
         self._random = random.Random(seed)  # noqa: S311 - spreads back-offs, guards nothing
         db.run_sync(
@@ -70,12 +71,13 @@ class SqliteFrontier:
         """See :class:`~gossamer.words.ports.Frontier`."""
 
         def lease(s: Session) -> Grant:
+            key = lane_key(lane)
             expired = moves.take_back(s, s.now, ROUND)
-            moves.promote(s, lane)
-            s.save_hosts()  # so that their turns are seen
-            leases = moves.hand_out(s, lane, limit, ttl_s)
-            s.save_hosts()
-            return Grant(leases=leases, next_at=moves.next_at(s, [lane]), expired=expired)
+            moves.promote(s, key)
+            s.hosts.save(s.conn)  # so that their turns are seen
+            leases = moves.hand_out(s, key, limit, ttl_s)
+            s.hosts.save(s.conn)
+            return Grant(leases=leases, next_at=moves.next_at(s, [key]), expired=expired)
 
         return await self._change(lease)
 
@@ -100,8 +102,7 @@ class SqliteFrontier:
 
         def control(s: Session) -> tuple[Lease, ...]:
             if rules is not None:
-                s.rules = rules
-                s.touch(row[0] for row in s.all("all_hosts", s.id))  # who has room may have changed
+                s.use(rules)
             s.state = job_state_after(change, s.state)
             return moves.take_back(s, inf, -1) if change is Change.RECOVER else ()
 
@@ -140,7 +141,12 @@ class SqliteFrontier:
 
     def _within(self, conn: Connection, act: Callable[[Session], T]) -> T:
         # The time is taken here, under the lock, so that a call that waited grants no stale lease.
-        session = Session(conn, self._job, self._clock.now())
+        now = self._clock.now()
+        session = self._db.memory.get(self._key)
+        if session is None:
+            session = self._db.memory[self._key] = Session(conn, self._job, now)
+        else:
+            session.begin(now)
         result = act(session)
         session.save()
         return result

@@ -1,5 +1,6 @@
 -- The frontier's statements. Tables, states and indexes: gossamer/disk/migrations/0001_start.sql.
--- Lists come as one JSON array, rows at `:rows` (gossamer.disk.sql.bulk).
+-- Lists come as one JSON array, rows at `:rows` (gossamer.disk.sql.bulk). What is read for every lease
+-- is handed over as one text of lines and tabs (gossamer.frontier.sqlite_session.of_lines).
 
 -- name: open
 INSERT INTO frontier (job, state, rules) VALUES (?, ?, ?) ON CONFLICT (job) DO NOTHING;
@@ -14,88 +15,6 @@ UPDATE frontier SET
     pages = ?, duplicates = ?, too_deep = ?, hosts = ?
 WHERE id = ?;
 
--- ------------------------------------------------------------------ hosts and turns
-
--- name: hosts_by_id
-SELECT id, name, next_at, delay_s, in_flight, crawl_delay_s, incidents, silences, incident_at, pages,
-    last_at, hold_until
-FROM host WHERE id IN (SELECT value FROM json_each(?));
-
--- name: hosts_by_name
-SELECT id, name, next_at, delay_s, in_flight, crawl_delay_s, incidents, silences, incident_at, pages,
-    last_at, hold_until
-FROM host WHERE frontier = ? AND name IN (SELECT value FROM json_each(?));
-
--- name: add_hosts
-INSERT INTO host (frontier, name) VALUES :rows;
-
--- name: save_hosts
-WITH fresh (id, next_at, delay_s, in_flight, crawl_delay_s, incidents, silences, incident_at, pages,
-    last_at, hold_until) AS (VALUES :rows)
-UPDATE host SET
-    next_at = fresh.next_at, delay_s = fresh.delay_s, in_flight = fresh.in_flight,
-    crawl_delay_s = fresh.crawl_delay_s, incidents = fresh.incidents, silences = fresh.silences,
-    incident_at = fresh.incident_at, pages = fresh.pages, last_at = fresh.last_at,
-    hold_until = fresh.hold_until
-FROM fresh WHERE host.id = fresh.id;
-
--- name: close_turns
-DELETE FROM turn WHERE host IN (SELECT value FROM json_each(?));
-
--- name: open_turns
--- For each host the lanes it has pending requests in, found by skipping from lane to lane.
-WITH RECURSIVE waiting (host, lane) AS (
-    SELECT value, (SELECT min(lane) FROM request WHERE host = value AND state = 0) FROM json_each(?)
-    UNION ALL
-    SELECT host, (
-        SELECT min(request.lane) FROM request
-        WHERE request.host = waiting.host AND request.state = 0 AND request.lane > waiting.lane
-    )
-    FROM waiting WHERE lane IS NOT NULL
-)
-INSERT INTO turn (frontier, lane, band, next_at, host)
-SELECT host.frontier, waiting.lane, (
-    SELECT min(band) FROM request
-    WHERE request.host = waiting.host AND request.lane = waiting.lane AND request.state = 0
-), host.next_at, host.id
-FROM waiting JOIN host ON host.id = waiting.host
-WHERE waiting.lane IS NOT NULL;
-
--- name: all_hosts
-SELECT id FROM host WHERE frontier = ?;
-
--- name: next_turn
-SELECT min(next_at) FROM (
-    SELECT (SELECT min(next_at) FROM turn WHERE frontier = ?1 AND lane = ?2 AND band = value) AS next_at
-    FROM json_each('[0,1,2,3,4,5,6,7,8]')
-);
-
--- name: next_due
-SELECT min(due_at) FROM request WHERE frontier = ? AND lane = ? AND state = 1;
-
--- name: next_deadline
-SELECT min(deadline) FROM request WHERE frontier = ? AND state = 2;
-
--- name: lanes
--- The lanes in which something waits.
-WITH RECURSIVE
-    ready (lane) AS (
-        SELECT (SELECT min(lane) FROM turn WHERE frontier = ?1)
-        UNION ALL
-        SELECT (SELECT min(turn.lane) FROM turn WHERE frontier = ?1 AND turn.lane > ready.lane)
-        FROM ready WHERE lane IS NOT NULL
-    ),
-    later (lane) AS (
-        SELECT (SELECT min(lane) FROM request WHERE frontier = ?1 AND state = 1)
-        UNION ALL
-        SELECT (
-            SELECT min(request.lane) FROM request
-            WHERE frontier = ?1 AND state = 1 AND request.lane > later.lane
-        )
-        FROM later WHERE lane IS NOT NULL
-    )
-SELECT lane FROM ready WHERE lane IS NOT NULL UNION SELECT lane FROM later WHERE lane IS NOT NULL;
-
 -- ------------------------------------------------------------------ adding
 
 -- name: known
@@ -109,84 +28,136 @@ INSERT INTO seen (frontier, fingerprint, request) VALUES :rows
 ON CONFLICT (frontier, fingerprint) DO UPDATE SET request = excluded.request;
 
 -- name: admit
-INSERT INTO request (id, frontier, host, state, lane, band, fingerprint, due_at, record) VALUES :rows;
+INSERT INTO entry (id, host, lane, band, fingerprint, record) VALUES :rows;
+
+-- name: enqueue
+INSERT INTO queue (host, lane, band, request) VALUES :rows;
+
+-- name: delay
+INSERT INTO delayed (frontier, lane, due_at, request, host, band) VALUES :rows;
+
+-- name: due
+INSERT INTO trial (request, due_at) VALUES :rows;
 
 -- ------------------------------------------------------------------ leasing
 
 -- name: ready
--- The hosts that may start now: best band first, in a band who may start first.
-SELECT turn.band, host.id, host.name, host.next_at, host.delay_s, host.in_flight, host.crawl_delay_s,
-    host.incidents, host.silences, host.incident_at, host.pages,
-    host.last_at, host.hold_until
-FROM turn JOIN host ON host.id = turn.host
-WHERE turn.frontier = ? AND turn.lane = ? AND turn.band = ? AND turn.next_at <= ?
-ORDER BY turn.next_at, turn.host LIMIT ?;
+-- The hosts that may start now: best band first, in a band who may start first. The order is that of the
+-- loops, which CROSS JOIN keeps; asked for, it would have all that are ready sorted each time.
+SELECT group_concat(host, char(10)) FROM (
+    SELECT turn.host AS host
+    FROM json_each('[0,1,2,3,4,5,6,7,8]') AS bands CROSS JOIN turn
+    WHERE turn.frontier = ? AND turn.lane = ? AND turn.band = bands.value AND turn.next_at <= ?
+    LIMIT ?
+);
 
 -- name: heads
 -- The first requests of each of some hosts.
-SELECT request.host, request.band, request.id, fingerprint, due_at, attempts, failures, throttled, expiries,
-    record
-FROM json_each(?1) AS wanted CROSS JOIN request ON request.id IN (
-    SELECT waiting.id FROM request AS waiting
-    WHERE waiting.host = wanted.value AND waiting.lane = ?2 AND waiting.state = 0
-    ORDER BY waiting.band, waiting.id LIMIT ?3
+SELECT group_concat(format(
+    '%d	%d	%d	%d	%d	%s', entry.host, entry.band, entry.id, entry.fingerprint,
+    EXISTS (SELECT 1 FROM trial WHERE request = entry.id), entry.record
+), char(10))
+FROM json_each(?1) AS wanted CROSS JOIN entry ON entry.id IN (
+    SELECT request FROM queue WHERE host = wanted.value AND lane = ?2 ORDER BY band, request LIMIT ?3
 );
 
 -- name: next_heads
-SELECT host, band, id, fingerprint, due_at, attempts, failures, throttled, expiries, record
-FROM request WHERE host = ? AND lane = ? AND state = 0 AND (band, id) > (?, ?)
-ORDER BY band, id LIMIT ?;
+SELECT group_concat(format(
+    '%d	%d	%d	%d	%d	%s', entry.host, entry.band, entry.id, entry.fingerprint,
+    EXISTS (SELECT 1 FROM trial WHERE request = entry.id), entry.record
+), char(10))
+FROM entry WHERE id IN (
+    SELECT request FROM queue WHERE host = ? AND lane = ? AND (band, request) > (?, ?)
+    ORDER BY band, request LIMIT ?
+);
+
+-- name: trials
+SELECT request, due_at, attempts, failures, throttled, expiries FROM trial
+WHERE request IN (SELECT value FROM json_each(?));
 
 -- name: grant
-WITH granted (id, token, granted_at, start_by, deadline) AS (VALUES :rows)
-UPDATE request SET
-    state = 2, token = granted.token, granted_at = granted.granted_at, start_by = granted.start_by,
-    deadline = granted.deadline
-FROM granted WHERE request.id = granted.id;
+-- A trigger takes them from the queue.
+INSERT INTO lease (
+    frontier, token, request, host, lane, band, fingerprint, granted_at, start_by, deadline,
+    attempts, failures, throttled, expiries
+) VALUES :rows;
+
+-- name: next_times
+-- The first deadline; in a lane the first time that a delayed request is due, and the first turn.
+SELECT
+    (SELECT min(deadline) FROM lease WHERE frontier = ?1),
+    (SELECT min(due_at) FROM delayed WHERE frontier = ?1 AND lane = ?2),
+    (
+        SELECT min((SELECT min(next_at) FROM turn WHERE frontier = ?1 AND lane = ?2 AND band = bands.value))
+        FROM json_each('[0,1,2,3,4,5,6,7,8]') AS bands
+    );
 
 -- name: overdue
-SELECT id, host, band, token, granted_at, start_by, deadline, attempts, failures, throttled, expiries,
-    fingerprint, due_at, record
-FROM request WHERE frontier = ? AND state = 2 AND deadline <= ? ORDER BY deadline, token LIMIT ?;
+SELECT lease.request, lease.host, lease.lane, lease.band, token, lease.fingerprint, granted_at, start_by,
+    deadline, lease.attempts, lease.failures, lease.throttled, lease.expiries, coalesce(trial.due_at, 0.0),
+    entry.record
+FROM lease JOIN entry ON entry.id = lease.request LEFT JOIN trial ON trial.request = lease.request
+WHERE lease.frontier = ? AND deadline <= ? ORDER BY deadline, token LIMIT ?;
+
+-- name: expire
+DELETE FROM lease WHERE frontier = ? AND token IN (SELECT value FROM json_each(?));
 
 -- name: come_due
-UPDATE request SET state = 0 WHERE id IN (
-    SELECT id FROM request WHERE frontier = ? AND lane = ? AND state = 1 AND due_at <= ?
-    ORDER BY due_at, id LIMIT ?
-) RETURNING host;
+SELECT request, host, band, due_at FROM delayed WHERE frontier = ? AND lane = ? AND due_at <= ?
+ORDER BY due_at, request LIMIT ?;
+
+-- name: undelay
+DELETE FROM delayed
+WHERE frontier = ? AND lane = ? AND due_at <= ? AND request IN (SELECT value FROM json_each(?));
+
+-- name: lanes
+-- The lanes in which something waits.
+WITH RECURSIVE
+    ready (lane) AS (
+        SELECT (SELECT min(lane) FROM turn WHERE frontier = ?1)
+        UNION ALL
+        SELECT (SELECT min(turn.lane) FROM turn WHERE frontier = ?1 AND turn.lane > ready.lane)
+        FROM ready WHERE lane IS NOT NULL
+    ),
+    later (lane) AS (
+        SELECT (SELECT min(lane) FROM delayed WHERE frontier = ?1)
+        UNION ALL
+        SELECT (SELECT min(delayed.lane) FROM delayed WHERE frontier = ?1 AND delayed.lane > later.lane)
+        FROM later WHERE lane IS NOT NULL
+    )
+SELECT lane FROM ready WHERE lane IS NOT NULL UNION SELECT lane FROM later WHERE lane IS NOT NULL;
 
 -- ------------------------------------------------------------------ ending leases
 
--- name: leased
-SELECT token, id, host, fingerprint, attempts, failures, throttled
-FROM request WHERE frontier = ? AND state = 2 AND token IN (SELECT value FROM json_each(?));
+-- name: end
+-- The fingerprint is asked too: it may be a lease of another job, whose tokens are like ours.
+DELETE FROM lease
+WHERE frontier = ? AND token IN (SELECT value FROM json_each(?)) AND (token, fingerprint) IN (
+    SELECT value ->> 0, value ->> 1 FROM json_each(?)
+)
+RETURNING token, request, host, lane, band, attempts, failures, throttled, expiries;
 
--- name: forget
-DELETE FROM request WHERE id IN (SELECT value FROM json_each(?));
-
--- name: retry
-WITH again (id, due_at, attempts, failures, throttled, reason) AS (VALUES :rows)
-UPDATE request SET
-    state = 1, due_at = again.due_at, attempts = again.attempts, failures = again.failures,
-    throttled = again.throttled, reason = again.reason
-FROM again WHERE request.id = again.id;
-
--- name: bury
-WITH given_up (id, attempts, died_at, reason) AS (VALUES :rows)
-UPDATE request SET
-    state = 3, attempts = given_up.attempts, died_at = given_up.died_at, reason = given_up.reason
-FROM given_up WHERE request.id = given_up.id;
-
--- name: expire
--- Delayed (1), or dead (3).
-WITH lost (id, state, due_at, died_at, reason) AS (VALUES :rows)
-UPDATE request SET
-    state = lost.state, due_at = lost.due_at, died_at = lost.died_at, reason = lost.reason,
-    expiries = expiries + 1, attempts = attempts + 1
-FROM lost WHERE request.id = lost.id;
-
--- name: release
-UPDATE request SET state = 0 WHERE id IN (SELECT value FROM json_each(?));
+-- name: held
+SELECT token FROM lease
+WHERE frontier = ? AND token IN (SELECT value FROM json_each(?)) AND (token, fingerprint) IN (
+    SELECT value ->> 0, value ->> 1 FROM json_each(?)
+);
 
 -- name: extend
-UPDATE request SET deadline = ? WHERE id IN (SELECT value FROM json_each(?));
+UPDATE lease SET deadline = ? WHERE frontier = ? AND token IN (SELECT value FROM json_each(?));
+
+-- name: forget
+DELETE FROM entry WHERE id IN (SELECT value FROM json_each(?));
+
+-- name: forget_trials
+DELETE FROM trial WHERE request IN (SELECT value FROM json_each(?));
+
+-- name: try
+REPLACE INTO trial (request, due_at, attempts, failures, throttled, expiries, reason) VALUES :rows;
+
+-- name: give_up
+INSERT INTO trial (request, attempts, reason) VALUES :rows
+ON CONFLICT (request) DO UPDATE SET attempts = excluded.attempts, reason = excluded.reason;
+
+-- name: bury
+INSERT INTO dead (request, frontier, died_at) VALUES :rows;

@@ -8,7 +8,9 @@ from typing import Any
 
 from gossamer.disk.sql import load
 from gossamer.frontier.codec import unpack
-from gossamer.frontier.sqlite_session import CODES, Session, as_json, host_state
+from gossamer.frontier.sqlite_hosts import as_json, state_of
+from gossamer.frontier.sqlite_moves import forget
+from gossamer.frontier.sqlite_session import CODES, Session
 from gossamer.policy import politeness
 from gossamer.words.lifecycle import JobState, Move, State, after
 from gossamer.words.model import DeadFilter, DeadLetter, Entry, Found, HostReport
@@ -22,23 +24,23 @@ def find(conn: Connection, job: str, fingerprint: int) -> Found | None:
     row = conn.execute(SQL["find"], (job, fingerprint)).fetchone()
     if row is None:
         return None
-    code, host, number, due_at, attempts, reason, record = row[:7]
+    code, host, number, due_at, attempts, reason, record, state = row
     if code is None:
         return Found(state=State.DONE)
     return Found(
         state=_STATES[code],
-        entry=Entry(request=unpack(record), fingerprint=number, host=host, due_at=due_at),
+        entry=Entry(request=unpack(record, host), fingerprint=number, host=host, due_at=due_at),
         due_at=due_at,
         attempts=attempts,
         reason=reason,
-        host=host_state(row[7:]),
+        host=state_of(state),
     )
 
 
 def hosts(conn: Connection, job: str, limit: int) -> list[HostReport]:
     """The hosts with most pending requests."""
     rows = conn.execute(SQL["hosts"], (job, limit))
-    return [HostReport(host=row[0], pending=row[1], state=host_state(row[2:])) for row in rows]
+    return [HostReport(host=name, pending=pending, state=state_of(state)) for name, pending, state in rows]
 
 
 def dead(conn: Connection, job: str, which: DeadFilter, limit: int) -> list[DeadLetter]:
@@ -46,7 +48,7 @@ def dead(conn: Connection, job: str, which: DeadFilter, limit: int) -> list[Dead
     return [
         DeadLetter(
             id=number,
-            entry=Entry(request=unpack(record), fingerprint=fingerprint, host=host, due_at=due_at),
+            entry=Entry(request=unpack(record, host), fingerprint=fingerprint, host=host, due_at=due_at),
             reason=reason,
             attempts=attempts,
             died_at=died_at,
@@ -62,13 +64,15 @@ def revive(s: Session, job: str, which: DeadFilter) -> int:
     rows = _select(s.conn, "chosen", job, which)
     if not rows:
         return 0
-    s.conn.execute(SQL["revive"], (as_json([row[0] for row in rows]),))
-    numbers = {row[1] for row in rows}
-    s.load_hosts(numbers)
+    listed = as_json([row[3] for row in rows])
+    s.conn.execute(SQL["raise"], (listed,))
+    s.conn.execute(SQL["start_anew"], (listed,))
+    numbers = {row[0] for row in rows}
+    s.hosts.load(s.conn, numbers)
     for number in numbers:
-        host = s.host(number)
+        host = s.hosts.touch(number)
         host.state = politeness.revive(host.state)
-    s.touch(numbers)
+    s.enqueue(rows)
     s.move(len(rows), State.DEAD, after(State.DEAD, Move.REVIVE))
     if s.state is JobState.FINISHED:
         s.state = JobState.RUNNING
@@ -77,18 +81,19 @@ def revive(s: Session, job: str, which: DeadFilter) -> int:
 
 def drop(s: Session, job: str, which: DeadFilter) -> int:
     """Dead letters are forgotten; their fingerprints stay known."""
-    rows = _select(s.conn, "chosen", job, which)
-    s.all("forget", as_json([row[0] for row in rows]))
-    s.move(len(rows), State.DEAD, after(State.DEAD, Move.DROP))
-    return len(rows)
+    numbers = [row[3] for row in _select(s.conn, "chosen", job, which)]
+    s.conn.execute(SQL["raise"], (as_json(numbers),))
+    forget(s, numbers)
+    s.move(len(numbers), State.DEAD, after(State.DEAD, Move.DROP))
+    return len(numbers)
 
 
 def _select(conn: Connection, statement: str, job: str, which: DeadFilter, *more: Any) -> Sequence[Any]:
     conditions = {
-        "AND request.reason = ?": which.reason,
+        "AND trial.reason = ?": which.reason,
         "AND host.name = ?": which.host,
-        "AND request.died_at < ?": which.older_than,
-        "AND request.id IN (SELECT value FROM json_each(?))": as_json(which.ids) if which.ids else None,
+        "AND dead.died_at < ?": which.older_than,
+        "AND dead.request IN (SELECT value FROM json_each(?))": as_json(which.ids) if which.ids else None,
     }
     asked = {text: value for text, value in conditions.items() if value is not None}
     sql = SQL[statement].replace(":which", " ".join(asked))

@@ -7,10 +7,10 @@ Everything is done by the batch: a lease or a settling of 64 costs about a dozen
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Any
 
-from gossamer.disk.sql import bulk
-from gossamer.frontier.codec import unpack
+from gossamer.frontier.codec import unpack, unpack_parts
 from gossamer.frontier.rulings import (
     EXPIRED,
     ROUND,
@@ -19,11 +19,15 @@ from gossamer.frontier.rulings import (
     state_after,
     state_after_expiry,
 )
-from gossamer.frontier.sqlite_session import CODES, SQL, Host, Session, as_json
+from gossamer.frontier.sqlite_hosts import Host, as_json
+from gossamer.frontier.sqlite_session import Session, Untried, lane_key, of_lines
 from gossamer.policy import politeness
 from gossamer.policy.retry import due_after_expiry
 from gossamer.words.lifecycle import JobState, Move, State, after
-from gossamer.words.model import BANDS, Entry, HostSignal, Lease, Outcome, Verdict
+from gossamer.words.model import Entry, HostSignal, Lease, Outcome, Verdict
+
+Head = tuple[int, int, int, Sequence[Any], Sequence[str]]
+"""A request that may be handed out: band, id, fingerprint, earlier tries, parts of its record."""
 
 # --------------------------------------------------------------------------- handing out
 
@@ -39,31 +43,40 @@ def hand_out(s: Session, lane: str, limit: int, ttl_s: float) -> tuple[Lease, ..
         return ()
     at_once = _load_heads(s, hosts, lane, limit)
     leases: list[Lease] = []
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for host in in_turn(hosts, s.rules, s.now):
         head = host.heads.pop()
         lease = _grant(s, host, head, ttl_s)
         leases.append(lease)
-        rows.append((head[2], lease.token, lease.granted_at, lease.start_by, lease.deadline))
+        times = (lease.granted_at, lease.start_by, lease.deadline)
+        rows.append((s.id, lease.token, head[1], host.id, lane, head[0], head[2], *times, *head[3][1:]))
         if len(leases) == limit:
             break
         if not host.heads and at_once:
-            _load_more(s, host, lane, head, at_once)
-    s.bulk("grant", rows)
-    s.move(len(leases), State.PENDING, after(State.PENDING, Move.LEASE))
-    s.touch(host.id for host in hosts)
+            more = _heads(s, "next_heads", host.id, lane, head[0], head[1], at_once)
+            host.heads = more.get(host.id, [])
+    _take(s, rows, ttl_s)
+    for host in hosts:
+        host.heads = []
     return tuple(leases)
+
+
+def _take(s: Session, rows: Sequence[tuple[Any, ...]], ttl_s: float) -> None:
+    s.bulk("grant", rows)
+    for _, _, _, number, lane, band, *_ in rows:
+        s.hosts.touch(number).count(lane, band, -1)
+    s.move(len(rows), State.PENDING, after(State.PENDING, Move.LEASE))
+    s.first_deadline = min(s.first_deadline, s.now + ttl_s)
 
 
 def _ready(s: Session, lane: str, limit: int) -> list[Host]:
     """The first ``limit`` hosts in turn. Each gives at least one request, so these are enough."""
-    hosts: list[Host] = []
-    for band in range(BANDS):
-        room = limit - len(hosts)
-        if not room:
-            break
-        hosts += [s.take_host(row[1:]) for row in s.all("ready", s.id, lane, band, s.now, room)]
-    return hosts
+    found = s.one("ready", s.id, lane, s.now, limit)[0]
+    if found is None:
+        return []
+    numbers = [int(number) for number in found.split("\n")]
+    s.hosts.load(s.conn, numbers)
+    return [s.hosts[number] for number in numbers]
 
 
 def _load_heads(s: Session, hosts: list[Host], lane: str, limit: int) -> int:
@@ -71,27 +84,33 @@ def _load_heads(s: Session, hosts: list[Host], lane: str, limit: int) -> int:
     spaced = all(politeness.delay_in_force(host.state, s.rules) > 0 for host in hosts)
     # One more than its share, because the next one's band decides when the host comes again.
     per_host = 1 if spaced else min(-(-limit // len(hosts)) + 1, s.rules.per_host)
-    by_id = {host.id: host for host in hosts}
-    for row in s.all("heads", as_json(list(by_id)), lane, per_host):
-        by_id[row[0]].heads.append(row)
+    heads = _heads(s, "heads", as_json([host.id for host in hosts]), lane, per_host)
     for host in hosts:
-        host.heads.sort(key=_place, reverse=True)
+        host.heads = heads.get(host.id, [])
     return 0 if spaced else per_host
 
 
-def _load_more(s: Session, host: Host, lane: str, last: Sequence[Any], count: int) -> None:
-    host.heads = s.all("next_heads", host.id, lane, last[1], last[2], count)[::-1]
+def _heads(s: Session, statement: str, *values: Any) -> dict[int, list[Head]]:
+    """By host, the last one first."""
+    lines = list(of_lines(s.one(statement, *values)[0]))
+    tried = [int(line[2]) for line in lines if line[4] == "1"]
+    trials = {row[0]: row[1:] for row in s.all("trials", as_json(tried))} if tried else {}
+    found: dict[int, list[Head]] = {}
+    for host, band, number, fingerprint, _, *parts in lines:
+        request = int(number)
+        head = (int(band), request, int(fingerprint), trials.get(request, Untried), parts)
+        found.setdefault(int(host), []).append(head)
+    for heads in found.values():
+        heads.sort(reverse=True)
+    return found
 
 
-def _place(row: Sequence[Any]) -> tuple[int, int]:
-    band, number = row[1], row[2]
-    return band, number
-
-
-def _grant(s: Session, host: Host, head: Sequence[Any], ttl_s: float) -> Lease:
-    fingerprint, due_at, attempts, failures, throttled, expiries, record = head[3:]
+def _grant(s: Session, host: Host, head: Head, ttl_s: float) -> Lease:
+    _, _, fingerprint, (due_at, attempts, failures, throttled, expiries), parts = head
     lease = Lease(
-        entry=Entry(request=unpack(record), fingerprint=fingerprint, host=host.name, due_at=due_at),
+        entry=Entry(
+            request=unpack_parts(parts, host.name), fingerprint=fingerprint, host=host.name, due_at=due_at
+        ),
         token=s.next_token,
         granted_at=s.now,
         start_by=politeness.start_by(host.state, s.rules, s.now),
@@ -109,12 +128,13 @@ def _grant(s: Session, host: Host, head: Sequence[Any], ttl_s: float) -> Lease:
 
 def next_at(s: Session, lanes: Sequence[str]) -> float | None:
     """When something may happen next: a turn, a delayed request, a deadline."""
-    times = [s.one("next_deadline", s.id)[0]] if s.counts[State.LEASED] else []
-    if s.state is JobState.RUNNING and leases_left(s.rules, s.pages, s.counts[State.LEASED]) != 0:
-        for lane in lanes:
-            times.append(s.one("next_turn", s.id, lane)[0])
-            if s.counts[State.DELAYED]:
-                times.append(s.one("next_due", s.id, lane)[0])
+    may_grant = s.state is JobState.RUNNING and leases_left(s.rules, s.pages, s.counts[State.LEASED]) != 0
+    times: list[float | None] = []
+    for lane in lanes or [lane_key("http")]:  # any will do for the deadlines
+        deadline, due, turn = s.one("next_times", s.id, lane)
+        s.first_deadline = inf if deadline is None else deadline
+        s.first_due[lane] = inf if due is None else due
+        times += [deadline, due, turn] if may_grant else [deadline]
     return min((time for time in times if time is not None), default=None)
 
 
@@ -123,42 +143,52 @@ def next_at(s: Session, lanes: Sequence[str]) -> float | None:
 
 def promote(s: Session, lane: str) -> None:
     """Delayed requests whose time has come wait for their host's turn again."""
-    if not s.counts[State.DELAYED]:
+    if not s.counts[State.DELAYED] or s.first_due.get(lane, -inf) > s.now:
         return
-    hosts = [row[0] for row in s.all("come_due", s.id, lane, s.now, ROUND)]
-    s.move(len(hosts), State.DELAYED, after(State.DELAYED, Move.COME_DUE))
-    s.touch(hosts)
+    rows = s.all("come_due", s.id, lane, s.now, ROUND)
+    if not rows:
+        return
+    s.all("undelay", s.id, lane, rows[-1][3], as_json([row[0] for row in rows]))
+    s.hosts.load(s.conn, {row[1] for row in rows})
+    s.enqueue([(host, lane, band, number) for number, host, band, _ in rows])
+    s.move(len(rows), State.DELAYED, after(State.DELAYED, Move.COME_DUE))
 
 
 def take_back(s: Session, until: float, limit: int) -> tuple[Lease, ...]:
     """End the leases whose deadline is at or before ``until`` as expired."""
-    if not s.counts[State.LEASED]:
+    if not s.counts[State.LEASED] or s.first_deadline > until:
         return ()
     rows = s.all("overdue", s.id, until, limit)
-    if not rows:
-        return ()
-    s.load_hosts(row[1] for row in rows)
-    leases, lost = [], []
+    s.hosts.load(s.conn, {row[1] for row in rows})
+    s.all("expire", s.id, as_json([row[4] for row in rows]))
+    leases, tried, delayed, dead = [], [], [], []
     for row in rows:
+        number, host, lane, band = row[:4]
         lease = _lease_of(s, row)
         leases.append(lease)
         expiries = lease.expiries + 1
         state = state_after_expiry(expiries, s.rules)
         due_at = due_after_expiry(lease.entry.fingerprint, expiries, s.rules, s.now)
-        lost.append((row[0], CODES[state], due_at, s.now, EXPIRED))
+        tried.append((number, due_at, lease.attempt, lease.failures, lease.throttled, expiries, EXPIRED))
+        if state is State.DEAD:
+            dead.append((number, s.id, s.now))
+        else:
+            delayed.append((lane, due_at, number, host, band))
         s.move(1, State.LEASED, state)
-        host = s.host(row[1])
-        host.state = politeness.lost(host.state)
-    s.bulk("expire", lost)
-    s.touch(row[1] for row in rows)
+        known = s.hosts.touch(host)
+        known.state = politeness.lost(known.state)
+    s.bulk("try", tried)
+    s.bulk("bury", dead)
+    s.delay(delayed)
     return tuple(leases)
 
 
 def _lease_of(s: Session, row: Sequence[Any]) -> Lease:
-    _, host, _, token, granted_at, start_by, deadline, attempts, failures, throttled, expiries = row[:11]
-    fingerprint, due_at, record = row[11:]
+    token, fingerprint, granted_at, start_by, deadline, attempts, failures, throttled, expiries = row[4:13]
+    due_at, record = row[13:]
+    host = s.hosts[row[1]].name
     return Lease(
-        entry=Entry(request=unpack(record), fingerprint=fingerprint, host=s.host(host).name, due_at=due_at),
+        entry=Entry(request=unpack(record, host), fingerprint=fingerprint, host=host, due_at=due_at),
         token=token,
         granted_at=granted_at,
         start_by=start_by,
@@ -173,73 +203,88 @@ def _lease_of(s: Session, row: Sequence[Any]) -> Lease:
 # --------------------------------------------------------------------------- ending leases
 
 
-def held(s: Session, leases: Sequence[Lease]) -> dict[int, Any]:
-    """The rows of the leases that are in force, by token."""
-    rows = s.all("leased", s.id, as_json([lease.token for lease in leases]))
-    fingerprints = {lease.token: lease.entry.fingerprint for lease in leases}
-    return {row[0]: row for row in rows if fingerprints[row[0]] == row[3]}
+def _end(s: Session, leases: Sequence[Lease]) -> dict[int, Any]:
+    """End the leases that are in force; their rows by token. Their hosts are loaded."""
+    rows = s.all("end", s.id, *_keys(leases))
+    s.hosts.load(s.conn, {row[2] for row in rows})
+    return {row[0]: row for row in rows}
+
+
+def _keys(leases: Sequence[Lease]) -> tuple[bytes, bytes]:
+    keys = [(lease.token, lease.entry.fingerprint) for lease in leases]
+    return as_json([token for token, _ in keys]), as_json(keys)
 
 
 def settle(s: Session, outcomes: Sequence[Outcome], jitter: Callable[[], float]) -> list[bool]:
     """Apply outcomes; ``False`` for those whose lease is not in force. The outlinks come last."""
     states = [state_after(outcome.verdict) for outcome in outcomes]  # refuses before anything changes
-    rows = held(s, [outcome.lease for outcome in outcomes])
-    s.load_hosts(row[2] for row in rows.values())
-    s.touch(row[2] for row in rows.values())
+    rows = _end(s, [outcome.lease for outcome in outcomes])
     accepted: list[bool] = []
     done: list[int] = []
-    again: list[tuple[Any, ...]] = []
-    dead: list[tuple[Any, ...]] = []
+    tried: list[tuple[Any, ...]] = []
+    delayed: list[tuple[str, float, int, int, int]] = []
+    given_up: list[tuple[int, int, str]] = []
     outlinks: list[Entry] = []
     for outcome, state in zip(outcomes, states, strict=True):
         row = rows.pop(outcome.lease.token, None)
         accepted.append(row is not None)
         if row is None:
             continue
-        _, number, host, _, attempts, failures, throttled = row
+        _, number, host, lane, band, attempts, failures, throttled, expiries = row
         _signal(s, host, outcome.signal, jitter(), is_page=outcome.is_page)
         s.pages += outcome.is_page
         outlinks += outcome.outlinks
         s.move(1, State.LEASED, state)
         if outcome.verdict is Verdict.RETRY:
-            counts = (attempts + 1, failures + outcome.charged, throttled + (not outcome.charged))
-            again.append((number, outcome.due_at, *counts, outcome.reason))
+            counts = (attempts + 1, failures + outcome.charged, throttled + (not outcome.charged), expiries)
+            tried.append((number, outcome.due_at, *counts, outcome.reason))
+            delayed.append((lane, outcome.due_at, number, host, band))
         elif state is State.DEAD:
-            dead.append((number, attempts + 1, s.now, outcome.reason))
+            given_up.append((number, attempts + 1, outcome.reason))
         else:
             done.append(number)
-    if done:
-        s.all("forget", as_json(done))
-    bulk(s.conn, SQL["retry"], again)
-    bulk(s.conn, SQL["bury"], dead)
+    forget(s, done)
+    s.bulk("try", tried)
+    s.delay(delayed)
+    s.bulk("give_up", given_up)
+    s.bulk("bury", [(number, s.id, s.now) for number, _, _ in given_up])
     s.add(outlinks)
     return accepted
+
+
+def forget(s: Session, numbers: Sequence[int]) -> None:
+    """Requests that are done; their fingerprints stay known."""
+    if numbers:
+        listed = as_json(sorted(numbers))
+        s.all("forget", listed)
+        s.all("forget_trials", listed)
 
 
 def release(
     s: Session, leases: Sequence[Lease], signals: Sequence[HostSignal], jitter: Callable[[], float]
 ) -> None:
     """Leases given back unstarted."""
-    rows = held(s, leases)
-    s.load_hosts(row[2] for row in rows.values())
-    s.touch(row[2] for row in rows.values())
-    numbers = []
+    rows = _end(s, leases)
+    back = []
     for lease, signal in zip(leases, signals, strict=True):
         row = rows.pop(lease.token, None)
         if row is not None:
-            numbers.append(row[1])
-            _signal(s, row[2], signal, jitter(), is_page=False)
-    s.all("release", as_json(numbers))
-    s.move(len(numbers), State.LEASED, after(State.LEASED, Move.RELEASE))
+            _, number, host, lane, band = row[:5]
+            back.append((host, lane, band, number))
+            _signal(s, host, signal, jitter(), is_page=False)
+    s.enqueue(back)
+    s.move(len(back), State.LEASED, after(State.LEASED, Move.RELEASE))
 
 
 def _signal(s: Session, number: int, signal: HostSignal, jitter: float, *, is_page: bool) -> None:
-    host = s.host(number)
+    host = s.hosts.touch(number)
     host.state = politeness.settle(host.state, s.rules, signal, now=s.now, is_page=is_page, jitter=jitter)
 
 
 def extend(s: Session, leases: Sequence[Lease], ttl_s: float) -> list[bool]:
     """New deadlines for the leases that are in force."""
-    rows = held(s, leases)
-    s.all("extend", s.now + ttl_s, as_json([row[1] for row in rows.values()]))
-    return [lease.token in rows for lease in leases]
+    held = {row[0] for row in s.all("held", s.id, *_keys(leases))}
+    deadline = s.now + ttl_s
+    s.all("extend", deadline, s.id, as_json(sorted(held)))
+    s.first_deadline = min(s.first_deadline, deadline)
+    return [lease.token in held for lease in leases]

@@ -1,65 +1,33 @@
 """One transaction's view of one job's frontier.
 
-Guarantee: what is read is the file's state under the write lock, so any number of processes may share
+Guarantee: what is known is the file's state under the write lock, so any number of processes may share
 it; what has changed is written once, at the end: counters, hosts and turns cannot disagree with the
-requests. Policies see hosts as :class:`HostState`, whatever the table looks like.
+requests. A session serves one transaction after another for as long as nobody else has written to the
+file (``Database.memory``), so that most need to read nothing but requests.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from math import inf
 from sqlite3 import Connection
 from typing import Any
 
 import msgspec
-from msgspec.structs import astuple
 
 from gossamer.disk.sql import bulk, load
 from gossamer.frontier.codec import pack
-from gossamer.policy import politeness
+from gossamer.frontier.sqlite_hosts import Hosts, as_json
 from gossamer.words.lifecycle import JobState, Move, State, after
-from gossamer.words.model import Added, Entry, HostState, Rules
+from gossamer.words.model import Added, Entry, Rules
 
 SQL = load("gossamer.frontier", "sqlite.sql")
 CODES = {State.PENDING: 0, State.DELAYED: 1, State.LEASED: 2, State.DEAD: 3}
 """The states of rows; a done request has none."""
 
-as_json = msgspec.json.Encoder().encode
-
-
-class Host:
-    """One host during a transaction."""
-
-    __slots__ = ("heads", "id", "name", "state")
-
-    def __init__(self, row: Sequence[Any]) -> None:
-        self.id: int = row[0]
-        self.name: str = row[1]
-        self.state = host_state(row[2:])
-        self.heads: list[Sequence[Any]] = []  # while it is handed out: its next requests, first one last
-
-    def best(self) -> int | None:
-        """The band of the next request that was loaded."""
-        return self.heads[-1][1] if self.heads else None
-
-
-def host_state(columns: Sequence[Any]) -> HostState:
-    """The policy's record from the table's columns."""
-    next_at, delay_s, in_flight, crawl_delay_s, incidents, silences, incident_at, pages = columns[:8]
-    last_at, hold_until = columns[8:]
-    return HostState(
-        next_at=next_at,
-        delay_s=delay_s,
-        in_flight=in_flight,
-        crawl_delay_s=crawl_delay_s,
-        incidents=incidents,
-        silences=silences,
-        incident_at=incident_at,
-        pages=pages,
-        last_at=last_at,
-        hold_until=hold_until,
-    )
+Untried = (0.0, 0, 0, 0, 0)
+"""due_at, attempts, failures, throttled, expiries of a request without a row in ``trial``."""
 
 
 @lru_cache(maxsize=64)
@@ -67,8 +35,13 @@ def _rules(record: bytes) -> Rules:
     return msgspec.msgpack.decode(record, type=Rules)
 
 
+def lane_key(lane: str) -> str:
+    """A lane as the tables name it: the usual one takes no room."""
+    return "" if lane == "http" else "=" + lane
+
+
 class Session:
-    """What a transaction reads of the frontier of ``job``, and what it has changed."""
+    """What transactions know of the frontier of ``job``, and what the present one has changed."""
 
     def __init__(self, conn: Connection, job: str, now: float) -> None:
         self.conn = conn
@@ -80,9 +53,16 @@ class Session:
         self.next_token: int = row[3]
         self.counts = dict(zip(State, row[4:9], strict=True))  # the columns are in State's order
         self.pages, self.duplicates, self.too_deep, self.known_hosts = row[9:13]
+        self.hosts = Hosts(self.id, self.rules)
+        # Not before these times is a lease overdue, and a delayed request due in its lane.
+        self.first_deadline = -inf
+        self.first_due: dict[str, float] = {}
         self._before = self._frontier_row()
-        self._hosts: dict[int, Host] = {}
-        self._touched: set[int] = set()  # hosts whose turn has to be found anew
+
+    def begin(self, now: float) -> None:
+        """Serve another transaction."""
+        self.now = now
+        self.hosts.forget_some()
 
     def all(self, statement: str, *values: Any) -> list[Any]:
         """All rows of a named statement."""
@@ -96,47 +76,32 @@ class Session:
         """A named statement with many rows."""
         bulk(self.conn, SQL[statement], rows)
 
+    # ----------------------------------------------------------------- what moves do
+
     def move(self, count: int, before: State | None, to: State) -> None:
         """Count requests that changed their state."""
         if before is not None:
             self.counts[before] -= count
         self.counts[to] += count
 
-    # ----------------------------------------------------------------- hosts
+    def enqueue(self, rows: Sequence[tuple[int, str, int, int]]) -> None:
+        """Requests (host, lane, band, id) begin to wait for their hosts' turns. The hosts are loaded."""
+        self.bulk("enqueue", rows)
+        for host, lane, band, _ in rows:
+            self.hosts.touch(host).count(lane, band, 1)
 
-    def host(self, number: int) -> Host:
-        """A host that was loaded."""
-        return self._hosts[number]
+    def delay(self, rows: Sequence[tuple[str, float, int, int, int]]) -> None:
+        """Requests (lane, due_at, id, host, band) begin to wait for a time of their own."""
+        self.bulk("delay", [(self.id, *row) for row in rows])
+        for lane, due_at, *_ in rows:
+            if due_at < self.first_due.get(lane, -inf):
+                self.first_due[lane] = due_at
 
-    def load_hosts(self, numbers: Iterable[int]) -> None:
-        """Make hosts known to this session."""
-        missing = set(numbers) - self._hosts.keys()
-        if missing:
-            self._take(self.all("hosts_by_id", as_json(list(missing))))
-
-    def take_host(self, row: Sequence[Any]) -> Host:
-        """A host from a row that was read otherwise."""
-        return self._hosts.setdefault(row[0], Host(row))
-
-    def touch(self, numbers: Iterable[int]) -> None:
-        """These hosts' pending requests or politeness have changed."""
-        self._touched.update(numbers)
-
-    def _take(self, rows: Iterable[Sequence[Any]]) -> None:
-        for row in rows:
-            self.take_host(row)
-
-    def _hosts_named(self, names: list[str]) -> dict[str, int]:
-        """The ids of hosts, made for those that are new, in the order of ``names``."""
-        self._take(self.all("hosts_by_name", self.id, as_json(names)))
-        found = {host.name: host.id for host in self._hosts.values()}
-        fresh = [name for name in names if name not in found]
-        if fresh:
-            bulk(self.conn, SQL["add_hosts"], [(self.id, name) for name in fresh])
-            self._take(self.all("hosts_by_name", self.id, as_json(fresh)))
-            self.known_hosts += len(fresh)
-            found = {host.name: host.id for host in self._hosts.values()}
-        return found
+    def use(self, rules: Rules) -> None:
+        """From now on these rules are in force."""
+        self.hosts.load_all(self.conn)  # who has room may have changed
+        self.rules = rules
+        self.hosts.follow(rules)
 
     # ----------------------------------------------------------------- adding
 
@@ -168,42 +133,36 @@ class Session:
         return fresh
 
     def _admit(self, entries: list[Entry]) -> None:
-        hosts = self._hosts_named(list(dict.fromkeys(entry.host for entry in entries)))
+        names = list(dict.fromkeys(entry.host for entry in entries))
+        hosts, new = self.hosts.named(self.conn, names)
+        self.known_hosts += new
         first = self.one("take_ids", len(entries))[0] - len(entries)
-        now = self.now
-        rows = []
-        later = 0
+        rows, waiting, later, due = [], [], [], []
         for number, entry in enumerate(entries, first):
             request = entry.request
-            state = after(None, Move.ADMIT_LATER if entry.due_at > now else Move.ADMIT)
-            later += state is State.DELAYED
-            place = (self.id, hosts[entry.host], CODES[state], request.lane, request.band)
-            rows.append((number, *place, entry.fingerprint, entry.due_at, pack(request)))
+            host, lane, band = hosts[entry.host].id, lane_key(request.lane), request.band
+            rows.append((number, host, lane, band, entry.fingerprint, pack(request, entry.host)))
+            if entry.due_at > self.now:
+                later.append((lane, entry.due_at, number, host, band))
+            else:
+                waiting.append((host, lane, band, number))
+            if entry.due_at:
+                due.append((number, entry.due_at))
         self.bulk("admit", rows)
         # Sorted by fingerprint, so that neighbours in the tree are written together.
-        latest = {entry.fingerprint: number for number, entry in enumerate(entries, first)}
+        latest = {row[4]: row[0] for row in rows}
         self.bulk("see", [(self.id, fingerprint, latest[fingerprint]) for fingerprint in sorted(latest)])
-        self.move(later, None, State.DELAYED)
-        self.move(len(entries) - later, None, State.PENDING)
-        self.touch({hosts[entry.host] for entry in entries})
+        self.enqueue(waiting)
+        self.delay(later)
+        self.bulk("due", due)
+        self.move(len(later), None, after(None, Move.ADMIT_LATER))
+        self.move(len(waiting), None, after(None, Move.ADMIT))
 
     # ----------------------------------------------------------------- writing back
 
-    def save_hosts(self) -> None:
-        """Write the hosts that were touched, and their turns anew."""
-        if not self._touched:
-            return
-        self.load_hosts(self._touched)
-        touched = [self._hosts[number] for number in sorted(self._touched)]
-        self.bulk("save_hosts", [(host.id, *astuple(host.state)) for host in touched])
-        self.all("close_turns", as_json([host.id for host in touched]))
-        open_to = [host.id for host in touched if politeness.has_room(host.state, self.rules)]
-        self.all("open_turns", as_json(open_to))
-        self._touched.clear()
-
     def save(self) -> None:
         """Write back what has changed."""
-        self.save_hosts()
+        self.hosts.save(self.conn)
         row = self._frontier_row()
         if row != self._before:
             self.conn.execute(SQL["save_frontier"], (*row, self.id))
@@ -218,3 +177,11 @@ class Session:
 def pack_rules(rules: Rules) -> bytes:
     """The stored form of rules."""
     return msgspec.msgpack.encode(rules)
+
+
+def of_lines(text: str | None) -> Iterable[list[str]]:
+    """The rows of a statement that hands them over as one text: lines, with tabs between their columns.
+
+    Fetching hands the interpreter lock back and forth with every row; so it does once.
+    """
+    return (line.split("\t") for line in text.split("\n")) if text else ()

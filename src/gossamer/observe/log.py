@@ -8,9 +8,11 @@ are ``debug``, because there are thousands of them; what was given up is a ``war
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from gossamer.observe.text import headline, lines, one_line, shown_url
 from gossamer.words.errors import Fault
@@ -109,6 +111,34 @@ class LineFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The record as a line."""
         return lines(super().format(record), 20_000).replace("\n", "\n    ")
+
+
+class LogFile(logging.FileHandler):
+    """A file of lines. A disk that takes no more of them ends the file, not the crawl, and is told once."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, encoding="utf-8", errors="backslashreplace")
+        self._is_broken = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record."""
+        if not self._is_broken:
+            super().emit(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        """Called by ``emit`` for what it ran into."""
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError):
+            super().handleError(record)
+            return
+        self._is_broken = True
+        text = f"the log {self.baseFilename} cannot be written ({error.strerror}); going on without it"
+        logging.getLogger("gossamer.crawl").error("%s", one_line(text))
+
+    def close(self) -> None:
+        """Close the file; what does not fit on the disk any more is lost."""
+        with suppress(OSError):
+            super().close()
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import turbohtml
 from turbohtml import Document, Element, Namespace
 
 from gossamer.parse.encoding import declared_encoding, decode_as
-from gossamer.parse.links import Links, extract_links
+from gossamer.parse.links import MAX_LINKS, Links, extract_links
 from gossamer.parse.meta import RobotsDirectives, read_refresh, read_robots
 from gossamer.parse.selectors import Selector
 from gossamer.policy.urls import Joiner
@@ -24,9 +24,9 @@ _MIN_ARTICLE = 250
 """Characters; shorter "main content" than this is more likely a misjudged teaser than an article."""
 
 
-def parse_html(body: bytes, url: str, content_type: str = "") -> Page:
+def parse_html(body: bytes, url: str, content_type: str = "", *, max_links: int = MAX_LINKS) -> Page:
     """The page that ``url`` answered with; ``content_type`` is the HTTP header."""
-    return Page(body, url, content_type)
+    return Page(body, url, content_type, max_links)
 
 
 class Article(NamedTuple):
@@ -47,7 +47,8 @@ class Article(NamedTuple):
 class Page:
     """A parsed page. Attributes are computed on first use."""
 
-    def __init__(self, body: bytes, url: str, content_type: str = "") -> None:
+    def __init__(self, body: bytes, url: str, content_type: str = "", max_links: int = MAX_LINKS) -> None:
+        self._max_links = max_links
         self.body = body
         self.url = url
         self.content_type = content_type
@@ -170,7 +171,7 @@ class Page:
     @cached_property
     def links(self) -> Links:
         """The http(s) links of the page."""
-        return extract_links(self.document, self._joiner)
+        return extract_links(self.document, self._joiner, self._max_links)
 
     @cached_property
     def frames(self) -> list[str]:

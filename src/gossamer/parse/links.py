@@ -14,8 +14,10 @@ from turbohtml import Document, Element
 
 from gossamer.policy.urls import Joiner
 
-MAX_LINKS = 100_000
-"""Elements looked at on one page; the longest real index pages have about a third of that."""
+MAX_LINKS = 50_000
+"""Elements looked at on one page; the longest real index pages have about half of that."""
+MAX_REFERENCE = 32_768
+"""Characters; no URL that is followed is so long, and resolving megabytes takes its time."""
 
 _FOLLOWED = ("https://", "http://")
 _NOFOLLOW = "a[rel~=nofollow i]"
@@ -34,12 +36,18 @@ def extract_links(document: Document, joiner: Joiner, limit: int = MAX_LINKS) ->
     """All links of a document; ``joiner`` knows its base URL."""
     # Queries for one tag are answered from the document's index; the union walks the whole tree.
     union = document.select_one("area[href]") is not None
-    anchors = document.select("a[href],area[href]" if union else "a[href]")
+    hrefs = [
+        anchor.attr("href") or "" for anchor in document.select("a[href],area[href]" if union else "a[href]")
+    ]
     dropped: dict[str, int] = {}
-    if len(anchors) > limit:
-        dropped["too_many"] = len(anchors) - limit
-        anchors = anchors[:limit]
-    references = _references(anchors)
+    if len(hrefs) > limit:
+        dropped["too_many"] = len(hrefs) - limit
+        del hrefs[limit:]
+    references = _references(hrefs)
+    if max(map(len, references), default=0) > MAX_REFERENCE:
+        fit = [reference for reference in references if len(reference) <= MAX_REFERENCE]
+        dropped["invalid"] = len(references) - len(fit)
+        references = fit
     urls: dict[str, None] = {}
     unusable: dict[str, str] = {}
     for reference in dict.fromkeys(references):
@@ -53,29 +61,29 @@ def extract_links(document: Document, joiner: Joiner, limit: int = MAX_LINKS) ->
     if unusable:
         for reason in (unusable[reference] for reference in references if reference in unusable):
             dropped[reason] = dropped.get(reason, 0) + 1
-    nofollow: frozenset[str] = frozenset()
     marked = document.select(_NOFOLLOW_UNION if union else _NOFOLLOW)
-    if marked:
-        nofollow = _only_marked(anchors, [joiner[reference] for reference in references], set(marked))
+    nofollow = _only_marked(references, marked, joiner) if marked else frozenset()
     return Links(list(urls), nofollow, dropped)
 
 
-def _references(anchors: Sequence[Element]) -> list[str]:
+def _references(hrefs: list[str]) -> list[str]:
     """The hrefs without their fragments: pages link to many fragments of few pages."""
-    hrefs = [anchor.attr("href") or "" for anchor in anchors]
     references = [href.partition("#")[0] for href in hrefs]
     if any(reference and reference[-1] <= " " for reference in dict.fromkeys(references)):
         return hrefs  # a blank before "#" belongs to the URL, one at the end does not; the parser knows
     return references
 
 
-def _only_marked(
-    anchors: Sequence[Element], urls: Sequence[str | None], marked: set[Element]
-) -> frozenset[str]:
-    """The URLs (one per anchor) that no element recommends."""
-    doubtful: set[str] = set()
-    recommended: set[str] = set()
-    for anchor, url in zip(anchors, urls, strict=True):
+def _only_marked(references: Sequence[str], marked: Sequence[Element], joiner: Joiner) -> frozenset[str]:
+    """The URLs that no element recommends: as many elements as point there are marked."""
+    counts: dict[str, int] = {}
+    for element in marked:
+        url = joiner[element.attr("href") or ""] if element.attr("href") is not None else None
         if url is not None and url.startswith(_FOLLOWED):
-            (doubtful if anchor in marked else recommended).add(url)
-    return frozenset(doubtful - recommended)
+            counts[url] = counts.get(url, 0) + 1
+    leading = {reference: joiner[reference] for reference in dict.fromkeys(references)}
+    doubtful = {reference for reference, url in leading.items() if url in counts}
+    for reference in references:
+        if reference in doubtful:
+            counts[leading[reference] or ""] -= 1
+    return frozenset(url for url, recommended in counts.items() if recommended >= 0)

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from gossamer.policy import politeness, urls
+from gossamer.policy.reasons import LEFT_OUT, reason_text
 from gossamer.words.errors import Fault
 from gossamer.words.lifecycle import JobState, State
 from gossamer.words.model import (
@@ -31,19 +32,21 @@ class Answer(StrEnum):
     """What has become of a URL, in one word."""
 
     BAD_URL = "bad_url"  # no URL by the WHATWG standard
-    OUT_OF_SCOPE = "out_of_scope"
+    DUPLICATE = "duplicate"  # of the URL under which the page is known and fetched
+    OUT_OF_SCOPE = "out_of_scope"  # links to it are not taken; the rule is named
+    TRAP = "trap"  # it looks like a page of a site that never ends
     NEVER_SEEN = "never_seen"  # no page has led to it
-    ROBOTS = "robots"
+    ROBOTS = "robots"  # robots.txt does not allow it
     WAITING = "waiting"  # for its host's turn
-    OVER_BUDGET = "over_budget"
+    OVER_BUDGET = "over_budget"  # it waits, and a budget of pages or time is spent
     STOPPED = "stopped"  # it waits, and nobody works on the job
-    LEASED = "leased"
-    RETRYING = "retrying"
+    LEASED = "leased"  # being fetched just now
+    RETRYING = "retrying"  # it failed, and waits for its next try
     DELAYED = "delayed"  # it was not to be fetched before a time
-    DEAD = "dead"
-    REDIRECTED = "redirected"
+    DEAD = "dead"  # given up: a dead letter
+    REDIRECTED = "redirected"  # its answer led to another URL, which is a request of its own
     SKIPPED = "skipped"  # for a reason that will not change
-    DONE = "done"
+    DONE = "done"  # fetched
 
 
 class Scoping(Record, frozen=True, kw_only=True):
@@ -66,6 +69,7 @@ class Facts(Record, frozen=True, kw_only=True):
     stats: FrontierStats
     rules: Rules  # in force in the frontier
     is_at_work: bool = True  # a process crawls the job
+    process: str = ""  # its number, where it is known
     found: Found | None = None
     since: float = 0.0  # LEASED, DEAD: since when
     deadline: float = 0.0  # LEASED: until when
@@ -83,6 +87,7 @@ class Explanation(NamedTuple):
 
     answer: Answer
     lines: tuple[str, ...]
+    page: Answer  # what has become of the page: of a duplicate, the answer for its canonical URL
 
 
 class Show(NamedTuple):
@@ -96,7 +101,7 @@ class Show(NamedTuple):
 def explain(facts: Facts, show: Show) -> Explanation:
     """Why the URL was, was not, or is not yet fetched."""
     if not facts.canonical:
-        return Explanation(Answer.BAD_URL, (_bad_url(facts),))
+        return Explanation(Answer.BAD_URL, (_bad_url(facts),), Answer.BAD_URL)
     found = facts.found
     if found is None:
         answer, lines = _unknown(facts)
@@ -108,14 +113,21 @@ def explain(facts: Facts, show: Show) -> Explanation:
         answer, lines = _done(facts, show)
     else:
         answer, lines = _to_come(facts, found, show)
-    return Explanation(answer, (*lines, *_notes(facts)))
+    if found is not None and _is_duplicate(facts):
+        same = f"It is a duplicate: the same page as {facts.canonical}, under which it is known and fetched."
+        return Explanation(Answer.DUPLICATE, (same, *lines, *_notes(facts)), answer)
+    return Explanation(answer, (*lines, *_notes(facts)), answer)
+
+
+def _is_duplicate(facts: Facts) -> bool:
+    """Whether the URL differs from the canonical one by more than its spelling."""
+    spelt = urls.canonicalise(facts.url, urls.UrlOptions(drop_parameters=()))
+    return spelt != facts.canonical or facts.url.partition("#")[2] != ""
 
 
 def _notes(facts: Facts) -> list[str]:
     """What is worth knowing besides."""
     notes = []
-    if facts.canonical != facts.url:
-        notes.append(f"It is the same page as {facts.canonical}, under which it is known and fetched.")
     if facts.scoping is None:
         notes.append(
             "The job's spider is not at hand, so nothing is said of its scope: name it with --spider."
@@ -139,17 +151,37 @@ def _bad_url(facts: Facts) -> str:
 def _unknown(facts: Facts) -> tuple[Answer, list[str]]:
     if facts.scoping is not None and facts.scoping.refused:
         rule = scope_rule(facts.scoping, facts.canonical)
+        if facts.scoping.refused.startswith("trap_"):
+            return Answer.TRAP, [f"It looks like a trap: {rule}. Links to it are not taken."]
         return Answer.OUT_OF_SCOPE, [f"It is out of scope: {rule}. Links to it are not taken."]
     lines = ["It was never seen: no page that was fetched has led to it."]
     if facts.is_denied:
         lines.append("robots.txt does not allow it, so it would be skipped.")
-    if facts.left_out:
-        counts = ", ".join(f"{count:,} {reason}" for reason, count in sorted(facts.left_out.items()))
+    counts = _left_out(facts)
+    if counts:
         lines.append(f"Links that were left out are counted and not listed; it may be one of them: {counts}.")
     if facts.stats.waiting:
         lines.append(f"Requests that still wait: {facts.stats.waiting:,}. One of them may lead to it.")
         lines += _held_up(facts)[1]
     return Answer.NEVER_SEEN, lines
+
+
+JUDGED_ALONE = {
+    *("offsite", "excluded", "not_included", "extension", "scheme", "too_long", "bad_url"),
+    *("trap_segments", "trap_repeats"),
+}
+"""Reasons that a URL has by itself, whatever else was crawled."""
+
+
+def _left_out(facts: Facts) -> str:
+    """The links that were left out, among which this one may be: where the scope is known, it is in it."""
+    said = []
+    for reason, count in sorted(facts.left_out.items()):
+        if facts.scoping is None or reason not in JUDGED_ALONE:
+            depth = facts.rules.max_depth if reason == "too_deep" else None
+            limit = "" if depth is None else f" {depth}"
+            said.append(f"{count:,} {LEFT_OUT.get(reason, reason.replace('_', ' '))}{limit}")
+    return ", ".join(said)
 
 
 def scope_rule(scoping: Scoping, url: str) -> str:
@@ -167,6 +199,8 @@ def scope_rule(scoping: Scoping, url: str) -> str:
         "scheme": "only http and https are crawled",
         "too_long": f"it is longer than {urls.MAX_URL_LENGTH} characters",
         "bad_url": "it is no URL",
+        "trap_segments": "its path has more segments than the setting traps.max_segments",
+        "trap_repeats": "its path repeats itself more often than the setting traps.max_repeats",
     }
     return known.get(scoping.refused, scoping.refused)
 
@@ -187,21 +221,17 @@ def _to_come(facts: Facts, found: Found, show: Show) -> tuple[Answer, list[str]]
     tries = [_last_try(facts, show)] if facts.attempts else []
     if found.state is State.DELAYED:
         return _delayed(facts, found, show, [*tries, *why])
-    if held is not None:
-        return held, [*why, *tries]
     budget = _host_budget(facts, found)
     if budget:
-        return Answer.OVER_BUDGET, [budget, *tries]
+        return Answer.OVER_BUDGET, [budget, *why, *tries]
+    if held is not None:
+        return held, [*why, *tries]
     return Answer.WAITING, [*_turn(facts, found, show), *tries]
 
 
 def _delayed(facts: Facts, found: Found, show: Show, more: list[str]) -> tuple[Answer, list[str]]:
     wait_s = found.due_at - facts.now
-    when = (
-        f"in {show.span(wait_s)} ({show.time(found.due_at)})"
-        if wait_s > 0
-        else "as soon as its host's turn comes"
-    )
+    when = f"in {_when(wait_s, found.due_at, show)}" if wait_s > 0 else "as soon as its host's turn comes"
     if not (found.attempts or found.reason or facts.attempts):
         return Answer.DELAYED, [f"It is not to be fetched before a time of its own: {when}.", *more]
     why = f", because the last attempt ended with {reason_text(found.reason)}" if found.reason else ""
@@ -223,6 +253,9 @@ def _held_up(facts: Facts) -> tuple[Answer | None, list[str]]:
             f"The job's budget of {facts.rules.max_pages:,} pages is spent; `gossamer crawl` with a larger "
         )
         return Answer.OVER_BUDGET, [f"{line}--max-pages goes on."]
+    if not facts.is_at_work and job.finish_reason == "max_time":
+        line = "The last run's budget of time was spent (--max-time)"
+        return Answer.OVER_BUDGET, [f"{line}; the same `gossamer crawl` goes on with what waits."]
     if not facts.is_at_work:
         ended = f" (its last run ended: {job.finish_reason})" if job.finish_reason else ""
         line = (
@@ -250,14 +283,19 @@ def _turn(facts: Facts, found: Found, show: Show) -> list[str]:
         busy = f"{host.in_flight} of {rules.per_host}"
         lines = [f"It waits for the host {name}, which has {busy} requests in flight."]
         if wait_s > 0:
-            lines.append(f"The host's next turn is in {show.span(wait_s)}.")
+            lines.append(f"The host's next turn is in {_when(wait_s, host.next_at, show)}.")
     elif wait_s > 0:
-        lines = [f"It waits for politeness: the next turn of the host {name} is in {show.span(wait_s)}."]
+        turn = _when(wait_s, host.next_at, show)
+        lines = [f"It waits for politeness: the next turn of the host {name} is in {turn}."]
     else:
         lines = [f"It may be fetched now: the turn of the host {name} has come."]
     if facts.ahead:
         lines.append(f"Requests of this host that go before it: {facts.ahead:,}.")
     return [*lines, *_pace(host, rules, facts.now, show)]
+
+
+def _when(wait_s: float, at: float, show: Show) -> str:
+    return f"{show.span(wait_s)} ({show.time(at)})"
 
 
 def _pace(host: HostState, rules: Rules, now: float, show: Show) -> list[str]:
@@ -280,17 +318,16 @@ def _host_name(facts: Facts, found: Found) -> str:
 
 def _leased(facts: Facts, show: Show) -> tuple[Answer, list[str]]:
     left_s = facts.deadline - facts.now
+    worker = f"A worker of process {facts.process}" if facts.process else "A worker"
     if not facts.is_at_work:
         line = "A worker had it when its process ended; the same `gossamer crawl` tries it again."
     elif left_s > 0:
-        since = show.span(facts.now - facts.since)
-        line = (
-            f"A worker has it since {since}, and until {show.time(facts.deadline)} (in {show.span(left_s)})."
-        )
+        held = show.span(facts.now - facts.since)
+        until = f"{show.time(facts.deadline)} (in {show.span(left_s)})"
+        line = f"{worker} has had it for {held}, and has it until {until}."
     else:
-        line = (
-            f"A worker had it until {show.span(-left_s)} ago and is late; it is taken back and tried again."
-        )
+        late = show.span(-left_s)
+        line = f"{worker} had it until {late} ago and is late; it is taken back and tried again."
     return Answer.LEASED, [line, *([_last_try(facts, show)] if facts.attempts else [])]
 
 
@@ -348,32 +385,3 @@ def _last_try(facts: Facts, show: Show) -> str:
     reason = f": {reason_text(tried.reason)}" if tried.reason else ""
     ago = show.span(facts.now - tried.at)
     return f"The last attempt, number {tried.attempt}, was {ago} ago ({status}{tried.verdict}{reason})."
-
-
-REASONS = {
-    Fault.DNS: "its host's name does not resolve",
-    Fault.CONNECT: "its host could not be connected",
-    Fault.TOO_LARGE: "its body is larger than http.max_size_bytes",
-    Fault.REDIRECT_LIMIT: "too many redirects in a row",
-    Fault.GUARD: "its address is private, and nobody named the host",
-    Fault.THROTTLED: "the host asks for time",
-    Fault.SERVER: "an error of the server",
-    Fault.CLIENT: "the server refuses it",
-    Fault.GONE: "the server has no such page",
-    Fault.ROBOTS: "robots.txt does not allow it",
-    Fault.ROBOTS_UNREACHABLE: "robots.txt could not be had",
-    Fault.HOST_DOWN: "its host did not answer for too long",
-    Fault.OUT_OF_SCOPE: "it leads out of scope",
-    Fault.MISSING: "an element that the spider requires is not on the page",
-    Fault.CALLBACK: "the spider's code raised",
-    Fault.INTERNAL: "an error of Gossamer itself",
-    Fault.EXPIRED: "the worker never came back with it",
-}
-"""What is said of a fault; the others are their own words."""
-_WORDS: dict[str, str] = {fault.value: words for fault, words in REASONS.items()}
-
-
-def reason_text(reason: str) -> str:
-    """A reason of the ledger in words, with its name: ``an error of the server (server)``."""
-    words = _WORDS.get(reason)
-    return f"{words} ({reason})" if words else reason.replace("_", " ") or "no reason given"

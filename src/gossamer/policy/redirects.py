@@ -25,7 +25,7 @@ def follow(request: Request, url: str, status: int, location: str, *, limit: int
     if len(chain) > limit:
         raise FetchError(Fault.REDIRECT_LIMIT, f"{limit} redirects, the last from {url[:200]}")
     target = urls.join(url, location) if location.strip() else None
-    if target is None or not target.startswith(("http://", "https://")):
+    if target is None or urls.canonicalise(target) is None:  # no URL, another scheme, longer than any URL
         raise FetchError(Fault.BAD_REDIRECT, f"status {status} with the Location {location[:200]!r}")
     method, body = _method_and_body(request, status)
     headers = request.headers

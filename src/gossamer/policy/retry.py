@@ -28,10 +28,13 @@ AGAIN = frozenset(
     }
 )
 SETTLED = frozenset({Fault.GONE, Fault.ROBOTS, Fault.OUT_OF_SCOPE})
-UNREACHABLE = frozenset({Fault.DNS_TEMPORARY, Fault.CONNECT, Fault.TIMEOUT_CONNECT, Fault.TIMEOUT_HEADERS})
+UNREACHABLE = frozenset(
+    {Fault.DNS, Fault.DNS_TEMPORARY, Fault.CONNECT, Fault.TIMEOUT_CONNECT, Fault.TIMEOUT_HEADERS}
+)
+"""Faults of the host, not of the page: its other pages wait, and are given up when it stays silent."""
+
 UNTOUCHED = frozenset(
     {
-        Fault.DNS,
         Fault.GUARD,
         Fault.BAD_URL,
         Fault.NOT_ARCHIVED,

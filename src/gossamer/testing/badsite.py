@@ -16,15 +16,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-from collections.abc import Mapping
-from typing import Self
+from collections.abc import Mapping, Sequence
+from typing import Literal, Self
 
 from gossamer.testing.badroutes import routes
-from gossamer.testing.misbehaviour import Hit, Visit
+from gossamer.testing.misbehaviour import Hit, Visit, reset
 
 
 class BadSite:
-    """The server; an asynchronous context manager. ``files`` are good pages by path (``/robots.txt``)."""
+    """The server; an asynchronous context manager.
+
+    ``files`` are good pages by path (``/robots.txt``), ``aliases`` names of routes by path. It listens on
+    all of ``hosts`` (addresses) with one port. ``cut`` ends every connection before a request can be read:
+    at once by a reset (``connect``), or after the first bytes, a TLS client's hello for example (``hello``).
+    """
 
     def __init__(
         self,
@@ -32,34 +37,43 @@ class BadSite:
         pace_s: float = 0.01,
         tls: ssl.SSLContext | None = None,
         files: Mapping[str, bytes] | None = None,
+        aliases: Mapping[str, str] | None = None,
+        hosts: Sequence[str] = ("127.0.0.1",),
+        cut: Literal["", "connect", "hello"] = "",
     ) -> None:
         self.pace_s = pace_s
         self.files = dict(files or {})
+        self.aliases = dict(aliases or {})
+        self.hosts = tuple(hosts)
+        self.cut = cut
         self.log: list[Hit] = []
         self.connections = 0
         self.port = 0
         self._tls = tls
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
     def __repr__(self) -> str:
         return f"BadSite(port={self.port}, {len(self.log)} requests on {self.connections} connections)"
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self._tls)
-        self.port = self._server.sockets[0].getsockname()[1]
+        for host in self.hosts:
+            server = await asyncio.start_server(self._accept, host, self.port, ssl=self._tls)
+            self._servers.append(server)
+            self.port = server.sockets[0].getsockname()[1]
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._server is not None:
-            self._server.close()
+        for server in self._servers:
+            server.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def url(self, name: str = "", *, host: str = "127.0.0.1") -> str:
-        """The URL of a route or path (without its first slash)."""
-        return f"http{'s' if self._tls else ''}://{host}:{self.port}/{name}"
+    def url(self, name: str = "", *, host: str = "") -> str:
+        """The URL of a route or path (without its first slash), on its first host or another one."""
+        place = host or (f"[{self.hosts[0]}]" if ":" in self.hosts[0] else self.hosts[0])
+        return f"http{'s' if self._tls else ''}://{place}:{self.port}/{name}"
 
     def hits(self, name: str) -> int:
         """How many requests a route got."""
@@ -74,6 +88,9 @@ class BadSite:
         task.add_done_callback(self._tasks.discard)
         connection = self.connections
         try:
+            if self.cut:
+                await self._cut(reader, writer)
+                return
             while await self._serve(reader, writer, connection):
                 pass
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError):
@@ -82,6 +99,11 @@ class BadSite:
             writer.close()
             with contextlib.suppress(OSError, asyncio.CancelledError):
                 await writer.wait_closed()
+
+    async def _cut(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self.cut == "hello":
+            await reader.read(65536)
+        reset(writer)
 
     async def _serve(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: int
@@ -93,7 +115,7 @@ class BadSite:
         headers = {name.lower(): value.strip() for name, _, value in pairs}
         body = await reader.readexactly(int(headers.get("content-length", "0")))
         path = target.partition("?")[0]
-        name = path.lstrip("/").partition("/")[0]
+        name = self.aliases.get(path) or path.lstrip("/").partition("/")[0]
         hit = Hit(name, method, target, headers, body, connection)
         self.log.append(hit)
         visit = Visit(hit, self, writer)

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from gossamer.policy.retry import fault_of_status
 from gossamer.words.errors import Fault
+
+PAGE = b"<!doctype html><title>A page</title><p>A page of a few words, with nothing wrong.</p>"
+OPEN = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+"""The beginning of a header, for what follows it byte for byte."""
 
 Handler = Callable[["Visit"], Awaitable[None]]
 
@@ -20,6 +27,19 @@ class Route:
     about: str
     expected: frozenset[Fault | int]  # a fault, or the status of a response; any of them will do
     handler: Handler
+    row: int = 0  # in the list of hostile inputs that the documentation keeps; 0: none, nothing is wrong
+    ends: tuple[str, ...] = ()  # what a crawl makes of a response that the fetcher rightly returns
+    variants: tuple[str, ...] = ()  # the names below it
+
+    @property
+    def ends_in(self) -> frozenset[str]:
+        """What a crawl may end its requests with: values of :class:`Fault`, ``success`` or ``redirect``."""
+        return frozenset(self.ends or map(_ending, self.expected))
+
+    @property
+    def paths(self) -> list[str]:
+        """Its paths, without their first slash: one for each variant."""
+        return [f"{self.name}/{variant}" for variant in self.variants] or [self.name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +59,9 @@ class Server(Protocol):
 
     pace_s: float  # seconds between the pieces of a slow answer
     log: list[Hit]
+    hosts: tuple[str, ...]  # the addresses it listens on
 
-    def url(self, name: str = "", *, host: str = "127.0.0.1") -> str:
+    def url(self, name: str = "", *, host: str = "") -> str:
         """The URL of a route."""
         ...
 
@@ -76,20 +97,60 @@ class Visit:
         self.keep_alive = True
         await self.send(head.encode("latin-1") + (b"" if self.hit.method == "HEAD" else body))
 
+    async def head(self, headers: str = "") -> None:
+        """The header of a response whose body comes in the misbehaviour's own way."""
+        await self.send(f"{OPEN}{headers}\r\n".encode("latin-1"))
+
+    async def redirect(self, location: str, status: str = "302 Found", headers: str = "") -> None:
+        """A redirect; ``location`` goes out in Latin-1, byte for byte."""
+        await self.respond(status=status, headers=f"Location: {location}\r\n{headers}")
+
+    async def page(self, inner: str, head: str = "") -> None:
+        """A page in UTF-8 around some markup."""
+        text = f"<!doctype html><meta charset=utf-8>{head}<title>A page</title>{inner}"
+        await self.respond(text.encode("utf-8", "surrogateescape"))
+
+    @property
+    def below(self) -> str:
+        """What the path has below the route, without the query: ``b/c`` of ``/a/b/c?d``."""
+        return self.hit.path.partition("?")[0].lstrip("/").partition("/")[2]
+
     def reset(self) -> None:
         """Cut the connection with a TCP reset."""
-        self.writer.transport.abort()
+        reset(self.writer)
+
+
+def reset(writer: asyncio.StreamWriter) -> None:
+    """Cut a connection with a TCP reset: closing with nothing to linger for sends RST instead of FIN."""
+    sock: socket.socket = writer.get_extra_info("socket")
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
 
 
 ROUTES: dict[str, Route] = {}
 """All routes by name."""
 
 
-def route(name: str, about: str, *expected: Fault | int) -> Callable[[Handler], Handler]:
-    """Register a handler under ``/name``."""
+def route(
+    name: str,
+    about: str,
+    *expected: Fault | int,
+    row: int = 0,
+    ends: str | tuple[str, ...] = (),
+    variants: tuple[str, ...] = (),
+) -> Callable[[Handler], Handler]:
+    """Register a handler under ``/name`` and everything below it."""
+    last = (ends,) if isinstance(ends, str) else ends
 
     def register(handler: Handler) -> Handler:
-        ROUTES[name] = Route(name, about, frozenset(expected), handler)
+        ROUTES[name] = Route(name, about, frozenset(expected), handler, row, last, variants)
         return handler
 
     return register
+
+
+def _ending(outcome: Fault | int) -> str:
+    if isinstance(outcome, Fault):
+        return outcome.value
+    fault = fault_of_status(outcome, has_retry_after=False)
+    return fault.value if fault else "redirect" if 300 <= outcome < 400 else "success"

@@ -19,7 +19,7 @@ class Fault(StrEnum):
     DNS_TEMPORARY = "dns_temporary"  # SERVFAIL, timeout of the resolver
     CONNECT = "connect"  # refused, reset or unreachable before a byte came back
     TLS = "tls"  # certificate or handshake
-    TIMEOUT_CONNECT = "timeout_connect"
+    TIMEOUT_CONNECT = "timeout_connect"  # looking up, connecting and TLS took too long
     TIMEOUT_HEADERS = "timeout_headers"  # the whole header took too long (slow loris)
     TIMEOUT_BODY = "timeout_body"  # the body stalled, or took too long as a whole
     INCOMPLETE = "incomplete"  # the body ended before its announced length
@@ -27,7 +27,7 @@ class Fault(StrEnum):
     TOO_LARGE = "too_large"  # more decoded bytes than allowed
     BAD_ENCODING = "bad_encoding"  # Content-Encoding that cannot be undone
     BAD_REDIRECT = "bad_redirect"  # a redirect without a usable Location
-    REDIRECT_LIMIT = "redirect_limit"
+    REDIRECT_LIMIT = "redirect_limit"  # too many redirects in a row
     GUARD = "guard"  # a private address that nobody named
     BAD_URL = "bad_url"  # no URL by the WHATWG standard, or a scheme not spoken here
     NOT_ARCHIVED = "not_archived"  # the replay fetcher has no such page
@@ -38,9 +38,11 @@ class Fault(StrEnum):
     ROBOTS = "robots"  # robots.txt says no
     ROBOTS_UNREACHABLE = "robots_unreachable"  # robots.txt answered 5xx or not at all
     HOST_DOWN = "host_down"  # the host has not answered for so long that its requests are not tried
-    OUT_OF_SCOPE = "out_of_scope"
+    OUT_OF_SCOPE = "out_of_scope"  # it leads to where the crawl must not go
     MISSING = "missing"  # a required element is not on the page
     CALLBACK = "callback"  # the spider's code raised
+    CALLBACK_TIMEOUT = "callback_timeout"  # the spider's code took too long
+    PARSE_TIMEOUT = "parse_timeout"  # the page could not be parsed within the time and memory it may have
     INTERNAL = "internal"  # an error of Gossamer itself; the ledger has the traceback
     EXPIRED = "expired"  # the worker never came back with it
 

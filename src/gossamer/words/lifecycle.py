@@ -65,7 +65,7 @@ def after(state: State | None, move: Move) -> State:
 class JobState(StrEnum):
     """Where a job is. A frontier grants leases only while its job is ``RUNNING``."""
 
-    RUNNING = "running"
-    PAUSED = "paused"
-    CANCELLED = "cancelled"
-    FINISHED = "finished"
+    RUNNING = "running"  # worked on, or to be worked on: its requests may be leased
+    PAUSED = "paused"  # nothing is leased until it is resumed
+    CANCELLED = "cancelled"  # given up by a person
+    FINISHED = "finished"  # nothing is left to do

@@ -259,11 +259,11 @@ class HostSignal(Record, frozen=True, kw_only=True):
 class Verdict(StrEnum):
     """How an attempt ended. The value is what the ledger stores."""
 
-    SUCCESS = "success"
+    SUCCESS = "success"  # the page was had, and its callback ran
     REDIRECT = "redirect"  # the target is a request of its own
     SKIPPED = "skipped"  # will not change: robots, out of scope, gone
-    RETRY = "retry"
-    DEAD = "dead"
+    RETRY = "retry"  # it failed, and is tried again later
+    DEAD = "dead"  # given up: a dead letter
     EXPIRED = "expired"  # the worker never came back
 
 
@@ -283,20 +283,20 @@ class Outcome(Record, frozen=True, kw_only=True):
 class Attempt(Record, frozen=True, kw_only=True):
     """One row of the ledger: one try at fetching one request."""
 
-    at: float
-    url: str
-    fingerprint: int
-    verdict: Verdict
-    reason: str = ""
+    at: float  # when the try began: seconds since the epoch
+    url: str  # in its canonical form, as fetched
+    fingerprint: int  # of the request: what tells it from others
+    verdict: Verdict  # how it ended
+    reason: str = ""  # a ``Fault`` value where it is no success
     detail: str = ""  # for people: the exception, the traceback of a callback; never a secret
-    attempt: int = 1
+    attempt: int = 1  # the number of the try, from 1
     status: int = 0  # 0: no response
     size_bytes: int = 0  # decoded body
-    elapsed_ms: float = 0.0
-    worker: str = ""
-    rung: str = ""
-    depth: int = 0
-    via: str = ""
+    elapsed_ms: float = 0.0  # until the body had arrived
+    worker: str = ""  # which worker it was
+    rung: str = ""  # how it was fetched: ``http``
+    depth: int = 0  # hops from a seed
+    via: str = ""  # the page that led here
 
 
 class ItemRecord(Record, frozen=True, kw_only=True):
@@ -496,11 +496,11 @@ class Tally(Record, frozen=True, kw_only=True):
 class StoredItem(Record, frozen=True, kw_only=True):
     """An item as the store has it."""
 
-    type: str
-    key: str
-    data: dict[str, Any]
-    url: str
-    first_seen: float
-    last_seen: float
-    changed_at: float
-    id: int = 0
+    type: str  # the class name, or ``item`` for plain dicts
+    key: str  # what identifies it within ``(spider, type)``
+    data: dict[str, Any]  # its fields
+    url: str  # the page it was found on, with these values
+    first_seen: float  # seconds since the epoch
+    last_seen: float  # the same, of the latest page that showed it
+    changed_at: float  # the same, of the latest page that showed it with other values
+    id: int = 0  # its number in the store

@@ -9,23 +9,23 @@ import typer
 from typer.testing import CliRunner
 
 from gossamer import __version__
+from gossamer.cli.app import build
 from gossamer.cli.errors import Exit, exit_codes
-from gossamer.cli.main import app
 from gossamer.words.errors import ServiceMissing, StorageError, UsageError
 
 COMMANDS = [
     ["crawl"], ["demo"], ["new"], ["shell"], ["jobs"], ["status"], ["export"], ["doctor"], ["version"],
-    ["genspider"], ["fetch"], ["parse"], ["attempts"], ["explain"], ["settings"],
+    ["genspider"], ["fetch"], ["parse"], ["attempts"], ["explain"], ["settings"], ["list"],
     ["dead"], ["dead", "list"], ["dead", "show"], ["dead", "retry"], ["dead", "drop"],
 ]  # fmt: skip
 
 
 def gossamer(*arguments):
-    return CliRunner().invoke(app, [*arguments], prog_name="gossamer")
+    return CliRunner().invoke(build(), [*arguments], prog_name="gossamer")
 
 
 def test_every_command_is_known_here():
-    group = typer.main.get_command(app)
+    group = typer.main.get_command(build())
     found = [[name] for name in group.commands] + [["dead", name] for name in group.commands["dead"].commands]
     assert sorted(found) == sorted(COMMANDS)
 
@@ -40,7 +40,7 @@ def test_help_is_complete_and_has_examples(command):
 
 
 @pytest.mark.parametrize(
-    "command", [c for c in COMMANDS if c not in (["new"], ["genspider"], ["shell"], ["export"], ["dead"])]
+    "command", [c for c in COMMANDS if c not in (["new"], ["genspider"], ["shell"], ["dead"])]
 )
 def test_what_lists_has_json(command):
     assert "--json" in gossamer(*command, "--help").stdout
@@ -77,6 +77,8 @@ def test_version():
         (["crawl", "x", "-s", "dealy=1"], "there is no s"),
         (["crawl", "x.py", "-o", "y.foo"], "names no format"),
         (["export", "x", "-o", "y.jsonl", "--format", "yaml"], "there is no format 'yaml'"),
+        (["export", "x", "--json", "--format", "csv"], "contradict each other"),
+        (["export", "x", "--safe-csv"], "--safe-csv is for csv; this is jsonl"),
         (["dead", "list", "x", "--reason", "weather"], "no reason of a dead letter"),
         (["dead", "list", "x", "--older-than", "-1"], "is no duration"),
         (["jobs", "-s", "max_pages=many"], "max_pages"),

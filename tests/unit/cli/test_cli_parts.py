@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from gossamer.cli import checks
-from gossamer.cli.main import app
+from gossamer.cli.app import build
 from gossamer.cli.options import arguments_of, overrides, seconds
 from gossamer.cli.output import iso, print_facts, print_json, print_table
 from gossamer.words.errors import UsageError
 
 
 def gossamer(*arguments):
-    return CliRunner().invoke(app, [*arguments], prog_name="gossamer")
+    return CliRunner().invoke(build(), [*arguments], prog_name="gossamer")
 
 
 @pytest.mark.parametrize(
@@ -67,6 +67,25 @@ def test_tables_in_a_pipe_are_whole_and_without_trailing_blanks(capsys):
         "1,000  http://x/" + "y" * 180,
         "    2  a\\x1b[2J\\nb [red]x",
     ]
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_tables_on_a_terminal_fit_and_keep_the_ends_of_urls(width, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "xterm")
+    out = Terminal()
+    rows = [(1, "http://shop.example/" + "a/" * 100 + "end", "x" * 12)]
+    print_table(("n", "url", "why"), rows, wide="url", stream=out)
+    _, row = out.getvalue().splitlines()
+    assert len(row.rstrip()) <= width
+    assert row.split() == ["1", row.split()[1], "x" * 12]
+    assert row.split()[1].startswith("http")
+    assert row.split()[1].endswith("a/end")
+    assert "…" in row
 
 
 def test_facts_are_aligned(capsys):

@@ -61,7 +61,7 @@ def consistent(conn):
     assert conn.execute("SELECT count(*) FROM seen").fetchone()[0] == pending + delayed + leased + done + dead
     assert conn.execute("SELECT count(*) FROM item").fetchone()[0] == pages == done
     assert conn.execute("SELECT count(*) FROM attempt").fetchone()[0] == done
-    assert (conn.execute("SELECT total(in_flight) FROM host").fetchone()[0]) == leased
+    assert (conn.execute("SELECT total(state ->> '$.in_flight') FROM pace").fetchone()[0]) == leased
     return done
 
 

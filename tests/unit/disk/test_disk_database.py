@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from gossamer.disk import keeper
 from gossamer.disk.database import Database
 from gossamer.disk.schema import APPLICATION_ID, migrate, migrations, statements
 from gossamer.words.errors import SchemaTooNew, StorageError
@@ -257,3 +258,39 @@ def test_our_migrations_are_numbered_without_gaps():
     numbers = sorted(migrations())
     assert numbers == list(range(1, len(numbers) + 1))
     assert all(statements(sql) for sql in migrations().values())
+
+
+def test_the_log_is_copied_back_beside_the_writer(tmp_path, monkeypatch):
+    monkeypatch.setattr(keeper, "EVERY", 100)
+    done = threading.Event()
+    database = Database(tmp_path / "x.db")
+    database._keeper._conn.set_trace_callback(lambda sql: done.set())
+    database.run_sync(lambda conn: conn.execute("CREATE TABLE t (x)"))
+    size = (tmp_path / "x.db").stat().st_size
+    for _ in range(2):
+        database.run_sync(lambda conn: conn.executemany("INSERT INTO t VALUES (?)", [("x" * 1000,)] * 60))
+    assert done.wait(10)
+    database._keeper.close()  # waits for what it is at
+    assert (tmp_path / "x.db").stat().st_size > size
+    database.close()
+
+
+def test_memory_holds_until_somebody_else_writes_or_a_call_fails(tmp_path):
+    one, two = Database(tmp_path / "x.db"), Database(tmp_path / "x.db")
+    one.run_sync(lambda conn: conn.execute("CREATE TABLE t (x)"))
+    insert = "INSERT INTO t VALUES (1)"
+
+    def remembered(database):
+        return database.run_sync(lambda conn: database.memory.setdefault("a", conn.total_changes))
+
+    first = remembered(one)
+    one.run_sync(lambda conn: conn.execute(insert))
+    assert remembered(one) == first
+    two.run_sync(lambda conn: conn.execute(insert))
+    assert remembered(one) == (second := first + 1)
+    one.run_sync(lambda conn: conn.execute(insert))
+    with pytest.raises(StorageError):
+        one.run_sync(lambda conn: conn.execute("INSERT INTO nothing VALUES (1)"))
+    assert remembered(one) > second
+    one.close()
+    two.close()

@@ -77,14 +77,19 @@ PUBLIC = [
 def test_private(address: str) -> None:
     assert refusal(address)
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    row = (family, socket.SOCK_STREAM, 0, "", (address, 80))
     with pytest.raises(GuardRefused, match="not a public address"):
-        Guard().socket((family, socket.SOCK_STREAM, 0, "", (address, 80)))
+        Guard().open_to("x.example", [row])
+    public = (socket.AF_INET, socket.SOCK_STREAM, 0, "", ("8.8.8.8", 80))
+    assert Guard().open_to("x.example", [row, public]) == [public]
+    assert Guard({"x.example"}).open_to("x.example", [row]) == [row]
 
 
 @pytest.mark.parametrize("address", PUBLIC)
 def test_public(address: str) -> None:
     assert refusal(address) == ""
-    Guard().socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", (address, 80))).close()
+    row = (socket.AF_INET, socket.SOCK_STREAM, 0, "", (address, 80))
+    assert Guard().open_to("x.example", [row]) == [row]
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,24 @@
 """What only the SQL frontier has to prove: its cost, its plans, and many users of one file."""
 
 import asyncio
+import random
 import re
 
 import pytest
 
 from gossamer.disk.database import Database
+from gossamer.frontier import sqlite_hosts
 from gossamer.frontier.memory import MemoryFrontier
 from gossamer.frontier.sqlite import SqliteFrontier
-from gossamer.frontier.sqlite_session import CODES, SQL
+from gossamer.frontier.sqlite_hosts import SQL as HOSTS
+from gossamer.frontier.sqlite_session import CODES
+from gossamer.frontier.sqlite_session import SQL as FRONTIER
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.frontier_world import entry, fingerprints, outcome
 from gossamer.words.lifecycle import State
-from gossamer.words.model import DeadFilter, HostSignal, Request, Rules, Verdict
+from gossamer.words.model import Change, DeadFilter, Entry, HostSignal, Request, Rules, Verdict
 
+SQL = FRONTIER | HOSTS
 FREE = Rules(delay_s=0.0, per_host=64)
 
 
@@ -81,12 +86,7 @@ def test_no_statement_scans_a_table(db, name):
         "SCAN json_each",
         "SCAN wanted VIRTUAL",
         "SCAN CONSTANT",
-        "SCAN fresh",
-        "SCAN granted",
-        "SCAN again",
-        "SCAN lost",
-        "SCAN given_up",
-        "SCAN waiting",
+        "SCAN bands",
         "SCAN ready",
         "SCAN later",
         "SCAN next_request",
@@ -111,6 +111,114 @@ async def test_two_users_of_one_file_never_get_the_same_request(tmp_path):
     assert sorted(got) == list(range(200))
     for db in files:
         db.close()
+
+
+async def test_what_is_remembered_is_forgotten_when_another_process_writes(tmp_path):
+    clock = ManualClock()
+    files = [Database(tmp_path / "x.db") for _ in range(2)]
+    one, two = (SqliteFrontier(db, "j", Rules(delay_s=5.0, per_host=1), clock) for db in files)
+    await one.add([entry(1), entry(2)])
+    (lease,) = (await one.lease("http", 9, 60)).leases
+    await two.settle([outcome(lease, Verdict.SUCCESS, clock.now())])
+    await two.control(Change.PAUSE, Rules(delay_s=1.0))
+    assert (await one.lease("http", 9, 60)).leases == ()  # paused
+    await two.control(Change.RESUME)
+    clock.advance(5)
+    assert fingerprints((await one.lease("http", 9, 60)).leases) == [2]
+    assert await two.settle([outcome(lease, Verdict.SUCCESS, clock.now())]) == [False]
+    for db in files:
+        db.close()
+
+
+async def test_what_is_remembered_is_forgotten_with_a_call_that_fails(db):
+    clock = ManualClock()
+    frontier = SqliteFrontier(db, "j", FREE, clock)
+    await frontier.add([entry(1)])
+    (lease,) = (await frontier.lease("http", 1, 60)).leases
+
+    def settle_and_fail(conn):
+        assert frontier.settle_within(conn, [outcome(lease, Verdict.SUCCESS, 0.0, outlinks=(entry(2, "b"),))])
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        await db.run(settle_and_fail)
+    stats = await frontier.stats()
+    assert (stats.leased, stats.done, stats.hosts) == (1, 0, 1)
+    await frontier.add([entry(3, "b")])
+    stats = await frontier.stats()
+    assert (stats.pending, stats.leased, stats.done, stats.hosts) == (1, 1, 0, 2)
+    assert await frontier.settle([outcome(lease, Verdict.SUCCESS, 0.0)]) == [True]
+
+
+async def test_turns_and_counts_follow_from_the_queue(db):
+    """Pace counts what waits, and turns follow from it: both must be what the rows say, after any history."""
+    clock = ManualClock()
+    frontier = SqliteFrontier(db, "j", Rules(delay_s=None, per_host=2), clock)
+    rng = random.Random(4)
+    number = 0
+    for _ in range(60):
+        new = [
+            entry(number + n, f"h{rng.randrange(9)}", priority=rng.choice([0, 0, 3]), lane=rng.choice("hb"))
+            for n in range(4)
+        ]
+        number += 4
+        await frontier.add(new)
+        grant = await frontier.lease(rng.choice("hb"), 5, 30)
+        verdicts = rng.choices([Verdict.SUCCESS, Verdict.RETRY, Verdict.DEAD], k=len(grant.leases))
+        ended = [outcome(x, v, clock.now()) for x, v in zip(grant.leases, verdicts, strict=True)]
+        await frontier.settle(ended[1:])
+        await frontier.release(grant.leases[:1], [HostSignal()] * len(grant.leases[:1]))
+        await frontier.revive(DeadFilter(host="h3"))
+        clock.advance(rng.random())
+        assert db.run_sync(_turns) == db.run_sync(_implied_turns)
+        counted = db.run_sync(lambda conn: conn.execute(_COUNTED).fetchall())
+        assert counted == db.run_sync(lambda conn: conn.execute(_WAITING).fetchall())
+
+
+_COUNTED = "SELECT host, lane, band, count(*) FROM queue GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+_WAITING = """
+    SELECT host, lanes.key, CAST(bands.key AS INTEGER), bands.value
+    FROM pace, json_each(waiting) AS lanes, json_each(lanes.value) AS bands ORDER BY 1, 2, 3
+"""
+
+
+def _turns(conn):
+    return conn.execute("SELECT host, lane, band, next_at FROM turn ORDER BY 1, 2").fetchall()
+
+
+def _implied_turns(conn):
+    return conn.execute("""
+        SELECT queue.host, lane, min(band), coalesce(state ->> '$.next_at', 0.0)
+        FROM queue JOIN pace ON pace.host = queue.host WHERE coalesce(state ->> '$.in_flight', 0) < 2
+        GROUP BY 1, 2 ORDER BY 1, 2
+    """).fetchall()
+
+
+async def test_more_hosts_than_are_remembered(db, monkeypatch):
+    monkeypatch.setattr(sqlite_hosts, "KEPT", 3)
+    frontier = SqliteFrontier(db, "j", FREE, ManualClock())
+    await frontier.add([entry(n, f"h{n}") for n in range(20)])
+    got = []
+    while leases := (await frontier.lease("http", 6, 60)).leases:
+        got += fingerprints(leases)
+        assert all(await frontier.settle([outcome(x, Verdict.SUCCESS, 0.0) for x in leases]))
+    assert sorted(got) == list(range(20))
+
+
+async def test_a_pending_link_takes_little_room(tmp_path):
+    db = Database(tmp_path / "x.db")
+    frontier, rng = SqliteFrontier(db, "j", FREE, ManualClock()), random.Random(1)
+    for start in range(0, 20_000, 1000):
+        links = []
+        for n in range(start, start + 1000):
+            host = f"shop{n % 50:03}.example"
+            url = f"https://{host}/catalogue/category-{n % 999:03}/item-{n:08}.html"
+            via = f"https://{host}/catalogue/overview-{n % 999:03}/page-7"
+            request = Request(url, callback="parse_product", depth=3, via=via)
+            links.append(Entry(request=request, fingerprint=rng.getrandbits(64) - 2**63, host=host))
+        await frontier.add(links)
+    db.close()
+    assert (tmp_path / "x.db").stat().st_size / 20_000 < 170
 
 
 async def test_calls_of_many_tasks_commit_together_and_stay_apart(db):

@@ -7,7 +7,8 @@ import pytest
 from rich.console import Console
 
 from gossamer.observe.log import LogSink, attach
-from gossamer.observe.progress import LineProgress, line, view
+from gossamer.observe.panel import view
+from gossamer.observe.progress import LineProgress, line
 from gossamer.observe.tallies import Tallies
 from gossamer.observe.units import duration, rate, size, statuses
 from gossamer.words.events import JobFinished, JobStarted, LeaseLost, Notice, PageDone, Progress

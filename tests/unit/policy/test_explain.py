@@ -1,8 +1,12 @@
 """What the facts of one URL mean."""
 
-import pytest
+import re
 
-from gossamer.policy.explain import Answer, Facts, Scoping, Show, explain, reason_text, scope_rule
+import pytest
+from msgspec.structs import replace
+
+from gossamer.policy.explain import Answer, Facts, Scoping, Show, explain, scope_rule
+from gossamer.policy.reasons import reason_text
 from gossamer.words.errors import Fault
 from gossamer.words.lifecycle import JobState, State
 from gossamer.words.model import (
@@ -41,7 +45,7 @@ def tried(verdict, reason="", **more):
 
 
 def said(**more):
-    answer, lines = explain(facts(**more), SHOW)
+    answer, lines, _ = explain(facts(**more), SHOW)
     assert all(line.endswith(".") and line[0].isprintable() for line in lines), lines
     return answer, " ".join(lines)
 
@@ -56,7 +60,12 @@ def test_never_seen_says_what_may_still_lead_to_it():
     assert (answer, text) == (Answer.NEVER_SEEN, "It was never seen: no page that was fetched has led to it.")
     stats = FrontierStats(state=JobState.PAUSED, pending=1200)
     text = said(stats=stats, left_out={"nofollow": 3, "too_deep": 2}, is_denied=True)[1]
-    for part in ("3 nofollow, 2 too_deep", "still wait: 1,200.", "is paused", "robots.txt does not"):
+    for part in (
+        "3 marked nofollow, 2 deeper than max_depth.",
+        "still wait: 1,200.",
+        "is paused",
+        "robots.txt does not",
+    ):
         assert part in text, text
 
 
@@ -68,6 +77,7 @@ def test_never_seen_says_what_may_still_lead_to_it():
         (Scoping(refused="not_included", include=("/b",)), "none of the setting include matches it ('/b')"),
         (Scoping(refused="extension"), "deny_extensions"),
         (Scoping(refused="lane"), "lane"),
+        (Scoping(refused="too_long"), "longer than"),
     ],
 )
 def test_out_of_scope_names_the_rule(scoping, rule):
@@ -89,8 +99,36 @@ def test_without_its_spider_nothing_is_said_of_the_scope():
     assert "--spider" in text
 
 
-def test_another_form_of_a_page_is_that_page():
-    assert f"same page as {URL}," in said(url=f"{URL}?utm_source=x#f")[1]
+def test_of_links_left_out_only_those_are_told_that_it_may_be_among():
+    left_out = {"offsite": 7, "too_deep": 1200, "near_copy": 1}
+    text = said(left_out=left_out, rules=Rules(max_depth=3))[1]
+    assert "may be one of them: 1 near copy, 1,200 deeper than max_depth 3." in text
+    assert "7 to other hosts, 1,200" in said(left_out=left_out, scoping=None)[1]
+    assert "left out" not in said(left_out={"offsite": 7})[1]
+
+
+@pytest.mark.parametrize("trap", ["trap_segments", "trap_repeats"])
+def test_a_trap_is_told_by_its_url(trap):
+    answer, text = said(scoping=Scoping(refused=trap))
+    assert answer is Answer.TRAP
+    assert "the setting traps.max_" in text
+
+
+@pytest.mark.parametrize("more", ["?utm_source=x", "?utm_source=x#f", "#f"])
+def test_another_form_of_a_page_is_a_duplicate_of_it(more):
+    known = {"found": found(State.DONE), "attempts": (tried(Verdict.SUCCESS, status=200),)}
+    answer, lines, page = explain(facts(url=URL + more, **known), SHOW)
+    assert (answer, page) == (Answer.DUPLICATE, Answer.DONE)
+    assert f"the same page as {URL}," in lines[0]
+    assert "It was fetched" in lines[1]
+    assert said(url=URL + more)[0] is Answer.NEVER_SEEN
+
+
+@pytest.mark.parametrize(
+    "spelling", [URL, "HTTP://Shop.Example:80/a", f"{URL}#", "http://u:p@shop.example/a"]
+)
+def test_another_spelling_is_the_same_url(spelling):
+    assert said(url=spelling, found=found(State.DONE))[0] is Answer.DONE
 
 
 # --------------------------------------------------------------------------- waiting
@@ -101,7 +139,7 @@ def test_politeness_tells_the_hosts_next_turn():
     answer, text = said(found=found(State.PENDING, host=host), ahead=3)
     assert answer is Answer.WAITING
     for part in (
-        "next turn of the host shop.example is in 12 s",
+        "next turn of the host shop.example is in 12 s (t1012)",
         "go before it: 3.",
         "20 s apart (robots.txt asks",
     ):
@@ -150,6 +188,13 @@ def test_nobody_at_work():
     assert "no process crawls" in text
 
 
+def test_a_run_that_was_out_of_time():
+    job = replace(JOB, finish_reason="max_time")
+    answer, text = said(found=found(State.PENDING), is_at_work=False, job=job)
+    assert answer is Answer.OVER_BUDGET
+    assert "budget of time" in text
+
+
 def test_robots_denies_what_waits():
     assert said(found=found(State.PENDING), is_denied=True)[0] is Answer.ROBOTS
 
@@ -169,7 +214,8 @@ def test_a_lease_has_a_deadline():
     leased = {"found": found(State.LEASED), "since": NOW - 5}
     answer, text = said(**leased, deadline=NOW + 55)
     assert answer is Answer.LEASED
-    assert "since 5 s, and until t1055 (in 55 s)" in text
+    assert "has had it for 5 s, and has it until t1055 (in 55 s)" in text
+    assert "worker of process 42 has" in said(**leased, deadline=NOW + 55, process="42")[1]
     assert "until 2 s ago and is late" in said(**leased, deadline=NOW - 2)[1]
     assert "its process ended" in said(**leased, deadline=NOW + 55, is_at_work=False)[1]
 
@@ -216,4 +262,4 @@ def test_a_page_has_its_title_and_items():
 def test_every_fault_can_be_said(fault):
     text = reason_text(fault.value)
     assert text
-    assert "_" not in text.partition(" (")[0].replace("http.max_size_bytes", "")
+    assert "_" not in re.sub(r"\b[a-z]+\.[a-z_]+", "", text.partition(" (")[0])  # but in names of settings

@@ -99,7 +99,7 @@ async def test_xml_text_goes_round(text):
     assert (root.findtext("item/a") or "") == text.replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
 
 
-@pytest.mark.parametrize("cell", ["=cmd()", "+1", "-1", "@x", "\tx", "\rx"])
+@pytest.mark.parametrize("cell", ["=cmd()", "+1", "-1", "@x", "\tx", "\rx", "\n=1", "\uff1d1"])
 async def test_formulas_are_marked_only_in_the_safe_mode(cell):
     data = {cell: cell, "n": -1, "t": "a=b"}
     assert rows(await exported("csv", data)) == [{cell: cell, "n": "-1", "t": "a=b"}]

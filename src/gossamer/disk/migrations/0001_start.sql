@@ -28,6 +28,17 @@ CREATE TABLE frontier (
 CREATE TABLE next_request (id INTEGER NOT NULL);
 INSERT INTO next_request VALUES (1);
 
+-- How requests are laid out. What a million of them cost, and how often each is written, decides:
+--
+--   entry     the request itself, appended once, never changed, deleted when it is done
+--   queue     pending: one short key per request, in the order in which the requests of a host go
+--   lease     leased; delayed; dead: the few that are somewhere else, each in a table of its own
+--   trial     what became of earlier tries, only for requests that had some
+--
+-- So an accepted request that is not done has one row in `entry` and one in queue, lease, delayed or dead.
+-- The id is its place in the queue, kept for life. `lane` is '' for "http" and '=' || name for others;
+-- columns that are '' or 0 or 1 take no room in a row.
+
 -- Every fingerprint that was ever accepted, and the request it was accepted as (the latest of them).
 CREATE TABLE seen (
     frontier INTEGER NOT NULL,
@@ -36,55 +47,95 @@ CREATE TABLE seen (
     PRIMARY KEY (frontier, fingerprint)
 ) WITHOUT ROWID;
 
--- Politeness: the columns are the fields of HostState, changed only by policy.politeness.
-CREATE TABLE host (
+CREATE TABLE entry (
     id INTEGER PRIMARY KEY,
-    frontier INTEGER NOT NULL,
-    name TEXT NOT NULL,
-    next_at REAL NOT NULL DEFAULT 0,
-    delay_s REAL NOT NULL DEFAULT 0,
-    in_flight INTEGER NOT NULL DEFAULT 0,
-    crawl_delay_s REAL,
-    incidents INTEGER NOT NULL DEFAULT 0,
-    silences INTEGER NOT NULL DEFAULT 0,
-    incident_at REAL NOT NULL DEFAULT 0,
-    pages INTEGER NOT NULL DEFAULT 0,
-    last_at REAL NOT NULL DEFAULT 0,
-    hold_until REAL NOT NULL DEFAULT 0,
-    UNIQUE (frontier, name)
-);
-
--- Requests that are not done; a done one is deleted and stays known in `seen`.
--- state: 0 pending, 1 delayed, 2 leased, 3 dead. The id is the place in the queue, kept for life.
-CREATE TABLE request (
-    id INTEGER PRIMARY KEY,
-    frontier INTEGER NOT NULL,
     host INTEGER NOT NULL,
-    state INTEGER NOT NULL,
     lane TEXT NOT NULL,
     band INTEGER NOT NULL,
     fingerprint INTEGER NOT NULL,
+    record TEXT NOT NULL                 -- the Request: see gossamer.frontier.codec
+);
+
+CREATE TABLE queue (
+    host INTEGER NOT NULL,
+    lane TEXT NOT NULL,
+    band INTEGER NOT NULL,
+    request INTEGER NOT NULL,
+    PRIMARY KEY (host, lane, band, request)
+) WITHOUT ROWID;
+
+-- The counts are those of the request's earlier tries.
+CREATE TABLE lease (
+    frontier INTEGER NOT NULL,
+    token INTEGER NOT NULL,
+    request INTEGER NOT NULL,
+    host INTEGER NOT NULL,
+    lane TEXT NOT NULL,
+    band INTEGER NOT NULL,
+    fingerprint INTEGER NOT NULL,
+    granted_at REAL NOT NULL,
+    start_by REAL NOT NULL,
+    deadline REAL NOT NULL,
+    attempts INTEGER NOT NULL,
+    failures INTEGER NOT NULL,
+    throttled INTEGER NOT NULL,
+    expiries INTEGER NOT NULL,
+    PRIMARY KEY (frontier, token)
+) WITHOUT ROWID;
+CREATE INDEX lease_deadline ON lease (frontier, deadline);
+CREATE TRIGGER leased AFTER INSERT ON lease BEGIN
+    DELETE FROM queue WHERE host = NEW.host AND lane = NEW.lane AND band = NEW.band AND request = NEW.request;
+END;
+
+CREATE TABLE delayed (
+    frontier INTEGER NOT NULL,
+    lane TEXT NOT NULL,
+    due_at REAL NOT NULL,
+    request INTEGER NOT NULL,
+    host INTEGER NOT NULL,
+    band INTEGER NOT NULL,
+    PRIMARY KEY (frontier, lane, due_at, request)
+) WITHOUT ROWID;
+
+CREATE TABLE dead (
+    request INTEGER PRIMARY KEY,
+    frontier INTEGER NOT NULL,
+    died_at REAL NOT NULL
+);
+CREATE INDEX dead_died ON dead (frontier, died_at);
+
+CREATE TABLE trial (
+    request INTEGER PRIMARY KEY,
     due_at REAL NOT NULL DEFAULT 0,
     attempts INTEGER NOT NULL DEFAULT 0,
     failures INTEGER NOT NULL DEFAULT 0,
     throttled INTEGER NOT NULL DEFAULT 0,
     expiries INTEGER NOT NULL DEFAULT 0,
-    token INTEGER NOT NULL DEFAULT 0,    -- of the lease, while leased
-    granted_at REAL NOT NULL DEFAULT 0,
-    start_by REAL NOT NULL DEFAULT 0,
-    deadline REAL NOT NULL DEFAULT 0,
-    died_at REAL NOT NULL DEFAULT 0,
-    reason TEXT NOT NULL DEFAULT '',     -- of the last retry or of the death
-    record BLOB NOT NULL                 -- the Request: msgpack, or JSON where msgpack cannot carry it
+    reason TEXT NOT NULL DEFAULT ''      -- of the last retry or of the death
 );
-CREATE INDEX request_pending ON request (host, lane, band, id) WHERE state = 0;
-CREATE INDEX request_delayed ON request (frontier, lane, due_at) WHERE state = 1;
-CREATE UNIQUE INDEX request_leased ON request (frontier, token) WHERE state = 2;
-CREATE INDEX request_deadline ON request (frontier, deadline) WHERE state = 2;
-CREATE INDEX request_dead ON request (frontier, died_at) WHERE state = 3;
+
+-- For people and tests: every request that is not done; 0 pending, 1 delayed, 2 leased, 3 dead.
+CREATE VIEW request (id, state) AS
+    SELECT request, 0 FROM queue UNION ALL SELECT request, 1 FROM delayed
+    UNION ALL SELECT request, 2 FROM lease UNION ALL SELECT request, 3 FROM dead;
+
+CREATE TABLE host (
+    id INTEGER PRIMARY KEY,
+    frontier INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    UNIQUE (frontier, name)
+);
+
+-- What changes of a host with nearly every lease, apart from its name, which never does.
+CREATE TABLE pace (
+    host INTEGER PRIMARY KEY,
+    state TEXT NOT NULL,                 -- JSON of HostState; changed only by policy.politeness
+    waiting TEXT NOT NULL                -- JSON: its pending requests, {lane: {band: count}}
+);
 
 -- The hosts that may be asked: one row per host and lane with pending requests and room for one more.
--- `band` is the best among its pending requests, so that urgent work overtakes across hosts.
+-- `band` is the best among its pending requests, so that urgent work overtakes across hosts. The rows of a
+-- host follow from its pace and the rules, so nothing has to look for them.
 CREATE TABLE turn (
     frontier INTEGER NOT NULL,
     lane TEXT NOT NULL,
@@ -93,7 +144,12 @@ CREATE TABLE turn (
     host INTEGER NOT NULL,
     PRIMARY KEY (frontier, lane, band, next_at, host)
 ) WITHOUT ROWID;
-CREATE INDEX turn_host ON turn (host);
+-- What is inserted here is deleted there: SQLite finds rows by a list of composite keys only this way.
+CREATE VIEW closed_turn (frontier, lane, band, next_at, host) AS SELECT * FROM turn;
+CREATE TRIGGER turn_closed INSTEAD OF INSERT ON closed_turn BEGIN
+    DELETE FROM turn WHERE frontier = NEW.frontier AND lane = NEW.lane AND band = NEW.band
+        AND next_at = NEW.next_at AND host = NEW.host;
+END;
 
 -- ------------------------------------------------------------------ the store
 

@@ -11,11 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from gossamer.store.export.csv import CsvWriter
 from gossamer.store.export.files import replacing
-from gossamer.store.export.json import JsonWriter
-from gossamer.store.export.jsonl import JsonlWriter
-from gossamer.store.export.xml import XmlWriter
 from gossamer.words.errors import UsageError
 from gossamer.words.model import StoredItem
 
@@ -82,12 +78,20 @@ async def write_items(
 
 def _maker(name: str, safe_csv: bool) -> Callable[[BinaryIO, BinaryIO | None, str], Writer]:
     if name == "jsonl":
+        from gossamer.store.export.jsonl import JsonlWriter
+
         return JsonlWriter
     if name == "json":
+        from gossamer.store.export.json import JsonWriter
+
         return JsonWriter
     if name == "xml":
+        from gossamer.store.export.xml import XmlWriter
+
         return XmlWriter
     if name == "csv":
+        from gossamer.store.export.csv import CsvWriter
+
         return lambda out, old, place: CsvWriter(out, old, place, safe=safe_csv)
     raise UsageError(f"there is no format {name!r}; known are {', '.join(dict.fromkeys(SUFFIXES.values()))}")
 

@@ -17,8 +17,8 @@ import msgspec
 from gossamer.store.export.files import copy, tail
 from gossamer.words.errors import UsageError
 
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-"""What makes spreadsheet programs run a cell (OWASP, CSV injection)."""
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""What makes spreadsheet programs run a cell (OWASP, CSV injection); the last four are wide forms."""
 
 SPOOL_BYTES = 1 << 20
 """Items up to this size wait in memory."""

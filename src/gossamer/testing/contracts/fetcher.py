@@ -17,7 +17,7 @@ from gossamer.words.errors import Fault, FetchError
 from gossamer.words.model import Fetched, Request
 from gossamer.words.ports import Fetcher
 
-LIMITS = {"connect_s": 1.0, "headers_s": 0.5, "idle_s": 0.3, "body_s": 0.6, "max_body_bytes": 2_000_000}
+LIMITS = {"connect_s": 1.0, "headers_s": 0.5, "idle_s": 0.3, "body_s": 0.6, "max_body_bytes": 4_000_000}
 """Limits, by their names in ``HttpOptions``, under which every route ends within :data:`PATIENCE_S`."""
 
 PATIENCE_S = 5.0

@@ -1,0 +1,84 @@
+"""What a class in the code says of its own members, and tables made of it.
+
+The meaning of a member is the comment at the end of its line. It is read from the source, so that there is
+one place to write it and none to forget: a member without a meaning raises :class:`Undocumented`.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import io
+import re
+import textwrap
+import tokenize
+from collections.abc import Iterable, Sequence
+
+ROLE = re.compile(r":\w+:`~?(?:[\w.]+\.)?([\w()]+)`")
+
+
+class Undocumented(Exception):
+    """Something in the code has no meaning in words."""
+
+
+def prose(text: str) -> str:
+    """A docstring or comment as Markdown: no roles, code in single backticks."""
+    return ROLE.sub(r"`\1`", text).replace("``", "`").strip()
+
+
+def sentence(text: str) -> str:
+    """The same as a sentence of a table: with a capital and a full stop."""
+    text = prose(" ".join(text.split()))
+    is_name = "." in text.partition(" ")[0]  # robots.txt
+    return (text if is_name else text[:1].upper() + text[1:]) + ("" if text.endswith((".", "?")) else ".")
+
+
+def docstring(thing: type) -> str:
+    """What a class says of itself."""
+    text = vars(thing).get("__doc__")
+    if not text:
+        raise Undocumented(f"{thing.__module__}.{thing.__qualname__} has no docstring")
+    return prose(inspect.cleandoc(text))
+
+
+def meanings(thing: type) -> dict[str, str]:
+    """The meaning of each member that a class defines itself, in their order."""
+    source = textwrap.dedent(inspect.getsource(thing))
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    comments = {token.start[0]: token.string for token in tokens if token.type == tokenize.COMMENT}
+    [body] = ast.parse(source).body
+    assert isinstance(body, ast.ClassDef)
+    found = {}
+    for line in body.body:
+        target = line.target if isinstance(line, ast.AnnAssign) else None
+        target = line.targets[0] if isinstance(line, ast.Assign) else target
+        if not isinstance(target, ast.Name) or target.id.startswith("_"):
+            continue
+        text = comments.get(line.end_lineno or 0, "").lstrip("# ").strip()
+        if not text:
+            raise Undocumented(
+                f"{thing.__module__}.{thing.__qualname__}.{target.id} has no meaning: "
+                "write it as a comment at the end of its line"
+            )
+        found[target.id] = sentence(text)
+    return found
+
+
+def inherited(thing: type, upto: type) -> dict[str, str]:
+    """The meanings of a class and of its bases below ``upto``, the bases' first."""
+    found: dict[str, str] = {}
+    for base in reversed(thing.__mro__):
+        if issubclass(base, upto) and base is not upto:
+            found |= meanings(base)
+    return found
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def code(text: object) -> str:
+    """Text as code."""
+    return f"`{text}`" if str(text) else ""

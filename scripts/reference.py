@@ -1,0 +1,231 @@
+"""Write the reference pages of the documentation from the code: `python scripts/reference.py`.
+
+With `--check` nothing is written; the exit code is 1 when a page differs from what the code says. What has
+no meaning in the code (a setting without a description, a state without a comment) is an error: nothing
+can be added without being documented.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from enum import Enum
+from pathlib import Path
+
+import msgspec
+from meanings import code, docstring, inherited, meanings, prose, sentence, table
+from reference_commands import commands_page
+from reference_settings import settings_page
+
+from gossamer.cli.errors import Exit
+from gossamer.crawling import CrawlResult
+from gossamer.engine.supervisor import Reason
+from gossamer.policy.explain import Answer
+from gossamer.policy.reasons import LEFT_OUT
+from gossamer.policy.retry import AGAIN, LATER, SETTLED
+from gossamer.words import errors, events
+from gossamer.words.errors import Fault, GossamerError
+from gossamer.words.lifecycle import TABLE, JobState, Move, State
+from gossamer.words.model import Attempt, Record, StoredItem, Verdict
+
+PAGES = Path(__file__).parents[1] / "docs" / "reference"
+MADE = "<!-- Made from the code by scripts/reference.py: do not edit. -->"
+
+
+def enum_table(kind: type[Enum], head: str) -> str:
+    """The members of an enum, by value."""
+    said = meanings(kind)
+    return table((head, "meaning"), [(code(member.value), said[member.name]) for member in kind])
+
+
+def record_table(kind: type, *, upto: type = Record, without: tuple[str, ...] = ()) -> str:
+    """The fields of a record."""
+    said = inherited(kind, upto)
+    names = [field for field in kind.__struct_fields__ if field not in without]
+    annotations = {name: text for base in kind.__mro__ for name, text in _annotations(base).items()}
+    return table(
+        ("field", "type", "meaning"), [(code(name), code(annotations[name]), said[name]) for name in names]
+    )
+
+
+def _annotations(base: type) -> dict[str, str]:
+    return {name: str(text) for name, text in vars(base).get("__annotations__", {}).items()}
+
+
+# --------------------------------------------------------------------------- pages
+
+
+def events_page() -> str:
+    """Every event that a sink gets."""
+    kinds = [
+        kind
+        for kind in vars(events).values()
+        if isinstance(kind, type) and issubclass(kind, events.Event) and kind is not events.Event
+    ]
+    parts = [
+        "# Events",
+        "What happens in a crawl is told to sinks: objects with a method `emit(event)`, given to "
+        "`crawl(..., sinks=[...])`. Each event comes once and in order. "
+        "`emit` must be quick and must not raise.",
+    ]
+    for kind in kinds:
+        parts += [f"## {kind.__name__}", docstring(kind), record_table(kind, upto=msgspec.Struct)]
+    return "\n\n".join(parts)
+
+
+def _ending(fault: Fault) -> str:
+    """What becomes of a request with this fault."""
+    if fault in LATER:
+        return "tried again when the host said; not charged to the request"
+    if fault in AGAIN:
+        return "tried again with back-off, then dead"
+    if fault in SETTLED:
+        return "skipped: settled, no dead letter"
+    if fault is Fault.EXPIRED:
+        return "handed out again, later each time, then dead"
+    return "dead at once"
+
+
+def errors_page() -> str:
+    """Faults and exceptions."""
+    said = meanings(Fault)
+    faults = [(code(fault.value), said[fault.name], _ending(fault)) for fault in Fault]
+    classes = [
+        kind
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, GossamerError) and kind is not GossamerError
+    ]
+    rows = [
+        (
+            code(kind.__name__),
+            code(kind.__bases__[0].__name__),
+            str(getattr(kind, "exit_code", "")),
+            _doc(kind),
+        )
+        for kind in classes
+    ]
+    return "\n\n".join(
+        [
+            "# Faults and errors",
+            "## Faults",
+            "What one try at a request ran into. The name is the `reason` of `gossamer attempts`, `gossamer "
+            "dead` and `gossamer explain`. A dead letter stays until `gossamer dead retry` or `drop`.",
+            table(("fault", "meaning", "the request is"), faults),
+            "`max_retries` failures are allowed before a request that is tried again becomes a dead letter; "
+            "`retry_backoff` and `retry_backoff_cap` set the pauses ([settings](settings.md)).",
+            "## Exceptions",
+            f"All derive from `GossamerError`: {_lower(docstring(GossamerError))} They are in "
+            "`gossamer.words.errors`. A command that ends with one of them ends with its exit code.",
+            table(("exception", "is a", "exit code", "meaning"), rows),
+        ]
+    )  # fmt: skip
+
+
+def _doc(kind: type) -> str:
+    return sentence(docstring(kind).replace("\n\n", " "))
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def states_page() -> str:
+    """The life of a request and of a job."""
+    moves = meanings(Move)
+    edges = [
+        (code(state.value) if state else "(new)", code(move.value), code(to.value), moves[move.name])
+        for (state, move), to in TABLE.items()
+    ]
+    return "\n\n".join(
+        [
+            "# States and moves",
+            "## States of a request",
+            "Every request that was accepted is in exactly one state. `gossamer status` counts them.",
+            enum_table(State, "state"),
+            "## Moves",
+            "A request moves along these edges and no others.",
+            table(("from", "move", "to", "when"), edges),
+            "## Verdicts",
+            "How one attempt ended; a column of `gossamer attempts`.",
+            enum_table(Verdict, "verdict"),
+            "## States of a job",
+            "A column of `gossamer jobs`.",
+            enum_table(JobState, "state"),
+        ]
+    )
+
+
+def results_page() -> str:
+    """What a crawl says at its end, and what it leaves behind."""
+    exits = meanings(Exit)
+    left_out = [(code(reason), sentence(words)) for reason, words in LEFT_OUT.items()]
+    return "\n\n".join(
+        [
+            "# Results",
+            "## Finish reasons",
+            "Why a run ended: `finish_reason` of `crawl --json`, the argument of `closed()` of a spider.",
+            enum_table(Reason, "reason"),
+            "## Exit codes",
+            table(("code", "meaning"), [(str(member.value), exits[member.name]) for member in Exit]),
+            "## The summary",
+            "`gossamer crawl --json` prints one object with these fields on stdout; `await crawl(...)` "
+            f"returns them as a `CrawlResult`. {prose(docstring(CrawlResult).partition('. ')[2])}",
+            record_table(CrawlResult, without=("notes", "left_out")),
+            "The `CrawlResult` has two more, which are not part of the JSON object.",
+            table(
+                ("field", "meaning"),
+                [(code(name), meanings(CrawlResult)[name]) for name in ("notes", "left_out")],
+            ),
+            "## Links left out",
+            "Links that a page has and the crawl does not take, by reason: `left out` in the summary, "
+            "`link:REASON` in `gossamer status`. These links are",
+            table(("reason", "meaning"), left_out),
+            "## Items",
+            "What is kept of an item.",
+            record_table(StoredItem),
+            "## Attempts",
+            f"{docstring(Attempt)} That is what `gossamer attempts` lists.",
+            record_table(Attempt),
+            "## Answers of explain",
+            "The answer of `gossamer explain URL` in one word; the lines below it say why.",
+            enum_table(Answer, "answer"),
+        ]
+    )
+
+
+REFERENCE: dict[str, Callable[[], str]] = {
+    "settings.md": settings_page,
+    "commands.md": commands_page,
+    "events.md": events_page,
+    "errors.md": errors_page,
+    "states.md": states_page,
+    "results.md": results_page,
+}
+
+
+def pages() -> dict[str, str]:
+    """Every generated page by its file name. Raises ``Undocumented``."""
+    return {name: f"{MADE}\n\n{make()}\n" for name, make in REFERENCE.items()}
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages, or say which are not what the code says."""
+    made = pages()
+    stale = [
+        name
+        for name, text in made.items()
+        if not (PAGES / name).exists() or (PAGES / name).read_text() != text
+    ]
+    if "--check" in arguments:
+        for name in stale:
+            print(f"docs/reference/{name} is not what the code says: run scripts/reference.py")
+        return 1 if stale else 0
+    PAGES.mkdir(parents=True, exist_ok=True)
+    for name in stale:
+        (PAGES / name).write_text(made[name])
+        print(f"wrote docs/reference/{name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

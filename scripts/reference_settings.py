@@ -1,0 +1,129 @@
+"""The reference page of the settings, from their definitions."""
+
+from __future__ import annotations
+
+import types
+from typing import Any, Literal, Union, get_args, get_origin
+
+from meanings import Undocumented, code, sentence, table
+from pydantic.fields import FieldInfo
+
+from gossamer.config.layers import PREFIX
+from gossamer.config.names import SCRAPY
+from gossamer.config.settings import Section, Settings, fields
+
+INTRO = """\
+# Settings
+
+One value can be set in several places. The strongest wins:
+
+1. the command line: `-s KEY=VALUE`, and options with names of their own such as `--delay`;
+2. the environment: `GOSSAMER_HTTP__MAX_REDIRECTS=3` (two underscores between a section and its key);
+3. the spider: `settings = {"http.max_redirects": 3}`, or a class attribute such as `delay = 1.0`;
+4. `gossamer.toml` of the project, in this folder or the nearest one above it;
+5. the default.
+
+`gossamer settings --explain KEY` says which of them set a value. Names that do not exist and values of the
+wrong type are errors that name the nearest right one.
+
+Durations are seconds, sizes are bytes. On the command line and in the environment, `none` is no value, a
+switch is `true` or `false`, lists and tables are JSON; a list with one entry needs no brackets."""
+LONG = 48
+"""Characters of a default that fit into a table."""
+WORDS = {bool: "switch", int: "whole number", float: "number", str: "text", tuple: "list", dict: "table"}
+
+
+def settings_page() -> str:
+    """Every setting with its type, default, meaning and environment variable."""
+    parts, long = [INTRO], []
+    for section, title, names in _sections():
+        rows = []
+        for name in names:
+            field = fields()[name]
+            default, is_long = _default(field)
+            if is_long:
+                long.append((name, default))
+            shown = f"[below](#long-defaults): {len(field.default)} entries" if is_long else default
+            rows.append((_key(name), kind(field), shown, _meaning(name, field)))
+        parts += [f"## {section}", title, table(("setting", "type", "default", "meaning"), rows)]
+    if long:
+        parts += ["## Long defaults", *(f"`{name}`: {default}" for name, default in long)]
+    known = [(code(name.upper()), code(ours)) for name, ours in sorted(SCRAPY.items())]
+    parts += [
+        "## Names of Scrapy",
+        "What these settings of Scrapy are called here.",
+        table(("Scrapy", "here"), known),
+    ]
+    return "\n\n".join(parts)  # fmt: skip
+
+
+def _sections() -> list[tuple[str, str, list[str]]]:
+    """Heading, text and settings of each section, those without a section first."""
+    plain = [name for name in fields() if "." not in name]
+    found = [("The crawl", "Keys without a section.", plain)]
+    for name, field in Settings.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
+            title = (field.annotation.__doc__ or "").strip()
+            if not title:
+                raise Undocumented(f"the section {name} has no docstring")
+            inner = [f"{name}.{key}" for key in field.annotation.model_fields]
+            found.append((f"[{name}]", title, inner))
+    return found
+
+
+def _key(name: str) -> str:
+    variable = PREFIX + name.replace(".", "__").upper()
+    return f'<a id="{name}"></a>`{name}`<br><small>`{variable}`</small>'
+
+
+def _meaning(name: str, field: FieldInfo) -> str:
+    if not (field.description or "").strip():
+        raise Undocumented(f"the setting {name} has no description")
+    return sentence(field.description or "")
+
+
+def _default(field: FieldInfo) -> tuple[str, bool]:
+    value = field.get_default(call_default_factory=True)
+    if value is None:
+        return "none", False
+    if value in ("", (), {}):
+        return "empty", False
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, tuple):
+        text = ", ".join(map(str, value))
+        return (", ".join(map(code, value)), True) if len(text) > LONG else (code(text), False)
+    return code(text), False
+
+
+def kind(field: FieldInfo) -> str:
+    """The type of a setting in words, with its bounds."""
+    words, bounds = _kinds(field.annotation)
+    bounds += _bounds(field.metadata)
+    return " or ".join(words) + (f", {', '.join(dict.fromkeys(bounds))}" if bounds else "")
+
+
+def _kinds(annotation: Any) -> tuple[list[str], list[str]]:
+    """Names of the types that an annotation allows, and bounds."""
+    origin = get_origin(annotation)
+    if origin in (Union, types.UnionType):
+        parts = [_kinds(part) for part in get_args(annotation) if part is not type(None)]
+        words, bounds = [word for part in parts for word in part[0]], [b for part in parts for b in part[1]]
+        return [*words, "none"], bounds
+    if origin is Literal:
+        return [code(choice) for choice in get_args(annotation)], []
+    if hasattr(annotation, "__metadata__"):
+        words, bounds = _kinds(annotation.__origin__)
+        return words, bounds + _bounds(annotation.__metadata__)
+    return [WORDS[origin or annotation]], []
+
+
+def _bounds(metadata: Any) -> list[str]:
+    """``at least 0`` and the like."""
+    found = []
+    for constraint in metadata:
+        if isinstance(constraint, FieldInfo):
+            found += _bounds(constraint.metadata)
+        for name, words in (("ge", "at least"), ("gt", "more than"), ("le", "at most"), ("lt", "less than")):
+            if getattr(constraint, name, None) is not None:
+                found.append(f"{words} {getattr(constraint, name):g}")
+    return found

@@ -1,0 +1,97 @@
+"""The commands, put together.
+
+Every group of commands is one small file, and only the one that is wanted is imported; what is slow to
+import waits in it until it is used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from gossamer.cli.errors import exit_codes
+
+HELP = """Crawl and scrape the web, from one file on a laptop.
+
+Progress and logs go to stderr, results to stdout. Exit codes: 0 finished, 1 finished with dead letters
+(--strict), 2 wrong use, 3 stopped early, 4 a needed service is missing.
+"""
+EXAMPLES = """
+  gossamer demo                            crawl a small shop on this machine
+  gossamer crawl https://example.com -o pages.jsonl
+  gossamer new shop && cd shop && gossamer crawl example
+"""
+HOMES = {
+    "crawl": ("crawl",),
+    "demo": ("demo",),
+    "project": ("new",),
+    "genspider": ("genspider",),
+    "spiders": ("list",),
+    "shell": ("shell",),
+    "fetch": ("fetch",),
+    "parse": ("parse",),
+    "jobs": ("jobs", "status", "export"),
+    "attempts": ("attempts",),
+    "explain": ("explain",),
+    "dead": ("dead",),
+    "settings": ("settings",),
+    "doctor": ("doctor", "version"),
+}
+"""The commands of each module, in the order in which a newcomer needs them."""
+STYLE: dict[str, Any] = {
+    "rich_markup_mode": None,  # plain help is there in a third of the time
+    "pretty_exceptions_enable": False,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
+
+
+class Face(TyperGroup):
+    """A group of commands whose errors end as the contract of exit codes says."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        with exit_codes():
+            return super().invoke(ctx)
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        from gossamer.cli import doctor
+
+        doctor.version(as_json=False)
+        raise typer.Exit
+
+
+def _root(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def examples(text: str) -> str:
+    """The end of a help page, kept as it is."""
+    return "\b\nExamples:\n" + text.strip("\n")
+
+
+def build(first: str = "") -> typer.Typer:
+    """The application: with the module of the command ``first`` only, or with all when there is none."""
+    app = typer.Typer(name="gossamer", cls=Face, help=HELP, epilog=examples(EXAMPLES), **STYLE)
+    app.callback(invoke_without_command=True)(_root)
+    for home in [home for home, names in HOMES.items() if first in names] or HOMES:
+        module = import_module(f"gossamer.cli.{home}")
+        group = app
+        if home == "dead":  # a group of its own
+            group = typer.Typer(
+                help=module.HELP, epilog=examples(module.EXAMPLES), no_args_is_help=True, **STYLE
+            )
+            app.add_typer(group, name=home)
+        for name, function, text in module.COMMANDS:
+            group.command(name, epilog=examples(text))(function)
+    return app

@@ -1,0 +1,53 @@
+"""Keeps the write-ahead log short beside the writer, so that no call waits while pages are copied back.
+
+A checkpoint copies what was committed from the log into the file, and waits for the disk twice. Done by
+the writer it would hold up every call behind it for tens of milliseconds. Here a thread with a connection
+of its own does it while the writer goes on; to begin its log anew the writer has to copy only the rest.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from contextlib import suppress
+
+EVERY = 6000
+"""Changed rows after which the log is copied back. A row dirties about one page (4 KiB)."""
+LIMIT = 16_000
+"""Pages in the log at which the writer copies the rest itself, and begins it anew."""
+
+
+class Keeper(threading.Thread):
+    """Checkpoints when it is told to. A daemon: what it has not done yet, the next one to open does.
+
+    The connection must have read something: one that has not does not know that there is a log.
+    """
+
+    def __init__(self, conn: sqlite3.Connection) -> None:
+        super().__init__(name="gossamer-sqlite-keeper", daemon=True)
+        self._conn = conn
+        self._wanted = threading.Semaphore(0)
+        self._closing = False
+        self._seen = 0  # rows changed when it was last told
+        self.start()
+
+    def tell(self, changes: int) -> None:
+        """The writer has changed so many rows since it was opened."""
+        if changes - self._seen >= EVERY:
+            self._seen = changes
+            self._wanted.release()
+
+    def run(self) -> None:
+        """Work until :meth:`close`."""
+        try:
+            while self._wanted.acquire() and not self._closing:
+                with suppress(sqlite3.Error):  # the writer meets the same trouble, and tells its callers
+                    self._conn.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        finally:
+            self._conn.close()
+
+    def close(self) -> None:
+        """Finish what it is at. Idempotent; blocks."""
+        self._closing = True
+        self._wanted.release()
+        self.join()

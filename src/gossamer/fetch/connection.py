@@ -1,0 +1,348 @@
+"""One HTTP/1.1 connection: sends a request, reads one response, and knows whether it may be used again.
+
+The wire is parsed by llhttp (through ``httptools``), told to tolerate what browsers tolerate. Everything is
+bounded while it arrives: the header in bytes and fields, informational responses in number, the body in
+bytes, each wait in time. Bytes that nobody asked for (after the end of a response, or while the
+connection is idle) never cost the response and never reach the next one: the connection is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+
+from gossamer.fetch.limits import REDIRECT_BODY_BYTES, HttpOptions
+from gossamer.fetch.room import LARGE_BYTES, Room
+from gossamer.words.errors import Fault, FetchError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_INFORMATIONAL = 16
+"""Responses 1xx before the real one; there is no use for more than two."""
+
+_COALESCE = 4096
+"""Pieces of a body after which they are joined: a flood of tiny chunks must not become a flood of objects."""
+
+Headers = list[tuple[str, str]]
+
+
+class Answer(NamedTuple):
+    """A response as it came over the wire: its body still encoded."""
+
+    status: int
+    headers: Headers  # names in lower case
+    body: bytes
+    is_cut: bool  # a redirect whose body was not read to its end
+    latency_s: float  # from the start of the exchange to the end of the header
+
+
+class Closed(FetchError):
+    """The connection ended before a byte of the answer: on a used connection no fault of the host's."""
+
+
+class Connection(asyncio.Protocol):
+    """Made connected by the pool. One exchange at a time, begun by :meth:`exchange`."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, options: HttpOptions, room: Room) -> None:
+        self._loop = loop
+        self._options = options
+        self._room = room
+        self._transport: asyncio.Transport | None = None
+        self._parser: HttpResponseParser | None = None
+        self._waiter: asyncio.Future[Answer] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self.address = ""
+        self.used = 0  # exchanges begun
+        self.idle_since = 0.0
+        self.is_reusable = False
+
+    def __repr__(self) -> str:
+        state = "busy" if self._waiter else "idle" if self.is_reusable else "closed"
+        return f"<Connection to {self.address} {state} after {self.used}>"
+
+    # ------------------------------------------------------------------ one exchange
+
+    def exchange(self, head: bytes, body: bytes, start: float, *, is_head: bool) -> asyncio.Future[Answer]:
+        """Send a request and promise its answer, or a :class:`FetchError`.
+
+        ``start`` is the loop's time at which the fetch began. After the promise is kept the connection may
+        be used again if ``is_reusable``; a promise that is not awaited to its end needs :meth:`close`.
+        """
+        waiter: asyncio.Future[Answer] = self._loop.create_future()
+        self._waiter = waiter
+        self.used += 1
+        self.is_reusable = False
+        self._is_head = is_head
+        self._start = start
+        self._begin_message()
+        self._informational = 0
+        self._head_bytes = 0
+        self._heard = False
+        self._pieces: list[bytes] = []
+        self._joined = 0  # of the pieces, those that were joined from smaller ones
+        self._size = 0
+        self._counted = 0  # bytes of the body that the room knows of
+        if self._parser is None:
+            self._parser = _new_parser(self)
+        self._deadline = self._loop.time() + self._options.headers_s
+        self._timer = self._loop.call_at(self._deadline, self._look_at_the_clock)
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            self._fail(Closed(Fault.CONNECT, "the connection was lost before an answer"))
+        else:
+            transport.write(head + body if body else head)
+        return waiter
+
+    def close(self) -> None:
+        """Close at once; an exchange under way is given up."""
+        self.is_reusable = False
+        self._stop_clock()
+        self._room.leave(self)
+        self._pieces = []  # not when the collector of circles finds this connection
+        self._waiter = None
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _begin_message(self) -> None:
+        self._headers: Headers = []
+        self._status = 0
+        self._latency_s = 0.0
+        self._in_body = False
+        self._length: int | None = None
+        self._is_chunked = False
+        self._is_redirect = False
+        self._limit = self._options.max_body_bytes
+
+    def _is_over(self) -> bool:
+        return self._waiter is None
+
+    def _finish(self, *, is_cut: bool = False) -> None:
+        waiter = self._waiter
+        self._stop_clock()
+        self._room.leave(self)
+        self._waiter = None
+        if waiter is not None and not waiter.done():
+            body = b"".join(self._pieces) if len(self._pieces) != 1 else self._pieces[0]
+            if is_cut:
+                body = b""
+            waiter.set_result(Answer(self._status, self._headers, body, is_cut, self._latency_s))
+        self._pieces = []
+
+    def _fail(self, error: FetchError) -> None:
+        """The exchange ends in an error, unless it was a redirect's body: nobody needs that."""
+        if self._in_body and self._is_redirect:
+            self._finish(is_cut=True)
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_exception(error)
+        self.close()
+
+    # ------------------------------------------------------------------ time
+
+    def _look_at_the_clock(self) -> None:
+        """The one timer of an exchange: fires at the deadline as it was, and sleeps on if that has moved."""
+        now = self._loop.time()
+        if now < self._deadline:
+            self._timer = self._loop.call_at(self._deadline, self._look_at_the_clock)
+        elif self._in_body:
+            self._fail(FetchError(Fault.TIMEOUT_BODY, "the body did not arrive in time"))
+        else:
+            self._fail(FetchError(Fault.TIMEOUT_HEADERS, "the header did not arrive in time"))
+
+    def _wait_for_room(self) -> None:
+        """Too many large bodies at once: read no more for now. The time that passes is not the server's."""
+        if self._transport is not None:
+            self._transport.pause_reading()
+        self._body_end -= self._loop.time()
+        self._stop_clock()
+
+    def _go_on(self) -> None:
+        """There is room again."""
+        now = self._loop.time()
+        self._body_end += now
+        self._deadline = min(now + self._options.idle_s, self._body_end)
+        self._timer = self._loop.call_at(self._deadline, self._look_at_the_clock)
+        if self._transport is not None:
+            self._transport.resume_reading()
+
+    def _stop_clock(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    # ------------------------------------------------------------------ what the transport tells
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The socket is connected, and TLS agreed on."""
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass of it
+        peer = transport.get_extra_info("peername")
+        self.address = str(peer[0]) if peer else ""
+
+    def data_received(self, data: bytes) -> None:
+        """Parse; what comes after the end of the response, or unasked, closes the connection."""
+        if self._waiter is None:
+            self.close()
+            return
+        self._heard = True
+        was_in_body = self._in_body
+        parser = self._parser
+        assert parser is not None
+        try:
+            parser.feed_data(data)
+        except HttpParserUpgrade:
+            self._fail(FetchError(Fault.PROTOCOL, "it wants to speak another protocol"))
+        except HttpParserError as error:
+            self._misunderstood(error)
+        if self._is_over():
+            return
+        if not self._in_body:
+            self._head_bytes += len(data)
+            if self._head_bytes > self._options.max_head_bytes:
+                self._fail(FetchError(Fault.PROTOCOL, "a header without end"))
+        elif not (self._is_redirect and was_in_body):  # a redirect's body has its time once
+            self._deadline = min(self._loop.time() + self._options.idle_s, self._body_end)
+
+    def eof_received(self) -> bool:
+        """The other side has said all it will."""
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The end, in order or not."""
+        if self._waiter is not None:
+            if self._in_body:
+                if exc is None and self._length is None and not self._is_chunked:
+                    self._finish()  # a body without a length ends like this
+                else:
+                    self._fail(FetchError(Fault.INCOMPLETE, "the body ended early"))
+            elif self._heard:
+                self._fail(FetchError(Fault.PROTOCOL, "the header ended early"))
+            else:
+                self._fail(Closed(Fault.CONNECT, "the connection was lost before an answer"))
+        self.close()
+        self._transport = None
+
+    def _misunderstood(self, error: HttpParserError) -> None:
+        """The parser gives up, or was stopped by one of our own bounds."""
+        cause = error.__context__
+        if self._waiter is None:
+            self.close()  # the response was complete; what came after it is no HTTP
+        elif isinstance(cause, FetchError):
+            self._fail(cause)
+        elif self._in_body:
+            self._fail(FetchError(Fault.INCOMPLETE, "the body's chunks are broken"))
+        else:
+            self._fail(FetchError(Fault.PROTOCOL, str(error)[:100] or "not HTTP"))
+
+    # ------------------------------------------------------------------ what the parser finds
+
+    def on_message_begin(self) -> None:
+        """A response begins; a second one was not asked for."""
+        if self._waiter is None:
+            self.close()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """One field of the header, or of a trailer (which nobody reads)."""
+        if self._waiter is None or self._in_body:
+            return
+        options = self._options
+        if len(self._headers) >= options.max_headers or len(value) > options.max_header_bytes:
+            raise FetchError(Fault.PROTOCOL, "a header of too many fields, or too long a one")
+        key = name.decode("latin-1").lower()
+        self._headers.append((key, value.decode("ascii") if value.isascii() else _readable(value)))
+        if key == "content-length":
+            self._length = int(value) if value.isdigit() else None
+        elif key == "transfer-encoding":
+            self._is_chunked = b"chunked" in value.lower()
+        elif key == "location":
+            self._is_redirect = True
+
+    def on_headers_complete(self) -> None:
+        """The header is whole: a body follows, or nothing."""
+        if self._waiter is None:
+            return
+        parser, options = self._parser, self._options
+        assert parser is not None
+        self._status = status = parser.get_status_code()
+        if 100 <= status < 200:
+            self._informational += 1
+            if self._informational > MAX_INFORMATIONAL:
+                raise FetchError(Fault.PROTOCOL, "no end of informational responses")
+            return
+        now = self._loop.time()
+        self._latency_s = now - self._start
+        self._in_body = True
+        self._body_end = now + options.body_s
+        self._deadline = min(now + options.idle_s, self._body_end)
+        if self._is_head:
+            self.is_reusable = parser.should_keep_alive()
+            self._parser = None  # it waits for the body that the header announces
+            self._finish()
+            return
+        self._is_redirect = self._is_redirect and 300 <= status < 400
+        if self._is_redirect:
+            self._limit = min(self._limit, REDIRECT_BODY_BYTES)
+        elif self._length is not None and self._length > self._limit and not self._is_chunked:
+            raise FetchError(Fault.TOO_LARGE, f"{self._length} bytes announced")
+
+    def on_body(self, data: bytes) -> None:
+        """The next bytes of the body, or of one that a HEAD must not have."""
+        if self._waiter is None:
+            self.close()
+            return
+        self._size += len(data)
+        if self._size > self._limit:
+            raise FetchError(Fault.TOO_LARGE, f"more than {self._limit} bytes")
+        self._pieces.append(data)
+        if len(self._pieces) - self._joined > _COALESCE:  # only what is new: else it were quadratic
+            self._pieces[self._joined :] = [b"".join(self._pieces[self._joined :])]
+            self._joined += 1
+        if self._size - self._counted > LARGE_BYTES and self._timer is not None:
+            self._count_large()
+
+    def _count_large(self) -> None:
+        size, self._counted = self._size - self._counted, self._size
+        if not self._room.take(self, size, self._go_on):
+            self._wait_for_room()
+
+    def on_message_complete(self) -> None:
+        """The response is whole, or an informational one is over."""
+        if self._waiter is None:
+            return
+        if not self._in_body:
+            self._begin_message()
+            return
+        parser = self._parser
+        self.is_reusable = parser is not None and parser.should_keep_alive()
+        self._finish()
+
+
+def _new_parser(connection: Connection) -> HttpResponseParser:
+    parser = HttpResponseParser(connection)
+    parser.set_dangerous_leniencies(  # for whom it is dangerous to differ from a proxy: not for a client
+        lenient_headers=True,
+        lenient_chunked_length=True,
+        lenient_transfer_encoding=True,
+        lenient_optional_cr_before_lf=True,
+        lenient_spaces_after_chunk_size=True,
+        lenient_version=True,
+    )
+    return parser
+
+
+def _readable(value: bytes) -> str:
+    """UTF-8 where it is, else Latin-1 (RFC 9110, 5.5)."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
+def request_head(method: str, path: str, fields: Sequence[tuple[str, str]]) -> bytes:
+    """The header of a request. Raises ``ValueError`` for what would break out of its line."""
+    text = f"{method} {path} HTTP/1.1\r\n" + "".join([f"{name}: {value}\r\n" for name, value in fields])
+    if text.count("\n") != len(fields) + 1 or text.count("\r") != len(fields) + 1 or "\0" in text:
+        raise ValueError("a line break within a header")
+    return (text + "\r\n").encode("latin-1")

@@ -1,0 +1,162 @@
+"""What one ``Set-Cookie`` line says, read as browsers read it.
+
+RFC 6265 (5.1, 5.2 and the first half of 5.3), with what RFC 6265bis adds: name prefixes, no ``Secure``
+cookies in the clear, lengths, and no control characters. ``SameSite`` and ``HttpOnly`` mean nothing here:
+a crawler has neither a user's tabs nor scripts. Nothing raises, whatever the line.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import msgspec
+
+from gossamer.policy.urls import place, registrable_domain
+
+MAX_COOKIE_BYTES = 4096
+"""Name and value together (RFC 6265bis, 5.6)."""
+
+MAX_ATTRIBUTE_BYTES = 1024
+"""The value of an attribute; one with more is ignored (RFC 6265bis, 5.6)."""
+
+MAX_AGE_S = 400 * 86400.0
+"""No cookie lives longer without being set again (RFC 6265bis, 5.5)."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_SECONDS = re.compile(r"-?[0-9]+")
+
+
+class Cookie(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One cookie, as it is kept. Its characters stand for bytes (Latin-1), so that it is sent as it came."""
+
+    name: str
+    value: str  # quotes are part of it
+    domain: str  # the host that set it, or its Domain attribute
+    path: str
+    is_host_only: bool  # for ``domain`` alone, not for hosts below it
+    is_secure: bool  # for https only
+    expires_at: float  # Unix seconds; infinite without an end. Not after now: it deletes its namesake
+
+
+class Spot(NamedTuple):
+    """Where a response or a request is, as far as cookies care."""
+
+    host: str
+    site: str  # the host's registrable domain; the host itself for addresses, bare labels, public suffixes
+    path: str  # without the query
+    is_secure: bool
+
+
+def spot(url: str) -> Spot:
+    """Where a canonical URL is; ``host`` and ``site`` are empty for what has none."""
+    here = place(url)
+    start = url.find("/", 8)
+    path = url[start:].partition("#")[0].partition("?")[0] if start >= 0 else "/"
+    return Spot(here.hostname, registrable_domain(here.hostname), path, here.scheme == "https")
+
+
+def is_below(host: str, domain: str) -> bool:
+    """Whether ``host`` is ``domain`` or a name below it (5.1.3; addresses have no names below them)."""
+    return host == domain or host.endswith("." + domain)
+
+
+def read_cookie(line: str, here: Spot, now: float) -> Cookie | None:
+    """The cookie that a response at ``here`` sets, ``None`` if it may not or if there is none.
+
+    One whose end is not after ``now`` is an order to delete.
+    """
+    if not line.isascii():
+        line = line.encode("utf-8", "replace").decode("latin-1")
+    pair, _, rest = line.partition(";")
+    name, equals, value = pair.partition("=")
+    name, value = name.strip(" \t"), value.strip(" \t")
+    if not equals or not name or len(name) + len(value) > MAX_COOKIE_BYTES or _CONTROL.search(line):
+        return None
+    said = _attributes(rest, now)
+    domain = said.domain or here.host
+    is_within = is_below(here.host, domain) and is_below(domain, here.site)
+    if not is_within or (said.is_secure and not here.is_secure) or not _keeps_promise(name, said):
+        return None
+    path = said.path or here.path[: here.path.rfind("/")] or "/"
+    return Cookie(name, value, domain, path, not said.domain, said.is_secure, said.expires_at)
+
+
+class _Attributes(NamedTuple):
+    domain: str
+    path: str
+    is_secure: bool
+    expires_at: float
+
+
+def _attributes(text: str, now: float) -> _Attributes:
+    """The last valid attribute of each name counts; Max-Age goes before Expires."""
+    domain = path = ""
+    is_secure = False
+    ends: float | None = None
+    age: float | None = None
+    for part in text.split(";"):
+        name, _, value = part.partition("=")
+        name, value = name.strip(" \t").lower(), value.strip(" \t")
+        if len(value) > MAX_ATTRIBUTE_BYTES:
+            continue
+        if name == "path":
+            path = value if value.startswith("/") else ""
+        elif name == "domain":
+            domain = value.removeprefix(".").lower()
+        elif name == "secure":
+            is_secure = True
+        elif name == "max-age" and _SECONDS.fullmatch(value):
+            age = float(value)
+        elif name == "expires":
+            date = read_date(value)
+            ends = ends if date is None else date
+    if age is not None:
+        ends = now + age if age > 0 else -math.inf
+    return _Attributes(domain, path, is_secure, math.inf if ends is None else min(ends, now + MAX_AGE_S))
+
+
+def _keeps_promise(name: str, said: _Attributes) -> bool:
+    """Whether a cookie has the attributes that its name claims (RFC 6265bis, 4.1.3)."""
+    prefix = name[:9].lower()
+    if prefix.startswith("__host-"):
+        return said.is_secure and not said.domain and said.path == "/"
+    return said.is_secure or prefix != "__secure-"
+
+
+# --------------------------------------------------------------------------- dates
+
+_TOKEN = re.compile(r"[^\t\x20-\x2f\x3b-\x40\x5b-\x60\x7b-\x7e]+")
+_TIME = re.compile(r"([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?![0-9])")
+_DAY = re.compile(r"[0-9]{1,2}(?![0-9])")
+_YEAR = re.compile(r"[0-9]{2,4}(?![0-9])")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_FIRST_YEAR = 1601
+
+
+def read_date(text: str) -> float | None:
+    """Unix seconds of a cookie's date, ``None`` if it is none.
+
+    By RFC 6265, 5.1.1: fields in any order and any punctuation, no time zone but UTC.
+    """
+    clock: re.Match[str] | None = None
+    day = month = year = -1
+    for token in _TOKEN.findall(text):
+        if clock is None and (found := _TIME.match(token)):
+            clock = found
+        elif day < 0 and (found := _DAY.match(token)):
+            day = int(found[0])
+        elif month < 0 and token[:3].lower() in _MONTHS:
+            month = _MONTHS.index(token[:3].lower()) + 1
+        elif year < 0 and (found := _YEAR.match(token)):
+            year = int(found[0])
+    if 0 <= year < 100:
+        year += 1900 if year >= 70 else 2000
+    if clock is None or year < _FIRST_YEAR:
+        return None
+    try:  # a field that is missing is -1, out of range like a 30th of February
+        return datetime(year, month, day, int(clock[1]), int(clock[2]), int(clock[3]), tzinfo=UTC).timestamp()
+    except ValueError:
+        return None

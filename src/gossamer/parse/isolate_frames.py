@@ -1,0 +1,50 @@
+"""What the crawl and the process for suspicious pages say to each other: a head in JSON, then bytes."""
+
+from __future__ import annotations
+
+from typing import BinaryIO, TypeVar
+
+import msgspec
+
+_LENGTHS = 12
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """A page to be judged."""
+
+    timeout_s: float
+    content_type: str
+    max_depth: int
+    max_tags: int
+    is_tried: bool = True  # False: cut it without a try, which has already cost a process
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """The judgement; the bytes are the page as it was cut, in UTF-8."""
+
+    encoding: str
+    is_cut: bool = False
+    cuts: dict[str, int] = {}
+
+
+Head = TypeVar("Head", Question, Answer)
+
+
+def write_frame(sink: BinaryIO, head: Question | Answer, body: bytes) -> None:
+    """Send one frame."""
+    encoded = msgspec.json.encode(head)
+    sink.write(len(encoded).to_bytes(4, "big") + len(body).to_bytes(8, "big") + encoded)
+    sink.write(body)
+    sink.flush()
+
+
+def read_frame(source: BinaryIO, kind: type[Head]) -> tuple[Head, bytes] | None:
+    """The next frame; ``None`` when the other side is gone."""
+    lengths = source.read(_LENGTHS)
+    if len(lengths) < _LENGTHS:
+        return None
+    head_size, size = int.from_bytes(lengths[:4], "big"), int.from_bytes(lengths[4:], "big")
+    head, body = source.read(head_size), source.read(size)
+    if len(head) < head_size or len(body) < size:
+        return None
+    return msgspec.json.decode(head, type=kind), body

@@ -1,0 +1,174 @@
+"""Makes a page of any shape into one that is quick to parse: one pass over its tokens, in linear time.
+
+What goes: nesting below a depth (the text and the links stay, less deep), formatting elements that are left
+open by the dozen, end tags of nothing, second ``<body>`` tags, attributes beyond a number and a length,
+comments, and what is left after so many elements or characters, or when time is up. What an ordinary page
+has comes through as it was.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from html import escape
+from typing import NamedTuple
+
+from turbohtml import Token, TokenType, tokenize
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_VOID = _words(
+    "area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr"
+)
+_RAW = _words("script style xmp iframe noembed noframes plaintext")
+_TEXT_ONLY = _RAW | {"title", "textarea"}
+_FORMATTING = _words("b big code em font i nobr s small strike strong tt u")
+_ALWAYS_KEPT = _VOID | _TEXT_ONLY | {"a"}
+"""They hold no elements (an ``a`` ends the one before it), so no depth comes of them."""
+_CLOSES = {
+    "li": {"li", "p"},
+    "dt": {"dt", "dd", "p"},
+    "dd": {"dt", "dd", "p"},
+    "td": {"td", "th", "p"},
+    "th": {"td", "th", "p"},
+    "tr": {"td", "th", "tr", "p"},
+    "tbody": {"td", "th", "tr", "tbody", "thead", "tfoot"},
+    "option": {"option"},
+    "optgroup": {"option", "optgroup"},
+    "a": {"a"},
+    **{name: {"p"} for name in ("p", "div", "ul", "ol", "dl", "table", "section", "article", "pre", "form")},
+    **{name: {"p"} for name in ("h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "hr", "header", "footer")},
+}
+"""Start tags and what they end when it is innermost, as far as pages rely on it."""
+
+_MAX_FORMATTING = 16
+_MAX_ATTRIBUTES = 100
+_MAX_VALUE = 64 * 1024
+_LOOK_EVERY = 4096
+_LONG_TAG = 2048  # characters of a tag from which its attributes are looked at
+
+
+class Reduced(NamedTuple):
+    """A page that was cut."""
+
+    html: str
+    cuts: dict[str, int]  # what was left out, by kind: ``depth``, ``formatting``, ``attributes``, ...
+
+
+def reduce_html(
+    text: str,
+    *,
+    max_depth: int,
+    max_tags: int,
+    max_chars: int,
+    is_late: Callable[[], bool] = lambda: False,
+) -> Reduced:
+    """The page with everything left out that makes parsing slow; never more than ``max_chars`` long.
+
+    ``is_late`` is asked now and then whether to stop; what was not looked at is left out, too.
+    """
+    return _Reducer(max_depth, max_tags, max_chars).run(text, is_late)
+
+
+class _Reducer:
+    def __init__(self, max_depth: int, max_tags: int, max_chars: int) -> None:
+        self._max_depth = max_depth
+        self._max_tags = max_tags
+        self._max_chars = max_chars
+        self._out: list[str] = []
+        self._open: list[str] = []
+        self._count: Counter[str] = Counter()  # of the open ones, by name
+        self._formats: Counter[str] = Counter()  # started and not ended, as the parser reopens them
+        self._formatting = 0
+        self._roots: set[str] = set()
+        self._raw = ""
+        self._tags = 0
+        self._cuts: Counter[str] = Counter()
+
+    def run(self, text: str, is_late: Callable[[], bool]) -> Reduced:
+        size = 0
+        for number, token in enumerate(tokenize(text, capture_source=True)):
+            piece = self._piece(token)
+            size += len(piece)
+            is_over = self._tags > self._max_tags or size > self._max_chars
+            if is_over or (number % _LOOK_EVERY == 0 and is_late()):
+                self._cuts["rest"] += 1
+                if token.type is TokenType.TEXT:
+                    self._out.append(piece[: self._max_chars - size + len(piece)])
+                break
+            self._out.append(piece)
+        return Reduced("".join(self._out), dict(self._cuts))
+
+    def _piece(self, token: Token) -> str:
+        if token.type is TokenType.START_TAG:
+            return self._start(token, token.tag or "")
+        if token.type is TokenType.END_TAG:
+            return self._end(token, token.tag or "")
+        if token.type is TokenType.TEXT:
+            data = token.data or ""
+            return data if self._raw else escape(data, quote=False)
+        return token.source or "" if token.type is TokenType.DOCTYPE else ""
+
+    def _start(self, token: Token, name: str) -> str:
+        ends = _CLOSES.get(name, ())
+        while self._open and self._open[-1] in ends:
+            self._pop()
+        reason = self._unwanted(name)
+        if reason:
+            self._cuts[reason] += 1
+            return ""
+        if name in _FORMATTING:
+            self._formats[name] += 1
+            self._formatting += 1
+        self._raw = name if name in _RAW else ""
+        self._tags += 1
+        if name not in _VOID and not (token.self_closing and (self._count["svg"] or self._count["math"])):
+            self._open.append(name)
+            self._count[name] += 1
+        return self._source(token, name)
+
+    def _unwanted(self, name: str) -> str:
+        """Why a start tag is left out; ``""`` when it is not."""
+        if name in ("html", "body"):
+            if name in self._roots:
+                return "roots"
+            self._roots.add(name)
+        if name in _FORMATTING and self._formatting >= _MAX_FORMATTING:
+            return "formatting"
+        if len(self._open) >= self._max_depth and name not in _ALWAYS_KEPT:
+            return "depth"
+        return ""
+
+    def _end(self, token: Token, name: str) -> str:
+        self._raw = ""
+        was_format = self._formats[name] > 0
+        if was_format:
+            self._formats[name] -= 1
+            self._formatting -= 1
+        if self._count[name]:
+            while self._pop() != name:
+                pass
+        elif not was_format:
+            self._cuts["end_tags"] += 1
+            return ""
+        return f"</{name}>" if len(token.source or "") > _LONG_TAG else token.source or ""
+
+    def _pop(self) -> str:
+        name = self._open.pop()
+        self._count[name] -= 1
+        return name
+
+    def _source(self, token: Token, name: str) -> str:
+        source = token.source or ""
+        if len(source) <= _LONG_TAG:
+            return source
+        attributes = token.attrs or []
+        kept = [(key, value) for key, value in attributes[:_MAX_ATTRIBUTES] if len(value or "") <= _MAX_VALUE]
+        if len(kept) == len(attributes):
+            return source
+        self._cuts["attributes"] += len(attributes) - len(kept)
+        written = "".join(f' {key}="{escape(value or "")}"' for key, value in kept if len(key) <= _LONG_TAG)
+        return f"<{name[:_LONG_TAG]}{written}>"

@@ -1,0 +1,346 @@
+"""Sitemaps of every kind, read in slices: XML, index, RSS, Atom, plain text; gzipped, and gzipped twice.
+
+Not an XML parser, on purpose. A sitemap is a flat list of a few known elements, and real ones are broken in
+every way (bare ampersands, wrong namespaces, HTML entities, cut off in the middle). What is looked for is
+found by one linear pattern; nothing is ever expanded or opened, for there is no code that could: an entity
+is text, and a document that declares one is read no further. Memory is bounded by a slice, whatever comes.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from gossamer.parse.encoding import declared_encoding, decode_as
+from gossamer.policy.urls import MAX_URL_LENGTH, Joiner
+
+MAX_URLS = 50_000
+MAX_BYTES = 50 * 1024 * 1024
+"""The bounds of the protocol (sitemaps.org), for one file when unpacked."""
+
+SLICE = 64 * 1024  # bytes looked at without a pause
+HEAD = 4096  # bytes that tell which kind of sitemap it is
+MAX_TOKEN = 2 * MAX_URL_LENGTH  # characters of an element that are waited for
+MAX_PACKING = 2  # gzip in gzip is a slip that happens; more is a bomb
+
+_MARK = re.compile(
+    r"<(?:(?P<comment>!--)|(?P<cdata>!\[CDATA\[)|(?P<entity>!ENTITY\b)"
+    r"|(?P<close>/?)(?:(?P<prefix>[\w.-]{1,40}):)?"
+    r"(?P<name>html|url|sitemap|item|entry|loc|link|guid|lastmod|pubdate|updated)(?P<rest>[\s/][^<>]{0,8192})?>)",
+    re.IGNORECASE,
+)
+_RECORDS = frozenset({"url", "sitemap", "item", "entry"})
+_DATES = frozenset({"lastmod", "pubdate", "updated"})
+_HREF = re.compile(r"\shref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
+_OTHER_REL = re.compile(r"\srel\s*=\s*[\"'](?!alternate[\"'])", re.IGNORECASE)
+_REFERENCE = re.compile(r"&(amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});")
+_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_GZIP = b"\x1f\x8b"
+
+
+class Location(NamedTuple):
+    """One entry of a sitemap."""
+
+    url: str  # absolute, http or https
+    lastmod: str  # as written; "" when it is not
+    is_sitemap: bool  # another sitemap, listed by an index
+
+
+class _Enough(Exception):
+    """Nothing more is read; the message is the reason."""
+
+
+class SitemapReader:
+    """The entries of one body, a list for each slice; ``url`` is where it was read.
+
+    ``trouble`` counts what was not taken, by reason: ``html`` (a page, no sitemap), ``entities`` (the
+    document declares some), ``bad_url``, ``too_many``, ``too_large``, ``broken`` (damaged gzip), ``packing``.
+    What was found before stays. No body raises.
+    """
+
+    def __init__(
+        self,
+        body: bytes,
+        url: str,
+        content_type: str = "",
+        *,
+        max_urls: int = MAX_URLS,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
+        self.trouble: dict[str, int] = {}
+        self._body = body
+        self._url = url
+        self._content_type = content_type
+        self._left = max_urls
+        self._max_bytes = max_bytes
+
+    def __repr__(self) -> str:
+        return f"<SitemapReader {self._url} {len(self._body)} bytes>"
+
+    def batches(self) -> Iterator[list[Location]]:
+        """The entries, some hundred at a time; between two lists the caller may do other work."""
+        texts = _decoded(self._unpacked(), self._content_type)
+        head = next(texts, "").lstrip("\ufeff \t\r\n")
+        slices = _chain(head, texts)
+        found = _Markup() if head.startswith("<") else _Lines()
+        for text in slices:
+            batch: list[Location] = []
+            try:
+                self._take(found.feed(text), batch)
+            except _Enough as enough:
+                self._count(str(enough))
+                yield batch
+                return
+            yield batch
+        batch = []
+        self._take(found.feed("\n"), batch)
+        yield batch
+
+    def _take(self, found: Iterable[tuple[str, str, bool]], batch: list[Location]) -> None:
+        join = Joiner(self._url)
+        for href, lastmod, is_sitemap in found:
+            url = join[href.strip()] if href.strip() else None
+            if url is None or not url.startswith(("http://", "https://")):
+                self._count("bad_url")
+                continue
+            if self._left <= 0:
+                raise _Enough("too_many")
+            self._left -= 1
+            batch.append(Location(url, lastmod.strip()[:64], is_sitemap))
+
+    def _count(self, reason: str) -> None:
+        self.trouble[reason] = self.trouble.get(reason, 0) + 1
+
+    def _unpacked(self) -> Iterator[bytes]:
+        """The body in slices, out of its gzip wrappings."""
+        body = self._body
+        chunks: Iterator[bytes] = (body[start : start + SLICE] for start in range(0, len(body), SLICE))
+        for _ in range(MAX_PACKING):
+            first = _head(chunks)
+            chunks = _chain(first, chunks)
+            if not first.startswith(_GZIP):
+                yield from self._bounded(chunks)
+                return
+            chunks = self._bounded(self._gunzipped(chunks))
+        first = _head(chunks)
+        if first.startswith(_GZIP):
+            self._count("packing")
+            return
+        yield from _chain(first, chunks)
+
+    def _bounded(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        left = self._max_bytes
+        for chunk in chunks:
+            if len(chunk) > left:
+                self._count("too_large")
+                yield chunk[:left]
+                return
+            left -= len(chunk)
+            yield chunk
+
+    def _gunzipped(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """As much as can be unpacked; damage at the end costs the end."""
+        unpack = zlib.decompressobj(31)
+        is_whole = False
+        try:
+            for chunk in chunks:
+                data = chunk
+                while data:
+                    if unpack.eof:  # another member follows, or rubbish
+                        if not data.startswith(_GZIP[:1]):
+                            return
+                        unpack = zlib.decompressobj(31)
+                    yield unpack.decompress(data, SLICE)
+                    data = unpack.unused_data if unpack.eof else unpack.unconsumed_tail
+                    is_whole = unpack.eof
+        except zlib.error:
+            is_whole = False
+        if not is_whole:
+            self._count("broken")
+
+
+def _head(chunks: Iterator[bytes]) -> bytes:
+    """The first slices together, enough to tell what they are."""
+    first = b""
+    while len(first) < HEAD and (chunk := next(chunks, None)) is not None:
+        first += chunk
+    return first
+
+
+def _chain(first: bytes | str, rest: Iterator) -> Iterator:  # type: ignore[type-arg]
+    yield first
+    yield from rest
+
+
+def _decoded(chunks: Iterator[bytes], content_type: str) -> Iterator[str]:
+    """Text of the slices; where nobody names an encoding it is UTF-8 (sitemaps.org)."""
+    first = _head(chunks)
+    encoding = declared_encoding(first, content_type) or "UTF-8"
+    if first.startswith((b"<\0", b"\0<")):  # UTF-16 that forgot to say so
+        encoding = "UTF-16LE" if first[1] == 0 else "UTF-16BE"
+    if encoding in ("UTF-8", "UTF-16LE", "UTF-16BE"):
+        decoder = codecs.getincrementaldecoder(encoding)("replace")
+        for chunk in _chain(first, chunks):
+            yield decoder.decode(chunk)
+    else:
+        for chunk in _chain(first, chunks):
+            yield decode_as(chunk, encoding)
+
+
+class _Lines:
+    """Plain text: a URL on each line; other lines are not taken for URLs."""
+
+    def __init__(self) -> None:
+        self._rest = ""
+
+    def feed(self, text: str) -> Iterator[tuple[str, str, bool]]:
+        *lines, self._rest = re.split(r"[\r\n]", self._rest + text)
+        self._rest = self._rest[:MAX_TOKEN]
+        for line in lines:
+            if line.strip().lower().startswith(("http://", "https://")):
+                yield line, "", False
+
+
+class _Markup:
+    """XML of any kind: the entries, as the end of each is seen."""
+
+    def __init__(self) -> None:
+        self._rest = ""
+        self._at = 0
+        self._skip_to = ""  # within a comment or an endless CDATA section: what ends it
+        self._begin("", "")
+
+    def feed(self, text: str) -> Iterator[tuple[str, str, bool]]:
+        text, at = self._rest + text, 0
+        self._rest, self._tag_at, self._content_at = "", -1, -1
+        while True:
+            if self._skip_to:
+                end = text.find(self._skip_to, at)
+                if end < 0:
+                    self._rest = text[max(at, len(text) - 2) :]
+                    return
+                at, self._skip_to = end + 3, ""
+            mark = _MARK.search(text, at)
+            if mark is None:
+                self._keep(text, at)
+                return
+            at = mark.end()
+            if mark["name"] is None:
+                self._special(mark)
+                continue
+            yield from self._tag(mark, text)
+            at = self._at or at
+            if self._rest:
+                return
+
+    def _special(self, mark: re.Match[str]) -> None:
+        if mark["entity"]:
+            raise _Enough("entities")
+        self._skip_to = "-->" if mark["comment"] else "]]>"
+
+    def _tag(self, mark: re.Match[str], text: str) -> Iterator[tuple[str, str, bool]]:
+        """One known tag. Sets ``_at`` where it read further, ``_rest`` where its end is not there yet."""
+        name, prefix = mark["name"].lower(), mark["prefix"] or ""
+        self._at = 0
+        if name == "html" and not self._record:
+            raise _Enough("html")
+        if name in _RECORDS:
+            if mark["close"]:
+                yield from self._end(name, self._text(text, mark.start()))
+            else:
+                self._begin(name, prefix, mark.start(), mark.end())
+        elif self._record and not mark["close"] and prefix == self._prefix:
+            end = self._field(name, mark, text)
+            if end >= 0:
+                self._at = end
+            elif len(text) - mark.start() <= MAX_TOKEN:  # an endless one is as if it were not there
+                self._rest = text[mark.start() :]
+
+    def _begin(self, name: str, prefix: str, tag_at: int = -1, content_at: int = -1) -> None:
+        self._record, self._prefix, self._tag_at, self._content_at = name, prefix, tag_at, content_at
+        self._href = self._date = self._guess = ""
+
+    def _text(self, text: str, end: int) -> str:
+        return text[self._content_at : end] if self._content_at >= 0 else ""
+
+    def _end(self, name: str, content: str) -> Iterator[tuple[str, str, bool]]:
+        """A record is over. Without ``loc`` or ``link`` its text may be the URL, or a guid."""
+        bare = "" if "<" in content else _unescaped(content).strip()
+        href = self._href or self._guess or (bare if bare.startswith("http") else "")
+        if name == self._record and href:
+            yield href, self._date, name == "sitemap"
+        self._begin("", "")
+
+    def _keep(self, text: str, at: int) -> None:
+        """What is looked at again with the next slice: a record without anything yet, or half a tag."""
+        start = self._tag_at
+        if start >= 0 and not (self._href or self._guess) and len(text) - start <= MAX_TOKEN:
+            self._rest = text[start:]
+            self._begin("", "")
+        else:
+            self._rest = _unfinished(text, at)
+
+    def _field(self, name: str, mark: re.Match[str], text: str) -> int:
+        """Read one element of a record; where it ends, or -1 when its end is not there yet."""
+        attributes = mark["rest"] or ""
+        if name == "link" and self._record == "entry":
+            href = _HREF.search(attributes)
+            if href is not None and not self._href and not _OTHER_REL.search(attributes):
+                self._href = _unescaped(href[1] or href[2] or "")
+            return mark.end()
+        if name == "link" and self._record != "item":  # xhtml:link without its prefix
+            return mark.end()
+        if attributes.endswith("/"):
+            return mark.end()
+        value, end = _content(text, mark.end())
+        if end >= 0 and name in _DATES:
+            self._date = self._date or value
+        elif end >= 0 and name == "guid":
+            self._guess = value if value.startswith("http") else ""
+        elif end >= 0:
+            self._href = self._href or value
+        return end
+
+
+def _content(text: str, at: int) -> tuple[str, int]:
+    """The text of an element and where it ends (before the next tag); -1 when that is not there yet."""
+    parts: list[str] = []
+    while True:
+        end = text.find("<", at)
+        if end < 0 or len(text) - end < 9:
+            return "", -1
+        parts.append(_unescaped(text[at:end]))
+        if text.startswith("<![CDATA[", end):
+            at = text.find("]]>", end)
+            if at < 0:
+                return "", -1
+            parts.append(text[end + 9 : at].replace("&amp;", "&"))
+            at += 3
+        elif text.startswith("<!--", end):
+            at = text.find("-->", end)
+            if at < 0:
+                return "", -1
+            at += 3
+        else:
+            return "".join(parts), end
+
+
+def _unfinished(text: str, at: int) -> str:
+    """The beginning of a tag at the end of a slice."""
+    start = text.rfind("<", max(at, len(text) - MAX_TOKEN))
+    return text[start:] if start >= 0 and ">" not in text[start:] else ""
+
+
+def _unescaped(text: str) -> str:
+    return _REFERENCE.sub(_character, text) if "&" in text else text
+
+
+def _character(match: re.Match[str]) -> str:
+    name = match[1]
+    if name[0] != "#":
+        return _NAMED[name]
+    number = int(f"0{name[1:]}", 16) if name[1] in "xX" else int(name[1:])
+    return chr(number) if 0 < number < 0xD800 or 0xDFFF < number < 0x110000 else "\ufffd"

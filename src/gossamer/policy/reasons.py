@@ -1,0 +1,53 @@
+"""Reasons of the ledger and of the counts, in words for people."""
+
+from __future__ import annotations
+
+from gossamer.words.errors import Fault
+
+LEFT_OUT = {
+    "too_deep": "deeper than max_depth",
+    "nofollow": "marked nofollow",
+    "offsite": "to other hosts",
+    "excluded": "that exclude matches",
+    "not_included": "that no include matches",
+    "extension": "with a suffix of deny_extensions",
+    "scheme": "neither http nor https",
+    "too_long": "too long",
+    "bad_url": "that are no URLs",
+    "trap_segments": "with a path of more than traps.max_segments",
+    "trap_repeats": "with a path that repeats itself",
+    "trap_pattern": "over the budget traps.max_per_pattern",
+    "trap_domain": "over the budget traps.max_per_domain",
+    "trap_same_body": "on pages over traps.max_same_body",
+}
+"""What is said of links that were not taken, by reason."""
+
+REASONS = {
+    Fault.DNS: "its host's name does not resolve",
+    Fault.CONNECT: "its host could not be connected",
+    Fault.TOO_LARGE: "its body is larger than http.max_size_bytes",
+    Fault.REDIRECT_LIMIT: "too many redirects in a row",
+    Fault.GUARD: "its address is private, and nobody named the host",
+    Fault.THROTTLED: "the host asks for time",
+    Fault.SERVER: "an error of the server",
+    Fault.CLIENT: "the server refuses it",
+    Fault.GONE: "the server has no such page",
+    Fault.ROBOTS: "robots.txt does not allow it",
+    Fault.ROBOTS_UNREACHABLE: "robots.txt could not be had",
+    Fault.HOST_DOWN: "its host did not answer for too long",
+    Fault.OUT_OF_SCOPE: "it leads out of scope",
+    Fault.MISSING: "an element that the spider requires is not on the page",
+    Fault.CALLBACK: "the spider's code raised",
+    Fault.CALLBACK_TIMEOUT: "the spider's code took longer than parse.callback_timeout",
+    Fault.PARSE_TIMEOUT: "the page could not be parsed within parse.timeout",
+    Fault.INTERNAL: "an error of Gossamer itself",
+    Fault.EXPIRED: "the worker never came back with it",
+}
+"""What is said of a fault; the others are their own words."""
+_WORDS: dict[str, str] = {fault.value: words for fault, words in REASONS.items()}
+
+
+def reason_text(reason: str) -> str:
+    """A reason of the ledger in words, with its name: ``an error of the server (server)``."""
+    words = _WORDS.get(reason)
+    return f"{words} ({reason})" if words else reason.replace("_", " ") or "no reason given"

@@ -1,0 +1,144 @@
+"""Spider traps: sites that never end, and what keeps each of them to a budget. Pure.
+
+Two rules look at a URL alone (those of the Heritrix crawler): paths that repeat themselves, as relative
+links on a page that answers everywhere make them, and paths that are too deep. The others count: how many
+URLs of one pattern (``?page=1``, ``?page=2`` ...) and of one registrable domain are taken, and on how many
+pages of a host the same is to be read, beyond which the links of such pages are not followed. What is
+counted lives in memory: a budget is that of one run of one process.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gossamer.policy import urls
+from gossamer.words.model import Record
+
+MAX_PERIOD = 8  # segments of a group that repeats: ``/a/b/a/b/a/b`` has two
+MAX_COUNTED = 200_000
+"""Numbers that are kept of bodies, and members of budgets; about 20 MB each. Beyond it the rare go first."""
+SKELETON_BYTES = 64 * 1024
+
+_VARIABLE = re.compile(r"[^/]*\d[^/]*")
+_WORD = re.compile(rb"(?<![\w%\x80-\xff-])[A-Za-z_%\x80-\xff-]{1,40}(?![\w%\x80-\xff-])")
+
+
+class TrapRules(Record, frozen=True, kw_only=True):
+    """The bounds; ``None`` is none."""
+
+    max_segments: int | None = 20
+    max_repeats: int | None = 2  # how often a segment, or a group of them, may follow itself
+    max_same_body: int | None = 1000  # pages of a host with one content whose links are followed
+    max_per_pattern: int | None = None
+    max_per_domain: int | None = None
+
+
+DEFAULT_RULES = TrapRules()
+
+
+def path_trap(url: str, rules: TrapRules) -> str | None:
+    """Why the path of a canonical URL looks like a trap: ``trap_segments``, ``trap_repeats``, or ``None``."""
+    start = url.find("/", 8)
+    path = url[start + 1 :].partition("?")[0].removesuffix("/") if start >= 0 else ""
+    slashes = path.count("/")
+    if rules.max_segments is not None and slashes >= rules.max_segments:
+        return "trap_segments"
+    if rules.max_repeats is None or slashes < rules.max_repeats:
+        return None
+    segments = path.split("/")
+    if len(set(segments)) == len(segments):
+        return None
+    longest = min(MAX_PERIOD, len(segments) // (rules.max_repeats + 1))
+    repeats = any(_repeats(segments, period, rules.max_repeats) for period in range(1, longest + 1))
+    return "trap_repeats" if repeats else None
+
+
+def _repeats(segments: list[str], period: int, most: int) -> bool:
+    """Whether a group of ``period`` segments stands more than ``most`` times in a row."""
+    run = 0
+    for one, next_one in zip(segments, segments[period:], strict=False):
+        run = run + 1 if one == next_one else 0
+        if run >= period * most:
+            return True
+    return False
+
+
+def pattern_of(url: str) -> str:
+    """What URLs that differ in their numbers and in the values of their query have in common."""
+    head = urls.head_of(url)
+    path, _, query = url[len(head) :].partition("?")
+    names = sorted({parameter.partition("=")[0] for parameter in query.split("&")}) if query else ()
+    return f"{head}{_VARIABLE.sub('#', path)}?{'&'.join(names)}"
+
+
+class Traps:
+    """The rules, with what they have counted."""
+
+    def __init__(self, rules: TrapRules = DEFAULT_RULES) -> None:
+        self._rules = rules
+        self._members: dict[str, set[int]] = {}
+        self._full: set[str] = set()
+        self._taken = 0
+        self._bodies: dict[int, int] = {}
+
+    def __repr__(self) -> str:
+        return f"<Traps: {len(self._members)} groups, {len(self._bodies)} contents>"
+
+    def refused(self, url: str, fingerprint: int) -> str | None:
+        """Why a URL is not taken, else ``None``, and then it is counted: ``trap_segments``, ``trap_repeats``,
+        ``trap_pattern``, ``trap_domain``. Asking again for a URL that was taken changes nothing.
+        """
+        trap = path_trap(url, self._rules)
+        if trap is not None:
+            return trap
+        per_pattern, per_domain = self._rules.max_per_pattern, self._rules.max_per_domain
+        if per_pattern is not None and not self._take(pattern_of(url), fingerprint, per_pattern):
+            return "trap_pattern"
+        if per_domain is not None:
+            domain = urls.registrable_domain(urls.hostname(url))
+            if not self._take(domain, fingerprint, per_domain):
+                return "trap_domain"
+        return None
+
+    def _take(self, group: str, fingerprint: int, budget: int) -> bool:
+        members = self._members.get(group)
+        if members is not None and fingerprint in members:
+            return True
+        if group in self._full:
+            return False
+        if members is None:
+            members = self._members[group] = set()
+        members.add(fingerprint)
+        self._taken += 1
+        if len(members) >= budget:
+            self._full.add(group)
+        if self._taken > MAX_COUNTED:
+            self._members.clear()
+            self._taken = 0
+        return True
+
+    def is_copy(self, url: str, body: bytes) -> bool:
+        """Whether this content was met too often at its host; counts it.
+
+        Contents are equal byte by byte. Where the same path answers many queries with as many bytes, they
+        are equal when they have the same words, those with digits (the ids of a visit) left out.
+        """
+        most = self._rules.max_same_body
+        if most is None:
+            return False
+        host = urls.head_of(url)
+        if self._seen(hash((host, body))) > most:
+            return True
+        path, mark, _ = url.partition("?")
+        if not mark or self._seen(hash((path, len(body)))) <= most // 10:
+            return False
+        return self._seen(hash((host, *_WORD.findall(body[:SKELETON_BYTES])))) > most
+
+    def _seen(self, content: int) -> int:
+        """How often this was seen, this time included."""
+        count = self._bodies[content] = self._bodies.get(content, 0) + 1
+        if len(self._bodies) > MAX_COUNTED:
+            self._bodies = {known: times for known, times in self._bodies.items() if times > 1}
+            if len(self._bodies) > MAX_COUNTED // 2:
+                self._bodies.clear()
+        return count

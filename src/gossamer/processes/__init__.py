@@ -1,0 +1,1 @@
+"""One crawl in several processes of one machine, on one frontier."""

@@ -1,0 +1,162 @@
+"""The first process of a crawl, and the others that it keeps going beside its own worker.
+
+Every member works on the same frontier under the same promises: a lease belongs to one worker, politeness
+is decided where it is granted, a member that is killed loses nothing that is not leased out again when its
+leases expire. The first process alone seeds, looks and decides when the job is over. A member that dies
+is replaced; one that keeps dying at once is given up, and the crawl goes on with the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import sys
+from collections.abc import Sequence
+
+import msgspec
+
+from gossamer.engine.worker import Worker
+from gossamer.processes.messages import (
+    Dry,
+    FromMember,
+    Happened,
+    Logged,
+    Plan,
+    Stop,
+    ToMember,
+    Trust,
+    framed,
+    next_frame,
+    unpacked,
+)
+from gossamer.words.model import Lease
+from gossamer.words.ports import Sink
+
+MAX_EARLY_DEATHS = 3
+EARLY_S = 5.0
+"""A member that ends by itself so soon after its start will hardly do better the next time."""
+
+log = logging.getLogger("gossamer.crawl")
+_decode = msgspec.msgpack.Decoder(FromMember).decode
+
+
+class Crew:
+    """A ``Shift`` of the engine: a worker in this process, and ``others`` processes with one each."""
+
+    def __init__(self, worker: Worker, plan: Plan, others: int, sink: Sink) -> None:
+        self._worker = worker
+        self._plan = plan
+        self._others = others
+        self._sink = sink
+        self._trusted = list(plan.trusted)
+        self._stop: Stop | None = None
+        self._members: set[asyncio.subprocess.Process] = set()
+
+    def __repr__(self) -> str:
+        return f"<Crew of {self._worker!r} and {len(self._members)} processes>"
+
+    @property
+    def idle(self) -> asyncio.Event:
+        """Set whenever a worker has nothing in hand and the frontier nothing for it."""
+        return self._worker.idle
+
+    async def run(self) -> None:
+        """Work until stopped. Raises what the worker of this process raises; the others end with it."""
+        others = [asyncio.create_task(self._keep(number)) for number in range(self._others)]
+        try:
+            await self._worker.run()
+            self._tell(self._stop or Stop())
+            await asyncio.gather(*others)
+        finally:
+            self._tell(Stop(at_once=True))
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+            for member in self._members:
+                with contextlib.suppress(ProcessLookupError):
+                    member.kill()
+
+    def stop(self) -> None:
+        """Take no new work; everybody finishes what is in hand."""
+        self._end(Stop())
+        self._worker.stop()
+
+    async def abandon(self) -> None:
+        """Give everything back at once."""
+        self._end(Stop(at_once=True))
+        await self._worker.abandon()
+
+    def wake(self) -> None:
+        """Something was added; the other processes look often enough by themselves."""
+        self._worker.wake()
+
+    async def record_expired(self, leases: Sequence[Lease]) -> None:
+        """See :meth:`~gossamer.engine.worker.Worker.record_expired`."""
+        await self._worker.record_expired(leases)
+
+    def trust(self, host: str) -> None:
+        """The operator named this host; everybody hears of it before its first request is added."""
+        self._trusted.append(host)
+        self._tell(Trust(host))
+
+    # ------------------------------------------------------------------ members
+
+    def _end(self, stop: Stop) -> None:
+        self._stop = stop
+        self._tell(stop)
+
+    def _tell(self, message: ToMember) -> None:
+        for member in self._members:
+            if member.stdin is not None and not member.stdin.is_closing():
+                member.stdin.write(framed(message))
+
+    async def _keep(self, number: int) -> None:
+        """Keep one member going."""
+        loop = asyncio.get_running_loop()
+        early_deaths = 0
+        while self._stop is None:
+            started = loop.time()
+            code = await self._one()
+            if self._stop is not None or code == 0:
+                return
+            early_deaths = early_deaths + 1 if loop.time() - started < EARLY_S else 0
+            if early_deaths >= MAX_EARLY_DEATHS:
+                log.error("process %d of the crawl keeps ending (%s); going on without it", number + 2, code)
+                return
+            log.warning("process %d of the crawl ended (%s); another takes its place", number + 2, code)
+
+    async def _one(self) -> int:
+        """One member from its start to its end; the code it ended with."""
+        # A session of its own: Ctrl-C is for the first process, which tells the others.
+        member = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "gossamer.processes.member",
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+        assert member.stdin is not None
+        assert member.stdout is not None
+        plan = msgspec.structs.replace(self._plan, trusted=self._trusted)
+        member.stdin.write(framed(plan))
+        self._members.add(member)
+        try:
+            if self._stop is not None:
+                self._tell(self._stop)
+            while (frame := await next_frame(member.stdout)) is not None:
+                self._hear(_decode(frame))
+            return await member.wait()
+        except asyncio.CancelledError:
+            with contextlib.suppress(ProcessLookupError):
+                member.kill()
+            await member.wait()
+            raise
+        finally:
+            self._members.discard(member)
+
+    def _hear(self, message: FromMember) -> None:
+        if isinstance(message, Happened):
+            for name, event in message.events:
+                self._sink.emit(unpacked(name, event))
+        elif isinstance(message, Logged):
+            logging.getLogger(message.logger).log(message.level, "%s", message.text)
+        elif isinstance(message, Dry):
+            self._worker.idle.set()

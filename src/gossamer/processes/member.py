@@ -1,0 +1,154 @@
+"""A further process of a crawl: ``python -m gossamer.processes.member``, started by the crew.
+
+It reads its plan from stdin, works on the frontier until it is told to stop, and ends at once when the first
+process is gone: its leases expire, and another run takes them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from gossamer.config import find_project, load_settings
+from gossamer.discovery import find_target
+from gossamer.engine.worker import Worker
+from gossamer.processes.messages import (
+    Dry,
+    Happened,
+    Logged,
+    Plan,
+    Stop,
+    ToMember,
+    Trust,
+    framed,
+    next_frame,
+    packed,
+)
+from gossamer.wiring import Wired, wire_member
+from gossamer.words.errors import OperatorError
+from gossamer.words.events import Event
+
+FLUSH_S = 0.05
+DRAIN_S = 10.0
+FAILED = 4
+
+
+class Outbox(logging.Handler):
+    """Port ``Sink``, and a handler of logs: passes on what happens, in batches."""
+
+    def __init__(self, pipe: BinaryIO) -> None:
+        super().__init__(logging.INFO)
+        self._pipe = pipe
+        self._events: list[Event] = []
+
+    def emit(self, event: Event | logging.LogRecord) -> None:
+        """Take an event or a line of the log."""
+        if isinstance(event, logging.LogRecord):
+            self._send(Logged(event.name, event.levelno, self.format(event)))
+        else:
+            self._events.append(event)
+
+    def say_dry(self) -> None:
+        """Nothing in hand, and nothing to be had."""
+        self._send(Dry())
+
+    def flush(self) -> None:
+        """Send what has gathered."""
+        if self._events:
+            events, self._events = self._events, []
+            self._send(Happened([packed(event) for event in events]))
+
+    def _send(self, message: msgspec.Struct) -> None:
+        self._pipe.write(framed(message))
+        self._pipe.flush()
+
+
+async def work(plan: Plan, reader: asyncio.StreamReader, outbox: Outbox) -> None:
+    """Work on the job until told to stop."""
+    settings = load_settings(env={}, spider=msgspec.json.decode(plan.settings)).settings
+    project = find_project(Path.cwd())
+    target = find_target(plan.target, plan.arguments, project.parent if project else None)
+    wired = await wire_member(settings, target, plan.job, trusted=plan.trusted, sinks=(outbox,))
+    worker = Worker(wired.parts, wired.shift)
+    listening = asyncio.create_task(listen(reader, worker, wired))
+    reporting = asyncio.create_task(report(worker, outbox))
+    try:
+        await worker.run()
+    finally:
+        listening.cancel()
+        reporting.cancel()
+        await wired.close()
+
+
+async def listen(reader: asyncio.StreamReader, worker: Worker, wired: Wired) -> None:
+    """Do what the first process says; when it is gone, or the time to drain is over, give everything back."""
+    decode = msgspec.msgpack.Decoder(ToMember).decode
+    leaving: asyncio.Task[None] | None = None
+    while (frame := await next_frame(reader)) is not None:
+        message = decode(frame)
+        if isinstance(message, Trust):
+            wired.guard.trust(message.host)
+            continue
+        if isinstance(message, Stop) and message.at_once:
+            break
+        worker.stop()
+        leaving = leaving or asyncio.create_task(leave(worker))
+    await worker.abandon()
+
+
+async def leave(worker: Worker) -> None:
+    """The end of the time to drain."""
+    await asyncio.sleep(DRAIN_S)
+    await worker.abandon()
+
+
+async def report(worker: Worker, outbox: Outbox) -> None:
+    """Send what happens, a few times a second."""
+    while True:
+        await asyncio.sleep(FLUSH_S)
+        outbox.flush()
+        if worker.idle.is_set():
+            worker.idle.clear()
+            outbox.say_dry()
+
+
+async def run(outbox: Outbox) -> None:
+    """Read the plan, and follow it."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer)
+    frame = await next_frame(reader)
+    if frame is not None:
+        await work(msgspec.msgpack.decode(frame, type=Plan), reader, outbox)
+
+
+def main() -> int:
+    """The member's whole life; its exit code."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    pipe = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a spider prints must not come between the messages
+    outbox = Outbox(pipe)
+    logging.getLogger().addHandler(outbox)
+    logging.getLogger().setLevel(logging.INFO)
+    gc.freeze()
+    try:
+        asyncio.run(run(outbox))
+        outbox.flush()
+    except BrokenPipeError:
+        return FAILED
+    except OperatorError as error:
+        sys.stderr.write(f"gossamer: {error}\n")
+        return FAILED
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,169 @@
+"""Redirects that lead nowhere, round and round, or where nobody should go."""
+
+from __future__ import annotations
+
+from gossamer.testing.misbehaving.large import gzip_of_zeros
+from gossamer.testing.misbehaviour import PAGE, Visit, route
+from gossamer.words.errors import Fault
+
+
+@route("redirect_loop", "A redirect to itself.", 302, row=10, ends=Fault.REDIRECT_LIMIT)
+async def _redirect_loop(visit: Visit) -> None:
+    await visit.respond(status="302 Found", headers=f"Location: {visit.hit.path}\r\n")
+
+
+@route(
+    "redirect_chain",
+    "A redirect to the next of endlessly many.",
+    302,
+    row=10,
+    ends=("redirect", "redirect_limit"),
+)
+async def _redirect_chain(visit: Visit) -> None:
+    number = visit.hit.path.rpartition("/")[2]
+    step = int(number) + 1 if number.isdigit() else 1
+    await visit.respond(status="302 Found", headers=f"Location: /redirect_chain/{step}\r\n")
+
+
+@route("redirect_bad_location", "A redirect whose Location is no URL.", 302, row=13, ends=Fault.BAD_REDIRECT)
+async def _redirect_bad_location(visit: Visit) -> None:
+    await visit.respond(status="302 Found", headers="Location: http:///\xff\xfe:x[\r\n")
+
+
+@route("redirect_no_location", "A redirect without a Location.", 302, row=13, ends=Fault.BAD_REDIRECT)
+async def _redirect_no_location(visit: Visit) -> None:
+    await visit.respond(PAGE, status="302 Found")
+
+
+@route("redirect_other_host", "A redirect to the same port of localhost.", 302, row=11)
+async def _redirect_other_host(visit: Visit) -> None:
+    target = visit.site.url("echo", host="localhost")
+    await visit.respond(status="302 Found", headers=f"Location: {target}\r\n")
+
+
+@route(
+    "redirect_private",
+    "A redirect to the address of a cloud's metadata service.",
+    302,
+    row=11,
+)
+async def _redirect_private(visit: Visit) -> None:
+    await visit.respond(status="302 Found", headers="Location: http://169.254.169.254/latest/\r\n")
+
+
+@route(
+    "redirect_file", "A redirect to a file of the crawler's machine.", 302, row=13, ends=Fault.BAD_REDIRECT
+)
+async def _redirect_file(visit: Visit) -> None:
+    await visit.respond(status="302 Found", headers="Location: file:///etc/passwd\r\n")
+
+
+@route(
+    "redirect_bomb", "A redirect whose body is a bomb: the redirect counts, the body does not.", 302, row=8
+)
+async def _redirect_bomb(visit: Visit) -> None:
+    headers = "Location: /good\r\nContent-Encoding: gzip\r\n"
+    await visit.respond(gzip_of_zeros(), status="302 Found", headers=headers)
+
+
+@route(
+    "redirect_cookie",
+    "A redirect to itself with a new cookie each time.",
+    302,
+    row=10,
+    ends=Fault.REDIRECT_LIMIT,
+)
+async def _redirect_cookie(visit: Visit) -> None:
+    count = len(visit.site.log)
+    await visit.redirect(visit.hit.path, headers=f"Set-Cookie: visit{count}={count}; Path=/\r\n")
+
+
+@route(
+    "redirect_ring",
+    "A redirect through three pages, the last of which leads to the first.",
+    302,
+    row=10,
+    ends=("redirect", "redirect_limit"),
+)
+async def _redirect_ring(visit: Visit) -> None:
+    steps = {"": "a", "a": "b", "b": ""}
+    await visit.redirect(f"/redirect_ring/{steps.get(visit.below, '')}".rstrip("/"))
+
+
+@route(
+    "redirect_as",
+    "A redirect with the status named below it, as in ``/redirect_as/307``, to ``/echo``.",
+    302,
+    row=14,
+)
+async def _redirect_as(visit: Visit) -> None:
+    await visit.redirect("/echo", status=f"{visit.below or 302} Elsewhere")
+
+
+@route(
+    "redirect_abroad",
+    "A redirect by ``/STATUS/HOST:PORT`` below it to ``/echo`` there, in the clear.",
+    302,
+    row=12,
+)
+async def _redirect_abroad(visit: Visit) -> None:
+    status, _, place = visit.below.partition("/")
+    await visit.redirect(
+        f"http://{place or visit.hit.headers['host']}/echo", status=f"{status or 302} Elsewhere"
+    )
+
+
+LOCATIONS = {
+    "relative": "../good/relative",
+    "fragment": "/good/fragment#part",
+    "blanks": "   /good/blanks  ",
+    "latin": "/good/caf\xe9",
+    "utf8": "/good/caf\xc3\xa9",
+    "backslashes": "\\good\\backslashes",
+    "no_scheme": "{site}/good/no_scheme",
+}
+"""Where browsers go all the same, by the name below ``/redirect_odd``."""
+
+BAD_LOCATIONS = {
+    "slashes": "//",
+    "bracket": "http://[",
+    "port": "http://127.0.0.1:99999/",
+    "script": "javascript:alert(1)",
+    "mail": "mailto:a@b.example",
+    "long": "/" + "x" * 20_000,
+    "space": "http://a b/",
+}
+
+
+@route(
+    "redirect_odd",
+    "Redirects to odd places that browsers find, by the name below it.",
+    302,
+    row=13,
+    variants=tuple(LOCATIONS),
+)
+async def _redirect_odd(visit: Visit) -> None:
+    authority = "//" + visit.hit.headers.get("host", "")
+    await visit.redirect(LOCATIONS[visit.below or "relative"].replace("{site}", authority))
+
+
+@route(
+    "redirect_nowhere",
+    "Redirects to what is no place, by the name below it.",
+    302,
+    row=13,
+    ends=Fault.BAD_REDIRECT,
+    variants=tuple(BAD_LOCATIONS),
+)
+async def _redirect_nowhere(visit: Visit) -> None:
+    await visit.redirect(BAD_LOCATIONS[visit.below or "slashes"])
+
+
+@route("redirect_megabyte", "A Location of a megabyte.", Fault.PROTOCOL, row=13)
+async def _redirect_megabyte(visit: Visit) -> None:
+    await visit.redirect("/" + "x" * 1_000_000)
+
+
+@route("redirect_empty_location", "A redirect with an empty Location.", 302, row=13, ends=Fault.BAD_REDIRECT)
+async def _redirect_empty_location(visit: Visit) -> None:
+    await visit.redirect("")

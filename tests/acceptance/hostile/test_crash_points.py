@@ -1,0 +1,63 @@
+"""A crash at any SQL statement of a small crawl: the next run ends it as if nothing had happened.
+
+The ordinary suite dies at the first statement of each kind and at every seventh; with
+``GOSSAMER_TEST_EVERY_CRASH=1`` at all of them (``make crash``).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from programs import environment
+
+STRIDE = 1 if os.environ.get("GOSSAMER_TEST_EVERY_CRASH") else 7
+DIED = 86
+
+
+def crashes(folder: Path, points: list[int]) -> list[dict[str, Any]]:
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("crash_it.py"))],
+        input=json.dumps({"folder": str(folder), "points": points}),
+        capture_output=True,
+        text=True,
+        timeout=170,
+        env=environment(),
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def chosen(kinds: list[str]) -> list[int]:
+    """The statements to die at: each kind's first, and every so many."""
+    first = {kind: n for n, kind in reversed(list(enumerate(kinds, 1)))}
+    return sorted({*first.values(), *range(1, len(kinds) + 1, STRIDE)})
+
+
+def test_every_crash_point_recovers_with_the_invariants_intact(tmp_path: Path) -> None:
+    (undisturbed,) = crashes(tmp_path / "undisturbed", [])
+    kinds, truth = undisturbed["kinds"], undisturbed["end"]
+    assert len(truth["items"]) == 8
+    assert (len(truth["pages"]), truth["dead"]) == (9, 1)
+    assert len(kinds) > 100
+    told = crashes(tmp_path / "crashed", chosen(kinds))
+    died = [crash for crash in told if crash["died"] == DIED]
+    assert len(died) > 0.9 * len(told)  # a run may have fewer statements than the counted one
+    for crash in told:
+        assert crash["died"] in (0, DIED), crash
+        assert crash["ended"] == 0, crash
+        for found in filter(None, (crash["crashed"], crash["end"])):
+            where = (crash["point"], crash["kinds"], found)
+            assert found["counters"] == found["recounts"], where
+            assert found["totals"] == found["retold"], where
+            assert (found["twice"], found["sound"]) == ([], True), where
+        end = crash["end"]
+        assert end["counters"][:3] == [0, 0, 0], crash
+        assert {name: end[name] for name in ("items", "pages", "dead", "done")} == {
+            name: truth[name] for name in ("items", "pages", "dead", "done")
+        }, crash["point"]

@@ -1,0 +1,555 @@
+"""Hostile inputs 1 to 22 and 28 to 34: the network, and what pages say of other places.
+
+Most rows are routes of the shipped bad site, each on a host of its own among 20 good pages, crawled together
+in another process: every route ends in its named class, all good pages are done, the loop is never held up
+and memory stays bounded (:meth:`Round.check`). What a row asks for beyond that stands in its own tests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import datetime
+import json
+import socket
+import ssl
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+import trustme
+
+from acceptance.hostile.kit import CALM, Round, crawl, of_row, serving
+from gossamer.config import load_settings
+from gossamer.fetch.guard import Guard
+from gossamer.fetch.http import HttpFetcher
+from gossamer.fetch.limits import HttpOptions
+from gossamer.testing.badroutes import PAGE, routes
+from gossamer.testing.badsite import BadSite
+from gossamer.testing.clock import ManualClock
+from gossamer.testing.misbehaving.headers import RETRY_AFTER
+from gossamer.testing.misbehaving.pages import SCHEMES, SCHEMES_REPEATED
+from gossamer.testing.misbehaving.places import HREFS, NO_HOSTS, PATHS
+from gossamer.wiring import open_desk
+from gossamer.words.model import Request
+from programs import rows
+
+HEAVY = ["million_chunks", *of_row(3, 6, 7, 8)]
+QUICK = [name for name, route in routes().items() if route.row and name not in HEAVY]
+
+
+def round_of(names: list[str], folder: Path, **settings: object) -> Iterator[Round]:
+    hosts = [f"127.0.1.{number}" for number in range(1, len(names) + 1)]
+    with serving(hosts=hosts) as site:
+        yield Round(site, folder, names, **settings)
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Round]:
+    """Everything that needs no more than short limits of time."""
+    yield from round_of(QUICK, tmp_path_factory.mktemp("quick"))
+
+
+@pytest.fixture(scope="module")
+def heavy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Round]:
+    """What is large, under the default limits of size."""
+    yield from round_of(HEAVY, tmp_path_factory.mktemp("heavy"), **CALM)
+
+
+def only(done: Round, name: str) -> list[str]:
+    """How the tries at the one URL of a route ended."""
+    return done.crawled.tries[done.url(name, name)]
+
+
+# --------------------------------------------------------------------------- time and size
+
+
+def test_row_01_slow_headers(quick: Round) -> None:
+    quick.check(*of_row(1))
+    assert only(quick, "slow_headers") == ["timeout_headers"] * 2
+
+
+def test_row_02_stalled_bodies(quick: Round) -> None:
+    quick.check(*of_row(2))
+    assert only(quick, "stalled_body") == only(quick, "slow_body") == ["timeout_body"] * 2
+
+
+def test_row_03_endless_bodies(heavy: Round) -> None:
+    heavy.check(*of_row(3))
+    assert only(heavy, "endless_body") == ["too_large"]
+
+
+def test_row_04_wrong_lengths(quick: Round) -> None:
+    quick.check(*of_row(4))
+    assert only(quick, "short_body") == ["incomplete"] * 2
+    for name in ("long_body", "two_answers", "late_answer"):
+        assert only(quick, name) == ["success"]
+    sizes = rows(quick.crawled.data, "select url, size_bytes from attempt where url like '%/good/%'")
+    # An answer that comes unasked just after the next request is that request's answer: nobody can tell.
+    wrong = {url for url, size in sizes if size != len(PAGE) and quick.host["late_answer"] not in url}
+    assert not wrong, "no page has bytes of another answer"
+
+
+def test_row_05_broken_chunks(quick: Round) -> None:
+    quick.check(*(name for name in of_row(5) if name not in HEAVY))
+
+
+def test_row_05_million_chunks(heavy: Round) -> None:
+    heavy.check("million_chunks")
+    assert only(heavy, "million_chunks") == ["success"]
+    assert heavy.crawled.cpu_s < 20
+
+
+def test_row_06_header_bombs(heavy: Round) -> None:
+    heavy.check(*of_row(6))
+
+
+def test_row_07_hundred_megabytes(heavy: Round) -> None:
+    heavy.check(*of_row(7))
+    assert only(heavy, "announced_giant") == ["too_large"]
+
+
+def test_row_07_sixty_four_at_once(tmp_path: Path) -> None:
+    """Each may have 32 MB; all together must not have 2 GB."""
+    with serving(hosts=[f"127.0.3.{number}" for number in range(1, 65)]) as site:
+        seeds = [site.url("hundred_megabytes_unannounced", host=host) for host in site.hosts]
+        done = crawl(tmp_path, seeds, **(CALM | {"robots": False}))
+        done.behaved()
+        assert [done.tries[url] for url in seeds] == [["too_large"]] * 64
+
+
+def test_row_08_bombs(heavy: Round) -> None:
+    heavy.check(*of_row(8))
+
+
+def test_row_08_a_bomb_as_robots_txt(tmp_path: Path) -> None:
+    with serving(aliases={"/robots.txt": "gzip_bomb"}) as site:
+        done = crawl(tmp_path, [site.url("good")], max_retries=0)
+        done.behaved()
+        assert done.ending(site.url("good")) == "robots_unreachable"
+        assert "too_large" in done.details[site.url("good")]
+        assert site.hits("good") == 0
+
+
+def test_row_09_wrong_encodings(quick: Round) -> None:
+    quick.check(*of_row(9))
+
+
+# --------------------------------------------------------------------------- redirects
+
+
+def test_row_10_redirects_without_end(quick: Round) -> None:
+    quick.check(*of_row(10))
+    for name in of_row(10):
+        assert "redirect_limit" in quick.endings(name).values(), name
+        asked = [path for path in quick.hits(name) if path.startswith(f"/{name}")]
+        assert len(asked) == 11, "ten redirects are followed"
+
+
+def headers_at(site: BadSite, path: str) -> list[dict[str, str]]:
+    return [dict(hit.headers) for hit in site.log if hit.path.startswith(path)]
+
+
+SECRETS = ("authorization", "cookie", "proxy-authorization", "x-api-key")
+
+
+def test_row_11_redirects_to_other_origins(quick: Round, tmp_path: Path) -> None:
+    """Same origin: everything is kept. Another port: no credentials; no body at all; its robots.txt rules."""
+    quick.check(*of_row(11))
+    for name, target in (
+        ("redirect_private", "http://169.254.169.254/latest/"),
+        ("redirect_other_host", f"http://localhost:{quick.site.port}/echo"),
+    ):
+        assert quick.endings(name) == {name: "redirect"}
+        assert quick.crawled.ending(target) == "guard"
+    robots = {"/robots.txt": b"User-agent: *\nDisallow: /echo\n"}
+    with serving() as first, serving() as other, serving(files=robots) as closed:
+        seeds = [first.url("redirect_as/302")]
+        seeds += [first.url(f"redirect_abroad/302/127.0.0.1:{site.port}") for site in (other, closed)]
+        done = crawl(tmp_path / "get", seeds, spider="Poster", attributes={"method": "GET"})
+        done.behaved()
+        (kept,) = headers_at(first, "/echo")
+        assert [kept[name] for name in SECRETS if name in kept] == ["Bearer canary", "id=canary", "canary"]
+        (bare,) = headers_at(other, "/echo")
+        assert "canary" not in str(bare)
+        assert done.ending(closed.url("echo")) == "robots"
+        assert headers_at(closed, "/echo") == []
+        seeds = [first.url(f"redirect_abroad/{status}/127.0.0.1:{other.port}") for status in (307, 308)]
+        done = crawl(tmp_path / "post", seeds, spider="Poster", attributes={"method": "POST"})
+        assert [done.tries[url] for url in seeds] == [["bad_redirect"]] * 2
+        assert len(headers_at(other, "/echo")) == 1
+
+
+def test_row_12_from_https_to_http(tmp_path: Path, authority: trustme.CA) -> None:
+    with serving(tls=server(authority, "127.0.1.1"), hosts=["127.0.1.1"]) as first, serving() as other:
+        seeds = [first.url(f"redirect_abroad/302/127.0.0.1:{other.port}")]
+        done = crawl(
+            tmp_path,
+            seeds,
+            spider="Poster",
+            attributes={"method": "GET", "allowed_domains": ["127.0.0.1", "127.0.1.1"]},
+            env=trusting(authority, tmp_path),
+        )
+        done.behaved()
+        assert done.tries[seeds[0]] == ["redirect"]
+        (sent,) = headers_at(first, "/redirect_abroad")
+        assert sent["referer"]
+        (bare,) = headers_at(other, "/echo")
+        assert "canary" not in str(bare)
+        assert "referer" not in bare
+
+
+def test_row_13_bad_locations(quick: Round) -> None:
+    quick.check(*of_row(13))
+    found = {
+        path for path in quick.hits("redirect_odd") if not path[6:].isdigit() and path.startswith("/good/")
+    }
+    assert found == {
+        *("/good/relative", "/good/fragment", "/good/blanks", "/good/caf%C3%A9"),
+        *("/good/backslashes", "/good/no_scheme"),
+    }
+    assert set(quick.endings("redirect_nowhere").values()) == {"bad_redirect"}
+
+
+def test_row_14_methods_and_bodies_after_redirects(tmp_path: Path) -> None:
+    statuses = (301, 302, 303, 307, 308)
+    with serving() as site:
+        seeds = [site.url(f"redirect_as/{status}") for status in statuses]
+        crawl(tmp_path, seeds, spider="Poster", attributes={"method": "POST"}).behaved()
+        found = {
+            int(hit.headers["referer"][-3:]): (hit.method, hit.body)
+            for hit in site.log
+            if hit.path == "/echo"
+        }
+    post = ("POST", b"secret=canary")
+    assert found == {301: ("GET", b""), 302: ("GET", b""), 303: ("GET", b""), 307: post, 308: post}
+
+
+# --------------------------------------------------------------------------- TLS
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+def server(authority: trustme.CA, name: str = "127.0.0.1", **options: object) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(name, **options).configure_cert(context)
+    return context
+
+
+def trusting(authority: trustme.CA, folder: Path) -> dict[str, str]:
+    """An environment in which the machine trusts an authority."""
+    file = folder / "authority.pem"
+    authority.cert_pem.write_to_path(str(file))
+    return {"SSL_CERT_FILE": str(file)}
+
+
+@contextmanager
+def old_tls(authority: trustme.CA) -> Iterator[str]:
+    """The URL of a server of 1999; a thread, because asyncio drops the alert that it should send."""
+    context = server(authority)
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    with pytest.warns(DeprecationWarning, match="TLSv1 is deprecated"):
+        context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while True:
+            try:
+                client, _ = listener.accept()
+                with contextlib.suppress(OSError), client:
+                    context.wrap_socket(client, server_side=True).close()
+            except OSError:
+                return
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield f"https://127.0.0.1:{listener.getsockname()[1]}/good"
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join(10)
+
+
+def test_row_15_tls(tmp_path: Path, authority: trustme.CA) -> None:
+    """Verified by default; what does not verify is ``tls``; the opt-out holds for the named host only."""
+    past = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
+    contexts = {
+        "good": server(authority),
+        "expired": server(authority, not_after=past),
+        "unknown authority": server(trustme.CA()),
+        "wrong name": server(authority, "other.example"),
+        "opted out": server(trustme.CA(), "other.example"),
+    }
+    sites = {case: serving(tls=tls, hosts=["127.0.0.1", "127.0.1.9"]) for case, tls in contexts.items()}
+    with ExitStack() as stack:
+        urls = {}
+        for case, serve in sites.items():
+            site = stack.enter_context(serve)
+            urls[case] = site.url("good", host="127.0.1.9" if case == "opted out" else "127.0.0.1")
+        urls["old"] = stack.enter_context(old_tls(authority))
+        cut = stack.enter_context(serving(cut="hello"))
+        urls["cut"] = cut.url("good").replace("http:", "https:")
+        done = crawl(
+            tmp_path,
+            urls.values(),
+            env=trusting(authority, tmp_path),
+            robots=False,
+            **{"http.insecure_hosts": ["127.0.1.9"]},
+        )
+        done.behaved()
+        ended = {case: done.ending(url) for case, url in urls.items()}
+        print({case: done.details[url] for case, url in urls.items()})
+        wrong = ("expired", "unknown authority", "wrong name", "old")
+        assert ended == dict.fromkeys(wrong, "tls") | {
+            "good": "success",
+            "opted out": "success",
+            "cut": "connect",
+        }
+        assert all(len(done.tries[urls[case]]) == 1 for case in wrong), "a certificate does not get better"
+        assert len(done.tries[urls["cut"]]) == 2, "a handshake that was cut may succeed the next time"
+
+
+# --------------------------------------------------------------------------- names and addresses
+
+
+def test_row_16_names_that_do_not_resolve(tmp_path: Path) -> None:
+    """The machine's resolver is a fake at ``getaddrinfo``: the crawler has no resolver of its own to direct.
+
+    A dead host costs few look-ups, however many of its pages are asked for; others go on.
+    """
+    names = {
+        "nowhere.test": "EAI_NONAME",
+        "empty.test": "EAI_NODATA",
+        "failing.test": "EAI_AGAIN",
+        "hanging.test": "hang",
+        "loop.test": "EAI_FAIL",  # what a resolver makes of CNAMEs in a circle
+        "many.test": [f"127.0.9.{number}" for number in range(1, 100)] + ["127.0.0.1"],
+    }
+    with serving() as site:
+        seeds = {name: [site.url(f"good/{n}", host=name) for n in range(40)] for name in names}
+        seeds["127.0.0.1"] = [site.url("hub/good")]
+        done = crawl(
+            tmp_path,
+            [url for urls in seeds.values() for url in urls],
+            names=names,
+            robots=False,
+            **{"http.connect_timeout": 0.3},
+        )
+        done.behaved()
+        assert site.hits("good") == 21 + 40
+    ended = {name: {done.ending(url) for url in urls} for name, urls in seeds.items()}
+    assert ended["nowhere.test"] == ended["empty.test"] == {"dns", "host_down"}
+    assert ended["failing.test"] == ended["loop.test"] == {"dns_temporary", "host_down"}
+    assert (
+        {"timeout_connect", "host_down"}
+        <= ended["hanging.test"]
+        <= {"timeout_connect", "host_down", "dns_temporary"}
+    )
+    assert ended["many.test"] == ended["127.0.0.1"] == {"success"}
+    dead = [name for name in names if name != "many.test"]
+    assert all(done.looked_up[name] < 40 for name in dead), done.looked_up
+
+
+def test_row_17_addresses_of_version_6(tmp_path: Path) -> None:
+    names = {"dual.test": ["::1", "127.0.0.1"], "mapped.test": ["::ffff:127.0.0.1"], "six.test": ["::1"]}
+    with serving() as four, serving(hosts=["::1"]) as six:
+        pages = {
+            "/": f'<a href="{four.url("good", host="mapped.test")}">a</a>'
+            f'<a href="{six.url("good", host="six.test")}">b</a>'
+            f'<a href="http://[fe80::1]:{six.port}/">c</a><a href="http://[fe80::1%25lo]/">d</a>'
+        }
+        six.files.update({path: text.encode() for path, text in pages.items()})
+        seeds = [six.url(), six.url("good"), four.url("good", host="dual.test")]
+        done = crawl(tmp_path, seeds, names=names)
+        done.behaved()
+    assert [done.ending(url) for url in seeds] == ["success"] * 3
+    guarded = [url for url in done.tries if url not in seeds]
+    assert len(guarded) == 3
+    assert [done.ending(url) for url in guarded] == ["guard"] * 3
+    assert done.left_out == {"link:invalid": 1}
+
+
+# --------------------------------------------------------------------------- connections and protocol
+
+
+def test_row_18_lost_connections(quick: Round, tmp_path: Path) -> None:
+    quick.check(*of_row(18))
+    assert only(quick, "close_idle") == ["success"], "one silent retry"
+    with serving(cut="connect") as rude, serving(cut="hello") as deaf, serving() as good:
+        seeds = [rude.url("good"), deaf.url("good"), good.url("hub/good")]
+        done = crawl(tmp_path, seeds, robots=False)
+        done.behaved()
+        assert [done.tries[url] for url in seeds] == [["connect"] * 2, ["connect"] * 2, ["success"]]
+        assert (rude.connections, deaf.connections) == (2, 2), "no silent retry on a fresh connection"
+        assert good.hits("good") == 21
+
+
+def test_row_19_what_is_no_http(quick: Round) -> None:
+    quick.check(*of_row(19))
+
+
+async def test_row_19_a_body_for_a_head_request() -> None:
+    async with BadSite() as site:
+        fetcher = HttpFetcher(HttpOptions(), clock=ManualClock(), guard=Guard({"127.0.0.1"}))
+        fetched = await fetcher.fetch(Request(site.url("head_with_body"), method="HEAD"))
+        assert (fetched.status, fetched.body) == (200, b"")
+        fetched = await fetcher.fetch(Request(site.url("good")))
+        assert (fetched.status, fetched.body) == (200, PAGE)
+        await fetcher.close()
+
+
+# --------------------------------------------------------------------------- statuses, walls, cookies
+
+
+def test_row_20_busy_hosts(quick: Round) -> None:
+    quick.check(*of_row(20))
+    assert only(quick, "busy_twice") == ["throttled", "throttled", "success"]
+    assert only(quick, "retry_after") == ["throttled"] * 21, "asked for time twenty times"
+
+
+async def hold_s(data: Path, fingerprint: int) -> float:
+    """For how long the host of a request is held back after its last answer."""
+    desk = await open_desk(load_settings(overrides={"data": str(data)}, env={}, start=data).settings)
+    try:
+        (job,) = await desk.book.list()
+        found = await desk.frontier(job).find(fingerprint)
+        assert found is not None
+        assert found.host is not None
+        return found.host.hold_until - found.host.last_at
+    finally:
+        await desk.close()
+
+
+def test_row_20_a_hold_is_kept_over_a_restart(tmp_path: Path) -> None:
+    """The wait is the host's, capped, and on disk: the next run does not ask again before its time."""
+    kinds = list(RETRY_AFTER)
+    with serving(hosts=[f"127.0.2.{number}" for number in range(1, len(kinds) + 1)]) as site:
+        seeds = [
+            site.url(f"retry_after_as/{kind}", host=host)
+            for kind, host in zip(kinds, site.hosts, strict=True)
+        ]
+        settings = {"robots": False, "retry_after_cap": 900.0, "retry_backoff": 60.0, "max_time": 0.7}
+        settings["retry_backoff_cap"] = 90.0
+        done = crawl(tmp_path, seeds, **settings)
+        assert [len(done.tries[url]) for url in seeds][:3] == [1, 1, 1]
+        held = {
+            url.rpartition("/")[2]: asyncio.run(hold_s(tmp_path, fingerprint))
+            for url, fingerprint in rows(tmp_path, "select distinct url, fingerprint from attempt")
+            if not url.endswith("/past")
+        }
+        asked = {kind: len(done.tries[url]) for kind, url in zip(kinds, seeds, strict=True)}
+        before = Counter(hit.path for hit in site.log)
+        crawl(tmp_path, seeds, **settings)
+        after = Counter(hit.path for hit in site.log)
+    assert held["seconds"] == pytest.approx(120, abs=2)
+    for kind in ("date", "years", "digits"):
+        assert held[kind] == pytest.approx(900, abs=2), kind
+    for kind in ("negative", "junk"):
+        assert 30 <= held[kind] <= 92, "no time that anybody understands: the host's own back-off"
+    assert asked["past"] == 21, "no wait, but an end"
+    for kind in ("seconds", "date", "years", "negative", "junk", "digits"):
+        path = f"/retry_after_as/{kind}"
+        assert (before[path], after[path]) == (1, 1)
+
+
+def test_row_21_walls(quick: Round, tmp_path: Path) -> None:
+    """For a spider that says what a page must have they are ``missing``; for others pages, asked for once."""
+    quick.check(*of_row(21))
+    for name in of_row(21):
+        assert only(quick, name) == ["success"]
+    with serving() as site:
+        seeds = [site.url(name) for name in of_row(21)]
+        done = crawl(tmp_path, seeds, spider="Demanding")
+        done.behaved()
+        assert [done.tries[url] for url in seeds] == [["missing"] * 2] * 3
+
+
+def test_row_22_cookies(quick: Round) -> None:
+    quick.check(*of_row(22))
+    sent = {name: set[str]() for name in quick.host}
+    named = {host: name for name, host in quick.host.items()}
+    for hit in quick.site.log:
+        host = hit.headers.get("host", "").partition(":")[0]
+        if host in named and "cookie" in hit.headers:
+            sent[named[host]].add(hit.headers["cookie"])
+    assert sent["some_cookies"] == {"good=1"}, "neither another site's nor a suffix's nor a false __Host-"
+    assert max(cookies.count("=") for cookies in sent["jarful_of_cookies"]) <= 180
+    assert sent["giant_cookie"] == sent["many_cookies"] == set()
+    assert max(len(cookies) for cookies in sent["redirect_cookie"]) < 4096
+
+
+# --------------------------------------------------------------------------- what pages say of other places
+
+
+def odd_hits(done: Round, name: str) -> Counter[str]:
+    """How often the host of a route was asked for what is neither a route nor one of the 20 good pages."""
+    plain = {f"/{name}", f"/hub/{name}", "/robots.txt", *(f"/{path}" for path in routes()[name].paths)}
+    return Counter(path for path in done.hits(name) if path not in plain and not path[6:].isdigit())
+
+
+def test_row_28_base_elements(quick: Round) -> None:
+    quick.check(*of_row(28))
+    kinds = ("empty", "second", "targeted", "script", "data", "bracket", "late", "late-too")
+    assert odd_hits(quick, "base") == Counter(f"/good/base-{kind}" for kind in kinds)
+    other = quick.site.url("good/base-other", host=quick.site.hosts[-1])
+    assert quick.crawled.ending(other) == "success"
+
+
+def test_row_29_refreshes(quick: Round) -> None:
+    quick.check(*of_row(29))
+    endings = quick.endings("refresh")
+    followed = ("zero", "quoted", "relative", "ring", "back")
+    assert {path for path, end in endings.items() if end != "success"} == {
+        f"refresh/{kind}" for kind in followed
+    }
+    assert sum(end == "redirect_limit" for end in endings.values()) == 1, "the ring has an end"
+    found = {f"/good/refresh-{kind}" for kind in ("zero", "quoted", "relative")}
+    assert set(odd_hits(quick, "refresh")) == {*found, "/refresh/back"}
+    assert not odd_hits(quick, "refresh_unseen")
+
+
+def test_row_30_schemes(quick: Round) -> None:
+    quick.check(*of_row(30))
+    assert odd_hits(quick, "schemes") == {"/good/schemes": 1}
+    assert quick.crawled.left_out["link:scheme"] == len(SCHEMES) * SCHEMES_REPEATED
+
+
+def test_row_31_odd_references(quick: Round) -> None:
+    quick.check(*of_row(31))
+    assert odd_hits(quick, "odd_hrefs") == Counter(HREFS.values())
+
+
+def test_row_32_odd_hosts(quick: Round) -> None:
+    quick.check(*of_row(32))
+    assert odd_hits(quick, "hosts") == {"/good/32-same": 1}, "one key for one host"
+    refused = quick.crawled.left_out["link:invalid"] + quick.crawled.left_out["link:bad_url"]
+    assert refused >= len(NO_HOSTS)
+    hidden = {url: tries for url, tries in quick.crawled.tries.items() if "/wrong/" in url}
+    assert hidden
+    assert all(tries == ["guard"] for tries in hidden.values()), hidden
+    assert quick.site.hits("wrong") == 0
+
+
+def test_row_33_paths_that_look_alike(quick: Round) -> None:
+    quick.check(*of_row(33))
+    assert odd_hits(quick, "paths") == Counter(set(PATHS.values()))
+
+
+def test_row_34_giant_urls(quick: Round) -> None:
+    quick.check(*of_row(34))
+    assert odd_hits(quick, "giant_urls") == {"/good/34-end": 1}
+    assert quick.crawled.left_out["link:bad_url"] >= 3
+    assert quick.site.hits("wrong") == 0
+
+
+def test_the_figures(quick: Round, heavy: Round) -> None:
+    """What is printed with ``-s``: how late the loop came, how much memory grew."""
+    print(json.dumps({"quick": repr(quick.crawled), "heavy": repr(heavy.crawled)}))
+    assert quick.crawled.result["finish_reason"] == heavy.crawled.result["finish_reason"] == "finished"

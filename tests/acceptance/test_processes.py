@@ -1,0 +1,152 @@
+"""Several processes on one crawl: the same pages and items, each once, whoever is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from gossamer.testing.site import Site, serve_in_thread
+from programs import crawl, rows, run, start
+from saved_shop import PAGES, PRODUCTS, served, spider_file
+
+# Two requests at once in each of three processes, four at the host: no two of them have it to themselves.
+FAST = ("--delay", "0", "--per-host", "4", "--concurrency", "2", "--processes", "3")
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks processes up in /proc")
+
+
+def members(parent: int) -> list[int]:
+    """The processes that a crawl has started for its crew."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            line = (entry / "cmdline").read_bytes()
+            ppid = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+        except (OSError, ValueError):
+            continue
+        if ppid == parent and b"gossamer.processes.member" in line:
+            found.append(int(entry.name))
+    return found
+
+
+def wait_for_hits(site: Site, count: int) -> None:
+    deadline = time.monotonic() + 30
+    while len(site.hits) < count and time.monotonic() < deadline:
+        time.sleep(0.005)
+    assert len(site.hits) >= count
+
+
+def wait_for_members(parent: int, count: int) -> list[int]:
+    deadline = time.monotonic() + 30
+    while len(found := members(parent)) < count and time.monotonic() < deadline:
+        time.sleep(0.005)
+    assert len(found) == count
+    return found
+
+
+def all_is_there(data: Path, site: Site, *, refetched: int) -> None:
+    """Nothing is lost, nothing doubled."""
+    assert rows(data, "select count(*), count(distinct key) from item") == [(PRODUCTS, PRODUCTS)]
+    parsed = Counter(url for (url,) in rows(data, "select url from page"))
+    assert len(parsed) == PAGES
+    assert set(parsed.values()) == {1}
+    fetched = {path: count for path, count in site.log.paths().items() if path != "/robots.txt"}
+    assert len(fetched) == PAGES
+    assert sum(fetched.values()) - PAGES <= refetched
+
+
+def test_three_processes_do_what_one_does(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with serve_in_thread(served(lambda: site.url, delay_s=0.2)) as site:
+        result = crawl(spider_file(tmp_path, site.url), "--data", data, *FAST)
+        all_is_there(data, site, refetched=0)
+        assert site.log.paths()["/robots.txt"] == 1
+        assert max(site.log.peak.values()) <= 4, "the slots of a host are shared by all processes"
+    assert (result["pages"], result["items"], result["attempts"]) == (PAGES, PRODUCTS, PAGES)
+    workers = {worker for (worker,) in rows(data, "select distinct worker from attempt")}
+    assert len(workers) > 1, "not one process alone"
+
+
+def test_the_delay_of_a_host_is_kept_by_all_together(tmp_path: Path) -> None:
+    with serve_in_thread(served(lambda: site.url)) as site:
+        spider = spider_file(tmp_path, site.url)
+        options = ("--delay", "0.1", "--processes", "2", "--max-pages", "20")
+        crawl(spider, "--data", tmp_path / "data", *options)
+        times = sorted(hit.at for hit in site.hits)
+    gaps = [later - earlier for earlier, later in pairwise(times)]
+    assert sum(gap < 0.08 for gap in gaps) <= len(gaps) / 20
+
+
+def test_a_killed_member_is_replaced_and_loses_nothing(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with serve_in_thread(served(lambda: site.url, delay_s=0.2)) as site:
+        spider = spider_file(tmp_path, site.url)
+        process = start("crawl", spider, "--data", data, *FAST, "-s", "frontier.lease_ttl=1.5")
+        wait_for_hits(site, 4)
+        first = wait_for_members(process.pid, 2)
+        os.kill(first[0], signal.SIGKILL)
+        again = wait_for_members(process.pid, 2)
+        assert len(set(again) - set(first)) == 1
+        assert process.wait(60) == 0
+        all_is_there(data, site, refetched=4)
+
+
+def test_members_end_with_the_first_process_and_the_crawl_goes_on(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with serve_in_thread(served(lambda: site.url, delay_s=0.2)) as site:
+        spider = spider_file(tmp_path, site.url)
+        process = start("crawl", spider, "--data", data, *FAST)
+        wait_for_hits(site, 8)
+        orphans = wait_for_members(process.pid, 2)
+        process.kill()
+        process.wait()
+        deadline = time.monotonic() + 5
+        while any(is_alive(pid) for pid in orphans) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert not any(map(is_alive, orphans)), "nobody works on after the first process has gone"
+        result = crawl(spider, "--data", data, *FAST)
+        assert result["finish_reason"] == "finished"
+        all_is_there(data, site, refetched=4)
+
+
+def test_ctrl_c_drains_all_processes(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with serve_in_thread(served(lambda: site.url, delay_s=0.2)) as site:
+        spider = spider_file(tmp_path, site.url)
+        process = start("crawl", spider, "--data", data, *FAST)
+        wait_for_hits(site, 8)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 3
+        assert rows(data, "select leased from frontier") == [(0,)], "nothing is left in anybody's hands"
+        crawl(spider, "--data", data, *FAST)
+        all_is_there(data, site, refetched=0)
+
+
+def test_what_a_spider_prints_and_logs_in_a_member_is_heard(tmp_path: Path) -> None:
+    with serve_in_thread(served(lambda: site.url, delay_s=0.1)) as site:
+        spider = spider_file(tmp_path, site.url)
+        loud = 'print(f"printed {response.url}"); import logging; logging.getLogger("x").warning("logged")'
+        text = spider.read_text().replace(
+            "def parse(self, response):", f"def parse(self, response):\n        {loud}"
+        )
+        spider.write_text(text)
+        done = run("crawl", spider, "--data", tmp_path / "data", *FAST)
+    assert done.returncode == 0, done.stderr
+    assert (done.stdout + done.stderr).count("printed http") == PAGES
+    assert done.stderr.count("logged") == PAGES
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

@@ -1,0 +1,202 @@
+"""Whatever a spider's callback does, it is that page's trouble alone, and has a name."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+
+from gossamer.extractor import ExtractOptions, SpiderExtractor
+from gossamer.parse.isolate import Cut, ParseKilled
+from gossamer.response import Response
+from gossamer.spider import Spider
+from gossamer.testing.clock import run_virtual
+from gossamer.watchdog import Watchdog
+from gossamer.words.model import Extraction, Fetched, Request
+
+URL = "http://h/page"
+
+
+def fetched(body: bytes = b"<p>hi</p>", content_type: str = "text/html") -> Fetched:
+    return Fetched(
+        url=URL,
+        status=200,
+        headers=(("content-type", content_type),),
+        body=body,
+        started_at=0.0,
+        latency_s=0.0,
+        elapsed_s=0.0,
+        rung="test",
+    )
+
+
+class Trouble(Spider):
+    name = "trouble"
+
+    def exits(self, response: Response) -> Iterator[Any]:
+        yield {"before": 1}
+        sys.exit(3)
+
+    def recurses(self, response: Response) -> Any:
+        return self.recurses(response)
+
+    def interrupted(self, response: Response) -> Any:
+        raise KeyboardInterrupt
+
+    def cancelled(self, response: Response) -> Any:
+        raise asyncio.CancelledError
+
+    def junk(self, response: Response) -> Any:
+        return 7
+
+    def nothing(self, response: Response) -> Any:
+        return None
+
+    def endless_requests(self, response: Response) -> Iterator[Request]:
+        while True:
+            yield Request("http://h/x")
+
+    def endless_items(self, response: Response) -> Iterator[dict[str, int]]:
+        while True:
+            yield {"a": 1}
+
+    def endless_nothing(self, response: Response) -> Iterator[None]:
+        while True:
+            yield None
+
+    async def hangs(self, response: Response) -> AsyncIterator[dict[str, int]]:
+        yield {"before": 1}
+        await asyncio.sleep(3600)
+
+    async def times_out_itself(self, response: Response) -> None:
+        raise TimeoutError
+
+    def links(self, response: Response) -> Any:
+        return [{"links": response.links(), "flags": response.flags}]
+
+
+def extractor(isolation: Any = None, **options: Any) -> SpiderExtractor:
+    spider = Trouble()
+    return SpiderExtractor(lambda _: spider, ExtractOptions(**options), isolation=isolation)
+
+
+async def run(callback: str, **options: Any) -> Extraction:
+    return await extractor(**options).extract(Request(URL, callback=callback), fetched())
+
+
+@pytest.mark.parametrize("callback", ["exits", "recurses", "cancelled", "times_out_itself"])
+async def test_what_a_callback_raises_is_a_fault_of_its_page(callback: str) -> None:
+    result = await run(callback)
+    assert result.fault == "callback"
+    assert callback in result.error
+
+
+async def test_what_was_yielded_before_is_kept() -> None:
+    assert (await run("exits")).items == ({"before": 1},)
+
+
+async def test_an_interrupt_is_for_the_whole_crawl() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        await run("interrupted")
+
+
+async def test_junk_goes_to_the_pipeline_and_nothing_is_nothing() -> None:
+    assert (await run("junk")).items == (7,)
+    assert (await run("nothing")).items == ()
+
+
+async def test_a_callback_without_end_is_stopped_and_counted() -> None:
+    requests = await run("endless_requests", max_links=10)
+    assert (len(requests.requests), requests.dropped, requests.fault) == (10, {"link:too_many": 1}, "")
+    items = await run("endless_items", max_links=10)
+    assert (len(items.items), items.dropped) == (10, {"item:too_many": 1})
+
+
+async def test_a_callback_that_yields_nothing_for_ever_is_timed_and_lets_others_run() -> None:
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(other())
+    result = await run("endless_nothing", callback_timeout_s=0.2)
+    task.cancel()
+    assert result.fault == "callback_timeout"
+    assert turns > 1
+
+
+def test_a_callback_that_waits_for_ever_is_stopped_with_what_it_gave() -> None:
+    result = run_virtual(lambda _: run("hangs", callback_timeout_s=60.0))
+    assert (result.fault, result.items) == ("callback_timeout", ({"before": 1},))
+    assert "60 s" in result.error
+
+
+class Judge:
+    def __init__(self, verdict: Cut | Exception | None) -> None:
+        self.verdict = verdict
+        self.seen = 0
+
+    async def examine(self, body: bytes, content_type: str) -> Cut | None:
+        self.seen += 1
+        if isinstance(self.verdict, Exception):
+            raise self.verdict
+        return self.verdict
+
+
+LARGE = b"<p>" * 200_000
+
+
+async def test_a_cut_page_is_used_flagged_and_counted() -> None:
+    judge = Judge(Cut(b"<a href=/left>x</a>", "UTF-8", {"depth": 9}))
+    result = await extractor(judge).extract(Request(URL, callback="links"), fetched(LARGE))
+    assert result.items == ({"links": ["http://h/left"], "flags": ("parse_truncated",)},)
+    assert result.dropped == {"page:parse_truncated": 1}
+
+
+async def test_a_page_that_cannot_be_parsed_has_a_fault_of_its_own() -> None:
+    result = await extractor(Judge(ParseKilled("5 s"))).extract(Request(URL), fetched(LARGE))
+    assert (result.fault, result.error, result.is_parsed) == ("parse_timeout", "5 s", False)
+
+
+async def test_ordinary_pages_and_pictures_are_not_sent_anywhere() -> None:
+    judge = Judge(None)
+    await extractor(judge).extract(Request(URL, callback="nothing"), fetched())
+    await extractor(judge).extract(Request(URL, callback="nothing"), fetched(LARGE, "image/png"))
+    assert judge.seen == 0
+    with pytest.raises(ValueError, match="image/png"):
+        _ = Response(Request(URL), fetched(LARGE, "image/png")).page
+
+
+async def test_links_are_limited_and_counted() -> None:
+    body = b"".join(b"<a href=/%d>x</a>" % n for n in range(20))
+    options = {"max_links": 5}
+    result = await extractor(**options).extract(Request(URL, callback="links"), fetched(body))
+    assert len(result.items[0]["links"]) == 5
+    assert result.dropped == {"link:too_many": 15}
+
+
+async def test_a_callback_that_holds_the_loop_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    told = threading.Event()
+
+    class Holding(Spider):
+        name = "holding"
+
+        def parse(self, response: Response) -> None:
+            assert told.wait(20)
+
+    class Telling(Watchdog):
+        def _report(self, held_s: float) -> None:
+            super()._report(held_s)
+            told.set()
+
+    holding = Holding()
+    with Telling(asyncio.get_running_loop(), held_s=0.02):
+        await SpiderExtractor(lambda _: holding).extract(Request(URL), fetched())
+    assert "the callback Holding.parse() of http://h/page has held up everything else" in caplog.text
