@@ -14,6 +14,11 @@ test: $(READY) docs-corpus
 check: $(READY) docs-corpus lint types contracts
 	scripts/coverage.sh
 
+# A crash at every SQL statement of a small crawl; `make test` dies at a part of them.
+.PHONY: crash
+crash: $(READY)
+	GOSSAMER_TEST_EVERY_CRASH=1 $(PY) -m pytest tests/acceptance/hostile/test_crash_points.py
+
 lint: $(READY)
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
@@ -53,3 +58,9 @@ clean:
 bench: $(READY)
 	scripts/bench-setup.sh
 	$(PY) benchmarks/run.py $(BENCH)
+
+# Where its time goes on one of those sites: make profile PROFILE=docs
+.PHONY: profile
+profile: $(READY)
+	scripts/bench-setup.sh
+	$(PY) benchmarks/profiling.py $(PROFILE)

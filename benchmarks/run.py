@@ -131,7 +131,7 @@ def run(peer: str, workload: Workload, seeds: Sequence[str], *, timeout_s: float
 
 
 def environment() -> dict[str, str]:
-    """This one's, but Python may keep what it compiled, as it does for users; the first run of all is warm-up."""
+    """This one's, but Python may keep what it compiles, as it does for users."""
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 

@@ -19,13 +19,15 @@ if ! PATH="$PATH:/usr/sbin" command -v nginx >/dev/null; then
   as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends nginx >/dev/null
 fi
 
-wanted="scrapy==2.19.* crawlee[parsel]==1.11.*"
+wanted="scrapy==2.19.* crawlee[parsel]==1.11.* py-spy==0.4.*"
 if [ "$(cat "$venv/.ready" 2>/dev/null)" != "$wanted" ]; then
   echo "making $venv with the peers" >&2
   mkdir -p .cache/bench
   python=$(.venv/bin/python -c 'import sys; print(sys._base_executable)')
   "$python" -m venv --clear "$venv"
-  # shellcheck disable=SC2086  # two requirements, two words
+  # shellcheck disable=SC2086  # three requirements, three words
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check $wanted
   echo "$wanted" >"$venv/.ready"
 fi
+# pip compiles what it installs; what is run from this folder is compiled here, so that no run pays for it.
+.venv/bin/python -m compileall -q src

@@ -8,6 +8,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +53,8 @@ def environment() -> dict[str, str]:
 
 def rows(data: Path, query: str) -> list[tuple[Any, ...]]:
     """What a query gives on the database of a data directory."""
-    with sqlite3.connect(data / "gossamer.db") as connection:
-        found = connection.execute(query).fetchall()
-    connection.close()
-    return found
+    with closing(sqlite3.connect(data / "gossamer.db")) as connection, connection:
+        return connection.execute(query).fetchall()
 
 
 def free_port() -> str:

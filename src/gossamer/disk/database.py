@@ -1,4 +1,4 @@
-"""The one SQLite file: a writer thread with group commit, and a reader beside it.
+"""The one SQLite file: a writer thread with group commit, a reader and a keeper of the log beside it.
 
 Guarantee: a call returns after its ``COMMIT`` and not before; a call that fails has changed nothing;
 calls of one group commit together, yet one that fails does not harm the others. Why a thread of its
@@ -6,7 +6,8 @@ own: SQLite works without the interpreter lock, so storing overlaps with fetchin
 one commit serves all that waited meanwhile.
 
 Functions handed over get a connection inside a transaction. They must be re-runnable (no effects
-outside the connection): when one of a group fails, the group is rolled back and each is run singly.
+outside the connection and ``Database.memory``): when one of a group fails, the group is rolled back, the
+memory cleared, and each is run singly.
 """
 
 from __future__ import annotations
@@ -80,7 +81,9 @@ class Database:
         self._closed = False
         self._outstanding = 0
         self.memory: dict[Any, Any] = {}
-        self._version = -1  # of the file, when ``memory`` was right
+        """What functions given to :meth:`run` remember of the file for those that come after them. It is
+        empty again whenever it may be wrong: another connection has written, or a call was rolled back."""
+        self._version = -1  # of the file, while ``memory`` is right
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:

@@ -20,6 +20,7 @@ from gossamer.policy import redirects, retry
 from gossamer.words.clock import Clock
 from gossamer.words.errors import DropItem, Fault, FetchError, OperatorError
 from gossamer.words.model import (
+    Entry,
     Extraction,
     Fetched,
     Harvest,
@@ -46,6 +47,8 @@ from gossamer.words.ports import (
 
 MAX_DETAIL = 4000
 """Characters of a traceback that the ledger keeps: its end tells what happened."""
+ADMITTED_AT_ONCE = 5000
+"""Requests of a page that pass the door without a pause: some 50 ms."""
 _SPIDERS_OWN = frozenset({Fault.CALLBACK, Fault.CALLBACK_TIMEOUT})
 
 
@@ -233,7 +236,7 @@ class Visitor:
         ):
             dropped["link:trap_same_body"] = len(requests)
             requests = ()
-        entries = parts.admission.admit_links(request, requests, dropped)
+        entries = await self._admitted(request, requests, dropped)
         verdict = Verdict.DEAD if result.fault else Verdict.SUCCESS
         return draft.harvest(
             verdict,
@@ -246,6 +249,18 @@ class Visitor:
             page=draft.page(result) if result.is_parsed else None,
             dropped=dropped,
         )
+
+    async def _admitted(
+        self, request: Request, requests: tuple[Request, ...], dropped: dict[str, int]
+    ) -> tuple[Entry, ...]:
+        """The entries of a page's requests; other pages go on between thousands of them."""
+        entries: tuple[Entry, ...] = ()
+        for start in range(0, len(requests), ADMITTED_AT_ONCE):
+            if start:
+                await self._parts.clock.sleep(0)
+            some = requests[start : start + ADMITTED_AT_ONCE]
+            entries += self._parts.admission.admit_links(request, some, dropped)
+        return entries
 
     async def _keep_items(
         self, result: Extraction, url: str, dropped: dict[str, int]

@@ -16,7 +16,7 @@ import sys
 import threading
 from pathlib import Path
 
-from gossamer import Item, Request, Spider, key, wiring
+from gossamer import Item, Spider, key, wiring
 from gossamer.crawling import crawl
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.fetcher import SiteFetcher
@@ -58,13 +58,15 @@ class App:
             self.asked.touch()
             return SiteResponse(500)
         number = int(path.removeprefix("/").removeprefix("copy"))
-        targets = [f"/{n}" for n in (2 * number, 2 * number + 1) if n < 8] + ["/dead", "/old", "/copy2"]
-        text = "".join(f'<a href="{target}">x</a>' for target in targets)
-        return SiteResponse(body=f"<title>Page {number}</title><h1>{number}</h1>{text}".encode())
+        targets = [f"/{n}" for n in (2 * number, 2 * number + 1) if n < 8]
+        targets += ["/dead", "/old", "/copy2"]
+        links = "".join(f'<a href="{target}">x</a>' for target in targets)
+        head = f"<title>Page {number}</title><h1>{number}</h1>"
+        return SiteResponse(body=(head + links).encode())
 
 
 def die_at(point: int, told: Path) -> None:
-    """End this process before its ``point``-th statement; 0: only count, and tell the kinds in their order."""
+    """End this process before its ``point``-th statement; 0: only tell the kinds in their order."""
     connect, lock, numbers = sqlite3.connect, threading.Lock(), itertools.count(1)
 
     def trace(sql: str) -> None:
@@ -156,7 +158,14 @@ def crash(folder: Path, point: int) -> dict:
     crashed = state(folder) if point and (folder / "data" / "gossamer.db").exists() else {}
     ended = in_child(lambda: run(folder)) if point else 0
     kinds = (folder / "kinds").read_text().splitlines() if (folder / "kinds").exists() else []
-    return {"point": point, "died": died, "ended": ended, "kinds": kinds, "crashed": crashed, "end": state(folder)}
+    return {
+        "point": point,
+        "died": died,
+        "ended": ended,
+        "kinds": kinds,
+        "crashed": crashed,
+        "end": state(folder),
+    }
 
 
 if __name__ == "__main__":

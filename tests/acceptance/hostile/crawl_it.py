@@ -57,6 +57,43 @@ class Demanding(Follower):
     require = ("article",)
 
 
+class Rude(Follower):
+    """Does what the path of a page says, in its callback."""
+
+    name = "rude"
+    allowed_domains = ("127.0.0.1",)
+
+    def parse(self, response):
+        return getattr(self, response.url.rpartition("/")[2])(response)
+
+    def raises(self, response):
+        raise LookupError("no such thing")
+
+    def exits(self, response):
+        sys.exit(3)
+
+    def recurses(self, response):
+        return self.recurses(response)
+
+    def returns_junk(self, response):
+        return 42
+
+    def yields_junk(self, response):
+        yield from (object(), None, "text", 3.5, type)
+
+    async def waits_for_ever(self, response):
+        await asyncio.Event().wait()
+
+    def never_ends(self, response):
+        number = 0
+        while True:
+            number += 1
+            yield Request(f"http://elsewhere.invalid/{number}", dont_filter=True)
+
+    def is_polite(self, response):
+        yield {"url": response.url}
+
+
 class Probe:
     """How late the loop comes to what should have been done every 20 ms, and what it did instead."""
 

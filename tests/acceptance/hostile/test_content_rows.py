@@ -5,6 +5,7 @@ The numbers are those of the rows of hostile inputs; each test names the class t
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 import csv
 import gzip
@@ -13,6 +14,7 @@ import itertools
 import json
 import logging
 import re
+import resource
 import time
 from collections import Counter
 from contextlib import AsyncExitStack
@@ -28,11 +30,11 @@ from gossamer.observe.log import LineFormatter, LogSink
 from gossamer.parse import sitemap
 from gossamer.parse.sitemap import SitemapReader
 from gossamer.policy.politeness import delay_in_force, settle
-from gossamer.policy.robots import MAX_BYTES, Access, RobotsRules, interpret
+from gossamer.policy.robots import MAX_BYTES, RobotsRules, interpret
 from gossamer.policy.traps import TrapRules, path_trap
 from gossamer.store.export import write_items
 from gossamer.testing.answers import SiteResponse
-from gossamer.testing.site import Site, serve
+from gossamer.testing.site import Site, serve, serve_in_thread
 from gossamer.words.events import PageDone
 from gossamer.words.model import Attempt, HostSignal, HostState, Rules, SignalKind, StoredItem, Verdict
 from programs import rows
@@ -66,6 +68,25 @@ def mapped(*urls: str, **attributes: Any) -> type[Spider]:
         yield {"url": response.url}
 
     return type("Mapped", (SitemapSpider,), {"name": "m", "sitemap_urls": urls, "parse": parse, **attributes})
+
+
+class Probe:
+    """How late the loop comes to what is due every 20 ms, and how much memory is taken meanwhile."""
+
+    def __init__(self) -> None:
+        self.worst_s = 0.0
+        self._before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        self._loop = asyncio.get_running_loop()
+        self._loop.call_at(self._loop.time() + 0.02, self._tick, self._loop.time() + 0.02)
+
+    def _tick(self, due: float) -> None:
+        now = self._loop.time()
+        self.worst_s = max(self.worst_s, now - due)
+        self._loop.call_at(now + 0.02, self._tick, now + 0.02)
+
+    @property
+    def grown_mb(self) -> int:
+        return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - self._before) // 1024
 
 
 def endings(data: Path) -> dict[str, str]:
@@ -160,7 +181,8 @@ BOMB = (
     "<!DOCTYPE z [<!ENTITY a 'lol'><!ENTITY b '&a;&a;'>]><urlset><url><loc>http://h/&b;</loc></url></urlset>"
 )
 OUTSIDE = (
-    '<!DOCTYPE urlset SYSTEM "{url}/dtd" [<!ENTITY f SYSTEM "file:///etc/passwd"><!ENTITY h SYSTEM "{url}/hit">'
+    '<!DOCTYPE urlset SYSTEM "{url}/dtd" [<!ENTITY f SYSTEM "file:///etc/passwd">'
+    '<!ENTITY h SYSTEM "{url}/hit">'
     "]><urlset><url><loc>{url}/&f;</loc></url><url><loc>{url}/&h;</loc></url></urlset>"
 )
 
@@ -251,6 +273,21 @@ def test_row_36_large_packed_and_endless_sitemaps_are_read_to_their_bounds() -> 
     bomb = gzip.compress(b"\n" * 5_000_000)
     assert read(bomb, max_bytes=1_000_000)[:2] == ([], {"too_large": 1})
     assert read(gzip.compress(bomb), max_bytes=1_000_000)[:2] == ([], {"too_large": 1})
+
+
+async def test_row_36_a_sitemap_of_full_size_holds_nobody_up(tmp_path: Path) -> None:
+    """``success``: fifty thousand URLs pass the door in slices between which other work goes on."""
+    body = gzip.compress(urlset(sitemap.MAX_URLS).replace(b"http://h.test", b""), 1)
+    with serve_in_thread(
+        lambda path, headers: SiteResponse(body=body, content_type="application/gzip")
+    ) as site:
+        probe = Probe()
+        result = await run(mapped(site.url + "/map.xml.gz"), tmp_path, max_pages=1)
+    assert rows(tmp_path, "select pending from frontier") == [(sitemap.MAX_URLS,)]
+    assert result.finish_reason == "max_pages"
+    print(f"{probe.worst_s:.3f} s late, {probe.grown_mb} MB more")
+    assert probe.worst_s < 0.5  # the aim is 0.2; a busy machine needs some room
+    assert probe.grown_mb < 300
 
 
 def test_row_37_real_sitemaps_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -510,7 +547,9 @@ async def test_row_44_the_same_body_on_thousands_of_urls_is_followed_only_so_oft
 
     async with serve(app) as site:
         spider = follower(f"{site.url}/", f"{site.url}/other")
-        result = await run(spider, tmp_path, **{"traps.max_same_body": 40, "traps.max_repeats": None})
+        result = await run(
+            spider, tmp_path, max_pages=500, **{"traps.max_same_body": 40, "traps.max_repeats": None}
+        )
         assert 80 <= len(site.hits) <= 85
         assert "/more" in paths(site)
     assert result.finish_reason == "finished"
@@ -617,14 +656,13 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", NAMES)
-async def test_row_52_no_file_is_named_by_what_strangers_write(tmp_path: Path, name: str) -> None:
+def test_row_52_no_file_is_named_by_what_strangers_write(tmp_path: Path, name: str) -> None:
     """Names of spiders and jobs become slugs; everything written lies below the data directory."""
     data = tmp_path / "deep" / "data"
     spider = follower("http://127.0.0.1:9/", name=name or "-")
-    result = await run(spider, data, **{"http.connect_timeout": 1.0})
+    result = asyncio.run(run(spider, data, **{"http.connect_timeout": 1.0}))
     assert re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]*-\d+", result.job)
-    assert {path.name for path in tmp_path.iterdir()} == {"deep"}
-    assert {path.name for path in data.parent.iterdir()} == {"data"}
+    assert {path.name for path in sorted(tmp_path.rglob("*")) if data not in path.parents} == {"deep", "data"}
     written = list(data.rglob("*"))
     assert written
     assert all(path.resolve().is_relative_to(data.resolve()) and len(path.name) < 100 for path in written)
@@ -632,8 +670,8 @@ async def test_row_52_no_file_is_named_by_what_strangers_write(tmp_path: Path, n
 
 def test_row_54_one_event_is_one_printable_line() -> None:
     """No error: line breaks, escapes and megabytes of strangers are escaped and cut."""
-    evil = ["http://h/\r\nWARNING fake", "http://h/\x1b[31mred\x07", "http://h/%s{}%n{0}", "http://h/" + "a" * 10**6,
-            "http://h/\u202egnp.exe", "http://h/\u2028x", "http://user:canary@h/"]  # fmt: skip
+    texts = ("\r\nWARNING fake", "\x1b[31mred\x07", "%s{}%n{0}", "a" * 10**6, "\u202egnp.exe", "\u2028x")
+    evil = [*(f"http://h/{text}" for text in texts), "http://user:canary@h/"]
     out = io.StringIO()
     logger = logging.Logger("test", logging.DEBUG)
     handler = logging.StreamHandler(out)
