@@ -1,9 +1,9 @@
-"""Where Gossamer's time goes on one of the benchmark's sites. Run: ``make profile`` (``PROFILE="docs --rate 500"``).
+"""Where Gossamer's time goes on one of the benchmark's sites: ``make profile``.
 
-py-spy looks at all threads of an ordinary crawl some hundred times a second, from outside. What it saw is
-summed up by the room of the house that was at work - the innermost frame of ours, whatever library it had
-called - and by function. Threads that wait are left out. The raw stacks stay in ``.cache/bench/profiles`` for other tools
-(speedscope, flamegraph).
+``make profile PROFILE="docs --rate 500"`` names the site and how often to look. py-spy looks at all threads
+of an ordinary crawl, from outside. What it saw is summed up by the room of the house that was at work - the
+innermost frame of ours, whatever library it had called - and by function. Threads that wait are left out.
+The raw stacks stay in ``.cache/bench/profiles`` for other tools (speedscope, flamegraph).
 """
 
 from __future__ import annotations

@@ -149,7 +149,8 @@ def states_page() -> str:
             "How one attempt ended; a column of `gossamer attempts`.",
             enum_table(Verdict, "verdict"),
             "## States of a job",
-            "A column of `gossamer jobs`.",
+            "`state` of `gossamer jobs --json`. Of a job that is `running` and whose last run has ended, the "
+            "table says `unfinished` with the [finish reason](results.md#finish-reasons) of that run.",
             enum_table(JobState, "state"),
         ]
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 import os
 import resource
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,8 @@ from gossamer.engine.supervisor import Ran, Reason, Shift, Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.observe.log import LogSink
 from gossamer.spider import Spider
-from gossamer.wiring import Wired, wire
+from gossamer.wiring.crawl import Wired, wire
+from gossamer.words.errors import UsageError
 from gossamer.words.lifecycle import JobState
 from gossamer.words.model import Job, Record, Tally
 from gossamer.words.ports import Sink
@@ -130,7 +131,7 @@ def _shift(
 
     plan = Plan(
         job=wired.parts.job.id,
-        target=target if isinstance(target, str) else f"{inspect.getfile(target)}:{target.__name__}",
+        target=target if isinstance(target, str) else _written(target),
         arguments=dict(arguments),
         settings=settings.model_dump_json(),
         trusted=sorted(wired.guard.trusted),
@@ -138,6 +139,17 @@ def _shift(
     crew = Crew(worker, plan, settings.processes - 1, wired.parts.sink)
     wired.guard.told = crew.trust
     return crew
+
+
+def _written(spider: type[Spider]) -> str:
+    """``FILE.py:Class``, by which another process finds a class. Raises ``UsageError`` when it could not."""
+    file = getattr(sys.modules.get(spider.__module__), "__file__", None) or ""
+    if not file.endswith(".py") or "." in spider.__qualname__:
+        raise UsageError(
+            f"the spider {spider.name!r} is not at the top level of a Python file, where other processes "
+            "could find it: put it there, or crawl with one process"
+        )
+    return f"{file}:{spider.__name__}"
 
 
 def notes(job: str, ran: Ran, before: Tally, tally: Tally) -> list[str]:
@@ -204,7 +216,11 @@ async def prepare(
         start=start,
     )
     wired = await wire(loaded.settings, found, fresh=fresh, sinks=sinks)
-    shift = _shift(target, arguments or {}, loaded.settings, wired)
+    try:
+        shift = _shift(target, arguments or {}, loaded.settings, wired)
+    except BaseException:
+        await wired.close()
+        raise
     return Crawling(found, loaded.settings, wired, shift)
 
 

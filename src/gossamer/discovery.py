@@ -11,7 +11,7 @@ import logging
 import re
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -96,8 +96,9 @@ def _of_class(spider_class: type[Spider], arguments: Mapping[str, str]) -> Targe
 
 def _check(spider: Spider) -> None:
     """Slips that would otherwise show page by page, or as something else."""
-    if isinstance(spider.start_urls, str):
-        spider.start_urls = [spider.start_urls]
+    for name in ("start_urls", "allowed_domains", "sitemap_urls"):
+        if isinstance(value := getattr(spider, name, ()), str):
+            setattr(spider, name, one_or_more(value))
     wrong = [url for url in spider.start_urls if not isinstance(url, str)]
     if wrong:
         raise UsageError(f"start_urls of the spider {spider.name!r} holds {wrong[0]!r}, which is no string")
@@ -117,6 +118,11 @@ def _check(spider: Spider) -> None:
             Selector(text="").css(query)
         except ValueError as error:
             raise UsageError(f"require of the spider {spider.name!r}: {error}") from None
+
+
+def one_or_more(value: str | Sequence[str]) -> Sequence[str]:
+    """What a spider may write as one string or as several."""
+    return [value] if isinstance(value, str) else value
 
 
 def _class_in_file(path: Path, name: str | None) -> type[Spider]:
@@ -262,7 +268,7 @@ def _for_host(found: list[type[Spider]], place: urls.Place) -> type[Spider] | No
     fitting = [
         (len(domain), spider_class)
         for spider_class in found
-        for domain in spider_class.allowed_domains
+        for domain in one_or_more(spider_class.allowed_domains)
         if Scope([domain]).allows(place.hostname, place.port)
     ]
     return max(fitting, key=lambda fit: fit[0])[1] if fitting else None

@@ -64,6 +64,11 @@ class Item(BaseModel):
     # Nested data is validated by pydantic's core, not through this lenient constructor.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Assigned values are checked by the pipeline, like those that did not fit."""
+        super().__setattr__(name, value)
+        object.__setattr__(self, "_misfit", True)
+
     def _keep(self, data: dict[str, Any]) -> None:
         """Become a holder of unchecked values."""
         raw = type(self).model_construct(**data)

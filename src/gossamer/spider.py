@@ -61,7 +61,9 @@ class Spider:
 
     def parse(self, response: Any) -> Any:
         """What to make of a page; the callback of requests that name none."""
-        raise NotImplementedError(f"{type(self).__name__} has no parse() method")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no method 'parse', the callback of requests that name none"
+        )
 
     def required(self, callback: str) -> Sequence[str]:
         """The selectors that a page for ``callback`` must have."""

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -21,32 +22,11 @@ from gossamer.disk.schema import migrations
 from gossamer.testing.shop import Shop
 from gossamer.testing.site import Site, serve_in_thread
 from programs import command, crawl, environment, free_port, rows, run, start
+from shop_spider import SPIDER
 
 PRODUCTS = 60
 FAST = ("--delay", "0", "--per-host", "8")
 SECRET = "correct-horse-battery"
-
-SPIDER = """
-from gossamer import Item, Spider, key
-
-
-class Product(Item):
-    sku: str = key()
-    name: str
-
-
-class ShopSpider(Spider):
-    name = "shop"
-    start_urls = ["{url}/catalog"]
-    allowed_domains = ["127.0.0.1"]
-
-    def parse(self, response):
-        yield from response.follow_all(css="a.product", callback=self.parse_product)
-        yield from response.follow_all(css="a.next")
-
-    def parse_product(self, response):
-        yield Product(sku=response.css("article::attr(data-sku)").get(), name=response.css("h1::text").get())
-"""
 
 
 @pytest.fixture(scope="module")
@@ -206,7 +186,7 @@ def test_a_spider_file_that_does_not_import(tmp_path: Path, shop: Site) -> None:
 STARTS = {
     "raises": (
         "        yield Request(self.start_urls[0])\n        raise KeyError('page')",
-        "KeyError: 'page'",
+        "KeyError: 'page' (",
     ),
     "exits": ("        yield Request(self.start_urls[0])\n        raise SystemExit(0)", "SystemExit"),
     "yields a string": ("        yield self.start_urls[0]", "which is no Request"),
@@ -219,9 +199,21 @@ def test_a_start_that_fails(tmp_path: Path, shop: Site) -> None:
     stored, good = some_pages(spider, data), spider.read_text()
     for trouble, (body, expected) in STARTS.items():
         spider.write_text(f"from gossamer import Request\n{good}\n    async def start(self):\n{body}\n")
-        assert expected in refused("crawl", spider, *FAST, "--data", data, code=2), trouble
+        said = refused("crawl", spider, *FAST, "--data", data, code=2)
+        assert expected in said, trouble
+        if "raised" in said:
+            line = spider.read_text().rstrip().count("\n") + 1
+            assert f"({spider}, line {line})" in said.replace("\n", " "), trouble
     spider.write_text(good)
     goes_on(spider, data, stored)
+
+
+def test_one_text_where_a_list_is_meant(tmp_path: Path, shop: Site) -> None:
+    spider = written(tmp_path, shop)
+    name = urlsplit(shop.url).netloc
+    more = f'    allowed_domains = "{name}"\n    start_urls = "{shop.url}/catalog"\n'
+    spider.write_text(f"{spider.read_text()}\n{more}")
+    assert crawl(spider, *FAST, "--data", tmp_path / "data")["items"] == PRODUCTS
 
 
 def test_a_spider_that_is_not_there(tmp_path: Path, spider: Path) -> None:

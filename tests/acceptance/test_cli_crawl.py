@@ -21,31 +21,12 @@ from gossamer.cli.app import build
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.shop import Shop
 from gossamer.testing.site import serve_in_thread
+from shop_spider import SPIDER
 
 FAST = ("--delay", "0", "--per-host", "16")
 GOSSAMER = (sys.executable, "-m", "gossamer.cli.main")
 ENV = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
 CLEAN = dict.fromkeys(set(os.environ) - set(ENV))
-
-SPIDER = """
-from gossamer import Item, Spider, key
-
-class Product(Item):
-    sku: str = key()
-    name: str
-
-class ShopSpider(Spider):
-    name = "shop"
-    start_urls = ["{url}/catalog"]
-    allowed_domains = ["127.0.0.1"]
-
-    def parse(self, response):
-        yield from response.follow_all(css="a.product", callback=self.parse_product)
-        yield from response.follow_all(css="a.next")
-
-    def parse_product(self, response):
-        yield Product(sku=response.css("article::attr(data-sku)").get(), name=response.css("h1::text").get())
-"""
 
 
 def process(*arguments, cwd, code=0, **more):

@@ -140,3 +140,24 @@ def test_a_duplicate_names_the_url_that_is_known(here, site):
     assert [tried["verdict"] for tried in found["tries"]] == ["success"]
     found = explained(site.url.upper().replace("HTTP", "Http"), here)
     assert (found["answer"], found["duplicate_of"]) == ("done", None)
+
+
+def test_a_named_spider_means_its_own_jobs(here, site):
+    """Also beside newer jobs, of spiders with arguments that it does not take."""
+    other = SPIDER.replace("{url}", site.url).replace(
+        'name = "pages"', 'name = "other"\n    mode: str = "all"'
+    )
+    (here / "other.py").write_text(other)
+    (here / "third.py").write_text(other.replace('"other"', '"third"'))
+    pages = here / "pages.py"
+    pages.write_text(pages.read_text().replace('name = "pages"', 'name = "pages"\n    size: int = 1'))
+    gossamer("crawl", "pages.py", "-q", "--delay", 0, "--max-pages", 1, cwd=here)
+    gossamer("crawl", "other.py", "-a", "mode=new", "-q", "--delay", 0, "--max-pages", 1, cwd=here)
+    assert explained(f"{site.url}/unseen", here)["job"] == "pages-1"
+    assert explained(site.url, here)["job"] == "pages-1"
+    with pytest.raises(
+        AssertionError, match=r"no job is of --spider third\.py; the newest are: other-1, pages-1"
+    ):
+        gossamer("explain", site.url, "--spider", "third.py", cwd=here)
+    with pytest.raises(AssertionError, match="the job other-1 is of 'other', and --spider names 'pages'"):
+        gossamer("explain", site.url, "--spider", "pages.py", "--job", "other", cwd=here)

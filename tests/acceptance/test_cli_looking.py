@@ -161,6 +161,9 @@ def test_attempts_are_listed_and_filtered(crawled, site):
 def test_a_try_is_the_same_object_everywhere(crawled, site):
     (row,) = asked("attempts world --status 403", cwd=crawled)
     (letter,) = asked("dead show world --reason client", cwd=crawled)
+    for command in ("show", "retry", "drop"):
+        said = gossamer(f"dead {command} world 99999", cwd=crawled, code=2).stderr
+        assert "world has no dead letter 99999" in said, command
     assert letter["tries"] == [row]
     assert asked(f"explain {site.url}/refused", cwd=crawled)["tries"] == [row]
 
@@ -278,6 +281,11 @@ def test_parse_shows_what_a_crawl_would_keep(crawled, site):
     assert "generic, parse()" in text
     assert "WebPage" in text
     assert text.replace("\n", "").isprintable()
+
+
+def test_parse_holds_a_page_to_the_bounds_of_a_crawl(crawled, site):
+    found = asked(f"parse {site.url} --spider world.py -s parse.max_links=2", cwd=crawled)
+    assert (len(found["requests"]), found["left_out"]["too_many"]) == (2, 1)
 
 
 def test_parse_says_what_goes_wrong(crawled, site):

@@ -12,7 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from gossamer import Spider
+from gossamer import crawl as crawl_here
 from gossamer.testing.site import Site, serve_in_thread
+from gossamer.words.errors import UsageError
 from programs import crawl, rows, run, start
 from saved_shop import PAGES, PRODUCTS, served, spider_file
 
@@ -134,7 +137,10 @@ def test_ctrl_c_drains_all_processes(tmp_path: Path) -> None:
 def test_what_a_spider_prints_and_logs_in_a_member_is_heard(tmp_path: Path) -> None:
     with serve_in_thread(served(lambda: site.url, delay_s=0.1)) as site:
         spider = spider_file(tmp_path, site.url)
-        loud = 'print(f"printed {response.url}"); import logging; logging.getLogger("x").warning("logged")'
+        loud = (
+            'print(f"printed {response.url}"); import logging; log = logging.getLogger("x").warning; '
+            'log("logged %s", "\\ud800"); log("%d is no number", "this")'
+        )
         text = spider.read_text().replace(
             "def parse(self, response):", f"def parse(self, response):\n        {loud}"
         )
@@ -142,7 +148,51 @@ def test_what_a_spider_prints_and_logs_in_a_member_is_heard(tmp_path: Path) -> N
         done = run("crawl", spider, "--data", tmp_path / "data", *FAST)
     assert done.returncode == 0, done.stderr
     assert (done.stdout + done.stderr).count("printed http") == PAGES
-    assert done.stderr.count("logged") == PAGES
+    assert done.stderr.count("WARNING logged") == PAGES
+
+
+def test_a_member_held_up_by_its_spider_keeps_nobody(tmp_path: Path) -> None:
+    """A callback that never returns: neither a second Ctrl-C nor a kill waits for it."""
+    data = tmp_path / "data"
+    with serve_in_thread(served(lambda: site.url, delay_s=0.1)) as site:
+        spider = spider_file(tmp_path, site.url)
+        stuck = 'import sys, time; time.sleep(120 * ("gossamer.processes.member" in sys.orig_argv))'
+        text = spider.read_text().replace(
+            "def parse(self, response):", f"def parse(self, response):\n        {stuck}"
+        )
+        spider.write_text(text)
+        process = start("crawl", spider, "--data", data, *FAST)
+        wait_for_hits(site, 12)
+        held = wait_for_members(process.pid, 2)
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 3
+        wait_for_the_end(held)
+        process = start("crawl", spider, "--data", data, *FAST)
+        wait_for_hits(site, len(site.hits) + 4)
+        held = wait_for_members(process.pid, 2)
+        process.kill()
+        process.wait()
+        wait_for_the_end(held)
+
+
+def wait_for_the_end(pids: list[int]) -> None:
+    deadline = time.monotonic() + 10
+    while any(map(is_alive, pids)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(is_alive, pids))
+
+
+async def test_a_class_that_no_other_process_can_find_is_refused_and_nothing_stays_open(
+    tmp_path: Path,
+) -> None:
+    class Inner(Spider):
+        name = "inner"
+
+    for _ in range(2):
+        with pytest.raises(UsageError, match="top level of a Python file"):
+            await crawl_here(Inner, processes=2, data=str(tmp_path))
+    assert (await crawl_here(Inner, data=str(tmp_path))).finish_reason == "finished"
 
 
 def is_alive(pid: int) -> bool:

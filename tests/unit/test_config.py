@@ -169,9 +169,9 @@ def test_the_file_is_searched_upwards_and_paths_are_relative_to_it(tmp_path):
     start.mkdir(parents=True)
     assert find_project(start) == tmp_path / "gossamer.toml"
     assert load(start=start).project == tmp_path
-    assert load(start=start).data_dir == tmp_path / ".gossamer"
-    assert load("data=here", start=start).data_dir == start / "here"
-    assert load("data=/abs", start=start).data_dir == Path("/abs")
+    assert load(start=start).path("data") == tmp_path / ".gossamer"
+    assert load("data=here", start=start).path("data") == start / "here"
+    assert load("data=/abs", start=start).path("data") == Path("/abs")
     project(tmp_path, "[replay]\nfolder = 'saved'")
     assert load(start=start).path("replay.folder") == tmp_path / "saved"
     assert load(start=start).path("log.file") is None

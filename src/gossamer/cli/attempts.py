@@ -9,11 +9,11 @@ import typer
 from gossamer.cli import completion
 from gossamer.cli.desk import at_desk, job_of
 from gossamer.cli.options import AsJson, Data, JobName, Set, settings_of
-from gossamer.cli.output import LONG, attempt_json, local, plain_url, print_json, print_table
+from gossamer.cli.output import LONG, attempt_json, local_short, plain_url, print_json, print_table
 from gossamer.words.errors import UsageError
 
 if TYPE_CHECKING:
-    from gossamer.wiring import Desk
+    from gossamer.wiring.desk import Desk
     from gossamer.words.model import Attempt
 
 EXAMPLES = """
@@ -80,7 +80,7 @@ def attempts(
         ("at", "try", "status", "verdict", "reason", "ms", "bytes", "url"),
         (
             (
-                local(tried.at),
+                local_short(tried.at, seconds=True),
                 tried.attempt,
                 tried.status or "-",
                 tried.verdict.value,

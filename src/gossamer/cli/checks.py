@@ -26,7 +26,7 @@ MIN_SQLITE = (3, 35, 0)  # RETURNING
 MIN_FILES = 1024
 LITTLE_DISK, NO_DISK = 2_000_000_000, 100_000_000
 RELEASED = 1_735_689_600  # 2025-01-01: no clock is right that is before
-MODULES = {"backports-zstd": "backports.zstd"}
+MODULES = {"backports-zstd": "backports.zstd", "mkdocs-material": "material"}
 """Modules that are not called like their package."""
 _REQUIREMENT = re.compile(r"^([\w.-]+)\s*(?:\[[^\]]*\])?\s*([^;]*?)\s*(?:;\s*(.*))?$")
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from gossamer.wiring import Desk
+    from gossamer.wiring.desk import Desk
 
 Words = list[tuple[str, str]]
 """What can stand there, each with a short help."""

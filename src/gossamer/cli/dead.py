@@ -26,7 +26,7 @@ from gossamer.observe.text import headline
 from gossamer.words.errors import UsageError
 
 if TYPE_CHECKING:
-    from gossamer.wiring import Desk
+    from gossamer.wiring.desk import Desk
     from gossamer.words.model import Attempt, DeadFilter, DeadLetter, Job
 
 HELP = "Dead letters: requests that were given up. List, show, retry or drop them."
@@ -123,6 +123,12 @@ def listing(
     )
 
 
+def _check_found(name: str, ids: list[int] | None, count: int) -> None:
+    """Who names dead letters is told when there are none of them."""
+    if ids and not count:
+        raise UsageError(f"{name} has no dead letter {', '.join(map(str, ids))}")
+
+
 def _letter_json(letter: DeadLetter) -> dict[str, Any]:
     request = letter.entry.request
     return {
@@ -163,8 +169,7 @@ def show(
         return [(letter, await desk.store.attempts(job, letter.entry.request.url)) for letter in letters]
 
     found = at_desk(settings_of(data, settings), work)
-    if ids and not found:
-        raise UsageError(f"{name} has no dead letter {', '.join(map(str, ids))}")
+    _check_found(name, ids, len(found))
     if as_json:
         print_json(
             [{**_letter_json(letter), "tries": [attempt_json(a) for a in tries]} for letter, tries in found]
@@ -221,6 +226,7 @@ def retry(
         return job, await desk.frontier(job).revive(which)
 
     job, count = at_desk(settings_of(data, settings), work)
+    _check_found(name, ids, count)
     if as_json:
         print_json({"job": job.id, "retried": count})
     else:
@@ -250,6 +256,7 @@ def drop(
         return job, await desk.frontier(job).drop(which)
 
     job, count = at_desk(settings_of(data, settings), work)
+    _check_found(name, ids, count)
     if as_json:
         print_json({"job": job.id, "dropped": count})
     else:

@@ -21,7 +21,7 @@ from gossamer.testing.site import serve_in_thread
 from gossamer.words.model import Request
 
 if TYPE_CHECKING:
-    from gossamer.wiring import Desk
+    from gossamer.wiring.desk import Desk
     from gossamer.words.model import StoredItem
 
 SAMPLE = 5

@@ -9,7 +9,7 @@ from gossamer.words.errors import UsageError
 
 if TYPE_CHECKING:
     from gossamer.config import Settings
-    from gossamer.wiring import Desk
+    from gossamer.wiring.desk import Desk
     from gossamer.words.model import Job
 
 T = TypeVar("T")
@@ -21,7 +21,7 @@ def at_desk(settings: Settings, work: Callable[[Desk], Awaitable[T]]) -> T:
     """The result of ``work``. Raises ``StorageError`` when there is no database."""
     import asyncio
 
-    from gossamer.wiring import open_desk
+    from gossamer.wiring.desk import open_desk
 
     async def run() -> T:
         desk = await open_desk(settings)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gossamer.cli import completion
-from gossamer.cli.desk import at_desk, job_of
+from gossamer.cli.desk import NAMED, at_desk, job_of
 from gossamer.cli.options import AsJson, Data, Set, settings_of
 from gossamer.cli.output import attempt_json, iso, local, plain_url, print_facts, print_json
 from gossamer.words.errors import UsageError
@@ -17,7 +17,7 @@ from gossamer.words.errors import UsageError
 if TYPE_CHECKING:
     from gossamer.cli.lens import Lens, Lenses
     from gossamer.policy.explain import Explanation, Facts
-    from gossamer.wiring import Desk
+    from gossamer.wiring.desk import Desk
     from gossamer.words.model import Entry, Found, Job
 
 EXAMPLES = """
@@ -89,10 +89,18 @@ def explain(
 
 
 async def _choose(desk: Desk, lenses: Lenses, urls: tuple[str, ...], name: str | None) -> tuple[Job, str]:
-    """The job that was named, or the newest that knows one of the URLs, or the newest; and that URL."""
+    """The job that was named, or the newest that knows one of the URLs, or the newest; and that URL.
+
+    Where only a spider was named, its jobs are meant.
+    """
     jobs = (await desk.book.list())[:JOBS] if name is None else [await job_of(desk, name)]
     if not jobs:
         raise UsageError("there is no job yet; `gossamer crawl` starts one")
+    if name is None and lenses.spider is not None:
+        ids = ", ".join(job.id for job in jobs[:NAMED])
+        jobs = [job for job in jobs if lenses.of(job).spider is not None]
+        if not jobs:
+            raise UsageError(f"no job is of --spider {lenses.spider}; the newest are: {ids}")
     for job in jobs:
         lens = lenses.of(job, strict=name is not None)
         for url in urls:

@@ -15,7 +15,7 @@ from gossamer.words.errors import UsageError
 
 if TYPE_CHECKING:
     from gossamer.config import Settings
-    from gossamer.wiring import Desk
+    from gossamer.wiring.desk import Desk
     from gossamer.words.model import FrontierStats, HostReport, Job, Tally
 
 JOBS_EXAMPLES = """

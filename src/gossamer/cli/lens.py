@@ -10,10 +10,10 @@ from pathlib import Path
 from gossamer.cli.options import overrides
 from gossamer.config import Settings, find_project, load_settings
 from gossamer.crawling import spider_settings
-from gossamer.discovery import find_target
+from gossamer.discovery import find_target, spiders_in
 from gossamer.policy.explain import Scoping
 from gossamer.spider import Spider
-from gossamer.wiring import admission_of
+from gossamer.wiring.rules import admission_of
 from gossamer.words.errors import OperatorError, UsageError
 from gossamer.words.model import Entry, Job, Request
 
@@ -55,7 +55,7 @@ class Lenses:
     """The views of all jobs; each target's spider is looked for once."""
 
     def __init__(self, spider: str | None, data: str | None, settings: list[str] | None) -> None:
-        self._spider = spider
+        self.spider = spider
         self._overrides = overrides(settings, data=data)
         self._start = Path.cwd()
         self._made: dict[str, Lens] = {}
@@ -76,17 +76,25 @@ class Lenses:
         project = find_project(self._start)
         folder = project.parent if project else None
         name, arguments = _parts(job.target)
-        if self._spider is None:
+        if self.spider is None:
             try:
                 target = find_target(name, arguments, folder)
             except OperatorError:  # a file somewhere, or a spider that is not there any more
                 return None
             return target.spider if target.text == job.target else None
-        target = find_target(self._spider, arguments, folder)
-        if target.name == job.name:
-            return target.spider
+        try:
+            target = find_target(self.spider, arguments, folder)
+        except UsageError:
+            names = [spider.name for spider in spiders_in(self.spider, folder)]
+            if job.name in names or len(names) > 1:
+                raise
+            named = names[0]  # the arguments of another spider's job say nothing about this one
+        else:
+            named = target.name
+            if named == job.name:
+                return target.spider
         if strict:
-            raise UsageError(f"the job {job.id} is of {job.name!r}, and --spider names {target.name!r}")
+            raise UsageError(f"the job {job.id} is of {job.name!r}, and --spider names {named!r}")
         return None
 
 

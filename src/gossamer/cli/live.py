@@ -12,7 +12,7 @@ from gossamer.cli.output import console
 from gossamer.cli.signals import Stopper
 from gossamer.crawling import Crawling
 from gossamer.observe.tallies import Tallies
-from gossamer.wiring import open_desk
+from gossamer.wiring.desk import open_desk
 from gossamer.words.errors import StorageError
 from gossamer.words.model import HostReport
 from gossamer.words.ports import FrontierDesk
@@ -42,6 +42,8 @@ class StderrHandler(logging.Handler):
                 self.console.print(Text(line), soft_wrap=True)
         except OSError:  # the terminal is gone; the crawl goes on
             return
+        except Exception:  # noqa: BLE001 - as every handler: a line that is wrong costs no page
+            self.handleError(record)
 
 
 class LiveView:

@@ -161,6 +161,6 @@ def local(at: float | None) -> str:
     return "" if at is None else datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
-def local_short(at: float) -> str:
-    """The same where space is short, to the minute and without the year."""
-    return datetime.fromtimestamp(at).astimezone().strftime("%m-%d %H:%M")
+def local_short(at: float, *, seconds: bool = False) -> str:
+    """The same where space is short: without the year, and to the minute unless seconds matter."""
+    return datetime.fromtimestamp(at).astimezone().strftime("%m-%d %H:%M:%S" if seconds else "%m-%d %H:%M")

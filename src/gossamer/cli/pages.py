@@ -17,7 +17,7 @@ from gossamer.observe.text import one_line, shown_url
 from gossamer.policy import redirects, urls
 from gossamer.response import Response
 from gossamer.spider import Spider
-from gossamer.wiring import page_parts
+from gossamer.wiring.pages import page_parts
 from gossamer.words.errors import Fault, FetchError, UsageError
 from gossamer.words.model import Fetched, HostSignal, Request
 
@@ -39,7 +39,9 @@ class PageFetcher:
     def __init__(self, url: str, spider: str | None, arguments: dict[str, str], overrides: list[str]) -> None:
         start = Path.cwd()
         project = find_project(start)
-        self.target = find_target(spider or url, arguments, project.parent if project else None)
+        self.target = find_target(
+            spider or self._canonical(url), arguments, project.parent if project else None
+        )
         self.settings = load_settings(
             overrides=overrides, env=os.environ, spider=spider_settings(self.target.spider), start=start
         ).settings

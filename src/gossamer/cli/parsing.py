@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 from gossamer.cli.pages import PageFetcher, Visit
-from gossamer.extractor import ExtractOptions, SpiderExtractor
+from gossamer.extractor import SpiderExtractor
 from gossamer.policy.retry import fault_of_status
-from gossamer.wiring import SpiderPipelines, admission_of
+from gossamer.wiring.pages import SpiderPipelines, extractor_of
+from gossamer.wiring.rules import admission_of
 from gossamer.words.errors import DropItem, Fault, UsageError
 from gossamer.words.model import Extraction, Request
 
@@ -63,11 +65,14 @@ def parsed(pages: PageFetcher, url: str, callback: str | None) -> Parsed:
 
 
 async def _parsed(pages: PageFetcher, visit: Visit, callback: str) -> Parsed:
+    with ExitStack() as closing:
+        extractor = extractor_of(pages.settings, pages.target, closing)
+        return await _extracted(pages, visit, callback, extractor)
+
+
+async def _extracted(pages: PageFetcher, visit: Visit, callback: str, extractor: SpiderExtractor) -> Parsed:
     request, fetched = visit.request, visit.fetched
     spider = pages.spider_for(request)
-    extractor = SpiderExtractor(
-        pages.target.choose, ExtractOptions(follow_nofollow=pages.settings.follow_nofollow)
-    )
     seen = Parsed(url=fetched.url, status=fetched.status, spider=spider.name, callback=callback)
     fault = fault_of_status(fetched.status, has_retry_after=bool(fetched.header("retry-after")))
     if fault is not None and not extractor.wants_status(request, fetched.status):

@@ -23,7 +23,7 @@ from gossamer.observe.progress import LineProgress
 from gossamer.observe.tallies import Tallies
 from gossamer.observe.units import duration, rate, size
 from gossamer.spider import Spider
-from gossamer.wiring import open_desk
+from gossamer.wiring.desk import open_desk
 from gossamer.words.errors import StorageError
 
 DEFAULT_DATA = ".gossamer"
@@ -170,8 +170,7 @@ def summary(
             count = sum(reasons.values())
             facts.append((label, f"{count:,} {kind}{'s' * (count > 1)}: {plain(by_reason(reasons))}"))
     facts += [("exported", f"{count:,} items to {output.path}") for output, count in exported]
-    if not exported and result.items:
-        facts.append(("next", f"gossamer export {result.job}{where} -o items.jsonl"))
-    if result.dead:
-        facts.append(("", f"gossamer dead list {result.job}{where}"))
+    steps = [f"gossamer export {result.job}{where} -o items.jsonl"] if result.items and not exported else []
+    steps += [f"gossamer dead list {result.job}{where}"] if result.dead else []
+    facts += [("" if place else "next", step) for place, step in enumerate(steps)]
     print_facts(facts, stream=sys.stderr)

@@ -75,6 +75,8 @@ def _found(target: str | None) -> list[type[Spider]]:
 
 def _rows(spider: type[Spider], takes: Accepted) -> list[tuple[str, ...]]:
     """One line for each argument; what they share stands in the first."""
+    from gossamer.discovery import one_or_more
+
     rows = [
         (argument.name, argument.type, "(required)" if argument.required else _text(argument.shown_default))
         for argument in takes.arguments.values()
@@ -82,7 +84,7 @@ def _rows(spider: type[Spider], takes: Accepted) -> list[tuple[str, ...]]:
     if takes.others:
         rows.append(("any other" if rows else "any", "str", ""))
     first, *more = rows or [("none", "", "")]
-    name, domains = spider.name or spider.__name__, ", ".join(spider.allowed_domains)
+    name, domains = spider.name or spider.__name__, ", ".join(one_or_more(spider.allowed_domains))
     return [(name, domains, *first), *(("", "", *row) for row in more)]
 
 
@@ -98,13 +100,15 @@ def _text(default: Any) -> str:
 
 
 def _json(spider: type[Spider], takes: Accepted) -> dict[str, Any]:
+    from gossamer.discovery import one_or_more
+
     return {
         "spider": spider.name,
         "class": spider.__qualname__,
         "module": spider.__module__,
         "file": inspect.getsourcefile(spider),
         "description": (spider.__doc__ or "").strip().partition("\n")[0],
-        "allowed_domains": list(spider.allowed_domains),
+        "allowed_domains": list(one_or_more(spider.allowed_domains)),
         "arguments": [
             {
                 "name": argument.name,

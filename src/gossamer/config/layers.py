@@ -98,13 +98,6 @@ class Loaded:
         in_project = self.project is not None and self.layer_of(key) in (FILE, DEFAULT)
         return ((self.project if in_project else None) or self.start) / Path(value).expanduser()
 
-    @property
-    def data_dir(self) -> Path:
-        """The data directory, absolute; not made yet."""
-        path = self.path("data")
-        assert path is not None
-        return path
-
 
 def load_settings(
     *,

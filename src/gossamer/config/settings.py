@@ -163,7 +163,7 @@ class Settings(Section):
     min_delay: Seconds = Field(default=0.1, description="Least seconds of the delay that follows the host.")
     max_delay: Seconds = Field(default=30.0, description="Most seconds of the delay that follows the host.")
     per_host: Count = Field(default=1, description="Requests in flight at one host.")
-    concurrency: Count = Field(default=64, description="Requests in flight in one worker.")
+    concurrency: Count = Field(default=64, description="Requests in flight; processes share them.")
     processes: Count = Field(default=1, description="Processes of this machine that work on the crawl.")
     max_pages: Count | None = Field(default=None, description="Pages of the whole crawl; none is no limit.")
     max_pages_per_host: Count | None = Field(default=None, description="Pages of one host; none is no limit.")

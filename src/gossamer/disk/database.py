@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
@@ -36,6 +37,10 @@ GROUP = 64
 
 CACHES_KIB = (32768, 8192, 1024)
 """Pages that the writer, the reader and the keeper hold in memory, at most."""
+
+
+TURN_S = 0.0003
+"""Between two tries to become the one process that writes, in seconds."""
 
 
 class _Call:
@@ -128,11 +133,11 @@ class Database:
             if self._closed:
                 return
             self._closed = True
-            self._reader.queue.put(None)
-            self._writer.queue.put(None)
+        # One after the other: two that close at once both leave the log for the other one to copy back.
         self._keeper.close()
-        self._reader.join()
-        self._writer.join()
+        for thread in (self._reader, self._writer):
+            thread.queue.put(None)
+            thread.join()
 
     async def _call_async(self, thread: _Thread, fn: Fn[T]) -> T:
         loop = asyncio.get_running_loop()
@@ -186,12 +191,13 @@ class Database:
         conn.execute(f"PRAGMA wal_autocheckpoint = {keeper.LIMIT}")
         conn.execute("PRAGMA secure_delete = OFF")  # Debian's default overwrites every deleted row
         migrate(conn, self.path)
+        conn.execute("PRAGMA busy_timeout = 0")  # from here on, `_begin` waits
 
     # ----------------------------------------------------------------- what the threads do
 
     def _write_group(self, conn: sqlite3.Connection, calls: Sequence[_Call]) -> None:
         try:
-            with _transaction(conn, "BEGIN IMMEDIATE"):
+            with _transaction(conn, self._begin):
                 self._check_memory(conn)
                 for call in calls:
                     call.value = call.fn(conn)
@@ -205,6 +211,22 @@ class Database:
             for call in calls:
                 call.error = self._for_caller(error)
 
+    def _begin(self, conn: sqlite3.Connection) -> None:
+        """Take the file's one lock for writers, waiting for other processes as long as may be.
+
+        SQLite itself waits in steps of up to 100 ms; writers of one crawl take turns of about one.
+        """
+        end = time.monotonic() + self._busy_timeout_s
+        while True:
+            try:
+                conn.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if not _is_busy(error) or time.monotonic() >= end:
+                    raise
+                time.sleep(TURN_S)
+            else:
+                return
+
     def _check_memory(self, conn: sqlite3.Connection) -> None:
         version = conn.execute("PRAGMA data_version").fetchone()[0]
         if version != self._version:  # another connection has written
@@ -214,7 +236,7 @@ class Database:
     def _read_group(self, conn: sqlite3.Connection, calls: Sequence[_Call]) -> None:
         for call in calls:
             try:
-                with _transaction(conn, "BEGIN"):
+                with _transaction(conn, _begin_reading):
                     call.value = call.fn(conn)
             except BaseException as error:  # noqa: BLE001 - as above
                 call.error = self._for_caller(error)
@@ -289,9 +311,13 @@ class _Thread(threading.Thread):
             call.resolve()
 
 
+def _begin_reading(conn: sqlite3.Connection) -> None:
+    conn.execute("BEGIN")
+
+
 @contextmanager
-def _transaction(conn: sqlite3.Connection, begin: str) -> Iterator[None]:
-    conn.execute(begin)
+def _transaction(conn: sqlite3.Connection, begin: Callable[[sqlite3.Connection], None]) -> Iterator[None]:
+    begin(conn)
     try:
         yield
         conn.execute("COMMIT")

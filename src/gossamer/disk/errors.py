@@ -12,6 +12,11 @@ from pathlib import Path
 from gossamer.words.errors import StorageError
 
 _LOCKED = "another process keeps the file locked; stop it, or use another --data directory"
+_OTHER_LAYOUT = ("no such table", "no such column")
+_OTHER_VERSION = (
+    "written by a development version of Gossamer with other tables, which this one cannot read; "
+    "use another --data directory"
+)
 _WAYS_OUT = {
     sqlite3.SQLITE_FULL: "the disk is full; free some space and start again: what was stored is intact",
     sqlite3.SQLITE_READONLY: "the file is read-only; make it and its directory writable",
@@ -30,6 +35,8 @@ def translated(error: sqlite3.Error, path: Path) -> StorageError:
     """The storage error that ``error`` means for the database at ``path``."""
     code = getattr(error, "sqlite_errorcode", None)  # absent on errors that the Python layer raises
     way_out = _WAYS_OUT.get(code & 0xFF) if code is not None else None
+    if code == sqlite3.SQLITE_ERROR and str(error).startswith(_OTHER_LAYOUT):
+        way_out = _OTHER_VERSION
     if way_out is None:
         return StorageError(f"{path}: {error}")
     return StorageError(f"{path}: {way_out} (SQLite says: {error})")

@@ -7,6 +7,7 @@ fetched first) is a :class:`HostSignal` to give the lease back with, which costs
 
 from __future__ import annotations
 
+import asyncio
 import random
 import traceback
 from collections.abc import Callable
@@ -105,7 +106,9 @@ class Visitor:
                 harvest = await self._with_errback(harvest)
         except OperatorError:
             raise
-        except Exception as error:  # noqa: BLE001 - the worker's boundary: one request, not the crawl
+        except (Exception, asyncio.CancelledError) as error:  # our boundary: one request, not the crawl
+            if isinstance(error, asyncio.CancelledError) and _is_given_up():
+                raise
             detail = "".join(traceback.format_exception(error))[-MAX_DETAIL:]
             return draft.harvest(Verdict.DEAD, Fault.INTERNAL, detail=detail, signal=draft.unfinished())
         return harvest
@@ -273,3 +276,9 @@ class Visitor:
                 reason = f"item:{drop}"[:200]
                 dropped[reason] = dropped.get(reason, 0) + 1
         return tuple(kept)
+
+
+def _is_given_up() -> bool:
+    """Whether somebody cancels this visit; users' code (a pipeline, say) may raise the same by itself."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0

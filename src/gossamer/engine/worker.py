@@ -134,8 +134,10 @@ class Worker:
             steps.append(self._lease(free))
         if len(steps) == 1:
             await steps[0]
-        else:
-            await asyncio.gather(*steps)
+        else:  # when one fails, the others are not left behind
+            for ended in await asyncio.gather(*steps, return_exceptions=True):
+                if isinstance(ended, BaseException):
+                    raise ended
         for draft, _ in ripe:
             self._held.pop(draft.lease.token, None)
         if self._is_dry and not self._held:

@@ -54,6 +54,7 @@ class Connection(asyncio.Protocol):
         self._parser: HttpResponseParser | None = None
         self._waiter: asyncio.Future[Answer] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._is_paused = False  # nothing is read until there is room
         self.address = ""
         self.used = 0  # exchanges begun
         self.idle_since = 0.0
@@ -85,6 +86,7 @@ class Connection(asyncio.Protocol):
         self._joined = 0  # of the pieces, those that were joined from smaller ones
         self._size = 0
         self._counted = 0  # bytes of the body that the room knows of
+        self._empty_bytes = 0  # that came since the body last grew: sizes of chunks, trailers
         if self._parser is None:
             self._parser = _new_parser(self)
         self._deadline = self._loop.time() + self._options.headers_s
@@ -102,7 +104,9 @@ class Connection(asyncio.Protocol):
         self._stop_clock()
         self._room.leave(self)
         self._pieces = []  # not when the collector of circles finds this connection
-        self._waiter = None
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_exception(FetchError(Fault.CONNECT, "the connection was given up"))
         if self._transport is not None:
             self._transport.abort()
 
@@ -123,6 +127,7 @@ class Connection(asyncio.Protocol):
         waiter = self._waiter
         self._stop_clock()
         self._room.leave(self)
+        self._read_on()  # it may have come to its end while it waited for room
         self._waiter = None
         if waiter is not None and not waiter.done():
             body = b"".join(self._pieces) if len(self._pieces) != 1 else self._pieces[0]
@@ -156,6 +161,7 @@ class Connection(asyncio.Protocol):
         """Too many large bodies at once: read no more for now. The time that passes is not the server's."""
         if self._transport is not None:
             self._transport.pause_reading()
+            self._is_paused = True
         self._body_end -= self._loop.time()
         self._stop_clock()
 
@@ -165,8 +171,12 @@ class Connection(asyncio.Protocol):
         self._body_end += now
         self._deadline = min(now + self._options.idle_s, self._body_end)
         self._timer = self._loop.call_at(self._deadline, self._look_at_the_clock)
-        if self._transport is not None:
+        self._read_on()
+
+    def _read_on(self) -> None:
+        if self._is_paused and self._transport is not None:
             self._transport.resume_reading()
+        self._is_paused = False
 
     def _stop_clock(self) -> None:
         if self._timer is not None:
@@ -187,7 +197,7 @@ class Connection(asyncio.Protocol):
             self.close()
             return
         self._heard = True
-        was_in_body = self._in_body
+        was_in_body, size = self._in_body, self._size
         parser = self._parser
         assert parser is not None
         try:
@@ -202,6 +212,10 @@ class Connection(asyncio.Protocol):
             self._head_bytes += len(data)
             if self._head_bytes > self._options.max_head_bytes:
                 self._fail(FetchError(Fault.PROTOCOL, "a header without end"))
+            return
+        self._empty_bytes = self._empty_bytes + len(data) if was_in_body and self._size == size else 0
+        if self._empty_bytes > self._options.max_head_bytes:
+            self._fail(FetchError(Fault.INCOMPLETE, "a chunk's header, or a trailer, without end"))
         elif not (self._is_redirect and was_in_body):  # a redirect's body has its time once
             self._deadline = min(self._loop.time() + self._options.idle_s, self._body_end)
 
@@ -266,7 +280,9 @@ class Connection(asyncio.Protocol):
         parser, options = self._parser, self._options
         assert parser is not None
         self._status = status = parser.get_status_code()
-        if 100 <= status < 200:
+        if status < 100:
+            raise FetchError(Fault.PROTOCOL, f"the status {status}")
+        if status < 200:
             self._informational += 1
             if self._informational > MAX_INFORMATIONAL:
                 raise FetchError(Fault.PROTOCOL, "no end of informational responses")

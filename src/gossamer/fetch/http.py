@@ -9,6 +9,7 @@ end is closed, never drained.
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 
 from gossamer.fetch.connection import Answer, Closed, Connection, Headers, request_head
@@ -29,6 +30,8 @@ SLICE_BYTES = 8 * 1024  # of an encoded body, decoded at once
 BREATH_BYTES = 256 * 1024
 _IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})  # RFC 9110, 9.2.2
 _BODILESS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "DELETE"})
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+").fullmatch  # RFC 9110, 5.6.2: methods, names of fields
+_FRAMING = frozenset({"content-length", "transfer-encoding"})  # said by us: the body is sent as it is
 
 
 class HttpFetcher:
@@ -96,9 +99,12 @@ class HttpFetcher:
         origin = target.origin
         fields = self._fields if self._guard.trusts(origin.host) else self._guarded_fields
         own = request.headers
+        if not all(map(_TOKEN, (request.method, *own))):
+            raise FetchError(Fault.BAD_URL, f"{origin.host}: a method or header that cannot be sent")
         if own:
             taken = {name.lower() for name in own}
-            fields = [*own.items(), *(field for field in fields if field[0].lower() not in taken)]
+            given = [field for field in own.items() if field[0].lower() not in _FRAMING]
+            fields = [*given, *(field for field in fields if field[0].lower() not in taken)]
         else:
             taken = set()
             fields = list(fields)

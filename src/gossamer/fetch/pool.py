@@ -24,7 +24,7 @@ HAPPY_EYEBALLS_S = 0.25
 """Head start of an address before the next one is tried as well (RFC 8305, 5)."""
 
 MAX_IDLE = 1000
-"""Idle connections in all; the ones idle longest are closed beyond it."""
+"""Idle connections in all; beyond it a connection is closed after its answer."""
 
 
 class Pool:

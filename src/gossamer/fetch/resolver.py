@@ -7,8 +7,11 @@ new name many times a second and each may take a second to fail.
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 AddressInfo = tuple[int, int, int, str, tuple[Any, ...]]
@@ -30,20 +33,31 @@ class Resolver(Protocol):
 
 
 class ThreadResolver:
-    """The system's resolver (``getaddrinfo``), up to ``threads`` look-ups at a time."""
+    """The system's resolver (``getaddrinfo``), up to ``threads`` look-ups at a time.
+
+    Nothing can break off a look-up, which may take half a minute: each has a daemon thread, so that not even
+    the end of the process waits for it.
+    """
 
     def __init__(self, threads: int) -> None:
-        from concurrent.futures import ThreadPoolExecutor  # only crawls of named hosts need it
-
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="gossamer-dns")
+        self._free = asyncio.Semaphore(threads)
 
     async def resolve(self, host: str, port: int) -> Sequence[AddressInfo]:
         """See :class:`Resolver`."""
-        return await asyncio.get_running_loop().run_in_executor(self._pool, _look_up, host, port)
+        async with self._free:
+            loop = asyncio.get_running_loop()
+            answer: asyncio.Future[Sequence[AddressInfo]] = loop.create_future()
+            thread = threading.Thread(
+                target=_look_up, args=(loop, answer, host, port), name="gossamer-dns", daemon=True
+            )
+            try:
+                thread.start()
+            except RuntimeError as error:
+                raise OSError(errno.EAGAIN, "no thread for a look-up") from error
+            return await answer
 
     async def close(self) -> None:
-        """Let the threads end; look-ups under way are not waited for."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        """Look-ups under way are not waited for."""
 
 
 class Names:
@@ -95,5 +109,24 @@ def _numeric(host: str, port: int) -> AddressInfo | None:
     return (family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", address)
 
 
-def _look_up(host: str, port: int) -> Sequence[AddressInfo]:
-    return socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM, 0, socket.AI_ADDRCONFIG)
+def _look_up(
+    loop: asyncio.AbstractEventLoop, answer: asyncio.Future[Sequence[AddressInfo]], host: str, port: int
+) -> None:
+    """Ask, on a thread, and answer on the loop if it is still there."""
+    rows: Sequence[AddressInfo] = ()
+    error: Exception | None = None
+    try:
+        rows = socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM, 0, socket.AI_ADDRCONFIG)
+    except Exception as raised:  # noqa: BLE001 - whatever it is, somebody waits for it
+        error = raised
+
+    def tell() -> None:
+        if answer.done():
+            return
+        if error is None:
+            answer.set_result(rows)
+        else:
+            answer.set_exception(error)
+
+    with suppress(RuntimeError):  # the loop is closed
+        loop.call_soon_threadsafe(tell)

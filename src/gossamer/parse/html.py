@@ -60,14 +60,18 @@ class Page:
     def document(self) -> Document:
         """The tree."""
         declared = declared_encoding(self.body, self.content_type)
+        source: bytes | str = self.body
+        if declared == "UTF-8":  # the common case, and Python decodes it faster
+            source, declared = self.text, None
         return turbohtml.parse(
-            self.body, encoding=declared, positions=False, allow_declarative_shadow_roots=False
+            source, encoding=declared, positions=False, allow_declarative_shadow_roots=False
         )
 
     @cached_property
     def encoding(self) -> str:
         """The encoding of the body, by its name in the WHATWG Encoding standard."""
-        return self.document.encoding or "windows-1252"
+        declared = declared_encoding(self.body, self.content_type)
+        return declared or self.document.encoding or "windows-1252"
 
     @cached_property
     def text(self) -> str:

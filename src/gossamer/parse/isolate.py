@@ -14,9 +14,7 @@ import threading
 from typing import BinaryIO, NamedTuple, cast
 
 from gossamer.parse.isolate_frames import Answer, Question, read_frame, write_frame
-from gossamer.parse.isolate_limits import ParseLimits, is_suspicious
-
-__all__ = ["Cut", "Isolation", "ParseKilled", "ParseLimits", "is_suspicious"]
+from gossamer.parse.isolate_limits import ParseLimits
 
 _WORKER = "gossamer.parse.isolate_worker"
 

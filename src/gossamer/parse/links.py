@@ -44,14 +44,10 @@ def extract_links(document: Document, joiner: Joiner, limit: int = MAX_LINKS) ->
         dropped["too_many"] = len(hrefs) - limit
         del hrefs[limit:]
     references = _references(hrefs)
-    if max(map(len, references), default=0) > MAX_REFERENCE:
-        fit = [reference for reference in references if len(reference) <= MAX_REFERENCE]
-        dropped["invalid"] = len(references) - len(fit)
-        references = fit
     urls: dict[str, None] = {}
     unusable: dict[str, str] = {}
     for reference in dict.fromkeys(references):
-        url = joiner[reference]
+        url = joiner[reference] if len(reference) <= MAX_REFERENCE else None
         if url is None:
             unusable[reference] = "invalid"
         elif url.startswith(_FOLLOWED):
@@ -81,9 +77,9 @@ def _only_marked(references: Sequence[str], marked: Sequence[Element], joiner: J
         url = joiner[element.attr("href") or ""] if element.attr("href") is not None else None
         if url is not None and url.startswith(_FOLLOWED):
             counts[url] = counts.get(url, 0) + 1
-    leading = {reference: joiner[reference] for reference in dict.fromkeys(references)}
-    doubtful = {reference for reference, url in leading.items() if url in counts}
+    leading = {reference: joiner.get(reference) for reference in dict.fromkeys(references)}
+    doubtful = {reference: url for reference, url in leading.items() if url in counts}
     for reference in references:
         if reference in doubtful:
-            counts[leading[reference] or ""] -= 1
+            counts[doubtful[reference] or ""] -= 1
     return frozenset(url for url, recommended in counts.items() if recommended >= 0)

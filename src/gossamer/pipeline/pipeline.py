@@ -9,6 +9,8 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -29,6 +31,9 @@ from gossamer.pipeline.validate import (
 )
 from gossamer.words.errors import DropItem
 from gossamer.words.model import ItemRecord
+
+_SCALARS = frozenset({str, int, float, bool, type(None), Decimal, date, datetime})
+"""Values that cannot be changed, only be replaced."""
 
 PLAIN_TYPE = "item"
 """The type of plain dicts."""
@@ -128,6 +133,10 @@ def _from_model(item: BaseModel) -> tuple[str, dict[str, Any], bytes]:
         item = refit(item, values)
     elif values is not item.__dict__:
         item = item.model_copy(update=values)
+    elif isinstance(item, Item) and all(type(value) in _SCALARS for value in values.values()):
+        # Nothing in it can have changed its type since. (To look for that costs 25 times as much
+        # beside another busy thread: pydantic's core lets go of the interpreter lock for it.)
+        return kind, values, item.__pydantic_serializer__.to_json(item)
     try:
         data = item.__pydantic_serializer__.to_json(item, warnings="error")
     except PydanticSerializationError:  # a value of another type was assigned

@@ -383,5 +383,7 @@ def _last_try(facts: Facts, show: Show) -> str:
     tried = facts.attempts[0]
     status = f"status {tried.status}, " if tried.status else ""
     reason = f": {reason_text(tried.reason)}" if tried.reason else ""
+    if tried.detail and "\n" not in tried.detail and tried.detail != f"status {tried.status}":
+        reason += f"; {tried.detail}"
     ago = show.span(facts.now - tried.at)
     return f"The last attempt, number {tried.attempt}, was {ago} ago ({status}{tried.verdict}{reason})."

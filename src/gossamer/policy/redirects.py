@@ -13,7 +13,17 @@ from gossamer.words.model import Request
 
 STATUSES = frozenset({301, 302, 303, 307, 308})
 CREDENTIALS = frozenset({"authorization", "cookie", "proxy-authorization"})
-CREDENTIAL_HINTS = ("token", "auth", "secret", "api-key", "apikey", "session")
+CREDENTIAL_HINTS = (
+    "token",
+    "auth",
+    "secret",
+    "api-key",
+    "apikey",
+    "access-key",
+    "passw",
+    "credential",
+    "session",
+)
 
 
 def follow(request: Request, url: str, status: int, location: str, *, limit: int) -> Request:

@@ -121,13 +121,16 @@ class Traps:
         """Whether this content was met too often at its host; counts it.
 
         Contents are equal byte by byte. Where the same path answers many queries with as many bytes, they
-        are equal when they have the same words, those with digits (the ids of a visit) left out.
+        are equal when they have the same words, those with digits (the ids of a visit) left out. Nobody looks
+        into them before half of the budget's pages of one size have come.
         """
         most = self._rules.max_same_body
         if most is None:
             return False
         host = urls.head_of(url)
-        if self._seen(hash((host, body))) > most:
+        if self._seen(hash((host, len(body)))) <= most // 2:
+            return False
+        if self._seen(hash((host, body))) > most - most // 2:
             return True
         path, mark, _ = url.partition("?")
         if not mark or self._seen(hash((path, len(body)))) <= most // 10:

@@ -37,6 +37,9 @@ MAX_EARLY_DEATHS = 3
 EARLY_S = 5.0
 """A member that ends by itself so soon after its start will hardly do better the next time."""
 
+LEAVE_S = 1.0
+"""A member that was told to end at once and is there still after so long is held up by its spider: killed."""
+
 log = logging.getLogger("gossamer.crawl")
 _decode = msgspec.msgpack.Decoder(FromMember).decode
 
@@ -52,6 +55,7 @@ class Crew:
         self._trusted = list(plan.trusted)
         self._stop: Stop | None = None
         self._members: set[asyncio.subprocess.Process] = set()
+        self._killing: asyncio.TimerHandle | None = None
 
     def __repr__(self) -> str:
         return f"<Crew of {self._worker!r} and {len(self._members)} processes>"
@@ -73,9 +77,9 @@ class Crew:
             for task in others:
                 task.cancel()
             await asyncio.gather(*others, return_exceptions=True)
-            for member in self._members:
-                with contextlib.suppress(ProcessLookupError):
-                    member.kill()
+            self._kill()
+            if self._killing is not None:
+                self._killing.cancel()
 
     def stop(self) -> None:
         """Take no new work; everybody finishes what is in hand."""
@@ -85,6 +89,8 @@ class Crew:
     async def abandon(self) -> None:
         """Give everything back at once."""
         self._end(Stop(at_once=True))
+        if self._killing is None:
+            self._killing = asyncio.get_running_loop().call_later(LEAVE_S, self._kill)
         await self._worker.abandon()
 
     def wake(self) -> None:
@@ -111,13 +117,24 @@ class Crew:
             if member.stdin is not None and not member.stdin.is_closing():
                 member.stdin.write(framed(message))
 
+    def _kill(self) -> None:
+        for member in self._members:
+            with contextlib.suppress(ProcessLookupError):
+                member.kill()
+
     async def _keep(self, number: int) -> None:
         """Keep one member going."""
         loop = asyncio.get_running_loop()
         early_deaths = 0
         while self._stop is None:
             started = loop.time()
-            code = await self._one()
+            try:
+                code = await self._one()
+            except OSError as error:  # no more processes, files or memory
+                log.warning(
+                    "process %d of the crawl does not start (%s); going on without it", number + 2, error
+                )
+                return
             if self._stop is not None or code == 0:
                 return
             early_deaths = early_deaths + 1 if loop.time() - started < EARLY_S else 0

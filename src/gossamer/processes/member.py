@@ -10,8 +10,11 @@ import asyncio
 import gc
 import logging
 import os
+import select
 import signal
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import BinaryIO
 
@@ -32,12 +35,14 @@ from gossamer.processes.messages import (
     next_frame,
     packed,
 )
-from gossamer.wiring import Wired, wire_member
+from gossamer.wiring.crawl import Wired, wire_member
 from gossamer.words.errors import OperatorError
 from gossamer.words.events import Event
 
 FLUSH_S = 0.05
 DRAIN_S = 10.0
+GRACE_S = 3.0
+"""How long a member may give back what it holds when the first process is gone."""
 FAILED = 4
 
 
@@ -51,10 +56,14 @@ class Outbox(logging.Handler):
 
     def emit(self, event: Event | logging.LogRecord) -> None:
         """Take an event or a line of the log."""
-        if isinstance(event, logging.LogRecord):
-            self._send(Logged(event.name, event.levelno, self.format(event)))
-        else:
+        if not isinstance(event, logging.LogRecord):
             self._events.append(event)
+            return
+        try:
+            text = self.format(event).encode(errors="backslashreplace").decode()
+            self._send(Logged(event.name, event.levelno, text))
+        except Exception:  # noqa: BLE001 - as every handler: a line that is wrong costs no page
+            self.handleError(event)
 
     def say_dry(self) -> None:
         """Nothing in hand, and nothing to be had."""
@@ -120,6 +129,15 @@ async def report(worker: Worker, outbox: Outbox) -> None:
             outbox.say_dry()
 
 
+def end_with_parent() -> None:
+    """End when the first process is gone, also if a spider holds up the event loop. For a thread."""
+    ends = select.poll()
+    ends.register(0, 0)  # for its hang-up alone
+    ends.poll()
+    time.sleep(GRACE_S)
+    os._exit(FAILED)
+
+
 async def run(outbox: Outbox) -> None:
     """Read the plan, and follow it."""
     loop = asyncio.get_running_loop()
@@ -138,6 +156,7 @@ def main() -> int:
     outbox = Outbox(pipe)
     logging.getLogger().addHandler(outbox)
     logging.getLogger().setLevel(logging.INFO)
+    threading.Thread(target=end_with_parent, name="gossamer-parent", daemon=True).start()
     gc.freeze()
     try:
         asyncio.run(run(outbox))

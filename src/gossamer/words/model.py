@@ -8,15 +8,14 @@ admitted (canonical, fingerprinted, placed); a :class:`Lease` is an entry handed
 
 from __future__ import annotations
 
-import math
 from enum import StrEnum
 from operator import attrgetter
 from typing import Any
 
 import msgspec
 
-from gossamer.words.errors import NotJsonable, UsageError
 from gossamer.words.lifecycle import JobState, State
+from gossamer.words.storable import callback_name, check_headers, check_jsonable, fitting
 
 BANDS = 9
 """Priority bands of a frontier: band 0 is served first."""
@@ -29,49 +28,6 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 # --------------------------------------------------------------------------- requests
 
 
-MAX_BITS = 1024
-"""Whole numbers in ``meta`` and ``cb_kwargs``; longer ones cannot be read back by every JSON parser."""
-
-
-def check_jsonable(value: Any, name: str) -> None:
-    """Refuse what JSON cannot carry, naming the place: ``cb_kwargs['when'] is a datetime``."""
-    if isinstance(value, int) and value.bit_length() > MAX_BITS:
-        raise NotJsonable(f"{name} is a number of more than {MAX_BITS} bits; pass it as a string")
-    if value is None or isinstance(value, str | bool | int):
-        return
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise NotJsonable(f"{name} is {value}, which JSON cannot carry; use None or a string")
-        return
-    if isinstance(value, list | tuple):
-        for index, element in enumerate(value):
-            check_jsonable(element, f"{name}[{index}]")
-        return
-    if isinstance(value, dict):
-        for key, element in value.items():
-            if not isinstance(key, str):
-                raise NotJsonable(f"{name} has the key {key!r}; keys must be strings")
-            check_jsonable(element, f"{name}[{key!r}]")
-        return
-    raise NotJsonable(
-        f"{name} is a {type(value).__name__}, which cannot be stored with a request; "
-        "pass strings, numbers, booleans, None, lists or dicts of them"
-    )
-
-
-def _callback_name(callback: Any, field: str) -> str | None:
-    """A callback travels by its name, so that any worker can find it again on its spider."""
-    if callback is None or isinstance(callback, str):
-        return callback
-    name = getattr(callback, "__name__", "")
-    if not callable(callback) or not name or name == "<lambda>":
-        raise UsageError(
-            f"{field} must be a method of the spider or its name, not {callback!r}: "
-            "requests are stored, and a lambda or object cannot be found again after a restart"
-        )
-    return str(name)
-
-
 _KINDS: dict[str, type] = {
     **dict.fromkeys(("url", "method", "lane", "session", "via"), str),
     **dict.fromkeys(("headers", "meta", "cb_kwargs"), dict),
@@ -81,24 +37,6 @@ _KINDS: dict[str, type] = {
 }
 """What the fields of a request must be: a stored request of other types could not be read again."""
 _FIELDS, _TYPES = attrgetter(*_KINDS), tuple(_KINDS.values())
-
-
-def _fitting(name: str, value: Any, kind: type) -> Any:
-    """The value as that type, when nothing is lost by it. Raises :class:`UsageError`."""
-    if value is None and name != "url":  # Scrapy's defaults
-        return kind() if name not in ("method", "lane") else {"method": "GET", "lane": "http"}[name]
-    if isinstance(value, kind) or (kind is bytes and isinstance(value, bytearray)):
-        return kind(value)
-    if kind is bytes and isinstance(value, str):  # Scrapy users pass str; what is stored is bytes
-        return value.encode()
-    wanted = {"str": "a string", "int": "a whole number"}.get(kind.__name__, f"a {kind.__name__}")
-    raise UsageError(f"a request's {name} must be {wanted}, not {value!r}")
-
-
-def _check_headers(headers: dict[Any, Any]) -> None:
-    for name, value in headers.items():
-        if not isinstance(name, str) or not isinstance(value, str):
-            raise UsageError(f"a request's headers must be strings by name; {name!r} is {value!r}")
 
 
 class Request(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -128,20 +66,20 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     def __post_init__(self) -> None:
         force = msgspec.structs.force_setattr
         if self.callback is not None and type(self.callback) is not str:
-            force(self, "callback", _callback_name(self.callback, "callback"))
+            force(self, "callback", callback_name(self.callback, "callback"))
         if self.errback is not None and type(self.errback) is not str:
-            force(self, "errback", _callback_name(self.errback, "errback"))
+            force(self, "errback", callback_name(self.errback, "errback"))
         if self.method != "GET" and type(self.method) is str:
             force(self, "method", self.method.upper())
         if tuple(map(type, _FIELDS(self))) != _TYPES:
             for name, kind in _KINDS.items():
-                force(self, name, _fitting(name, getattr(self, name), kind))
+                force(self, name, fitting(name, getattr(self, name), kind))
         self.validate()
 
     def validate(self) -> None:
         """Refuse headers, ``meta`` and ``cb_kwargs`` that cannot be stored. Raises :class:`UsageError`."""
         if self.headers:
-            _check_headers(self.headers)
+            check_headers(self.headers)
         if self.meta:
             check_jsonable(self.meta, "meta")
         if self.cb_kwargs:

@@ -16,10 +16,11 @@ import sys
 import threading
 from pathlib import Path
 
-from gossamer import Item, Spider, key, wiring
+from gossamer import Item, Spider, key
 from gossamer.crawling import crawl
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.fetcher import SiteFetcher
+from gossamer.wiring import crawl as crawl_parts
 
 SITE = "http://site.test"
 DIED = 86
@@ -106,7 +107,7 @@ def in_child(work) -> int:
 
 def run(folder: Path) -> None:
     """The crawl, to its end."""
-    wiring.fetcher_of = lambda settings, guard, clock: SiteFetcher(App(folder), clock, latency_s=0.0)
+    crawl_parts.fetcher_of = lambda settings, guard, clock: SiteFetcher(App(folder), clock, latency_s=0.0)
     settings = {"delay": 0.0, "per_host": 4, "retry_backoff": 0.001, "retry_backoff_cap": 0.01}
     result = asyncio.run(crawl(Small, data=str(folder / "data"), **settings))
     (folder / "result.json").write_text(json.dumps(result.as_json()))

@@ -160,7 +160,7 @@ def peak_mb() -> float:
 
 async def main(asked: dict) -> dict:
     """Crawl, watch, tell."""
-    importlib.import_module("gossamer.wiring")
+    importlib.import_module("gossamer.wiring.crawl")
     before = peak_mb()
     resolver = Resolver(asked["names"])
     probe = Probe()

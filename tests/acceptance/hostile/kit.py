@@ -175,3 +175,7 @@ class Round:
 def of_row(*numbers: int) -> list[str]:
     """The routes of some rows."""
     return [name for name, route in routes().items() if route.row in numbers]
+
+
+def headers_at(site: BadSite, path: str) -> list[dict[str, str]]:
+    return [dict(hit.headers) for hit in site.log if hit.path.startswith(path)]

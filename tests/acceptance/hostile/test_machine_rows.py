@@ -31,30 +31,10 @@ from gossamer.testing.site import Site, serve_in_thread
 from gossamer.words.errors import StorageError
 from gossamer.words.model import Harvest, Job
 from programs import command, crawl, environment, rows
+from shop_spider import SPIDER
 
 PRODUCTS = 60
 FAST = ("--delay", "0", "--per-host", "8")
-SPIDER = """
-from gossamer import Item, Spider, key
-
-
-class Product(Item):
-    sku: str = key()
-    name: str
-
-
-class ShopSpider(Spider):
-    name = "shop"
-    start_urls = ["{url}/catalog"]
-    allowed_domains = ["127.0.0.1"]
-
-    def parse(self, response):
-        yield from response.follow_all(css="a.product", callback=self.parse_product)
-        yield from response.follow_all(css="a.next")
-
-    def parse_product(self, response):
-        yield Product(sku=response.css("article::attr(data-sku)").get(), name=response.css("h1::text").get())
-"""
 
 
 @pytest.fixture(scope="module")

@@ -107,7 +107,7 @@ def test_doctor_finds_everything_here(tmp_path):
     assert result.exit_code == 0
     assert {
         "Python",
-        "aiohttp",
+        "httptools",
         "pydantic",
         "SQLite",
         "data directory",

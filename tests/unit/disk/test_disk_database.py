@@ -127,6 +127,13 @@ def test_closing_finishes_what_was_handed_over(tmp_path):
     again.close()
 
 
+def test_closing_leaves_the_one_file_and_no_log(tmp_path):
+    for number in range(50):
+        database = Database(tmp_path / f"{number}.db")
+        database.close()
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".db"] * 50
+
+
 def test_a_loop_that_is_gone_leaves_nothing_outstanding(db):
     gate = threading.Event()
     loop = asyncio.new_event_loop()
@@ -230,6 +237,11 @@ def test_a_newer_file_is_refused(tmp_path):
         SchemaTooNew, match=r"x\.db: written by a newer Gossamer \(schema 99; this one knows \d+\)"
     ):
         Database(path)
+
+
+def test_a_file_with_other_tables_says_the_way_out(db):
+    with pytest.raises(StorageError, match=r"x\.db: written by a development version .* another --data"):
+        db.run_sync(lambda conn: conn.execute("SELECT 1 FROM nowhere").fetchone())
 
 
 def test_an_older_file_is_brought_forward_step_by_step(tmp_path):

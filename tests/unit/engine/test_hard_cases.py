@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import itertools
 from collections.abc import AsyncIterator
 
@@ -247,3 +248,45 @@ def test_a_redirect_to_ones_own_canonical_form_ends_with_a_reason() -> None:
         return kit
 
     assert virtually(main).ledger.verdicts[-1] == (URL + "a", "dead", "redirect_limit")
+
+
+def test_a_pipeline_that_raises_cancellation_costs_its_page_and_not_the_crawl() -> None:
+    """Nobody cancelled the visit: left alone, its lease would be extended for ever."""
+
+    async def main() -> tuple[Kit, Ran]:
+        kit = Kit()
+        kit.pages.yields = {URL: asyncio.CancelledError()}
+        return kit, await asyncio.wait_for(run(kit, URL, URL + "b"), 1000)
+
+    kit, ran = virtually(main)
+    assert (ran.reason, ran.stats.dead, ran.stats.done) == (Reason.FINISHED, 1, 1)
+    assert [verdict for _, verdict, _ in kit.ledger.verdicts].count("dead") == 1
+
+
+def test_a_lease_beside_a_landing_that_fails_is_not_left_behind() -> None:
+    async def main() -> tuple[int, int]:
+        kit = Kit()
+        kit.shift = dataclasses.replace(kit.shift, concurrency=1)
+        lease, fetched = kit.frontier.lease, kit.site.fetch
+        begun, ended = itertools.count(), itertools.count()
+
+        async def slow(lane: str, limit: int, ttl_s: float) -> object:
+            next(begun)
+            await kit.clock.sleep(1)
+            grant = await lease(lane, limit, ttl_s)
+            next(ended)
+            return grant
+
+        async def fetch(request: Request) -> object:
+            kit.ledger.trouble = StorageError("the disk is full")
+            return await fetched(request)
+
+        kit.frontier.lease = slow  # type: ignore[method-assign,assignment]
+        kit.site.fetch = fetch  # type: ignore[method-assign,assignment]
+        with pytest.raises(StorageError, match="full"):
+            await run(kit, URL, URL + "b")
+        assert (await kit.frontier.stats()).leased == 0
+        assert kit.site.log
+        return next(begun), next(ended)
+
+    assert virtually(main) == (2, 2)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import zlib
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import pytest
 
@@ -11,6 +13,7 @@ from gossamer.fetch.decode import PIECE_BYTES, Decoder
 from gossamer.fetch.guard import Guard
 from gossamer.fetch.http import HttpFetcher
 from gossamer.fetch.limits import HttpOptions
+from gossamer.fetch.room import LARGE_BYTES
 from gossamer.testing.badsite import BadSite
 from gossamer.testing.clock import ManualClock
 from gossamer.words.errors import Fault, FetchError
@@ -48,4 +51,141 @@ async def test_bodies_that_wait_are_no_slower_for_it() -> None:
         fetches = [fetcher.fetch(Request(site.url(f"giant_urls/{number}"))) for number in range(20)]
         ends = await asyncio.gather(*fetches)
         assert len({len(end.body) for end in ends}) == 1
+        await fetcher.close()
+
+
+# --------------------------------------------------------------------------- one connection, several requests
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n"
+
+
+class Raw:
+    """A server that answers each path with given bytes, ``OK`` where there are none; keeps what it got."""
+
+    def __init__(self, answers: dict[str, bytes | Callable[[asyncio.StreamWriter], Awaitable[None]]]) -> None:
+        self.answers = answers
+        self.heads: list[bytes] = []
+        self.connections = 0
+        self._serving: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Raw:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        for task in self._serving:
+            task.cancel()
+        await asyncio.gather(*self._serving, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        task = asyncio.current_task()
+        assert task is not None
+        self._serving.add(task)
+        with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                self.heads.append(head)
+                answer = self.answers.get(head.split()[1].decode(), OK)
+                if isinstance(answer, bytes):
+                    writer.write(answer)
+                else:
+                    await answer(writer)
+                await writer.drain()
+        writer.close()
+
+
+def fetcher_with(**options: float) -> HttpFetcher:
+    limits = HttpOptions(**({"headers_s": 2.0, "idle_s": 2.0, "body_s": 5.0} | options))
+    return HttpFetcher(limits, clock=ManualClock(), guard=Guard({"127.0.0.1"}))
+
+
+async def test_a_body_that_ends_while_it_waits_for_room_leaves_a_connection_that_reads() -> None:
+    held = asyncio.Event()
+
+    async def first(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 900000\r\n\r\n" + bytes(700_000))
+        await held.wait()
+        writer.write(bytes(200_000))
+
+    size = LARGE_BYTES + 10
+    second = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size + bytes(size)
+    async with Raw({"/first": first, "/second": second}) as server:
+        fetcher = fetcher_with(large_bodies_bytes=600_000)
+        waiting = asyncio.create_task(fetcher.fetch(Request(f"{server.url}/first")))
+        await asyncio.sleep(0.1)
+        assert len((await fetcher.fetch(Request(f"{server.url}/second"))).body) == size
+        assert (await fetcher.fetch(Request(f"{server.url}/third"))).body == b"ok"
+        assert server.connections == 2
+        held.set()
+        assert len((await waiting).body) == 900_000
+        await fetcher.close()
+
+
+@pytest.mark.parametrize("start", [CHUNKED + b"0\r\nX: ", CHUNKED + b"0\r\n", CHUNKED + b"2;a="])
+async def test_what_is_no_body_has_a_bound_too(start: bytes) -> None:
+    """Trailers and chunks' extensions without end: neither memory nor the whole time of a body."""
+    line = b"x: y\r\n" if start.endswith(b"0\r\n") else b"x"
+
+    async def endless(writer: asyncio.StreamWriter) -> None:
+        writer.write(start)
+        for _ in range(200):
+            writer.write(line * (65_536 // len(line)))
+            await writer.drain()
+
+    async with Raw({"/": endless}) as server:
+        fetcher = fetcher_with()
+        with pytest.raises(FetchError) as caught:
+            await fetcher.fetch(Request(f"{server.url}/"))
+        assert caught.value.fault is Fault.INCOMPLETE
+        await fetcher.close()
+
+
+@pytest.mark.parametrize(
+    "more", [b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nEVIL", b"HTT", b"\r\n\r\nH", b"\0"]
+)
+async def test_bytes_that_nobody_asked_for_reach_no_other_request(more: bytes) -> None:
+    async with Raw({"/": OK + more}) as server:
+        fetcher = fetcher_with()
+        for path in ("/", "/next"):
+            assert (await fetcher.fetch(Request(server.url + path))).body == b"ok"
+        assert server.connections == 2
+        await fetcher.close()
+
+
+async def test_a_status_that_is_none() -> None:
+    async with Raw({"/": OK.replace(b"200", b"000")}) as server:
+        fetcher = fetcher_with()
+        with pytest.raises(FetchError, match="status 0"):
+            await fetcher.fetch(Request(f"{server.url}/"))
+        await fetcher.close()
+
+
+async def test_closing_ends_what_is_under_way() -> None:
+    async def never(writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(0.5)
+
+    async with Raw({"/": never}) as server:
+        fetcher = fetcher_with(headers_s=60.0)
+        fetching = asyncio.create_task(fetcher.fetch(Request(f"{server.url}/")))
+        await asyncio.sleep(0.1)
+        await fetcher.close()
+        with pytest.raises(FetchError):
+            await asyncio.wait_for(fetching, 1)
+        await fetcher.close()
+
+
+async def test_the_length_of_a_body_is_said_once_and_by_us() -> None:
+    async with Raw({}) as server:
+        fetcher = fetcher_with()
+        headers = {"content-length": "99", "Transfer-Encoding": "chunked", "X-Kept": "1"}
+        await fetcher.fetch(Request(server.url, method="GET", headers=headers))
+        await fetcher.fetch(Request(server.url, method="DELETE", body=b"", headers=headers))
+        for head in server.heads:
+            assert b"X-Kept: 1" in head
+            assert b"ength" not in head
+            assert b"hunked" not in head
         await fetcher.close()

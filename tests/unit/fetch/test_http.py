@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import socket
 import ssl
+import threading
 
 import pytest
 import trustme
@@ -191,7 +193,35 @@ async def test_the_system_resolver_on_its_own_threads() -> None:
     found = await resolver.resolve("localhost", 80)
     assert {row[4][0] for row in found} <= {"127.0.0.1", "::1"}
     assert all(row[4][1] == 80 for row in found)
+    with pytest.raises(UnicodeError):
+        await resolver.resolve("a..b", 80)
     await resolver.close()
+
+
+def test_nobody_waits_for_a_look_up_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the loop's end nor, since its thread is a daemon, the end of the process."""
+    gone, asked = threading.Event(), threading.Event()
+
+    def slow(*_: object) -> list:
+        asked.set()
+        gone.wait(10)
+        return []
+
+    async def main() -> None:
+        resolver = ThreadResolver(1)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(resolver.resolve("slow.example", 80), 0.1)
+        await resolver.close()
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    asyncio.run(main())
+    assert asked.is_set()
+    threads = [thread for thread in threading.enumerate() if thread.name == "gossamer-dns"]
+    assert threads
+    assert all(thread.daemon for thread in threads)
+    gone.set()
+    for thread in threads:
+        thread.join(5)
 
 
 # --------------------------------------------------------------------------- URLs, secrets, bodies
@@ -228,8 +258,16 @@ async def test_no_secret_shows_in_an_error() -> None:
 async def test_header_injection_is_refused() -> None:
     async with BadSite() as site:
         fetcher = HttpFetcher(HttpOptions(), clock=ManualClock(), guard=TRUSTED)
-        with pytest.raises(FetchError, match="bad_url"):
-            await fetcher.fetch(Request(site.url("echo"), headers={"X-A": "b\r\nX-Evil: 1"}))
+        for bad in (
+            Request(site.url("echo"), headers={"X-A": "b\r\nX-Evil: 1"}),
+            Request(site.url("echo"), headers={"X-A: b\r\nX-Evil": "1"}),
+            Request(site.url("echo"), headers={"Content-Length: 5, X": "1"}),
+            Request(site.url("echo"), headers={" folded": "1"}),
+            Request(site.url("echo"), method="GET /evil HTTP/1.1"),
+            Request(site.url("echo"), method="GET /evil HTTP/1.1\r\nX-Evil: 1\r\nX-A:"),
+        ):
+            with pytest.raises(FetchError, match="bad_url"):
+                await fetcher.fetch(bad)
         await fetcher.close()
         assert all("x-evil" not in hit.headers for hit in site.log)
 

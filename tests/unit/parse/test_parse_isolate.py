@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 import pytest
 
 from gossamer.parse.html import parse_html
-from gossamer.parse.isolate import Cut, Isolation, ParseKilled, ParseLimits
-from gossamer.parse.isolate_limits import is_suspicious
+from gossamer.parse.isolate import Cut, Isolation, ParseKilled
+from gossamer.parse.isolate_limits import ParseLimits, is_suspicious
 from gossamer.parse.isolate_reduce import reduce_html
 
 HTML = "text/html; charset=utf-8"

@@ -67,3 +67,10 @@ def test_bad_locations(location: str) -> None:
 def test_a_page_may_redirect_to_itself_until_the_limit() -> None:
     assert follow(Request(HERE), HERE, 302, "/x", limit=5).dont_filter
     assert not follow(Request(HERE), HERE, 302, "/y", limit=5).dont_filter
+
+
+@pytest.mark.parametrize(
+    "name", ["X-Access-Key", "X-Password", "X-Amz-Credential", "X-API-Key", "X-CSRF-Token"]
+)
+def test_headers_that_carry_a_secret_by_their_names(name: str) -> None:
+    assert is_credential(name)

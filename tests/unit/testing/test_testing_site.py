@@ -3,10 +3,10 @@
 import asyncio
 import contextlib
 import socket
-from contextlib import suppress
+from contextlib import closing, suppress
+from http.client import HTTPConnection
 from pathlib import Path
 
-import aiohttp
 import pytest
 
 from gossamer.testing.clock import EPOCH, ManualClock, run_virtual
@@ -44,16 +44,20 @@ async def raw(site, request: bytes) -> bytes:
             await writer.wait_closed()
 
 
-async def test_a_real_client_keeps_its_connection():
-    async with serve(echo) as site, aiohttp.ClientSession(headers={"User-Agent": "t"}) as session:
+def test_a_real_client_keeps_its_connection():
+    with serve_in_thread(echo) as site, closing(HTTPConnection(site.host, timeout=10)) as client:
+
+        def ask(method, path, body=None):
+            client.request(method, path, body, {"User-Agent": "t"})
+            response = client.getresponse()
+            return response, response.read().decode()
+
         for path in ("/a?b=c", "/%C3%A4", "/"):
-            async with session.get(site.url + path) as response:
-                assert (response.status, await response.text()) == (200, path)
-                assert response.headers["X-Agent"] == "t"
-        async with session.head(site.url + "/a") as response:
-            assert (response.headers["Content-Length"], await response.read()) == ("2", b"")
-        async with session.post(site.url + "/p", data=b"x" * 200_000) as response:
-            assert await response.text() == "/p"
+            response, text = ask("GET", path)
+            assert (response.status, text, response.headers["X-Agent"]) == (200, path, "t")
+        response, text = ask("HEAD", "/a")
+        assert (response.headers["Content-Length"], text) == ("2", "")
+        assert ask("POST", "/p", b"x" * 200_000)[1] == "/p"
         assert len(site.connections) == 1
     assert [(hit.method, hit.path, hit.status) for hit in site.hits] == [
         ("GET", "/a?b=c", 200),
@@ -102,14 +106,11 @@ async def test_misbehaviour_over_sockets():
 
 
 async def test_peak_counts_requests_at_the_same_time():
-    async with serve(echo) as site, aiohttp.ClientSession(headers={"User-Agent": "t"}) as session:
-
-        async def get():
-            async with session.get(site.url + "/slow") as response:
-                await response.read()
-
-        await asyncio.gather(*(get() for _ in range(5)))
-        await get()
+    async with serve(echo) as site:
+        fields = f"Host: {site.host}\r\nUser-Agent: t\r\nConnection: close\r\n"
+        ask = f"GET /slow HTTP/1.1\r\n{fields}\r\n".encode()
+        await asyncio.gather(*(raw(site, ask) for _ in range(5)))
+        await raw(site, ask)
     assert site.log.peak == {site.host: 5}
     assert len(site.log.gaps(site.host)) == 5
     assert site.log.gaps("other") == []

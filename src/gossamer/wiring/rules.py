@@ -1,0 +1,56 @@
+"""From settings to what decides: the rules of a frontier, the door of a job."""
+
+from __future__ import annotations
+
+from gossamer.config import Settings
+from gossamer.engine.admission import Admission
+from gossamer.policy import urls
+from gossamer.policy.scope import Scope, domain_of
+from gossamer.policy.traps import TrapRules, Traps
+from gossamer.policy.urls import UrlOptions
+from gossamer.spider import Spider
+from gossamer.words.model import Rules
+
+
+def rules_of(settings: Settings, *, touches_network: bool = True) -> Rules:
+    """What the settings ask of the frontier. Without a network there is nobody to be polite to."""
+    polite = touches_network or settings.delay is not None
+    return Rules(
+        delay_s=settings.delay if polite else 0.0,
+        min_delay_s=settings.min_delay,
+        max_delay_s=settings.max_delay,
+        initial_delay_s=min(max(Rules().initial_delay_s, settings.min_delay), settings.max_delay),
+        per_host=settings.per_host if touches_network else settings.concurrency,
+        crawl_delay_cap_s=settings.crawl_delay_cap,
+        retry_after_cap_s=settings.retry_after_cap,
+        backoff_base_s=settings.retry_backoff,
+        backoff_cap_s=settings.retry_backoff_cap,
+        max_retries=settings.max_retries,
+        max_pages=settings.max_pages,
+        max_pages_per_host=settings.max_pages_per_host,
+        max_depth=settings.max_depth,
+    )
+
+
+def admission_of(settings: Settings, spider: Spider, key: bytes) -> Admission:
+    """The door of a job."""
+    scope = Scope(
+        spider.allowed_domains,
+        include=settings.include,
+        exclude=settings.exclude,
+        deny_extensions=settings.deny_extensions,
+    )
+    sessions = urls.SESSION_PARAMETERS if settings.drop_session_ids else ()
+    options = UrlOptions(
+        drop_parameters=(*settings.tracking_params, *sessions),
+        sort_query=settings.sort_query,
+        unescape=settings.unescape,
+    )
+    traps = Traps(TrapRules(**settings.traps.model_dump()))
+    return Admission(scope, options, key, max_depth=settings.max_depth, traps=traps)
+
+
+def trusted_hosts(spider: Spider) -> frozenset[str]:
+    """The hosts that the operator named: they may have private addresses."""
+    domains = {domain_of(entry)[0] for entry in spider.allowed_domains}
+    return frozenset(domains | {urls.hostname(url) for url in spider.start_urls})

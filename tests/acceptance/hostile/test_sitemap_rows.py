@@ -1,0 +1,292 @@
+"""What sitemaps and robots.txt files do to a crawl.
+
+The numbers are those of the rows of hostile inputs; each test names the class that its row ends in.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import time
+from collections import Counter
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.corpora import corpus
+
+from acceptance.hostile.inside import (
+    NOT_FOUND,
+    Probe,
+    endings,
+    follower,
+    html,
+    mapped,
+    paths,
+    run,
+)
+from gossamer.parse import sitemap
+from gossamer.parse.sitemap import SitemapReader
+from gossamer.policy.politeness import delay_in_force, settle
+from gossamer.policy.robots import MAX_BYTES, RobotsRules, interpret
+from gossamer.testing.answers import SiteResponse
+from gossamer.testing.site import serve, serve_in_thread
+from gossamer.words.model import HostSignal, HostState, Rules, SignalKind
+from programs import rows
+
+# --------------------------------------------------------------------------- sitemaps
+
+
+BOMB = (
+    "<!DOCTYPE z [<!ENTITY a 'lol'><!ENTITY b '&a;&a;'>]><urlset><url><loc>http://h/&b;</loc></url></urlset>"
+)
+OUTSIDE = (
+    '<!DOCTYPE urlset SYSTEM "{url}/dtd" [<!ENTITY f SYSTEM "file:///etc/passwd">'
+    '<!ENTITY h SYSTEM "{url}/hit">'
+    "]><urlset><url><loc>{url}/&f;</loc></url><url><loc>{url}/&h;</loc></url></urlset>"
+)
+
+
+async def test_row_35_entities_are_never_expanded_nor_opened(tmp_path: Path) -> None:
+    """``success`` with ``sitemap:entities`` dropped; no file is read and no other request made."""
+    bombs = {"/laughs.xml": corpus("sitemaps/billion_laughs.xml").read_bytes(), "/bomb.xml": BOMB.encode()}
+
+    def app(path: str, headers: Any) -> SiteResponse:
+        body = bombs.get(path) or (OUTSIDE.format(url=site.url).encode() if path == "/out.xml" else b"")
+        return SiteResponse(body=body, content_type="application/xml") if body else NOT_FOUND
+
+    async with serve(app) as site:
+        names = ["/laughs.xml", "/bomb.xml", "/out.xml"]
+        result = await run(mapped(*(site.url + name for name in names)), tmp_path)
+        assert sorted(paths(site)) == sorted(names)
+    assert result.left_out == {"sitemap:entities": 3}
+    assert set(endings(tmp_path).values()) == {"success"}
+
+
+def index(*urls: str) -> SiteResponse:
+    listed = "".join(f"<sitemap><loc>{url}</loc></sitemap>" for url in urls)
+    return SiteResponse(body=f"<sitemapindex>{listed}</sitemapindex>".encode(), content_type="text/xml")
+
+
+async def test_row_36_sitemaps_that_list_each_other_end(tmp_path: Path) -> None:
+    """Loops are duplicates of the frontier; depth ends as ``sitemap:too_deep``."""
+
+    def app(path: str, headers: Any) -> SiteResponse:
+        if path.startswith("/level"):
+            return index(f"{site.url}/level{int(path[6:]) + 1}")
+        return {
+            "/self": index(f"{site.url}/self", f"{site.url}/other"),
+            "/other": index(f"{site.url}/self", f"{site.url}/pages"),
+            "/pages": SiteResponse(
+                body=f"<urlset><url><loc>{site.url}/page".encode() + b"</loc></url></urlset>"
+            ),
+            "/page": html("<h1>x</h1>"),
+        }.get(path, NOT_FOUND)
+
+    async with serve(app) as site:
+        result = await run(mapped(f"{site.url}/self", f"{site.url}/level0"), tmp_path)
+        assert max(Counter(paths(site)).values()) == 1
+        assert sorted(paths(site)) == ["/level0", "/level1", "/level2", "/other", "/page", "/pages", "/self"]
+    assert result.finish_reason == "finished"
+    assert result.left_out == {"sitemap:too_deep": 1}
+    assert result.items == 1
+
+
+def read(body: bytes, **options: Any) -> tuple[list[str], dict[str, int], float]:
+    """The URLs, what was not taken, and the longest time between two pauses."""
+    reader, longest, found = SitemapReader(body, "http://h.test/sitemap", **options), 0.0, []
+    batches = reader.batches()
+    while True:
+        begin = time.thread_time()
+        batch = next(batches, None)
+        longest = max(longest, time.thread_time() - begin)
+        if batch is None:
+            return found, reader.trouble, longest
+        found += [location.url for location in batch]
+
+
+def urlset(count: int) -> bytes:
+    urls = (f"<url><loc>http://h.test/p/{n}?a=1&amp;b={n}</loc></url>\n" for n in range(count))
+    return ("<urlset>" + "".join(urls) + "</urlset>").encode()
+
+
+def test_row_36_large_packed_and_endless_sitemaps_are_read_to_their_bounds() -> None:
+    """``too_many``, ``too_large``, ``packing`` and ``broken``, and never long without a pause."""
+    body = urlset(sitemap.MAX_URLS + 10_000)
+    cases = {
+        "plain": (body, sitemap.MAX_URLS, {"too_many": 1}),
+        "gz": (gzip.compress(urlset(10)), 10, {}),
+        "gz in gz": (gzip.compress(gzip.compress(urlset(10))), 10, {}),
+        "thrice": (gzip.compress(gzip.compress(gzip.compress(urlset(10)))), 0, {"packing": 1}),
+        "cut off": (gzip.compress(urlset(1000))[:-20], None, {"broken": 1}),
+        "members": (gzip.compress(b"") * 5_000 + gzip.compress(urlset(10)), 10, {}),
+        "one tag": (b"<urlset><url><loc>" + b"a" * 1_000_000, 0, {}),
+        "comment": (b"<urlset><!--" + b">" * 1_000_000 + b"-->" + urlset(1), 1, {}),
+        "openings": (b"<url><loc>" * 30_000, 0, {}),
+        "brackets": (b"<" * 300_000, 0, {}),
+    }
+    for name, (given, count, trouble) in cases.items():
+        found, told, longest = read(given)
+        assert told == trouble, name
+        assert count is None or len(found) == count, name
+        assert longest < 0.2, (name, longest)
+    bomb = gzip.compress(b"\n" * 5_000_000)
+    assert read(bomb, max_bytes=1_000_000)[:2] == ([], {"too_large": 1})
+    assert read(gzip.compress(bomb), max_bytes=1_000_000)[:2] == ([], {"too_large": 1})
+
+
+async def test_row_36_a_sitemap_of_full_size_holds_nobody_up(tmp_path: Path) -> None:
+    """``success``: fifty thousand URLs pass the door in slices between which other work goes on."""
+    body = gzip.compress(urlset(sitemap.MAX_URLS).replace(b"http://h.test", b""), 1)
+    with serve_in_thread(
+        lambda path, headers: SiteResponse(body=body, content_type="application/gzip")
+    ) as site:
+        probe = Probe()
+        result = await run(mapped(site.url + "/map.xml.gz"), tmp_path, max_pages=1)
+    assert rows(tmp_path, "select pending from frontier") == [(sitemap.MAX_URLS,)]
+    assert result.finish_reason == "max_pages"
+    print(f"{probe.worst_s:.3f} s late, {probe.grown_mb} MB more")
+    assert probe.worst_s < 0.5  # the aim is 0.2; a busy machine needs some room
+    assert probe.grown_mb < 300
+
+
+def test_row_37_real_sitemaps_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the makers of the corpus expect, however the bytes are cut into slices."""
+    expected = {
+        "atom.xml": 1, "do-not-visit.txt": 1, "rss/feed.rss": 4, "rss/xmlRss_pubDate.xml": 7,
+        "sitemap-with-bom.txt": 2, "sitemap.badns.xml": 2, "sitemap.index.xml": 15, "sitemap.ns.xml": 2,
+        "sitemap.txt": 2, "sitemap.txt.gz": 5, "xmlSitemap.gz": 5,
+    }  # fmt: skip
+    folder = corpus("sitemaps/crawler-commons")
+    whole = {name: read((folder / name).read_bytes()) for name in expected}
+    assert {name: len(found) for name, (found, _, _) in whole.items()} == expected
+    assert all(trouble == {} for _, trouble, _ in whole.values())
+    for size in (1, 7, 50):
+        monkeypatch.setattr(sitemap, "SLICE", size)
+        monkeypatch.setattr(sitemap, "HEAD", 100)
+        for name, (found, _, _) in whole.items():
+            assert read((folder / name).read_bytes())[0] == found, (name, size)
+
+
+def test_row_37_broken_sitemaps_give_what_they_have() -> None:
+    one = ["http://h.test/a?x=1&y=2"]
+    assert read(b"<urlset><url><loc>http://h.test/a?x=1&y=2</loc></url>")[0] == one  # bare ampersand, no end
+    assert read(b"<x:urlset><x:url><x:loc><![CDATA[http://h.test/a?x=1&y=2]]></x:loc></x:url>")[0] == one
+    text = "<?xml version='1.0'?><urlset><url><loc>/a?x=1&#38;y=2</loc></url></urlset>"
+    for encoded in (
+        text.encode("utf-16"),
+        text.encode("utf-16-le"),
+        b"\n " + text.encode(),
+        b"\0" + text.encode(),
+    ):
+        found = read(encoded)[0]
+        assert found == one or encoded[0] == 0
+    images = b"<url><image:image><image:loc>http://h.test/i</image:loc></image:image><loc>/a?x=1&amp;y=2</loc></url>"
+    assert read(images)[0] == one
+    assert read(b"<!doctype html><html><body><a href=/x>x</a>")[1] == {"html": 1}
+    assert read(b"<url><loc>javascript:alert(1)</loc></url><url><loc>http://</loc></url>")[1] == {
+        "bad_url": 2
+    }
+    assert read(bytes(range(256)) * 100)[0] == []
+    assert read(b"")[0] == []
+
+
+async def test_row_37_other_hosts_are_taken_only_when_their_robots_name_the_sitemap(tmp_path: Path) -> None:
+    """``sitemap:other_host``: nobody lists the pages of others."""
+
+    def app(path: str, headers: Any) -> SiteResponse:
+        if path == "/robots.txt":
+            return SiteResponse(
+                body=f"User-agent: *\nSitemap: {one.url}/map.xml\n".encode(), content_type="text/plain"
+            )
+        if path == "/map.xml":
+            both = f"<url><loc>{one.url}/a</loc></url><url><loc>{two.url}/b</loc></url>"
+            return SiteResponse(body=f"<urlset>{both}</urlset>".encode(), content_type="text/xml")
+        return html("<h1>x</h1>")
+
+    async with serve(app) as one, serve(app, host="127.0.0.2") as two:
+        refused = await run(mapped(f"{one.url}/map.xml"), tmp_path / "a")
+        assert refused.left_out == {"sitemap:other_host": 1}
+        assert (refused.items, len(two.hits)) == (1, 0)
+        named = await run(mapped(f"{two.url}/robots.txt", start_urls=[f"{one.url}/start"]), tmp_path / "b")
+        assert (named.items, named.left_out) == (3, {})
+        # A robots.txt names no private address for us (rows 46, 48).
+        await run(mapped(f"{two.url}/robots.txt"), tmp_path / "d")
+        assert endings(tmp_path / "d")[f"{one.url}/map.xml"] == "guard"
+        domains = mapped(f"{one.url}/map.xml", allowed_domains=["127.0.0.1", "127.0.0.2"])
+        assert (await run(domains, tmp_path / "c")).items == 2
+
+
+# --------------------------------------------------------------------------- robots.txt
+
+
+def test_row_38_robots_files_that_are_none() -> None:
+    """HTML and junk hold no rules; other line ends and encodings do; what is too long is cut at a line."""
+    deny = b"User-agent: *\nDisallow: /secret\n"
+    texts = {
+        "plain": deny,
+        "CR only": deny.replace(b"\n", b"\r"),
+        "mark": codecs.BOM_UTF8 + deny,
+        "utf-16": deny.decode().encode("utf-16"),
+        "10 MB": deny + b"# x\n" * 2_500_000,
+    }
+    for name, body in texts.items():
+        begin = time.thread_time()
+        rules = RobotsRules(interpret(200, body))
+        assert not rules.allowed("http://h/secret", "gossamer"), name
+        assert rules.allowed("http://h/open", "gossamer"), name
+        assert len(rules.record.text) <= MAX_BYTES
+        assert time.thread_time() - begin < 0.5, name
+    page = b"<!doctype html><html><body>Disallow: /</body></html>"
+    for name, body in {"html": page, "binary": bytes(range(256)) * 100, "no agent": b"Disallow: /\n"}.items():
+        assert RobotsRules(interpret(200, body)).allowed("http://h/secret", "gossamer"), name
+    real = sorted((corpus("robots/real")).rglob("*"))
+    assert len(real) > 100
+    for file in real:
+        if file.is_file():
+            RobotsRules(interpret(200, file.read_bytes())).allowed("http://h/x", "gossamer")
+
+
+async def test_row_39_what_the_status_of_robots_means_to_a_crawl(tmp_path: Path) -> None:
+    """4xx allows, 5xx is ``robots_unreachable``; a hundred URLs of a host ask once."""
+    statuses = {"127.0.0.1": 404, "127.0.0.2": 403, "127.0.0.3": 500, "127.0.0.4": 200}
+
+    def app(path: str, headers: Any) -> SiteResponse:
+        host = headers["host"].partition(":")[0]
+        if path == "/robots.txt":
+            return SiteResponse(statuses[host], b"User-agent: *\nDisallow: /no", "text/plain")
+        return html("<h1>x</h1>")
+
+    async with AsyncExitStack() as stack:
+        sites = {host: await stack.enter_async_context(serve(app, host=host)) for host in statuses}
+        ends = {host: site.url for host, site in sites.items()}
+        urls = [f"{end}/{n}" for end in ends.values() for n in range(25)] + [f"{ends['127.0.0.4']}/no"]
+        result = await run(follower(*urls), tmp_path, robots=True, concurrency=100, max_time=5.0)
+        asked = {host: paths(site).count("/robots.txt") for host, site in sites.items()}
+    assert asked == dict.fromkeys(statuses, 1)
+    found = endings(tmp_path)
+    for host in ("127.0.0.1", "127.0.0.2", "127.0.0.4"):
+        assert {found[f"{ends[host]}/{n}"] for n in range(25)} == {"success"}, host
+    assert {found[f"{ends['127.0.0.3']}/{n}"] for n in range(25)} == {"robots_unreachable"}
+    assert found[f"{ends['127.0.0.4']}/no"] == "robots"
+    assert result.pages == 75
+
+
+@pytest.mark.parametrize(
+    ("asked", "delay_s"), [("1e9", 30.0), ("-1", 0.5), ("NaN", 0.5), ("inf", 0.5), ("2", 2.0), ("soon", 0.5)]
+)
+def test_row_40_crawl_delays_are_capped_or_ignored(asked: str, delay_s: float) -> None:
+    """Not an error: the host is asked as slowly as the cap allows, or at its ordinary pace."""
+    robots = RobotsRules(interpret(200, f"User-agent: *\nCrawl-delay: {asked}\n".encode()))
+    signal = HostSignal(
+        kind=SignalKind.OK,
+        started_at=1.0,
+        latency_s=0.1,
+        crawl_delay_s=robots.crawl_delay("gossamer"),
+        robots_read=True,
+    )
+    rules = Rules(delay_s=0.5)
+    state = settle(HostState(in_flight=1), rules, signal, now=1.0, is_page=False, jitter=0.0)
+    assert delay_in_force(state, rules) == delay_s
+    assert state.next_at <= 1.0 + delay_s
