@@ -35,7 +35,6 @@ class Answer:
         self.detail = reason
         self.signal = signal
         self.retry_at: float | None = None
-        self.sitemaps: tuple[str, ...] = ()
 
 
 class Gate:

@@ -131,10 +131,8 @@ class SpiderExtractor:
         except BaseException as raised:
             if _ends_us(raised):
                 raise
-            fault, error = (
-                Fault.CALLBACK,
-                _explain(spider, name, raised),
-            )  # users' code: one page, not the crawl
+            # Users' code: one page, not the crawl.
+            fault, error = Fault.CALLBACK, _explain(spider, name, raised)
             if isinstance(raised, _TooSlow) or (timer is not None and timer.expired()):
                 fault, error = Fault.CALLBACK_TIMEOUT, f"{name}() took longer than {limit_s:g} s"
         return self._extraction(given, fault, error, response)

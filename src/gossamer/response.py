@@ -241,7 +241,7 @@ class Response:
 
         Options are those of :class:`Request`.
         """
-        href = url if isinstance(url, str) else _href(url)
+        href = url if isinstance(url, str) or url is None else _href(url)
         if href is None:
             raise ValueError(f"{url!r} on {self.url} has no href to follow")
         return Request(self.urljoin(href), callback, **options)

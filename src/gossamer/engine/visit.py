@@ -231,15 +231,7 @@ class Visitor:
             return self._failed(draft, FetchError(Fault.MISSING, result.error))
         dropped = dict(result.dropped)
         items = await self._keep_items(result, fetched.url, dropped)
-        requests = result.requests
-        if (
-            requests
-            and "html" in result.content_type
-            and parts.admission.traps.is_copy(request.url, fetched.body)
-        ):
-            dropped["link:trap_same_body"] = len(requests)
-            requests = ()
-        entries = await self._admitted(request, requests, dropped)
+        entries = await self._followed(request, fetched, result, dropped)
         verdict = Verdict.DEAD if result.fault else Verdict.SUCCESS
         return draft.harvest(
             verdict,
@@ -253,10 +245,15 @@ class Visitor:
             dropped=dropped,
         )
 
-    async def _admitted(
-        self, request: Request, requests: tuple[Request, ...], dropped: dict[str, int]
+    async def _followed(
+        self, request: Request, fetched: Fetched, result: Extraction, dropped: dict[str, int]
     ) -> tuple[Entry, ...]:
         """The entries of a page's requests; other pages go on between thousands of them."""
+        requests = result.requests
+        is_html = bool(requests) and "html" in result.content_type
+        if is_html and self._parts.admission.traps.is_copy(request.url, fetched.body):
+            dropped["link:trap_same_body"] = len(requests)
+            return ()
         entries: tuple[Entry, ...] = ()
         for start in range(0, len(requests), ADMITTED_AT_ONCE):
             if start:

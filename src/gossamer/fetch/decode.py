@@ -36,7 +36,6 @@ ZSTD_WINDOW_LOG = 23
 """8 MiB, the largest window the ``zstd`` content coding may use (RFC 9659)."""
 
 _GZIP = zlib.MAX_WBITS | 16
-_FRAME_STARTS = frozenset({0x28, *range(0x50, 0x60)})  # first bytes of frames and of skippable frames
 _TEXT = re.compile(rb"[\t\n\f\r\x1b\x20-\x7e\x80-\xff]*\Z")
 
 
@@ -226,11 +225,6 @@ class Decoder:
         self._stages = [] if self._unknown else known[::-1]
         self._counts = [0] * (len(self._stages) + 1)
         self.wire_bytes = 0
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether the body is sent as it is."""
-        return not self._stages
 
     @property
     def decoded_bytes(self) -> int:

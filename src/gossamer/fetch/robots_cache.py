@@ -52,16 +52,14 @@ _RECORD = msgspec.msgpack.Decoder(RobotsRecord)
 class _Origin:
     """One origin's rules, with its answers made beforehand."""
 
-    __slots__ = ("allow", "deny", "expires_at", "free", "rules", "size")
+    __slots__ = ("deny", "expires_at", "free", "rules", "size")
 
     def __init__(self, record: RobotsRecord, user_agent: str) -> None:
         self.rules = RobotsRules(record)
         self.expires_at = record.expires_at
         self.size = len(record.text)
         self.free = self.rules.free(user_agent)
-        sitemaps = self.rules.sitemaps
-        self.allow = RobotsAnswer(allowed=True, sitemaps=sitemaps) if sitemaps else ALLOWED
-        self.deny = RobotsAnswer(allowed=False, reason=Fault.ROBOTS.value, sitemaps=sitemaps)
+        self.deny = RobotsAnswer(allowed=False, reason=Fault.ROBOTS.value)
         if record.access is Access.CLOSED:
             hopeless = record.fault in _HOPELESS
             self.deny = RobotsAnswer(
@@ -110,7 +108,7 @@ class RobotsCache:
 
     def _answer(self, known: _Origin, url: str) -> RobotsAnswer:
         if known.free or known.rules.allowed(url, self._user_agent):
-            return known.allow
+            return ALLOWED
         return known.deny
 
     async def _find(self, site: str) -> tuple[_Origin, HostSignal | None] | RobotsAnswer:

@@ -306,7 +306,6 @@ class RobotsAnswer(Record, frozen=True, kw_only=True):
     detail: str = ""  # for people
     signal: HostSignal | None = None
     retry_at: float | None = None  # unreachable: ask again then
-    sitemaps: tuple[str, ...] = ()
 
 
 class Extraction(Record, frozen=True, kw_only=True):

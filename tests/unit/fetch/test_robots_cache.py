@@ -82,7 +82,6 @@ async def test_the_first_answer_carries_the_signal_and_the_next_ones_do_not() ->
     )
     again = await world.check("/private/x")
     assert (again.allowed, again.reason, again.signal, again.retry_at) == (False, "robots", None, None)
-    assert again.sitemaps == (f"{SITE}/map.xml",)
     assert (await world.check()).signal is None
     assert world.web.asked == [f"{SITE}/robots.txt"]
 
@@ -254,7 +253,6 @@ async def test_five_redirects_are_followed_and_no_more() -> None:
     world = World(chain(5, (200, {}, DENY)))
     assert not (await world.check("/private")).allowed
     assert len(world.web.asked) == 6
-    assert (await world.check()).sitemaps == ("https://other.example/map.xml",)
     world = World(chain(6, (200, {}, DENY)))
     assert (await world.check("/private")).allowed
     assert len(world.web.asked) == 6
