@@ -3,7 +3,8 @@
 Arguments are the annotated attributes of a spider's class and the parameters of its own ``__init__``. An
 annotation gives the type: ``pages: int = 3`` makes ``-a pages=5`` the number 5. What has no annotation stays
 a string. A spider that annotates anything takes those arguments and no others; one that annotates nothing,
-or whose own ``__init__`` has ``**kwargs``, takes any, as in Scrapy.
+or whose own ``__init__`` has ``**kwargs``, takes any, as in Scrapy. An annotated attribute without a value
+has to be given, unless the spider has an ``__init__`` of its own, which may give it one.
 """
 
 from __future__ import annotations
@@ -86,8 +87,6 @@ def read(spider_class: type[Spider], given: Mapping[str, Any]) -> dict[str, Any]
     Raises :class:`UsageError` for names that the spider does not take, for values of other types and for
     what has to be given and was not.
     """
-    if not given and spider_class.__init__ is Spider.__init__:
-        return {}
     known = accepted(spider_class)
     values = {}
     for name, value in given.items():
@@ -155,9 +154,11 @@ def _attributes(spider_class: type[Spider]) -> Iterator[Argument]:
         for name, value in vars(base).items():
             if value is None or isinstance(value, str | int | float):
                 seen.setdefault(name, MISSING)
+    sets_them = spider_class.__init__ is not Spider.__init__  # what has no value may get one there
     for name, annotation in seen.items():
         if _is_free(name) and get_origin(annotation) is not ClassVar and annotation is not ClassVar:
-            yield Argument(name, annotation, getattr(spider_class, name, MISSING))
+            default = getattr(spider_class, name, MISSING)
+            yield Argument(name, annotation, default, required=default is MISSING and not sets_them)
 
 
 def _is_free(name: str) -> bool:

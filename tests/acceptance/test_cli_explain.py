@@ -90,6 +90,7 @@ def test_what_is_in_hand_and_what_waits_for_its_host(here, pages, site):
             assert pages.asked.wait(PATIENCE_S)
             leased, waiting = explained(f"{site.url}/slow", here), explained(f"{site.url}/other", here)
             text = gossamer("explain", f"{site.url}/other", cwd=here)
+            (host,) = json.loads(gossamer("status", "pages", "--json", cwd=here))["hosts"]
         finally:
             crawl.send_signal(signal.SIGKILL)
     assert (leased["answer"], leased["state"], leased["process"]) == ("leased", "leased", crawl.pid)
@@ -98,6 +99,7 @@ def test_what_is_in_hand_and_what_waits_for_its_host(here, pages, site):
     assert (waiting["answer"], waiting["state"]) == ("waiting", "pending")
     assert 900 < seconds_until(waiting["host_next_at"]) <= 1000
     assert "waits for politeness" in waiting["lines"][0]
+    assert host["delay_s"] == 1000.0
     assert "1,000 s apart" in text or "16m 40s apart" in text, text
 
     # The process is gone, and could not say so.

@@ -155,6 +155,27 @@ def test_an_init_of_its_own():
         find_target(Closed, {"ignored": "5"}, None)
 
 
+def test_an_annotated_attribute_without_a_value_has_to_be_given():
+    class Account(Spider):
+        name = "account"
+        user: str
+        pages: int = 3
+
+    with pytest.raises(UsageError, match=r"has to be given -a user=\.\.\. \(str\)"):
+        find_target(Account, {}, None)
+    assert find_target(Account, {"user": "me"}, None).spider.user == "me"
+
+    class Stateful(Spider):
+        name = "stateful"
+        seen: set
+
+        def __init__(self, **arguments):
+            super().__init__(**arguments)
+            self.seen = set()
+
+    assert find_target(Stateful, {}, None).spider.seen == set()
+
+
 def test_what_is_accepted_is_listed_in_its_order():
     known = accepted(Shop)
     assert not known.others

@@ -16,7 +16,7 @@ from gossamer.words.errors import UsageError
 if TYPE_CHECKING:
     from gossamer.config import Settings
     from gossamer.wiring.desk import Desk
-    from gossamer.words.model import FrontierStats, HostReport, Job, Tally
+    from gossamer.words.model import FrontierStats, HostReport, Job, Rules, Tally
 
 JOBS_EXAMPLES = """
   gossamer jobs
@@ -116,7 +116,9 @@ def status(name: JobName, data: Data = None, settings: Set = None, as_json: AsJs
     async def work(desk: Desk) -> tuple[Job, Tally, FrontierStats, list[HostReport]]:
         job = _as_it_is(desk, await job_of(desk, name))
         frontier = desk.frontier(job)
-        return job, await desk.store.tally(job), await frontier.stats(), await frontier.hosts(HOSTS)
+        rules, _ = await desk.place(job, 0)
+        hosts = [_as_paced(report, rules) for report in await frontier.hosts(HOSTS)]
+        return job, await desk.store.tally(job), await frontier.stats(), hosts
 
     job, tally, stats, hosts = at_desk(settings_of(data, settings), work)
     if as_json:
@@ -130,6 +132,15 @@ def status(name: JobName, data: Data = None, settings: Set = None, as_json: AsJs
             ((h.host, h.pending, h.state.in_flight, f"{h.state.delay_s:.2f}", h.state.pages) for h in hosts),
             right=("pending", "in flight", "delay s", "pages"),
         )
+
+
+def _as_paced(report: HostReport, rules: Rules) -> HostReport:
+    """A host with the delay that is in force: the job's own and that of robots.txt count too."""
+    from msgspec.structs import replace
+
+    from gossamer.policy.politeness import delay_in_force
+
+    return replace(report, state=replace(report.state, delay_s=delay_in_force(report.state, rules)))
 
 
 def _status_facts(job: Job, tally: Tally, stats: FrontierStats) -> list[tuple[str, str]]:
