@@ -27,6 +27,10 @@ from gossamer.words.model import Harvest, HostSignal, Lease
 GROUP = 256
 """Harvests landed in one turn at most."""
 
+WORTH_A_TURN = 16
+QUIET = 2
+"""Rounds of the loop without anything ripe: an answer that has arrived takes so many to become ripe."""
+
 Ripe = tuple[Draft, Harvest | HostSignal]
 """A visit that is over: something to land, or a reason to give the lease back."""
 
@@ -111,12 +115,28 @@ class Worker:
             if self._failure:
                 raise self._failure
             now = self._parts.clock.now()
-            free = 0 if self._stop.is_set() else self._options.concurrency - len(self._held) + len(self._ripe)
+            free = self._free()
             if self._ripe or (free > 0 and self._ask_at <= now):
-                await self._turn(free)
+                await self._gather()
+                await self._turn(self._free())
             else:
                 self._wake.clear()
                 await self._wait(self._ask_at - now if free > 0 else self._options.idle_wait_s)
+
+    def _free(self) -> int:
+        """Slots for new leases, those of the ripe included."""
+        return 0 if self._stop.is_set() else self._options.concurrency - len(self._held) + len(self._ripe)
+
+    async def _gather(self) -> None:
+        """Let visits that can go on at once go first: a turn costs nearly the same for eight as for one.
+
+        Nothing is waited for: the turn comes as soon as the loop has nothing else to do.
+        """
+        quiet = 0
+        while quiet < QUIET and len(self._ripe) < min(len(self._held) // 2, WORTH_A_TURN):
+            before = len(self._ripe)
+            await asyncio.sleep(0)
+            quiet = quiet + 1 if len(self._ripe) == before else 0
 
     async def _turn(self, free: int) -> None:
         """Land what is ripe and lease for ``free`` slots; what they are free of is among the ripe."""
