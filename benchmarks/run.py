@@ -35,6 +35,10 @@ HISTORY = HERE / "results" / "history.jsonl"
 PEERS_PYTHON = CACHE / "venv" / "bin" / "python"
 
 
+TWO = "gossamer-2"
+"""Gossamer with ``--processes 2``."""
+
+
 @dataclass(frozen=True)
 class Workload:
     """A site, how it may be crawled, and how many pages it has."""
@@ -48,7 +52,7 @@ class Workload:
 
 WORKLOADS = (
     Workload("docs", pages=527, per_host=16),
-    Workload("catalogue", pages=5_200, per_host=16),
+    Workload("catalogue", pages=5_200, per_host=16, peers=("gossamer", TWO, "scrapy", "crawlee")),
     Workload("slow", pages=5_051, per_host=200),
     # Crawlee has no delay per host.
     Workload("hosts", pages=200 * 51, per_host=1, delay_s=0.2, peers=("gossamer", "scrapy")),
@@ -76,7 +80,7 @@ class Run:
 def command(peer: str, workload: Workload, seeds: Sequence[str], folder: Path) -> list[str]:
     """The command of a run; it writes its items to ``items.jsonl`` in ``folder``."""
     items, joined = str(folder / "items.jsonl"), ",".join(seeds)
-    if peer != "gossamer":
+    if peer not in ("gossamer", TWO):
         script = str(HERE / "peers" / f"{peer}_peer.py")
         limits = (str(workload.per_host), str(workload.delay_s))
         return [str(PEERS_PYTHON), script, workload.name, joined, *limits, items]
@@ -85,7 +89,7 @@ def command(peer: str, workload: Workload, seeds: Sequence[str], folder: Path) -
         sys.executable, "-m", "gossamer", "crawl", f"{HERE / 'peers' / 'gossamer_peer.py'}:{spider}", "-q",
         "--data", str(folder / "data"), "-O", items, "-a", f"seeds={joined}",
         "--delay", str(workload.delay_s), "--per-host", str(workload.per_host),
-        "--concurrency", str(max(workload.per_host, len(seeds))),
+        "--concurrency", str(max(workload.per_host, len(seeds))), "--processes", "2" if peer == TWO else "1",
     ]  # fmt: skip
 
 
@@ -196,7 +200,7 @@ def median(runs: Sequence[Run]) -> Run:
 
 def table(results: dict[str, dict[str, list[Run]]]) -> str:
     head = (
-        f"{'site':<10} {'crawler':<9} {'pages/s':>8} {'crawling':>9} {'CPU s/1000':>10} {'peak MB':>8} "
+        f"{'site':<10} {'crawler':<10} {'pages/s':>8} {'crawling':>9} {'CPU s/1000':>10} {'peak MB':>8} "
         f"{'1st page':>9} {'polite':>7} {'x speed':>8} {'x CPU':>7}"
     )
     lines = [head, "-" * len(head)]
@@ -209,7 +213,7 @@ def table(results: dict[str, dict[str, list[Run]]]) -> str:
             speed = f"{row.pages_per_s / base.pages_per_s:.2f}" if base else ""
             cpu = f"{base.cpu_s_per_1000 / row.cpu_s_per_1000:.2f}" if base else ""
             lines.append(
-                f"{name:<10} {peer:<9} {row.pages_per_s:>8.0f} {row.crawl_rate:>9.0f} "
+                f"{name:<10} {peer:<10} {row.pages_per_s:>8.0f} {row.crawl_rate:>9.0f} "
                 f"{row.cpu_s_per_1000:>10.2f} {row.peak_rss_mb:>8.0f} {row.first_page_s:>7.2f} s {polite:>7} "
                 f"{speed:>8} {cpu:>7}" + (f"  !! {row.problem}" if row.problem else "")
             )
@@ -260,7 +264,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="one round of docs and catalogue")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--only", action="append", choices=[workload.name for workload in WORKLOADS])
-    parser.add_argument("--peer", action="append", choices=["gossamer", "scrapy", "crawlee"])
+    parser.add_argument("--peer", action="append", choices=["gossamer", TWO, "scrapy", "crawlee"])
     parser.add_argument("--timeout", type=float, default=180.0, help="seconds that one run may take")
     given = parser.parse_args()
     rounds = 1 if given.quick else given.rounds
