@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gossamer.cli import completion
-from gossamer.cli.options import AsJson, Data, Set, arguments_of, overrides, seconds
+from gossamer.cli.options import Argument, AsJson, Data, NoRobots, Set, arguments_of, overrides, seconds
 
 EXAMPLES = """
   gossamer crawl https://example.com -o pages.jsonl
@@ -38,9 +38,7 @@ def crawl(
         typer.Option("-O", "--overwrite-output", metavar="FILE", help="The same, replacing FILE."),
     ] = None,
     settings: Set = None,
-    argument: Annotated[
-        list[str] | None, typer.Option("-a", metavar="ARG=VALUE", help="An argument of the spider.")
-    ] = None,
+    argument: Argument = None,
     data: Data = None,
     max_pages: Annotated[int | None, typer.Option(metavar="N", help="Stop after N pages.")] = None,
     max_depth: Annotated[
@@ -56,9 +54,7 @@ def crawl(
     processes: Annotated[
         int | None, typer.Option(metavar="N", help="Processes of this machine that work on it [default: 1].")
     ] = None,
-    no_robots: Annotated[
-        bool, typer.Option("--no-robots", help="Ignore robots.txt (your own sites).")
-    ] = False,
+    no_robots: NoRobots = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over instead of resuming.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are dead letters.")] = False,
     quiet: Annotated[

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gossamer.cli.errors import Exit
-from gossamer.cli.options import AsJson, Set, overrides
+from gossamer.cli.options import AsJson, NoRobots, Set, overrides
 from gossamer.cli.output import plain, plain_url, print_facts, print_json
 from gossamer.observe.text import lines
 from gossamer.observe.units import duration, size
@@ -33,9 +33,7 @@ def fetch(
     ] = False,
     headers: Annotated[bool, typer.Option("--headers", help="Show all headers of the response.")] = False,
     settings: Set = None,
-    no_robots: Annotated[
-        bool, typer.Option("--no-robots", help="Ignore robots.txt (your own sites).")
-    ] = False,
+    no_robots: NoRobots = False,
     as_json: AsJson = False,
 ) -> None:
     """Fetch one page and show what happened.

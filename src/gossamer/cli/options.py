@@ -28,6 +28,18 @@ Set = Annotated[
         autocompletion=completion.settings,
     ),
 ]
+Argument = Annotated[
+    list[str] | None, typer.Option("-a", metavar="ARG=VALUE", help="An argument of the spider.")
+]
+NoRobots = Annotated[bool, typer.Option("--no-robots", help="Ignore robots.txt (your own sites).")]
+PageSpider = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SPIDER",
+        help="A spider's name or FILE.py, instead of the URL's.",
+        autocompletion=completion.spiders,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 JobName = Annotated[
     str,

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gossamer.cli import completion
 from gossamer.cli.errors import Exit
-from gossamer.cli.options import AsJson, Set, arguments_of, overrides
+from gossamer.cli.options import Argument, AsJson, NoRobots, PageSpider, Set, arguments_of, overrides
 from gossamer.cli.output import LONG, plain, plain_url, print_facts, print_json, print_table
 from gossamer.observe.text import lines
 from gossamer.words.errors import FetchError, ServiceMissing
@@ -27,24 +26,13 @@ EXAMPLES = """
 def parse(
     url: Annotated[str, typer.Argument(metavar="URL", help="The page.")],
     *,
-    spider: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SPIDER",
-            help="A spider's name or FILE.py, instead of the URL's.",
-            autocompletion=completion.spiders,
-        ),
-    ] = None,
+    spider: PageSpider = None,
     callback: Annotated[
         str | None, typer.Option(metavar="NAME", help="The spider's method for the page [default: parse].")
     ] = None,
     settings: Set = None,
-    argument: Annotated[
-        list[str] | None, typer.Option("-a", metavar="ARG=VALUE", help="An argument of the spider.")
-    ] = None,
-    no_robots: Annotated[
-        bool, typer.Option("--no-robots", help="Ignore robots.txt (your own sites).")
-    ] = False,
+    argument: Argument = None,
+    no_robots: NoRobots = False,
     as_json: AsJson = False,
 ) -> None:
     """Fetch one page and show what the spider makes of it.

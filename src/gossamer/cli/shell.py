@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gossamer.cli import completion
 from gossamer.cli.errors import Exit, complain
-from gossamer.cli.options import Set, arguments_of, overrides
+from gossamer.cli.options import Argument, NoRobots, PageSpider, Set, arguments_of, overrides
 from gossamer.observe.text import lines
 from gossamer.words.errors import FetchError, ServiceMissing, UsageError
 
@@ -33,21 +32,10 @@ def shell(
     code: Annotated[
         str | None, typer.Option("-c", "--code", metavar="CODE", help="Evaluate CODE, print the result, end.")
     ] = None,
-    spider: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SPIDER",
-            help="A spider's name or FILE.py, instead of the URL's.",
-            autocompletion=completion.spiders,
-        ),
-    ] = None,
+    spider: PageSpider = None,
     settings: Set = None,
-    argument: Annotated[
-        list[str] | None, typer.Option("-a", metavar="ARG=VALUE", help="An argument of the spider.")
-    ] = None,
-    no_robots: Annotated[
-        bool, typer.Option("--no-robots", help="Ignore robots.txt (your own sites).")
-    ] = False,
+    argument: Argument = None,
+    no_robots: NoRobots = False,
 ) -> None:
     """Fetch a page and try selectors on it.
 

@@ -130,9 +130,7 @@ class Connection(asyncio.Protocol):
         self._read_on()  # it may have come to its end while it waited for room
         self._waiter = None
         if waiter is not None and not waiter.done():
-            body = b"".join(self._pieces) if len(self._pieces) != 1 else self._pieces[0]
-            if is_cut:
-                body = b""
+            body = b"" if is_cut else b"".join(self._pieces)
             waiter.set_result(Answer(self._status, self._headers, body, is_cut, self._latency_s))
         self._pieces = []
 

@@ -115,9 +115,7 @@ class Pool:
             connection.close()
         self._idle.clear()
         self._idle_count = 0
-        names, self._names = self._names, None
-        if names is not None and self._given_resolver is None:
-            await names.resolver.close()
+        self._names = None
         if connections:
             await asyncio.sleep(0)  # the transports close their sockets in the next turn
 

@@ -27,10 +27,6 @@ class Resolver(Protocol):
         """The addresses of a host in order of preference; raises ``socket.gaierror``, ``UnicodeError``."""
         ...
 
-    async def close(self) -> None:
-        """Let go of what it holds."""
-        ...
-
 
 class ThreadResolver:
     """The system's resolver (``getaddrinfo``), up to ``threads`` look-ups at a time.
@@ -56,15 +52,12 @@ class ThreadResolver:
                 raise OSError(errno.EAGAIN, "no thread for a look-up") from error
             return await answer
 
-    async def close(self) -> None:
-        """Look-ups under way are not waited for."""
-
 
 class Names:
     """What a resolver said, for ``ttl_s``; whoever asks for the same name meanwhile waits for one look-up."""
 
     def __init__(self, resolver: Resolver, ttl_s: float) -> None:
-        self.resolver = resolver
+        self._resolver = resolver
         self._ttl_s = ttl_s
         self._known: dict[tuple[str, int], tuple[float, Sequence[AddressInfo]]] = {}
         self._asked: dict[tuple[str, int], asyncio.Task[Sequence[AddressInfo]]] = {}
@@ -87,7 +80,7 @@ class Names:
 
     async def _ask(self, key: tuple[str, int]) -> Sequence[AddressInfo]:
         try:
-            rows = await self.resolver.resolve(*key)
+            rows = await self._resolver.resolve(*key)
         except socket.gaierror:
             raise
         except OSError as error:  # not an answer: nobody could be asked

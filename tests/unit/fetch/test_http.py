@@ -38,9 +38,6 @@ class Names:
             raise answer
         return [(socket.AF_INET, socket.SOCK_STREAM, 0, "", (address, port)) for address in answer]
 
-    async def close(self) -> None:
-        pass
-
 
 async def fetch(
     url: str, *, guard: Guard = TRUSTED, tls=None, resolver=None, **options
@@ -195,7 +192,6 @@ async def test_the_system_resolver_on_its_own_threads() -> None:
     assert all(row[4][1] == 80 for row in found)
     with pytest.raises(UnicodeError):
         await resolver.resolve("a..b", 80)
-    await resolver.close()
 
 
 def test_nobody_waits_for_a_look_up_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,7 +207,6 @@ def test_nobody_waits_for_a_look_up_at_the_end(monkeypatch: pytest.MonkeyPatch) 
         resolver = ThreadResolver(1)
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(resolver.resolve("slow.example", 80), 0.1)
-        await resolver.close()
 
     monkeypatch.setattr(socket, "getaddrinfo", slow)
     asyncio.run(main())
