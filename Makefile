@@ -8,16 +8,21 @@ READY  := $(VENV)/.ready
 demo: $(READY)
 	$(VENV)/bin/gossamer demo
 
-test: $(READY) docs-corpus
+test: $(READY) docs-corpus test-servers
 	$(PY) -m pytest -n 2 --dist loadscope
 
-check: $(READY) docs-corpus lint types contracts
+check: $(READY) docs-corpus test-servers lint types contracts
 	scripts/coverage.sh
 
 # A crash at every SQL statement of a small crawl; `make test` dies at a part of them.
 .PHONY: crash
 crash: $(READY)
 	GOSSAMER_TEST_EVERY_CRASH=1 $(PY) -m pytest tests/acceptance/hostile/test_crash_points.py
+
+# Fleets on sites of their full size, whatever is killed meanwhile; `make test` does it on smaller ones.
+.PHONY: fleet
+fleet: $(READY) docs-corpus test-servers
+	GOSSAMER_TEST_FULL=1 $(PY) -m pytest -s tests/acceptance/fleet
 
 lint: $(READY)
 	$(VENV)/bin/ruff check
@@ -32,6 +37,11 @@ contracts: $(READY)
 # Real websites for the tests: documentation packages of Debian, unpacked below .cache.
 docs-corpus:
 	scripts/docs-corpus.sh
+
+# Redis, PostgreSQL and RabbitMQ of Debian for the tests, which start them on free ports in folders of their own.
+.PHONY: test-servers
+test-servers:
+	scripts/servers.sh
 
 # The documentation as a website in .cache/site: reference pages anew from the code, then every link checked.
 .PHONY: docs
@@ -58,6 +68,18 @@ clean:
 bench: $(READY)
 	scripts/bench-setup.sh
 	$(PY) benchmarks/run.py $(BENCH)
+
+# Two workers with their Redis and PostgreSQL beside scrapy-redis and the tutorials' recipe. BENCH=--quick is one round.
+.PHONY: bench-cluster
+bench-cluster: $(READY)
+	scripts/bench-setup.sh --cluster
+	$(PY) benchmarks/cluster.py $(BENCH)
+
+# The frontier alone, in memory, in SQLite and in Redis.
+.PHONY: bench-frontier
+bench-frontier: $(READY)
+	scripts/servers.sh
+	$(PY) benchmarks/frontier.py $(BENCH)
 
 # Where its time goes on one of those sites: make profile PROFILE=docs
 .PHONY: profile

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# The servers that the tests start: Redis, PostgreSQL and RabbitMQ of Debian, installed when they are missing.
+# And systemd's own check of unit files. Nothing is started here; the tests run them in folders of their own.
+set -euo pipefail
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+there() {
+  PATH="$PATH:/usr/sbin" command -v "$1" >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/$1" >/dev/null
+}
+
+missing=()
+there redis-server || missing+=(redis-server)
+there initdb || missing+=(postgresql)
+there rabbitmq-server || missing+=(rabbitmq-server)
+there systemd-analyze || missing+=(systemd)
+[ "${#missing[@]}" = 0 ] && exit 0
+
+echo "installing ${missing[*]}" >&2
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+  printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+  as_root chmod 755 "$policy"
+  trap 'as_root rm -f "$policy"' EXIT
+fi
+as_root apt-get -qq update
+as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${missing[@]}" >/dev/null

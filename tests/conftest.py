@@ -1,0 +1,112 @@
+"""Servers as fixtures. `*_server` is one of our own, which a test may kill; `*_url` is a place that is empty.
+A test that changes how a server is set up takes one of its own: ``with RedisProcess() as server:``.
+
+One of each kind for a process of pytest-xdist, started when it is first asked for. ``TEST_REDIS_URL``,
+``TEST_POSTGRES_URL`` and ``TEST_AMQP_URL`` name servers to be used for the URLs instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import threading
+from collections.abc import Coroutine, Iterator
+from typing import Any
+
+import pytest
+
+from servers import PostgresProcess, RabbitProcess, RedisProcess
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisProcess]:
+    """A Redis of our own: 16 databases, append-only file, no password."""
+    with RedisProcess() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresProcess]:
+    """A PostgreSQL of our own."""
+    with PostgresProcess() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def rabbit_server() -> Iterator[RabbitProcess]:
+    """A RabbitMQ of our own."""
+    with RabbitProcess() as server:
+        yield server
+
+
+@pytest.fixture
+def redis_url(request: pytest.FixtureRequest) -> str:
+    """A Redis database in which nothing is."""
+    redis = pytest.importorskip("redis")
+    if given := os.environ.get("TEST_REDIS_URL"):
+        # Each process of pytest-xdist takes a database of its own, after the one that is given.
+        worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+        base, _, database = given.rpartition("/")
+        url = f"{base}/{int(database) + worker}" if database.isdigit() else f"{given.rstrip('/')}/{worker}"
+    else:
+        server: RedisProcess = request.getfixturevalue("redis_server")
+        url = server.start().url  # a test before may have killed it
+    with redis.Redis.from_url(url) as client:
+        client.flushdb()
+    return url
+
+
+@pytest.fixture
+def postgres_url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A PostgreSQL database in which nothing is; dropped afterwards."""
+    name = f"test_{secrets.token_hex(6)}"
+    if given := os.environ.get("TEST_POSTGRES_URL"):
+        administration, url = given, f"{given.rpartition('/')[0]}/{name}"
+    else:
+        server: PostgresProcess = request.getfixturevalue("postgres_server")
+        administration, url = server.start().url, server.url_of(name)
+    _execute(administration, f"CREATE DATABASE {name} TEMPLATE template0")
+    yield url
+    if not given:
+        server.start()
+    _execute(administration, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def amqp_url(request: pytest.FixtureRequest) -> str:
+    """A RabbitMQ; what a test declares there has a name of its own."""
+    if given := os.environ.get("TEST_AMQP_URL"):
+        return given
+    server: RabbitProcess = request.getfixturevalue("rabbit_server")
+    return server.start().url
+
+
+def _execute(url: str, statement: str) -> None:
+    asyncpg = pytest.importorskip("asyncpg")
+
+    async def execute() -> None:
+        connection = await asyncpg.connect(url)
+        try:
+            await connection.execute(statement)
+        finally:
+            await connection.close()
+
+    _at_once(execute())
+
+
+def _at_once(work: Coroutine[Any, Any, None]) -> None:
+    """Run it in a loop of its own, in a thread: the test's loop is pytest-asyncio's."""
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            asyncio.run(work)
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
