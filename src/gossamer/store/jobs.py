@@ -29,16 +29,15 @@ class SqliteJobBook:
         self._db = db
         self._clock = clock
 
-    async def create(self, name: str, target: str) -> Job:
+    async def create(self, name: str, target: str, plan: bytes = b"") -> Job:
         """See :class:`~gossamer.words.ports.JobBook`."""
         key = secrets.token_bytes(16)
-        return await self._db.run(lambda conn: self._create(conn, name, target, key))
+        return await self._db.run(lambda conn: self._create(conn, name, target, key, plan))
 
-    def _create(self, conn: Connection, name: str, target: str, key: bytes) -> Job:
+    def _create(self, conn: Connection, name: str, target: str, key: bytes, plan: bytes) -> Job:
         number = conn.execute(SQL["next_number"], (slug(name),)).fetchone()[0]
-        job = Job(
-            id=f"{slug(name)}-{number}", name=name, target=target, created_at=self._clock.now(), key=key
-        )
+        head, now = slug(name), self._clock.now()
+        job = Job(id=f"{head}-{number}", name=name, target=target, created_at=now, key=key, plan=plan)
         _add(conn, job)
         return job
 
@@ -77,11 +76,11 @@ def _add(conn: Connection, job: Job) -> int:
     head, _, number = job.id.rpartition("-")
     place = (head, int(number)) if number.isascii() and number.isdigit() else (job.id, 0)
     values = (job.name, job.target, job.created_at, job.state.value, job.finished_at, job.finish_reason)
-    return conn.execute(SQL["add_job"], (job.id, *place, *values, job.key)).lastrowid or 0
+    return conn.execute(SQL["add_job"], (job.id, *place, *values, job.key, job.plan)).lastrowid or 0
 
 
 def _job(row: Sequence[Any]) -> Job:
-    number, name, target, created_at, state, finished_at, finish_reason, key = row
+    number, name, target, created_at, state, finished_at, finish_reason, key, plan = row
     return Job(
         id=number,
         name=name,
@@ -91,4 +90,5 @@ def _job(row: Sequence[Any]) -> Job:
         finished_at=finished_at,
         finish_reason=finish_reason,
         key=key,
+        plan=plan,
     )

@@ -20,7 +20,9 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self.pages: defaultdict[str, list[PageRecord]] = defaultdict(list)  # by job
-        self._items: dict[tuple[str, str, str], tuple[int, StoredItem]] = {}  # with their content's hash
+        self._items: dict[
+            tuple[str, str, str], tuple[int | None, StoredItem]
+        ] = {}  # with their content's hash
         self._sightings: defaultdict[str, set[int]] = defaultdict(set)
         self._attempts: defaultdict[str, list[Attempt]] = defaultdict(list)
         self._totals: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -58,9 +60,10 @@ class MemoryStore:
                 changed_at=at,
             )
         stored = replace(stored, last_seen=max(stored.last_seen, at))
-        if content != item.hash:
+        if content != item.hash and at >= stored.last_seen:
             stored = replace(stored, data=msgspec.json.decode(item.data), url=item.url, changed_at=at)
-        self._items[place] = (item.hash, stored)
+            content = item.hash
+        self._items[place] = (content, stored)
         return stored.id
 
     async def items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
@@ -86,7 +89,7 @@ class MemoryJobBook:
         self._clock = clock
         self._jobs: dict[str, Job] = {}
 
-    async def create(self, name: str, target: str) -> Job:
+    async def create(self, name: str, target: str, plan: bytes = b"") -> Job:
         """See :class:`~gossamer.words.ports.JobBook`."""
         head = slug(name)
         number = 1 + sum(slug(job.name) == head for job in self._jobs.values())
@@ -96,6 +99,7 @@ class MemoryJobBook:
             target=target,
             created_at=self._clock.now(),
             key=secrets.token_bytes(16),
+            plan=plan,
         )
         self._jobs[job.id] = job
         return job

@@ -4,14 +4,14 @@
 -- ------------------------------------------------------------------ writing
 
 -- name: upsert_items
--- Data, its hash and its page only when the content differs; `last_seen` always; `first_seen` never.
+-- Data, its hash and its page only when the content differs and is newer; `last_seen` always; `first_seen` never.
 INSERT INTO item (spider, type, key, hash, first_seen, last_seen, changed_at, url, data) VALUES :rows
 ON CONFLICT (spider, type, key) DO UPDATE SET
     last_seen = max(last_seen, excluded.last_seen),
-    changed_at = iif(hash = excluded.hash, changed_at, excluded.changed_at),
-    url = iif(hash = excluded.hash, url, excluded.url),
-    data = iif(hash = excluded.hash, data, excluded.data),
-    hash = excluded.hash
+    changed_at = iif(hash = excluded.hash OR excluded.last_seen < last_seen, changed_at, excluded.changed_at),
+    url = iif(hash = excluded.hash OR excluded.last_seen < last_seen, url, excluded.url),
+    data = iif(hash = excluded.hash OR excluded.last_seen < last_seen, data, excluded.data),
+    hash = iif(excluded.last_seen < last_seen, hash, excluded.hash)
 RETURNING id;
 
 -- name: sight
@@ -62,21 +62,21 @@ SELECT id FROM job WHERE name = ?;
 SELECT coalesce(max(number), 0) + 1 FROM job WHERE slug = ?;
 
 -- name: add_job
-INSERT INTO job (name, slug, number, spider, target, created_at, state, finished_at, finish_reason, key)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO job (name, slug, number, spider, target, created_at, state, finished_at, finish_reason, key, plan)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: update_job
 UPDATE job SET state = ?, finished_at = ?, finish_reason = ? WHERE name = ?;
 
 -- name: job_by_name
-SELECT name, spider, target, created_at, state, finished_at, finish_reason, key FROM job WHERE name = ?;
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, key, plan FROM job WHERE name = ?;
 
 -- name: latest_job
-SELECT name, spider, target, created_at, state, finished_at, finish_reason, key
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, key, plan
 FROM job WHERE spider = ? ORDER BY id DESC LIMIT 1;
 
 -- name: jobs
-SELECT name, spider, target, created_at, state, finished_at, finish_reason, key FROM job ORDER BY id DESC;
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, key, plan FROM job ORDER BY id DESC;
 
 -- ------------------------------------------------------------------ shared state
 

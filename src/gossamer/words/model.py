@@ -414,6 +414,7 @@ class Job(Record, frozen=True, kw_only=True):
     finished_at: float | None = None
     finish_reason: str = ""
     key: bytes = b""  # keys the fingerprints
+    plan: bytes = b""  # how any worker puts the same crawl together; empty for a crawl of one machine
 
 
 class Tally(Record, frozen=True, kw_only=True):

@@ -6,10 +6,12 @@ manager that gives a :class:`StoreSubject` with nothing in it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
+import msgspec
 from msgspec.structs import replace
 
 from gossamer.testing.clock import ManualClock
@@ -118,6 +120,72 @@ async def items_are_upserts(s: StoreSubject) -> None:
 
 
 @_checked
+async def older_news_changes_nothing(s: StoreSubject) -> None:
+    """A late result neither overwrites what was seen after it, nor is it lost from the job's items."""
+    job, other = await s.book.create("shop", ""), await s.book.create("shop", "")
+    new, old = item("1", b'{"name":"new"}'), item("1", b'{"name":"old"}', url="http://a/9")
+    await s.store.write(job, [harvest(new, at=10)])
+    await s.store.write(job, [harvest(new, at=30)])
+    await s.store.write(other, [harvest(old, at=20)])
+    (stored,) = await s.items(other)
+    equal((stored.data, stored.url), ({"name": "new"}, new.url), "the newer one stays")
+    equal((stored.last_seen, stored.changed_at), (30, 10), "and its times")
+    await s.store.write(job, [harvest(new, at=40)])
+    equal((await s.items())[0].changed_at, 10, "what was refused is not what was there")
+    await s.store.write(job, [harvest(old, at=40)])
+    equal((await s.items())[0].data, {"name": "old"}, "at the same time, the one that comes later")
+
+
+@_checked
+async def fields_keep_their_order(s: StoreSubject) -> None:
+    """At every depth; numbers keep their kind, and any name can be a field's."""
+    job = await s.book.create("shop", "")
+    data = {
+        "url": "u",
+        "price": 1.5,
+        "b": [{"zz": 1, "a": {"long name": None, "é": [], "e": {}}}, [], [{"y": 1, "x": 2}], "text"],
+        "aa": {"only": {"2": True, "10": False, "1": 1.0}},
+        "": 10**18,
+        "wide": {f"field {n}": n for n in range(300, 0, -1)},
+        "plain": {"a": 1, "b": 2},
+    }
+    await s.store.write(job, [harvest(item("1", msgspec.json.encode(data)))])
+    (stored,) = await s.items()
+    equal(msgspec.json.encode(stored.data), msgspec.json.encode(data), "the fields in their order")
+
+
+@_checked
+async def one_item_many_times_in_a_batch(s: StoreSubject) -> None:
+    """The latest counts; each is an item once and a duplicate otherwise."""
+    job = await s.book.create("shop", "")
+    first, last = item("1", b'{"n":1}'), item("1", b'{"n":2}')
+    late = item("1", b'{"n":3}')
+    await s.store.write(job, [harvest(first, last, at=20), harvest(late, at=10, number=2)])
+    (stored,) = await s.items()
+    equal((stored.data, stored.last_seen), ({"n": 2}, 20), "the latest is stored")
+    tally = await s.store.tally(job)
+    equal((tally.items, tally.duplicates, tally.pages), (1, 2, 2), "each is counted")
+
+
+@_checked
+async def concurrent_batches_are_all_stored(s: StoreSubject) -> None:
+    """Batches that meet in the same items, in any order, from many writers."""
+    job = await s.book.create("shop", "")
+    keys = [str(n) for n in range(40)]
+
+    async def write(number: int) -> None:
+        turned = keys[number:] + keys[:number]
+        found = [item(key, b'{"n":%d}' % number) for key in turned]
+        await s.store.write(job, [harvest(*found, at=number, number=number)])
+
+    await asyncio.gather(*map(write, range(20)))
+    equal(len(await s.items(job)), 40, "each item once")
+    equal({stored.data["n"] for stored in await s.items()}, {19}, "as the latest batch has it")
+    tally = await s.store.tally(job)
+    equal((tally.pages, tally.items, tally.duplicates), (20, 40, 760), "nothing is lost or counted twice")
+
+
+@_checked
 async def type_and_spider_tell_items_apart(s: StoreSubject) -> None:
     """The key alone does not."""
     one, two = await s.book.create("one", ""), await s.book.create("two", "")
@@ -175,7 +243,7 @@ async def the_ledger_keeps_every_attempt(s: StoreSubject) -> None:
         fingerprint=-(2**63),
         verdict=Verdict.DEAD,
         reason="timeout_body",
-        detail="line\nline \u00e9 \x00 end",
+        detail="line\nline \u00e9 end",
         attempt=3,
         status=206,
         size_bytes=2**40,
@@ -202,6 +270,15 @@ async def strange_text_is_stored(s: StoreSubject) -> None:
     )
     await s.store.write(job, [harvest(*[item(f"k{text}") for text in strange], attempt=attempt)])
     equal(len(await s.items(job)), 5, "strange text is stored")
+    hidden = item("\\u0000", rb'{"nul":"a\u0000b","not":"\\u0000","pair":"\ud83d\ude00"}')
+    cut = Attempt(at=2, url="http://a/nul", fingerprint=2, verdict=Verdict.DEAD, detail="a\x00b")
+    await s.store.write(job, [harvest(hidden, item("last"), attempt=cut, number=2)])
+    *_, stored, last = await s.items(job)
+    equal((stored.key, last.key), ("\\u0000", "last"), "what only looks strange is stored as it is")
+    holds(stored.data["nul"] in ("a\x00b", "a\ufffdb"), "NUL is kept or replaced")
+    equal((stored.data["not"], stored.data["pair"]), ("\\u0000", "\U0001f600"), "and nothing else is")
+    (kept,) = await s.store.attempts(job, "http://a/nul")
+    holds(kept.detail in ("a\x00b", "a\ufffdb"), "in the ledger, too")
 
 
 @_checked
@@ -216,6 +293,26 @@ async def jobs_have_ids_of_their_own(s: StoreSubject) -> None:
     equal(await s.book.get("shop"), second, "the latest of a name")
     equal(await s.book.get("nothing"), None, "or none")
     equal([job.id for job in await s.book.list()], [wild.id, "shop-2", "shop-1"], "newest first")
+
+
+@_checked
+async def jobs_made_at_once_are_told_apart(s: StoreSubject) -> None:
+    """However many, of one name."""
+    made = await asyncio.gather(*[s.book.create("shop", "") for _ in range(10)])
+    equal({job.id for job in made}, {f"shop-{n}" for n in range(1, 11)}, "each has an id of its own")
+    equal(len({job.key for job in made}), 10, "and a key")
+
+
+@_checked
+async def plans_are_kept(s: StoreSubject) -> None:
+    """Byte for byte, whatever is updated."""
+    plan = bytes(range(256))
+    job = await s.book.create("shop", "shop.py", plan)
+    equal(job.plan, plan, "a job is made with its plan")
+    await s.book.update(replace(job, state=JobState.PAUSED, plan=b"other"))
+    equal(await s.book.get(job.id), replace(job, state=JobState.PAUSED), "and keeps it")
+    equal([found.plan for found in await s.book.list()], [plan], "in a listing, too")
+    equal((await s.book.create("shop", "shop.py")).plan, b"", "it may have none")
 
 
 @_checked

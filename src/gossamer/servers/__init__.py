@@ -1,0 +1,1 @@
+"""Connections to servers: one file per vendor."""

@@ -1,0 +1,181 @@
+-- The store's statements in PostgreSQL. Tables and their reasons: migrations/0001_start.sql.
+-- Rows come as one array per column (unnest), so that a statement is the same for any number of them.
+
+-- ------------------------------------------------------------------ writing
+
+-- name: write
+-- A batch, as one statement: one round trip, one transaction. Nothing of it is done when its receipt is there
+-- already. Batches that meet lock rows in one order (receipt, items by key, pages by fingerprint, totals), and
+-- the rows that all of them share come last.
+WITH receipt_ AS (
+    INSERT INTO receipt AS r (writer, batch) VALUES ($1, $2)
+    ON CONFLICT (writer) DO UPDATE SET batch = excluded.batch, at = now() WHERE r.batch < excluded.batch
+    RETURNING 1
+),
+found AS (  -- numbered in the order in which they were found
+    SELECT nextval('item_id_seq') AS id, i.*
+    FROM receipt_, unnest(
+        $9::text[], $10::text[], $11::bigint[], $12::float8[], $13::float8[], $14::text[], $15::text[],
+        $16::bytea[], $17::boolean[]
+    ) AS i (type, key, hash, first_at, at, url, data, layout, is_altered)
+),
+upserted AS (
+    INSERT INTO item AS old (
+        id, spider, type, key, hash, first_seen, last_seen, changed_at, keeps_history, is_altered, url, data,
+        layout
+    )
+    SELECT id, $5, type, key, hash, first_at, at, at, $7, is_altered, url, data::jsonb, layout
+    FROM found ORDER BY type, key
+    ON CONFLICT (spider, type, key) DO UPDATE SET
+        last_seen = greatest(old.last_seen, excluded.last_seen),
+        keeps_history = excluded.keeps_history,
+        (hash, changed_at, is_altered, url, data, layout) = (
+            -- Only what is newer and differs, and only when the last change is long enough ago.
+            SELECT
+                CASE WHEN news THEN excluded.hash ELSE old.hash END,
+                CASE WHEN news THEN excluded.changed_at ELSE old.changed_at END,
+                CASE WHEN news THEN excluded.is_altered ELSE old.is_altered END,
+                CASE WHEN news THEN excluded.url ELSE old.url END,
+                CASE WHEN news THEN excluded.data ELSE old.data END,
+                CASE WHEN news THEN excluded.layout ELSE old.layout END
+            FROM (
+                SELECT excluded.hash <> old.hash AND excluded.last_seen >= old.last_seen
+                    AND excluded.last_seen >= old.changed_at + $6
+            ) AS n (news)
+        )
+    RETURNING id
+),
+sighted AS (
+    INSERT INTO sighting (job, item) SELECT $3, id FROM upserted ON CONFLICT DO NOTHING RETURNING 1
+),
+paged AS (
+    INSERT INTO page AS old (
+        job, fingerprint, visit, at, status, depth, size_bytes, content_type, title, url
+    )
+    SELECT $3, p.fingerprint,
+        -- What was asked for on purpose and is done again after its worker was lost is the visit before.
+        CASE WHEN p.is_again THEN coalesce(
+            (SELECT max(q.visit) FROM page q WHERE q.job = $3 AND q.fingerprint = p.fingerprint), p.visit
+        ) ELSE p.visit END,
+        p.at, p.status, p.depth, p.size_bytes, p.content_type, p.title, p.url
+    FROM receipt_, unnest(
+        $18::bigint[], $19::bigint[], $20::boolean[], $21::float8[], $22::int[], $23::int[], $24::bigint[],
+        $25::text[], $26::text[], $27::text[]
+    ) AS p (fingerprint, visit, is_again, at, status, depth, size_bytes, content_type, title, url)
+    ORDER BY p.fingerprint, p.visit
+    ON CONFLICT (job, fingerprint, visit) DO UPDATE SET
+        times = old.times + 1, at = excluded.at, status = excluded.status, depth = excluded.depth,
+        size_bytes = excluded.size_bytes, content_type = excluded.content_type, title = excluded.title,
+        url = excluded.url
+    WHERE excluded.at >= old.at
+    RETURNING times
+),
+tried AS (
+    INSERT INTO attempt (
+        job, fingerprint, at, attempt, status, depth, size_bytes, elapsed_ms, verdict, reason, rung, worker,
+        url, via, detail
+    )
+    SELECT $3, a.*
+    FROM receipt_, unnest(
+        $28::bigint[], $29::float8[], $30::int[], $31::int[], $32::int[], $33::bigint[], $34::float8[],
+        $35::text[], $36::text[], $37::text[], $38::text[], $39::text[], $40::text[], $41::text[]
+    ) AS a
+),
+counted AS (
+    SELECT c.name, c.value
+    FROM receipt_, unnest($42::text[], $43::bigint[]) AS c (name, value)
+    UNION ALL SELECT 'items', (SELECT count(*) FROM sighted)
+    UNION ALL SELECT 'duplicates', $8::bigint - (SELECT count(*) FROM sighted) FROM receipt_
+    UNION ALL SELECT 'pages', (SELECT count(*) FROM paged WHERE times = 1)
+)
+INSERT INTO tally AS t (job, slot, name, value)
+SELECT $3, $4, name, value FROM counted WHERE value <> 0 ORDER BY name
+ON CONFLICT (job, slot, name) DO UPDATE SET value = t.value + excluded.value;
+
+-- name: add_day
+-- A partition, in two steps, because a table that is made as a partition locks all readers and writers out.
+CREATE TABLE IF NOT EXISTS :name (LIKE attempt INCLUDING ALL);
+ALTER TABLE attempt ATTACH PARTITION :name FOR VALUES FROM (:start) TO (:end);
+
+-- name: days
+SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+WHERE i.inhparent = 'attempt'::regclass ORDER BY c.relname;
+
+-- name: lock_days
+SELECT pg_advisory_xact_lock($1);
+
+-- name: do_not_queue
+-- Whoever waits to drop a table makes everybody wait behind him: rather give way, and try again.
+SET LOCAL lock_timeout = '2s';
+
+-- name: forget_receipts
+DELETE FROM receipt WHERE at < now() - interval '1 day';
+
+-- ------------------------------------------------------------------ reading
+
+-- name: items
+SELECT id, type, key, data, layout, url, first_seen, last_seen, changed_at
+FROM item WHERE id > $1 ORDER BY id LIMIT $2;
+
+-- name: items_of_job
+SELECT i.id, i.type, i.key, i.data, i.layout, i.url, i.first_seen, i.last_seen, i.changed_at
+FROM sighting s JOIN item i ON i.id = s.item
+WHERE s.job = (SELECT id FROM job WHERE name = $3) AND s.item > $1
+ORDER BY s.item LIMIT $2;
+
+-- name: attempts
+-- The latest of a job that fit; NULL is any.
+SELECT id, at, url, fingerprint, verdict, reason, detail, attempt, status, size_bytes, elapsed_ms, worker, rung,
+    depth, via
+FROM attempt
+WHERE job = (SELECT id FROM job WHERE name = $1) AND id < $2
+    AND ($4::text[] IS NULL OR url = ANY ($4)) AND ($5::int IS NULL OR status = $5)
+    AND ($6::text IS NULL OR verdict = $6) AND ($7::text IS NULL OR reason = $7)
+ORDER BY id DESC LIMIT $3;
+
+-- name: tally
+SELECT name, sum(value)::bigint FROM tally WHERE job = (SELECT id FROM job WHERE name = $1) GROUP BY name;
+
+-- name: page
+SELECT url, fingerprint, status, content_type, title, depth, size_bytes, at
+FROM page WHERE job = (SELECT id FROM job WHERE name = $1) AND fingerprint = $2
+ORDER BY at DESC LIMIT 1;
+
+-- name: items_on
+SELECT count(*) FROM sighting s JOIN item i ON i.id = s.item
+WHERE s.job = (SELECT id FROM job WHERE name = $1) AND i.url = $2;
+
+-- ------------------------------------------------------------------ the book of jobs
+
+-- name: lock_slug
+SELECT pg_advisory_xact_lock($1, hashtext($2));
+
+-- name: next_number
+SELECT coalesce(max(number), 0) + 1 FROM job WHERE slug = $1;
+
+-- name: job_number
+SELECT id FROM job WHERE name = $1;
+
+-- name: add_job
+INSERT INTO job (name, slug, number, spider, target, created_at, state, finished_at, finish_reason, key, plan)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+ON CONFLICT (name) DO NOTHING;
+
+-- name: update_job
+UPDATE job SET state = $2, finished_at = $3, finish_reason = $4 WHERE name = $1;
+
+-- name: job_by_key
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, key, plan
+FROM job WHERE slug = $1 AND key = $2;
+
+-- name: job_by_name
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, key, plan
+FROM job WHERE name = $1;
+
+-- name: latest_job
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, key, plan
+FROM job WHERE spider = $1 ORDER BY id DESC LIMIT 1;
+
+-- name: jobs
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, key, plan
+FROM job ORDER BY id DESC;

@@ -1,0 +1,63 @@
+"""Looking things up in the ledger in PostgreSQL, as ``ledger.Ledger`` does in SQLite.
+
+Guarantee: reads only, some hundred rows at a time, so that a ledger of any length fits into memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gossamer.disk.sql import load
+from gossamer.policy import urls
+from gossamer.servers.postgres import PostgresServer
+from gossamer.store.postgres import attempt_of
+from gossamer.store.postgres_json import clean
+from gossamer.words.model import Attempt, Job, PageRecord
+
+SQL = load("gossamer.store", "postgres.sql")
+ROUND = 1000  # rows read at a time
+_NEWEST = 2**63 - 1
+
+
+class PostgresLedger:
+    """The ledger, the pages and the items of a server, as a person asks for them."""
+
+    def __init__(self, server: PostgresServer) -> None:
+        self._server = server
+
+    def __repr__(self) -> str:
+        return f"<PostgresLedger on {self._server!r}>"
+
+    async def attempts(
+        self,
+        job: Job,
+        limit: int,
+        *,
+        urls_: Sequence[str] = (),
+        host: str | None = None,
+        status: int | None = None,
+        verdict: str | None = None,
+        reason: str | None = None,
+    ) -> list[Attempt]:
+        """The latest tries that fit, newest first; see :class:`~gossamer.store.ledger.Ledger`."""
+        spellings = [clean(url) for url in urls_] or None
+        found: list[Attempt] = []
+        last = _NEWEST
+        while len(found) < limit:
+            values = (job.id, last, ROUND, spellings, status, verdict, reason)
+            rows = await self._server.run(lambda conn, values=values: conn.fetch(SQL["attempts"], *values))  # type: ignore[misc]
+            tries = map(attempt_of, rows)
+            found += [tried for tried in tries if host is None or urls.host_key(tried.url) == host]
+            if len(rows) < ROUND:
+                break
+            last = rows[-1][0]
+        return found[:limit]
+
+    async def page(self, job: Job, fingerprint: int) -> PageRecord | None:
+        """The page that was parsed, as it was the last time."""
+        row = await self._server.run(lambda conn: conn.fetchrow(SQL["page"], job.id, fingerprint))
+        return None if row is None else PageRecord(**row)
+
+    async def items_on(self, job: Job, url: str) -> int:
+        """How many items of the job were found on a page the last time they were seen changed."""
+        return int(await self._server.run(lambda conn: conn.fetchval(SQL["items_on"], job.id, clean(url))))

@@ -1,0 +1,53 @@
+"""Small facts that all workers share, in Redis.
+
+Guarantee: a value is there until it expires by the clock, which all workers share, too (Redis's own, in
+production); of all who claim a value at the same time exactly one may make it, and a claim ends with the
+value, at the latest at its time. Redis lets go of both by itself.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from struct import Struct
+from typing import cast
+
+from gossamer.servers.redis import RedisServer, script
+from gossamer.words.clock import Clock
+
+_EXPIRES_AT = Struct("<d")
+
+
+class RedisSharedState:
+    """A ``SharedState`` over a Redis."""
+
+    def __init__(self, server: RedisServer, clock: Clock) -> None:
+        self._server = server
+        self._clock = clock
+
+    async def get(self, space: str, key: str) -> bytes | None:
+        """See :class:`~gossamer.words.ports.SharedState`."""
+        with self._server.translated():
+            stored = cast("bytes | None", await self._server.client.get(self._key(space, key)))
+        if stored is None or _EXPIRES_AT.unpack_from(stored)[0] <= self._clock.now():
+            return None
+        return stored[_EXPIRES_AT.size :]
+
+    async def put(self, space: str, key: str, value: bytes, ttl_s: float) -> None:
+        """See :class:`~gossamer.words.ports.SharedState`."""
+        stored = _EXPIRES_AT.pack(self._clock.now() + ttl_s) + value
+        put = script("gossamer.store", "put_shared.lua")
+        await self._server.run(put, self._key(space, key), stored, _milliseconds(ttl_s), repeat=True)
+
+    async def claim(self, space: str, key: str, ttl_s: float) -> bool:
+        """See :class:`~gossamer.words.ports.SharedState`."""
+        now = self._clock.now()
+        claim = script("gossamer.store", "claim_shared.lua")
+        times = (_EXPIRES_AT.pack(now), _EXPIRES_AT.pack(now + ttl_s), _milliseconds(ttl_s))
+        return bool(await self._server.run(claim, self._key(space, key), *times))
+
+    def _key(self, space: str, key: str) -> str:
+        return self._server.key(f"shared:{space}:{key}")
+
+
+def _milliseconds(ttl_s: float) -> int:
+    return max(ceil(ttl_s * 1000), 1)

@@ -1,0 +1,388 @@
+"""What only the store in PostgreSQL has to prove."""
+
+import asyncio
+import contextlib
+import hashlib
+import time
+
+import pytest
+from msgspec.structs import replace
+
+from gossamer.servers.postgres import PostgresServer
+from gossamer.store.postgres import SQL, PostgresStore, day_name
+from gossamer.store.postgres_jobs import PostgresJobBook
+from gossamer.store.postgres_rows import batch_of
+from gossamer.testing.clock import ManualClock
+from gossamer.testing.contracts.store import harvest, item
+from gossamer.words.errors import StorageError
+from gossamer.words.model import Attempt, Job, Request, Verdict
+
+JOB = Job(id="shop-1", name="shop", target="t", created_at=5.0, key=b"k", plan=b"p")
+DAY = 86400.0
+
+
+@pytest.fixture
+async def server(postgres_url):
+    found = PostgresServer(postgres_url)
+    yield found
+    await found.close()
+
+
+@pytest.fixture
+def store(server):
+    return PostgresStore(server)
+
+
+async def items(store, job=None):
+    return [found async for found in store.items(job)]
+
+
+async def rows(server, query, *values):
+    return [tuple(row) for row in await server.run(lambda conn: conn.fetch(query, *values))]
+
+
+def again(found, *, token=1, expiries=0, dont_filter=True):
+    """A harvest of the same page, by another lease."""
+    lease = found.outcome.lease
+    request = Request(lease.entry.request.url, dont_filter=dont_filter)
+    lease = replace(lease, token=token, expiries=expiries, entry=replace(lease.entry, request=request))
+    return replace(found, outcome=replace(found.outcome, lease=lease))
+
+
+async def test_a_job_of_another_book_is_entered(server, store):
+    book = PostgresJobBook(server, ManualClock())
+    for job_id in ("shop-7", "elsewhere"):
+        job = replace(JOB, id=job_id)
+        await store.write(job, [harvest(item("1"))])
+        assert await book.get(job_id) == job
+    assert (await book.create("shop", "t")).id == "shop-8"
+
+
+async def test_a_job_whose_creation_was_answered_into_the_void_is_made_once(server):
+    book = PostgresJobBook(server, ManualClock())
+    run, lost = server.run, []
+
+    async def twice(work):
+        lost.append(await run(work))
+        return await run(work)
+
+    server.run = twice
+    job = await book.create("shop", "t", b"plan")
+    server.run = run
+    assert lost == [job]
+    assert await book.list() == [job]
+
+
+# --------------------------------------------------------------------------- items
+
+
+async def test_an_item_that_has_just_changed_is_left_alone(server):
+    store = PostgresStore(server, min_interval_s=60)
+    one, two = item("1", b'{"by":1}'), item("1", b'{"by":2}')
+    seen = []
+    for at, found in enumerate([one, two, one, two]):
+        await store.write(JOB, [harvest(found, at=100 + 20 * at)])
+        (stored,) = await items(store)
+        seen.append((stored.data["by"], stored.last_seen, stored.changed_at))
+    assert seen == [(1, 100, 100), (1, 120, 100), (1, 140, 100), (2, 160, 160)]
+
+
+async def test_former_versions_are_kept_when_asked_for(server, store):
+    with_history = PostgresStore(server, history=True)
+    for at, n in enumerate([1, 1, 2, 3]):
+        await with_history.write(JOB, [harvest(item("1", b'{"n":%d}' % n), item("same"), at=at)])
+    await store.write(JOB, [harvest(item("1", b'{"n":4}'), at=9)])
+    kept = await rows(
+        server, "SELECT data ->> 'n', changed_at, last_seen FROM item_history ORDER BY changed_at"
+    )
+    assert kept == [("1", 0, 1), ("2", 2, 2)]
+
+
+async def test_what_postgresql_refuses_loses_nobody_elses_items(server, store, caplog):
+    deep = b'{"a":' * 900 + b"1" + b"}" * 900
+    long = "".join(hashlib.sha256(b"%d" % n).hexdigest() for n in range(100))  # an index takes 2704 bytes
+    number = b'{"a":1' + b"0" * 140_000 + b"}"  # more digits than a numeric holds
+    found = [
+        item("1"),
+        item(long),
+        item("2"),
+        item("number", number),
+        item("3"),
+        item("deep", deep),
+    ]
+    broken = item("broken", b"{no json")
+    await store.write(JOB, [harvest(*found, broken), harvest(item("4"), number=2)])
+    stored = {one.key for one in await items(store, JOB)}
+    assert stored >= {"1", "2", "3", "4"}
+    assert stored.isdisjoint({long, "broken", "number"})
+    tally = await store.tally(JOB)
+    assert (tally.pages, tally.items, tally.duplicates) == (2, len(stored), 0)
+    assert sum(tally.dropped.values()) == 8 - len(stored)
+    assert all("was not stored" in record.getMessage() for record in caplog.records)
+
+
+async def test_altered_text_is_flagged(server, store):
+    found = [
+        rb'{"a\u0000":"\u0000"}',
+        rb'{"a":"\ud800"}',
+        rb'{"a":"\ud83d\ude00"}',
+        '{"a":"ä"}'.encode(),
+        b'{"a":"\xff"}',
+    ]
+    await store.write(JOB, [harvest(*[item(str(n), data) for n, data in enumerate(found)])])
+    flags = await rows(server, "SELECT is_altered FROM item ORDER BY id")
+    assert [flag for (flag,) in flags] == [True, True, False, False, False]
+    assert [list(one.data.items()) for one in await items(store)] == [
+        [("a\ufffd", "\ufffd")], [("a", "?")], [("a", "😀")], [("a", "ä")], [("a", "\ufffd")],
+    ]  # fmt: skip
+
+
+# --------------------------------------------------------------------------- exactly once
+
+
+async def test_a_batch_that_is_sent_twice_is_stored_once(server, store):
+    await store.write(JOB, [])
+    batch = batch_of([harvest(item("1"), item("2"), dropped={"link:scheme": 1})])
+    values = (4711, 1, store._numbers[JOB.id], 0, "shop", 0.0, False, *batch.values())
+    await store._add_days(batch.days())
+    await asyncio.gather(*[server.run(lambda conn: conn.execute(SQL["write"], *values)) for _ in range(4)])
+    await server.run(lambda conn: conn.execute(SQL["write"], *values))
+    tally = await store.tally(JOB)
+    assert (tally.pages, tally.items, tally.duplicates, tally.attempts) == (1, 2, 0, 1)
+    assert tally.dropped == {"link:scheme": 1}
+    assert await rows(server, "SELECT count(*) FROM attempt") == [(1,)]
+    assert await rows(server, "SELECT times FROM page") == [(1,)]
+
+
+class Link:
+    """A proxy that can lose the server's answers: what was asked arrives, and nothing comes back."""
+
+    def __init__(self, port, *, hangs=False):
+        self.port = port
+        self.hangs = hangs  # the connection stays open then
+        self.loses = False
+        self.lost = 0
+
+    @contextlib.asynccontextmanager
+    async def open(self):
+        listener = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.listens_on = listener.sockets[0].getsockname()[1]
+        try:
+            yield self
+        finally:
+            listener.close()
+
+    async def _serve(self, reader, writer):
+        up_reader, up_writer = await asyncio.open_connection("127.0.0.1", self.port)
+
+        async def answers():
+            is_silent = False
+            while data := await up_reader.read(65536):
+                if self.loses and b"INSERT 0" in data:
+                    self.loses = False
+                    self.lost += 1
+                    if not self.hangs:
+                        break
+                    is_silent = True
+                if not is_silent:
+                    writer.write(data)
+            writer.close()
+
+        back = asyncio.create_task(answers())
+        with contextlib.suppress(OSError):
+            while data := await reader.read(65536):
+                up_writer.write(data)
+        up_writer.close()
+        await back
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+async def test_an_answer_that_is_lost_doubles_nothing(postgres_server, postgres_url, hangs):
+    async with Link(postgres_server.port, hangs=hangs).open() as link:
+        url = postgres_url.replace(f":{link.port}/", f":{link.listens_on}/")
+        server = PostgresServer(url, timeout_s=1.0 if hangs else 30.0)
+        store = PostgresStore(server)
+        for number in range(3):
+            await store.write(JOB, [harvest(item(str(number)), number=number)])
+            link.loses = True
+        await store.record(JOB, [])
+        tally = await store.tally(JOB)
+        assert link.lost == 3
+        assert (tally.pages, tally.items, tally.attempts, tally.duplicates) == (3, 3, 3, 0)
+        await server.close()
+
+
+@pytest.mark.slow
+async def test_restarts_in_the_middle_of_writes_lose_and_double_nothing(postgres_server, postgres_url):
+    servers = [PostgresServer(postgres_url) for _ in range(2)]
+    stores = [PostgresStore(server) for server in servers]
+    numbers = iter(range(400))
+    stored = []
+
+    async def write(store):
+        for number in numbers:
+            found = [harvest(item(f"{number}-{n}"), item("shared"), number=8 * number + n) for n in range(8)]
+            await store.write(JOB, found)
+            stored.append(number)
+
+    async def restart():
+        for how in ("immediate", "kill", "immediate"):
+            wanted = len(stored) + 60
+            while len(stored) < wanted:  # noqa: ASYNC110
+                await asyncio.sleep(0.002)
+            await asyncio.to_thread(postgres_server.restart, how)
+
+    async with asyncio.timeout(120):
+        await asyncio.gather(restart(), *[write(stores[n % 2]) for n in range(6)])
+    tally = await stores[0].tally(JOB)
+    assert sorted(stored) == list(range(400))
+    assert (tally.pages, tally.items, tally.attempts, tally.duplicates) == (3200, 3201, 3200, 3199)
+    assert await rows(servers[0], "SELECT count(*), count(DISTINCT fingerprint) FROM attempt") == [
+        (3200, 3200)
+    ]
+    assert len(await items(stores[0], JOB)) == 3201
+    for server in servers:
+        await server.close()
+
+
+async def test_a_store_that_stays_away_is_an_error_and_what_was_stored_is_there(
+    postgres_server, postgres_url
+):
+    server = PostgresServer(postgres_url, patience_s=0.2)
+    store = PostgresStore(server)
+    await store.write(JOB, [harvest(item("1"))])
+    postgres_server.kill()
+    with pytest.raises(StorageError, match=r"cannot be reached|connection was lost"):
+        await store.write(JOB, [harvest(item("2"), number=2)])
+    await asyncio.to_thread(postgres_server.start)
+    await store.write(JOB, [harvest(item("2"), number=2)])
+    assert (await store.tally(JOB)).pages == 2
+    await server.close()
+
+
+# --------------------------------------------------------------------------- pages
+
+
+async def test_a_page_that_is_stored_again_is_the_same_page(server, store):
+    first = harvest(item("1"), at=10)
+    for found in (first, first, harvest(item("1"), at=20), harvest(item("1"), at=5)):
+        await store.write(JOB, [again(found, dont_filter=False), again(found, token=9, dont_filter=False)])
+    tally = await store.tally(JOB)
+    assert (tally.pages, tally.items, tally.attempts) == (1, 1, 8)
+    assert await rows(server, "SELECT at FROM page") == [(20,)]
+
+
+async def test_a_page_that_is_asked_for_again_on_purpose_is_another_one(server, store):
+    page = harvest(at=10)
+    await store.write(JOB, [again(page, token=1), again(page, token=2)])
+    await store.write(JOB, [again(page, token=3)])
+    assert (await store.tally(JOB)).pages == 3
+    await store.write(JOB, [again(page, token=3)])
+    await store.write(JOB, [again(page, token=7, expiries=1), again(page, token=8, expiries=1)])
+    assert (await store.tally(JOB)).pages == 3, "what is done again after its worker was lost is not"
+    await store.write(JOB, [again(harvest(number=2), token=9, expiries=1)])
+    assert (await store.tally(JOB)).pages == 4
+
+
+# --------------------------------------------------------------------------- the ledger's days
+
+
+def tried(day, number=1):
+    return Attempt(at=day * DAY + 5, url=f"http://a/{number}", fingerprint=number, verdict=Verdict.SUCCESS)
+
+
+async def days(server):
+    return [name for (name,) in await rows(server, SQL["days"])]
+
+
+async def test_days_have_partitions_that_are_dropped_in_time(server):
+    store = PostgresStore(server, ledger_days=2)
+    await store.record(JOB, [tried(day, day) for day in (20_000, 20_001, 20_003)])
+    assert await days(server) == ["attempt_20241004", "attempt_20241005", "attempt_20241007"]
+    assert await store.tidy(20_003 * DAY + 100) == 1
+    assert await days(server) == [day_name(20_000 + n) for n in (1, 3, 4)], "tomorrow's is made ahead"
+    assert [found.fingerprint for found in await store.attempts(JOB)] == [20_003, 20_001]
+    assert (await store.tally(JOB)).attempts == 3, "totals stay"
+    assert await store.tidy(20_003 * DAY + 200) == 0
+    await store.record(JOB, [tried(20_000)])
+    assert len(await store.attempts(JOB)) == 3
+
+
+async def test_everything_is_kept_unless_asked(server, store):
+    await store.record(JOB, [tried(1), tried(20_000)])
+    assert await store.tidy(30_000 * DAY) == 0
+    assert len(await store.attempts(JOB)) == 2
+
+
+async def test_many_who_need_the_same_days(postgres_url):
+    servers = [PostgresServer(postgres_url) for _ in range(4)]
+    stores = [PostgresStore(server) for server in servers]
+    await asyncio.gather(
+        *[
+            store.record(JOB, [tried(day, n) for day in range(20_000, 20_005)])
+            for n, store in enumerate(stores)
+        ]
+    )
+    assert len(await days(servers[0])) == 5
+    assert len(await stores[0].attempts(JOB)) == 20
+    for server in servers:
+        await server.close()
+
+
+async def test_who_reads_for_long_does_not_stop_the_others(server):
+    store = PostgresStore(server, ledger_days=1)
+    await store.record(JOB, [tried(20_000), tried(20_009)])
+    begun, done = asyncio.Event(), asyncio.Event()
+
+    async def read(conn):
+        async with conn.transaction():
+            await conn.fetch("SELECT * FROM attempt")
+            begun.set()
+            await done.wait()
+
+    reader = asyncio.create_task(server.run(read))
+    await begun.wait()
+    tidying = asyncio.create_task(store.tidy(20_009 * DAY))
+    started = time.monotonic()
+    await store.record(JOB, [tried(20_009, 2)])
+    assert time.monotonic() - started < 15
+    done.set()
+    assert await tidying == 1
+    await reader
+
+
+async def test_old_receipts_are_forgotten(server, store):
+    await store.write(JOB, [harvest()])
+    await server.run(lambda conn: conn.execute("UPDATE receipt SET at = now() - interval '2 days'"))
+    await store.tidy(time.time())
+    assert await rows(server, "SELECT count(*) FROM receipt") == [(0,)]
+    await store.write(JOB, [harvest(number=2)])
+    assert (await store.tally(JOB)).pages == 2
+
+
+async def test_totals_are_spread_over_few_rows(postgres_url):
+    servers = [PostgresServer(postgres_url, connections=1) for _ in range(3)]
+    for server in servers:
+        store = PostgresStore(server)
+        for number in range(4):
+            await store.write(JOB, [harvest(number=number)])
+    (count,) = (await rows(servers[0], "SELECT count(*) FROM tally WHERE name = 'attempts'"))[0]
+    assert 1 <= count <= 3
+    assert (await PostgresStore(servers[0]).tally(JOB)).attempts == 12
+    for server in servers:
+        await server.close()
+
+
+async def test_batches_that_meet_do_not_deadlock(server, store, monkeypatch):
+    tried_again = []
+    monkeypatch.setattr(server, "_note", lambda *found: tried_again.append(found))
+    await store.write(JOB, [harvest()])
+
+    async def write(number):
+        keys = [str(key) for key in range(200)]
+        turned = keys[:: 1 if number % 2 else -1]
+        await store.write(JOB, [harvest(*map(item, turned), at=number, number=number)])
+
+    await asyncio.gather(*map(write, range(60)))
+    assert (await store.tally(JOB)).items == 200
+    assert not tried_again
