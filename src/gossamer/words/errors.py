@@ -77,6 +77,10 @@ class StorageError(OperatorError):
     exit_code = 4
 
 
+class RequestsGone(StorageError):
+    """The requests of a job are not where they were: their Redis was emptied. What is stored stays."""
+
+
 class SchemaTooNew(StorageError):
     """The database was written by a newer version of Gossamer."""
 

@@ -1,0 +1,107 @@
+"""One look at one job: take back what nobody holds any more, see whether it is over, say what it needs.
+
+Every step may be done twice, or be cut off by a crash and be done by another supervisor: taking back finds
+nothing the second time, a job that ended ends the same way again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from gossamer.engine.fleet_parts import (
+    FleetParts,
+    Watched,
+    forget_spent,
+    is_seeded,
+    log,
+    spent_s,
+)
+from gossamer.engine.landing import expired_attempt
+from gossamer.engine.supervisor import Reason, over
+from gossamer.policy.shifts import Claim, Limits, claim
+from gossamer.words.lifecycle import JobState
+from gossamer.words.model import Change, FrontierStats, Job
+from gossamer.words.shifts import SEED_LANE, Shift
+
+
+class Watch:
+    """The supervisor's eye on one running job."""
+
+    def __init__(self, job: Job, parts: FleetParts, watched: Watched, limits: Limits) -> None:
+        self.job = job
+        self.stats: FrontierStats | None = None  # as last seen
+        self._parts = parts
+        self._watched = watched
+        self._limits = limits
+        self._is_seeded = False
+
+    def __repr__(self) -> str:
+        return f"<Watch on {self.job.id}{'' if self._is_seeded else ', not seeded'}>"
+
+    async def take_back(self, shifts: Sequence[Shift]) -> None:
+        """Free the leases of dead shifts, enter them into the ledger, then bury the shifts."""
+        parts = self._parts
+        for shift in shifts:
+            leases = await self._watched.frontier.recover(shift.id)
+            if leases:
+                now = parts.clock.now()
+                await parts.store.record(
+                    self.job, [expired_attempt(lease, now, shift.worker) for lease in leases]
+                )
+            log.info(
+                "%s: the shift %s of %s is gone; %d requests are taken back",
+                self.job.id,
+                shift.id,
+                shift.worker or "nobody",
+                len(leases),
+            )
+            await parts.roster.bury([shift.id])
+
+    async def look(self) -> tuple[Claim, ...]:
+        """What the job asks for; nothing when it has just ended."""
+        parts, watched = self._parts, self._watched
+        if not self._is_seeded:  # before the stats: what is seeded after them is not in them
+            self._is_seeded = await is_seeded(parts.shared, self.job.id)
+        stats = self.stats = await watched.frontier.stats()
+        now = parts.clock.now()
+        reason = over(
+            stats,
+            elapsed_s=await self._elapsed_s(now),
+            max_time_s=watched.max_time_s,
+            stopping=False,
+            seeding=not self._is_seeded,
+        )
+        if reason is not None and await self._end(reason, stats):
+            return ()
+        return (
+            Claim(job=self.job.id, lane=SEED_LANE, useful=0 if self._is_seeded else 1),
+            *(
+                claim(self.job.id, lane, stats, watched.per_host, now=now, limits=self._limits)
+                for lane in watched.lanes
+            ),
+        )
+
+    async def _elapsed_s(self, now: float) -> float:
+        if self._watched.max_time_s is None:
+            return 0.0
+        return await spent_s(self._parts.shared, self.job.id, now)
+
+    async def _end(self, reason: Reason, stats: FrontierStats) -> bool:
+        """End the job, in the frontier and then in the book. ``False``: there is work again."""
+        parts, frontier = self._parts, self._watched.frontier
+        state = stats.state
+        if reason is Reason.FINISHED:
+            await frontier.control(Change.FINISH)
+            if (await frontier.stats()).waiting:  # dead letters were revived between look and end
+                await frontier.control(Change.RESUME)
+                return False
+            state = JobState.FINISHED
+        if self._watched.max_time_s is not None:
+            await forget_spent(parts.shared, self.job.id)
+        await parts.book.update(
+            replace(self.job, state=state, finished_at=parts.clock.now(), finish_reason=reason.value)
+        )
+        log.info("%s: over (%s); %d pages", self.job.id, reason.value, stats.pages)
+        return True

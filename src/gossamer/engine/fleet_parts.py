@@ -1,0 +1,145 @@
+"""What a fleet's supervisor works with, and the marks it keeps of jobs in shared state."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from gossamer.policy.shifts import Limits
+from gossamer.words.clock import Clock
+from gossamer.words.model import Job, Lease
+from gossamer.words.ports import Frontier, JobBook, Roster, SharedState, Store
+from gossamer.words.shifts import PAGE_LANE, Shift
+
+log = logging.getLogger("gossamer.fleet")
+
+SEEDED, SPENT = "fleet-seeded", "fleet-spent"
+BREAK_S = 10.0
+"""A longer time between two looks counts as so much: nobody looked after the job meanwhile."""
+
+KEPT_S = 10 * 365 * 86_400.0
+"""Marks outlive any job; losing one costs a repetition that changes nothing."""
+
+
+class OwnedFrontier(Frontier, Protocol):
+    """A frontier that knows which shift holds which lease."""
+
+    async def recover(self, owner: str) -> tuple[Lease, ...]:
+        """Take back every lease that ``owner`` holds, as if expired."""
+        ...
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A job as the supervisor sees it."""
+
+    frontier: OwnedFrontier
+    per_host: int = 1
+    max_time_s: float | None = None
+    lanes: tuple[str, ...] = (PAGE_LANE,)  # of its requests
+
+
+@dataclass(frozen=True)
+class FleetParts:
+    """Everything a supervisor works with; all state is in here, and none in the supervisor."""
+
+    book: JobBook
+    store: Store
+    roster: Roster
+    shared: SharedState
+    clock: Clock
+    watched: Callable[[Job], Watched]  # raises OperatorError for a job that it cannot make out
+    publish: Callable[[Sequence[Shift]], Awaitable[None]]  # messages to workers; may be lost
+
+
+@dataclass(frozen=True)
+class FleetOptions:
+    """How a supervisor goes about it."""
+
+    limits: Limits = field(default_factory=Limits)
+    look_every_s: float = 1.0
+    breath_s: float = 0.02  # between two looks, however often the bell rings
+    lead_ttl_s: float = 5.0  # a leader that is gone is followed after so long
+    expires_s: float = 5.0  # a shift that nobody began for so long is asked for again
+    patience_s: float = 10.0  # for any one answer of a server
+    sample_every_s: float = 2.0
+    first_pause_s: float = 1.0  # after trouble with a server; twice as long each time
+    longest_pause_s: float = 15.0
+    side_by_side: int = 16  # jobs that are looked at side by side
+
+
+async def mark_seeded(shared: SharedState, job_id: str) -> None:
+    """Say that all seeds of a job are in its frontier: it may end from now on."""
+    await shared.put(SEEDED, job_id, b"1", KEPT_S)
+
+
+async def is_seeded(shared: SharedState, job_id: str) -> bool:
+    """Whether all seeds of a job are in its frontier. ``False`` may mean that the mark was lost."""
+    return bool(await shared.get(SEEDED, job_id))
+
+
+async def spent_s(shared: SharedState, job_id: str, now: float) -> float:
+    """For how long a job has been looked after, this look included; while it is paused no time is spent."""
+    value = await shared.get(SPENT, job_id)
+    spent, seen_at = map(float, value.split()) if value else (0.0, now)
+    spent += min(max(now - seen_at, 0.0), BREAK_S)
+    await shared.put(SPENT, job_id, f"{spent!r} {now!r}".encode(), KEPT_S)
+    return spent
+
+
+async def forget_spent(shared: SharedState, job_id: str) -> None:
+    """The run is over; should the job be resumed, its time counts anew."""
+    await shared.put(SPENT, job_id, b"", KEPT_S)
+
+
+class Complaints:
+    """Trouble by what it is with: one line when it begins or changes, one when it is over, and back-off.
+
+    The same words are not said twice: a server that is gone is the trouble of every job.
+    """
+
+    def __init__(self, options: FleetOptions, random: Callable[[], float]) -> None:
+        self._options = options
+        self._random = random
+        self._texts: dict[str, str] = {}
+        self._until: dict[str, float] = {}
+        self._times: dict[str, int] = {}
+        self._told: set[str] = set()
+
+    def say(self, what: str, text: str, now: float) -> float:
+        """There is trouble; how long to leave it alone."""
+        if text not in self._texts.values():
+            log.warning("%s: %s", what, text)
+            self._told.add(what)
+        self._texts[what] = text
+        times = self._times[what] = self._times.get(what, 0) + 1
+        most_s = self._options.first_pause_s * 2.0 ** min(times - 1, 30)
+        pause_s = min(most_s, self._options.longest_pause_s) * (0.5 + self._random() / 2)
+        self._until[what] = now + pause_s
+        return pause_s
+
+    def well(self, what: str) -> None:
+        """It goes again."""
+        if what in self._told:
+            log.info("%s: it goes on", what)
+        self._forget(what)
+
+    def leaves_alone(self, what: str, now: float) -> bool:
+        """Whether it is too early to try again."""
+        return self._until.get(what, now) > now
+
+    def of(self, what: str) -> str:
+        """The trouble, if there is any."""
+        return self._texts.get(what, "")
+
+    def keep(self, those: set[str]) -> None:
+        """Forget all but the trouble with these."""
+        for what in self._texts.keys() - those:
+            self._forget(what)
+
+    def _forget(self, what: str) -> None:
+        self._told.discard(what)
+        for kept in (self._texts, self._until, self._times):
+            kept.pop(what, None)

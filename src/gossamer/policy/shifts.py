@@ -1,0 +1,313 @@
+"""How many shifts each job gets, which shifts make room, which are dead: state in, decision out.
+
+Slots are shared like water among the jobs that have work: one each, then a second each, until nobody wants
+more or none is left. So a small job is never starved by a huge one, and one job alone has all. Where there
+are more jobs than slots they take turns of ``Limits.slice_s``. A shift is told to make room only when another
+job's share has no free slot.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heappush
+
+from gossamer.words.lifecycle import JobState
+from gossamer.words.model import FrontierStats, Record
+from gossamer.words.shifts import (
+    SEED_LANE,
+    RosterView,
+    Shift,
+    ShiftState,
+    Standing,
+    Why,
+    WorkerCard,
+    WorkerState,
+)
+
+Strand = tuple[str, str]
+"""A job's shifts on one lane: ``(job, lane)``."""
+
+
+class Limits(Record, frozen=True, kw_only=True):
+    """What the decisions go by."""
+
+    dead_after_s: float = 10.0  # without a beat; a worker may be stopped for less and go on
+    slice_s: float = 15.0  # a shift so old makes room for a job that has none
+    ahead_s: float = 1.0  # a shift is asked for so long before its work is due
+    requests_per_shift: int = 32  # so many waiting requests are worth one more shift
+    parallel_per_shift: int = 8  # the same for requests that the hosts allow side by side
+    first_pause_s: float = 1.0  # after a shift that failed; twice as long each time
+    longest_pause_s: float = 60.0
+    longest_empty_pause_s: float = 8.0  # after shifts that found nothing to do
+
+
+class Claim(Record, frozen=True, kw_only=True):
+    """What a running job asks for on one lane."""
+
+    job: str
+    lane: str
+    useful: int  # shifts that would have something to do
+    busy: int = 0  # shifts that have something in hand, though nothing more may be due
+
+
+class Plan(Record, frozen=True, kw_only=True):
+    """What is to be done now."""
+
+    asks: tuple[Strand, ...] = ()  # one shift each, the most urgent first
+    recalls: dict[str, Why] = {}  # shifts that shall stop
+    troubles: dict[str, str] = {}  # by job: why nobody works on it, for people
+
+
+def claim(job: str, lane: str, stats: FrontierStats, per_host: int, *, now: float, limits: Limits) -> Claim:
+    """What a job asks for: by what waits and is in hand, and by what its hosts allow side by side."""
+    if stats.state is not JobState.RUNNING:
+        return Claim(job=job, lane=lane, useful=0)
+    by_hosts = _per(stats.hosts * per_host, limits.parallel_per_shift)
+    busy = min(_per(stats.leased, limits.requests_per_shift), by_hosts)
+    is_due = stats.next_at is not None and stats.next_at <= now + limits.ahead_s
+    if stats.budget_spent or not is_due:
+        return Claim(job=job, lane=lane, useful=0, busy=busy)
+    by_work = _per(stats.pending + stats.leased, limits.requests_per_shift)
+    return Claim(job=job, lane=lane, useful=max(1, min(by_work, by_hosts)), busy=busy)
+
+
+def lost(view: RosterView, watched_s: float, limits: Limits) -> list[Shift]:
+    """The shifts whose leases are to be taken back: abandoned, or without a beat for too long.
+
+    ``watched_s`` is for how long the roster has been in sight without a break: after one, everybody is given
+    the time to be heard of again.
+    """
+    is_in_sight = watched_s >= limits.dead_after_s
+    return [
+        shift
+        for shift in view.shifts
+        if shift.state is ShiftState.LOST
+        or (
+            shift.state is ShiftState.WORKING
+            and is_in_sight
+            and shift.beat_at + limits.dead_after_s <= view.at
+        )
+    ]
+
+
+def pause_s(standing: Standing, limits: Limits, *, others_can: bool) -> float:
+    """How long after its last shift a strand waits for the next one.
+
+    ``others_can``: the last worker refused the job, and there are workers that have not.
+    """
+    if standing.failures:
+        if standing.why is Why.REFUSED and others_can:
+            return limits.first_pause_s
+        return _doubled(limits.first_pause_s, standing.failures, limits.longest_pause_s)
+    if standing.empties > 1:
+        return _doubled(limits.first_pause_s, standing.empties - 1, limits.longest_empty_pause_s)
+    return 0.0
+
+
+def plan(view: RosterView, claims: Sequence[Claim], limits: Limits) -> Plan:
+    """What to ask for and whom to recall, so that every job has its share.
+
+    ``claims`` are those of all running jobs; the shifts of any other job are recalled.
+    """
+    return _Planning(view, claims, limits).plan()
+
+
+class _Planning:
+    """One decision: what is there, who gets how much, what is missing."""
+
+    def __init__(self, view: RosterView, claims: Sequence[Claim], limits: Limits) -> None:
+        self._at = view.at
+        self._limits = limits
+        self._workers = [worker for worker in view.workers if self._takes_shifts(worker)]
+        self._standings = {(s.job, s.lane): s for s in view.standings}
+        self._recalls: dict[str, Why] = {}
+        self._troubles: dict[str, str] = {}
+        self._shifts: defaultdict[Strand, list[Shift]] = defaultdict(list)  # that stay, the oldest first
+        self._leaving: list[Shift] = []  # that hold a slot still
+        jobs = {claim.job for claim in claims}
+        for shift in sorted(view.shifts, key=lambda shift: shift.began_at or shift.asked_at):
+            if shift.state is ShiftState.LOST or _is_void(shift, view.at):
+                continue
+            if shift.recalled is None and shift.job not in jobs:
+                self._recalls[shift.id] = Why.STOPPED
+            if shift.recalled is None and shift.job in jobs:
+                self._shifts[shift.job, shift.lane].append(shift)
+            elif shift.state is ShiftState.WORKING:
+                self._leaving.append(shift)
+        self._wants = {(claim.job, claim.lane): self._wanted(claim) for claim in claims}
+
+    def plan(self) -> Plan:
+        """The decision."""
+        granted = list(self._shares())
+        shares = Counter(granted)
+        free = self._free()
+        given: Counter[Strand] = Counter()
+        asks: list[Strand] = []
+        unmet: list[Strand] = []
+        for strand in granted:
+            given[strand] += 1
+            if given[strand] > len(self._shifts[strand]):
+                (asks if free.take(strand[1]) else unmet).append(strand)
+        self._make_room(unmet, shares)
+        for strand in unmet:
+            self._explain(strand, "waits for a worker with a free slot")
+        for strand, wanted in self._wants.items():
+            if wanted and not shares[strand]:
+                self._explain(strand, "waits for its turn: other jobs have all slots")
+        return Plan(asks=tuple(asks), recalls=self._recalls, troubles=self._troubles)
+
+    # ----------------------------------------------------------------- what each may have
+
+    def _takes_shifts(self, worker: WorkerCard) -> bool:
+        is_alive = worker.beat_at + self._limits.dead_after_s > self._at
+        return is_alive and worker.state is WorkerState.WORKING
+
+    def _wanted(self, claim: Claim) -> int:
+        """The shifts that a claim may come to have now."""
+        strand = (claim.job, claim.lane)
+        there = len(self._shifts[strand])
+        if claim.useful <= 0:
+            return min(there, claim.busy)
+        takers = [worker for worker in self._workers if claim.lane in worker.lanes]
+        if not takers:
+            self._explain(strand, f"no worker is there that takes shifts of the lane {claim.lane!r}")
+            return 0
+        standing = self._standings.get(strand)
+        if standing is None:
+            return claim.useful
+        able = [worker for worker in takers if worker.id not in standing.refused_by]
+        left_s = standing.at + pause_s(standing, self._limits, others_can=bool(able)) - self._at
+        if standing.detail:
+            self._explain(strand, _failing(standing, able, takers))
+        if left_s > 0:
+            return min(claim.useful, there)
+        if standing.failures and not (able and standing.why is Why.REFUSED):
+            return min(claim.useful, max(1, there))  # one that shows whether it is well again
+        return min(claim.useful, max(there, sum(worker.slots for worker in able or takers)))
+
+    def _explain(self, strand: Strand, trouble: str) -> None:
+        """Say why nobody works on a job; not when somebody does, and the first reason counts."""
+        if not any(self._shifts[job, lane] for job, lane in self._shifts if job == strand[0]):
+            self._troubles.setdefault(strand[0], trouble)
+
+    # ----------------------------------------------------------------- who gets how much
+
+    def _shares(self) -> Iterator[Strand]:
+        """The slots as they are shared out, one after the other, were all of them free."""
+        room = _Room(self._workers)
+        of_job: Counter[str] = Counter()
+        given: Counter[Strand] = Counter()
+        order = {strand: number for number, strand in enumerate(self._wants)}
+
+        def place(strand: Strand) -> tuple[int, bool, bool, float, int, Strand]:
+            """Where a strand stands in the queue for its next slot."""
+            job, lane = strand
+            is_seated, served_at = self._seat(strand, given[strand])
+            return of_job[job], lane != SEED_LANE, not is_seated, served_at, order[strand], strand
+
+        queue = [place(strand) for strand, wanted in self._wants.items() if wanted > 0]
+        heapify(queue)
+        while queue:
+            standing_at, *_, strand = heappop(queue)
+            if standing_at != of_job[strand[0]]:  # its job has got one on another lane meanwhile
+                heappush(queue, place(strand))
+                continue
+            if not room.take(strand[1]):
+                continue
+            given[strand] += 1
+            of_job[strand[0]] += 1
+            yield strand
+            if given[strand] < self._wants[strand]:
+                heappush(queue, place(strand))
+
+    def _seat(self, strand: Strand, number: int) -> tuple[bool, float]:
+        """Whether a strand keeps its slot of this number before equals, and when it was last served."""
+        shifts = self._shifts[strand]
+        if not shifts:
+            standing = self._standings.get(strand)
+            return False, standing.at if standing else 0.0
+        if number >= len(shifts):
+            return False, self._at
+        youngest = shifts[-1]
+        is_fresh = (youngest.began_at or self._at) + self._limits.slice_s > self._at
+        return number > 0 or is_fresh, self._at
+
+    def _free(self) -> _Room:
+        """The slots that nobody holds."""
+        room = _Room(self._workers)
+        lanes = {worker.id: worker.lanes for worker in self._workers}
+        waiting = []
+        for shift in (*self._leaving, *(shift for there in self._shifts.values() for shift in there)):
+            if shift.state is ShiftState.ASKED:
+                waiting.append(shift)
+            elif shift.worker in lanes:
+                room.hold(lanes[shift.worker])
+        for shift in waiting:
+            room.take(shift.lane)
+        return room
+
+    def _make_room(self, unmet: Sequence[Strand], shares: Mapping[Strand, int]) -> None:
+        """Recall as many shifts of those who have more than their share as others lack slots."""
+        lanes = {worker.id: worker.lanes for worker in self._workers}
+        lacking = Counter(lane for _, lane in unmet)
+        for shift in self._leaving:
+            _serve(lacking, lanes.get(shift.worker, ()))
+        surplus = sorted(self._shifts, key=lambda strand: shares.get(strand, 0) - len(self._shifts[strand]))
+        for strand in surplus:
+            too_many = len(self._shifts[strand]) - shares.get(strand, 0)
+            asked_first = sorted(self._shifts[strand], key=lambda shift: shift.state is ShiftState.WORKING)
+            for shift in asked_first[: max(0, too_many)]:
+                is_asked = shift.state is ShiftState.ASKED
+                if _serve(lacking, (shift.lane,) if is_asked else lanes.get(shift.worker, ())):
+                    self._recalls[shift.id] = Why.YIELD
+
+
+class _Room:
+    """Slots, by the lanes that they serve; those of workers that do little else are taken first."""
+
+    def __init__(self, workers: Iterable[WorkerCard]) -> None:
+        self._slots: Counter[tuple[str, ...]] = Counter()
+        for worker in workers:
+            self._slots[worker.lanes] += worker.slots
+        self._order = sorted(self._slots, key=len)
+
+    def take(self, lane: str) -> bool:
+        """Take a slot for this lane; ``False``: there is none."""
+        for lanes in self._order:
+            if lane in lanes and self._slots[lanes] > 0:
+                self._slots[lanes] -= 1
+                return True
+        return False
+
+    def hold(self, lanes: tuple[str, ...]) -> None:
+        """A slot of a worker with these lanes is not free."""
+        self._slots[lanes] -= 1
+
+
+def _serve(lacking: Counter[str], lanes: Iterable[str]) -> bool:
+    """Count a slot against what is lacking; ``False``: nothing that it could serve is."""
+    for lane in lanes:
+        if lacking[lane] > 0:
+            lacking[lane] -= 1
+            return True
+    return False
+
+
+def _is_void(shift: Shift, at: float) -> bool:
+    """Whether a shift was asked for and nobody began it in time."""
+    return shift.state is ShiftState.ASKED and shift.expires_at <= at
+
+
+def _failing(standing: Standing, able: Sequence[WorkerCard], takers: Sequence[WorkerCard]) -> str:
+    if standing.why is Why.REFUSED and not able:
+        return f"none of {len(takers)} workers can do it: {standing.detail}"
+    return f"its shifts fail ({standing.failures} in a row): {standing.detail}"
+
+
+def _per(amount: int, each: int) -> int:
+    return -(-amount // each)
+
+
+def _doubled(first_s: float, times: int, most_s: float) -> float:
+    return min(most_s, first_s * 2.0 ** min(times - 1, 30))

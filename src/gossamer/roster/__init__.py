@@ -1,0 +1,1 @@
+"""Who works on what: the rosters of a fleet."""

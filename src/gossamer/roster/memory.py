@@ -1,0 +1,250 @@
+"""The roster in memory: the readable reference, for tests and for a fleet within one process.
+
+Guarantee: the same answers as the roster in Redis, call by call (one contract suite holds for both).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from gossamer.roster.limits import BURIED_S, ENDS, GONE_S, REFUSERS, SAMPLES, STANDING_S
+from gossamer.words.clock import Clock
+from gossamer.words.shifts import (
+    RosterView,
+    Sample,
+    Shift,
+    ShiftEnd,
+    ShiftState,
+    Standing,
+    Why,
+    WorkerCard,
+    WorkerState,
+)
+
+SHOWN_GOOD = (Why.IDLE, Why.TIME, Why.SEEDED)
+"""Ends that show that a job can be done, whatever came of it."""
+
+
+class MemoryRoster:
+    """A ``Roster`` and ``Attendance`` that lives and dies with its process."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._leader = ("", 0, 0.0)  # who, its token, until when
+        self._fence = 0  # the largest token so far
+        self._workers: dict[str, WorkerCard] = {}
+        self._shifts: dict[str, Shift] = {}
+        self._buried: dict[str, float] = {}  # when each was
+        self._standings: dict[tuple[str, str], Standing] = {}
+        self._ends: deque[ShiftEnd] = deque(maxlen=ENDS)
+        self._samples: dict[str, deque[Sample]] = {}
+        self._bell = asyncio.Event()
+
+    def __repr__(self) -> str:
+        return f"<MemoryRoster of {len(self._workers)} workers with {len(self._shifts)} shifts>"
+
+    # ----------------------------------------------------------------- attendance
+
+    async def begin(self, shift_id: str, worker_id: str) -> Shift | None:
+        """See :class:`~gossamer.words.ports.Attendance`."""
+        now = self._clock.now()
+        shift = self._shifts.get(shift_id)
+        if shift is None or shift.state is not ShiftState.ASKED or shift.expires_at <= now:
+            return None
+        shift = replace(shift, state=ShiftState.WORKING, worker=worker_id, began_at=now, beat_at=now)
+        self._shifts[shift_id] = shift
+        return shift
+
+    async def beat(self, worker: WorkerCard, shifts: Sequence[Shift]) -> dict[str, Why]:
+        """See :class:`~gossamer.words.ports.Attendance`."""
+        now = self._clock.now()
+        before = self._workers.get(worker.id)
+        self._workers[worker.id] = replace(worker, beat_at=now)
+        if before is None or before.state is not worker.state:
+            self._bell.set()
+        orders = {shift.id: self._beaten(worker, shift, now) for shift in shifts}
+        return {shift_id: why for shift_id, why in orders.items() if why is not None}
+
+    def _beaten(self, worker: WorkerCard, said: Shift, now: float) -> Why | None:
+        """Take down what a worker says of a shift; whether it shall stop."""
+        known = self._shifts.get(said.id, said)
+        is_anothers = known.worker not in ("", worker.id)
+        if said.id in self._buried or known.state is ShiftState.LOST or is_anothers:
+            return Why.LOST
+        self._shifts[said.id] = replace(
+            known,
+            state=ShiftState.WORKING,
+            worker=worker.id,
+            began_at=known.began_at or now,
+            beat_at=now,
+            pages=said.pages,
+            in_flight=said.in_flight,
+        )
+        standing = self._standings.get((known.job, known.lane))
+        if said.pages and standing is not None and (standing.failures or standing.empties):
+            self._standings[known.job, known.lane] = _well(standing, worker.id)
+        return known.recalled if worker.state is WorkerState.WORKING else Why.DRAINED
+
+    async def end(self, ends: Sequence[ShiftEnd]) -> None:
+        """See :class:`~gossamer.words.ports.Attendance`."""
+        now = self._clock.now()
+        for end in ends:
+            known = self._shifts.pop(end.id, None)
+            if known is not None and known.state is not ShiftState.LOST:
+                self._count(replace(end, at=now))
+            if end.clean:
+                self._buried[end.id] = now  # a beat that is under way still must not bring it back
+            else:
+                self._shifts[end.id] = Shift(
+                    id=end.id,
+                    job=end.job,
+                    lane=end.lane,
+                    state=ShiftState.LOST,
+                    worker=end.worker,
+                    beat_at=now,
+                    pages=end.pages,
+                )
+        self._bell.set()
+
+    async def leave(self, worker_id: str) -> None:
+        """See :class:`~gossamer.words.ports.Attendance`."""
+        self._workers.pop(worker_id, None)
+        for shift in list(self._shifts.values()):
+            if shift.worker == worker_id and shift.state is ShiftState.WORKING:
+                self._lose(shift, "its worker left")
+                self._shifts[shift.id] = replace(shift, state=ShiftState.LOST)
+        self._bell.set()
+
+    # ----------------------------------------------------------------- the roster
+
+    async def lead(self, me: str, ttl_s: float) -> int | None:
+        """See :class:`~gossamer.words.ports.Roster`."""
+        now = self._clock.now()
+        leader, token, until = self._leader
+        if leader != me and until > now:
+            return None
+        if ttl_s <= 0:
+            self._leader = ("", 0, 0.0)
+            return None
+        if leader != me or until <= now:
+            self._fence = token = max(self._fence + 1, int(now * 1000))
+        self._leader = (me, token, now + ttl_s)
+        self._forget(now)
+        return token
+
+    async def ask(self, shifts: Sequence[Shift], recalls: Mapping[str, Why], token: int) -> bool:
+        """See :class:`~gossamer.words.ports.Roster`."""
+        now = self._clock.now()
+        _, leading, until = self._leader
+        if token != leading or until <= now:
+            return False
+        for shift in list(self._shifts.values()):
+            why = recalls.get(shift.id)
+            if shift.state is ShiftState.ASKED and (why is not None or shift.expires_at <= now):
+                del self._shifts[shift.id]
+            elif why is not None:
+                self._shifts[shift.id] = replace(shift, recalled=why)
+        for shift in shifts:
+            self._shifts[shift.id] = replace(shift, state=ShiftState.ASKED, asked_at=now)
+        return True
+
+    async def look(self, *, history: bool = False) -> RosterView:
+        """See :class:`~gossamer.words.ports.Roster`."""
+        now = self._clock.now()
+        leader, _, until = self._leader
+        return RosterView(
+            at=now,
+            leader=leader if until > now else "",
+            workers=tuple(self._workers.values()),
+            shifts=tuple(self._shifts.values()),
+            standings=tuple(self._standings.values()),
+            ends=tuple(self._ends) if history else (),
+            samples={job: tuple(kept) for job, kept in self._samples.items()} if history else {},
+        )
+
+    async def bury(self, shift_ids: Sequence[str]) -> None:
+        """See :class:`~gossamer.words.ports.Roster`."""
+        for shift_id in shift_ids:
+            shift = self._shifts.pop(shift_id, None)
+            if shift is not None and shift.state is ShiftState.WORKING:
+                self._lose(shift, "its worker was not heard of any more")
+            self._buried[shift_id] = self._clock.now()
+
+    async def note(self, job: str, sample: Sample) -> None:
+        """See :class:`~gossamer.words.ports.Roster`."""
+        self._samples.setdefault(job, deque(maxlen=SAMPLES)).append(sample)
+
+    async def ring(self) -> None:
+        """See :class:`~gossamer.words.ports.Roster`."""
+        self._bell.set()
+
+    async def wait_bell(self, timeout_s: float) -> bool:
+        """See :class:`~gossamer.words.ports.Roster`."""
+        if not self._bell.is_set() and timeout_s > 0:
+            waits = {
+                asyncio.ensure_future(self._bell.wait()),
+                asyncio.ensure_future(self._clock.sleep(timeout_s)),
+            }
+            try:
+                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for wait in waits:
+                    wait.cancel()
+        rang = self._bell.is_set()
+        self._bell.clear()
+        return rang
+
+    # ----------------------------------------------------------------- what is remembered
+
+    def _lose(self, shift: Shift, detail: str) -> None:
+        self._count(
+            ShiftEnd(
+                id=shift.id,
+                job=shift.job,
+                lane=shift.lane,
+                why=Why.LOST,
+                detail=detail,
+                pages=shift.pages,
+                worker=shift.worker,
+                at=self._clock.now(),
+                clean=False,
+            )
+        )
+
+    def _count(self, end: ShiftEnd) -> None:
+        self._ends.appendleft(end)
+        place = (end.job, end.lane)
+        standing = self._standings.get(place) or Standing(job=end.job, lane=end.lane)
+        if end.why in (Why.FAILED, Why.REFUSED) or (end.why is Why.LOST and not end.pages):
+            standing = replace(standing, failures=standing.failures + 1, detail=end.detail)
+            if end.why is Why.REFUSED and end.worker not in standing.refused_by:
+                refused_by = (*standing.refused_by, end.worker)[-REFUSERS:]
+                standing = replace(standing, refused_by=refused_by)
+        elif end.pages or end.why in SHOWN_GOOD:
+            empties = standing.empties + 1 if end.why is Why.IDLE and not end.pages else 0
+            standing = replace(_well(standing, end.worker), empties=empties)
+        self._standings[place] = replace(standing, at=end.at, why=end.why)
+
+    def _forget(self, now: float) -> None:
+        for worker in list(self._workers.values()):
+            if worker.beat_at + GONE_S <= now:
+                del self._workers[worker.id]
+        for shift_id, at in list(self._buried.items()):
+            if at + BURIED_S <= now:
+                del self._buried[shift_id]
+        for place, standing in list(self._standings.items()):
+            if standing.at + STANDING_S <= now:
+                del self._standings[place]
+        for job, samples in list(self._samples.items()):
+            if samples[-1].at + STANDING_S <= now:
+                del self._samples[job]
+
+
+def _well(standing: Standing, worker: str) -> Standing:
+    """A job of which something was done, by a worker that can."""
+    refused_by = tuple(other for other in standing.refused_by if other != worker)
+    return replace(standing, failures=0, empties=0, detail="", refused_by=refused_by)
