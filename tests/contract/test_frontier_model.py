@@ -1,4 +1,4 @@
-"""Random histories: memory and SQLite against a plain model, and against each other, step by step.
+"""Random histories: memory, SQLite and Redis against a plain model, and against each other, step by step.
 
 The model is written from the port's text, not from the code: a dict of requests, and for each answer
 the properties that must hold of it. Hosts' pace comes from the policy, which has tests of its own.
@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
@@ -17,8 +18,10 @@ from msgspec.structs import replace
 
 from gossamer.disk.database import Database
 from gossamer.frontier.memory import MemoryFrontier
+from gossamer.frontier.redis import RedisFrontier
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.policy.retry import due_after_expiry
+from gossamer.servers.redis import RedisServer
 from gossamer.testing.clock import EPOCH, ManualClock
 from gossamer.words.lifecycle import JobState, State
 from gossamer.words.model import (
@@ -32,6 +35,15 @@ from gossamer.words.model import (
     SignalKind,
     Verdict,
 )
+
+PLACE = {"url": ""}
+
+
+@pytest.fixture(autouse=True)
+def place(redis_url):
+    """Where the Redis is; a state machine takes no fixtures."""
+    PLACE["url"] = redis_url
+
 
 HOSTS = ("a", "b", "c")
 LANES = ("http", "browser")
@@ -90,22 +102,32 @@ class Histories(RuleBasedStateMachine):
         self.db = Database(self.folder / "x.db")
         self.memory = MemoryFrontier(rules, self.clock, seed=5)
         self.sqlite = SqliteFrontier(self.db, "j-1", rules, self.clock, seed=5)
+        self.server = RedisServer(PLACE["url"])
+        self.redis = self.in_redis(rules)
+        self.loop.run_until_complete(self.redis.forget())
+        self.loop.run_until_complete(self.redis.create())
         self.rows, self.known, self.tokens = [], set(), set()
         self.job = JobState.RUNNING
         self.pages = self.duplicates = self.too_deep = 0
         self.host_pages = dict.fromkeys(HOSTS, 0)
 
+    def in_redis(self, rules):
+        return RedisFrontier(self.server, "j-1", rules, self.clock, uses_server_time=False, seed=5)
+
     def teardown(self):
         if hasattr(self, "db"):
             self.db.close()
+            self.loop.run_until_complete(self.server.close())
             self.loop.close()
             shutil.rmtree(self.folder)
 
-    def both(self, method, *args):
-        """The answer of both frontiers, which must be the same."""
+    def all_of(self, method, *args):
+        """The answer of all frontiers, which must be the same."""
         one = self.loop.run_until_complete(getattr(self.memory, method)(*args))
         two = self.loop.run_until_complete(getattr(self.sqlite, method)(*args))
         assert one == two, f"{method}: memory says {one}, SQLite says {two}"
+        three = self.loop.run_until_complete(getattr(self.redis, method)(*args))
+        assert one == three, f"{method}: memory says {one}, Redis says {three}"
         return one
 
     # ------------------------------------------------------------- the model's own words
@@ -171,7 +193,7 @@ class Histories(RuleBasedStateMachine):
 
     def add_(self, drawn):
         entries = self.entries(drawn)
-        added = self.both("add", entries)
+        added = self.all_of("add", entries)
         assert added.accepted == self.accept(entries)
         assert added.accepted + added.duplicates + added.too_deep == len(entries)
 
@@ -185,7 +207,7 @@ class Histories(RuleBasedStateMachine):
         return multiple(*self.lease_(lane, limit, ttl))
 
     def lease_(self, lane, limit, ttl):
-        grant = self.both("lease", lane, limit, ttl)
+        grant = self.all_of("lease", lane, limit, ttl)
         overdue = [row for row in self.in_state(State.LEASED) if row.deadline <= self.now()]
         assert {lease.token for lease in grant.expired} == {row.lease.token for row in overdue}
         for row in overdue:
@@ -267,7 +289,7 @@ class Histories(RuleBasedStateMachine):
             signal=self.signal(drawn, lease),
             outlinks=links,
         )
-        (accepted,) = self.both("settle", [outcome])
+        (accepted,) = self.all_of("settle", [outcome])
         row = self.holder(lease)
         assert accepted == (row is not None)
         if row is None:
@@ -300,7 +322,7 @@ class Histories(RuleBasedStateMachine):
         outcomes = [
             Outcome(lease=lease, verdict=Verdict.SKIPPED, signal=self.signal(drawn, lease)) for lease in batch
         ]
-        answers = self.both("settle", outcomes)
+        answers = self.all_of("settle", outcomes)
         for lease, accepted in zip(batch, answers, strict=True):
             row = self.holder(lease)
             assert accepted == (row is not None)
@@ -309,7 +331,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(batch=st.lists(leases, max_size=4), drawn=signals_)
     def release(self, batch, drawn):
-        self.both("release", batch, [self.signal(drawn, lease) for lease in batch])
+        self.all_of("release", batch, [self.signal(drawn, lease) for lease in batch])
         for lease in batch:
             row = self.holder(lease)
             if row is not None:
@@ -317,7 +339,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(batch=st.lists(leases, max_size=4), ttl=st.sampled_from([1, 40]))
     def extend(self, batch, ttl):
-        answers = self.both("extend", batch, ttl)
+        answers = self.all_of("extend", batch, ttl)
         assert answers == [self.holder(lease) is not None for lease in batch]
         for lease in batch:
             row = self.holder(lease)
@@ -330,7 +352,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(change=st.sampled_from(list(Change)), rules=st.none() | rules_)
     def control(self, change, rules):
-        taken = self.both("control", change, rules)
+        taken = self.all_of("control", change, rules)
         self.rules = rules or self.rules
         if change is Change.RECOVER:
             held = self.in_state(State.LEASED)
@@ -349,7 +371,7 @@ class Histories(RuleBasedStateMachine):
     @rule(verb=st.sampled_from(["revive", "drop"]), host=st.none() | st.sampled_from(HOSTS))
     def sort_out_the_dead(self, verb, host):
         chosen = [row for row in self.in_state(State.DEAD) if host in (None, row.entry.host)]
-        assert self.both(verb, DeadFilter(host=host)) == len(chosen)
+        assert self.all_of(verb, DeadFilter(host=host)) == len(chosen)
         for row in chosen:
             row.state = State.DONE if verb == "drop" else State.PENDING
             row.attempts = row.failures = row.throttled = row.expiries = 0
@@ -362,7 +384,9 @@ class Histories(RuleBasedStateMachine):
         self.db = Database(self.folder / "x.db")
         generator = self.sqlite._random
         self.sqlite = SqliteFrontier(self.db, "j-1", Rules(), self.clock)
-        self.sqlite._random = generator  # so that both draw the same jitter
+        self.sqlite._random = generator  # so that all draw the same jitter
+        before, self.redis = self.redis, self.in_redis(Rules())
+        self.redis._random, self.redis._jitters = before._random, before._jitters
 
     # ------------------------------------------------------------- what always holds
 
@@ -370,7 +394,7 @@ class Histories(RuleBasedStateMachine):
     def counts_agree(self):
         if not hasattr(self, "rules"):
             return
-        stats = self.both("stats")
+        stats = self.all_of("stats")
         for state in State:
             assert getattr(stats, state.value) == len(self.in_state(state)), state
         totals = (stats.pages, stats.duplicates, stats.too_deep, stats.state)
@@ -383,7 +407,7 @@ class Histories(RuleBasedStateMachine):
     def hosts_are_within_bounds(self):
         if not hasattr(self, "rules"):
             return
-        for report in self.both("hosts", 10):
+        for report in self.all_of("hosts", 10):
             rows = [row for row in self.rows if row.entry.host == report.host]
             assert report.pending == sum(row.state is State.PENDING for row in rows)
             assert report.state.in_flight == sum(row.state is State.LEASED for row in rows)
@@ -398,6 +422,20 @@ class Histories(RuleBasedStateMachine):
         )
         expected = [State.PENDING, State.DELAYED, State.LEASED, State.DEAD]
         assert [codes.get(code, 0) for code in range(4)] == [len(self.in_state(s)) for s in expected]
+        assert self.loop.run_until_complete(self.sizes_in_redis()) == [
+            len(self.in_state(s)) for s in expected
+        ]
+
+    async def sizes_in_redis(self):
+        key, ask = self.server.key("j-1:0"), self.server.ask
+        sizes = dict.fromkeys("qbdl", 0)
+        commands = {"q": "LLEN", "b": "ZCARD", "d": "ZCARD"}
+        for name in await ask("KEYS", f"{key}:[qbd]:*"):
+            kind = name.decode().removeprefix(f"{key}:")[0]
+            sizes[kind] += await ask(commands[kind], name)
+        leased, dead = await ask("HLEN", f"{key}:leases"), await ask("ZCARD", f"{key}:dead")
+        assert leased == await ask("ZCOUNT", f"{key}:deadlines", "-inf", "(inf")
+        return [sizes["q"] + sizes["b"], sizes["d"], leased, dead]
 
 
 Histories.TestCase.settings = settings(
@@ -411,31 +449,38 @@ Histories.TestCase.settings = settings(
 test_histories = Histories.TestCase
 
 
-def test_a_long_crawl_is_the_same_in_memory_and_in_sqlite(tmp_path):
+def test_a_long_crawl_is_the_same_everywhere(tmp_path):
     """One long seeded history with many requests: what the state machine's short ones do not reach."""
     rng = random.Random(3)
     clock = ManualClock(EPOCH)
     rules = Rules(delay_s=None, per_host=2, max_expiries=1)
     db = Database(tmp_path / "x.db")
-    frontiers = (MemoryFrontier(rules, clock, seed=2), SqliteFrontier(db, "j", rules, clock, seed=2))
+    server = RedisServer(PLACE["url"])
+    redis = RedisFrontier(server, "j", rules, clock, uses_server_time=False, seed=2)
+    frontiers = (
+        MemoryFrontier(rules, clock, seed=2),
+        SqliteFrontier(db, "j", rules, clock, seed=2),
+        redis,
+    )
 
     def entry(number):
         host = f"h{number % 37}"
         request = Request(f"http://{host}/{number}", priority=number % 3 - 1)
         return Entry(request=request, fingerprint=number * 7919, host=host)
 
-    async def both(method, *args):
+    async def all_of(method, *args):
         answers = [await getattr(frontier, method)(*args) for frontier in frontiers]
-        assert answers[0] == answers[1], method
+        assert answers[0] == answers[1] == answers[2], method
         return answers[0]
 
     async def crawl():
         added, rounds = 300, 0
-        await both("add", [entry(number) for number in range(added)])
-        while (stats := await both("stats")).waiting:
+        await redis.create()
+        await all_of("add", [entry(number) for number in range(added)])
+        while (stats := await all_of("stats")).waiting:
             rounds += 1
             assert rounds < 5000, "the crawl does not end"
-            grant = await both("lease", "http", 20, 30)
+            grant = await all_of("lease", "http", 20, 30)
             outcomes = []
             for lease in grant.leases:
                 links = tuple(entry(rng.randrange(added + 5)) for _ in range(10)) if added < 900 else ()
@@ -456,10 +501,11 @@ def test_a_long_crawl_is_the_same_in_memory_and_in_sqlite(tmp_path):
                             due_at=clock.now() + 3,
                         )
                     )
-            await both("settle", outcomes)
+            await all_of("settle", outcomes)
             clock.advance(
                 0.3 if grant.leases else max((grant.next_at or clock.now()) - clock.now(), 0) + 1e-3
             )
+        await server.close()
         return stats
 
     stats = asyncio.run(crawl())

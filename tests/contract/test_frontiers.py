@@ -6,8 +6,11 @@ import pytest
 
 from gossamer.disk.database import Database
 from gossamer.frontier.memory import MemoryFrontier
+from gossamer.frontier.redis import RedisFrontier
 from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.servers.redis import RedisServer
 from gossamer.testing.contracts.frontier import Subject, check_frontier, frontier_checks
+from gossamer.words.model import Rules
 
 
 @asynccontextmanager
@@ -40,9 +43,49 @@ def sqlite_in(folder):
     return make
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+def redis_at(url, shards=1):
+    @asynccontextmanager
+    async def make(rules, clock):
+        servers = []
+
+        def frontier(job, rules=rules):
+            servers.append(RedisServer(url))
+            return RedisFrontier(
+                servers[-1],
+                job,
+                rules,
+                clock,
+                # A budget of pages is counted in one place.
+                shards=shards if rules.max_pages is None else 1,
+                uses_server_time=False,
+                seed=1,
+            )
+
+        async def reopen():
+            return frontier("job-1", Rules())
+
+        try:
+            # A second job in the same Redis must not be seen.
+            other, ours = frontier("other-1"), frontier("job-1")
+            for each in (other, ours):
+                await each.forget()
+                await each.create()
+            yield Subject(ours, reopen)
+            assert (await frontier("other-1").stats()).hosts == 0
+        finally:
+            for server in servers:
+                await server.close()
+
+    return make
+
+
+@pytest.fixture(params=["memory", "sqlite", "redis", "redis with 3 shards"])
 def make(request, tmp_path):
-    return memory if request.param == "memory" else sqlite_in(tmp_path)
+    if request.param == "memory":
+        return memory
+    if request.param == "sqlite":
+        return sqlite_in(tmp_path)
+    return redis_at(request.getfixturevalue("redis_url"), 3 if "shards" in request.param else 1)
 
 
 @pytest.mark.parametrize("name", frontier_checks())

@@ -16,7 +16,9 @@ from typing import TypeVar
 from gossamer.disk.database import Database
 from gossamer.frontier import sqlite_desk as desk
 from gossamer.frontier import sqlite_moves as moves
+from gossamer.frontier.look import Place
 from gossamer.frontier.rulings import ROUND, job_state_after
+from gossamer.frontier.sqlite_look import look
 from gossamer.frontier.sqlite_session import SQL, Session, lane_key, pack_rules
 from gossamer.words.clock import Clock
 from gossamer.words.lifecycle import JobState, State
@@ -133,6 +135,10 @@ class SqliteFrontier:
     async def drop(self, which: DeadFilter) -> int:
         """See :class:`~gossamer.words.ports.FrontierDesk`."""
         return await self._change(lambda s: desk.drop(s, self._job, which))
+
+    async def place(self, fingerprint: int) -> tuple[Rules, Place]:
+        """The rules in force, and where one of the requests stands."""
+        return await look(self._db, self._job, fingerprint)
 
     # ----------------------------------------------------------------- transactions
 

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from sqlite3 import Connection
-from typing import NamedTuple
 
 from gossamer.disk.database import Database
 from gossamer.disk.sql import load
+from gossamer.frontier.look import Place
 from gossamer.frontier.sqlite_session import Session
 from gossamer.words.model import Rules
 
 SQL = load("gossamer.frontier", "look.sql")
-
-
-class Place(NamedTuple):
-    """Where a request stands. Times are zero where they do not apply."""
-
-    granted_at: float = 0.0  # LEASED: since when
-    deadline: float = 0.0  # LEASED: until when
-    died_at: float = 0.0  # DEAD: since when
-    number: int = 0  # DEAD: the id of its letter
-    ahead: int = 0  # PENDING: requests of the same host that go first
 
 
 async def look(db: Database, job: str, fingerprint: int) -> tuple[Rules, Place]:

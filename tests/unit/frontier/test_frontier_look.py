@@ -1,8 +1,9 @@
 """Where one request stands."""
 
 from gossamer.disk.database import Database
+from gossamer.frontier.look import Place
 from gossamer.frontier.sqlite import SqliteFrontier
-from gossamer.frontier.sqlite_look import Place, look
+from gossamer.frontier.sqlite_look import look
 from gossamer.testing.clock import ManualClock
 from gossamer.words.model import Entry, Outcome, Request, Rules, Verdict
 

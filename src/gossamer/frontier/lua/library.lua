@@ -1,0 +1,411 @@
+-- What every script of the frontier is made of: the keys, the job, its hosts, and the forms of a request.
+--
+-- One shard of a job has these keys. P is KEYS[1], "gossamer:{JOB:SHARD}": the braces put all keys of a shard
+-- into one slot of a Redis Cluster, so that declaring P is enough.
+--
+--   P:meta       HASH    the job: state, rules and lanes (msgpack), how it dedups, counters. Its absence means
+--                        that the requests are gone.
+--   P:s:BUCKET   SET     fingerprints as decimal numbers, few enough to stay a small intset (about 9 bytes each);
+--                        or STRING, the bits of a Bloom filter. With seen_ttl_s P:sGENERATION:BUCKET.
+--   P:names      HASH    name of a host -> its key: its number as 4 bytes, so that keys sort as numbers do
+--   P:hosts      HASH    key -> the host's pace and what waits for it (HOST), then its name
+--   P:q:L:B:HOST LIST    pending requests of lane L, band B, and a host, in the order of their ids
+--   P:b:L:B:HOST ZSET    those that came back (released, retried, revived), by id: mostly absent
+--   P:t:L:B      ZSET    hosts whose best request in lane L is of band B, by the time of their next turn; only
+--                        hosts with work and a free slot. It follows from P:hosts (`turns_of`).
+--   P:d:L        ZSET    delayed requests by the time they are due
+--   P:leases     HASH    token -> the lease and its request (LEASE)
+--   P:deadlines  ZSET    tokens by deadline
+--   P:dead       ZSET    dead letters by the time of their death
+--
+-- Forms of a request. In a queue: id (6 bytes), fingerprint (8), 0 or 1 and TRIES with the latest reason, then the
+-- text of frontier/codec.py. In P:d and P:dead the same, with host, lane and band (PLACE) after the id.
+--
+-- A script validates and reads before its first write, because Lua does not roll back; the first write is
+-- one that a Redis without memory refuses if the script takes something in, and one that it allows if not.
+-- ARGV[1] is the time, or empty for the server's; ARGV[2] the arguments as msgpack.
+
+local call, pack, read, sub = redis.call, struct.pack, struct.unpack, string.sub
+local floor, ceil = math.floor, math.ceil
+local P = KEYS[1]
+local META, NAMES, HOSTS = P .. ':meta', P .. ':names', P .. ':hosts'
+local LEASES, DEADLINES, DEAD = P .. ':leases', P .. ':deadlines', P .. ':dead'
+local ROUND, BANDS = 500, 9
+local HOST, WAITING = '<ddddddIIIIBB', '<BBII' -- lane, band, in the list, come back
+local LEASE = '<c4BBddBB' -- host, lane, band, granted_at, start_by, host_down, length of the owner's name after it
+local PLACE = '>c4BB'
+local TRIES = '<dIIIIH' -- due_at, attempts, failures, throttled, expiries, length of the reason after it
+
+local now = tonumber(ARGV[1])
+if not now then
+  local time = call('TIME')
+  now = time[1] + time[2] / 1000000
+end
+local args = cmsgpack.unpack(ARGV[2])
+
+-- ------------------------------------------------------------------------------------------ the job
+
+local COUNTERS = {
+  'pending', 'delayed', 'leased', 'done', 'dead', 'pages', 'duplicates', 'too_deep', 'hosts', 'next_id', 'next_token',
+}
+local job, rules, lanes, count, counted = nil, nil, nil, {}, {}
+do
+  local row = call('HMGET', META, 'state', 'dedup', 'buckets', 'generation_s', 'rules', 'lanes', unpack(COUNTERS))
+  if not row[1] then return redis.error_reply('GOSSAMER_GONE no such job') end
+  job = {state = row[1], dedup = row[2], buckets = tonumber(row[3]), generation_s = tonumber(row[4])}
+  rules, lanes = cmsgpack.unpack(row[5]), cmsgpack.unpack(row[6])
+  for i, name in ipairs(COUNTERS) do
+    count[name] = tonumber(row[i + 6])
+    counted[name] = count[name]
+  end
+end
+local new_lanes = false
+
+local function exact(number) return string.format('%.17g', number) end
+
+-- In P:t:... and P:deadlines stands one more member, at the end of time and too long for the compact form that Redis
+-- gives to small sorted sets: that one reads all its numbers, as text, at every change.
+local PAD = string.rep('-', 65)
+
+-- Collected arguments of commands, by their key.
+local function add_to(lists, key, value)
+  local list = lists[key]
+  if list then list[#list + 1] = value else lists[key] = {value} end
+end
+
+local function add_pair(lists, key, one, other)
+  local list = lists[key]
+  if list then
+    local size = #list
+    list[size + 1], list[size + 2] = one, other
+  else
+    lists[key] = {one, other}
+  end
+end
+
+local function call_each(command, lists)
+  for key, list in pairs(lists) do call(command, key, unpack(list)) end
+end
+
+local function lane_number(name)
+  for i, known in ipairs(lanes) do
+    if known == name then return i end
+  end
+  return nil
+end
+
+local function move(from, to, by)
+  if from then count[from] = count[from] - by end
+  count[to] = count[to] + by
+end
+
+local function save_job()
+  local changed = {}
+  for _, name in ipairs(COUNTERS) do
+    if count[name] ~= counted[name] then
+      changed[#changed + 1], changed[#changed + 2] = name, count[name]
+      counted[name] = count[name]
+    end
+  end
+  if new_lanes then
+    changed[#changed + 1], changed[#changed + 2] = 'lanes', cmsgpack.pack(lanes)
+    new_lanes = false
+  end
+  if #changed > 0 then call('HSET', META, unpack(changed)) end
+end
+
+-- ------------------------------------------------------------------------------------------ hosts
+
+local hosts, touched = {}, {} -- by key; in the order they were touched
+
+-- The band of a host's best request in a lane; nil: it has none.
+local function best(h, lane)
+  local waiting, band = h.waiting, nil
+  for i = 1, #waiting do
+    local slot = waiting[i]
+    if slot[1] == lane and slot[3] + slot[4] > 0 and (not band or slot[2] < band) then band = slot[2] end
+  end
+  return band
+end
+
+local function slot_of(h, lane, band)
+  local waiting = h.waiting
+  for i = 1, #waiting do
+    local slot = waiting[i]
+    if slot[1] == lane and slot[2] == band then return slot end
+  end
+  local slot = {lane, band, 0, 0}
+  waiting[#waiting + 1] = slot
+  return slot
+end
+
+-- The bands in which a host stands, by lane, while it has room.
+local function turns_of(h)
+  local waiting, turns = h.waiting, {}
+  for i = 1, #waiting do
+    local slot = waiting[i]
+    local lane, band = slot[1], slot[2]
+    if slot[3] + slot[4] > 0 and (not turns[lane] or band < turns[lane]) then turns[lane] = band end
+  end
+  return turns
+end
+
+local function read_host(key, raw)
+  local next_at, delay_s, crawl_delay_s, incident_at, last_at, hold_until,
+    in_flight, incidents, silences, pages, placed, size, at = read(HOST, raw)
+  local waiting = {}
+  for i = 1, size do
+    local lane, band, listed, back
+    lane, band, listed, back, at = read(WAITING, raw, at)
+    waiting[i] = {lane, band, listed, back}
+  end
+  local h = { -- all at once, so that the table does not grow field by field
+    key = key, name = sub(raw, at),
+    next_at = next_at, delay_s = delay_s, crawl_delay_s = crawl_delay_s >= 0 and crawl_delay_s,
+    incident_at = incident_at, last_at = last_at, hold_until = hold_until,
+    in_flight = in_flight, incidents = incidents, silences = silences, pages = pages,
+    waiting = waiting, turns = false, turn_at = next_at, is_touched = false,
+  }
+  h.turns = placed == 1 and turns_of(h) or {}
+  hosts[key] = h
+end
+
+local function load_hosts(keys)
+  local missing, asked = {}, {}
+  for i = 1, #keys do
+    local key = keys[i]
+    if not hosts[key] and not asked[key] then
+      asked[key] = true
+      missing[#missing + 1] = key
+    end
+  end
+  if #missing == 0 then return end
+  local rows = call('HMGET', HOSTS, unpack(missing))
+  for i = 1, #missing do read_host(missing[i], rows[i]) end
+end
+
+local function new_host(name)
+  count.hosts = count.hosts + 1
+  local h = {
+    key = pack('>I4', count.hosts), name = name,
+    next_at = 0, delay_s = 0, crawl_delay_s = false, incident_at = 0, last_at = 0, hold_until = 0,
+    in_flight = 0, incidents = 0, silences = 0, pages = 0,
+    waiting = {}, turns = {}, turn_at = 0, is_touched = false,
+  }
+  hosts[h.key] = h
+  return h
+end
+
+local function touch(h)
+  if not h.is_touched then
+    h.is_touched = true
+    touched[#touched + 1] = h
+  end
+  return h
+end
+
+local keys_of_turns = {}
+local function turn_key(lane, band)
+  local number = lane * BANDS + band
+  local key = keys_of_turns[number]
+  if not key then
+    key = P .. ':t:' .. lane .. ':' .. band
+    keys_of_turns[number] = key
+  end
+  return key
+end
+
+local function packed_host(h, placed)
+  local waiting, size, slots = h.waiting, 0, ''
+  for i = 1, #waiting do
+    local slot = waiting[i]
+    if slot[3] + slot[4] > 0 then
+      size, slots = size + 1, slots .. pack(WAITING, slot[1], slot[2], slot[3], slot[4])
+    end
+  end
+  return pack(
+    HOST, h.next_at, h.delay_s, h.crawl_delay_s or -1, h.incident_at, h.last_at, h.hold_until,
+    h.in_flight, h.incidents, h.silences, h.pages, placed and 1 or 0, size
+  ) .. slots .. h.name
+end
+
+-- Write the hosts that were touched, and their turns anew.
+local function save_hosts()
+  if #touched == 0 then return end
+  local rows, gone, come = {}, {}, {}
+  for i = 1, #touched do
+    local h = touched[i]
+    local placed, before = has_room(h, rules), h.turns
+    local turns = placed and turns_of(h) or {}
+    for lane, band in pairs(before) do
+      if turns[lane] ~= band then add_to(gone, turn_key(lane, band), h.key) end
+    end
+    for lane, band in pairs(turns) do
+      if before[lane] ~= band or h.turn_at ~= h.next_at then
+        add_pair(come, turn_key(lane, band), h.next_at, h.key)
+      end
+    end
+    h.turns, h.turn_at, h.is_touched = turns, h.next_at, false
+    rows[2 * i - 1], rows[2 * i] = h.key, packed_host(h, placed)
+  end
+  touched = {}
+  call_each('ZREM', gone)
+  for key, list in pairs(come) do call('ZADD', key, 'inf', PAD, unpack(list)) end
+  call('HSET', HOSTS, unpack(rows))
+end
+
+-- ------------------------------------------------------------------------------------------ requests
+
+local queue_prefixes = {q = {}, b = {}}
+local function key_of(kind, h, lane, band)
+  local prefixes, number = queue_prefixes[kind], lane * BANDS + band
+  local prefix = prefixes[number]
+  if not prefix then
+    prefix = P .. ':' .. kind .. ':' .. lane .. ':' .. band .. ':'
+    prefixes[number] = prefix
+  end
+  return prefix .. h.name
+end
+
+local function id_of(element) return (read('>I6', element)) end
+
+-- due_at, attempts, failures, throttled, expiries, reason, and where the text begins
+local function tries_of(element)
+  if string.byte(element, 15) == 0 then return 0, 0, 0, 0, 0, '', 16 end
+  local due_at, attempts, failures, throttled, expiries, size, at = read(TRIES, element, 16)
+  return due_at, attempts, failures, throttled, expiries, sub(element, at, at + size - 1), at + size
+end
+
+local function with_tries(element, text_at, due_at, attempts, failures, throttled, expiries, reason)
+  return sub(element, 1, 14) .. '\1'
+    .. pack(TRIES, due_at, attempts, failures, throttled, expiries, #reason)
+    .. reason .. sub(element, text_at)
+end
+
+local function placed_at(element, h, lane, band)
+  return sub(element, 1, 6) .. pack(PLACE, h.key, lane, band) .. sub(element, 7)
+end
+
+-- host, lane, band, element
+local function unplaced(member)
+  local key, lane, band = read(PLACE, member, 7)
+  return key, lane, band, sub(member, 1, 6) .. sub(member, 13)
+end
+
+-- Requests come back into their old places: {host, lane, band, element} each.
+local function come_back(rows)
+  local lists = {}
+  for _, row in ipairs(rows) do
+    local h, lane, band, element = unpack(row)
+    add_pair(lists, key_of('b', h, lane, band), id_of(element), element)
+    local slot = slot_of(touch(h), lane, band)
+    slot[4] = slot[4] + 1
+  end
+  call_each('ZADD', lists)
+end
+
+-- ------------------------------------------------------------------------------------------ leases
+
+local function read_lease(token, raw)
+  local host, lane, band, granted_at, start_by, host_down, size, at = read(LEASE, raw)
+  return {
+    token = token, host = host, lane = lane, band = band, granted_at = granted_at, start_by = start_by,
+    host_down = host_down, deadline = false, element = sub(raw, at + size),
+  }
+end
+
+local function shown_lease(lease, h, deadline)
+  return pack('>I6', lease.token)
+    .. pack('<dddB', lease.granted_at, lease.start_by, deadline, lease.host_down) .. h.name
+end
+
+-- The leases that are in force, each at the place of its token; false for a stale one, and for one whose fingerprint
+-- does not fit. `once`: and for one that was there before. Their hosts are loaded.
+local function read_leases(tokens, fingerprints, once)
+  local held, fields, keys, seen = {}, {}, {}, {}
+  for i, token in ipairs(tokens) do fields[i] = pack('>I6', token) end
+  if #fields == 0 then return held end
+  for i, raw in ipairs(call('HMGET', LEASES, unpack(fields))) do
+    local lease = raw and read_lease(tokens[i], raw)
+    held[i] = false
+    if lease and not (once and seen[lease.token]) and sub(lease.element, 7, 14) == fingerprints[i] then
+      held[i], seen[lease.token] = lease, true
+      keys[#keys + 1] = lease.host
+    end
+  end
+  load_hosts(keys)
+  return held
+end
+
+local function end_leases(tokens)
+  if #tokens == 0 then return end
+  local fields = {}
+  for i, token in ipairs(tokens) do fields[i] = pack('>I6', token) end
+  call('HDEL', LEASES, unpack(fields))
+  call('ZREM', DEADLINES, unpack(fields))
+end
+
+-- Take leases back as expired: {{token, deadline}, ...}, all in force. What to tell of them.
+local function expire(rows)
+  local tokens, fields, shown, keys, held = {}, {}, {}, {}, {}
+  for i, row in ipairs(rows) do fields[i] = pack('>I6', row[1]) end
+  if #fields == 0 then return shown end
+  for i, raw in ipairs(call('HMGET', LEASES, unpack(fields))) do
+    if raw then
+      local lease = read_lease(rows[i][1], raw)
+      lease.deadline = rows[i][2]
+      held[#held + 1], tokens[#tokens + 1], keys[#keys + 1] = lease, lease.token, lease.host
+    end
+  end
+  load_hosts(keys)
+  end_leases(tokens)
+  local delayed, dead = {}, {}
+  for _, lease in ipairs(held) do
+    local h = touch(hosts[lease.host])
+    local _, attempts, failures, throttled, expiries, _, text_at = tries_of(lease.element)
+    expiries = expiries + 1
+    local spread = string.byte(lease.element, 13) * 256 + string.byte(lease.element, 14)
+    local due_at = now + backoff_s(expiries, rules, spread / 65536)
+    local element = with_tries(
+      lease.element, text_at, due_at, attempts + 1, failures, throttled, expiries, 'expired')
+    local member = placed_at(element, h, lease.lane, lease.band)
+    if expiries > rules.max_expiries then
+      add_pair(dead, DEAD, now, member)
+      move('leased', 'dead', 1)
+    else
+      add_pair(delayed, P .. ':d:' .. lease.lane, due_at, member)
+      move('leased', 'delayed', 1)
+    end
+    lost(h)
+    shown[#shown + 1] = shown_lease(lease, h, lease.deadline)
+    shown[#shown + 1] = lease.element
+  end
+  call_each('ZADD', delayed)
+  call_each('ZADD', dead)
+  return shown
+end
+
+-- ------------------------------------------------------------------------------------------ what is next
+
+local function first_of(key)
+  local row = call('ZRANGE', key, 0, 0, 'WITHSCORES')
+  return row[2] and tonumber(row[2]) or math.huge
+end
+
+-- How many leases the job's page budget still allows; nil: any number.
+local function leases_left()
+  return rules.max_pages and max(rules.max_pages - count.pages - count.leased, 0)
+end
+
+local function next_at(first_lane, last_lane)
+  local earliest = count.leased > 0 and first_of(DEADLINES) or math.huge
+  if job.state == 'running' and leases_left() ~= 0 then
+    for lane = first_lane, last_lane do
+      if count.pending > 0 then
+        for band = 0, BANDS - 1 do earliest = min(earliest, first_of(turn_key(lane, band))) end
+      end
+      if count.delayed > 0 then earliest = min(earliest, first_of(P .. ':d:' .. lane)) end
+    end
+  end
+  return earliest < math.huge and exact(earliest) or ''
+end

@@ -1,0 +1,67 @@
+-- Frontier.settle. args: {outcomes, jitters, batch}: outcomes is flat, OUTCOME values each; the batch (see
+-- admit.lua) holds the outlinks of all of them, in order. Returns for each outcome whether its lease
+-- was in force, and how many jitters were used. The outlinks go first, so that a Redis without memory
+-- refuses the call as a whole; pages without outlinks still get settled by it.
+
+local OUTCOME = 14 -- token, fingerprint, verdict, reason, due_at, charged, is_page, kind, started_at, latency_s,
+-- retry_after_s, robots_read, crawl_delay_s, number of outlinks
+local DONE, RETRY, GIVE_UP = 0, 1, 2
+local flat, jitters, batch = unpack(args)
+
+local tokens, fingerprints = {}, {}
+for at = 1, #flat, OUTCOME do
+  tokens[#tokens + 1], fingerprints[#fingerprints + 1] = flat[at], flat[at + 1]
+end
+local held = read_leases(tokens, fingerprints, true)
+
+local answers, counts, ended, link = {}, {}, {}, 0
+for i, token in ipairs(tokens) do
+  answers[i] = held[i] and 1 or 0
+  if held[i] then ended[#ended + 1] = token end
+  for _ = 1, flat[i * OUTCOME] do
+    link = link + 1
+    counts[link] = held[i] ~= false
+  end
+end
+if #batch[3] > 0 then admit(batch, function(n) return counts[n] end) end
+
+end_leases(ended)
+local delayed, dead, used = {}, {}, 0
+for i, answer in ipairs(answers) do
+  if answer == 1 then
+    local at, lease = (i - 1) * OUTCOME, held[i]
+    local h = touch(hosts[lease.host])
+    local signal = {
+      kind = flat[at + 8], started_at = flat[at + 9], latency_s = flat[at + 10], retry_after_s = flat[at + 11],
+      robots_read = flat[at + 12], crawl_delay_s = flat[at + 13],
+    }
+    local verdict, reason, is_page = flat[at + 3], flat[at + 4], flat[at + 7]
+    used = used + 1
+    settle_host(h, rules, signal, now, is_page, jitters[used])
+    if is_page then count.pages = count.pages + 1 end
+    if verdict == DONE then
+      move('leased', 'done', 1)
+    else
+      local due_at, attempts, failures, throttled, expiries, _, text_at = tries_of(lease.element)
+      if verdict == RETRY then
+        due_at = flat[at + 5]
+        if flat[at + 6] then failures = failures + 1 else throttled = throttled + 1 end
+      end
+      local element = with_tries(
+        lease.element, text_at, due_at, attempts + 1, failures, throttled, expiries, reason)
+      local member = placed_at(element, h, lease.lane, lease.band)
+      if verdict == RETRY then
+        add_pair(delayed, P .. ':d:' .. lease.lane, due_at, member)
+        move('leased', 'delayed', 1)
+      else
+        add_pair(dead, DEAD, now, member)
+        move('leased', 'dead', 1)
+      end
+    end
+  end
+end
+call_each('ZADD', delayed)
+call_each('ZADD', dead)
+save_hosts()
+save_job()
+return {answers, used}

@@ -1,0 +1,358 @@
+"""The frontier in Redis: one crawl on any number of machines.
+
+Guarantee: every call is one atomic step of a script on each shard, and takes the server's time; a call that
+fails has changed nothing, or (over several shards, or more requests than one call takes) has at most
+added links before their page was settled, which is then done again. The layout is in ``lua/library.lua``.
+A host is on one shard, so its politeness is exact; ``lease`` asks every shard whose turns come first.
+
+``add`` (of an outcome that is uncertain: the server went away), ``settle``, ``extend``, ``release`` and
+``stats`` are repeated over a short break of the server; then links that were added count as
+duplicates, and leases that were settled as lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import deque
+from collections.abc import Iterable, Sequence
+from math import ceil
+from typing import Any
+
+import msgspec
+
+from gossamer.frontier import redis_desk as desk
+from gossamer.frontier.look import Place
+from gossamer.frontier.redis_dedup import GENERATIONS, Dedup, DedupReport, buckets_for, dedup_report
+from gossamer.frontier.redis_shard import Shard, script_of
+from gossamer.frontier.redis_shares import by_shard, chunks, even_shares, first_shares, shard_of
+from gossamer.frontier.redis_wire import (
+    batch_of,
+    held_by,
+    leases_of,
+    packed_outcome,
+    packed_release,
+    raw,
+    text_bytes,
+)
+from gossamer.frontier.rulings import ROUND, job_state_after, state_after
+from gossamer.servers.redis import RedisServer
+from gossamer.words.clock import Clock
+from gossamer.words.errors import UsageError
+from gossamer.words.lifecycle import JobState
+from gossamer.words.model import (
+    Added,
+    Change,
+    DeadFilter,
+    DeadLetter,
+    Entry,
+    Found,
+    FrontierStats,
+    Grant,
+    HostReport,
+    HostSignal,
+    Lease,
+    Outcome,
+    Rules,
+)
+
+
+class RedisFrontier:
+    """A ``Frontier`` and ``FrontierDesk`` over a Redis.
+
+    ``create`` makes a job's requests a place once; ``rules``, ``shards``, ``dedup``, ``seen_ttl_s`` and
+    ``expected`` are those of a new job, and one that exists keeps its own. ``owner`` is who leases, for
+    ``recover``. ``seed`` seeds the jitter of back-offs. Without ``uses_server_time`` the clock is asked.
+    """
+
+    def __init__(
+        self,
+        server: RedisServer,
+        job_id: str,
+        rules: Rules,
+        clock: Clock,
+        *,
+        owner: str = "",
+        shards: int = 1,
+        dedup: Dedup = "exact",
+        seen_ttl_s: float | None = None,
+        expected: int = 1_000_000,
+        uses_server_time: bool = True,
+        seed: int | None = None,
+    ) -> None:
+        self._server = server
+        self._job = job_id
+        self._rules = rules
+        self._clock = None if uses_server_time else clock
+        self._owner = text_bytes(owner)[:255]
+        self._new = (shards, dedup, seen_ttl_s, expected)
+        self._random = random.Random(seed)  # noqa: S311 - spreads back-offs, guards nothing
+        self._jitters: deque[float] = deque()  # drawn, and not used by the call they were drawn for
+        self._opened: tuple[Shard, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<RedisFrontier {self._job} in {self._server!r}>"
+
+    # ----------------------------------------------------------------- its place
+
+    async def create(self) -> None:
+        """Make the job's structures; one that has them keeps them. Raises :class:`UsageError`."""
+        shards, dedup, seen_ttl_s, expected = self._new
+        (first,) = self._all(1)
+        if await first.ask("EXISTS", "meta"):
+            return
+        _check_budget(self._rules, shards)
+        fields = {
+            "state": JobState.RUNNING.value,
+            "rules": _packed_rules(self._rules),
+            "lanes": msgspec.msgpack.encode(["http"]),
+            "shards": shards,
+            "dedup": dedup,
+            "buckets": buckets_for(dedup, ceil(expected / shards)),
+        }
+        if seen_ttl_s is not None:
+            fields["generation_s"] = f"{seen_ttl_s / GENERATIONS:.17g}"
+        flat = [part for field in fields.items() for part in field]
+        # The first shard last: it is the one that is asked how many there are.
+        for shard in reversed(self._all(shards)):
+            await self._server.run(script_of("create"), shard.key, *flat, repeat=True)
+
+    def _all(self, of: int) -> tuple[Shard, ...]:
+        return tuple(Shard(self._server, self._job, index, of, self._clock) for index in range(of))
+
+    async def _shards(self) -> tuple[Shard, ...]:
+        if not self._opened:
+            (first,) = self._all(1)
+            (of,) = await first.meta("shards")
+            shards = self._all(int(of))
+            for shard in shards:
+                await desk.place_hosts(shard)  # what a change of the rules that was cut short has left
+            self._opened = shards
+        return self._opened
+
+    async def forget(self) -> None:
+        """Delete everything of the job, its marker first."""
+        (first,) = self._all(1)
+        found = await first.ask("HGET", "meta", "shards")
+        self._opened = ()
+        for shard in self._all(int(found or self._new[0])):
+            await desk.forget(shard)
+
+    # ----------------------------------------------------------------- the port
+
+    async def add(self, entries: Sequence[Entry]) -> Added:
+        """See :class:`~gossamer.words.ports.Frontier`."""
+        return await self._add(await self._shards(), entries)
+
+    async def lease(self, lane: str, limit: int, ttl_s: float) -> Grant:
+        """See :class:`~gossamer.words.ports.Frontier`."""
+        shards = await self._shards()
+        wanted, left = await first_shares(shards, lane, limit), limit
+        leases: list[Lease] = []
+        expired: list[Lease] = []
+        next_times: dict[Shard, float | None] = {}
+        while wanted:
+            got = await asyncio.gather(
+                *(self._lease(shard, lane, share, ttl_s) for shard, share in wanted.items())
+            )
+            generous = []  # who gave all that it was asked for may have more
+            for grant, (shard, share) in zip(got, wanted.items(), strict=True):
+                leases += grant.leases
+                expired += grant.expired
+                next_times[shard] = grant.next_at
+                if 0 < share == len(grant.leases):
+                    generous.append(shard)
+            left = limit - len(leases)
+            wanted = even_shares(generous, left)
+        if len(shards) > 1:
+            leases.sort(key=lambda lease: lease.entry.request.band)
+        return Grant(leases=tuple(leases), next_at=_earliest(next_times.values()), expired=tuple(expired))
+
+    async def _lease(self, shard: Shard, lane: str, limit: int, ttl_s: float) -> Grant:
+        asked = (raw(text_bytes(lane)), limit, ttl_s, raw(self._owner))
+        _, next_at, expired, leases = await shard.run("lease", *asked)
+        return Grant(
+            leases=tuple(leases_of(leases, shard.index, shard.of)),
+            next_at=float(next_at) if next_at else None,
+            expired=tuple(leases_of(expired, shard.index, shard.of)),
+        )
+
+    async def settle(self, outcomes: Sequence[Outcome]) -> list[bool]:
+        """See :class:`~gossamer.words.ports.Frontier`."""
+        for outcome in outcomes:
+            state_after(outcome.verdict)  # refuses before anything has changed
+        shards = await self._shards()
+        answers = [False] * len(outcomes)
+        for shard, ours in by_shard(shards, outcomes, lambda outcome: outcome.lease.entry.host).items():
+            for chunk in chunks(ours, lambda item: 1 + len(item[1].outlinks)):
+                found = await self._settle(shards, shard, [outcome for _, outcome in chunk])
+                for (position, _), accepted in zip(chunk, found, strict=True):
+                    answers[position] = accepted
+        return answers
+
+    async def _settle(self, shards: Sequence[Shard], shard: Shard, outcomes: list[Outcome]) -> list[bool]:
+        links = [outcome.outlinks for outcome in outcomes]
+        if len(shards) > 1 or len(links[0]) >= ROUND:
+            links = await self._add_ahead(shards, shard, outcomes)
+        flat: list[Any] = []
+        for outcome, ours in zip(outcomes, links, strict=True):
+            flat += packed_outcome(outcome, shard.token(outcome.lease), len(ours))
+        batch = batch_of(entry for ours in links for entry in ours)
+        jitters = self._draw(len(outcomes))
+        answers, used = await shard.run("settle", flat, jitters, batch, repeat=True)
+        self._jitters.extendleft(reversed(jitters[used:]))
+        return [bool(answer) for answer in answers]
+
+    async def _add_ahead(
+        self, shards: Sequence[Shard], shard: Shard, outcomes: list[Outcome]
+    ) -> list[tuple[Entry, ...]]:
+        """Add what does not fit into the call that settles: links of other shards, and those past its size.
+
+        Only while the lease is in force. What is left to be added with each outcome.
+        """
+        held = await self._extend(shard, [outcome.lease for outcome in outcomes], None)
+        elsewhere: list[Entry] = []
+        here: list[tuple[Entry, ...]] = []
+        for outcome, is_held in zip(outcomes, held, strict=True):
+            own: list[Entry] = []
+            for entry in outcome.outlinks if is_held else ():
+                (own if shard_of(shards, entry.host) is shard else elsewhere).append(entry)
+            early, late = own[: -ROUND + 1], own[-ROUND + 1 :]
+            lease = outcome.lease
+            for chunk in chunks(early):
+                guard = (shard.token(lease), held_by(lease))
+                await shard.run("add", batch_of(chunk), *guard, repeat=True)
+            here.append(tuple(late))
+        await self._add(shards, elsewhere)
+        return here
+
+    async def extend(self, leases: Sequence[Lease], ttl_s: float) -> list[bool]:
+        """See :class:`~gossamer.words.ports.Frontier`."""
+        answers = [False] * len(leases)
+        for shard, ours in by_shard(await self._shards(), leases, _host).items():
+            for chunk in chunks(ours):
+                found = await self._extend(shard, [lease for _, lease in chunk], ttl_s)
+                for (position, _), held in zip(chunk, found, strict=True):
+                    answers[position] = held
+        return answers
+
+    async def _extend(self, shard: Shard, leases: Sequence[Lease], ttl_s: float | None) -> list[bool]:
+        tokens = [shard.token(lease) for lease in leases]
+        fingerprints = [held_by(lease) for lease in leases]
+        found = await shard.run(
+            "extend", tokens, fingerprints, False if ttl_s is None else ttl_s, repeat=True
+        )
+        return [bool(held) for held in found]
+
+    async def release(self, leases: Sequence[Lease], signals: Sequence[HostSignal]) -> None:
+        """See :class:`~gossamer.words.ports.Frontier`."""
+        pairs = list(zip(leases, signals, strict=True))
+        for shard, ours in by_shard(await self._shards(), pairs, lambda pair: _host(pair[0])).items():
+            for chunk in chunks(ours):
+                flat: list[Any] = []
+                for _, (lease, signal) in chunk:
+                    flat += packed_release(lease, signal, shard.token(lease))
+                jitters = self._draw(len(chunk))
+                used = await shard.run("release", flat, jitters, repeat=True)
+                self._jitters.extendleft(reversed(jitters[used:]))
+
+    async def control(self, change: Change, rules: Rules | None = None) -> tuple[Lease, ...]:
+        """See :class:`~gossamer.words.ports.Frontier`."""
+        shards = await self._shards()
+        if rules is not None:
+            _check_budget(rules, len(shards))
+        state = False if change is Change.RECOVER else job_state_after(change, JobState.RUNNING).value
+        for shard in shards:
+            if await shard.run("control", state, False if rules is None else raw(_packed_rules(rules))):
+                await desk.place_hosts(shard)
+        return await self._recover(shards, None) if change is Change.RECOVER else ()
+
+    async def recover(self, owner: str) -> tuple[Lease, ...]:
+        """Take back every lease that ``owner`` holds, as if expired: the caller knows that it is gone."""
+        return await self._recover(await self._shards(), text_bytes(owner)[:255])
+
+    async def _recover(self, shards: Sequence[Shard], owner: bytes | None) -> tuple[Lease, ...]:
+        taken: list[Lease] = []
+        for shard in shards:
+            for tokens in chunks(await desk.tokens_of(shard, owner)):
+                shown = await shard.run("take_back", tokens)
+                taken += leases_of(shown, shard.index, shard.of)
+        return tuple(sorted(taken, key=lambda lease: (lease.deadline, lease.token)))
+
+    async def stats(self) -> FrontierStats:
+        """See :class:`~gossamer.words.ports.Frontier`."""
+        rows = [await shard.run("stats", repeat=True) for shard in await self._shards()]
+        counts = [sum(numbers) for numbers in zip(*(row[3:12] for row in rows), strict=True)]
+        return FrontierStats(
+            state=JobState(rows[0][0].decode()),
+            next_at=_earliest(float(row[1]) if row[1] else None for row in rows),
+            budget_spent=any(row[2] for row in rows),
+            **dict(zip(_COUNTED, counts, strict=True)),
+        )
+
+    def _draw(self, count: int) -> list[float]:
+        """As many jitters as one call may need, those first that another has left."""
+        return [self._jitters.popleft() if self._jitters else self._random.random() for _ in range(count)]
+
+    async def _add(self, shards: Sequence[Shard], entries: Sequence[Entry]) -> Added:
+        counts = [0, 0, 0]
+        for shard, ours in by_shard(shards, entries, lambda entry: entry.host).items():
+            for chunk in chunks(ours):
+                batch = batch_of(entry for _, entry in chunk)
+                answer = await shard.run("add", batch, False, False, repeat=True)
+                counts = [one + other for one, other in zip(counts, answer, strict=True)]
+        return Added(accepted=counts[0], duplicates=counts[1], too_deep=counts[2])
+
+    # ----------------------------------------------------------------- the desk
+
+    async def find(self, fingerprint: int) -> Found | None:
+        """See :class:`~gossamer.words.ports.FrontierDesk`. Searches all that waits: for people."""
+        return await desk.find(await self._shards(), fingerprint)
+
+    async def place(self, fingerprint: int) -> tuple[Rules, Place]:
+        """The rules in force, and where a request stands. Searches all that waits: for people."""
+        return await desk.place(await self._shards(), fingerprint)
+
+    async def hosts(self, limit: int) -> list[HostReport]:
+        """See :class:`~gossamer.words.ports.FrontierDesk`."""
+        return await desk.hosts(await self._shards(), limit)
+
+    async def dead(self, which: DeadFilter, limit: int = 1000) -> list[DeadLetter]:
+        """See :class:`~gossamer.words.ports.FrontierDesk`."""
+        return await desk.dead(await self._shards(), which, limit)
+
+    async def revive(self, which: DeadFilter) -> int:
+        """See :class:`~gossamer.words.ports.FrontierDesk`."""
+        return await desk.judge(await self._shards(), "revive", which)
+
+    async def drop(self, which: DeadFilter) -> int:
+        """See :class:`~gossamer.words.ports.FrontierDesk`."""
+        return await desk.judge(await self._shards(), "drop", which)
+
+    async def dedup_report(self) -> DedupReport:
+        """How URLs are known again, and how often a new one is taken for a known one."""
+        return await dedup_report(await self._shards())
+
+
+_COUNTED = ("pending", "delayed", "leased", "done", "dead", "pages", "duplicates", "too_deep", "hosts")
+
+
+def _host(lease: Lease) -> str:
+    return lease.entry.host
+
+
+def _earliest(times: Iterable[float | None]) -> float | None:
+    return min((time for time in times if time is not None), default=None)
+
+
+def _packed_rules(rules: Rules) -> bytes:
+    """All fields, so that the scripts know no defaults."""
+    return msgspec.msgpack.encode({name: getattr(rules, name) for name in rules.__struct_fields__})
+
+
+def _check_budget(rules: Rules, shards: int) -> None:
+    if rules.max_pages is not None and shards > 1:
+        raise UsageError(
+            f"max_pages needs one place that counts, and this frontier has {shards} shards; "
+            "set frontier.shards = 1, or leave max_pages out"
+        )

@@ -1,0 +1,139 @@
+"""``deploy/compose.yaml``: follows its specification, starts what there is, tells no secret."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+import redis
+
+from deploy_files import (
+    DEPLOY,
+    GIVEN,
+    ROOT,
+    STOP_S,
+    NotSet,
+    compose,
+    env_file,
+    image_environment,
+    parses,
+    run,
+    seconds,
+    tool,
+    variables,
+)
+from gossamer.config import load_settings
+from server_process import Process, program
+
+OURS = ("supervisor", "worker", "browser-worker", "gossamer")
+
+
+def test_compose_follows_its_specification() -> None:
+    check = tool("check-jsonschema", "check-jsonschema")
+    run(check, "--builtin-schema", "vendor.compose-spec", DEPLOY / "compose.yaml")
+
+
+def test_compose_starts_commands_that_there_are() -> None:
+    services = compose(GIVEN)["services"]
+    started = {name: parses(services[name]["command"]) for name in OURS if name != "gossamer"}
+    assert started == {"supervisor": "supervisor", "worker": "worker", "browser-worker": "worker"}
+    assert services["gossamer"]["command"] == ["--help"]
+    for name in OURS:
+        check = services[name]["healthcheck"].get("test", ["CMD", "gossamer", "fleet"])
+        line = check[1:] if check[0] == "CMD" else shlex.split(check[1].partition("|")[0])
+        assert line[0] == "gossamer"
+        parses(line[1:])
+
+
+def test_compose_sets_settings_that_there_are() -> None:
+    services = compose(GIVEN)["services"]
+    for name in OURS:
+        settings = load_settings(
+            env={**image_environment("runtime"), **services[name]["environment"]}
+        ).settings
+        assert settings.frontier.url == "redis://:r3d1s@redis:6379/0"
+        assert settings.store.url == "postgresql://gossamer:p0stgr3s@postgres:5432/gossamer"
+        # It may write there, though the rest is read-only; and to what the pages of others need.
+        places = [place.partition(":")[0] for place in services[name]["tmpfs"]]
+        assert services[name]["read_only"]
+        assert {settings.data, "/tmp"} <= set(places)
+    database = services["postgres"]["environment"]
+    assert (database["POSTGRES_USER"], database["POSTGRES_DB"]) == ("gossamer", "gossamer")
+    assert database["POSTGRES_PASSWORD"] == GIVEN["POSTGRES_PASSWORD"]
+
+
+def test_compose_waits_for_a_worker_to_drain() -> None:
+    services = compose(GIVEN)["services"]
+    assert all(seconds(services[name]["stop_grace_period"]) >= STOP_S for name in OURS)
+
+
+def test_compose_takes_its_secrets_from_the_environment_file() -> None:
+    example = env_file(DEPLOY / ".env.example")
+    assert variables() == set(example)
+    for name in GIVEN:
+        assert not example[name], f"{name} has a value in the example"
+        with pytest.raises(NotSet, match=name):
+            compose({**example, **GIVEN, name: ""})
+    # The rest has the same value without the file.
+    assert compose({**example, **GIVEN}) == compose(GIVEN)
+    assert not re.search(r"://\w*:(?!\$)", (DEPLOY / "compose.yaml").read_text())
+    assert "deploy/.env" in (ROOT / ".gitignore").read_text().splitlines()
+
+
+def test_compose_publishes_nothing_and_grants_nothing() -> None:
+    whole = compose(GIVEN)
+    services = whole["services"]
+    assert not any("ports" in service or "privileged" in service for service in services.values())
+    assert whole["networks"]["servers"] == {"internal": True}
+    assert all(services[name]["networks"] == ["servers"] for name in ("redis", "postgres", "supervisor"))
+    assert all(services[name]["cap_drop"] == ["ALL"] for name in (*OURS, "redis"))
+    assert services["browser-worker"]["build"]["target"] == "browser"
+    assert services["browser-worker"]["profiles"] == ["browser"]
+    for name in ("redis", "postgres"):
+        assert services[name]["healthcheck"]["test"]
+        assert services["worker"]["depends_on"][name] == {"condition": "service_healthy"}
+        assert any(
+            volume.startswith(f"{name}:") and name in whole["volumes"] for volume in services[name]["volumes"]
+        )
+
+
+class ComposeRedis(Process):
+    """Redis as ``compose.yaml`` starts it, but in a folder of ours."""
+
+    name = "redis"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._service = compose(GIVEN)["services"]["redis"]
+
+    def command(self) -> Sequence[str]:
+        shell, option, script = self._service["command"]
+        here = f"dir {self.folder}\nbind 127.0.0.1\nport {self.port}"
+        return [shell, option, script.replace("dir /data", here)]
+
+    def environment(self) -> Mapping[str, str]:
+        places = str(Path(program("redis-server", "redis-server")).parent)
+        return {**self._service["environment"], "PATH": f"{places}:/usr/bin:/bin"}
+
+    def answers(self) -> bool:
+        """By the service's own health check."""
+        kind, check = self._service["healthcheck"]["test"]
+        assert kind == "CMD-SHELL"
+        check = check.replace("redis-cli", f"redis-cli -p {self.port}")
+        return subprocess.run(["sh", "-c", check], env=dict(self.environment()), check=False).returncode == 0
+
+
+def test_redis_of_compose_forgets_nothing_and_wants_its_password() -> None:
+    with ComposeRedis() as server:
+        with redis.Redis(port=server.port, password=GIVEN["REDIS_PASSWORD"]) as client:
+            found = {**client.config_get("maxmemory-policy"), **client.config_get("append*")}
+            assert found["maxmemory-policy"] == "noeviction"
+            assert (found["appendonly"], found["appendfsync"]) == ("yes", "everysec")
+            assert client.config_get("save") == {"save": ""}
+        command_line = Path(f"/proc/{server.pid}/cmdline").read_bytes()
+        assert b"redis-server" in command_line, "it is not the process that is told to end"
+        assert GIVEN["REDIS_PASSWORD"].encode() not in command_line

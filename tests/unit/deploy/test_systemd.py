@@ -1,0 +1,84 @@
+"""The units of ``deploy/systemd``: right, closed to the system, and starting what there is."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from deploy_files import DEPLOY, STOP_S, UNITS, env_file, parses, run, seconds, unit
+from gossamer.config import load_settings
+from gossamer.config.settings import fields
+from server_process import program
+
+
+@pytest.fixture
+def units(tmp_path: Path) -> Path:
+    """The units in a folder of their own, with a program that is here."""
+    shutil.copytree(DEPLOY / "systemd", tmp_path, dirs_exist_ok=True)
+    for path in tmp_path.rglob("*.service"):
+        if path.is_file():
+            path.write_text(path.read_text().replace("/opt/gossamer/bin/gossamer", "/bin/true"))
+    return tmp_path
+
+
+INSTANCES = ("gossamer-worker@1.service", "gossamer-worker@browser.service", "gossamer-supervisor.service")
+
+
+def test_systemd_finds_nothing(units: Path) -> None:
+    analyze = program("systemd-analyze", "systemd")
+    run(analyze, "verify", "--man=no", *(units / name for name in (*INSTANCES, "gossamer.target")))
+
+
+def test_the_units_are_closed_to_the_system(units: Path) -> None:
+    analyze = program("systemd-analyze", "systemd")
+    for name, exposure in zip(INSTANCES, (1.5, 4.0, 1.5), strict=True):
+        run(analyze, "security", "--offline=true", f"--threshold={exposure * 10:.0f}", units / name)
+
+
+def test_the_units_start_commands_that_there_are() -> None:
+    started = {}
+    for path in UNITS:
+        for name, value in unit(path):
+            if name == "ExecStart":
+                binary, *words = value.split()
+                assert binary == "/opt/gossamer/bin/gossamer"
+                started[path.name] = parses([word for word in words if not word.startswith("$")])
+    assert started == {"gossamer-worker@.service": "worker", "gossamer-supervisor.service": "supervisor"}
+    [browser] = DEPLOY.glob("systemd/*@browser.service.d/*.conf")
+    [options] = [value for name, value in unit(browser) if "WORKER_OPTIONS" in value]
+    assert parses(["worker", *options.strip('"').partition("=")[2].split()]) == "worker"
+
+
+@pytest.mark.parametrize(
+    "path", [unit for unit in UNITS if unit.suffix == ".service"], ids=lambda path: path.stem
+)
+def test_the_units_drain_and_go_on(path: Path) -> None:
+    settings = dict(unit(path))
+    assert settings["KillSignal"] == "SIGTERM"
+    assert seconds(settings["TimeoutStopSec"]) >= STOP_S
+    assert settings["Restart"] == "always"
+    assert settings["StartLimitIntervalSec"] == "0"
+    assert settings["User"] == "gossamer"
+    variables = dict(v.split("=", 1) for name, v in unit(path) if name == "Environment" and "GOSSAMER_" in v)
+    assert load_settings(env=variables).settings.data == f"/var/lib/{settings['StateDirectory']}"
+    assert settings["EnvironmentFile"]
+    said = [value for name, value in unit(path) if name != "Documentation"]
+    assert not any("://" in value for value in said), (
+        "addresses, and their passwords, are in the environment file"
+    )
+
+
+def test_the_environment_of_the_units_names_settings_that_there_are() -> None:
+    example = env_file(DEPLOY / "systemd/gossamer.env.example")
+    given = {
+        **example,
+        "GOSSAMER_FRONTIER__URL": "redis://queue:6379/0",
+        "GOSSAMER_STORE__URL": "postgresql://gossamer@db/gossamer",
+        "GOSSAMER_BROKER__URL": "amqp://gossamer@broker//",
+    }
+    assert set(given) == set(example), "the example leaves something out"
+    settings = load_settings(env=given).settings
+    assert settings.cluster.fleet == fields()["cluster.fleet"].default
+    assert not any("URL" in name and value for name, value in example.items())

@@ -1,0 +1,172 @@
+"""The Redis frontier when its server is full, gone, hangs, or is a cluster."""
+
+import asyncio
+import subprocess
+import time
+from contextlib import asynccontextmanager
+
+import pytest
+
+from gossamer.frontier.redis import RedisFrontier
+from gossamer.servers.redis import RedisServer
+from gossamer.testing.clock import ManualClock
+from gossamer.testing.contracts.frontier import Subject, frontier_checks
+from gossamer.testing.contracts.frontier_world import entry, fingerprints, outcome
+from gossamer.words.errors import StorageError
+from gossamer.words.model import HostSignal, Rules, Verdict
+from servers import RedisProcess
+
+FREE = Rules(delay_s=0.0, per_host=64)
+
+
+def frontier_on(server, clock, **options):
+    return RedisFrontier(server, "j", FREE, clock, uses_server_time=False, **options)
+
+
+async def test_a_full_redis_takes_nothing_in_and_finishes_what_is_under_way(redis_url):
+    clock = ManualClock()
+    server = RedisServer(redis_url)
+    frontier = frontier_on(server, clock)
+    await frontier.create()
+    await frontier.add([entry(n) for n in range(6)])
+    first, second = (await frontier.lease("http", 2, 60)).leases
+    before = await frontier.stats()
+    await server.ask("CONFIG", "SET", "maxmemory", "1mb")
+    try:
+        with pytest.raises(StorageError, match="is full: its maxmemory is reached"):
+            await frontier.add([entry(7), entry(8, "new.example")])
+        with pytest.raises(StorageError, match="is full"):
+            await frontier.settle([outcome(first, Verdict.SUCCESS, 0.0, outlinks=(entry(9),))])
+        assert await frontier.stats() == before
+        assert await frontier.find(7) is None
+        assert await frontier.settle([outcome(second, Verdict.SUCCESS, 0.0)]) == [True]
+        assert len((await frontier.lease("http", 1, 60)).leases) == 1
+    finally:
+        await server.ask("CONFIG", "SET", "maxmemory", "0")
+    assert await frontier.settle([outcome(first, Verdict.SUCCESS, 0.0, outlinks=(entry(9),))]) == [True]
+    assert (await frontier.add([entry(7), entry(8, "new.example")])).accepted == 2
+    await server.close()
+
+
+async def test_a_short_break_of_the_server_is_waited_out_but_not_by_lease():
+    clock = ManualClock()
+    with RedisProcess(options=("--appendfsync", "always")) as process:
+        server = RedisServer(process.url)
+        frontier = frontier_on(server, clock)
+        await frontier.create()
+        await frontier.add([entry(n) for n in range(3)])
+        leases = (await frontier.lease("http", 2, 60)).leases
+        process.kill()
+        with pytest.raises(StorageError, match=f"Redis at 127.0.0.1:{process.port}/0 cannot be reached"):
+            await frontier.lease("http", 1, 60)
+        calls = asyncio.gather(
+            frontier.settle([outcome(leases[0], Verdict.SUCCESS, 0.0)]),
+            frontier.extend(leases[1:], 60),
+            frontier.add([entry(9)]),
+            frontier.stats(),
+        )
+        await asyncio.to_thread(process.start)
+        settled, extended, added, _ = await calls
+        assert (settled, extended, added.accepted) == ([True], [True], 1)
+        await frontier.release(leases[1:], [HostSignal()])
+        assert fingerprints((await frontier.lease("http", 9, 60)).leases) == [1, 2, 9]
+        await server.close()
+
+
+async def test_waiting_for_a_server_that_stays_away_ends_and_is_not_busy(monkeypatch):
+    monkeypatch.setattr("gossamer.servers.redis.PATIENCE_S", 0.5)
+    with RedisProcess() as process:
+        server = RedisServer(process.url)
+        frontier = frontier_on(server, ManualClock())
+        await frontier.create()
+        await frontier.stats()
+        process.kill()
+        tries = []
+        ask = server.client.evalsha
+        monkeypatch.setattr(server.client, "evalsha", lambda *args: tries.append(1) or ask(*args))
+        started = time.monotonic()
+        with pytest.raises(StorageError, match="cannot be reached"):
+            await frontier.stats()
+        assert time.monotonic() - started < 5
+        assert 2 <= len(tries) <= 8
+        await server.close()
+
+
+# ------------------------------------------------------------------------------------ a cluster
+
+
+@pytest.fixture(scope="module")
+def cluster_url():
+    """Three nodes that share the slots."""
+    options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "5000")
+    nodes = [RedisProcess(options=options).start() for _ in range(3)]
+    try:
+        _join(nodes)
+        yield f"redis+cluster://127.0.0.1:{nodes[0].port}"
+    finally:
+        for node in nodes:
+            node.stop()
+
+
+def _join(nodes):
+    addresses = [f"127.0.0.1:{node.port}" for node in nodes]
+    subprocess.run(
+        ["redis-cli", "--cluster", "create", *addresses, "--cluster-yes"], check=True, capture_output=True
+    )
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        states = [
+            subprocess.run(
+                ["redis-cli", "-p", str(node.port), "cluster", "info"], check=True, capture_output=True
+            ).stdout
+            for node in nodes
+        ]
+        if all(b"cluster_state:ok" in state and b"cluster_known_nodes:3" in state for state in states):
+            return
+        time.sleep(0.1)
+    raise AssertionError("the cluster does not come together")
+
+
+@pytest.mark.slow
+async def test_the_contract_holds_on_a_cluster(cluster_url):
+    number = 0
+
+    @asynccontextmanager
+    async def make(rules, clock):
+        nonlocal number
+        number += 1
+        job, server = f"job-{number}", RedisServer(cluster_url)
+
+        async def reopen():
+            return RedisFrontier(server, job, Rules(), clock, uses_server_time=False, seed=1)
+
+        shards = 3 if rules.max_pages is None else 1
+        frontier = RedisFrontier(server, job, rules, clock, uses_server_time=False, seed=1, shards=shards)
+        try:
+            await frontier.create()
+            yield Subject(frontier, reopen)
+            await frontier.forget()
+            assert [key async for key in server.client.scan_iter(match=f"*{{{job}:*")] == []
+        finally:
+            await server.close()
+
+    for check in frontier_checks().values():
+        await check(make)
+
+
+async def test_shards_are_spread_over_a_cluster(cluster_url):
+    server = RedisServer(cluster_url)
+    await server.check()
+    frontier = frontier_on(server, ManualClock(), shards=12)
+    await frontier.create()
+    await frontier.add([entry(n, f"h{n}") for n in range(100)])
+    leases = (await frontier.lease("http", 30, 60)).leases
+    assert len(leases) == 30
+    links = tuple(entry(n, f"h{n}") for n in range(200, 260))
+    assert all(await frontier.settle([outcome(x, Verdict.SUCCESS, 0.0, outlinks=links) for x in leases]))
+    stats = await frontier.stats()
+    assert (stats.pending, stats.done, stats.duplicates) == (130, 30, 29 * 60)
+    nodes = {server.client.get_node_from_key(server.key(f"j:{n}")).port for n in range(12)}
+    assert len(nodes) == 3
+    await frontier.forget()
+    await server.close()
