@@ -412,7 +412,7 @@ def test_no_password_is_shown_or_stored(tmp_path: Path, shop: Site) -> None:
         "contract=http://a:{}@b/",
     )
     said += [run("crawl", spider, "--data", data, "-s", pair.format(SECRET)) for pair in wrong]
-    assert [done.returncode for done in said[-3:]] == [2, 2, 2]
+    assert [done.returncode for done in said[-3:]] == [4, 2, 2]
     assert not [done.args for done in said if SECRET in done.stdout + done.stderr]
     files = [path for path in (*data.rglob("*"), tmp_path / "log", tmp_path / "out.csv") if path.is_file()]
     assert not [path for path in files if SECRET.encode() in path.read_bytes()]

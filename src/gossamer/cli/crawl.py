@@ -6,8 +6,21 @@ from typing import Annotated
 
 import typer
 
-from gossamer.cli import completion
-from gossamer.cli.options import Argument, AsJson, Data, NoRobots, Set, arguments_of, overrides, seconds
+from gossamer.cli.options import (
+    Argument,
+    AsJson,
+    Data,
+    Delay,
+    MaxDepth,
+    MaxPages,
+    MaxTime,
+    NoRobots,
+    PerHost,
+    Set,
+    TargetText,
+    arguments_of,
+    crawl_overrides,
+)
 
 EXAMPLES = """
   gossamer crawl https://example.com -o pages.jsonl
@@ -18,14 +31,7 @@ EXAMPLES = """
 
 
 def crawl(
-    target: Annotated[
-        str,
-        typer.Argument(
-            metavar="TARGET",
-            help="A URL, a spider's name, or FILE.py[:Class].",
-            autocompletion=completion.spiders,
-        ),
-    ],
+    target: TargetText,
     *,
     output: Annotated[
         list[str] | None,
@@ -40,16 +46,11 @@ def crawl(
     settings: Set = None,
     argument: Argument = None,
     data: Data = None,
-    max_pages: Annotated[int | None, typer.Option(metavar="N", help="Stop after N pages.")] = None,
-    max_depth: Annotated[
-        int | None, typer.Option(metavar="N", help="Follow links N hops from a seed.")
-    ] = None,
-    max_time: Annotated[str | None, typer.Option(metavar="TIME", help="Stop after 90s, 15m, 2h ...")] = None,
-    delay: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="Between two requests to a host [default: follows the host]."),
-    ] = None,
-    per_host: Annotated[int | None, typer.Option(metavar="N", help="Requests at once to one host.")] = None,
+    max_pages: MaxPages = None,
+    max_depth: MaxDepth = None,
+    max_time: MaxTime = None,
+    delay: Delay = None,
+    per_host: PerHost = None,
     concurrency: Annotated[int | None, typer.Option(metavar="N", help="Requests at once altogether.")] = None,
     processes: Annotated[
         int | None, typer.Option(metavar="N", help="Processes of this machine that work on it [default: 1].")
@@ -74,17 +75,17 @@ def crawl(
     plan = Plan(
         target=target,
         arguments=arguments_of(argument),
-        overrides=overrides(
+        overrides=crawl_overrides(
             settings,
+            max_time=max_time,
+            no_robots=no_robots,
             data=data,
             max_pages=max_pages,
             max_depth=max_depth,
-            max_time=None if max_time is None else seconds(max_time, "--max-time"),
             delay=delay,
             per_host=per_host,
             concurrency=concurrency,
             processes=processes,
-            robots="false" if no_robots else None,
         ),
         outputs=Output.of(append=output, overwrite=overwrite),
         fresh=fresh,

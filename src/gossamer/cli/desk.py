@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from gossamer.words.errors import UsageError
+from gossamer.words.errors import StorageError, UsageError
 
 if TYPE_CHECKING:
     from gossamer.config import Settings
@@ -13,24 +14,51 @@ if TYPE_CHECKING:
     from gossamer.words.model import Job
 
 T = TypeVar("T")
+AGAIN_S = 0.5
 NAMED = 10
 """Jobs that are named when the one asked for is not there."""
 
 
-def at_desk(settings: Settings, work: Callable[[Desk], Awaitable[T]]) -> T:
-    """The result of ``work``. Raises ``StorageError`` when there is no database."""
+def at_desk(
+    settings: Settings,
+    work: Callable[[Desk], Awaitable[T]],
+    *,
+    create: bool = False,
+    patience_s: float = 0.0,
+) -> T:
+    """The result of ``work``. Raises ``StorageError`` when there is no database (and not ``create``).
+
+    ``patience_s`` is for how long servers that are away are waited for.
+    """
     import asyncio
 
-    from gossamer.wiring.desk import open_desk
-
     async def run() -> T:
-        desk = await open_desk(settings)
+        desk = await _opened(settings, create=create, until=time.monotonic() + patience_s)
         try:
             return await work(desk)
         finally:
             await desk.close()
 
     return asyncio.run(run())
+
+
+async def _opened(settings: Settings, *, create: bool, until: float) -> Desk:
+    import asyncio
+
+    from gossamer.cli.errors import complain
+    from gossamer.wiring.desk import open_desk
+
+    told = False
+    while True:
+        try:
+            return await open_desk(settings, create=create)
+        except StorageError as error:
+            if time.monotonic() >= until:
+                raise
+            if not told:
+                complain(f"{error}; waiting")
+            told = True
+            await asyncio.sleep(AGAIN_S)
 
 
 async def job_of(desk: Desk, name: str) -> Job:

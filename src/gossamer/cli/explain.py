@@ -125,6 +125,7 @@ async def _facts(desk: Desk, job: Job, lens: Lens, url: str) -> Facts:
         more = await _of_page(desk, job, entry)
         more["is_denied"] = await desk.robots_deny(entry.request.url) if lens.obeys_robots else False
     tally = await desk.store.tally(job)
+    holder = await desk.at_work(job)
     return Facts(
         url=url,
         now=time.time(),
@@ -133,8 +134,8 @@ async def _facts(desk: Desk, job: Job, lens: Lens, url: str) -> Facts:
         job=job,
         stats=stats,
         rules=rules,
-        is_at_work=desk.is_at_work(job),
-        process=desk.process_at(job),
+        is_at_work=holder is not None,
+        process=holder or "",
         found=found,
         since=place.granted_at if found and found.state == "leased" else place.died_at,
         deadline=place.deadline,
@@ -194,7 +195,7 @@ def _lease_json(facts: Facts) -> dict[str, Any]:
     return {
         "leased_at": iso(facts.since) if is_leased else None,
         "deadline": iso(facts.deadline) if is_leased else None,
-        "process": int(facts.process) if is_leased and facts.process else None,
+        "process": int(facts.process) if is_leased and facts.process.isdigit() else None,
     }
 
 

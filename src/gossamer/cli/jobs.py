@@ -11,6 +11,7 @@ import typer
 from gossamer.cli.desk import at_desk, job_of
 from gossamer.cli.options import AsJson, Data, Format, JobName, Set, settings_of
 from gossamer.cli.output import LONG, iso, local, local_short, plain_url, print_facts, print_json, print_table
+from gossamer.cli.pace import Pace, pace_of
 from gossamer.words.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,8 +46,8 @@ def jobs(
     """List the crawls, newest first."""
 
     async def work(desk: Desk) -> list[tuple[Job, Tally, FrontierStats]]:
-        found = [_as_it_is(desk, job) for job in (await desk.book.list())[:limit]]
-        return [(job, await desk.store.tally(job), await desk.frontier(job).stats()) for job in found]
+        found = [await _as_it_is(desk, job) for job in (await desk.book.list())[:limit]]
+        return [(job, await desk.store.tally(job), await _stats(desk, job)) for job in found]
 
     found = at_desk(settings_of(data, settings), work)
     if as_json:
@@ -72,9 +73,22 @@ def jobs(
     )
 
 
-def _as_it_is(desk: Desk, job: Job) -> Job:
+async def _stats(desk: Desk, job: Job) -> FrontierStats:
+    """The counts of its frontier; nothing waits in one that is gone."""
+    from gossamer.words.errors import RequestsGone
+    from gossamer.words.model import FrontierStats
+
+    try:
+        return await desk.frontier(job).stats()
+    except RequestsGone:
+        return FrontierStats(state=job.state)
+
+
+async def _as_it_is(desk: Desk, job: Job) -> Job:
     """The job; one whose process was killed could not say so itself."""
-    if job.state == "running" and not job.finish_reason and not desk.is_at_work(job):
+    if job.plan or job.state != "running" or job.finish_reason:
+        return job  # what becomes of a fleet's job is in the book
+    if await desk.at_work(job) is None:
         from msgspec.structs import replace
 
         return replace(job, finish_reason="interrupted")
@@ -113,18 +127,20 @@ def status(name: JobName, data: Data = None, settings: Set = None, as_json: AsJs
     Its queue, its totals, what failed, and its busiest hosts.
     """
 
-    async def work(desk: Desk) -> tuple[Job, Tally, FrontierStats, list[HostReport]]:
-        job = _as_it_is(desk, await job_of(desk, name))
+    async def work(desk: Desk) -> tuple[Job, Tally, FrontierStats, list[HostReport], Pace]:
+        job = await _as_it_is(desk, await job_of(desk, name))
         frontier = desk.frontier(job)
         rules, _ = await desk.place(job, 0)
         hosts = [_as_paced(report, rules) for report in await frontier.hosts(HOSTS)]
-        return job, await desk.store.tally(job), await frontier.stats(), hosts
+        stats = await frontier.stats()
+        pace = await pace_of(desk, job) if job.plan else Pace()
+        return job, await desk.store.tally(job), stats, hosts, pace
 
-    job, tally, stats, hosts = at_desk(settings_of(data, settings), work)
+    job, tally, stats, hosts, pace = at_desk(settings_of(data, settings), work)
     if as_json:
-        print_json(_status_json(job, tally, stats, hosts))
+        print_json(_status_json(job, tally, stats, hosts, pace))
         return
-    print_facts(_status_facts(job, tally, stats))
+    print_facts([*_status_facts(job, tally, stats), *_pace_facts(job, pace)])
     if hosts:
         print_facts([("", "")])
         print_table(
@@ -162,14 +178,43 @@ def _status_facts(job: Job, tally: Tally, stats: FrontierStats) -> list[tuple[st
     return [(name, value) for name, value in facts if value]
 
 
+def _pace_facts(job: Job, pace: Pace) -> list[tuple[str, str]]:
+    """How a job of the fleet comes on, while it runs."""
+    if not job.plan or job.state != "running":
+        return []
+    from gossamer.observe.units import rate
+
+    facts = [
+        ("workers", f"{pace.working} shifts at work"),
+        ("pace", rate(pace.pages_per_s) if pace.pages_per_s is not None else ""),
+        ("left", _left(pace)),
+        ("trouble", pace.trouble),
+    ]
+    return [(name, value) for name, value in facts if value]
+
+
+def _left(pace: Pace) -> str:
+    from gossamer.observe.units import duration
+
+    if pace.left_s is None:
+        return pace.note
+    return f"about {duration(pace.left_s)}{f' ({pace.note})' if pace.note else ''}"
+
+
 def _counts(counts: dict[str, int]) -> str:
     ordered = sorted(counts.items(), key=lambda pair: -pair[1])
     return ", ".join(f"{name or '?'} {count:,}" for name, count in ordered)
 
 
-def _status_json(job: Job, tally: Tally, stats: FrontierStats, hosts: list[HostReport]) -> dict[str, Any]:
+def _status_json(
+    job: Job, tally: Tally, stats: FrontierStats, hosts: list[HostReport], pace: Pace
+) -> dict[str, Any]:
     return {
         **_job_json(job, tally, stats),
+        "shifts": pace.working,
+        "pages_per_second": pace.pages_per_s,
+        "eta_seconds": pace.left_s,
+        "trouble": pace.trouble,
         "queue": {"pending": stats.pending, "delayed": stats.delayed, "leased": stats.leased},
         "done": stats.done,
         "attempts": tally.attempts,

@@ -31,6 +31,22 @@ Set = Annotated[
 Argument = Annotated[
     list[str] | None, typer.Option("-a", metavar="ARG=VALUE", help="An argument of the spider.")
 ]
+MaxPages = Annotated[int | None, typer.Option(metavar="N", help="Stop after N pages.")]
+MaxDepth = Annotated[int | None, typer.Option(metavar="N", help="Follow links N hops from a seed.")]
+MaxTime = Annotated[str | None, typer.Option(metavar="TIME", help="Stop after 90s, 15m, 2h ...")]
+Delay = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", help="Between two requests to a host [default: follows the host]."),
+]
+PerHost = Annotated[int | None, typer.Option(metavar="N", help="Requests at once to one host.")]
+TargetText = Annotated[
+    str,
+    typer.Argument(
+        metavar="TARGET",
+        help="A URL, a spider's name, or FILE.py[:Class].",
+        autocompletion=completion.spiders,
+    ),
+]
 NoRobots = Annotated[bool, typer.Option("--no-robots", help="Ignore robots.txt (your own sites).")]
 PageSpider = Annotated[
     str | None,
@@ -75,6 +91,18 @@ def overrides(settings: list[str] | None, **given: object) -> list[str]:
     """``-s`` options and options with names of their own as ``KEY=VALUE``; ``None`` was not given."""
     named = [f"{key}={value}" for key, value in given.items() if value is not None]
     return [*(settings or ()), *named]
+
+
+def crawl_overrides(
+    settings: list[str] | None, *, max_time: str | None, no_robots: bool, **given: object
+) -> list[str]:
+    """The options that say how to crawl, as ``KEY=VALUE``."""
+    return overrides(
+        settings,
+        max_time=None if max_time is None else seconds(max_time, "--max-time"),
+        robots="false" if no_robots else None,
+        **given,
+    )
 
 
 def settings_of(data: str | None, settings: list[str] | None = None) -> Settings:

@@ -86,10 +86,28 @@ class FrontierSettings(Section):
     """Where the requests of a crawl are kept."""
 
     url: str | None = Field(
-        default=None, description="`sqlite:///FILE`; by default `gossamer.db` in the data directory."
+        default=None,
+        description="`sqlite:///FILE` or `redis://HOST/DB` (`rediss://` with TLS, `redis+cluster://` for a "
+        "Redis Cluster); by default `gossamer.db` in the data directory.",
     )
     lease_ttl: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
         default=60.0, description="Seconds a worker has for one request before it is handed out again."
+    )
+    shards: Annotated[int, Field(ge=1, le=1024)] = Field(
+        default=1,
+        description="Parts of a frontier in Redis, which may be on several nodes; a host is in one.",
+    )
+    dedup: Literal["exact", "bloom"] = Field(
+        default="exact",
+        description="How a frontier in Redis knows URLs again; `bloom` is smaller and loses a few pages.",
+    )
+    seen_ttl: Seconds | None = Field(
+        default=None,
+        description="Seconds after which a known URL is accepted again (Redis); none is never.",
+    )
+    expected: Count = Field(
+        default=1_000_000,
+        description="URLs that a crawl is expected to know; a frontier in Redis is laid out for so many.",
     )
 
 
@@ -97,7 +115,57 @@ class StoreSettings(Section):
     """Where items, pages and the ledger are kept."""
 
     url: str | None = Field(
-        default=None, description="`sqlite:///FILE`; by default `gossamer.db` in the data directory."
+        default=None,
+        description="`sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`; by default `gossamer.db` in the "
+        "data directory.",
+    )
+    min_interval: Seconds = Field(
+        default=0.0,
+        description="Seconds for which an item that has just changed is not changed again (PostgreSQL).",
+    )
+    history: bool = Field(
+        default=False, description="Whether former versions of items are kept, too (PostgreSQL)."
+    )
+    ledger_days: Count | None = Field(
+        default=None, description="Days that the ledger keeps (PostgreSQL); none is all."
+    )
+    patience: Seconds = Field(
+        default=60.0, description="Seconds for which a store that is away is waited for (PostgreSQL)."
+    )
+
+
+class BrokerSettings(Section):
+    """How the workers of a cluster are told what to do."""
+
+    url: str | None = Field(
+        default=None,
+        description="`redis://HOST/DB` or `amqp://USER@HOST/VHOST`; by default the Redis of the frontier.",
+    )
+
+
+class RedisSettings(Section):
+    """How Redis is used."""
+
+    prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")] = Field(
+        default="gossamer", description="The first part of every key, for a Redis that others use, too."
+    )
+    require_durable: bool = Field(
+        default=True,
+        description="Whether a Redis that forgets (an eviction policy, no append-only file) is refused.",
+    )
+
+
+class ClusterSettings(Section):
+    """How a fleet of workers goes about its jobs."""
+
+    fleet: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")] = Field(
+        default="default", description="The fleet's name: workers and supervisors of one name work together."
+    )
+    shift: Annotated[float, Field(ge=1, allow_inf_nan=False)] = Field(
+        default=60.0, description="Most seconds of one shift of a worker on one job."
+    )
+    drain: Seconds = Field(
+        default=20.0, description="Seconds that a worker told to end has to finish what it has in hand."
     )
 
 
@@ -228,6 +296,9 @@ class Settings(Section):
     parse: ParseSettings = Field(default=ParseSettings(), description="Taking pages apart.")
     frontier: FrontierSettings = Field(default=FrontierSettings(), description="The requests of a crawl.")
     store: StoreSettings = Field(default=StoreSettings(), description="Items, pages and the ledger.")
+    broker: BrokerSettings = Field(default=BrokerSettings(), description="The broker of a cluster.")
+    redis: RedisSettings = Field(default=RedisSettings(), description="Redis.")
+    cluster: ClusterSettings = Field(default=ClusterSettings(), description="Fleets of workers.")
     replay: ReplaySettings = Field(
         default=ReplaySettings(), description="Saved pages instead of the network."
     )

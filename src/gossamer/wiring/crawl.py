@@ -6,28 +6,25 @@ import os
 import sys
 import traceback
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, ExitStack
+from dataclasses import dataclass, replace
 
 from gossamer.config import Settings
 from gossamer.discovery import Target
-from gossamer.disk.committer import SameFileCommitter
-from gossamer.disk.lock import JobLock
-from gossamer.engine.clock import SystemClock
 from gossamer.engine.commit import SplitCommitter
 from gossamer.engine.visit import Parts, ShiftOptions
 from gossamer.extractor import results
 from gossamer.fetch.guard import Guard
 from gossamer.fetch.robots_cache import RobotsCache
-from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.policy import urls
 from gossamer.spider import Spider
-from gossamer.store.shared_state import SqliteSharedState
-from gossamer.wiring.desk import Desk
-from gossamer.wiring.files import Databases, databases_folder
+from gossamer.wiring.desk import Desk, open_desk
+from gossamer.wiring.in_sqlite import SqliteKeeping, SqliteRequests
 from gossamer.wiring.pages import SpiderPipelines, extractor_of, fetcher_of
+from gossamer.wiring.places import JobFrontier
 from gossamer.wiring.rules import admission_of, rules_of, trusted_hosts
-from gossamer.words.errors import OperatorError, StorageError, UsageError
+from gossamer.wiring.trust import SharedTrust, TrustingFetcher
+from gossamer.words.errors import JobBusy, OperatorError, StorageError, UsageError
 from gossamer.words.events import Event
 from gossamer.words.lifecycle import JobState
 from gossamer.words.model import Job, Request
@@ -47,7 +44,7 @@ class Wired:
     pipeline: SpiderPipelines
     desk: Desk
     resumed: bool
-    closing: ExitStack
+    closing: AsyncExitStack
     guard: Guard
 
     async def seeds(self, spider: Spider) -> AsyncIterator[Request]:
@@ -79,109 +76,114 @@ class Wired:
             try:
                 await self.parts.fetcher.close()
             finally:
-                self.closing.close()
+                await self.closing.aclose()
 
 
 async def wire(settings: Settings, target: Target, *, fresh: bool, sinks: Sequence[Sink]) -> Wired:
     """Put a crawl together: its job (an unfinished one of this target, unless ``fresh``), and its parts."""
-    closing = ExitStack()
-    try:
-        return await _wire(settings, target, fresh=fresh, sinks=sinks, closing=closing)
-    except BaseException:
-        closing.close()
-        raise
+    async with AsyncExitStack() as opening:
+        desk = await open_desk(settings, create=True)
+        opening.push_async_callback(desk.close)
+        await opening.enter_async_context(desk.requests.alone(target.text))
+        job, resumed = await _job(desk, target, fresh=fresh)
+        wired = await assemble(settings, target, desk, job, sinks=sinks, resumed=resumed)
+        return _closed_with(wired, opening)
 
 
 async def wire_member(
     settings: Settings, target: Target, job_id: str, *, trusted: Iterable[str], sinks: Sequence[Sink]
 ) -> Wired:
     """Put together what another process of a crawl needs, which is under way and locked by the first."""
-    closing = ExitStack()
-    try:
-        databases = Databases(settings, create=False)
-        closing.callback(databases.close)
-        desk = Desk(settings, databases, SystemClock())
+    async with AsyncExitStack() as opening:
+        desk = await open_desk(settings)
+        opening.push_async_callback(desk.close)
         job = await desk.book.get(job_id)
         if job is None:
             raise StorageError(f"there is no job {job_id} any more")
-        guard = Guard((*trusted_hosts(target.spider), *trusted))
-        return await _parts(settings, target, desk, job, guard, sinks=sinks, closing=closing, resumed=True)
-    except BaseException:
-        closing.close()
-        raise
+        wired = await assemble(settings, target, desk, job, trusted=trusted, sinks=sinks, resumed=True)
+        return _closed_with(wired, opening)
 
 
-async def _wire(
-    settings: Settings, target: Target, *, fresh: bool, sinks: Sequence[Sink], closing: ExitStack
-) -> Wired:
-    clock = SystemClock()
-    databases = Databases(settings, create=True)
-    closing.callback(databases.close)
-    desk = Desk(settings, databases, clock)
-    closing.enter_context(JobLock(databases_folder(settings), target.text))
-    job, resumed = await _job(desk, target, fresh=fresh)
-    guard = Guard(trusted_hosts(target.spider))
-    return await _parts(settings, target, desk, job, guard, sinks=sinks, closing=closing, resumed=resumed)
-
-
-async def _parts(
+async def assemble(
     settings: Settings,
     target: Target,
     desk: Desk,
     job: Job,
-    guard: Guard,
     *,
     sinks: Sequence[Sink],
-    closing: ExitStack,
     resumed: bool,
+    trusted: Iterable[str] = (),
+    owner: str = "",
 ) -> Wired:
-    clock, databases, spider = desk.clock, desk.databases, target.spider
-    fetcher = fetcher_of(settings, guard, clock)
-    rules = rules_of(settings, touches_network=fetcher.touches_network)
-    frontier = SqliteFrontier(databases.frontier, job.id, rules, clock)
-    pipeline = SpiderPipelines(target.choose)
-    await pipeline.open(spider)
-    parts = Parts(
-        job=job,
-        rules=rules,
-        frontier=frontier,
-        committer=_committer(databases, frontier, desk, job),
-        store=desk.store,
-        fetcher=fetcher,
-        robots=RobotsCache(
-            fetcher,
-            SqliteSharedState(databases.store, clock),
-            clock,
-            user_agent=settings.user_agent,
-            obey=settings.robots,
-        ),
-        extractor=extractor_of(settings, target, closing),
-        pipeline=pipeline,
-        admission=admission_of(settings, spider, job.key),
-        sink=Fan(sinks),
-        clock=clock,
-    )
-    shift = ShiftOptions(
-        worker=f"w{os.getpid()}",
-        concurrency=-(-settings.concurrency // settings.processes),
-        lease_ttl_s=settings.frontier.lease_ttl,
-        idle_wait_s=ALONE_IDLE_S if settings.processes == 1 else CREW_IDLE_S,
-        max_redirects=settings.http.max_redirects,
-    )
-    return Wired(parts, shift, pipeline, desk, resumed, closing, guard)
+    """The parts of a worker at a desk that stays open.
+
+    ``trusted`` are hosts that the operator named elsewhere, ``owner`` is who will hold its leases.
+    """
+    async with AsyncExitStack() as opening:
+        guard = Guard((*trusted_hosts(target.spider), *trusted))
+        clock, spider = desk.clock, target.spider
+        fetcher = fetcher_of(settings, guard, clock)
+        if owner:
+            fetcher = TrustingFetcher(fetcher, guard, SharedTrust(desk.requests.shared, job.id))
+        rules = rules_of(settings, touches_network=fetcher.touches_network)
+        if not resumed:
+            await desk.requests.make(job, rules)
+        frontier = desk.requests.frontier(job, rules, owner=owner)
+        pipeline = SpiderPipelines(target.choose)
+        await pipeline.open(spider)
+        robots = RobotsCache(
+            fetcher, desk.requests.shared, clock, user_agent=settings.user_agent, obey=settings.robots
+        )
+        parts = Parts(
+            job=job,
+            rules=rules,
+            frontier=frontier,
+            committer=_committer(desk, frontier, job),
+            store=desk.store,
+            fetcher=fetcher,
+            robots=robots,
+            extractor=extractor_of(settings, target, opening.enter_context(ExitStack())),
+            pipeline=pipeline,
+            admission=admission_of(settings, spider, job.key),
+            sink=Fan(sinks),
+            clock=clock,
+        )
+        shift = ShiftOptions(
+            worker=owner or f"w{os.getpid()}",
+            concurrency=-(-settings.concurrency // settings.processes),
+            lease_ttl_s=settings.frontier.lease_ttl,
+            idle_wait_s=ALONE_IDLE_S if settings.processes == 1 and not owner else CREW_IDLE_S,
+            max_redirects=settings.http.max_redirects,
+        )
+        return Wired(parts, shift, pipeline, desk, resumed, opening.pop_all(), guard)
+
+
+def _closed_with(wired: Wired, outer: AsyncExitStack) -> Wired:
+    """The same, which lets go of what is in ``outer`` after its own."""
+    outer.push_async_exit(wired.closing)
+    return replace(wired, closing=outer.pop_all())
 
 
 async def _job(desk: Desk, target: Target, *, fresh: bool) -> tuple[Job, bool]:
     """The latest job of this target, unless cancelled or a fresh start is wanted; and whether it is old."""
     same = [job for job in await desk.book.list() if (job.name, job.target) == (target.name, target.text)]
+    if same and same[0].plan and same[0].state in (JobState.RUNNING, JobState.PAUSED):
+        raise JobBusy(
+            f"{same[0].id} is a job of the fleet: `gossamer wait {same[0].id}` follows it, "
+            f"`gossamer cancel {same[0].id}` ends it"
+        )
     if same and same[0].state is not JobState.CANCELLED and not fresh:
         return same[0], True
     return await desk.book.create(target.name, target.text), False
 
 
-def _committer(databases: Databases, frontier: SqliteFrontier, desk: Desk, job: Job) -> Committer:
-    if databases.frontier is databases.store:
-        return SameFileCommitter(databases.store, frontier.settle_within, desk.store.write_within, job)
+def _committer(desk: Desk, frontier: JobFrontier, job: Job) -> Committer:
+    """One transaction for all where there is one file for all; else the store first."""
+    requests, keeping = desk.requests, desk.keeping
+    if isinstance(requests, SqliteRequests) and isinstance(keeping, SqliteKeeping):
+        committer = requests.committer(frontier, keeping, job)
+        if committer is not None:
+            return committer
     return SplitCommitter(frontier, desk.store, job)
 
 

@@ -1,13 +1,25 @@
-"""The files of a data directory, as the settings name them."""
+"""Crawls kept in SQLite files of a data directory."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from gossamer.config import Settings
+from gossamer.disk.committer import SameFileCommitter
 from gossamer.disk.database import Database
-from gossamer.observe.text import shown_url
-from gossamer.words.errors import SettingError, StorageError
+from gossamer.disk.lock import JobLock, holder
+from gossamer.engine.clock import SystemClock
+from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.store.jobs import SqliteJobBook
+from gossamer.store.ledger import Ledger
+from gossamer.store.shared_state import SqliteSharedState
+from gossamer.store.sqlite import SqliteStore
+from gossamer.words.clock import Clock
+from gossamer.words.errors import StorageError
+from gossamer.words.model import Job, Lease, Rules
+from gossamer.words.ports import Committer
 
 DATABASE = "gossamer.db"
 
@@ -16,17 +28,7 @@ def database_path(settings: Settings, url: str | None) -> Path:
     """The file of ``sqlite:///FILE``, by default the one in the data directory."""
     if url is None:
         return Path(settings.data) / DATABASE
-    if not url.startswith("sqlite:///"):
-        key = "frontier.url" if url == settings.frontier.url else "store.url"
-        raise SettingError(
-            f"{key} = {shown_url(url)!r} is not a database that this version knows; write sqlite:///FILE"
-        )
     return Path(url.removeprefix("sqlite:///"))
-
-
-def databases_folder(settings: Settings) -> Path:
-    """Where the locks of a crawl are: beside the requests."""
-    return database_path(settings, settings.frontier.url).absolute().parent
 
 
 class Databases:
@@ -62,3 +64,64 @@ class Databases:
         """Close all; what was acknowledged is on disk."""
         for database in self._open.values():
             database.close()
+
+
+class SqliteRequests:
+    """Requests in a file; everybody who works on them is on this machine."""
+
+    def __init__(self, settings: Settings, databases: Databases) -> None:
+        self._databases = databases
+        self._folder = database_path(settings, settings.frontier.url).absolute().parent
+        self.clock: Clock = SystemClock()
+        self.shared = SqliteSharedState(databases.frontier, self.clock)
+
+    def frontier(self, job: Job, rules: Rules, *, owner: str = "") -> SqliteFrontier:
+        """See :class:`~gossamer.wiring.places.Requests`."""
+        return SqliteFrontier(self._databases.frontier, job.id, rules, self.clock)
+
+    async def make(self, job: Job, rules: Rules) -> None:
+        """Nothing: a frontier is made when it is opened."""
+
+    async def recover(self, job: Job, owner: str) -> tuple[Lease, ...]:
+        """Nothing: in a file, leases have no owners, and come back when their time is over."""
+        return ()
+
+    @asynccontextmanager
+    async def alone(self, target: str) -> AsyncIterator[None]:
+        """See :class:`~gossamer.wiring.places.Requests`."""
+        with JobLock(self._folder, target):
+            yield
+
+    async def at_work(self, job: Job) -> str | None:
+        """See :class:`~gossamer.wiring.places.Requests`."""
+        return holder(self._folder, job.target) or None
+
+    def committer(self, frontier: object, keeping: SqliteKeeping, job: Job) -> Committer | None:
+        """One that settles and stores in one transaction, where both are in one file."""
+        if self._databases.frontier is not self._databases.store:
+            return None
+        assert isinstance(frontier, SqliteFrontier)
+        return SameFileCommitter(
+            self._databases.store, frontier.settle_within, keeping.store.write_within, job
+        )
+
+    async def close(self) -> None:
+        """Close the files."""
+        self._databases.close()
+
+
+class SqliteKeeping:
+    """Jobs, items, pages and ledger in a file."""
+
+    def __init__(self, databases: Databases, clock: Clock) -> None:
+        self._databases = databases
+        self.book = SqliteJobBook(databases.store, clock)
+        self.store = SqliteStore(databases.store)
+        self.ledger = Ledger(databases.store)
+
+    async def tidy(self, now: float) -> None:
+        """Nothing: a file keeps everything."""
+
+    async def close(self) -> None:
+        """Close the files."""
+        self._databases.close()

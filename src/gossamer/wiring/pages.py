@@ -48,6 +48,11 @@ def fetcher_of(settings: Settings, guard: Guard, clock: Clock) -> Fetcher:
     return HttpFetcher(options, clock=clock, guard=guard)
 
 
+def touches_network(settings: Settings) -> bool:
+    """Whether there is a server to be polite to."""
+    return settings.replay.folder is None
+
+
 def extractor_of(settings: Settings, target: Target, closing: ExitStack) -> SpiderExtractor:
     """What runs the spiders, with a process for suspicious pages and a watch on the event loop."""
     parse = settings.parse

@@ -1,0 +1,126 @@
+"""The Celery application: what its messages are, and what they must never be.
+
+A message names a shift, and holds nothing of value: no URL, no setting, no result. It is acknowledged when
+it is received; lost, late and doubled ones are recognised by the roster, and the supervisor asks again.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from celery import Celery
+from kombu import Queue
+from kombu.exceptions import KombuError, OperationalError
+
+from gossamer.config import Settings, load_settings
+from gossamer.observe.text import shown_url
+from gossamer.words.errors import SettingError, StorageError
+from gossamer.words.shifts import SEED_LANE, Shift
+
+TASK = "gossamer.shift"
+LIFE_S = 60.0
+"""Seconds until a message that nobody took is void; the roster forgets what it asked for sooner."""
+TRY_S = 2.0
+
+
+def queue_of(fleet: str, lane: str) -> str:
+    """The queue of a lane."""
+    return f"gossamer.{fleet}.{lane}"
+
+
+def broker_url(settings: Settings) -> str:
+    """The broker's URL. Raises ``SettingError`` when there is none."""
+    url = settings.broker.url or settings.frontier.url or ""
+    if url.startswith(("redis+cluster:", "sqlite:")) or not url:
+        raise SettingError(
+            "a fleet needs a broker: set broker.url to redis://HOST/0 or amqp://USER@HOST/VHOST "
+            "(a frontier.url of redis:// serves as both)"
+        )
+    return url
+
+
+@cache
+def application() -> Celery:
+    """The application by the environment and ``gossamer.toml``."""
+    from gossamer.cluster.tasks import register
+
+    loaded = load_settings(env=os.environ, start=Path.cwd())
+    return register(make_app(loaded.settings), loaded.settings)
+
+
+def make_app(settings: Settings, lanes: Sequence[str] = ("http", SEED_LANE)) -> Celery:
+    """An application that consumes the queues of ``lanes``."""
+    fleet = settings.cluster.fleet
+    url = broker_url(settings)
+    app = Celery("gossamer", broker=url, set_as_current=False)
+    if url.startswith("redis"):
+        # What was received and not acknowledged is not put back: it holds nothing of value, and trying to
+        # ends the worker when the connection is gone (kombu 5.7).
+        from kombu.transport.redis import Channel
+
+        Channel.do_restore = False
+    app.conf.update(
+        accept_content=["json"],
+        task_serializer="json",
+        task_ignore_result=True,
+        task_acks_late=False,
+        task_queues=[Queue(queue_of(fleet, lane), durable=False, auto_delete=False) for lane in lanes],
+        task_default_queue=queue_of(fleet, "http"),
+        worker_pool="threads",
+        worker_concurrency=2,
+        worker_prefetch_multiplier=1,
+        # A message in a busy worker's hands is one that an idle one lacks; RabbitMQ's can be no fewer.
+        worker_disable_prefetch=url.startswith("redis"),
+        worker_hijack_root_logger=False,
+        worker_send_task_events=True,
+        worker_cancel_long_running_tasks_on_connection_loss=False,
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        broker_connection_timeout=5,
+        broker_transport_options={"socket_connect_timeout": 5, "visibility_timeout": 3600},
+    )
+    return app
+
+
+class Publisher:
+    """Publishes shifts."""
+
+    def __init__(self, app: Celery, fleet: str) -> None:
+        self._app = app
+        self._fleet = fleet
+
+    def publish(self, shifts: Iterable[Shift]) -> None:
+        """Publish them all; blocks. Raises ``StorageError`` when the broker is away."""
+        try:
+            with self._app.producer_or_acquire() as producer:
+                for shift in shifts:
+                    self._publish(producer, shift)
+        except (KombuError, OperationalError, OSError) as error:
+            raise StorageError(
+                f"the broker {shown_url(self._app.conf.broker_url)} takes no messages ({error}); "
+                "shifts are asked for again when it is back"
+            ) from None
+
+    def _publish(self, producer: Any, shift: Shift) -> None:
+        # Flower and the logs show the shadow instead of the task's name.
+        self._app.send_task(
+            TASK,
+            args=(shift.job, shift.lane, shift.id),
+            queue=queue_of(self._fleet, shift.lane),
+            shadow=f"shift {shift.job} {shift.lane}",
+            task_id=shift.id,
+            expires=LIFE_S,
+            producer=producer,
+            retry=False,
+        )
+
+
+def quiet() -> None:
+    """Celery's own lines that repeat what a worker says anyway."""
+    for name in ("celery.app.trace", "celery.worker.strategy", "kombu.transport.redis"):
+        logging.getLogger(name).setLevel(logging.WARNING)

@@ -1,0 +1,78 @@
+"""Jobs of a fleet: submitting one, and what a person may do to it. Nothing here needs the broker."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from gossamer.cluster.workplace import roster_of
+from gossamer.config import Settings, find_project, load_settings
+from gossamer.crawling import spider_settings
+from gossamer.discovery import find_target
+from gossamer.wiring.desk import Desk
+from gossamer.wiring.in_redis import RedisRequests
+from gossamer.wiring.pages import touches_network
+from gossamer.wiring.plan import plan_of
+from gossamer.wiring.rules import rules_of
+from gossamer.words.errors import JobBusy, RequestsGone, UsageError
+from gossamer.words.lifecycle import JobState
+from gossamer.words.model import Change, Job
+
+ALIVE = (JobState.RUNNING, JobState.PAUSED)
+_AFTER = {
+    Change.PAUSE: (JobState.PAUSED, "paused"),
+    Change.RESUME: (JobState.RUNNING, ""),
+    Change.CANCEL: (JobState.CANCELLED, "cancelled"),
+}
+
+
+def submission(
+    target: str, arguments: Mapping[str, str], overrides: Sequence[str] | Mapping[str, Any]
+) -> tuple[Settings, bytes, str, str]:
+    """The settings, the plan, the name and the text of what is to be crawled. Raises ``UsageError``."""
+    start = Path.cwd()
+    project = find_project(start)
+    found = find_target(target, arguments, project.parent if project else None)
+    loaded = load_settings(
+        overrides=overrides, env=os.environ, spider=spider_settings(found.spider), start=start
+    )
+    return loaded.settings, plan_of(target, arguments, loaded.settings, found), found.name, found.text
+
+
+async def submit(desk: Desk, settings: Settings, plan: bytes, name: str, text: str) -> Job:
+    """Make the job and ring the supervisor. Raises ``JobBusy`` while one of this name is under way."""
+    roster = roster_of(desk).roster
+    same = next((job for job in await desk.book.list() if job.name == name and job.state in ALIVE), None)
+    if same is not None and same.plan:
+        way = f"`gossamer resume {same.id}` goes on with it, " if same.state is JobState.PAUSED else ""
+        raise JobBusy(
+            f"{same.id} ({same.target}) is {same.state} already: {way}`gossamer wait {same.id}` follows it, "
+            f"`gossamer cancel {same.id}` ends it"
+        )
+    job = await desk.book.create(name, text, plan=plan)
+    await desk.requests.make(job, rules_of(settings, touches_network=touches_network(settings)))
+    await roster.ring()
+    return job
+
+
+async def change(desk: Desk, job: Job, what: Change) -> Job:
+    """Pause, resume or cancel a job; the job as it is then. Raises ``UsageError`` when it is over."""
+    if job.state not in ALIVE:
+        raise UsageError(f"{job.id} is {job.state}; there is nothing to {what}")
+    state, reason = _AFTER[what]
+    try:
+        await desk.frontier(job).control(what)
+    except RequestsGone:
+        if what is not Change.CANCEL:
+            raise
+    ended_at = desk.clock.now() if what is Change.CANCEL else None
+    job = replace(job, state=state, finish_reason=reason, finished_at=ended_at)
+    if job.plan or await desk.at_work(job) is None:  # the process of an embedded crawl says so itself
+        await desk.book.update(job)
+    if isinstance(desk.requests, RedisRequests):
+        await desk.requests.roster.ring()
+    return job

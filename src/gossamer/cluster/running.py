@@ -1,0 +1,153 @@
+"""The processes of a fleet: a worker, and a supervisor."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import signal
+import socket
+import warnings
+from collections.abc import Sequence
+
+from celery.exceptions import SecurityWarning
+
+from gossamer.cluster.app import Publisher, broker_url, make_app
+from gossamer.cluster.tasks import register
+from gossamer.cluster.workplace import roster_of
+from gossamer.config import Settings
+from gossamer.engine.fleet import Fleet
+from gossamer.engine.fleet_parts import FleetParts, Watched
+from gossamer.observe.text import shown_url
+from gossamer.wiring.desk import Desk, open_desk
+from gossamer.wiring.pages import touches_network
+from gossamer.wiring.plan import plan_from, settings_under
+from gossamer.wiring.rules import rules_of
+from gossamer.words.errors import StorageError
+from gossamer.words.model import Job
+from gossamer.words.ports import JobBook
+from gossamer.words.shifts import SEED_LANE, Shift
+
+FIRST_RETRY_S, LAST_RETRY_S = 0.5, 15.0
+FIRST_TIDY_S, TIDY_S = 60.0, 3600.0
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+log = logging.getLogger("gossamer.fleet")
+
+
+# --------------------------------------------------------------------------- worker
+
+
+def run_worker(settings: Settings, *, slots: int, lanes: Sequence[str]) -> int:
+    """Be a worker until told to end; its exit code."""
+    everything = tuple(dict.fromkeys((*lanes, SEED_LANE)))
+    app = register(make_app(settings, everything), settings)
+    log.info("a worker of the fleet %r at %s", settings.cluster.fleet, shown_url(broker_url(settings)))
+    warnings.filterwarnings("ignore", category=SecurityWarning)  # no message of ours is ever unpickled
+    name = f"gossamer-{os.getpid()}-{secrets.token_hex(2)}@{socket.gethostname()}"
+    worker = app.Worker(
+        pool="threads", concurrency=slots, hostname=name, loglevel=None, without_mingle=True,
+        without_gossip=True, redirect_stdouts=False, quiet=True, task_events=True,
+    )  # fmt: skip
+    worker.start()
+    return int(worker.exitcode or 0)
+
+
+# --------------------------------------------------------------------------- supervisor
+
+
+async def run_supervisor(settings: Settings) -> None:
+    """Supervise until told to end; when a server is away, wait for it."""
+    loop = asyncio.get_running_loop()
+    told = asyncio.Event()
+    for number in SIGNALS:
+        loop.add_signal_handler(number, told.set)
+    app = make_app(settings)
+    me = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
+    supervising = asyncio.create_task(_supervise(settings, Publisher(app, settings.cluster.fleet), me))
+    telling = asyncio.create_task(told.wait())
+    try:
+        await asyncio.wait({supervising, telling}, return_when=asyncio.FIRST_COMPLETED)
+        if supervising.done():
+            supervising.result()
+    finally:
+        for task in (supervising, telling):
+            task.cancel()
+        await asyncio.gather(supervising, telling, return_exceptions=True)
+
+
+async def _supervise(settings: Settings, publisher: Publisher, me: str) -> None:
+    desk = await _desk_in_time(settings)
+    try:
+        fleet = fleet_of(settings, desk, publisher, me)
+        log.info("supervisor %s of the fleet %r", me, settings.cluster.fleet)
+        tidying = asyncio.create_task(_tidy(fleet, desk))
+        try:
+            await fleet.run()
+        finally:
+            tidying.cancel()
+    finally:
+        await desk.close()
+
+
+async def _tidy(fleet: Fleet, desk: Desk) -> None:
+    """Let the store drop what is too old, now and then; the supervisor that leads sees to it."""
+    while True:
+        await asyncio.sleep(FIRST_TIDY_S if not fleet.is_leading else TIDY_S)
+        if fleet.is_leading:
+            try:
+                await desk.keeping.tidy(desk.clock.now())
+            except StorageError as error:
+                log.warning("the store was not tidied: %s", error)
+
+
+def fleet_of(settings: Settings, desk: Desk, publisher: Publisher, me: str) -> Fleet:
+    """A supervisor at a desk."""
+    requests = roster_of(desk)
+
+    def watched(job: Job) -> Watched:
+        said = settings_under(plan_from(job.plan), settings)
+        rules = rules_of(said, touches_network=touches_network(said))
+        return Watched(
+            frontier=requests.frontier(job, rules), per_host=rules.per_host, max_time_s=said.max_time
+        )
+
+    async def publish(shifts: Sequence[Shift]) -> None:
+        await asyncio.to_thread(publisher.publish, shifts)
+
+    parts = FleetParts(
+        book=_OfFleets(desk.book),
+        store=desk.store,
+        roster=requests.roster,
+        shared=requests.shared,
+        clock=desk.clock,
+        watched=watched,
+        publish=publish,
+    )
+    return Fleet(parts, me=me)
+
+
+class _OfFleets:
+    """A book in which only the jobs of fleets are listed; those of `gossamer crawl` look after themselves."""
+
+    def __init__(self, book: JobBook) -> None:
+        self._book = book
+        self.create = book.create
+        self.get = book.get
+        self.update = book.update
+
+    async def list(self) -> list[Job]:
+        """See :class:`~gossamer.words.ports.JobBook`."""
+        return [job for job in await self._book.list() if job.plan]
+
+
+async def _desk_in_time(settings: Settings) -> Desk:
+    """The servers may start later than their supervisor."""
+    wait_s = FIRST_RETRY_S
+    while True:
+        try:
+            return await open_desk(settings, create=True)
+        except StorageError as error:
+            log.warning("%s; trying again in %.0f s", error, wait_s)
+            await asyncio.sleep(wait_s)
+            wait_s = min(wait_s * 2, LAST_RETRY_S)

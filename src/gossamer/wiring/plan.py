@@ -1,0 +1,106 @@
+"""How a worker on another machine puts together the same crawl: kept with the job, in its book.
+
+Guarantee: it holds no secret. Where requests and items are kept is each machine's own setting, headers that
+carry secrets are each machine's own, and arguments named like a secret come from each worker's environment.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gossamer.arguments import is_secret
+from gossamer.config import Settings, load_settings
+from gossamer.discovery import Target, find_target
+from gossamer.generic import GenericSpider
+from gossamer.policy.redirects import is_credential
+from gossamer.words.errors import StorageError, UsageError
+
+OWN = ("broker", "redis", "cluster", "log", "data")
+"""Settings that are each machine's own."""
+FROM_ENVIRONMENT = "SPIDER_ARG_"
+"""Before the name of an argument, in capitals: the variable that a worker takes a secret one from."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What was submitted."""
+
+    target: str  # as it was typed: a URL, a spider's name, ``FILE.py:Class``
+    arguments: dict[str, str] = {}  # of the spider, those that may be seen
+    secrets: tuple[str, ...] = ()  # the names of the others
+    settings: str = "{}"  # settled, as JSON, without what is each machine's own
+    version: str = ""  # of the spider's source; "" where there is none to compare
+
+
+def plan_of(target: str, arguments: Mapping[str, str], settings: Settings, found: Target) -> bytes:
+    """The plan of a crawl, packed."""
+    said = settings.model_dump(mode="json", exclude=set(OWN))
+    for place in ("frontier", "store"):
+        said[place].pop("url")
+    headers = said["http"]["headers"]
+    said["http"]["headers"] = {k: v for k, v in headers.items() if not is_credential(k)}
+    plan = Plan(
+        target=target,
+        arguments={name: value for name, value in arguments.items() if not is_secret(name)},
+        secrets=tuple(name for name in arguments if is_secret(name)),
+        settings=msgspec.json.encode(said).decode(),
+        version=version_of(found),
+    )
+    return msgspec.msgpack.encode(plan)
+
+
+def plan_from(packed: bytes) -> Plan:
+    """The plan of a job. Raises ``StorageError`` for bytes that are none."""
+    try:
+        return msgspec.msgpack.decode(packed, type=Plan)
+    except msgspec.MsgspecError as error:
+        raise StorageError(f"the plan of this job cannot be read: {error}") from None
+
+
+def settings_under(plan: Plan, own: Settings) -> Settings:
+    """The settings of a plan, with this machine's places."""
+    said: dict[str, Any] = msgspec.json.decode(plan.settings)
+    here = own.model_dump(mode="json")
+    said |= {name: here[name] for name in OWN}
+    for place in ("frontier", "store"):
+        said[place] = {**said.get(place, {}), "url": here[place]["url"]}
+    said["http"] = {**said.get("http", {}), "headers": {**here["http"]["headers"], **said["http"]["headers"]}}
+    said["processes"] = 1
+    return load_settings(env={}, spider=said).settings
+
+
+def target_under(plan: Plan, project: Path | None) -> Target:
+    """The spider of a plan, as it is here. Raises ``UsageError`` when it is another one, or not here."""
+    secrets = {name: os.environ.get(FROM_ENVIRONMENT + name.upper()) for name in plan.secrets}
+    missing = [FROM_ENVIRONMENT + name.upper() for name, value in secrets.items() if value is None]
+    if missing:
+        raise UsageError(
+            f"secret arguments are not kept with a job: set {', '.join(missing)} for this worker"
+        )
+    given = {name: value for name, value in secrets.items() if value is not None}
+    found = find_target(plan.target, {**plan.arguments, **given}, project)
+    here = version_of(found)
+    if plan.version and here != plan.version:
+        raise UsageError(
+            f"the spider {found.name!r} is another version here ({here}) than the one that was submitted "
+            f"({plan.version}): bring both to the same, or submit the crawl again with --fresh"
+        )
+    return found
+
+
+def version_of(found: Target) -> str:
+    """A short digest of the file that a spider is written in; ``""`` for the crawl of a plain URL."""
+    kind = type(found.spider)
+    if kind is GenericSpider:
+        return ""
+    try:
+        source = Path(inspect.getfile(kind)).read_bytes()
+    except (OSError, TypeError):
+        return ""
+    return blake2b(source, digest_size=6).hexdigest()

@@ -1,0 +1,98 @@
+"""The same spider gives the same pages and items in one process and on a fleet of any size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acceptance.fleet import spiders
+from acceptance.fleet.conftest import Known
+from acceptance.fleet.history import judge, learnt
+from acceptance.fleet.kit import FULL, Fleet, Servers
+from acceptance.fleet.serving import ServedSite
+from acceptance.fleet.stored import Stored, from_sqlite
+from acceptance.test_documentation_sites import truth, unpacked
+from programs import crawl, run
+from saved_shop import PAGES, PRODUCTS, spider_file
+
+LONG_S = 900 if FULL else 150
+EMBEDDED = ("--delay", "0", "--per-host", "64", "-s", "retry_backoff=0.2")
+
+pytestmark = pytest.mark.timeout(2 * LONG_S)
+
+
+def embedded(spider: Path, data: Path) -> tuple[dict[str, Any], Stored]:
+    """A crawl in one process, on SQLite."""
+    result = crawl(spider, "--data", data, *EMBEDDED)
+    exported = run("export", result["job"], "--data", data)
+    assert exported.returncode == 0, exported.stderr
+    return result, from_sqlite(data, exported.stdout)
+
+
+@pytest.mark.parametrize(("workers", "broker"), [(1, "redis"), (2, "rabbit"), (4, "redis")])
+def test_the_catalogue(
+    workers: int,
+    broker: str,
+    catalogue: Known,
+    servers: Servers,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+) -> None:
+    if broker == "rabbit":
+        servers = servers.with_broker(request.getfixturevalue("amqp_url"))
+    with Fleet(tmp_path, servers, workers=workers) as fleet:
+        result = fleet.crawl(catalogue.spider, timeout_s=LONG_S)
+        stored = fleet.stored(result["job"])
+        fleet.all_alive()
+    judge(catalogue.truth, catalogue.site.hits(), stored)
+    counts = (result["finish_reason"], result["pages"], result["items"], result["dead"])
+    assert counts == ("finished", len(catalogue.truth.pages), len(catalogue.truth.items), 0)
+    at_work = {tried.worker.partition("/")[0] for tried in stored.ledger}
+    print(f"{workers} workers, {broker}: {result['pages_per_second']} pages/s, by {sorted(at_work)}")
+
+
+def test_the_catalogue_in_one_process_gives_the_same_lines(
+    catalogue: Known, servers: Servers, tmp_path: Path
+) -> None:
+    result, alone = embedded(catalogue.spider, tmp_path / "alone")
+    judge(catalogue.truth, catalogue.site.hits(), alone)
+    catalogue.site.begin()
+    with Fleet(tmp_path, servers) as fleet:
+        together = fleet.crawl(catalogue.spider, timeout_s=LONG_S)
+        stored = fleet.stored(together["job"])
+    judge(catalogue.truth, catalogue.site.hits(), stored)
+    assert sorted(stored.lines) == sorted(alone.lines)
+    same = ("spider", "finish_reason", "pages", "items", "attempts", "retries", "dead", "bytes", "by_status")
+    assert {name: together[name] for name in same} == {name: result[name] for name in same}
+
+
+def test_the_saved_shop(servers: Servers, tmp_path: Path) -> None:
+    with ServedSite(tmp_path / "site", "shop", 0.02) as site:
+        spider = spider_file(tmp_path, site.url)
+        _, alone = embedded(spider, tmp_path / "alone")
+        known = learnt(site.hits(), alone)
+        for workers in (1, 2):
+            site.begin()
+            servers.empty()
+            with Fleet(tmp_path, servers, workers=workers) as fleet:
+                result = fleet.crawl(spider, timeout_s=LONG_S)
+                assert (result["pages"], result["items"], result["dead"]) == (PAGES, PRODUCTS, 0)
+                judge(known, site.hits(), fleet.stored(result["job"]))
+
+
+def test_python_documentation(servers: Servers, tmp_path: Path) -> None:
+    known = truth("python3.11-doc")
+    folder = unpacked("python3.11-doc", known["doc_root"])
+    with ServedSite(tmp_path / "site", "folder", str(folder)) as site:
+        start = known["start"].lstrip("/")
+        spider = spiders.write(tmp_path, "docs", spiders.DOCS, url=site.url, start=start)
+        _, alone = embedded(spider, tmp_path / "alone")
+        plan = learnt(site.hits(), alone)
+        assert len(plan.pages) == known["reachable_html_urls"]
+        site.begin()
+        with Fleet(tmp_path, servers, workers=4) as fleet:
+            result = fleet.crawl(spider, timeout_s=LONG_S)
+            judge(plan, site.hits(), fleet.stored(result["job"]))
+        assert result["attempts"] == known["distinct_in_scope_urls"]

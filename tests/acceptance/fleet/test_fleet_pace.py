@@ -1,0 +1,51 @@
+"""Many hosts, each at its own delay, by the fleet as a whole: what is allowed is used, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from acceptance.fleet import nemesis, spiders
+from acceptance.fleet.history import judge, pace
+from acceptance.fleet.kit import FULL, Fleet, Servers
+from acceptance.fleet.nemesis import Nemesis
+from acceptance.fleet.serving import ServedSite, host_names
+from acceptance.fleet.site import Hosts
+
+HOSTS, PAGES = (200, 150) if FULL else (30, 40)
+DELAY_S = 0.2
+USED, KEPT = (0.97, 0.99) if FULL else (0.75, 0.95)
+"""Shares of the allowed rate and of the gaps. The full ones need a machine that has nothing else to do: a gap
+is measured where it arrives, and a turn that is taken 6 ms late is 3 % of the rate."""
+LONG_S = 300 if FULL else 120
+POLITE: Mapping[str, str | float] = {"delay": DELAY_S, "per_host": 1, "concurrency": 64}
+
+pytestmark = pytest.mark.timeout(2 * LONG_S)
+
+
+@pytest.mark.parametrize("is_stalled", [False, True])
+def test_the_delay_of_every_host_is_kept_and_used(is_stalled: bool, servers: Servers, tmp_path: Path) -> None:
+    names = host_names(HOSTS)
+    with ServedSite(tmp_path / "site", "hosts", HOSTS, PAGES) as site:
+        urls = repr([f"http://{name}:{site.port}/" for name in names])
+        spider = spiders.write(tmp_path, "hosts", spiders.HOSTS, urls=urls)
+        with Fleet(tmp_path, servers, workers=2, settings=POLITE) as fleet:
+            every = (HOSTS * PAGES // 6, HOSTS * PAGES // 4)
+            if is_stalled:
+                with Nemesis(nemesis.stall_one_worker, fleet, site, seed=3, every=every) as at_it:
+                    result = fleet.crawl(spider, timeout_s=LONG_S)
+                assert len(at_it.deeds) >= 2
+            else:
+                result = fleet.crawl(spider, timeout_s=LONG_S)
+            stored = fleet.stored(result["job"])
+        hits = site.hits()
+    judge(Hosts(names, PAGES).truth(site.port), hits, stored)
+    found = pace(hits, DELAY_S)
+    print(found)
+    assert found.kept >= KEPT, found
+    if (
+        not is_stalled
+    ):  # one that stands still holds the turns of the hosts in its hands; nobody may take them
+        assert found.used >= USED, found
