@@ -24,11 +24,13 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 # Beside this file. Small: the memory of this process is the least that the kernel reports for a child.
-from servers import HOSTS, Answer, answers_since, log_position, serve
 from sites import CACHE, read_truth
+
+from servers import HOSTS, Answer, answers_since, log_position, serve
 
 HERE = Path(__file__).resolve().parent
 HISTORY = HERE / "results" / "history.jsonl"
@@ -72,6 +74,10 @@ class Run:
     first_page_s: float
     even_gaps: float  # share of the gaps between two answers of a host that are at least 0.9 of the delay
     problem: str = ""
+
+
+AnyRun = TypeVar("AnyRun")
+"""A record of figures with a ``problem``: a ``Run``, or that of another benchmark."""
 
 
 # --------------------------------------------------------------------------- commands
@@ -190,12 +196,13 @@ def even_gaps(answers: Sequence[Answer], delay_s: float) -> float:
 # --------------------------------------------------------------------------- the table
 
 
-def median(runs: Sequence[Run]) -> Run:
+def median(runs: Sequence[AnyRun]) -> AnyRun:
     """The median of each figure by itself; a problem of one run is a problem of all."""
     figures = [asdict(run) for run in runs]
     problems = "; ".join(dict.fromkeys(run.problem for run in runs if run.problem))
     names = [name for name in figures[0] if name != "problem"]
-    return Run(**{name: statistics.median(row[name] for row in figures) for name in names}, problem=problems)
+    medians = {name: statistics.median(row[name] for row in figures) for name in names}
+    return type(runs[0])(**medians, problem=problems)
 
 
 def table(results: dict[str, dict[str, list[Run]]]) -> str:
@@ -220,8 +227,8 @@ def table(results: dict[str, dict[str, list[Run]]]) -> str:
     return "\n".join(lines)
 
 
-def versions() -> dict[str, str]:
-    """Of everything that takes part."""
+def versions(*peers: str) -> dict[str, str]:
+    """Of everything that takes part: ours, and of the peers' packages."""
 
     def of(python: str | Path, *names: str) -> dict[str, str]:
         ask = f"import importlib.metadata as m; print(*(m.version(n) for n in {names!r}))"
@@ -231,11 +238,13 @@ def versions() -> dict[str, str]:
     return {
         "python": platform.python_version(),
         **of(sys.executable, "gossamer"),
-        **of(PEERS_PYTHON, "scrapy", "crawlee"),
+        **of(PEERS_PYTHON, *peers),
     }
 
 
-def remember(results: dict[str, dict[str, list[Run]]], rounds: int, load: float) -> None:
+def remember(
+    history: Path, results: dict[str, dict[str, list[AnyRun]]], rounds: int, load: float, who: dict[str, str]
+) -> None:
     rounded = {
         name: {
             peer: {
@@ -251,12 +260,12 @@ def remember(results: dict[str, dict[str, list[Run]]], rounds: int, load: float)
         "rounds": rounds,
         "cores": os.cpu_count(),
         "load_before": round(load, 2),
-        "versions": versions(),
+        "versions": who,
         "medians": rounded,
     }
-    HISTORY.parent.mkdir(exist_ok=True)
-    with HISTORY.open("a", encoding="utf-8") as history:
-        history.write(json.dumps(line) + "\n")
+    history.parent.mkdir(exist_ok=True)
+    with history.open("a", encoding="utf-8") as lines:
+        lines.write(json.dumps(line) + "\n")
 
 
 def main() -> int:
@@ -282,7 +291,7 @@ def main() -> int:
                     print(f"{workload.name} {peer}: {one.wall_s:.1f} s {one.problem}", file=sys.stderr)
     print(table(results))
     if not given.peer:
-        remember(results, rounds, load)
+        remember(HISTORY, results, rounds, load, versions("scrapy", "crawlee"))
     return int(any(run.problem for by_peer in results.values() for runs in by_peer.values() for run in runs))
 
 

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# What `make bench` needs besides our own environment: nginx, and the peers in a virtualenv of their own.
+# What the benchmarks need besides our own environment: nginx and the peers, which have a virtualenv of their own;
+# with --cluster, also the servers of a cluster.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=.cache/bench/venv
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 
 scripts/docs-corpus.sh
+[ "${1:-}" != --cluster ] || scripts/servers.sh
 if ! PATH="$PATH:/usr/sbin" command -v nginx >/dev/null; then
   echo "installing nginx" >&2
   as_root apt-get -qq update
@@ -20,12 +22,13 @@ if ! PATH="$PATH:/usr/sbin" command -v nginx >/dev/null; then
 fi
 
 wanted="scrapy==2.19.* crawlee[parsel]==1.11.* py-spy==0.4.*"
+wanted+=" scrapy-redis==0.9.* celery[redis]==5.7.* redis[hiredis]==8.1.* requests==2.* beautifulsoup4==4.*"
 if [ "$(cat "$venv/.ready" 2>/dev/null)" != "$wanted" ]; then
   echo "making $venv with the peers" >&2
   mkdir -p .cache/bench
   python=$(.venv/bin/python -c 'import sys; print(sys._base_executable)')
   "$python" -m venv --clear "$venv"
-  # shellcheck disable=SC2086  # three requirements, three words
+  # shellcheck disable=SC2086  # each word is a requirement
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check $wanted
   echo "$wanted" >"$venv/.ready"
 fi

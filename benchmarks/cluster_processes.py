@@ -1,0 +1,83 @@
+"""Processes of the cluster's benchmark: run beside a block, idle before the clock starts, their CPU counted.
+
+What was started is ended, whatever happens, with all that it has started itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+PATIENCE_S = 15.0
+
+
+class FleetError(Exception):
+    """A fleet did not do what it was told; the run does not count, and the others go on."""
+
+
+@contextlib.contextmanager
+def running(command: Sequence[str], output: Path, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a command beside the block, in a session of its own; what it says goes to ``output``."""
+    with output.open("ab") as log:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, **options
+        )
+    try:
+        yield process
+    finally:
+        end(process)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ask it to end (SIGTERM is enough for each of them once no crawl is under way), then do not ask."""
+    if process.poll() is None:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(PATIENCE_S)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)  # and what it has left behind
+    process.wait(PATIENCE_S)
+
+
+def cpu_s(pids: Sequence[int]) -> float:
+    """User and system seconds of these processes and all below them, those included that have ended."""
+    ticks: dict[int, int] = {}
+    below: dict[int, list[int]] = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with contextlib.suppress(OSError):  # it has just ended; then its parent counts it
+                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+                # Of proc(5), from the state on, which is field 3: ppid is 4; utime to cstime are 14 to 17.
+                ticks[int(folder.name)] = sum(map(int, fields[11:15]))
+                below.setdefault(int(fields[1]), []).append(int(folder.name))
+    todo, total = list(pids), 0
+    while todo:
+        pid = todo.pop()
+        total += ticks.get(pid, 0)
+        todo += below.get(pid, ())
+    return total / TICKS_PER_S
+
+
+def wait_until_idle(processes: Sequence[subprocess.Popen[bytes]], *, seconds: float = 30.0) -> None:
+    """Until they have taken less than a twentieth of a core for a second: started, and with nothing to do."""
+    limit = time.monotonic() + seconds
+    pids = [process.pid for process in processes]
+    used = cpu_s(pids)
+    while True:
+        time.sleep(1.0)
+        for process in processes:
+            if process.poll() is not None:
+                raise FleetError(f"{' '.join(process.args)} ended with {process.returncode}")
+        now = cpu_s(pids)
+        if now - used < 0.05 and now > 0.2:  # less than that takes no Python program to start
+            return
+        if time.monotonic() > limit:
+            raise FleetError(f"the workers did not come to rest within {seconds:.0f} s")
+        used = now
