@@ -163,7 +163,9 @@ class Gossamer(Fleet):
 
     def submit(self) -> None:
         spider = "Catalogue" if self.workload.name == "catalogue" else "Pages"
-        limits = ("--delay", str(self.workload.delay_s), "--per-host", str(self.workload.per_host))
+        # Each worker may have as many requests at the host as each of the peers' has.
+        at_once = str(WORKERS * self.workload.per_host)
+        limits = ("--delay", str(self.workload.delay_s), "--per-host", at_once)
         submitted = self._command(
             "submit", f"{PEERS / 'gossamer_peer.py'}:{spider}", "-a", f"seeds={','.join(self.seeds)}",
             *limits, "--concurrency", str(self.workload.per_host),

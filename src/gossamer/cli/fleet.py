@@ -76,7 +76,7 @@ def fleet(data: Data = None, settings: Set = None, as_json: AsJson = False) -> N
     The supervisor that leads, the workers, and the shifts that each of them works on."""
 
     async def work(desk: Desk) -> RosterView:
-        from gossamer.cluster.workplace import roster_of
+        from gossamer.wiring.in_redis import roster_of
 
         return await roster_of(desk).roster.look(history=True)
 

@@ -89,7 +89,7 @@ def submit(
     settled, plan, name, text = submission(target, arguments_of(argument), given)
 
     async def work(desk: Desk) -> tuple[Job, int]:
-        from gossamer.cluster.workplace import roster_of
+        from gossamer.wiring.in_redis import roster_of
 
         job = await submit_job(desk, settled, plan, name, text)
         view = await roster_of(desk).roster.look()

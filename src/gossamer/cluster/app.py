@@ -6,6 +6,7 @@ it is received; lost, late and doubled ones are recognised by the roster, and th
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 from collections.abc import Iterable, Sequence
@@ -106,18 +107,24 @@ class Publisher:
                 "shifts are asked for again when it is back"
             ) from None
 
-    def _publish(self, producer: Any, shift: Shift) -> None:
+    def _publish(self, producer: Any, shift: Shift, passed_on: int = 0) -> None:
         # Flower and the logs show the shadow instead of the task's name.
         self._app.send_task(
             TASK,
-            args=(shift.job, shift.lane, shift.id),
+            args=(shift.job, shift.lane, shift.id, passed_on),
             queue=queue_of(self._fleet, shift.lane),
             shadow=f"shift {shift.job} {shift.lane}",
-            task_id=shift.id,
+            task_id=f"{shift.id}:{passed_on}" if passed_on else shift.id,
             expires=LIFE_S,
             producer=producer,
             retry=False,
         )
+
+    def pass_on(self, job: str, lane: str, shift_id: str, times: int) -> None:
+        """Let another worker take a shift. When that fails, it is asked for again in a few seconds."""
+        failing = contextlib.suppress(KombuError, OperationalError, OSError)
+        with failing, self._app.producer_or_acquire() as producer:
+            self._publish(producer, Shift(id=shift_id, job=job, lane=lane), times)
 
 
 def quiet() -> None:

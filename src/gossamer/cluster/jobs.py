@@ -9,12 +9,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from gossamer.cluster.workplace import roster_of
 from gossamer.config import Settings, find_project, load_settings
 from gossamer.crawling import spider_settings
 from gossamer.discovery import find_target
 from gossamer.wiring.desk import Desk
-from gossamer.wiring.in_redis import RedisRequests
+from gossamer.wiring.in_redis import RedisRequests, roster_of
 from gossamer.wiring.pages import touches_network
 from gossamer.wiring.plan import plan_of
 from gossamer.wiring.rules import rules_of
@@ -46,8 +45,9 @@ def submission(
 async def submit(desk: Desk, settings: Settings, plan: bytes, name: str, text: str) -> Job:
     """Make the job and ring the supervisor. Raises ``JobBusy`` while one of this name is under way."""
     roster = roster_of(desk).roster
-    same = next((job for job in await desk.book.list() if job.name == name and job.state in ALIVE), None)
-    if same is not None and same.plan:
+    named = (job for job in await desk.book.list() if job.name == name and job.plan)
+    same = next((job for job in named if job.state in ALIVE and job.finished_at is None), None)
+    if same is not None:
         way = f"`gossamer resume {same.id}` goes on with it, " if same.state is JobState.PAUSED else ""
         raise JobBusy(
             f"{same.id} ({same.target}) is {same.state} already: {way}`gossamer wait {same.id}` follows it, "

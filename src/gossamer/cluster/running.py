@@ -15,12 +15,12 @@ from celery.exceptions import SecurityWarning
 
 from gossamer.cluster.app import Publisher, broker_url, make_app
 from gossamer.cluster.tasks import register
-from gossamer.cluster.workplace import roster_of
 from gossamer.config import Settings
 from gossamer.engine.fleet import Fleet
 from gossamer.engine.fleet_parts import FleetParts, Watched
 from gossamer.observe.text import shown_url
 from gossamer.wiring.desk import Desk, open_desk
+from gossamer.wiring.in_redis import roster_of
 from gossamer.wiring.pages import touches_network
 from gossamer.wiring.plan import plan_from, settings_under
 from gossamer.wiring.rules import rules_of

@@ -6,7 +6,6 @@ import.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import signal
@@ -14,16 +13,21 @@ from types import FrameType
 from typing import Any
 
 from celery import Celery, signals
+from celery.concurrency.thread import TaskPool
+from celery.worker import state as celery_state
 from celery.worker.control import control_command, inspect_command
 
-from gossamer.cluster.app import TASK, queue_of, quiet
+from gossamer.cluster.app import TASK, Publisher, queue_of, quiet
 from gossamer.cluster.workplace import Workplace
 from gossamer.config import Settings
 from gossamer.words.errors import OperatorError
 from gossamer.words.shifts import WorkerState
 
+WRONG = 2
 STOPPED = 3
 MISSING = 4
+MOST_PASSES = 3
+"""How often a shift is passed on to a worker that is idle, before whoever has it begins it."""
 AT_ONCE_S = 0.8
 """How long a worker may give back what it holds when it is told a second time to end."""
 
@@ -38,10 +42,18 @@ class Station:
         self.place: Workplace | None = None
         self._consumer: Any = None
         self._queues: list[str] = []
+        self._is_open = False
+        self._is_told = False
 
     def open(self, sender: Any = None, **_: object) -> None:
         """Celery's worker is ready."""
         self._consumer, controller = sender, sender.controller
+        if not issubclass(controller.pool_cls, TaskPool):
+            log.error("shifts run in threads: start the worker with `-P threads`, or without -P")
+            os._exit(WRONG)
+        # In the place of Celery's, which never end a shift and call Ctrl-C a failure.
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+            signal.signal(number, self._tell)
         prefix = queue_of(self._settings.cluster.fleet, "")
         self._queues = [queue.name for queue in controller.app.amqp.queues.consume_from.values()]
         lanes = [name.removeprefix(prefix) for name in self._queues if name.startswith(prefix)]
@@ -51,6 +63,7 @@ class Station:
         except OperatorError as error:
             log.error("%s", error)  # noqa: TRY400 - a person's to mend, and said as such
             os._exit(MISSING)
+        self._is_open = True
         log.info(
             "worker %s takes shifts: %d slots, lanes %s",
             self.place.card.id,
@@ -58,14 +71,22 @@ class Station:
             ", ".join(lanes),
         )
 
-    def drain(self, **_: object) -> None:
-        """Celery was told to shut down; told again, this process ends at once."""
-        if self.place is None:
+    def shut(self, **_: object) -> None:
+        """Celery was told to end before its worker was ready: nothing is in hand."""
+        os._exit(0)
+
+    def _tell(self, number: int, frame: FrameType | None) -> None:
+        """Told to end: drain; told again: end at once."""
+        if not self._is_open:
+            os._exit(0)
+        assert self.place is not None
+        if self._is_told:
+            log.warning("told again to end: giving everything back")
+            self.place.abort(AT_ONCE_S)
             os._exit(STOPPED)
+        self._is_told = True
         self.place.move(WorkerState.DRAINING)
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
-            with contextlib.suppress(ValueError):
-                signal.signal(number, self._leave)
+        celery_state.should_stop = 0
 
     def move(self, state: WorkerState) -> None:
         """Take shifts from now on, or none: no message either, which another worker could begin."""
@@ -78,12 +99,6 @@ class Station:
                 consumer.call_soon(consumer.cancel_task_queue, name)
         self.place.move(state)
 
-    def _leave(self, number: int, frame: FrameType | None) -> None:
-        log.warning("told again to end: giving everything back")
-        if self.place is not None:
-            self.place.abort(AT_ONCE_S)
-        os._exit(STOPPED)
-
     def close(self, **_: object) -> None:
         """Celery's worker has ended."""
         if self.place is not None:
@@ -94,16 +109,20 @@ def register(app: Celery, settings: Settings) -> Celery:
     """The application with its task, and with a place of work for the worker that it may become."""
     quiet()
     station = Station(settings)
+    publisher = Publisher(app, settings.cluster.fleet)
 
     @app.task(name=TASK, ignore_result=True)
-    def shift(job: str, lane: str, shift_id: str) -> str:
+    def shift(job: str, lane: str, shift_id: str, passed_on: int = 0) -> str:
         """Work on a job's lane for a while."""
         if station.place is None:
             return "not begun: this worker is not ready"
+        if passed_on < MOST_PASSES and station.place.prefers_another(job, lane):
+            publisher.pass_on(job, lane, shift_id, passed_on + 1)
+            return "passed on: this worker is at this job already, and another one is idle"
         return station.place.work(job, lane, shift_id)
 
     signals.worker_ready.connect(station.open, weak=False)
-    signals.worker_shutting_down.connect(station.drain, weak=False)
+    signals.worker_shutting_down.connect(station.shut, weak=False)
     signals.worker_shutdown.connect(station.close, weak=False)
     _STATIONS[id(app)] = station
     return app
@@ -112,33 +131,39 @@ def register(app: Celery, settings: Settings) -> Celery:
 _STATIONS: dict[int, Station] = {}
 
 
-def _station(state: Any) -> Station:
-    return _STATIONS[id(state.app)]
+def _station(panel: Any) -> Station:
+    return _STATIONS[id(panel.app)]
 
 
 @control_command()
-def drain(state: Any) -> dict[str, str]:
+def drain(panel: Any) -> dict[str, str]:
     """Take no new shifts; end those under way; the process stays."""
-    _station(state).move(WorkerState.DRAINING)
+    _station(panel).move(WorkerState.DRAINING)
     return {"ok": "draining"}
 
 
 @control_command()
-def pause_shifts(state: Any) -> dict[str, str]:
+def pause_shifts(panel: Any) -> dict[str, str]:
     """Take no shifts until told to resume."""
-    _station(state).move(WorkerState.PAUSED)
+    _station(panel).move(WorkerState.PAUSED)
     return {"ok": "paused"}
 
 
 @control_command()
-def resume_shifts(state: Any) -> dict[str, str]:
+def resume_shifts(panel: Any) -> dict[str, str]:
     """Take shifts again."""
-    _station(state).move(WorkerState.WORKING)
+    _station(panel).move(WorkerState.WORKING)
     return {"ok": "working"}
 
 
+@control_command()
+def shutdown(panel: Any, msg: str = "", **_: object) -> None:
+    """End as by SIGTERM; Celery's own waits for the ends of shifts that nobody told to end."""
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
 @inspect_command()
-def shifts(state: Any) -> dict[str, Any]:
+def shifts(panel: Any) -> dict[str, Any]:
     """What this worker works on."""
-    place = _station(state).place
+    place = _station(panel).place
     return {} if place is None else place.stats()

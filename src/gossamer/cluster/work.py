@@ -27,6 +27,9 @@ from gossamer.words.events import Event, PageDone
 from gossamer.words.model import Job, Request, Verdict
 from gossamer.words.shifts import SEED_LANE, Shift, ShiftEnd, Why
 
+MUCH = 32
+"""So many new requests are worth another shift: the supervisor hears of them at once."""
+
 log = logging.getLogger("gossamer.worker")
 
 
@@ -41,6 +44,8 @@ class Work:
         self._desk = desk
         self._ring = ring
         self._pages = 0
+        self._found = 0  # requests
+        self._tell_at = MUCH
         self._worker: Worker | None = None
         self._run: ShiftRun | None = None
         self._seeding: asyncio.Task[str] | None = None
@@ -69,8 +74,13 @@ class Work:
 
     def emit(self, event: Event) -> None:
         """Port ``Sink``: counts what has landed."""
-        if isinstance(event, PageDone) and event.attempt.verdict is Verdict.SUCCESS:
-            self._pages += 1
+        if not isinstance(event, PageDone):
+            return
+        self._pages += event.attempt.verdict is Verdict.SUCCESS
+        self._found += event.requests
+        if self._found >= self._tell_at:
+            self._tell_at *= 4
+            self._tell()
 
     async def run(self) -> ShiftEnd:
         """Work to the end, whatever it is. Raises nothing."""
@@ -125,14 +135,14 @@ class Work:
             wired.parts.clock,
             max_s=settings.cluster.shift,
             drain_s=settings.cluster.drain,
-            when_empty=self._tell_empty,
+            when_empty=self._tell,
         )
         if self._why is not None:  # told to end while it was being put together
             self._run.stop(self._why)
         return await self._run.run()
 
-    def _tell_empty(self) -> None:
-        """Nothing is left of the job: the supervisor need not wait for its next look."""
+    def _tell(self) -> None:
+        """Ring the bell: the job may be over, or there is work for more shifts."""
         if self._bell is None or self._bell.done():
             self._bell = asyncio.ensure_future(_quietly(self._ring))
 

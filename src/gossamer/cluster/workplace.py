@@ -22,8 +22,8 @@ from gossamer.cluster.work import Work
 from gossamer.config import Settings
 from gossamer.version import __version__
 from gossamer.wiring.desk import Desk, open_desk
-from gossamer.wiring.in_redis import RedisRequests
-from gossamer.words.errors import GossamerError, OperatorError, SettingError, StorageError
+from gossamer.wiring.in_redis import roster_of
+from gossamer.words.errors import GossamerError, OperatorError, StorageError
 from gossamer.words.shifts import ShiftEnd, Why, WorkerCard, WorkerState
 
 BEAT_S = 1.0
@@ -32,13 +32,6 @@ FIRST_RETRY_S, LAST_RETRY_S = 0.5, 15.0
 
 log = logging.getLogger("gossamer.worker")
 T = TypeVar("T")
-
-
-def roster_of(desk: Desk) -> RedisRequests:
-    """The part of a desk that a fleet needs. Raises ``SettingError`` for a frontier in a file."""
-    if not isinstance(desk.requests, RedisRequests):
-        raise SettingError("a fleet keeps its requests in Redis: set frontier.url to redis://HOST/0")
-    return desk.requests
 
 
 class Workplace:
@@ -71,6 +64,12 @@ class Workplace:
         """Begin to beat. Raises what makes this worker useless: a wrong password, a Redis that forgets."""
         self._thread.start()
         self._call(self._start())
+
+    def prefers_another(self, job: str, lane: str) -> bool:
+        """Whether this worker is at this job already, while another one has nothing to do."""
+        if not any(work.shift.job == job for work in list(self._works.values())):
+            return False
+        return self._call(self._is_another_idle(lane))
 
     def work(self, job: str, lane: str, shift_id: str) -> str:
         """Work on a shift to its end; why it ended, in a word. Blocks."""
@@ -129,11 +128,27 @@ class Workplace:
             return self._desk
 
     def _set_state(self, state: WorkerState) -> None:
+        if state is self.card.state:
+            return
         self.card = replace(self.card, state=state)
         log.info("this worker is %s now; %d shifts under way", state.value, len(self._works))
         if state is not WorkerState.WORKING:
             for work in self._works.values():
                 work.stop(Why.DRAINED)
+
+    async def _is_another_idle(self, lane: str) -> bool:
+        try:
+            view = await roster_of(await self._at_desk()).roster.look()
+        except StorageError:
+            return False
+        busy = {shift.worker for shift in view.shifts}
+        return any(
+            worker.id not in busy
+            and lane in worker.lanes
+            and worker.state is WorkerState.WORKING
+            and worker.beat_at + 3 * BEAT_S > view.at
+            for worker in view.workers
+        )
 
     async def _shift(self, job: str, lane: str, shift_id: str) -> str:
         if self.card.state is not WorkerState.WORKING:

@@ -15,7 +15,9 @@ from gossamer.frontier.redis import RedisFrontier
 from gossamer.roster.redis import RedisRoster
 from gossamer.servers.redis import RedisClock, RedisServer
 from gossamer.store.redis_state import RedisSharedState
-from gossamer.words.errors import JobBusy, StorageError
+from gossamer.wiring.desk import Desk
+from gossamer.wiring.plan import plan_from, settings_under
+from gossamer.words.errors import JobBusy, SettingError, StorageError
 from gossamer.words.model import Job, Lease, Rules
 
 LOCK_S = 15.0
@@ -45,7 +47,11 @@ class RedisRequests:
 
     def frontier(self, job: Job, rules: Rules, *, owner: str = "") -> RedisFrontier:
         """See :class:`~gossamer.wiring.places.Requests`."""
-        ours = self._settings.frontier
+        ours = (
+            settings_under(plan_from(job.plan), self._settings).frontier
+            if job.plan
+            else self._settings.frontier
+        )
         return RedisFrontier(
             self.server,
             job.id,
@@ -96,6 +102,13 @@ class RedisRequests:
     async def close(self) -> None:
         """Let go of the connections."""
         await self.server.close()
+
+
+def roster_of(desk: Desk) -> RedisRequests:
+    """The part of a desk that a fleet needs. Raises ``SettingError`` for a frontier in a file."""
+    if not isinstance(desk.requests, RedisRequests):
+        raise SettingError("a fleet keeps its requests in Redis: set frontier.url to redis://HOST/0")
+    return desk.requests
 
 
 async def _keep(lock: RedisRoster, me: str) -> None:

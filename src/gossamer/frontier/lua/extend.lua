@@ -1,4 +1,5 @@
--- Frontier.extend. args: {tokens, fingerprints, ttl_s}; a ttl_s of false only asks. Returns for each token whether its lease is in force.
+-- Frontier.extend. args: {tokens, fingerprints, ttl_s}; a ttl_s of false only asks. Returns for each token whether its
+-- lease is in force.
 
 local tokens, fingerprints, ttl_s = unpack(args)
 local held, answers, deadlines = read_leases(tokens, fingerprints), {}, {}

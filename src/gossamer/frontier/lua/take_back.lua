@@ -1,4 +1,5 @@
--- Frontier.recover, for up to ROUND leases. args: {tokens}. Ends those in force as expired; what lease.lua tells of them.
+-- Frontier.recover, for up to ROUND leases. args: {tokens}. Ends those in force as expired; what lease.lua tells of
+-- them.
 
 local tokens, fields, rows = args[1], {}, {}
 for i, token in ipairs(tokens) do fields[i] = pack('>I6', token) end
