@@ -2,7 +2,9 @@
 
 A frontier calls :func:`grant` when it hands a request out and :func:`settle` when the lease ends, in
 the same transaction as the lease itself; nobody else changes a host. Spacing is GCRA with a burst of
-one (ITU-T I.371): ``next_at`` is the earliest next start. Troubles of a host are counted per
+one (ITU-T I.371): ``next_at`` is the earliest next start. A turn that is taken a little late
+(``CATCH_UP_SHARE`` of the delay, GCRA's tolerance) does not make the following ones late: the mean rate is
+exactly the allowed one, and no two starts are closer than the rest of the delay. Troubles are counted per
 *incident*: failures of requests that were started before an incident began belong to it and do not
 lengthen its back-off, so 64 requests that fail together count once.
 """
@@ -14,6 +16,8 @@ from msgspec.structs import replace
 from gossamer.policy.retry import backoff_s
 from gossamer.words.model import HostSignal, HostState, Rules, SignalKind
 
+CATCH_UP_SHARE, KEPT_SHARE = 0.05, 0.95
+"""What of a delay may be caught up, and what always lies between two starts."""
 LATE_SHARE = 0.1
 """A lease that is not started within this share of its host's delay is given back."""
 LATE_FLOOR_S = 0.25
@@ -64,9 +68,13 @@ def revive(host: HostState) -> HostState:
 
 def grant(host: HostState, rules: Rules, now: float) -> HostState:
     """The host after one request was handed out at ``now``."""
-    return replace(
-        host, in_flight=host.in_flight + 1, next_at=max(host.next_at, now) + delay_in_force(host, rules)
-    )
+    delay_s = delay_in_force(host, rules)
+    return replace(host, in_flight=host.in_flight + 1, next_at=_turn(host, delay_s, now) + delay_s)
+
+
+def _turn(host: HostState, delay_s: float, now: float) -> float:
+    """From when a turn counts that is taken at ``now``: its own time, if it is not taken too late."""
+    return host.next_at if host.next_at >= now - delay_s * CATCH_UP_SHARE else now
 
 
 def start_by(host: HostState, rules: Rules, now: float) -> float:
@@ -76,7 +84,8 @@ def start_by(host: HostState, rules: Rules, now: float) -> float:
     """
     delay_s = delay_in_force(host, rules)
     slack_s = delay_s * LATE_SHARE
-    return now + (slack_s if delay_s > 0 and rules.per_host > 1 else max(LATE_FLOOR_S, slack_s))
+    slack_s = slack_s if delay_s > 0 and rules.per_host > 1 else max(LATE_FLOOR_S, slack_s)
+    return _turn(host, delay_s, now) + slack_s
 
 
 def settle(
@@ -92,16 +101,18 @@ def settle(
     if signal.kind is SignalKind.UNUSED:
         return _give_turn_back(host, rules, signal, now)
     host = replace(_adapt(host, rules, signal), last_at=max(host.last_at, signal.started_at))
-    earliest = signal.started_at + delay_in_force(host, rules)
+    delay_s = delay_in_force(host, rules)
     if signal.kind is not SignalKind.UNREACHABLE:
         host = replace(host, silences=0)
     if signal.kind in (SignalKind.THROTTLED, SignalKind.UNREACHABLE):
         host = _trouble(host, rules, signal, now, jitter)
     elif signal.kind is SignalKind.OK and signal.started_at >= host.incident_at:
         host = replace(host, incidents=0)
-    # The real start corrects the grant's: later (the worker was late) and, with the slot free again and
-    # a delay that has become shorter, never earlier than one delay after it.
-    return replace(host, next_at=max(host.next_at, earliest))
+    # The real start corrects the grant's, if it was later than what may be caught up, or the delay has become
+    # longer: what lies between two starts is never less than what is always kept of a delay.
+    if host.next_at < signal.started_at + delay_s * KEPT_SHARE:
+        host = replace(host, next_at=signal.started_at + delay_s)
+    return host
 
 
 def _give_turn_back(host: HostState, rules: Rules, signal: HostSignal, now: float) -> HostState:

@@ -1,5 +1,8 @@
 """Politeness: spacing, slots, holds and incidents, as pure functions of state and time."""
 
+from itertools import pairwise
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -176,3 +179,28 @@ def test_whatever_happens_starts_keep_their_distance_and_slots_hold(steps, rules
         assert host.in_flight == len(open_starts) <= rules.per_host
         assert host.next_at <= now + max(rules.retry_after_cap_s, rules.backoff_cap_s) + 4 * 31
         assert p.delay_in_force(host, rules) <= 30.0
+
+
+def test_a_little_lateness_is_caught_up_and_much_is_not():
+    rules = Rules(delay_s=1.0, per_host=4)
+    host = p.grant(HostState(), rules, 100.0)
+    for turn in range(1, 50):  # each is taken 4 % late: the mean rate is the allowed one
+        host = p.grant(host, rules, 100.0 + turn + 0.04)
+        assert host.next_at == pytest.approx(101.0 + turn)
+    late = p.grant(host, rules, host.next_at + 0.06)
+    assert late.next_at == pytest.approx(host.next_at + 1.06)
+
+
+@given(st.lists(st.floats(0.0, 0.3), min_size=1, max_size=30))
+def test_two_starts_are_never_closer_than_what_is_kept_of_the_delay(lates):
+    """However late grants and starts come, with one slot."""
+    rules = Rules(delay_s=1.0)
+    host, starts = HostState(), []
+    for late_s in lates:
+        now = max(host.next_at, 100.0) + late_s / 2
+        host = p.grant(host, rules, now)
+        starts.append(now + late_s / 2)
+        signal = HostSignal(kind=SignalKind.OK, started_at=starts[-1], latency_s=0.0)
+        host = p.settle(host, rules, signal, now=starts[-1], is_page=True, jitter=0.0)
+    gaps = [later - sooner for sooner, later in pairwise(starts)]
+    assert all(gap >= p.KEPT_SHARE - 1e-6 for gap in gaps)

@@ -3,6 +3,7 @@
 -- Each function changes the host `h` it is given.
 
 local max, min = math.max, math.min
+local CATCH_UP_SHARE, KEPT_SHARE = 0.05, 0.95
 local LATE_SHARE, LATE_FLOOR_S = 0.1, 0.25
 
 local function backoff_s(nth, rules, jitter)
@@ -30,16 +31,21 @@ local function lost(h) h.in_flight = max(h.in_flight - 1, 0) end
 
 local function forgive(h) h.incidents, h.silences, h.incident_at = 0, 0, 0 end
 
+local function turn(h, delay_s, now)
+  return h.next_at >= now - delay_s * CATCH_UP_SHARE and h.next_at or now
+end
+
 local function grant(h, rules, now)
+  local delay_s = delay_in_force(h, rules)
   h.in_flight = h.in_flight + 1
-  h.next_at = max(h.next_at, now) + delay_in_force(h, rules)
+  h.next_at = turn(h, delay_s, now) + delay_s
 end
 
 local function start_by(h, rules, now)
   local delay_s = delay_in_force(h, rules)
   local slack_s = delay_s * LATE_SHARE
   if not (delay_s > 0 and rules.per_host > 1) then slack_s = max(LATE_FLOOR_S, slack_s) end
-  return now + slack_s
+  return turn(h, delay_s, now) + slack_s
 end
 
 -- A signal is {kind, started_at, latency_s, retry_after_s, robots_read, crawl_delay_s}; absent values are nil.
@@ -92,12 +98,12 @@ local function settle_host(h, rules, signal, now, is_page, jitter)
   if signal.kind == UNUSED then return give_turn_back(h, rules, signal, now) end
   adapt(h, rules, signal)
   h.last_at = max(h.last_at, signal.started_at)
-  local earliest = signal.started_at + delay_in_force(h, rules)
+  local delay_s = delay_in_force(h, rules)
   if signal.kind ~= UNREACHABLE then h.silences = 0 end
   if signal.kind == THROTTLED or signal.kind == UNREACHABLE then
     trouble(h, rules, signal, now, jitter)
   elseif signal.kind == OK and signal.started_at >= h.incident_at then
     h.incidents = 0
   end
-  h.next_at = max(h.next_at, earliest)
+  if h.next_at < signal.started_at + delay_s * KEPT_SHARE then h.next_at = signal.started_at + delay_s end
 end
