@@ -42,10 +42,11 @@ async def pace_of(desk: Desk, job: Job) -> Pace:
     found = eta(samples, max_pages=rules.max_pages)
     troubles = [s.detail for s in view.standings if s.job == job.id and s.detail]
     troubles += [samples[-1].trouble] if samples and samples[-1].trouble else []
+    trouble = troubles[-1] if troubles else ""
     return Pace(
         working=sum(shift.job == job.id and bool(shift.worker) for shift in view.shifts),
         pages_per_s=found.pages_per_s if samples else None,
         left_s=found.seconds,
-        note=found.reason,
-        trouble=troubles[-1] if troubles else "",
+        note=found.reason if found.reason != trouble else "",
+        trouble=trouble,
     )

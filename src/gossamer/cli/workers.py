@@ -76,9 +76,11 @@ def up(
     What dies is started again. SIGTERM (or Ctrl-C) ends them as it ends a worker; a second one ends them
     at once.
     """
+    from gossamer.cluster.app import broker_url
     from gossamer.cluster.up import Up
 
     settled = settings_of(data, settings)
+    broker_url(settled)  # what is wrong with the settings is wrong with those of every process
     _log(settled, verbose=verbose)
     more = [word for pair in overrides(settings, data=data) for word in ("-s", pair)]
     more += ["-v"] if verbose else []

@@ -9,24 +9,32 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import warnings
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from celery import Celery
-from kombu import Queue
-from kombu.exceptions import KombuError, OperationalError
-
 from gossamer.config import Settings, load_settings
 from gossamer.observe.text import shown_url
-from gossamer.words.errors import SettingError, StorageError
+from gossamer.words.errors import ServiceMissing, SettingError, StorageError
 from gossamer.words.shifts import SEED_LANE, Shift
+
+try:
+    from celery import Celery
+    from celery.exceptions import SecurityWarning
+    from kombu import Queue
+    from kombu.exceptions import KombuError, OperationalError
+except ImportError as error:
+    raise ServiceMissing(
+        f"a fleet needs other packages ({error.name} is missing): pip install 'gossamer[cluster]'"
+    ) from None
 
 TASK = "gossamer.shift"
 LIFE_S = 60.0
 """Seconds until a message that nobody took is void; the roster forgets what it asked for sooner."""
-TRY_S = 2.0
+REDIS = ("redis:", "rediss:", "redis+cluster:", "unix:")
+"""How the URL of a Redis begins."""
 
 
 def queue_of(fleet: str, lane: str) -> str:
@@ -35,7 +43,9 @@ def queue_of(fleet: str, lane: str) -> str:
 
 
 def broker_url(settings: Settings) -> str:
-    """The broker's URL. Raises ``SettingError`` when there is none."""
+    """The broker's URL. Raises ``SettingError`` when there is none, or no Redis for the requests."""
+    if not (settings.frontier.url or "").startswith(REDIS):
+        raise SettingError("a fleet keeps its requests in Redis: set frontier.url to redis://HOST/0")
     url = settings.broker.url or settings.frontier.url or ""
     if url.startswith(("redis+cluster:", "sqlite:")) or not url:
         raise SettingError(
@@ -72,6 +82,10 @@ def make_app(settings: Settings, lanes: Sequence[str] = ("http", SEED_LANE)) -> 
         task_acks_late=False,
         task_queues=[Queue(queue_of(fleet, lane), durable=False, auto_delete=False) for lane in lanes],
         task_default_queue=queue_of(fleet, "http"),
+        # Remote control and events are of one fleet, too, whatever else uses the broker.
+        control_exchange=f"gossamer.{fleet}.control",
+        event_exchange=f"gossamer.{fleet}.events",
+        worker_consumer="gossamer.cluster.consumer:PatientConsumer",
         worker_pool="threads",
         worker_concurrency=2,
         worker_prefetch_multiplier=1,
@@ -81,9 +95,15 @@ def make_app(settings: Settings, lanes: Sequence[str] = ("http", SEED_LANE)) -> 
         worker_send_task_events=True,
         worker_cancel_long_running_tasks_on_connection_loss=False,
         broker_connection_retry_on_startup=True,
-        broker_connection_max_retries=None,
+        broker_channel_error_retry=True,
         broker_connection_timeout=5,
-        broker_transport_options={"socket_connect_timeout": 5, "visibility_timeout": 3600},
+        # Who publishes is told at once that it cannot be done: it tries again by itself.
+        broker_transport_options={
+            "socket_connect_timeout": 5,
+            "visibility_timeout": 3600,
+            "max_retries": 1,
+            "interval_start": 0,
+        },
     )
     return app
 
@@ -101,11 +121,8 @@ class Publisher:
             with self._app.producer_or_acquire() as producer:
                 for shift in shifts:
                     self._publish(producer, shift)
-        except (KombuError, OperationalError, OSError) as error:
-            raise StorageError(
-                f"the broker {shown_url(self._app.conf.broker_url)} takes no messages ({error}); "
-                "shifts are asked for again when it is back"
-            ) from None
+        except broker_errors(self._app) as error:
+            raise StorageError(broker_trouble(self._app.conf.broker_url, error)) from None
 
     def _publish(self, producer: Any, shift: Shift, passed_on: int = 0) -> None:
         # Flower and the logs show the shadow instead of the task's name.
@@ -127,7 +144,45 @@ class Publisher:
             self._publish(producer, Shift(id=shift_id, job=job, lane=lane), times)
 
 
+def shown_broker(url: str) -> str:
+    """A broker's URL without what may be secret: user, password, parameters."""
+    return shown_url(url.partition("?")[0])
+
+
+def broker_errors(connection: Any) -> tuple[type[BaseException], ...]:
+    """What a broker's driver raises, by one of its connections or an application."""
+    if isinstance(connection, Celery):
+        connection = connection.connection_for_write()
+    return (
+        KombuError,
+        OperationalError,
+        OSError,
+        *connection.connection_errors,
+        *connection.channel_errors,
+    )
+
+
+def broker_trouble(url: str, error: BaseException) -> str:
+    """What is wrong with a broker, for people; no secrets."""
+    while isinstance(error, KombuError | OperationalError) and error.__cause__ is not None:
+        error = error.__cause__
+    after = "shifts are asked for again when that is mended"
+    if url.startswith("redis"):
+        from gossamer.wiring.in_redis import broker_meaning
+
+        return f"the broker {shown_broker(url)} {broker_meaning(error)}; {after}"
+    said = " ".join(str(error).split()) or type(error).__name__
+    return (
+        f"the broker {shown_broker(url)} cannot be used ({said}): is it running, and are user, password and "
+        f"virtual host right? {after[0].upper()}{after[1:]}"
+    )
+
+
 def quiet() -> None:
     """Celery's own lines that repeat what a worker says anyway."""
+    from gossamer.cluster.consumer import is_news
+
     for name in ("celery.app.trace", "celery.worker.strategy", "kombu.transport.redis"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("celery.worker.consumer.consumer").addFilter(is_news)
+    warnings.filterwarnings("ignore", category=SecurityWarning)  # no message of ours is ever unpickled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from gossamer.wiring.in_redis import RedisRequests, roster_of
 from gossamer.wiring.pages import touches_network
 from gossamer.wiring.plan import plan_of
 from gossamer.wiring.rules import rules_of
-from gossamer.words.errors import JobBusy, RequestsGone, UsageError
+from gossamer.words.errors import JobBusy, OperatorError, RequestsGone, UsageError
 from gossamer.words.lifecycle import JobState
 from gossamer.words.model import Change, Job
 
@@ -54,7 +55,15 @@ async def submit(desk: Desk, settings: Settings, plan: bytes, name: str, text: s
             f"`gossamer cancel {same.id}` ends it"
         )
     job = await desk.book.create(name, text, plan=plan)
-    await desk.requests.make(job, rules_of(settings, touches_network=touches_network(settings)))
+    try:
+        await desk.requests.make(job, rules_of(settings, touches_network=touches_network(settings)))
+    except BaseException:  # a job that cannot begin must not keep the next one of its name out
+        ended = replace(
+            job, state=JobState.CANCELLED, finish_reason="not begun", finished_at=desk.clock.now()
+        )
+        with contextlib.suppress(OperatorError):
+            await desk.book.update(ended)
+        raise
     await roster.ring()
     return job
 

@@ -5,31 +5,30 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import random
 import secrets
 import signal
 import socket
-import warnings
+import time
 from collections.abc import Sequence
 
-from celery.exceptions import SecurityWarning
-
-from gossamer.cluster.app import Publisher, broker_url, make_app
+from gossamer.cluster.app import Publisher, broker_url, make_app, shown_broker
 from gossamer.cluster.tasks import register
+from gossamer.cluster.workplace import BEGIN
 from gossamer.config import Settings
 from gossamer.engine.fleet import Fleet
-from gossamer.engine.fleet_parts import FleetParts, Watched
-from gossamer.observe.text import shown_url
+from gossamer.engine.fleet_parts import Complaints, FleetOptions, FleetParts, Watched
 from gossamer.wiring.desk import Desk, open_desk
 from gossamer.wiring.in_redis import roster_of
 from gossamer.wiring.pages import touches_network
 from gossamer.wiring.plan import plan_from, settings_under
 from gossamer.wiring.rules import rules_of
 from gossamer.words.errors import StorageError
+from gossamer.words.lifecycle import JobState
 from gossamer.words.model import Job
 from gossamer.words.ports import JobBook
 from gossamer.words.shifts import SEED_LANE, Shift
 
-FIRST_RETRY_S, LAST_RETRY_S = 0.5, 15.0
 FIRST_TIDY_S, TIDY_S = 60.0, 3600.0
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 log = logging.getLogger("gossamer.fleet")
@@ -42,8 +41,7 @@ def run_worker(settings: Settings, *, slots: int, lanes: Sequence[str]) -> int:
     """Be a worker until told to end; its exit code."""
     everything = tuple(dict.fromkeys((*lanes, SEED_LANE)))
     app = register(make_app(settings, everything), settings)
-    log.info("a worker of the fleet %r at %s", settings.cluster.fleet, shown_url(broker_url(settings)))
-    warnings.filterwarnings("ignore", category=SecurityWarning)  # no message of ours is ever unpickled
+    log.info("a worker of the fleet %r at %s", settings.cluster.fleet, shown_broker(broker_url(settings)))
     name = f"gossamer-{os.getpid()}-{secrets.token_hex(2)}@{socket.gethostname()}"
     worker = app.Worker(
         pool="threads", concurrency=slots, hostname=name, loglevel=None, without_mingle=True,
@@ -116,7 +114,7 @@ def fleet_of(settings: Settings, desk: Desk, publisher: Publisher, me: str) -> F
         await asyncio.to_thread(publisher.publish, shifts)
 
     parts = FleetParts(
-        book=_OfFleets(desk.book),
+        book=_OfFleet(desk.book, settings.cluster.fleet),
         store=desk.store,
         roster=requests.roster,
         shared=requests.shared,
@@ -127,27 +125,36 @@ def fleet_of(settings: Settings, desk: Desk, publisher: Publisher, me: str) -> F
     return Fleet(parts, me=me)
 
 
-class _OfFleets:
-    """A book in which only the jobs of fleets are listed; those of `gossamer crawl` look after themselves."""
+class _OfFleet:
+    """A book that lists the jobs of one fleet; those of `gossamer crawl` look after themselves."""
 
-    def __init__(self, book: JobBook) -> None:
+    def __init__(self, book: JobBook, fleet: str) -> None:
         self._book = book
+        self._fleet = fleet
         self.create = book.create
         self.get = book.get
         self.update = book.update
 
-    async def list(self) -> list[Job]:
+    async def list(self, *, unfinished: bool = False) -> list[Job]:
         """See :class:`~gossamer.words.ports.JobBook`."""
-        return [job for job in await self._book.list() if job.plan]
+        found = await self._book.list(unfinished=unfinished)
+        return [job for job in found if job.plan and self._is_ours(job)]
+
+    def _is_ours(self, job: Job) -> bool:
+        try:
+            return job.state is not JobState.RUNNING or plan_from(job.plan).fleet == self._fleet
+        except StorageError:
+            return True  # whoever looks at it complains
 
 
 async def _desk_in_time(settings: Settings) -> Desk:
     """The servers may start later than their supervisor."""
-    wait_s = FIRST_RETRY_S
+    complaints = Complaints(FleetOptions(), random.random)
     while True:
         try:
-            return await open_desk(settings, create=True)
+            desk = await open_desk(settings, create=True)
         except StorageError as error:
-            log.warning("%s; trying again in %.0f s", error, wait_s)
-            await asyncio.sleep(wait_s)
-            wait_s = min(wait_s * 2, LAST_RETRY_S)
+            await asyncio.sleep(complaints.say(BEGIN, str(error), time.monotonic()))
+        else:
+            complaints.well(BEGIN)
+            return desk

@@ -2,6 +2,10 @@
 
 The place is made when Celery's worker is ready, in its own process: no loop, pool or connection exists at
 import.
+
+Remote control (``celery -A gossamer.cluster``, Flower): ``inspect shifts``; ``control pause_shifts``,
+``control resume_shifts``, ``control drain`` (the process stays; ``shutdown`` drains and ends it). Celery's
+own ``stats``, ``add_consumer`` and ``pool_*`` mean what they always do, and know nothing of shifts.
 """
 
 from __future__ import annotations
@@ -25,7 +29,6 @@ from gossamer.words.shifts import WorkerState
 
 WRONG = 2
 STOPPED = 3
-MISSING = 4
 MOST_PASSES = 3
 """How often a shift is passed on to a worker that is idle, before whoever has it begins it."""
 AT_ONCE_S = 0.8
@@ -59,10 +62,11 @@ class Station:
         lanes = [name.removeprefix(prefix) for name in self._queues if name.startswith(prefix)]
         self.place = Workplace(self._settings, slots=controller.concurrency, lanes=lanes)
         try:
-            self.place.start()
+            if not self.place.start():
+                return
         except OperatorError as error:
             log.error("%s", error)  # noqa: TRY400 - a person's to mend, and said as such
-            os._exit(MISSING)
+            os._exit(error.exit_code)
         self._is_open = True
         log.info(
             "worker %s takes shifts: %d slots, lanes %s",

@@ -93,6 +93,8 @@ class Up:
             while self._alive() and time.monotonic() < until:
                 time.sleep(LOOK_S / 4)
             self._tell(signal.SIGKILL)
+            for process in self._alive():
+                process.wait()
         return 3 if self._told > 1 else 0
 
     def _alive(self) -> list[subprocess.Popen[bytes]]:

@@ -20,7 +20,7 @@ from gossamer.observe.log import LogSink
 from gossamer.policy import urls
 from gossamer.wiring.crawl import Wired, assemble
 from gossamer.wiring.desk import Desk
-from gossamer.wiring.plan import plan_from, settings_under, target_under
+from gossamer.wiring.plan import check_headers, plan_from, settings_under, target_under
 from gossamer.wiring.trust import SharedTrust
 from gossamer.words.errors import OperatorError, StorageError, UsageError
 from gossamer.words.events import Event, PageDone
@@ -111,6 +111,7 @@ class Work:
         if job is None:
             raise StorageError(f"there is no job {self._shift.job} in the store that this worker looks into")
         plan = plan_from(job.plan)
+        check_headers(plan, self._settings)
         settings = settings_under(plan, self._settings)
         project = find_project(Path.cwd())
         target = target_under(plan, project.parent if project else None)

@@ -10,9 +10,11 @@ import asyncio
 import contextlib
 import logging
 import os
+import random
 import secrets
 import socket
 import threading
+import time
 from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
 
@@ -20,6 +22,7 @@ from msgspec.structs import replace
 
 from gossamer.cluster.work import Work
 from gossamer.config import Settings
+from gossamer.engine.fleet_parts import Complaints, FleetOptions
 from gossamer.version import __version__
 from gossamer.wiring.desk import Desk, open_desk
 from gossamer.wiring.in_redis import roster_of
@@ -27,8 +30,8 @@ from gossamer.words.errors import GossamerError, OperatorError, StorageError
 from gossamer.words.shifts import ShiftEnd, Why, WorkerCard, WorkerState
 
 BEAT_S = 1.0
-FIRST_RETRY_S, LAST_RETRY_S = 0.5, 15.0
-"""How long to wait before a server that is away is asked again."""
+BEGIN = "cannot begin yet"
+"""What servers that are away when a process starts are complained of as."""
 
 log = logging.getLogger("gossamer.worker")
 T = TypeVar("T")
@@ -43,6 +46,7 @@ class Workplace:
         self._thread = threading.Thread(target=self._loop.run_forever, name="gossamer-loop", daemon=True)
         self._desk: Desk | None = None
         self._opening = asyncio.Lock()
+        self._moved = asyncio.Event()
         self._works: dict[str, Work] = {}
         self._beating: asyncio.Task[None] | None = None
         host = socket.gethostname()
@@ -60,10 +64,13 @@ class Workplace:
 
     # ------------------------------------------------------------------ for other threads
 
-    def start(self) -> None:
-        """Begin to beat. Raises what makes this worker useless: a wrong password, a Redis that forgets."""
+    def start(self) -> bool:
+        """Begin to beat, when the servers are there; ``False``: it was told to end before.
+
+        Raises what waiting does not mend: a driver that is missing, a setting that is wrong.
+        """
         self._thread.start()
-        self._call(self._start())
+        return self._call(self._start())
 
     def prefers_another(self, job: str, lane: str) -> bool:
         """Whether this worker is at this job already, while another one has nothing to do."""
@@ -107,19 +114,22 @@ class Workplace:
 
     # ------------------------------------------------------------------ in the loop
 
-    async def _start(self) -> None:
-        wait_s = FIRST_RETRY_S
-        while True:
+    async def _start(self) -> bool:
+        complaints = Complaints(FleetOptions(), random.random)
+        while self.card.state is WorkerState.WORKING:
             try:
                 roster = roster_of(await self._at_desk()).roster
                 await roster.beat(self.card, ())
-                break
+                await roster.ring()
             except StorageError as error:  # a server that starts later than this worker
-                log.warning("%s; trying again in %.0f s", error, wait_s)
-                await asyncio.sleep(wait_s)
-                wait_s = min(wait_s * 2, LAST_RETRY_S)
-        await roster.ring()
-        self._beating = asyncio.create_task(self._beat())
+                pause_s = complaints.say(BEGIN, str(error), time.monotonic())
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._moved.wait(), pause_s)
+            else:
+                complaints.well(BEGIN)
+                self._beating = asyncio.create_task(self._beat())
+                return True
+        return False
 
     async def _at_desk(self) -> Desk:
         async with self._opening:
@@ -131,6 +141,7 @@ class Workplace:
         if state is self.card.state:
             return
         self.card = replace(self.card, state=state)
+        self._moved.set()
         log.info("this worker is %s now; %d shifts under way", state.value, len(self._works))
         if state is not WorkerState.WORKING:
             for work in self._works.values():
@@ -173,6 +184,8 @@ class Workplace:
 
     async def _tell(self, end: ShiftEnd) -> None:
         """Report an end; without a report the missing beats say the same, only later."""
+        if end.why is Why.FAILED and self.card.state is WorkerState.DRAINING:
+            return  # do not wait for a server that is away: this worker leaves, and that says it as well
         try:
             assert self._desk is not None
             await roster_of(self._desk).roster.end((replace(end, worker=self.card.id),))
@@ -200,7 +213,11 @@ class Workplace:
                 is_away = True
             except Exception:
                 log.exception("no beat")
-            await asyncio.sleep(BEAT_S)
+            with contextlib.suppress(
+                TimeoutError
+            ):  # at once when it takes no more shifts, or takes them again
+                await asyncio.wait_for(self._moved.wait(), BEAT_S)
+            self._moved.clear()
 
     async def _abort(self) -> None:
         self._set_state(WorkerState.DRAINING)

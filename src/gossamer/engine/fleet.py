@@ -41,7 +41,7 @@ FORSAKEN_S = 600.0
 YOUNG_S = 3.0
 """A job so young may be without a frontier: it is in the book first."""
 
-ROSTER, BROKER, LOOK = "the fleet's roster", "the broker", "a look at the fleet"
+ROSTER, BROKER, LOOK = "the fleet's roster", "no shifts are asked for", "a look at the fleet"
 
 
 class Fleet:
@@ -150,7 +150,8 @@ class Fleet:
     async def look(self) -> None:
         """One look at everything. Raises ``OperatorError`` for trouble that is not that of one job."""
         token = self._token
-        jobs = {job.id: job for job in await self._within(self._parts.book.list())}
+        unfinished = await self._within(self._parts.book.list(unfinished=True))
+        jobs = {job.id: job for job in unfinished}
         view = await self._within(self._parts.roster.look())
         running = [job for job in jobs.values() if job.state is JobState.RUNNING and job.finished_at is None]
         gone = self._gone(view)

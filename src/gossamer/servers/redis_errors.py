@@ -21,6 +21,8 @@ PASSING = (
 
 _SECRETS = (driver.AuthenticationError, driver.AuthenticationWrongNumberOfArgsError)
 RIGHTS = "ACL SETUSER NAME on >PASSWORD ~PREFIX:* +@all -@admin -@dangerous +info"
+BROKER_RIGHTS = "ACL SETUSER NAME on >PASSWORD ~* &* +@all -@admin -@dangerous +info"
+"""Its keys and channels have names that Celery gives them."""
 
 
 def is_passing(error: BaseException) -> bool:
@@ -30,15 +32,16 @@ def is_passing(error: BaseException) -> bool:
 
 def translated_error(error: BaseException, where: str) -> StorageError:
     """The error in our words. ``where`` names the server and may be shown."""
-    return StorageError(f"Redis at {where} {_what(error)}")
+    return StorageError(f"Redis at {where} {meaning(error)}")
 
 
-def _what(error: BaseException) -> str:
+def meaning(error: BaseException, rights: str = RIGHTS) -> str:
+    """What a Redis does or is that raised ``error``; ``rights`` are what its user should have."""
     text = str(error) or type(error).__name__
     lower = text.lower()
     for kinds, signs, words in _MEANINGS:
         if isinstance(error, kinds) or any(sign in lower for sign in signs):
-            return words.format(text=text)
+            return words.format(text=text, rights=rights)
     return f"refuses a command: {text}"
 
 
@@ -51,7 +54,7 @@ _MEANINGS: tuple[tuple[tuple[type[BaseException], ...], tuple[str, ...], str], .
     (
         (driver.NoPermissionError,),
         ("noperm", "can't run this command", "can't access at least one of the keys", "no permissions"),
-        f"does not give this user the rights it needs ({{text}}); what is needed: {RIGHTS}",
+        "does not give this user the rights it needs ({text}); what is needed: {rights}",
     ),
     (
         (driver.OutOfMemoryError,),

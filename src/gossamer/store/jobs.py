@@ -51,9 +51,10 @@ class SqliteJobBook:
         row = await self._db.read(get)
         return None if row is None else _job(row)
 
-    async def list(self) -> list[Job]:
+    async def list(self, *, unfinished: bool = False) -> list[Job]:
         """See :class:`~gossamer.words.ports.JobBook`."""
-        return [_job(row) for row in await self._db.read(lambda conn: conn.execute(SQL["jobs"]).fetchall())]
+        sql = SQL["unfinished_jobs" if unfinished else "jobs"]
+        return [_job(row) for row in await self._db.read(lambda conn: conn.execute(sql).fetchall())]
 
     async def update(self, job: Job) -> None:
         """See :class:`~gossamer.words.ports.JobBook`."""

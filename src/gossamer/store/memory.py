@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from gossamer.store.jobs import slug
 from gossamer.store.totals import counted, counted_attempts, seen_at, tally
 from gossamer.words.clock import Clock
+from gossamer.words.lifecycle import JobState
 from gossamer.words.model import Attempt, Harvest, ItemRecord, Job, PageRecord, StoredItem, Tally
 
 
@@ -109,9 +110,13 @@ class MemoryJobBook:
         named = (job for job in reversed(self._jobs.values()) if job.name == id_or_name)
         return self._jobs.get(id_or_name) or next(named, None)
 
-    async def list(self) -> list[Job]:
+    async def list(self, *, unfinished: bool = False) -> list[Job]:
         """See :class:`~gossamer.words.ports.JobBook`."""
-        return list(reversed(self._jobs.values()))
+        newest_first = list(reversed(self._jobs.values()))
+        alive = (JobState.RUNNING, JobState.PAUSED)
+        return [
+            job for job in newest_first if not unfinished or (job.state in alive and job.finished_at is None)
+        ]
 
     async def update(self, job: Job) -> None:
         """See :class:`~gossamer.words.ports.JobBook`."""

@@ -63,9 +63,10 @@ class PostgresJobBook:
         row = await self._server.run(get)
         return None if row is None else _job(row)
 
-    async def list(self) -> list[Job]:
+    async def list(self, *, unfinished: bool = False) -> list[Job]:
         """See :class:`~gossamer.words.ports.JobBook`."""
-        return [_job(row) for row in await self._server.run(lambda conn: conn.fetch(SQL["jobs"]))]
+        sql = SQL["unfinished_jobs" if unfinished else "jobs"]
+        return [_job(row) for row in await self._server.run(lambda conn: conn.fetch(sql))]
 
     async def update(self, job: Job) -> None:
         """See :class:`~gossamer.words.ports.JobBook`."""

@@ -78,6 +78,10 @@ FROM job WHERE spider = ? ORDER BY id DESC LIMIT 1;
 -- name: jobs
 SELECT name, spider, target, created_at, state, finished_at, finish_reason, key, plan FROM job ORDER BY id DESC;
 
+-- name: unfinished_jobs
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, key, plan FROM job
+WHERE state IN ('running', 'paused') AND finished_at IS NULL ORDER BY id DESC;
+
 -- ------------------------------------------------------------------ shared state
 
 -- name: get_shared

@@ -14,6 +14,7 @@ from gossamer.config import Settings
 from gossamer.frontier.redis import RedisFrontier
 from gossamer.roster.redis import RedisRoster
 from gossamer.servers.redis import RedisClock, RedisServer
+from gossamer.servers.redis_errors import BROKER_RIGHTS, meaning
 from gossamer.store.redis_state import RedisSharedState
 from gossamer.wiring.desk import Desk
 from gossamer.wiring.plan import plan_from, settings_under
@@ -117,3 +118,8 @@ async def _keep(lock: RedisRoster, me: str) -> None:
         await asyncio.sleep(LOCK_S / 3)
         with contextlib.suppress(StorageError):
             await lock.lead(me, LOCK_S)
+
+
+def broker_meaning(error: BaseException) -> str:
+    """What is wrong with a Redis that carries messages, by its driver's error."""
+    return meaning(error, BROKER_RIGHTS)

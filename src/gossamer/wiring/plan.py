@@ -31,10 +31,12 @@ FROM_ENVIRONMENT = "SPIDER_ARG_"
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What was submitted."""
 
-    target: str  # as it was typed: a URL, a spider's name, ``FILE.py:Class``
+    target: str  # a URL without credentials, a spider's name, ``FILE.py:Class``
     arguments: dict[str, str] = {}  # of the spider, those that may be seen
     secrets: tuple[str, ...] = ()  # the names of the others
+    headers: tuple[str, ...] = ()  # the names of those in ``http.headers`` that carry secrets
     settings: str = "{}"  # settled, as JSON, without what is each machine's own
+    fleet: str = "default"  # whose supervisor looks after it
     version: str = ""  # of the spider's source; "" where there is none to compare
 
 
@@ -46,10 +48,12 @@ def plan_of(target: str, arguments: Mapping[str, str], settings: Settings, found
     headers = said["http"]["headers"]
     said["http"]["headers"] = {k: v for k, v in headers.items() if not is_credential(k)}
     plan = Plan(
-        target=target,
+        target=found.text if type(found.spider) is GenericSpider else target,
         arguments={name: value for name, value in arguments.items() if not is_secret(name)},
         secrets=tuple(name for name in arguments if is_secret(name)),
+        headers=tuple(name for name in headers if is_credential(name)),
         settings=msgspec.json.encode(said).decode(),
+        fleet=settings.cluster.fleet,
         version=version_of(found),
     )
     return msgspec.msgpack.encode(plan)
@@ -89,9 +93,20 @@ def target_under(plan: Plan, project: Path | None) -> Target:
     if plan.version and here != plan.version:
         raise UsageError(
             f"the spider {found.name!r} is another version here ({here}) than the one that was submitted "
-            f"({plan.version}): bring both to the same, or submit the crawl again with --fresh"
+            f"({plan.version}): bring both to the same, or cancel the job and submit it again"
         )
     return found
+
+
+def check_headers(plan: Plan, own: Settings) -> None:
+    """Raises ``UsageError`` when this machine lacks a header that the crawl was submitted with."""
+    here = {name.lower() for name in own.http.headers}
+    missing = [name for name in plan.headers if name.lower() not in here]
+    if missing:
+        raise UsageError(
+            f"headers that carry secrets are not kept with a job: set {', '.join(missing)} for this worker, "
+            'as in: GOSSAMER_HTTP__HEADERS=\'{"NAME": "VALUE"}\''
+        )
 
 
 def version_of(found: Target) -> str:

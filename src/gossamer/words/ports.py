@@ -151,8 +151,8 @@ class JobBook(Protocol):
         """A job by its id, or the latest of that name."""
         ...
 
-    async def list(self) -> list[Job]:
-        """All jobs, newest first."""
+    async def list(self, *, unfinished: bool = False) -> list[Job]:
+        """All jobs, or those whose end is not in the book (they run or are paused); newest first."""
         ...
 
     async def update(self, job: Job) -> None:

@@ -293,6 +293,10 @@ async def jobs_have_ids_of_their_own(s: StoreSubject) -> None:
     equal(await s.book.get("shop"), second, "the latest of a name")
     equal(await s.book.get("nothing"), None, "or none")
     equal([job.id for job in await s.book.list()], [wild.id, "shop-2", "shop-1"], "newest first")
+    await s.book.update(replace(second, state=JobState.FINISHED, finished_at=1.0))
+    await s.book.update(replace(wild, state=JobState.PAUSED))
+    unfinished = [job.id for job in await s.book.list(unfinished=True)]
+    equal(unfinished, [wild.id, "shop-1"], "those that run or are paused")
 
 
 @_checked

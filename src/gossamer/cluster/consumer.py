@@ -1,0 +1,73 @@
+"""How a worker holds on to its broker: it waits for one that is away, full or forbids something.
+
+Guarantee: nothing that the broker does ends the worker. One line says what is wrong when it begins, one when
+it is over, and the tries between them become rare; shifts that are under way go on meanwhile.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+import warnings
+from typing import Any
+
+from celery.exceptions import CPendingDeprecationWarning
+from celery.worker.consumer import Consumer
+from celery.worker.consumer.consumer import CONNECTION_RETRY
+from celery.worker.state import maybe_shutdown
+
+from gossamer.cluster.app import broker_errors, broker_trouble
+from gossamer.engine.fleet_parts import Complaints, FleetOptions
+
+BROKER = "no messages"
+LOOK_S = 0.2
+
+
+class PatientConsumer(Consumer):  # type: ignore[misc] # it has no types
+    """Celery's consumer, which complains and waits as the rest of a fleet does."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._complaints = Complaints(FleetOptions(), random.random)
+
+    def ensure_connected(self, conn: Any) -> Any:
+        """The connection when it is there, however long that takes."""
+        while True:
+            maybe_shutdown()
+            try:
+                conn.connect()
+            except broker_errors(conn) as error:
+                self._wait(error)
+            else:
+                self.first_connection_attempt = False
+                return conn
+
+    def on_connection_error_before_connected(self, exc: BaseException) -> None:
+        """It was reached, and refuses what a worker has to do first."""
+        self._wait(exc)
+
+    def on_connection_error_after_connected(self, exc: BaseException) -> None:
+        """It is lost, or refuses something."""
+        self._wait(exc)
+        with warnings.catch_warnings():  # of messages that are acknowledged late, which ours are not
+            warnings.simplefilter("ignore", CPendingDeprecationWarning)
+            super().on_connection_error_after_connected(exc)
+
+    def on_ready(self) -> None:
+        """Messages come in from now on."""
+        self._complaints.well(BROKER)
+        super().on_ready()
+
+    def _wait(self, error: BaseException) -> None:
+        """Complain, and leave it alone for a while, unless the worker is told to end."""
+        text = broker_trouble(self.app.conf.broker_url, error)
+        until = time.monotonic() + self._complaints.say(BROKER, text, time.monotonic())
+        while time.monotonic() < until:
+            maybe_shutdown()
+            time.sleep(LOOK_S)
+
+
+def is_news(record: logging.LogRecord) -> bool:
+    """Whether a line of Celery's consumer says what this one has not said."""
+    return not (isinstance(record.args, tuple) and record.args and record.args[0] == CONNECTION_RETRY)

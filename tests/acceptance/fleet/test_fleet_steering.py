@@ -1,0 +1,225 @@
+"""A fleet is steered: by Celery's own commands, by pause, resume and cancel, by lanes; and does not grow."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+import redis
+from celery import Celery
+
+from acceptance.fleet.conftest import Known
+from acceptance.fleet.history import again, judge
+from acceptance.fleet.kit import Fleet, Member, Servers
+from acceptance.fleet.steps import (
+    STOPPED,
+    ended,
+    shown_fleet,
+    status,
+    until,
+)
+from gossamer.cluster.app import make_app
+from gossamer.cluster.jobs import submit
+from gossamer.config import load_settings
+from gossamer.discovery import find_target
+from gossamer.wiring.desk import open_desk
+from gossamer.wiring.plan import plan_of
+
+# --------------------------------------------------------------------------- celery's own commands
+
+
+class CeleryWorker(Member):
+    """A worker as those start it who know Celery."""
+
+    def command(self) -> Sequence[str]:
+        return [sys.executable, "-m", "celery", "-A", "gossamer.cluster", "worker", *self._args]
+
+
+def celery(env: Mapping[str, str], *args: str) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "celery", "-A", "gossamer.cluster", *args]
+    return subprocess.run(line, capture_output=True, text=True, timeout=60, env=env, check=False)
+
+
+def test_celery_starts_and_steers_workers(fleet: Fleet, big: Known, folder: Path, places: Servers) -> None:
+    """Its workers need nothing but the environment."""
+    lone = Fleet(folder, places, workers=0, settings={"cluster.fleet": "lone"})
+    worker = CeleryWorker("worker", ("-l", "info", "-n", "one@here", "-c", "3"), lone._env, "takes shifts")
+    lone.workers.append(worker)
+    with lone:
+        app = make_app(load_settings(env=lone._env, start=folder).settings)
+        events = Events(app)
+        job = lone.submit(big.spider, "--delay", "0.01")
+        big.site.wait_for(40)
+
+        found = celery(lone._env, "inspect", "shifts", "--json")
+        assert found.returncode == 0, found.stderr
+        (shown,) = json.loads(found.stdout).values()
+        assert (shown["state"], shown["slots"]) == ("working", 3)
+        assert {(shift["job"], shift["lane"]) for shift in shown["shifts"]} == {(job, "http")}
+
+        assert celery(lone._env, "control", "pause_shifts").returncode == 0
+        until(lambda: shifts_of(lone) == 0, 5, "no shifts")
+        count = big.site.count()
+        (card,) = shown_fleet(lone)["workers"]
+        assert (card["state"], big.site.count()) == ("paused", count)
+        for way_out in ("resume_shifts", "drain", "resume_shifts"):
+            count = big.site.count()
+            assert app.control.broadcast(way_out, reply=True, limit=1, timeout=5)
+            if way_out == "drain":
+                until(lambda: shifts_of(lone) == 0, 5, "no shifts")
+                assert worker.is_running
+            else:
+                big.site.wait_for(count + 20, within_s=8)
+
+        app.control.shutdown()
+        code, took_s = ended(worker, 10)
+        assert (code, took_s < 4) == (0, True), worker.tail()
+        assert not again(big.truth, big.site.hits())
+        assert lone.run("cancel", job).returncode == 0
+        events.end()
+        for lane in ("seed", "http"):
+            assert ("task-received", f"shift {job} {lane}") in events.seen
+
+
+def shifts_of(fleet: Fleet) -> int:
+    return sum("worker" in shift for shift in shown_fleet(fleet).get("shifts", ()))
+
+
+class Events:
+    """What Flower would see: the kinds of events, and the names in them."""
+
+    def __init__(self, app: Celery) -> None:
+        self.seen: set[tuple[str, str]] = set()
+        self._connection = app.connection_for_read()
+        self._receiver = app.events.Receiver(self._connection, handlers={"*": self._see})
+        self._thread = threading.Thread(target=self._receiver.capture)
+        self._thread.start()
+
+    def _see(self, event: Mapping[str, Any]) -> None:
+        self.seen.add((event["type"], str(event.get("name", ""))))
+
+    def end(self) -> None:
+        """Listen no more."""
+        self._receiver.should_stop = True
+        self._thread.join()
+        self._connection.release()
+
+
+# --------------------------------------------------------------------------- jobs are steered
+
+
+def test_pause_resume_and_cancel_take_effect_at_once(fleet: Fleet, big: Known) -> None:
+    job = fleet.submit(big.spider, "--delay", "0.01")
+    big.site.wait_for(60)
+    until(lambda: status(fleet, job)["pages_per_second"] > 5, 8, "a rate")
+    shown = status(fleet, job)
+    assert shown["shifts"] >= 1
+    assert shown["eta_seconds"] is None or shown["eta_seconds"] > 1, "while it finds more than it does"
+
+    assert fleet.run("pause", job).returncode == 0
+    paused_at = time.time()
+    shown = status(fleet, job)
+    assert (shown["state"], shown["queue"]["leased"]) == ("paused", 0)
+    assert fleet.run("wait", job, "-q").returncode == STOPPED
+    resumed_at = time.time()
+    count = big.site.count()
+    assert fleet.run("resume", job).returncode == 0
+    big.site.wait_for(count + 20, within_s=3)
+    late = [hit for hit in big.site.hits() if paused_at + 0.5 < hit.at < resumed_at]
+    assert not late
+
+    assert fleet.run("cancel", job).returncode == 0
+    cancelled_at = time.time()
+    assert fleet.run("wait", job, "-q").returncode == STOPPED
+    until(lambda: not shown_fleet(fleet).get("shifts"), 3, "no shifts")
+    assert big.site.hits()[-1].at < cancelled_at + 0.5
+    assert not again(big.truth, big.site.hits())
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_a_small_job_does_not_wait_for_a_huge_one(
+    slots: int, big: Known, small: Known, folder: Path, places: Servers
+) -> None:
+    with Fleet(folder, places, workers=1, slots=slots, settings={"cluster.fleet": f"fair{slots}"}) as fleet:
+        huge = fleet.submit(big.spider)
+        big.site.wait_for(100)
+        result = fleet.crawl(small.spider)
+        count = big.site.count()
+        judge(small.truth, small.site.hits(), fleet.stored(result["job"]))
+        big.site.wait_for(count + 100, within_s=10)
+        fleet.run("cancel", huge)
+
+
+def test_a_worker_takes_only_what_its_lanes_say(small: Known, folder: Path, places: Servers) -> None:
+    fleet = Fleet(folder, places, workers=0, settings={"cluster.fleet": "laned"})
+    browsers = Member("worker", ("--lanes", "browser"), fleet._env, "takes shifts")
+    fleet.workers.append(browsers)
+    with fleet:
+        job = fleet.submit(small.spider)
+        until(lambda: status(fleet, job)["trouble"], 10, "trouble that is told")
+        assert status(fleet, job)["trouble"] == "no worker is there that takes shifts of the lane 'http'"
+        assert small.site.count() == 0
+        joins = fleet._member("worker", (), "takes shifts").start()
+        fleet.workers.append(joins)
+        fleet.wait(job)
+        judge(small.truth, small.site.hits(), fleet.stored(job))
+
+
+# --------------------------------------------------------------------------- nothing grows
+
+
+def test_a_worker_does_not_grow_with_jobs(folder: Path, places: Servers, small: Known) -> None:
+    with Fleet(
+        folder, places, workers=1, slots=8, settings={"cluster.fleet": "long", "max_pages": 3}
+    ) as fleet:
+        sizes = []
+        for _ in range(3):
+            asyncio.run(submit_many(fleet, small, 10))
+            sizes.append(size_of(fleet))
+        assert sizes[2] == sizes[1]
+
+
+async def submit_many(fleet: Fleet, known: Known, count: int) -> None:
+    """Jobs as `submit` makes them, and their ends."""
+    env = os.environ | fleet._env
+    settings = load_settings(env=env, start=known.spider.parent).settings
+    plan = plan_of(str(known.spider), {}, settings, find_target(str(known.spider), {}, None))
+    desk = await open_desk(settings, create=True)
+    try:
+        jobs = [await submit(desk, settings, plan, f"job{n}", "small") for n in range(count)]
+        for job in jobs:
+            while (now := await desk.book.get(job.id)) is None or now.finished_at is None:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+    finally:
+        await desk.close()
+
+
+def size_of(fleet: Fleet) -> tuple[int, int, int, int]:
+    """Threads and open files of the worker, and its connections to both servers."""
+    proc = Path(f"/proc/{fleet.workers[0].pid}")
+    with redis.Redis.from_url(fleet.servers.redis.url) as client:
+        redises = len(client.client_list())
+    return (
+        len(list((proc / "task").iterdir())),
+        len(list((proc / "fd").iterdir())),
+        redises,
+        asyncio.run(sessions(fleet)),
+    )
+
+
+async def sessions(fleet: Fleet) -> int:
+    connection = await asyncpg.connect(fleet.servers.database)
+    try:
+        return await connection.fetchval("select count(*) from pg_stat_activity where datname is not null")
+    finally:
+        await connection.close()
