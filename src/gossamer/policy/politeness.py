@@ -4,7 +4,8 @@ A frontier calls :func:`grant` when it hands a request out and :func:`settle` wh
 the same transaction as the lease itself; nobody else changes a host. Spacing is GCRA with a burst of
 one (ITU-T I.371): ``next_at`` is the earliest next start. A turn that is taken a little late
 (``CATCH_UP_SHARE`` of the delay, GCRA's tolerance) does not make the following ones late: the mean rate is
-exactly the allowed one, and no two starts are closer than the rest of the delay. Troubles are counted per
+exactly the allowed one, and with one slot no two starts are closer than the rest of the delay. A Crawl-delay
+of robots.txt is never caught up: what a site asks for lies between any two starts. Troubles are counted per
 *incident*: failures of requests that were started before an incident began belong to it and do not
 lengthen its back-off, so 64 requests that fail together count once.
 """
@@ -17,7 +18,7 @@ from gossamer.policy.retry import backoff_s
 from gossamer.words.model import HostSignal, HostState, Rules, SignalKind
 
 CATCH_UP_SHARE, KEPT_SHARE = 0.05, 0.95
-"""What of a delay may be caught up, and what always lies between two starts."""
+"""What of a delay may be caught up, and what of it always lies between two starts."""
 LATE_SHARE = 0.1
 """A lease that is not started within this share of its host's delay is given back."""
 LATE_FLOOR_S = 0.25
@@ -74,7 +75,8 @@ def grant(host: HostState, rules: Rules, now: float) -> HostState:
 
 def _turn(host: HostState, delay_s: float, now: float) -> float:
     """From when a turn counts that is taken at ``now``: its own time, if it is not taken too late."""
-    return host.next_at if host.next_at >= now - delay_s * CATCH_UP_SHARE else now
+    late_s = 0.0 if host.crawl_delay_s else delay_s * CATCH_UP_SHARE
+    return host.next_at if host.next_at >= now - late_s else now
 
 
 def start_by(host: HostState, rules: Rules, now: float) -> float:
@@ -110,7 +112,7 @@ def settle(
         host = replace(host, incidents=0)
     # The real start corrects the grant's, if it was later than what may be caught up, or the delay has become
     # longer: what lies between two starts is never less than what is always kept of a delay.
-    if host.next_at < signal.started_at + delay_s * KEPT_SHARE:
+    if host.next_at < signal.started_at + delay_s * (1.0 if host.crawl_delay_s else KEPT_SHARE):
         host = replace(host, next_at=signal.started_at + delay_s)
     return host
 

@@ -204,3 +204,10 @@ def test_two_starts_are_never_closer_than_what_is_kept_of_the_delay(lates):
         host = p.settle(host, rules, signal, now=starts[-1], is_page=True, jitter=0.0)
     gaps = [later - sooner for sooner, later in pairwise(starts)]
     assert all(gap >= p.KEPT_SHARE - 1e-6 for gap in gaps)
+
+
+def test_what_robots_txt_asks_for_is_never_caught_up():
+    rules = Rules(delay_s=0.5, per_host=4)
+    host = p.grant(HostState(crawl_delay_s=2.0), rules, 100.0)
+    late = p.grant(host, rules, 102.02)
+    assert late.next_at == pytest.approx(104.02)

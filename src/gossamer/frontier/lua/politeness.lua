@@ -31,8 +31,11 @@ local function lost(h) h.in_flight = max(h.in_flight - 1, 0) end
 
 local function forgive(h) h.incidents, h.silences, h.incident_at = 0, 0, 0 end
 
+local function asks_for_delay(h) return (h.crawl_delay_s or 0) ~= 0 end
+
 local function turn(h, delay_s, now)
-  return h.next_at >= now - delay_s * CATCH_UP_SHARE and h.next_at or now
+  local late_s = asks_for_delay(h) and 0 or delay_s * CATCH_UP_SHARE
+  return h.next_at >= now - late_s and h.next_at or now
 end
 
 local function grant(h, rules, now)
@@ -105,5 +108,6 @@ local function settle_host(h, rules, signal, now, is_page, jitter)
   elseif signal.kind == OK and signal.started_at >= h.incident_at then
     h.incidents = 0
   end
-  if h.next_at < signal.started_at + delay_s * KEPT_SHARE then h.next_at = signal.started_at + delay_s end
+  local kept = asks_for_delay(h) and 1 or KEPT_SHARE
+  if h.next_at < signal.started_at + delay_s * kept then h.next_at = signal.started_at + delay_s end
 end
