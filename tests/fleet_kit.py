@@ -221,7 +221,7 @@ class Station:
         await Seeding(self.world.admission(crawl.job), frontier, lambda: None).run(crawl.seeds())
         await self.roster.ring()
         await asyncio.sleep(crawl.seeding_s)
-        await mark_seeded(self.world.line(self.world.shared, self.way), crawl.job.id)
+        await mark_seeded(self.world.line(self.world.shared, self.way), crawl.job)
         return Why.SEEDED
 
     async def _pages(self, crawl: Crawl, shift: Shift) -> Why:
@@ -403,7 +403,7 @@ class World:
 
     async def assert_complete(self, crawl: Crawl, *, may_repeat: int = 0) -> None:
         """Every page is in the store; what was fetched again was lost with a lease."""
-        assert {page.url for page in self.store.pages[crawl.job.id]} == {crawl.root, *crawl.names}
+        assert {page.url for page in self.store.pages[crawl.job.id].values()} == {crawl.root, *crawl.names}
         again = sum(crawl.fetched.values()) - len(crawl.fetched)
         assert again <= await self.expired(crawl) + may_repeat, (again, await self.expired(crawl))
 

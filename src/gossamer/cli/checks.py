@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import platform
 import re
@@ -11,14 +12,19 @@ import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gossamer.cli.options import settings_of
 from gossamer.observe.units import size
 from gossamer.words.errors import OperatorError
+from gossamer.words.servers import shown_server
+
+if TYPE_CHECKING:
+    from gossamer.config import Settings
 
 OK, WARNING, OPTIONAL, MISSING = "ok", "warning", "optional", "missing"
 
@@ -47,13 +53,19 @@ class Check:
 
 def all_checks(data: str | None = None, settings: list[str] | None = None) -> list[Check]:
     """Every check, in the order of the table."""
+    try:
+        settled = settings_of(data, settings)
+    except OperatorError as error:
+        wrong = Check(MISSING, "settings", "wrong", str(error))
+        return [_python(), *_packages(), _sqlite(), wrong, _open_files(), _clock(time.time())]
     return [
         _python(),
-        *_packages(),
+        *_packages(needed=_extras(settled)),
         _sqlite(),
-        *_disk(data, settings),
+        *_disk(Path(settled.data).expanduser().absolute()),
         _open_files(),
         _clock(time.time()),
+        *_servers(settled),
     ]
 
 
@@ -66,7 +78,18 @@ def _python() -> Check:
 # --------------------------------------------------------------------------- packages
 
 
-def _packages() -> Iterator[Check]:
+def _extras(settings: Settings) -> Iterator[str]:
+    """Those that the servers in the settings need."""
+    if (settings.frontier.url or "").startswith("redis"):
+        yield "redis"
+    if (settings.store.url or "").startswith("postgres"):
+        yield "postgres"
+    if settings.broker.url:
+        yield "cluster"
+
+
+def _packages(needed: Iterable[str] = ()) -> Iterator[Check]:
+    needed = set(needed)
     try:
         requirements = requires("gossamer") or []
     except PackageNotFoundError:
@@ -80,7 +103,7 @@ def _packages() -> Iterator[Check]:
         name, wanted, marker = match[1], match[2], match[3] or ""
         extra = re.search(r"extra == ['\"](\w+)['\"]", marker)
         if extra and extra[1] != "dev":
-            yield package(name, wanted, extra=extra[1])
+            yield package(name, wanted, extra=extra[1], is_needed=extra[1] in needed)
         elif not extra and not _too_new_for(marker):
             yield package(name, wanted)
 
@@ -91,11 +114,14 @@ def _too_new_for(marker: str) -> bool:
     return limit is not None and sys.version_info[:2] >= (int(limit[1]), int(limit[2]))
 
 
-def package(name: str, wanted: str, *, extra: str = "") -> Check:
-    """One package: installed, in a version that fits, and importable."""
+def package(name: str, wanted: str, *, extra: str = "", is_needed: bool = False) -> Check:
+    """One package: installed, in a version that fits, and importable.
+
+    One of an extra may be done without, unless it ``is_needed``.
+    """
     label = f"{name} [{extra}]" if extra else name
     install = f"pip install 'gossamer[{extra}]'" if extra else f"pip install '{name}{wanted}'"
-    lacking = OPTIONAL if extra else MISSING
+    lacking = OPTIONAL if extra and not is_needed else MISSING
     try:
         installed = version(name)
     except PackageNotFoundError:
@@ -137,12 +163,7 @@ def _sqlite() -> Check:
     return Check(OK if good else MISSING, "SQLite", sqlite3.sqlite_version, advice)
 
 
-def _disk(data: str | None, settings: list[str] | None) -> Iterator[Check]:
-    try:
-        folder = Path(settings_of(data, settings).data).expanduser().absolute()
-    except OperatorError as error:
-        yield Check(MISSING, "settings", "wrong", str(error))
-        return
+def _disk(folder: Path) -> Iterator[Check]:
     there = next(path for path in (folder, *folder.parents) if path.exists())
     what = str(folder) if there == folder else f"{folder} (to be made)"
     try:
@@ -169,3 +190,33 @@ def _clock(now: float) -> Check:
     if now < RELEASED:
         return Check(MISSING, "clock", text, "set it: politeness, retries and certificates depend on it")
     return Check(OK, "clock", text)
+
+
+# --------------------------------------------------------------------------- the servers
+
+
+def _servers(settings: Settings) -> Iterator[Check]:
+    """Those that the settings name; nothing is changed on them."""
+    from gossamer.wiring.looking import look_at_items, look_at_requests
+
+    yield from _server("frontier.url", settings.frontier.url, lambda: asyncio.run(look_at_requests(settings)))
+    yield from _server("store.url", settings.store.url, lambda: asyncio.run(look_at_items(settings)))
+    yield from _server("broker.url", settings.broker.url, lambda: _look_at_broker(settings))
+
+
+def _server(what: str, url: str | None, look: Callable[[], str]) -> Iterator[Check]:
+    if url is None or url.startswith("sqlite:"):
+        return
+    try:
+        unknown = look()
+    except OperatorError as error:
+        yield Check(MISSING, what, shown_server(url), str(error))
+    else:
+        yield Check(WARNING if unknown else OK, what, shown_server(url), unknown)
+
+
+def _look_at_broker(settings: Settings) -> str:
+    from gossamer.cluster.app import check_broker
+
+    check_broker(settings)
+    return ""

@@ -217,21 +217,36 @@ def retry(
 ) -> None:
     """Let dead letters be tried again.
 
-    They wait again, with their counts at zero; the next crawl of the job fetches them.
+    They wait again, with their counts at zero; the next crawl of the job fetches them, or the fleet, whose
+    finished job runs again.
     """
     which = _filter(ids, reason, host, older_than)
 
     async def work(desk: Desk) -> tuple[Job, int]:
         job = await job_of(desk, name)
-        return job, await desk.frontier(job).revive(which)
+        if not job.plan:
+            return job, await desk.frontier(job).revive(which)
+        from gossamer.cluster.jobs import retry
+
+        return await retry(desk, job, which)
 
     job, count = at_desk(settings_of(data, settings), work)
     _check_found(name, ids, count)
     if as_json:
         print_json({"job": job.id, "retried": count})
     else:
-        how = "; the same `gossamer crawl` command as before fetches them" if count else ""
-        typer.echo(f"{count:,} requests of {job.id} wait again{how}")
+        typer.echo(f"{count:,} requests of {job.id} wait again{_fetched_by(job) if count else ''}")
+
+
+def _fetched_by(job: Job) -> str:
+    """What fetches the requests that wait again."""
+    if not job.plan:
+        return "; the same `gossamer crawl` command as before fetches them"
+    if job.state == "running":
+        return f"; the fleet fetches them, `gossamer wait {job.id}` follows it"
+    if job.state == "paused":
+        return f"; `gossamer resume {job.id}` lets the fleet fetch them"
+    return f", but it is {job.state}: `gossamer submit` makes a new job"
 
 
 def drop(

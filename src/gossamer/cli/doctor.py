@@ -16,6 +16,7 @@ from gossamer.cli.output import print_json, print_table
 DOCTOR_EXAMPLES = """
   gossamer doctor
   gossamer doctor --data /srv/crawl --json
+  gossamer doctor -s frontier.url=redis://queue/0
 """
 VERSION_EXAMPLES = """
   gossamer version
@@ -26,7 +27,8 @@ VERSION_EXAMPLES = """
 def doctor(data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
     """Check that everything needed is here.
 
-    Exits with 4 if something needed is missing.
+    Servers that the settings name are asked, too; nothing is changed on them. Exits with 4 if something
+    needed is missing.
     """
     from gossamer.cli.checks import MISSING, all_checks
 

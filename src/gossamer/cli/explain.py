@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gossamer.cli.lens import Lens, Lenses
     from gossamer.policy.explain import Explanation, Facts
     from gossamer.wiring.desk import Desk
-    from gossamer.words.model import Entry, Found, Job
+    from gossamer.words.model import Entry, Job
 
 EXAMPLES = """
   gossamer explain https://shop.example/a/1
@@ -105,23 +105,34 @@ async def _choose(desk: Desk, lenses: Lenses, urls: tuple[str, ...], name: str |
         lens = lenses.of(job, strict=name is not None)
         for url in urls:
             entry = lens.entry(url, job.key)
-            if entry is not None and await desk.frontier(job).find(entry.fingerprint) is not None:
+            if entry is not None and await _knows(desk, job, entry):
                 return job, url
     scheme = jobs[0].target.partition("://")[0]
     return jobs[0], next((url for url in urls if url.startswith(f"{scheme}://")), urls[0])
 
 
+async def _knows(desk: Desk, job: Job, entry: Entry) -> bool:
+    """By its requests or, when those are forgotten, by its pages."""
+    if await desk.stats(job) is None:
+        return await desk.ledger.page(job, entry.fingerprint) is not None
+    return await desk.frontier(job).find(entry.fingerprint) is not None
+
+
 async def _facts(desk: Desk, job: Job, lens: Lens, url: str) -> Facts:
     from gossamer.policy.explain import Facts
+    from gossamer.words.lifecycle import State
+    from gossamer.words.model import Found, FrontierStats
 
     entry = lens.entry(url, job.key)
-    frontier = desk.frontier(job)
-    stats = await frontier.stats()
+    stats = await desk.stats(job)
     rules, place = await desk.place(job, entry.fingerprint if entry else 0)
     found: Found | None = None
     more: dict[str, Any] = {}
     if entry is not None:
-        found = await frontier.find(entry.fingerprint)
+        if stats:
+            found = await desk.frontier(job).find(entry.fingerprint)
+        elif await desk.store.attempts(job, entry.request.url, 1):
+            found = Found(state=State.DONE)
         more = await _of_page(desk, job, entry)
         more["is_denied"] = await desk.robots_deny(entry.request.url) if lens.obeys_robots else False
     tally = await desk.store.tally(job)
@@ -132,7 +143,8 @@ async def _facts(desk: Desk, job: Job, lens: Lens, url: str) -> Facts:
         canonical=entry.request.url if entry else "",
         scoping=lens.scoping(url, job.key),
         job=job,
-        stats=stats,
+        stats=stats or FrontierStats(state=job.state),
+        is_forgotten=stats is None,
         rules=rules,
         is_at_work=holder is not None,
         process=holder or "",

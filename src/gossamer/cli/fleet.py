@@ -82,9 +82,7 @@ def fleet(data: Data = None, settings: Set = None, as_json: AsJson = False) -> N
 
     view = at_desk(settings_of(data, settings), work, create=True)
     if as_json:
-        import msgspec
-
-        print_json(msgspec.to_builtins(view))
+        print_json(_whole(view))
         return
     print_facts([("supervisor", view.leader or "none: `gossamer supervisor` starts one")])
     if view.workers:
@@ -115,6 +113,19 @@ def fleet(data: Data = None, settings: Set = None, as_json: AsJson = False) -> N
     for standing in view.standings:
         if standing.detail:
             print_facts([(standing.job, plain(standing.detail, LONG))])
+
+
+def _whole(value: Any) -> Any:
+    """A record with all of its fields, those that have their default, too."""
+    import msgspec
+
+    if isinstance(value, msgspec.Struct):
+        return {name: _whole(getattr(value, name)) for name in value.__struct_fields__}
+    if isinstance(value, dict):
+        return {key: _whole(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_whole(each) for each in value]
+    return msgspec.to_builtins(value)
 
 
 COMMANDS: tuple[tuple[str, Any, str], ...] = (

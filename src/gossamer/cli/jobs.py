@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from gossamer.cli.desk import at_desk, job_of
+from gossamer.cli.errors import complain
 from gossamer.cli.options import AsJson, Data, Format, JobName, Set, settings_of
 from gossamer.cli.output import LONG, iso, local, local_short, plain_url, print_facts, print_json, print_table
 from gossamer.cli.pace import Pace, pace_of
@@ -33,6 +35,8 @@ EXPORT_EXAMPLES = """
   gossamer export shop-3 --format xml > items.xml
   gossamer export shop --json                      all items as one JSON array
 """
+FORGOTTEN = "forgotten: the job ended longer ago than frontier.keep says (its pages and items are kept)"
+"""What is said of requests that are not in Redis any more."""
 HOSTS = 10
 """Hosts that ``status`` shows."""
 
@@ -45,9 +49,9 @@ def jobs(
 ) -> None:
     """List the crawls, newest first."""
 
-    async def work(desk: Desk) -> list[tuple[Job, Tally, FrontierStats]]:
+    async def work(desk: Desk) -> list[tuple[Job, Tally, FrontierStats | None]]:
         found = [await _as_it_is(desk, job) for job in (await desk.book.list())[:limit]]
-        return [(job, await desk.store.tally(job), await _stats(desk, job)) for job in found]
+        return [(job, await desk.store.tally(job), await _known_stats(desk, job)) for job in found]
 
     found = at_desk(settings_of(data, settings), work)
     if as_json:
@@ -61,8 +65,8 @@ def jobs(
                 _state(job),
                 tally.pages,
                 tally.items,
-                stats.waiting,
-                stats.dead,
+                stats.waiting if stats else "?",
+                stats.dead if stats else "?",
                 local_short(job.created_at),
                 plain_url(job.target, LONG),
             )
@@ -73,15 +77,18 @@ def jobs(
     )
 
 
-async def _stats(desk: Desk, job: Job) -> FrontierStats:
-    """The counts of its frontier; nothing waits in one that is gone."""
-    from gossamer.words.errors import RequestsGone
+async def _known_stats(desk: Desk, job: Job) -> FrontierStats | None:
+    """The counts of its frontier; nothing waits in one that is gone. ``None``: it cannot be looked into."""
+    from gossamer.words.errors import RequestsGone, StorageError
     from gossamer.words.model import FrontierStats
 
     try:
         return await desk.frontier(job).stats()
     except RequestsGone:
         return FrontierStats(state=job.state)
+    except StorageError as error:
+        complain(f"{job.id}: {error}")
+        return None
 
 
 async def _as_it_is(desk: Desk, job: Job) -> Job:
@@ -102,7 +109,7 @@ def _state(job: Job) -> str:
     return str(job.state)
 
 
-def _job_json(job: Job, tally: Tally, stats: FrontierStats) -> dict[str, Any]:
+def _job_json(job: Job, tally: Tally, stats: FrontierStats | None) -> dict[str, Any]:
     return {
         "job": job.id,
         "name": job.name,
@@ -113,12 +120,23 @@ def _job_json(job: Job, tally: Tally, stats: FrontierStats) -> dict[str, Any]:
         "finished_at": iso(job.finished_at),
         "pages": tally.pages,
         "items": tally.items,
-        "waiting": stats.waiting,
-        "dead": stats.dead,
+        "waiting": stats.waiting if stats else None,
+        "dead": stats.dead if stats else None,
     }
 
 
 # --------------------------------------------------------------------------- status
+
+
+class Standing(NamedTuple):
+    """How a job stands."""
+
+    job: Job
+    tally: Tally
+    stats: FrontierStats | None = None  # None: its requests are forgotten
+    hosts: Sequence[HostReport] = ()
+    pace: Pace = Pace()
+    dedup: tuple[str, int, float] | None = None  # how, of how many URLs, and the rate of errors
 
 
 def status(name: JobName, data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
@@ -127,21 +145,24 @@ def status(name: JobName, data: Data = None, settings: Set = None, as_json: AsJs
     Its queue, its totals, what failed, and its busiest hosts.
     """
 
-    async def work(desk: Desk) -> tuple[Job, Tally, FrontierStats, list[HostReport], Pace]:
+    async def work(desk: Desk) -> Standing:
         job = await _as_it_is(desk, await job_of(desk, name))
+        tally = await desk.store.tally(job)
+        stats = await desk.stats(job)
+        if stats is None:
+            return Standing(job, tally)
         frontier = desk.frontier(job)
         rules, _ = await desk.place(job, 0)
         hosts = [_as_paced(report, rules) for report in await frontier.hosts(HOSTS)]
-        stats = await frontier.stats()
         pace = await pace_of(desk, job) if job.plan else Pace()
-        return job, await desk.store.tally(job), stats, hosts, pace
+        return Standing(job, tally, stats, hosts, pace, await desk.requests.dedup(job))
 
-    job, tally, stats, hosts, pace = at_desk(settings_of(data, settings), work)
+    found = at_desk(settings_of(data, settings), work)
     if as_json:
-        print_json(_status_json(job, tally, stats, hosts, pace))
+        print_json(_status_json(found))
         return
-    print_facts([*_status_facts(job, tally, stats), *_pace_facts(job, pace)])
-    if hosts:
+    print_facts([*_status_facts(found), *_pace_facts(found.job, found.pace)])
+    if hosts := found.hosts:
         print_facts([("", "")])
         print_table(
             ("host", "pending", "in flight", "delay s", "pages"),
@@ -159,15 +180,15 @@ def _as_paced(report: HostReport, rules: Rules) -> HostReport:
     return replace(report, state=replace(report.state, delay_s=delay_in_force(report.state, rules)))
 
 
-def _status_facts(job: Job, tally: Tally, stats: FrontierStats) -> list[tuple[str, str]]:
+def _status_facts(found: Standing) -> list[tuple[str, str]]:
+    job, tally, stats = found.job, found.tally, found.stats
     facts = [
         ("job", job.id),
         ("target", plain_url(job.target)),
         ("state", _state(job)),
         ("started", local(job.created_at)),
         ("finished", local(job.finished_at)),
-        ("queue", f"{stats.pending:,} pending, {stats.delayed:,} delayed, {stats.leased:,} in flight"),
-        ("requests", f"{stats.done:,} done, {stats.dead:,} dead, {stats.duplicates:,} duplicates refused"),
+        *_queue_facts(stats, found.dedup),
         ("pages", f"{tally.pages:,}"),
         ("items", f"{tally.items:,} ({tally.duplicates:,} seen again)"),
         ("attempts", f"{tally.attempts:,} ({tally.retries:,} retries)"),
@@ -176,6 +197,18 @@ def _status_facts(job: Job, tally: Tally, stats: FrontierStats) -> list[tuple[st
         ("dropped", _counts(tally.dropped)),
     ]
     return [(name, value) for name, value in facts if value]
+
+
+def _queue_facts(stats: FrontierStats | None, dedup: tuple[str, int, float] | None) -> list[tuple[str, str]]:
+    if stats is None:
+        return [("requests", FORGOTTEN)]
+    facts = [
+        ("queue", f"{stats.pending:,} pending, {stats.delayed:,} delayed, {stats.leased:,} in flight"),
+        ("requests", f"{stats.done:,} done, {stats.dead:,} dead, {stats.duplicates:,} duplicates refused"),
+    ]
+    if dedup is not None and dedup[0] == "bloom":
+        facts.append(("dedup", f"bloom; {dedup[2]:.4%} of new URLs are taken for known ones"))
+    return facts
 
 
 def _pace_facts(job: Job, pace: Pace) -> list[tuple[str, str]]:
@@ -206,17 +239,18 @@ def _counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{name or '?'} {count:,}" for name, count in ordered)
 
 
-def _status_json(
-    job: Job, tally: Tally, stats: FrontierStats, hosts: list[HostReport], pace: Pace
-) -> dict[str, Any]:
+def _status_json(found: Standing) -> dict[str, Any]:
+    job, tally, stats, pace, dedup = found.job, found.tally, found.stats, found.pace, found.dedup
     return {
         **_job_json(job, tally, stats),
         "shifts": pace.working,
         "pages_per_second": pace.pages_per_s,
         "eta_seconds": pace.left_s,
         "trouble": pace.trouble,
-        "queue": {"pending": stats.pending, "delayed": stats.delayed, "leased": stats.leased},
-        "done": stats.done,
+        "forgotten": stats is None,
+        "queue": stats and {"pending": stats.pending, "delayed": stats.delayed, "leased": stats.leased},
+        "done": stats.done if stats else None,
+        "dedup": dict(zip(("kind", "known", "error_rate"), dedup, strict=True)) if dedup else None,
         "attempts": tally.attempts,
         "retries": tally.retries,
         "duplicates": tally.duplicates,
@@ -224,7 +258,7 @@ def _status_json(
         "by_status": tally.by_status,
         "by_reason": tally.by_reason,
         "dropped": tally.dropped,
-        "next_at": iso(stats.next_at),
+        "next_at": iso(stats.next_at) if stats else None,
         "hosts": [
             {
                 "host": report.host,
@@ -234,7 +268,7 @@ def _status_json(
                 "next_at": iso(report.state.next_at),
                 "pages": report.state.pages,
             }
-            for report in hosts
+            for report in found.hosts
         ],
     }
 

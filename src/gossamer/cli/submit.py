@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gossamer.cli.desk import at_desk, job_of
-from gossamer.cli.errors import Exit
+from gossamer.cli.errors import Exit, complain
+from gossamer.cli.jobs import FORGOTTEN
 from gossamer.cli.options import (
     Argument,
     AsJson,
@@ -122,13 +123,19 @@ def wait(
 ) -> None:
     """Wait for the end of a job of the fleet.
 
-    Exits as `gossamer crawl` does: 0 finished, 3 stopped early (paused, cancelled, or the time is over).
+    Exits as `gossamer crawl` does: 0 finished, 3 stopped early (paused, cancelled, or the time is over; or
+    nobody is at work on a crawl of one process).
     """
     patience_s = None if timeout is None else seconds(timeout, "--timeout")
 
     async def work(desk: Desk) -> tuple[Job, Tally, FrontierStats]:
+        from gossamer.words.model import FrontierStats
+
         job = await _until_over(desk, await job_of(desk, name), patience_s, quiet=quiet)
-        return job, await desk.store.tally(job), await desk.frontier(job).stats()
+        stats = await desk.stats(job)
+        if stats is None:
+            complain(f"the requests of {job.id} are {FORGOTTEN}")
+        return job, await desk.store.tally(job), stats or FrontierStats(state=job.state)
 
     at_most_s = PATIENCE_S if patience_s is None else min(patience_s, PATIENCE_S)
     job, tally, stats = at_desk(settings_of(data, settings), work, patience_s=at_most_s)
@@ -154,7 +161,9 @@ async def _until_over(desk: Desk, job: Job, patience_s: float | None, *, quiet: 
     while job.state == "running" and not job.finish_reason and (until is None or time.monotonic() < until):
         await asyncio.sleep(LOOK_S)
         try:
-            job = await desk.book.get(job.id) or job
+            job = await _as_it_is(desk, job)
+            if job.state != "running" or job.finish_reason:
+                break
             stats = await desk.frontier(job).stats()
             if not quiet and time.monotonic() >= tell_at:
                 tell_at = time.monotonic() + TELL_S
@@ -167,6 +176,20 @@ async def _until_over(desk: Desk, job: Job, patience_s: float | None, *, quiet: 
                 sys.stderr.write(f"gossamer: {error}; waiting\n")
             trouble = str(error)
             await asyncio.sleep(TELL_S / 5)
+    return job
+
+
+async def _as_it_is(desk: Desk, job: Job) -> Job:
+    """The job by the book; a crawl of one process that was killed could not say so itself."""
+    is_alone = not job.plan and await desk.at_work(job) is None
+    job = await desk.book.get(job.id) or job  # it may have ended since it was asked for
+    if is_alone and job.state == "running" and not job.finish_reason:
+        from msgspec.structs import replace
+
+        complain(
+            f"nobody is at work on {job.id}; the same `gossamer crawl` command as before goes on with it"
+        )
+        return replace(job, finish_reason="interrupted")
     return job
 
 

@@ -14,16 +14,17 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from gossamer.config import Settings, load_settings
-from gossamer.observe.text import shown_url
 from gossamer.words.errors import ServiceMissing, SettingError, StorageError
+from gossamer.words.servers import shown_server
 from gossamer.words.shifts import SEED_LANE, Shift
 
 try:
     from celery import Celery
     from celery.exceptions import SecurityWarning
-    from kombu import Queue
+    from kombu import Connection, Queue
     from kombu.exceptions import KombuError, OperationalError
 except ImportError as error:
     raise ServiceMissing(
@@ -33,8 +34,10 @@ except ImportError as error:
 TASK = "gossamer.shift"
 LIFE_S = 60.0
 """Seconds until a message that nobody took is void; the roster forgets what it asked for sooner."""
-REDIS = ("redis:", "rediss:", "redis+cluster:", "unix:")
+REDIS = ("redis:", "rediss:", "redis+cluster:")
 """How the URL of a Redis begins."""
+BROKERS = ("redis", "rediss", "amqp", "amqps", "pyamqp")
+"""The schemes of brokers."""
 
 
 def queue_of(fleet: str, lane: str) -> str:
@@ -43,7 +46,7 @@ def queue_of(fleet: str, lane: str) -> str:
 
 
 def broker_url(settings: Settings) -> str:
-    """The broker's URL. Raises ``SettingError`` when there is none, or no Redis for the requests."""
+    """The broker's URL. Raises ``SettingError`` for one that is none, or without a Redis for the requests."""
     if not (settings.frontier.url or "").startswith(REDIS):
         raise SettingError("a fleet keeps its requests in Redis: set frontier.url to redis://HOST/0")
     url = settings.broker.url or settings.frontier.url or ""
@@ -52,7 +55,35 @@ def broker_url(settings: Settings) -> str:
             "a fleet needs a broker: set broker.url to redis://HOST/0 or amqp://USER@HOST/VHOST "
             "(a frontier.url of redis:// serves as both)"
         )
+    wrong = _wrong_with(url)
+    if wrong:
+        name = "broker.url" if settings.broker.url else "frontier.url, which names the broker, too,"
+        raise SettingError(
+            f"{name} is no URL of a broker: {wrong}. Write redis://HOST:PORT/DB (rediss:// for TLS) or "
+            "amqp://USER:PASSWORD@HOST:PORT/VHOST"
+        )
     return url
+
+
+def _wrong_with(url: str) -> str:
+    """What is wrong with a broker's URL, without a word of it; nothing, if nothing is."""
+    try:
+        parts = urlsplit(url)
+        if parts.scheme not in BROKERS or "://" not in url:
+            return f"it does not begin with {', '.join(f'{scheme}://' for scheme in BROKERS)}"
+        _ = parts.port
+        database = parts.path.strip("/")
+    except ValueError:
+        return "its host or port cannot be read (in a password, write / as %2F, # as %23, @ as %40)"
+    if "@" in parts.path + parts.query + parts.fragment:
+        return "there is an @ behind its host (in a password, write / as %2F, # as %23, ? as %3F, @ as %40)"
+    if parts.scheme.startswith("redis") and database and not database.isdecimal():
+        return "its database is no number"
+    try:
+        Connection(url)  # connects to nothing yet
+    except (TypeError, ValueError, KeyError):
+        return "it has parameters behind the ? that no broker has"
+    return ""
 
 
 @cache
@@ -144,9 +175,14 @@ class Publisher:
             self._publish(producer, Shift(id=shift_id, job=job, lane=lane), times)
 
 
-def shown_broker(url: str) -> str:
-    """A broker's URL without what may be secret: user, password, parameters."""
-    return shown_url(url.partition("?")[0])
+def check_broker(settings: Settings) -> None:
+    """Connect to the broker; blocks. Raises ``StorageError`` when it is away or refuses."""
+    with make_app(settings) as app, app.connection_for_write() as connection:
+        try:
+            connection.connect()
+            connection.default_channel.close()
+        except broker_errors(connection) as error:
+            raise StorageError(broker_trouble(app.conf.broker_url, error)) from None
 
 
 def broker_errors(connection: Any) -> tuple[type[BaseException], ...]:
@@ -170,10 +206,10 @@ def broker_trouble(url: str, error: BaseException) -> str:
     if url.startswith("redis"):
         from gossamer.wiring.in_redis import broker_meaning
 
-        return f"the broker {shown_broker(url)} {broker_meaning(error)}; {after}"
+        return f"the broker {shown_server(url)} {broker_meaning(error)}; {after}"
     said = " ".join(str(error).split()) or type(error).__name__
     return (
-        f"the broker {shown_broker(url)} cannot be used ({said}): is it running, and are user, password and "
+        f"the broker {shown_server(url)} cannot be used ({said}): is it running, and are user, password and "
         f"virtual host right? {after[0].upper()}{after[1:]}"
     )
 

@@ -20,7 +20,7 @@ from gossamer.wiring.plan import plan_of
 from gossamer.wiring.rules import rules_of
 from gossamer.words.errors import JobBusy, OperatorError, RequestsGone, UsageError
 from gossamer.words.lifecycle import JobState
-from gossamer.words.model import Change, Job
+from gossamer.words.model import Change, DeadFilter, Job
 
 ALIVE = (JobState.RUNNING, JobState.PAUSED)
 _AFTER = {
@@ -83,5 +83,21 @@ async def change(desk: Desk, job: Job, what: Change) -> Job:
     if job.plan or await desk.at_work(job) is None:  # the process of an embedded crawl says so itself
         await desk.book.update(job)
     if isinstance(desk.requests, RedisRequests):
-        await desk.requests.roster.ring()
+        await desk.requests.ring(job)
     return job
+
+
+async def retry(desk: Desk, job: Job, which: DeadFilter) -> tuple[Job, int]:
+    """Revive dead letters of the fleet's job, which runs again if it was over; how many there were."""
+    count = await desk.frontier(job).revive(which)
+    job = await desk.book.get(job.id) or job
+    is_over = job.state is JobState.FINISHED or (
+        job.state is JobState.RUNNING and job.finished_at is not None
+    )
+    if count and is_over:
+        running = replace(job, state=JobState.RUNNING, finished_at=None, finish_reason="")
+        if await desk.book.update(running, expected=job):
+            job = running
+    if count and isinstance(desk.requests, RedisRequests):
+        await desk.requests.ring(job)
+    return job, count

@@ -11,8 +11,9 @@ import signal
 import socket
 import time
 from collections.abc import Sequence
+from math import inf
 
-from gossamer.cluster.app import Publisher, broker_url, make_app, shown_broker
+from gossamer.cluster.app import Publisher, broker_url, make_app
 from gossamer.cluster.tasks import register
 from gossamer.cluster.workplace import BEGIN
 from gossamer.config import Settings
@@ -27,6 +28,7 @@ from gossamer.words.errors import StorageError
 from gossamer.words.lifecycle import JobState
 from gossamer.words.model import Job
 from gossamer.words.ports import JobBook
+from gossamer.words.servers import shown_server
 from gossamer.words.shifts import SEED_LANE, Shift
 
 FIRST_TIDY_S, TIDY_S = 60.0, 3600.0
@@ -41,7 +43,7 @@ def run_worker(settings: Settings, *, slots: int, lanes: Sequence[str]) -> int:
     """Be a worker until told to end; its exit code."""
     everything = tuple(dict.fromkeys((*lanes, SEED_LANE)))
     app = register(make_app(settings, everything), settings)
-    log.info("a worker of the fleet %r at %s", settings.cluster.fleet, shown_broker(broker_url(settings)))
+    log.info("a worker of the fleet %r at %s", settings.cluster.fleet, shown_server(broker_url(settings)))
     name = f"gossamer-{os.getpid()}-{secrets.token_hex(2)}@{socket.gethostname()}"
     worker = app.Worker(
         pool="threads", concurrency=slots, hostname=name, loglevel=None, without_mingle=True,
@@ -79,7 +81,7 @@ async def _supervise(settings: Settings, publisher: Publisher, me: str) -> None:
     try:
         fleet = fleet_of(settings, desk, publisher, me)
         log.info("supervisor %s of the fleet %r", me, settings.cluster.fleet)
-        tidying = asyncio.create_task(_tidy(fleet, desk))
+        tidying = asyncio.create_task(_tidy(fleet, desk, settings))
         try:
             await fleet.run()
         finally:
@@ -88,15 +90,33 @@ async def _supervise(settings: Settings, publisher: Publisher, me: str) -> None:
         await desk.close()
 
 
-async def _tidy(fleet: Fleet, desk: Desk) -> None:
-    """Let the store drop what is too old, now and then; the supervisor that leads sees to it."""
+async def _tidy(fleet: Fleet, desk: Desk, settings: Settings) -> None:
+    """Drop what is too old, now and then; the supervisor that leads sees to it."""
     while True:
         await asyncio.sleep(FIRST_TIDY_S if not fleet.is_leading else TIDY_S)
         if fleet.is_leading:
             try:
                 await desk.keeping.tidy(desk.clock.now())
+                await forget_old(settings, desk)
             except StorageError as error:
-                log.warning("the store was not tidied: %s", error)
+                log.warning("what is too old was not dropped: %s", error)
+
+
+async def forget_old(settings: Settings, desk: Desk) -> None:
+    """Delete from Redis what is left of the fleet's jobs that ended longer ago than ``frontier.keep``."""
+    requests, book = roster_of(desk), _OfFleet(desk.book, settings.cluster.fleet)
+    ended_before = desk.clock.now() - (inf if settings.frontier.keep is None else settings.frontier.keep)
+    for listed in await book.list():
+        if not _is_old(listed, ended_before):
+            continue
+        job = await book.get(listed.id)  # it may have been taken up again meanwhile
+        if job is not None and _is_old(job, ended_before) and await requests.forget(job):
+            log.info("%s: ended long ago; its requests are deleted from Redis", job.id)
+
+
+def _is_old(job: Job, ended_before: float) -> bool:
+    """A paused job waits for somebody."""
+    return job.state is not JobState.PAUSED and job.finished_at is not None and job.finished_at < ended_before
 
 
 def fleet_of(settings: Settings, desk: Desk, publisher: Publisher, me: str) -> Fleet:
@@ -142,7 +162,7 @@ class _OfFleet:
 
     def _is_ours(self, job: Job) -> bool:
         try:
-            return job.state is not JobState.RUNNING or plan_from(job.plan).fleet == self._fleet
+            return plan_from(job.plan).fleet == self._fleet
         except StorageError:
             return True  # whoever looks at it complains
 

@@ -10,6 +10,7 @@ own ``stats``, ``add_consumer`` and ``pool_*`` mean what they always do, and kno
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -31,6 +32,8 @@ WRONG = 2
 STOPPED = 3
 MOST_PASSES = 3
 """How often a shift is passed on to a worker that is idle, before whoever has it begins it."""
+GARBAGE = 700
+"""Objects made between two searches for garbage, once the worker is at work (Python's own number)."""
 AT_ONCE_S = 0.8
 """How long a worker may give back what it holds when it is told a second time to end."""
 
@@ -68,6 +71,11 @@ class Station:
             log.error("%s", error)  # noqa: TRY400 - a person's to mend, and said as such
             os._exit(error.exit_code)
         self._is_open = True
+        gc.collect()
+        gc.freeze()  # what was imported stays: no search has to go through it
+        gc.set_threshold(
+            GARBAGE
+        )  # the start of the process had few searches, which a long life cannot afford
         log.info(
             "worker %s takes shifts: %d slots, lanes %s",
             self.place.card.id,

@@ -149,7 +149,7 @@ class Work:
 
     async def _seed(self, wired: Wired, target: Target, job: Job) -> tuple[Why, str]:
         seeding = Seeding(wired.parts.admission, wired.parts.frontier, lambda: None)
-        trust = SharedTrust(self._desk.requests.shared, job.id)
+        trust = SharedTrust(self._desk.requests.shared, job)
         self._seeding = asyncio.create_task(_all_of(seeding, _named(wired, target, trust)))
         if self._why is not None:
             self._seeding.cancel()
@@ -159,7 +159,7 @@ class Work:
             if self._why is None:
                 raise
             return self._why, ""
-        await mark_seeded(self._desk.requests.shared, job.id)
+        await mark_seeded(self._desk.requests.shared, job)
         return Why.SEEDED, detail
 
 

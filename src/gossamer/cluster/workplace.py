@@ -1,7 +1,8 @@
 """A worker process's place of work: one event loop in a thread, in which all its shifts run.
 
-Celery's threads only wait here for the end of the shift that their message named. The place beats once a
-second for all its shifts, and does what the answer says.
+Celery's threads only begin the shift that their message named, wait for its end and tell it. The place's
+:class:`~gossamer.cluster.pulse.Pulse` beats once a second for all its shifts, from another thread, since
+spiders may keep this loop busy; the loop does what the answers say.
 """
 
 from __future__ import annotations
@@ -13,23 +14,22 @@ import os
 import random
 import secrets
 import socket
-import threading
 import time
 from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from gossamer.cluster.pulse import BEAT_S, JOIN_S, Pulse, thread_of
 from gossamer.cluster.work import Work
 from gossamer.config import Settings
 from gossamer.engine.fleet_parts import Complaints, FleetOptions
 from gossamer.version import __version__
 from gossamer.wiring.desk import Desk, open_desk
 from gossamer.wiring.in_redis import roster_of
-from gossamer.words.errors import GossamerError, OperatorError, StorageError
-from gossamer.words.shifts import ShiftEnd, Why, WorkerCard, WorkerState
+from gossamer.words.errors import StorageError
+from gossamer.words.shifts import Shift, ShiftEnd, Why, WorkerCard, WorkerState
 
-BEAT_S = 1.0
 BEGIN = "cannot begin yet"
 """What servers that are away when a process starts are complained of as."""
 
@@ -43,12 +43,14 @@ class Workplace:
     def __init__(self, settings: Settings, *, slots: int, lanes: Sequence[str]) -> None:
         self._settings = settings
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="gossamer-loop", daemon=True)
+        self._thread = thread_of(self._loop, "gossamer-loop")
         self._desk: Desk | None = None
         self._opening = asyncio.Lock()
         self._moved = asyncio.Event()
         self._works: dict[str, Work] = {}
-        self._beating: asyncio.Task[None] | None = None
+        self._begun: dict[str, Shift] = {}  # from their beginning until their end is told
+        hung_s = settings.frontier.lease_ttl  # by then others have what it held
+        self._pulse = Pulse(settings, self._loop, self._said, self._obey, hung_s=hung_s)
         host = socket.gethostname()
         self.card = WorkerCard(
             id=f"{host}:{os.getpid()}:{secrets.token_hex(3)}",
@@ -70,32 +72,66 @@ class Workplace:
         Raises what waiting does not mend: a driver that is missing, a setting that is wrong.
         """
         self._thread.start()
-        return self._call(self._start())
+        self._pulse.start()
+        is_open = self._call(self._start())
+        if is_open:
+            self._pulse.begin_beating()
+        return is_open
 
     def prefers_another(self, job: str, lane: str) -> bool:
         """Whether this worker is at this job already, while another one has nothing to do."""
-        if not any(work.shift.job == job for work in list(self._works.values())):
+        if not any(shift.job == job for shift in list(self._begun.values())):
             return False
-        return self._call(self._is_another_idle(lane))
+        try:
+            view = self._pulse.look()
+        except StorageError:
+            return False
+        busy = {shift.worker for shift in view.shifts}
+        return any(
+            worker.id not in busy
+            and lane in worker.lanes
+            and worker.state is WorkerState.WORKING
+            and worker.beat_at + 3 * BEAT_S > view.at
+            for worker in view.workers
+        )
 
     def work(self, job: str, lane: str, shift_id: str) -> str:
         """Work on a shift to its end; why it ended, in a word. Blocks."""
-        return self._call(self._shift(job, lane, shift_id))
+        if self.card.state is not WorkerState.WORKING or self._pulse.is_hung:
+            return "not begun: this worker takes no shifts now"
+        try:
+            shift = self._pulse.begin(shift_id, self.card.id)
+        except StorageError as error:
+            log.warning("a shift of %s was not begun: %s", job, error)
+            return "not begun: storage trouble"
+        if shift is None:
+            return "not begun: nobody asks for it any more"
+        self._begun[shift_id] = shift
+        try:
+            end = self._call(self._shift(shift))
+            self._tell(end)
+        finally:
+            del self._begun[shift_id]
+        return f"{end.why.value}: {end.pages} pages"
 
     def move(self, state: WorkerState) -> None:
         """Take shifts from now on, or none; then those that are under way end."""
         self._loop.call_soon_threadsafe(self._set_state, state)
 
     def abort(self, timeout_s: float) -> None:
-        """Give everything back at once, within so many seconds."""
+        """Give everything back at once, within so many seconds; by leaving, when the loop is blocked."""
+        ends_at = time.monotonic() + timeout_s
         with contextlib.suppress(Exception):
-            asyncio.run_coroutine_threadsafe(self._abort(), self._loop).result(timeout_s)
+            asyncio.run_coroutine_threadsafe(self._abort(), self._loop).result(timeout_s * 0.7)
+        self._pulse.end(self.card.id, max(ends_at - time.monotonic(), 0.1))
 
     def close(self) -> None:
         """Strike the worker off and let go of the servers."""
+        self._pulse.end(self.card.id, 3.0)
         with contextlib.suppress(Exception):
-            asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(5.0)
+            asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(2.0)
         self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(JOIN_S)
 
     def stats(self) -> dict[str, Any]:
         """What it does now, for remote control."""
@@ -127,7 +163,6 @@ class Workplace:
                     await asyncio.wait_for(self._moved.wait(), pause_s)
             else:
                 complaints.well(BEGIN)
-                self._beating = asyncio.create_task(self._beat())
                 return True
         return False
 
@@ -142,99 +177,50 @@ class Workplace:
             return
         self.card = replace(self.card, state=state)
         self._moved.set()
+        self._pulse.beat_soon()
         log.info("this worker is %s now; %d shifts under way", state.value, len(self._works))
         if state is not WorkerState.WORKING:
             for work in self._works.values():
                 work.stop(Why.DRAINED)
 
-    async def _is_another_idle(self, lane: str) -> bool:
-        try:
-            view = await roster_of(await self._at_desk()).roster.look()
-        except StorageError:
-            return False
-        busy = {shift.worker for shift in view.shifts}
-        return any(
-            worker.id not in busy
-            and lane in worker.lanes
-            and worker.state is WorkerState.WORKING
-            and worker.beat_at + 3 * BEAT_S > view.at
-            for worker in view.workers
-        )
-
-    async def _shift(self, job: str, lane: str, shift_id: str) -> str:
-        if self.card.state is not WorkerState.WORKING:
-            return "not begun: this worker takes no shifts now"
+    async def _shift(self, shift: Shift) -> ShiftEnd:
         try:
             desk = await self._at_desk()
-            roster = roster_of(desk).roster
-            shift = await roster.begin(shift_id, self.card.id)
         except StorageError as error:
-            log.warning("a shift of %s was not begun: %s", job, error)
-            return "not begun: storage trouble"
-        if shift is None:
-            return "not begun: nobody asks for it any more"
-        work = Work(shift, self._settings, desk, roster.ring)
-        self._works[shift_id] = work
+            return ShiftEnd(id=shift.id, job=shift.job, lane=shift.lane, why=Why.FAILED, detail=str(error))
+        work = self._works[shift.id] = Work(shift, self._settings, desk, roster_of(desk).roster.ring)
+        if self.card.state is not WorkerState.WORKING:  # told so since it was begun
+            work.stop(Why.DRAINED)
         try:
-            end = await work.run()
+            return await work.run()
         finally:
-            del self._works[shift_id]
-        await self._tell(end)
-        return f"{end.why.value}: {end.pages} pages"
+            del self._works[shift.id]
 
-    async def _tell(self, end: ShiftEnd) -> None:
+    def _said(self) -> tuple[WorkerCard, list[Shift]]:
+        """What a beat says; asked in the pulse's thread."""
+        as_begun, works = dict(self._begun), dict(self._works)
+        return self.card, [works[key].shift if key in works else as_begun[key] for key in as_begun]
+
+    def _obey(self, orders: dict[str, Why]) -> None:
+        """What a beat was answered. One that was declared dead stops like any other: it is refused anyway."""
+        for shift_id, why in orders.items():
+            if shift_id in self._works:
+                self._works[shift_id].stop(why)
+
+    def _tell(self, end: ShiftEnd) -> None:
         """Report an end; without a report the missing beats say the same, only later."""
         if end.why is Why.FAILED and self.card.state is WorkerState.DRAINING:
             return  # do not wait for a server that is away: this worker leaves, and that says it as well
         try:
-            assert self._desk is not None
-            await roster_of(self._desk).roster.end((replace(end, worker=self.card.id),))
+            self._pulse.tell(replace(end, worker=self.card.id))
         except StorageError as error:
             log.warning("the end of a shift of %s could not be reported: %s", end.job, error)
-
-    async def _beat(self) -> None:
-        """Say every second that this worker lives, and do what the answers say. Never ends by itself."""
-        is_away = False
-        while True:
-            try:
-                assert self._desk is not None
-                shifts = [work.shift for work in self._works.values()]
-                orders = await roster_of(self._desk).roster.beat(self.card, shifts)
-                for shift_id, why in orders.items():
-                    # One that was declared dead stops like any other: its late results are refused anyway.
-                    if shift_id in self._works:
-                        self._works[shift_id].stop(why)
-                if is_away:
-                    log.info("the roster is back")
-                is_away = False
-            except GossamerError as error:
-                if not is_away:
-                    log.warning("no beat: %s", error)
-                is_away = True
-            except Exception:
-                log.exception("no beat")
-            with contextlib.suppress(
-                TimeoutError
-            ):  # at once when it takes no more shifts, or takes them again
-                await asyncio.wait_for(self._moved.wait(), BEAT_S)
-            self._moved.clear()
 
     async def _abort(self) -> None:
         self._set_state(WorkerState.DRAINING)
         works = list(self._works.values())
         await asyncio.gather(*(work.abandon() for work in works), return_exceptions=True)
-        await self._leave()
-
-    async def _leave(self) -> None:
-        if self._desk is not None:
-            await roster_of(self._desk).roster.leave(self.card.id)
 
     async def _close(self) -> None:
-        if self._beating is not None:
-            self._beating.cancel()
-        try:
-            with contextlib.suppress(OperatorError):
-                await self._leave()
-        finally:
-            if self._desk is not None:
-                await self._desk.close()
+        if self._desk is not None:
+            await self._desk.close()

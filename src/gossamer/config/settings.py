@@ -109,6 +109,11 @@ class FrontierSettings(Section):
         default=1_000_000,
         description="URLs that a crawl is expected to know; a frontier in Redis is laid out for so many.",
     )
+    keep: Seconds | None = Field(
+        default=30 * 86_400.0,
+        description="Seconds after the end of a fleet's job for which Redis keeps its requests; none is for "
+        "ever. Pages, items and the ledger stay.",
+    )
 
 
 class StoreSettings(Section):

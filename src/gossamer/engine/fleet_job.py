@@ -63,8 +63,11 @@ class Watch:
         """What the job asks for; nothing when it has just ended."""
         parts, watched = self._parts, self._watched
         if not self._is_seeded:  # before the stats: what is seeded after them is not in them
-            self._is_seeded = await is_seeded(parts.shared, self.job.id)
+            self._is_seeded = await is_seeded(parts.shared, self.job)
         stats = self.stats = await watched.frontier.stats()
+        if stats.state is JobState.FINISHED and stats.waiting:  # who was about to end it was cut off
+            await watched.frontier.control(Change.RESUME)
+            stats = self.stats = await watched.frontier.stats()
         now = parts.clock.now()
         reason = over(
             stats,
@@ -86,22 +89,35 @@ class Watch:
     async def _elapsed_s(self, now: float) -> float:
         if self._watched.max_time_s is None:
             return 0.0
-        return await spent_s(self._parts.shared, self.job.id, now)
+        return await spent_s(self._parts.shared, self.job, now)
 
     async def _end(self, reason: Reason, stats: FrontierStats) -> bool:
-        """End the job, in the frontier and then in the book. ``False``: there is work again."""
+        """End the job, in the frontier and then in the book. ``False``: there is work again.
+
+        A person may steer the job, or revive dead letters, between any two steps: the book is changed only if
+        it still says what was read, and changed back if the frontier goes on by then.
+        """
         parts, frontier = self._parts, self._watched.frontier
         state = stats.state
         if reason is Reason.FINISHED:
             await frontier.control(Change.FINISH)
-            if (await frontier.stats()).waiting:  # dead letters were revived between look and end
-                await frontier.control(Change.RESUME)
+            after = await frontier.stats()
+            if after.waiting:  # dead letters were revived between look and end
+                if after.state is JobState.FINISHED:  # who pauses or cancels it meanwhile has the last word
+                    await frontier.control(Change.RESUME)
                 return False
             state = JobState.FINISHED
         if self._watched.max_time_s is not None:
-            await forget_spent(parts.shared, self.job.id)
-        await parts.book.update(
-            replace(self.job, state=state, finished_at=parts.clock.now(), finish_reason=reason.value)
-        )
+            await forget_spent(parts.shared, self.job)
+        at = None if state is JobState.PAUSED else parts.clock.now()  # a pause is no end
+        ended = replace(self.job, state=state, finished_at=at, finish_reason=reason.value)
+        if not await parts.book.update(ended, expected=self.job):
+            return True
+        after = await frontier.stats()
+        if (reason is Reason.FINISHED and after.waiting) or (
+            reason is Reason.PAUSED and after.state is JobState.RUNNING
+        ):
+            await parts.book.update(replace(self.job, finish_reason=""), expected=ended)
+            return False
         log.info("%s: over (%s); %d pages", self.job.id, reason.value, stats.pages)
         return True

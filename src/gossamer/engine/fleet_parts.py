@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Protocol
 
 from gossamer.policy.shifts import Limits
@@ -70,28 +71,39 @@ class FleetOptions:
     side_by_side: int = 16  # jobs that are looked at side by side
 
 
-async def mark_seeded(shared: SharedState, job_id: str) -> None:
+def tag_of(job: Job) -> str:
+    """A job's name where several stores keep things: their ids are alike, and begin anew with each store."""
+    return f"{job.id}-{sha256(job.key).hexdigest()[:12]}"
+
+
+async def mark_seeded(shared: SharedState, job: Job) -> None:
     """Say that all seeds of a job are in its frontier: it may end from now on."""
-    await shared.put(SEEDED, job_id, b"1", KEPT_S)
+    await shared.put(SEEDED, tag_of(job), b"1", KEPT_S)
 
 
-async def is_seeded(shared: SharedState, job_id: str) -> bool:
+async def is_seeded(shared: SharedState, job: Job) -> bool:
     """Whether all seeds of a job are in its frontier. ``False`` may mean that the mark was lost."""
-    return bool(await shared.get(SEEDED, job_id))
+    return bool(await shared.get(SEEDED, tag_of(job)))
 
 
-async def spent_s(shared: SharedState, job_id: str, now: float) -> float:
+async def spent_s(shared: SharedState, job: Job, now: float) -> float:
     """For how long a job has been looked after, this look included; while it is paused no time is spent."""
-    value = await shared.get(SPENT, job_id)
+    value = await shared.get(SPENT, tag_of(job))
     spent, seen_at = map(float, value.split()) if value else (0.0, now)
     spent += min(max(now - seen_at, 0.0), BREAK_S)
-    await shared.put(SPENT, job_id, f"{spent!r} {now!r}".encode(), KEPT_S)
+    await shared.put(SPENT, tag_of(job), f"{spent!r} {now!r}".encode(), KEPT_S)
     return spent
 
 
-async def forget_spent(shared: SharedState, job_id: str) -> None:
+async def forget_spent(shared: SharedState, job: Job) -> None:
     """The run is over; should the job be resumed, its time counts anew."""
-    await shared.put(SPENT, job_id, b"", KEPT_S)
+    await shared.put(SPENT, tag_of(job), b"", KEPT_S)
+
+
+async def forget_marks(shared: SharedState, job: Job) -> None:
+    """The job and its requests are history."""
+    for mark in (SEEDED, SPENT):
+        await shared.put(mark, tag_of(job), b"", 0.0)
 
 
 class Complaints:

@@ -1,7 +1,11 @@
-"""The first requests of a job, added in batches; safe to repeat, since a known request is not added again."""
+"""The first requests of a job, added in batches; safe to repeat, since a known request is not added again.
+
+A batch is added when it is full, or after half a second: a slow ``start()`` keeps no worker waiting.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 
 from gossamer.engine.admission import Admission
@@ -9,6 +13,7 @@ from gossamer.words.model import Added, Entry, Record, Request
 from gossamer.words.ports import Frontier
 
 BATCH = 500
+ADD_EVERY_S = 0.5
 
 
 class Seeded(Record, frozen=True, kw_only=True):
@@ -29,6 +34,8 @@ class Seeding:
         self._added = Added()
         self._refused: dict[str, int] = {}
         self._example = ""
+        self._batch: list[Entry] = []
+        self._adding = asyncio.Lock()
 
     @property
     def so_far(self) -> Seeded:
@@ -37,25 +44,44 @@ class Seeding:
 
     async def run(self, requests: AsyncIterator[Request]) -> None:
         """Add them all."""
-        batch: list[Entry] = []
-        async for request in requests:
-            entry = self._admission.admit(request)
-            if isinstance(entry, str):
-                self._refused[entry] = self._refused.get(entry, 0) + 1
-                self._example = self._example or request.url
-                continue
-            batch.append(entry)
-            if len(batch) >= BATCH:
-                await self._add(batch)
-                batch = []
-        if batch:
-            await self._add(batch)
+        by_time = asyncio.create_task(self._add_now_and_then())
+        try:
+            async for request in requests:
+                self._take(request)
+                if len(self._batch) >= BATCH:
+                    await self._add()
+                if by_time.done():
+                    by_time.result()  # it fails, or goes on for ever
+            await self._add()
+            if by_time.done():
+                by_time.result()
+        finally:
+            by_time.cancel()
+            await asyncio.gather(by_time, return_exceptions=True)
 
-    async def _add(self, batch: list[Entry]) -> None:
-        added = await self._frontier.add(batch)
-        self._added = Added(
-            accepted=self._added.accepted + added.accepted,
-            duplicates=self._added.duplicates + added.duplicates,
-            too_deep=self._added.too_deep + added.too_deep,
-        )
+    def _take(self, request: Request) -> None:
+        entry = self._admission.admit(request)
+        if isinstance(entry, str):
+            self._refused[entry] = self._refused.get(entry, 0) + 1
+            self._example = self._example or request.url
+        else:
+            self._batch.append(entry)
+
+    async def _add_now_and_then(self) -> None:
+        while True:
+            await asyncio.sleep(ADD_EVERY_S)
+            await self._add()
+
+    async def _add(self) -> None:
+        """Add what is there; afterwards, nothing that was there before is under way."""
+        async with self._adding:
+            batch, self._batch = self._batch, []
+            if not batch:
+                return
+            added = await self._frontier.add(batch)
+            self._added = Added(
+                accepted=self._added.accepted + added.accepted,
+                duplicates=self._added.duplicates + added.duplicates,
+                too_deep=self._added.too_deep + added.too_deep,
+            )
         self._wake()

@@ -7,7 +7,9 @@ A host is on one shard, so its politeness is exact; ``lease`` asks every shard w
 
 ``add`` (of an outcome that is uncertain: the server went away), ``settle``, ``extend``, ``release`` and
 ``stats`` are repeated over a short break of the server; then links that were added count as
-duplicates, and leases that were settled as lost.
+duplicates, and leases that were settled as lost. A server that was restarted, or replaced by its replica,
+may have lost its last second: the first ``lease`` or ``add`` that meets it does nothing and raises, so that
+nobody goes by what was accepted before.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import ceil
 from typing import Any
 
@@ -38,7 +40,7 @@ from gossamer.frontier.redis_wire import (
 from gossamer.frontier.rulings import ROUND, job_state_after, state_after
 from gossamer.servers.redis import RedisServer
 from gossamer.words.clock import Clock
-from gossamer.words.errors import UsageError
+from gossamer.words.errors import StorageError, UsageError
 from gossamer.words.lifecycle import JobState
 from gossamer.words.model import (
     Added,
@@ -62,7 +64,8 @@ class RedisFrontier:
 
     ``create`` makes a job's requests a place once; ``rules``, ``shards``, ``dedup``, ``seen_ttl_s`` and
     ``expected`` are those of a new job, and one that exists keeps its own. ``owner`` is who leases, for
-    ``recover``. ``seed`` seeds the jitter of back-offs. Without ``uses_server_time`` the clock is asked.
+    ``recover``. ``tag`` is the job's name in keys (default: ``job_id``). ``seed`` seeds the jitter of
+    back-offs. Without ``uses_server_time`` the clock is asked. What ``fence`` raises, ``lease`` does.
     """
 
     def __init__(
@@ -72,6 +75,7 @@ class RedisFrontier:
         rules: Rules,
         clock: Clock,
         *,
+        tag: str = "",
         owner: str = "",
         shards: int = 1,
         dedup: Dedup = "exact",
@@ -79,15 +83,19 @@ class RedisFrontier:
         expected: int = 1_000_000,
         uses_server_time: bool = True,
         seed: int | None = None,
+        fence: Callable[[], None] = lambda: None,
     ) -> None:
         self._server = server
         self._job = job_id
+        self._tag = tag or job_id
         self._rules = rules
         self._clock = None if uses_server_time else clock
         self._owner = text_bytes(owner)[:255]
         self._new = (shards, dedup, seen_ttl_s, expected)
         self._random = random.Random(seed)  # noqa: S311 - spreads back-offs, guards nothing
         self._jitters: deque[float] = deque()  # drawn, and not used by the call they were drawn for
+        self._fence = fence
+        self._lives: dict[int, bytes] = {}  # by shard: which life of its server was met
         self._opened: tuple[Shard, ...] = ()
 
     def __repr__(self) -> str:
@@ -118,7 +126,9 @@ class RedisFrontier:
             await self._server.run(script_of("create"), shard.key, *flat, repeat=True)
 
     def _all(self, of: int) -> tuple[Shard, ...]:
-        return tuple(Shard(self._server, self._job, index, of, self._clock) for index in range(of))
+        return tuple(
+            Shard(self._server, self._job, index, of, self._clock, tag=self._tag) for index in range(of)
+        )
 
     async def _shards(self) -> tuple[Shard, ...]:
         if not self._opened:
@@ -130,13 +140,26 @@ class RedisFrontier:
             self._opened = shards
         return self._opened
 
-    async def forget(self) -> None:
-        """Delete everything of the job, its marker first."""
+    async def is_there(self) -> bool:
+        """Whether there is anything of the job, be it what a ``forget`` that was cut short has left."""
+        return await self._shards_left() > 0
+
+    async def _shards_left(self) -> int:
         (first,) = self._all(1)
-        found = await first.ask("HGET", "meta", "shards")
+        for key in ("meta", "going"):
+            if (found := await first.ask("HGET", key, "shards")) is not None:
+                return int(found)
+        return 0
+
+    async def forget(self) -> None:
+        """Delete everything of the job, its marker first. What was cut short goes on the next time."""
+        (first,) = self._all(1)
         self._opened = ()
-        for shard in self._all(int(found or self._new[0])):
-            await desk.forget(shard)
+        if of := await self._shards_left():
+            await first.ask("HSET", "going", "shards", of)
+            for shard in self._all(of):
+                await desk.forget(shard)
+            await first.ask("UNLINK", "going")
 
     # ----------------------------------------------------------------- the port
 
@@ -146,6 +169,7 @@ class RedisFrontier:
 
     async def lease(self, lane: str, limit: int, ttl_s: float) -> Grant:
         """See :class:`~gossamer.words.ports.Frontier`."""
+        self._fence()
         shards = await self._shards()
         wanted, left = await first_shares(shards, lane, limit), limit
         leases: list[Lease] = []
@@ -169,13 +193,27 @@ class RedisFrontier:
         return Grant(leases=tuple(leases), next_at=_earliest(next_times.values()), expired=tuple(expired))
 
     async def _lease(self, shard: Shard, lane: str, limit: int, ttl_s: float) -> Grant:
-        asked = (raw(text_bytes(lane)), limit, ttl_s, raw(self._owner))
-        _, next_at, expired, leases = await shard.run("lease", *asked)
+        known = self._lives.get(shard.index, b"")
+        asked = (raw(text_bytes(lane)), limit, ttl_s, raw(self._owner), raw(known))
+        _, next_at, expired, leases, life = await shard.run("lease", *asked)
+        self._meet(shard, known, life)
         return Grant(
             leases=tuple(leases_of(leases, shard.index, shard.of)),
             next_at=float(next_at) if next_at else None,
             expired=tuple(leases_of(expired, shard.index, shard.of)),
         )
+
+    def _meet(self, shard: Shard, known: bytes, life: bytes) -> None:
+        """Raise, once, when a shard's server is in another life than before: the call has done nothing."""
+        if known and life and known != life:
+            self._lives.clear()
+            raise StorageError(
+                f"Redis at {self._server.where} was restarted, or another one took its place, and may have "
+                "lost the last second: what this process remembers of it no longer counts. "
+                "A fleet goes on by itself, a crawl by the same command"
+            )
+        if life:
+            self._lives[shard.index] = life
 
     async def settle(self, outcomes: Sequence[Outcome]) -> list[bool]:
         """See :class:`~gossamer.words.ports.Frontier`."""
@@ -221,7 +259,7 @@ class RedisFrontier:
             lease = outcome.lease
             for chunk in chunks(early):
                 guard = (shard.token(lease), held_by(lease))
-                await shard.run("add", batch_of(chunk), *guard, repeat=True)
+                await shard.run("add", batch_of(chunk), *guard, False, repeat=True)
             here.append(tuple(late))
         await self._add(shards, elsewhere)
         return here
@@ -280,15 +318,20 @@ class RedisFrontier:
         return tuple(sorted(taken, key=lambda lease: (lease.deadline, lease.token)))
 
     async def stats(self) -> FrontierStats:
-        """See :class:`~gossamer.words.ports.Frontier`."""
-        rows = [await shard.run("stats", repeat=True) for shard in await self._shards()]
-        counts = [sum(numbers) for numbers in zip(*(row[3:12] for row in rows), strict=True)]
-        return FrontierStats(
-            state=JobState(rows[0][0].decode()),
-            next_at=_earliest(float(row[1]) if row[1] else None for row in rows),
-            budget_spent=any(row[2] for row in rows),
-            **dict(zip(_COUNTED, counts, strict=True)),
-        )
+        """See :class:`~gossamer.words.ports.Frontier`.
+
+        Several shards are read one after the other. What says that a job may be over is read until two
+        readings agree; then there was a moment at which it was so, since their counters only rise.
+        """
+        shards = await self._shards()
+        rows: list[Any] = []
+        while True:
+            before, rows = rows, [await shard.run("stats", repeat=True) for shard in shards]
+            stats = _stats_of(rows)
+            if len(shards) == 1 or not _may_be_over(stats):
+                return stats
+            if [row[3:] for row in before] == [row[3:] for row in rows]:
+                return stats
 
     def _draw(self, count: int) -> list[float]:
         """As many jitters as one call may need, those first that another has left."""
@@ -299,7 +342,9 @@ class RedisFrontier:
         for shard, ours in by_shard(shards, entries, lambda entry: entry.host).items():
             for chunk in chunks(ours):
                 batch = batch_of(entry for _, entry in chunk)
-                answer = await shard.run("add", batch, False, False, repeat=True)
+                known = self._lives.get(shard.index, b"")
+                *answer, life = await shard.run("add", batch, False, False, raw(known), repeat=True)
+                self._meet(shard, known, life)
                 counts = [one + other for one, other in zip(counts, answer, strict=True)]
         return Added(accepted=counts[0], duplicates=counts[1], too_deep=counts[2])
 
@@ -335,6 +380,22 @@ class RedisFrontier:
 
 
 _COUNTED = ("pending", "delayed", "leased", "done", "dead", "pages", "duplicates", "too_deep", "hosts")
+
+
+def _stats_of(rows: Sequence[Any]) -> FrontierStats:
+    counts = [sum(numbers) for numbers in zip(*(row[3:12] for row in rows), strict=True)]
+    return FrontierStats(
+        state=JobState(rows[0][0].decode()),
+        next_at=_earliest(float(row[1]) if row[1] else None for row in rows),
+        budget_spent=any(row[2] for row in rows),
+        **dict(zip(_COUNTED, counts, strict=True)),
+    )
+
+
+def _may_be_over(stats: FrontierStats) -> bool:
+    """Whether somebody would end the job by this reading."""
+    is_stuck = stats.state is JobState.RUNNING and not stats.leased and stats.next_at is None
+    return stats.waiting == 0 or is_stuck
 
 
 def _host(lease: Lease) -> str:

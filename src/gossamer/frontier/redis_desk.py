@@ -301,17 +301,9 @@ def _is_chosen(row: tuple[bytes, float], which: DeadFilter, host: bytes, ids: se
 
 
 async def forget(shard: Shard) -> None:
-    """Delete the keys of a shard, its marker first."""
+    """Delete the keys of a shard, its marker first; but not ``going``, which says that it is not done yet."""
     await shard.ask("UNLINK", "meta")
-    keys: list[bytes] = []
-    with shard.server.translated():
-        async for key in shard.server.client.scan_iter(match=f"{shard.key}:*", count=ROUND):
-            keys.append(key)
-            if len(keys) == ROUND:
-                await shard.server.client.unlink(*keys)
-                keys = []
-        if keys:
-            await shard.server.client.unlink(*keys)
+    await shard.server.drop(f"{shard.key}:*", but=f"{shard.key}:going".encode())
 
 
 async def _pairs(shard: Shard, name: str) -> AsyncIterator[tuple[bytes, bytes]]:

@@ -30,13 +30,18 @@ def script_of(name: str) -> Script:
 
 
 class Shard:
-    """Shard ``index`` of ``of``. With ``clock`` the scripts take the time from it instead of the server's."""
+    """Shard ``index`` of ``of``. With ``clock`` the scripts take the time from it instead of the server's.
 
-    def __init__(self, server: RedisServer, job: str, index: int, of: int, clock: Clock | None) -> None:
+    ``tag`` stands in the names of its keys, by default the job's id.
+    """
+
+    def __init__(
+        self, server: RedisServer, job: str, index: int, of: int, clock: Clock | None, *, tag: str = ""
+    ) -> None:
         self.server = server
         self.index = index
         self.of = of
-        self.key = server.key(f"{job}:{index}")
+        self.key = server.key(f"{tag or job}:{index}")
         self._job = job
         self._clock = clock
 
@@ -75,6 +80,7 @@ class Shard:
         """What to say when the marker is not there."""
         return RequestsGone(
             f"the requests of job {self._job} are gone from Redis at {self.server.where}: it was emptied, "
-            "or it started without its append-only file. What is stored stays; start the crawl anew "
+            "it started without its append-only file, or the job ended longer ago than frontier.keep says. "
+            "What is stored stays; start the crawl anew "
             f"(`gossamer crawl --fresh`, or `gossamer cancel {self._job}` and submit it again)"
         )

@@ -79,6 +79,7 @@ class Facts(Record, frozen=True, kw_only=True):
     page: PageRecord | None = None
     items: int = 0  # stored from this page
     left_out: dict[str, int] = {}  # links that the job did not take, by reason
+    is_forgotten: bool = False  # the job is over, and its requests are not kept any more
     is_denied: bool = False  # by robots.txt, as remembered
 
 
@@ -128,6 +129,11 @@ def _is_duplicate(facts: Facts) -> bool:
 def _notes(facts: Facts) -> list[str]:
     """What is worth knowing besides."""
     notes = []
+    if facts.is_forgotten:
+        notes.append(
+            f"{facts.job.id} ended longer ago than frontier.keep says: its requests are forgotten, and what "
+            "is said rests on its pages and the ledger."
+        )
     if facts.scoping is None:
         notes.append(
             "The job's spider is not at hand, so nothing is said of its scope: name it with --spider."

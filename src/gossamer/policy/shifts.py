@@ -3,7 +3,7 @@
 Slots are shared like water among the jobs that have work: one each, then a second each, until nobody wants
 more or none is left. So a small job is never starved by a huge one, and one job alone has all. Where there
 are more jobs than slots they take turns of ``Limits.slice_s``. A shift is told to make room only when another
-job's share has no free slot.
+job's share has no free slot; one that seeds is not, since seeding has no middle to go on from.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Limits(Record, frozen=True, kw_only=True):
     """What the decisions go by."""
 
     dead_after_s: float = 10.0  # without a beat; a worker may be stopped for less and go on
-    slice_s: float = 15.0  # a shift so old makes room for a job that has none
+    slice_s: float = 15.0  # a shift so old makes room for a job that has none; one that seeds never does
     ahead_s: float = 1.0  # a shift is asked for so long before its work is due
     requests_per_shift: int = 32  # so many waiting requests are worth one more shift
     parallel_per_shift: int = 8  # the same for requests that the hosts allow side by side
@@ -230,6 +230,8 @@ class _Planning:
         if number >= len(shifts):
             return False, self._at
         youngest = shifts[-1]
+        if strand[1] == SEED_LANE:  # it would have to begin with its first URL again
+            return True, self._at
         is_fresh = (youngest.began_at or self._at) + self._limits.slice_s > self._at
         return number > 0 or is_fresh, self._at
 
@@ -255,6 +257,8 @@ class _Planning:
             _serve(lacking, lanes.get(shift.worker, ()))
         surplus = sorted(self._shifts, key=lambda strand: shares.get(strand, 0) - len(self._shifts[strand]))
         for strand in surplus:
+            if strand[1] == SEED_LANE:
+                continue
             too_many = len(self._shifts[strand]) - shares.get(strand, 0)
             asked_first = sorted(self._shifts[strand], key=lambda shift: shift.state is ShiftState.WORKING)
             for shift in asked_first[: max(0, too_many)]:

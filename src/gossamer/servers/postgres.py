@@ -22,11 +22,11 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
-from urllib.parse import urlsplit
 
 from gossamer.servers.postgres_errors import is_conflict, is_lost, passes, translated
-from gossamer.servers.postgres_schema import prepare
+from gossamer.servers.postgres_schema import look, prepare
 from gossamer.words.errors import ServiceMissing, StorageError, UsageError
+from gossamer.words.servers import shown_server
 
 if TYPE_CHECKING:
     import asyncpg
@@ -62,7 +62,7 @@ class PostgresServer:
         patience_s: float = 60.0,
         timeout_s: float = 30.0,
     ) -> None:
-        self.place = shown(url)
+        self.place = shown_server(url)
         if not url.startswith(("postgresql://", "postgres://")):
             raise UsageError(f"{self.place!r} is no PostgreSQL URL; write postgresql://USER@HOST/DATABASE")
         if not re.fullmatch(r"[a-z_][a-z0-9_]*", schema):
@@ -84,6 +84,14 @@ class PostgresServer:
         Raises :class:`StorageError` that says what is wrong, :class:`ServiceMissing` without the driver.
         """
         await self._run(_nothing, patience_s=0.0)
+
+    async def look(self) -> None:
+        """Connect and see whether server and schema are fit; changes nothing. Raises as ``check``."""
+        try:
+            pool = await self._open(look)
+            await asyncio.wait_for(pool.close(), RELEASE_S)
+        except _errors(_driver()) as error:
+            raise self._final(error, 0.0) from error
 
     async def run(self, work: Work[T]) -> T:
         """What ``work`` returns for a connection. It is run again as a whole while the trouble may pass."""
@@ -144,7 +152,7 @@ class PostgresServer:
                     here.pool = await self._open()
         return here.pool
 
-    async def _open(self) -> Pool:
+    async def _open(self, prepare: Callable[[Connection, str, str], Awaitable[None]] = prepare) -> Pool:
         pool: Pool = await _driver().create_pool(
             self._url,
             min_size=0,
@@ -196,15 +204,6 @@ class _Loop:
     def __init__(self) -> None:
         self.opening = asyncio.Lock()
         self.pool: Pool | None = None
-
-
-def shown(url: str) -> str:
-    """Where a URL leads, without user, password and parameters (which may hold a password, too)."""
-    with suppress(ValueError):
-        parts = urlsplit(url)
-        url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-        return "".join(c if c.isprintable() else "?" for c in url[:300])
-    return "postgresql://…"
 
 
 def _without_secrets(error: ValueError) -> str:

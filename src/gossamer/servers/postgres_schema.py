@@ -52,6 +52,12 @@ async def prepare(conn: Connection, schema: str, place: str, steps: dict[int, st
                 await conn.execute("UPDATE version SET version = $1, since = now()", number)
 
 
+async def look(conn: Connection, schema: str, place: str) -> None:
+    """The same without changing anything: a schema that is older, or not there yet, is well."""
+    await _check_server(conn, place)
+    await _version(conn, schema, place, max(migrations()))
+
+
 async def _check_server(conn: Connection, place: str) -> None:
     found = conn.get_server_version()
     if found.major < MINIMUM:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,9 +18,10 @@ from functools import cache
 from hashlib import sha1
 from importlib.resources import files
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from gossamer.words.errors import ServiceMissing, StorageError, UsageError
+from gossamer.words.servers import shown_server
 
 try:
     from redis import exceptions as driver
@@ -36,8 +38,14 @@ from gossamer.servers.redis_errors import is_passing, translated_error
 CLUSTER = "redis+cluster"
 CONNECT_S, ANSWER_S = 5.0, 15.0
 CONNECTIONS = 32
+STEP = 500
+"""Keys that one step of a search goes through."""
 PATIENCE_S = 10.0
 """How long what may be repeated is repeated."""
+FORMS = (
+    "write redis://HOST:PORT/DB, rediss:// for TLS, redis+cluster:// for Redis Cluster; in a password write "
+    "%2F for /, %3F for ?, %23 for #, %40 for @"
+)
 OLDEST = (6, 2)
 """The version from which on everything is there that is used."""
 
@@ -66,7 +74,9 @@ class RedisServer:
 
     def __init__(self, url: str, *, prefix: str = "gossamer") -> None:
         self.prefix = prefix
-        self.where = _shown(url)
+        self.where = shown_server(url).partition("://")[2] or "…"
+        if self.where.endswith("…"):  # a part of a password may be anywhere in it
+            raise UsageError(f"the URL of a Redis cannot be read; {FORMS}")
         self.is_cluster = url.startswith(CLUSTER)
         bounds: dict[str, Any] = {
             "socket_timeout": ANSWER_S,
@@ -87,8 +97,7 @@ class RedisServer:
                 self.client = Redis.from_pool(pool)
         except (ValueError, driver.RedisError) as error:
             raise UsageError(
-                f"{self.where} is no URL of a Redis ({error}); write redis://HOST:PORT/DB, "
-                "rediss:// for TLS, redis+cluster:// for Redis Cluster"
+                f"{self.where} is no URL of a Redis ({_without_secrets(error)}); {FORMS}"
             ) from None
 
     def __repr__(self) -> str:
@@ -185,6 +194,13 @@ class RedisServer:
                 f"redis-cli CONFIG SET appendonly yes. {way_out}"
             )
 
+    async def drop(self, pattern: str, *, but: bytes = b"") -> None:
+        """Delete the keys of a pattern, but one, in small steps. Goes through all keys that there are."""
+        with self.translated():
+            async for key in self.client.scan_iter(match=pattern, count=STEP):
+                if key != but:
+                    await self.client.unlink(key)
+
     async def time(self) -> float:
         """The server's time."""
         with self.translated():
@@ -250,11 +266,6 @@ class RedisClock:
         await asyncio.sleep(max(ends_at - time.monotonic(), 0.0))
 
 
-def _shown(url: str) -> str:
-    """A server for people: no user, no password."""
-    try:
-        parts = urlsplit(url)
-        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-        return f"{host or 'localhost'}:{parts.port or 6379}{parts.path.rstrip('/')}"
-    except ValueError:
-        return "a URL that cannot be read"
+def _without_secrets(error: Exception) -> str:
+    """What the driver says of a URL, as far as it cannot hold a part of it."""
+    return re.split(r"[:\"'@]", str(error))[0].strip()

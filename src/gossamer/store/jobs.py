@@ -56,10 +56,13 @@ class SqliteJobBook:
         sql = SQL["unfinished_jobs" if unfinished else "jobs"]
         return [_job(row) for row in await self._db.read(lambda conn: conn.execute(sql).fetchall())]
 
-    async def update(self, job: Job) -> None:
+    async def update(self, job: Job, *, expected: Job | None = None) -> bool:
         """See :class:`~gossamer.words.ports.JobBook`."""
-        values = (job.state.value, job.finished_at, job.finish_reason, job.id)
-        await self._db.run(lambda conn: conn.execute(SQL["update_job"], values).rowcount)
+        values: tuple[Any, ...] = (job.state.value, job.finished_at, job.finish_reason, job.id)
+        sql = SQL["update_job"]
+        if expected is not None:
+            sql, values = SQL["update_job_if"], (*values, expected.state.value, expected.finished_at)
+        return await self._db.run(lambda conn: conn.execute(sql, values).rowcount) > 0
 
 
 def slug(name: str) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gossamer.store.jobs import slug
-from gossamer.store.totals import counted, counted_attempts, seen_at, tally
+from gossamer.store.totals import counted, counted_attempts, seen_at, tally, visit_of
 from gossamer.words.clock import Clock
 from gossamer.words.lifecycle import JobState
 from gossamer.words.model import Attempt, Harvest, ItemRecord, Job, PageRecord, StoredItem, Tally
@@ -20,7 +20,9 @@ class MemoryStore:
     """A ``Store`` that lives and dies with its process."""
 
     def __init__(self) -> None:
-        self.pages: defaultdict[str, list[PageRecord]] = defaultdict(list)  # by job
+        self.pages: defaultdict[str, dict[tuple[int, int], PageRecord]] = defaultdict(
+            dict
+        )  # by job and visit
         self._items: dict[
             tuple[str, str, str], tuple[int | None, StoredItem]
         ] = {}  # with their content's hash
@@ -35,7 +37,7 @@ class MemoryStore:
         for harvest in harvests:
             self._attempts[job.id] += harvest.attempts
             if harvest.page is not None:
-                self.pages[job.id].append(harvest.page)
+                total["pages"] += self._keep(self.pages[job.id], harvest, harvest.page)
             for item in harvest.items:
                 number = self._upsert(job.name, item, seen_at(harvest))
                 total["duplicates" if number in self._sightings[job.id] else "items"] += 1
@@ -45,6 +47,19 @@ class MemoryStore:
         """See :class:`~gossamer.words.ports.Store`."""
         self._attempts[job.id] += attempts
         self._totals[job.id].update(counted_attempts(attempts))
+
+    @staticmethod
+    def _keep(pages: dict[tuple[int, int], PageRecord], harvest: Harvest, page: PageRecord) -> bool:
+        """Whether the page is a new one."""
+        visit, is_again = visit_of(harvest)
+        if is_again:
+            before = [other for number, other in pages if number == page.fingerprint and other > 0]
+            visit = max(before, default=visit)
+        place = (page.fingerprint, visit)
+        known = pages.get(place)
+        if known is None or page.at >= known.at:
+            pages[place] = page
+        return known is None
 
     def _upsert(self, spider: str, item: ItemRecord, at: float) -> int:
         place = (spider, item.type, item.key)
@@ -118,15 +133,17 @@ class MemoryJobBook:
             job for job in newest_first if not unfinished or (job.state in alive and job.finished_at is None)
         ]
 
-    async def update(self, job: Job) -> None:
+    async def update(self, job: Job, *, expected: Job | None = None) -> bool:
         """See :class:`~gossamer.words.ports.JobBook`."""
-        if job.id in self._jobs:
-            self._jobs[job.id] = replace(
-                self._jobs[job.id],
-                state=job.state,
-                finished_at=job.finished_at,
-                finish_reason=job.finish_reason,
-            )
+        known = self._jobs.get(job.id)
+        if known is None:
+            return False
+        if expected and (known.state, known.finished_at) != (expected.state, expected.finished_at):
+            return False
+        self._jobs[job.id] = replace(
+            known, state=job.state, finished_at=job.finished_at, finish_reason=job.finish_reason
+        )
+        return True
 
 
 class MemorySharedState:

@@ -55,7 +55,8 @@ paged AS (
     SELECT $3, p.fingerprint,
         -- What was asked for on purpose and is done again after its worker was lost is the visit before.
         CASE WHEN p.is_again THEN coalesce(
-            (SELECT max(q.visit) FROM page q WHERE q.job = $3 AND q.fingerprint = p.fingerprint), p.visit
+            (SELECT max(q.visit) FROM page q WHERE q.job = $3 AND q.fingerprint = p.fingerprint AND q.visit > 0),
+            p.visit
         ) ELSE p.visit END,
         p.at, p.status, p.depth, p.size_bytes, p.content_type, p.title, p.url
     FROM receipt_, unnest(
@@ -162,7 +163,11 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 ON CONFLICT (name) DO NOTHING;
 
 -- name: update_job
-UPDATE job SET state = $2, finished_at = $3, finish_reason = $4 WHERE name = $1;
+UPDATE job SET state = $2, finished_at = $3, finish_reason = $4 WHERE name = $1 RETURNING id;
+
+-- name: update_job_if
+UPDATE job SET state = $2, finished_at = $3, finish_reason = $4
+WHERE name = $1 AND state = $5 AND finished_at IS NOT DISTINCT FROM $6 RETURNING id;
 
 -- name: job_by_key
 SELECT name, spider, target, created_at, state, finished_at, finish_reason, key, plan

@@ -68,10 +68,13 @@ class PostgresJobBook:
         sql = SQL["unfinished_jobs" if unfinished else "jobs"]
         return [_job(row) for row in await self._server.run(lambda conn: conn.fetch(sql))]
 
-    async def update(self, job: Job) -> None:
+    async def update(self, job: Job, *, expected: Job | None = None) -> bool:
         """See :class:`~gossamer.words.ports.JobBook`."""
-        values = (clean(job.id), job.state.value, job.finished_at, clean(job.finish_reason))
-        await self._server.run(lambda conn: conn.execute(SQL["update_job"], *values))
+        values: tuple[Any, ...] = (clean(job.id), job.state.value, job.finished_at, clean(job.finish_reason))
+        sql = SQL["update_job"]
+        if expected is not None:
+            sql, values = SQL["update_job_if"], (*values, expected.state.value, expected.finished_at)
+        return await self._server.run(lambda conn: conn.fetchval(sql, *values)) is not None
 
 
 async def job_number(conn: Connection, job: Job) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from gossamer.store.postgres_json import clean, stored
-from gossamer.store.totals import counted, counted_attempts, seen_at
+from gossamer.store.totals import counted, counted_attempts, seen_at, visit_of
 from gossamer.words.model import Attempt, Harvest
 
 Place = tuple[str, str]  # type and key of an item
@@ -75,7 +75,6 @@ def batch_of(harvests: Sequence[Harvest]) -> Batch:
     """Everything in these harvests."""
     batch = Batch()
     batch.total = counted(harvests)
-    batch.total.pop("pages", None)  # counted where it is known which ones are new
     _add_items(batch, harvests)
     batch.pages = _pages(harvests)
     batch.attempts = _attempts([attempt for harvest in harvests for attempt in harvest.attempts])
@@ -115,9 +114,7 @@ def _pages(harvests: Sequence[Harvest]) -> Columns:
         page = harvest.page
         if page is None:
             continue
-        lease = harvest.outcome.lease
-        visit = lease.token if lease.entry.request.dont_filter else 0
-        is_again = visit != 0 and lease.expiries > 0
+        visit, is_again = visit_of(harvest)
         place = (page.fingerprint, -1 if is_again else visit)
         if place in rows and rows[place][3] > page.at:
             continue

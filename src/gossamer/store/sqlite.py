@@ -1,7 +1,8 @@
 """Items, pages and the ledger in the one SQLite file.
 
 Guarantee: a batch is stored as a whole or not at all; items are upserts by (spider, type, key), so
-storing one twice changes nothing but ``last_seen`` and the count of duplicates; totals are counted in
+storing one twice changes nothing but ``last_seen`` and the count of duplicates; a page that is stored again,
+because its lease was lost before it was settled, is the same page, and counts once; totals are counted in
 the same transaction. Text from pages is stored whatever it holds.
 """
 
@@ -16,8 +17,8 @@ import msgspec
 from gossamer.disk.database import Database
 from gossamer.disk.sql import bulk, bulk_returning, load
 from gossamer.store.jobs import job_number
-from gossamer.store.totals import counted, counted_attempts, seen_at, tally
-from gossamer.words.model import Attempt, Harvest, ItemRecord, Job, PageRecord, StoredItem, Tally, Verdict
+from gossamer.store.totals import counted, counted_attempts, seen_at, tally, visit_of
+from gossamer.words.model import Attempt, Harvest, ItemRecord, Job, StoredItem, Tally, Verdict
 
 SQL = load("gossamer.store", "sqlite.sql")
 PAGE = 500  # items read at a time
@@ -36,7 +37,7 @@ class SqliteStore:
 
     async def write(self, job: Job, harvests: Sequence[Harvest]) -> None:
         """See :class:`~gossamer.words.ports.Store`."""
-        await self._db.run(lambda conn: self.write_within(conn, job, harvests))
+        await self._db.run(lambda conn: _write(conn, job, harvests, _upsert_pages))
 
     async def record(self, job: Job, attempts: Sequence[Attempt]) -> None:
         """See :class:`~gossamer.words.ports.Store`."""
@@ -49,13 +50,11 @@ class SqliteStore:
         await self._db.run(record)
 
     def write_within(self, conn: Connection, job: Job, harvests: Sequence[Harvest]) -> None:
-        """The same inside a transaction of the caller's."""
-        number = job_number(conn, job)
-        total = counted(harvests)
-        total.update(_write_items(conn, number, job.name, harvests))
-        bulk(conn, SQL["add_pages"], _page_rows(number, harvests))
-        _write_attempts(conn, number, [attempt for harvest in harvests for attempt in harvest.attempts])
-        _count(conn, number, total)
+        """The same inside a transaction of the caller's that settles the leases, too.
+
+        None of these pages was stored before, because its lease was not settled before.
+        """
+        _write(conn, job, harvests, _add_pages)
 
     async def items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
         """See :class:`~gossamer.words.ports.Store`. Reads a page at a time."""
@@ -86,6 +85,20 @@ def text(value: str) -> str:
     return value if value.isascii() else value.encode("utf-8", "replace").decode()
 
 
+def _write(
+    conn: Connection,
+    job: Job,
+    harvests: Sequence[Harvest],
+    write_pages: Callable[[Connection, int, Sequence[Harvest]], int],
+) -> None:
+    number = job_number(conn, job)
+    total = counted(harvests)
+    total.update(_write_items(conn, number, job.name, harvests))
+    total["pages"] = write_pages(conn, number, [harvest for harvest in harvests if harvest.page is not None])
+    _write_attempts(conn, number, [attempt for harvest in harvests for attempt in harvest.attempts])
+    _count(conn, number, total)
+
+
 def _write_items(conn: Connection, job: int, spider: str, harvests: Sequence[Harvest]) -> dict[str, int]:
     spider = text(spider)
     rows = [(spider, *_item_row(item, seen_at(harvest))) for harvest in harvests for item in harvest.items]
@@ -107,12 +120,28 @@ def _count(conn: Connection, job: int, total: Mapping[str, int]) -> None:
     bulk(conn, SQL["count"], [(job, text(name), value) for name, value in total.items() if value])
 
 
-def _page_rows(job: int, harvests: Sequence[Harvest]) -> list[tuple[Any, ...]]:
-    return [(job, *_page_row(harvest.page)) for harvest in harvests if harvest.page is not None]
+def _add_pages(conn: Connection, job: int, harvests: Sequence[Harvest]) -> int:
+    return bulk(conn, SQL["add_pages"], [_page_row(job, harvest) for harvest in harvests])
 
 
-def _page_row(page: PageRecord) -> tuple[Any, ...]:
-    numbers = (page.fingerprint, page.at, page.status, page.depth, page.size_bytes)
+def _upsert_pages(conn: Connection, job: int, harvests: Sequence[Harvest]) -> int:
+    """The number of those that are new."""
+    rows = [(*_page_row(job, harvest), _visit(conn, job, harvest)) for harvest in harvests]
+    return bulk_returning(conn, SQL["upsert_pages"], rows).count((1,))
+
+
+def _visit(conn: Connection, job: int, harvest: Harvest) -> int:
+    visit, is_again = visit_of(harvest)
+    if not is_again:
+        return visit
+    found = conn.execute(SQL["latest_visit"], (job, harvest.outcome.lease.entry.fingerprint)).fetchone()
+    return visit if found[0] is None else int(found[0])
+
+
+def _page_row(job: int, harvest: Harvest) -> tuple[Any, ...]:
+    page = harvest.page
+    assert page is not None
+    numbers = (job, page.fingerprint, page.at, page.status, page.depth, page.size_bytes)
     return (*numbers, text(page.content_type), text(page.title), text(page.url))
 
 

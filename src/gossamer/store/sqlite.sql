@@ -18,8 +18,22 @@ RETURNING id;
 INSERT INTO sighting (job, item) VALUES :rows ON CONFLICT DO NOTHING;
 
 -- name: add_pages
+-- Of leases that are settled in the same transaction.
 INSERT INTO page (job, fingerprint, at, status, depth, size_bytes, content_type, title, url)
 VALUES :rows;
+
+-- name: upsert_pages
+-- Of leases that are settled later, and somewhere else. `times` is 1 for one that is new.
+INSERT INTO page (job, fingerprint, at, status, depth, size_bytes, content_type, title, url, visit) VALUES :rows
+ON CONFLICT (job, fingerprint, visit) WHERE visit IS NOT NULL DO UPDATE SET
+    times = times + 1, at = excluded.at, status = excluded.status, depth = excluded.depth,
+    size_bytes = excluded.size_bytes, content_type = excluded.content_type, title = excluded.title,
+    url = excluded.url
+WHERE excluded.at >= at
+RETURNING times;
+
+-- name: latest_visit
+SELECT max(visit) FROM page WHERE job = ? AND fingerprint = ? AND visit > 0;
 
 -- name: add_attempts
 INSERT INTO attempt (
@@ -67,6 +81,9 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: update_job
 UPDATE job SET state = ?, finished_at = ?, finish_reason = ? WHERE name = ?;
+
+-- name: update_job_if
+UPDATE job SET state = ?, finished_at = ?, finish_reason = ? WHERE name = ? AND state = ? AND finished_at IS ?;
 
 -- name: job_by_name
 SELECT name, spider, target, created_at, state, finished_at, finish_reason, key, plan FROM job WHERE name = ?;

@@ -15,10 +15,9 @@ _LABEL = 100  # characters of a reason that are told apart; reasons may be free 
 
 
 def counted(harvests: Iterable[Harvest]) -> Counter[str]:
-    """The counters a batch adds to, items and duplicates aside (only the store knows which are new)."""
+    """The counters a batch adds to, without what only the store knows to be new: pages, items, duplicates."""
     total: Counter[str] = Counter()
     for harvest in harvests:
-        total["pages"] += harvest.page is not None
         for attempt in harvest.attempts:
             _count_attempt(total, attempt)
         for reason, number in harvest.dropped.items():
@@ -62,6 +61,18 @@ def tally(total: Mapping[str, int]) -> Tally:
         by_status=groups["status"],
         by_reason=groups["reason"],
     )
+
+
+def visit_of(harvest: Harvest) -> tuple[int, bool]:
+    """Which of the pages of its request a harvest's page is, and whether it may be there already.
+
+    A request brings one page, number 0, however often it is fetched. One with ``dont_filter`` asks for a page
+    again on purpose, and brings one more, by its lease's token; done again after its worker was lost, it is
+    the latest of those that are there.
+    """
+    lease = harvest.outcome.lease
+    visit = lease.token if lease.entry.request.dont_filter else 0
+    return visit, visit != 0 and lease.expiries > 0
 
 
 def seen_at(harvest: Harvest) -> float:

@@ -70,13 +70,7 @@ class Wired:
 
     async def close(self) -> None:
         """Let go of everything, in reverse order, whatever raises on the way."""
-        try:
-            await self.pipeline.close()
-        finally:
-            try:
-                await self.parts.fetcher.close()
-            finally:
-                await self.closing.aclose()
+        await self.closing.aclose()
 
 
 async def wire(settings: Settings, target: Target, *, fresh: bool, sinks: Sequence[Sink]) -> Wired:
@@ -122,14 +116,17 @@ async def assemble(
     async with AsyncExitStack() as opening:
         guard = Guard((*trusted_hosts(target.spider), *trusted))
         clock, spider = desk.clock, target.spider
+        running = opening.enter_context(ExitStack())
         fetcher = fetcher_of(settings, guard, clock)
+        opening.push_async_callback(fetcher.close)
         if owner:
-            fetcher = TrustingFetcher(fetcher, guard, SharedTrust(desk.requests.shared, job.id))
+            fetcher = TrustingFetcher(fetcher, guard, SharedTrust(desk.requests.shared, job))
         rules = rules_of(settings, touches_network=fetcher.touches_network)
         if not resumed:
             await desk.requests.make(job, rules)
         frontier = desk.requests.frontier(job, rules, owner=owner)
         pipeline = SpiderPipelines(target.choose)
+        opening.push_async_callback(pipeline.close)
         await pipeline.open(spider)
         robots = RobotsCache(
             fetcher, desk.requests.shared, clock, user_agent=settings.user_agent, obey=settings.robots
@@ -142,7 +139,7 @@ async def assemble(
             store=desk.store,
             fetcher=fetcher,
             robots=robots,
-            extractor=extractor_of(settings, target, opening.enter_context(ExitStack())),
+            extractor=extractor_of(settings, target, running),
             pipeline=pipeline,
             admission=admission_of(settings, spider, job.key),
             sink=Fan(sinks),
@@ -165,15 +162,20 @@ def _closed_with(wired: Wired, outer: AsyncExitStack) -> Wired:
 
 
 async def _job(desk: Desk, target: Target, *, fresh: bool) -> tuple[Job, bool]:
-    """The latest job of this target, unless cancelled or a fresh start is wanted; and whether it is old."""
+    """The latest job of this target, unless cancelled or a fresh start is wanted; and whether it is old.
+
+    Those of the fleet are the fleet's. Raises ``JobBusy`` while it is at one of this target.
+    """
     same = [job for job in await desk.book.list() if (job.name, job.target) == (target.name, target.text)]
-    if same and same[0].plan and same[0].state in (JobState.RUNNING, JobState.PAUSED):
-        raise JobBusy(
-            f"{same[0].id} is a job of the fleet: `gossamer wait {same[0].id}` follows it, "
-            f"`gossamer cancel {same[0].id}` ends it"
-        )
-    if same and same[0].state is not JobState.CANCELLED and not fresh:
-        return same[0], True
+    for job in same:
+        if job.plan and job.state in (JobState.RUNNING, JobState.PAUSED) and job.finished_at is None:
+            raise JobBusy(
+                f"{job.id} is a job of the fleet: `gossamer wait {job.id}` follows it, "
+                f"`gossamer cancel {job.id}` ends it"
+            )
+    own = [job for job in same if not job.plan]
+    if own and own[0].state is not JobState.CANCELLED and not fresh:
+        return own[0], True
     return await desk.book.create(target.name, target.text), False
 
 

@@ -12,7 +12,8 @@ from gossamer.policy.robots import RobotsRecord, RobotsRules
 from gossamer.wiring.places import JobFrontier, Keeping, Requests, open_places
 from gossamer.wiring.rules import rules_of
 from gossamer.words.clock import Clock
-from gossamer.words.model import Job, Rules
+from gossamer.words.errors import RequestsGone
+from gossamer.words.model import FrontierStats, Job, Rules
 
 
 class Desk:
@@ -35,8 +36,19 @@ class Desk:
         """The requests of a job."""
         return self.requests.frontier(job, rules_of(self._settings))
 
+    async def stats(self, job: Job) -> FrontierStats | None:
+        """How a job stands; ``None``: it is over, and its requests are not kept any more."""
+        try:
+            return await self.frontier(job).stats()
+        except RequestsGone:
+            if job.finished_at is None:
+                raise
+            return None
+
     async def place(self, job: Job, fingerprint: int) -> tuple[Rules, Place]:
-        """The rules in force for a job, and where one of its requests stands."""
+        """The rules in force for a job, and where one of its requests stands; of one forgotten neither."""
+        if job.finished_at is not None and await self.stats(job) is None:
+            return Rules(), Place()
         return await self.frontier(job).place(fingerprint)
 
     async def robots_deny(self, url: str) -> bool:

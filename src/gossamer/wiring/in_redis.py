@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import secrets
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 
 from gossamer.config import Settings
+from gossamer.engine.fleet_parts import forget_marks, tag_of
 from gossamer.frontier.redis import RedisFrontier
+from gossamer.frontier.redis_dedup import DedupReport
 from gossamer.roster.redis import RedisRoster
-from gossamer.servers.redis import RedisClock, RedisServer
+from gossamer.servers.redis import OLDEST, RedisClock, RedisServer
 from gossamer.servers.redis_errors import BROKER_RIGHTS, meaning
 from gossamer.store.redis_state import RedisSharedState
 from gossamer.wiring.desk import Desk
 from gossamer.wiring.plan import plan_from, settings_under
+from gossamer.wiring.trust import SPACE as TRUST
 from gossamer.words.errors import JobBusy, SettingError, StorageError
-from gossamer.words.model import Job, Lease, Rules
+from gossamer.words.model import Job, Rules
+
+log = logging.getLogger("gossamer.redis")
 
 LOCK_S = 15.0
 """Seconds after which a crawl whose process is gone may be taken up by another."""
@@ -34,13 +41,15 @@ class RedisRequests:
         self.clock = clock
         self.shared = RedisSharedState(server, clock)
         self.roster = RedisRoster(server, settings.cluster.fleet, clock)
+        self._lost = ""  # who crawls a target that was ours alone
 
     @classmethod
     async def open(cls, settings: Settings, url: str) -> RedisRequests:
         """Connect and look whether this Redis is fit. Raises ``ServiceMissing`` and ``StorageError``."""
         server = RedisServer(url, prefix=settings.redis.prefix)
         try:
-            await server.check(require_durable=settings.redis.require_durable)
+            if unknown := await server.check(require_durable=settings.redis.require_durable):
+                _warn(unknown)
             return cls(settings, server, await RedisClock.of(server))
         except BaseException:
             await server.close()
@@ -58,20 +67,33 @@ class RedisRequests:
             job.id,
             rules,
             self.clock,
+            tag=tag_of(job),
             owner=owner,
             shards=ours.shards,
             dedup=ours.dedup,
             seen_ttl_s=ours.seen_ttl,
             expected=ours.expected,
+            fence=self._check_alone,
         )
 
     async def make(self, job: Job, rules: Rules) -> None:
         """See :class:`~gossamer.wiring.places.Requests`."""
         await self.frontier(job, rules).create()
 
-    async def recover(self, job: Job, owner: str) -> tuple[Lease, ...]:
+    async def dedup(self, job: Job) -> DedupReport | None:
         """See :class:`~gossamer.wiring.places.Requests`."""
-        return await self.frontier(job, Rules()).recover(owner)
+        return await self.frontier(job, Rules()).dedup_report()
+
+    async def forget(self, job: Job) -> bool:
+        """Delete all that is here of a job; whether there was anything."""
+        frontier = RedisFrontier(self.server, job.id, Rules(), self.clock, tag=tag_of(job))
+        if not await frontier.is_there():
+            return False
+        await forget_marks(self.shared, job)
+        named = self.server.key(f"shared:{TRUST}:{tag_of(job)} ")  # and a host
+        await self.server.drop(f"{named.removesuffix('}')}*")
+        await frontier.forget()
+        return True
 
     @asynccontextmanager
     async def alone(self, target: str) -> AsyncIterator[None]:
@@ -84,13 +106,29 @@ class RedisRequests:
                 f"{target} is being crawled by {holder}; wait for it, or stop it "
                 f"(a process that was killed lets go of it after {LOCK_S:.0f} seconds)"
             )
-        keeping = asyncio.create_task(_keep(lock, me))
+        keeping = asyncio.create_task(self._keep(lock, me, target))
         try:
             yield
         finally:
             keeping.cancel()
             with contextlib.suppress(StorageError):
                 await lock.lead(me, 0.0)
+
+    async def _keep(self, lock: RedisRoster, me: str, target: str) -> None:
+        """Renew the lock while the crawl is under way; a Redis that is away is the crawl's to complain of."""
+        while not self._lost:
+            await asyncio.sleep(LOCK_S / 3)
+            with contextlib.suppress(StorageError):
+                if await lock.lead(me, LOCK_S) is None:
+                    self._lost = (
+                        f"{target} is being crawled by another process now ({(await lock.look()).leader}): "
+                        f"this one was not heard of for {LOCK_S:.0f} seconds, and ends. Nothing is lost"
+                    )
+
+    def _check_alone(self) -> None:
+        """Raise ``JobBusy`` when somebody else has taken up what is crawled here."""
+        if self._lost:
+            raise JobBusy(self._lost)
 
     async def at_work(self, job: Job) -> str | None:
         """See :class:`~gossamer.wiring.places.Requests`."""
@@ -99,6 +137,11 @@ class RedisRequests:
         if workers:
             return f"{len(workers)} worker{'s' * (len(workers) > 1)} of the fleet"
         return (await RedisRoster(self.server, f"crawl:{job.target}", self.clock).look()).leader or None
+
+    async def ring(self, job: Job) -> None:
+        """Ring the supervisor of the fleet that looks after a job."""
+        fleet = plan_from(job.plan).fleet if job.plan else self._settings.cluster.fleet
+        await RedisRoster(self.server, fleet, self.clock).ring()
 
     async def close(self) -> None:
         """Let go of the connections."""
@@ -112,12 +155,11 @@ def roster_of(desk: Desk) -> RedisRequests:
     return desk.requests
 
 
-async def _keep(lock: RedisRoster, me: str) -> None:
-    """Renew the lock while the crawl is under way; a Redis that is away is the crawl's to complain of."""
-    while True:
-        await asyncio.sleep(LOCK_S / 3)
-        with contextlib.suppress(StorageError):
-            await lock.lead(me, LOCK_S)
+@cache
+def _warn(what: str) -> None:
+    """Once in a process."""
+    needed = ".".join(map(str, OLDEST))
+    log.warning("%s; it needs version %s, maxmemory-policy noeviction and appendonly yes", what, needed)
 
 
 def broker_meaning(error: BaseException) -> str:

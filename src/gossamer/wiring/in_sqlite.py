@@ -18,7 +18,7 @@ from gossamer.store.shared_state import SqliteSharedState
 from gossamer.store.sqlite import SqliteStore
 from gossamer.words.clock import Clock
 from gossamer.words.errors import StorageError
-from gossamer.words.model import Job, Lease, Rules
+from gossamer.words.model import Job, Rules
 from gossamer.words.ports import Committer
 
 DATABASE = "gossamer.db"
@@ -82,9 +82,8 @@ class SqliteRequests:
     async def make(self, job: Job, rules: Rules) -> None:
         """Nothing: a frontier is made when it is opened."""
 
-    async def recover(self, job: Job, owner: str) -> tuple[Lease, ...]:
-        """Nothing: in a file, leases have no owners, and come back when their time is over."""
-        return ()
+    async def dedup(self, job: Job) -> None:
+        """Nothing: a file knows its URLs exactly."""
 
     @asynccontextmanager
     async def alone(self, target: str) -> AsyncIterator[None]:

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 from gossamer.config import Settings
 from gossamer.frontier.look import Place
-from gossamer.observe.text import shown_url
 from gossamer.wiring.in_sqlite import Databases, SqliteKeeping, SqliteRequests
 from gossamer.words.clock import Clock
 from gossamer.words.errors import SettingError
-from gossamer.words.model import Attempt, Job, Lease, PageRecord, Rules
+from gossamer.words.model import Attempt, Job, PageRecord, Rules
 from gossamer.words.ports import Frontier, FrontierDesk, JobBook, SharedState, Store
+from gossamer.words.servers import shown_server
+
+if TYPE_CHECKING:
+    from gossamer.frontier.redis_dedup import DedupReport
 
 
 class JobFrontier(Frontier, FrontierDesk, Protocol):
@@ -75,8 +78,8 @@ class Requests(Protocol):
         """Make the frontier of a new job."""
         ...
 
-    async def recover(self, job: Job, owner: str) -> tuple[Lease, ...]:
-        """Take back every lease that an owner holds, as if expired."""
+    async def dedup(self, job: Job) -> DedupReport | None:
+        """How surely a job's URLs are known again; ``None``: there is no doubt in such a place."""
         ...
 
     def alone(self, target: str) -> AbstractAsyncContextManager[None]:
@@ -141,27 +144,41 @@ async def open_places(settings: Settings, *, create: bool) -> tuple[Requests, Ke
 
 async def _requests(settings: Settings, databases: Databases) -> Requests:
     url = settings.frontier.url
-    if url is None or url.startswith("sqlite:"):
+    if not is_in_redis(url):
         return SqliteRequests(settings, databases)
-    if url.startswith(("redis:", "rediss:", "redis+cluster:", "unix:")):
-        from gossamer.wiring.in_redis import RedisRequests
+    from gossamer.wiring.in_redis import RedisRequests
 
-        return await RedisRequests.open(settings, url)
+    return await RedisRequests.open(settings, url)
+
+
+def is_in_redis(url: str | None) -> TypeGuard[str]:
+    """Whether requests are on a server, not in a file. Raises ``SettingError`` for a URL of neither."""
+    if url is None or url.startswith("sqlite:"):
+        return False
+    if url.startswith(("redis:", "rediss:", "redis+cluster:")):
+        return True
     raise SettingError(
-        f"frontier.url = {shown_url(url)!r} is no place for requests that this version knows; "
+        f"frontier.url = {shown_server(url)!r} is no place for requests that this version knows; "
         "write sqlite:///FILE or redis://HOST/0"
     )
 
 
 async def _keeping(settings: Settings, databases: Databases, clock: Clock) -> Keeping:
     url = settings.store.url
-    if url is None or url.startswith("sqlite:"):
+    if not is_in_postgres(url):
         return SqliteKeeping(databases, clock)
-    if url.startswith(("postgresql:", "postgres:")):
-        from gossamer.wiring.in_postgres import PostgresKeeping
+    from gossamer.wiring.in_postgres import PostgresKeeping
 
-        return await PostgresKeeping.open(settings, url, clock)
+    return await PostgresKeeping.open(settings, url, clock)
+
+
+def is_in_postgres(url: str | None) -> TypeGuard[str]:
+    """Whether items are on a server, not in a file. Raises ``SettingError`` for a URL of neither."""
+    if url is None or url.startswith("sqlite:"):
+        return False
+    if url.startswith(("postgresql:", "postgres:")):
+        return True
     raise SettingError(
-        f"store.url = {shown_url(url)!r} is no place for items that this version knows; "
+        f"store.url = {shown_server(url)!r} is no place for items that this version knows; "
         "write sqlite:///FILE or postgresql://USER@HOST/DATABASE"
     )

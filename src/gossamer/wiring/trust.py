@@ -6,10 +6,11 @@ its guard refuses a host asks here before it gives up.
 
 from __future__ import annotations
 
+from gossamer.engine.fleet_parts import tag_of
 from gossamer.fetch.guard import Guard
 from gossamer.policy import urls
 from gossamer.words.errors import Fault, FetchError
-from gossamer.words.model import Fetched, Request
+from gossamer.words.model import Fetched, Job, Request
 from gossamer.words.ports import Fetcher, SharedState
 
 SPACE = "trusted"
@@ -19,9 +20,9 @@ FOR_S = 10 * 365 * 86400.0
 class SharedTrust:
     """The hosts that the operator of one job named."""
 
-    def __init__(self, shared: SharedState, job: str) -> None:
+    def __init__(self, shared: SharedState, job: Job) -> None:
         self._shared = shared
-        self._job = job
+        self._job = tag_of(job)
 
     async def name(self, host: str) -> None:
         """The operator named this host."""

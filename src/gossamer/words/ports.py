@@ -155,8 +155,12 @@ class JobBook(Protocol):
         """All jobs, or those whose end is not in the book (they run or are paused); newest first."""
         ...
 
-    async def update(self, job: Job) -> None:
-        """Store ``state``, ``finished_at`` and ``finish_reason``."""
+    async def update(self, job: Job, *, expected: Job | None = None) -> bool:
+        """Store ``state``, ``finished_at`` and ``finish_reason``; ``False``: nothing was stored.
+
+        With ``expected`` only if state and ``finished_at`` in the book are still those: somebody else may
+        have changed the job since it was read.
+        """
         ...
 
 

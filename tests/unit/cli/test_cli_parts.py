@@ -137,6 +137,49 @@ def test_wrong_settings_are_a_finding_of_the_doctor(monkeypatch):
     assert "did you mean 'delay'" in result.stdout
 
 
+SECRET = "s3cret"
+
+
+def doctor_of_servers(**urls):
+    options = [word for name, url in urls.items() for word in ("-s", f"{name}.url={url}")]
+    result = gossamer("doctor", "--json", *options)
+    assert SECRET not in result.output
+    found = {check["what"]: check for check in json.loads(result.stdout)}
+    return result.exit_code, [found.get(f"{name}.url") for name in urls]
+
+
+@pytest.mark.parametrize("broker", ["amqp", "redis"])
+def test_servers_that_do_not_answer_are_findings_of_the_doctor(broker):
+    away = f"u:{SECRET}@127.0.0.1:1/0"
+    urls = {"frontier": f"redis://{away}", "store": f"postgresql://{away}", "broker": f"{broker}://{away}"}
+    code, found = doctor_of_servers(**urls)
+    assert code == 4
+    assert [check["state"] for check in found] == ["missing"] * 3
+    assert [check["found"] for check in found] == [url.replace(f"u:{SECRET}@", "") for url in urls.values()]
+    assert all("127.0.0.1:1" in check["advice"] for check in found)
+
+
+def test_servers_that_are_wrong_are_findings_of_the_doctor():
+    code, found = doctor_of_servers(frontier=f"mysql://u:{SECRET}@h/", store="postgresql://h:port/x")
+    assert code == 4
+    assert [check["state"] for check in found] == ["missing"] * 2
+    assert "write sqlite:///FILE or redis://HOST/0" in found[0]["advice"]
+    assert "is no PostgreSQL URL" in found[1]["advice"]
+
+
+def test_servers_that_are_well(redis_url, postgres_url, rabbit_server):
+    for broker in (redis_url, rabbit_server.url):
+        code, found = doctor_of_servers(frontier=redis_url, store=postgres_url, broker=broker)
+        assert (code, [check["state"] for check in found]) == (0, ["ok"] * 3)
+    assert doctor_of_servers(frontier="sqlite:///a.db") == (0, [None])
+
+
+def test_a_package_that_a_server_needs_is_needed(monkeypatch):
+    monkeypatch.setattr(checks, "requires", lambda name: ["no-such-package-at-all>=1; extra == 'postgres'"])
+    assert [check.state for check in checks._packages()] == ["optional"]
+    assert [check.state for check in checks._packages({"postgres"})] == ["missing"]
+
+
 def test_packages_that_are_not_there():
     absent = checks.package("no-such-package-at-all", ">=1")
     assert (absent.state, absent.advice) == ("missing", "pip install 'no-such-package-at-all>=1'")

@@ -12,10 +12,11 @@ from celery import Celery
 from kombu.exceptions import OperationalError
 from redis import exceptions as driver
 
-from gossamer.cluster.app import Publisher, broker_trouble, broker_url, make_app, queue_of, shown_broker
+from gossamer.cluster.app import Publisher, broker_trouble, broker_url, make_app, queue_of
 from gossamer.cluster.consumer import is_news
 from gossamer.config import load_settings
 from gossamer.words.errors import SettingError, StorageError
+from gossamer.words.servers import shown_server
 from gossamer.words.shifts import SEED_LANE, Shift
 
 SECRET = "hunter2secret"
@@ -49,6 +50,40 @@ def test_settings_that_no_fleet_can_work_with(said, error):
         broker_url(settings(**said))
 
 
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        (f"amqp://me:{SECRET[:4]}/{SECRET}@there/", "its host or port cannot be read"),
+        (f"amqp://me:12/{SECRET}@there/", "there is an @ behind its host"),
+        (f"redis://there/0?password={SECRET}", "parameters behind the [?] that no broker has"),
+        (f"redis://there/0?{SECRET}=1", "parameters behind the [?] that no broker has"),
+        (f"foo://me:{SECRET}@there", "it does not begin with redis://"),
+        (f"unix:///{SECRET}", "it does not begin with redis://"),
+        (f"amqp:{SECRET}", "it does not begin with redis://"),
+        (f"redis://there/{SECRET}", "its database is no number"),
+        (f"redis://:{SECRET}@there:99999/0", "its host or port cannot be read"),
+    ],
+)
+def test_a_broker_s_url_that_is_none(url, says):
+    with pytest.raises(SettingError, match=f"broker.url is no URL of a broker: .*{says}") as caught:
+        broker_url(settings(broker={"url": url}))
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://:p%2Fw%40@there:1/3",
+        "rediss://there/0?ssl_cert_reqs=none",
+        "redis://there",
+        "amqp://there//",
+        "amqps://u:p@there:5671/crawl?heartbeat=10",
+    ],
+)
+def test_a_broker_s_url_that_is_one(url):
+    assert broker_url(settings(broker={"url": url})) == url
+
+
 def test_the_broker_is_the_redis_of_the_requests_unless_another_is_named():
     assert broker_url(settings()) == "redis://queue/0"
     assert broker_url(settings(broker={"url": "amqp://me@there//"})) == "amqp://me@there//"
@@ -78,15 +113,13 @@ def test_what_is_said_of_a_broker(url, error, says):
 
 
 def test_a_url_is_shown_without_its_secrets():
-    assert shown_broker(f"redis://me:{SECRET}@queue:1/0?password={SECRET}") == "redis://***@queue:1/0"
+    assert shown_server(f"redis://me:{SECRET}@queue:1/0?password={SECRET}") == "redis://queue:1/0"
 
 
 def test_shifts_that_nobody_takes_are_storage_trouble():
     said = settings(broker={"url": f"redis://:{SECRET}@127.0.0.1:1/0"})
     publisher = Publisher(make_app(said), "mine")
-    with pytest.raises(
-        StorageError, match=r"the broker redis://\*\*\*@127.0.0.1:1/0 cannot be reached"
-    ) as caught:
+    with pytest.raises(StorageError, match=r"the broker redis://127.0.0.1:1/0 cannot be reached") as caught:
         publisher.publish([Shift(id="a", job="shop-1", lane="http")])
     assert SECRET not in str(caught.value)
 

@@ -5,13 +5,19 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from gossamer.cluster.jobs import change, submission, submit
+from gossamer.cli.dead import _fetched_by
+from gossamer.cli.fleet import _whole
+from gossamer.cli.submit import _until_over
+from gossamer.cluster.jobs import change, retry, submission, submit
 from gossamer.config import load_settings
+from gossamer.discovery import find_target
+from gossamer.wiring import crawl as wiring
 from gossamer.wiring.desk import open_desk
-from gossamer.wiring.in_redis import roster_of
+from gossamer.wiring.in_redis import RedisRequests, roster_of
 from gossamer.words.errors import JobBusy, RequestsGone, SettingError, StorageError, UsageError
 from gossamer.words.lifecycle import JobState
-from gossamer.words.model import Change
+from gossamer.words.model import Change, DeadFilter, Entry, Outcome, Request, Rules, Verdict
+from gossamer.words.shifts import Shift
 
 TARGET = "https://shop.example/"
 
@@ -107,3 +113,120 @@ async def test_requests_in_a_file_are_none_of_a_fleets(tmp_path):
         assert await desk.book.list() == []
     finally:
         await desk.close()
+
+
+# --------------------------------------------------------------------------- dead letters
+
+
+async def with_dead_letter(desk, job):
+    """One request of the job, given up."""
+    frontier = desk.requests.frontier(job, Rules(delay_s=0.0))
+    await frontier.add([Entry(request=Request(TARGET), fingerprint=1, host="shop.example")])
+    (lease,) = (await frontier.lease("http", 1, 60.0)).leases
+    await frontier.settle([Outcome(lease=lease, verdict=Verdict.DEAD, reason="server")])
+
+
+@pytest.mark.parametrize(
+    ("state", "ended", "runs", "hint"),
+    [
+        (JobState.FINISHED, True, True, "`gossamer wait"),
+        (JobState.RUNNING, True, True, "`gossamer wait"),
+        (JobState.PAUSED, False, False, "`gossamer resume"),
+        (JobState.CANCELLED, True, False, "`gossamer submit`"),
+    ],
+)
+async def test_dead_letters_of_a_fleets_job_are_tried_again_by_the_fleet(
+    desk, wanted, state, ended, runs, hint
+):
+    job = await submit(desk, *wanted)
+    await with_dead_letter(desk, job)
+    await desk.frontier(job).control(Change.FINISH)
+    over = replace(job, state=state, finished_at=9.0 if ended else None, finish_reason="x")
+    await desk.book.update(over)
+    while await roster_of(desk).roster.wait_bell(0):
+        pass
+    found, count = await retry(desk, over, DeadFilter())
+    assert count == 1
+    assert found == await desk.book.get(job.id) == (job if runs else over)
+    assert await roster_of(desk).roster.wait_bell(0), "the supervisor is told"
+    assert hint in _fetched_by(found)
+
+
+# --------------------------------------------------------------------------- other fleets, other crawls
+
+
+async def test_the_supervisor_of_the_jobs_own_fleet_is_told(desk, settings):
+    said = {"data": settings.data, "frontier.url": settings.frontier.url, "cluster.fleet": "theirs"}
+    theirs = settings.model_copy(update={"cluster": settings.cluster.model_copy(update={"fleet": "theirs"})})
+    there = RedisRequests(theirs, desk.requests.server, desk.requests.clock).roster
+    other = await open_desk(theirs)
+    try:
+        job = await submit(other, *submission(TARGET, {}, said))
+    finally:
+        await other.close()
+    while await there.wait_bell(0):
+        pass
+    await change(desk, job, Change.PAUSE)
+    assert await there.wait_bell(0)
+    assert not await roster_of(desk).roster.wait_bell(0)
+
+
+async def test_a_crawl_of_one_process_takes_up_no_job_of_the_fleet(desk, wanted):
+    target = find_target(TARGET, {}, None)
+    own = await desk.book.create(target.name, target.text)
+    job = await submit(desk, *wanted)
+    with pytest.raises(JobBusy, match=f"{job.id} is a job of the fleet"):
+        await wiring._job(desk, target, fresh=False)
+    # Its pages were enough: it is over, though its state says that more could be done.
+    await desk.book.update(replace(job, finished_at=9.0, finish_reason="max_pages"))
+    assert await wiring._job(desk, target, fresh=False) == (own, True)
+    await desk.book.update(replace(own, state=JobState.CANCELLED))
+    made, resumed = await wiring._job(desk, target, fresh=False)
+    assert (made.plan, resumed) == (b"", False)
+
+
+async def test_nobody_is_waited_for_who_was_killed(desk, capsys):
+    job = await desk.book.create("shop.example", TARGET)
+    found = await _until_over(desk, job, 30.0, quiet=True)
+    assert (found.state, found.finish_reason) == (JobState.RUNNING, "interrupted")
+    assert f"nobody is at work on {job.id}; the same `gossamer crawl`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("fails", ["extractor_of", "pipeline"])
+async def test_what_was_opened_for_a_crawl_that_cannot_begin_is_closed(desk, settings, monkeypatch, fails):
+    target, closed = find_target(TARGET, {}, None), []
+    fetcher_of, pipelines = wiring.fetcher_of, wiring.SpiderPipelines
+
+    def fetcher(*args):
+        made = fetcher_of(*args)
+        monkeypatch.setattr(type(made), "close", noted("fetcher", type(made).close))
+        return made
+
+    def noted(what, close):
+        async def closing(self):
+            closed.append(what)
+            await close(self)
+
+        return closing
+
+    def broken(*_):
+        raise UsageError("it does not open")
+
+    monkeypatch.setattr(wiring, "fetcher_of", fetcher)
+    monkeypatch.setattr(pipelines, "close", noted("pipeline", pipelines.close))
+    if fails == "pipeline":
+        monkeypatch.setattr(pipelines, "open", broken)
+    else:
+        monkeypatch.setattr(wiring, "extractor_of", broken)
+    job = await desk.book.create(target.name, target.text)
+    with pytest.raises(UsageError, match="it does not open"):
+        await wiring.assemble(settings, target, desk, job, sinks=(), resumed=False)
+    assert closed == ["pipeline", "fetcher"]
+
+
+async def test_the_fleet_is_shown_with_all_fields(desk):
+    shown = _whole(replace(await roster_of(desk).roster.look(), shifts=(Shift(id="a", job="b", lane="c"),)))
+    assert {"leader", "workers", "shifts", "standings", "ends", "samples"} <= set(shown)
+    assert (shown["leader"], shown["workers"], shown["samples"]) == ("", [], {})
+    (shift,) = shown["shifts"]
+    assert (shift["state"], shift["pages"], shift["recalled"]) == ("asked", 0, None)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from gossamer.fetch.guard import Guard
 from gossamer.store.memory import MemorySharedState
 from gossamer.testing.clock import ManualClock
 from gossamer.wiring.trust import SharedTrust, TrustingFetcher
 from gossamer.words.errors import Fault, FetchError
-from gossamer.words.model import Request
+from gossamer.words.model import Job, Request
+
+SHOP = Job(id="shop-1", name="shop", target="shop", created_at=0.0, key=b"random")
 
 
 class Guarded:
@@ -40,10 +43,10 @@ def shared():
 async def test_a_host_that_was_named_elsewhere_is_fetched(shared):
     guard = Guard(())
     inner = Guarded(guard)
-    fetcher = TrustingFetcher(inner, guard, SharedTrust(shared, "shop-1"))
+    fetcher = TrustingFetcher(inner, guard, SharedTrust(shared, SHOP))
     with pytest.raises(FetchError):
         await fetcher.fetch(Request("http://10.0.0.1/"))
-    await SharedTrust(shared, "shop-1").name("10.0.0.1")
+    await SharedTrust(shared, SHOP).name("10.0.0.1")
     assert await fetcher.fetch(Request("http://10.0.0.1/")) == "fetched"
     assert inner.tries == 3
     await fetcher.close()
@@ -51,8 +54,12 @@ async def test_a_host_that_was_named_elsewhere_is_fetched(shared):
 
 
 async def test_only_for_the_job_that_named_it_and_only_what_the_guard_refused(shared):
-    await SharedTrust(shared, "shop-1").name("10.0.0.1")
-    for job, fault in (("shop-2", Fault.GUARD), ("shop-1", Fault.CONNECT)):
+    await SharedTrust(shared, SHOP).name("10.0.0.1")
+    for job, fault in (
+        (replace(SHOP, id="shop-2"), Fault.GUARD),
+        (replace(SHOP, key=b"of another store"), Fault.GUARD),
+        (SHOP, Fault.CONNECT),
+    ):
         guard = Guard(())
         inner = Guarded(guard, fault)
         with pytest.raises(FetchError):

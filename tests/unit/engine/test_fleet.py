@@ -172,7 +172,7 @@ async def test_a_job_does_not_end_before_it_is_seeded(world):
     assert len(crawl.fetched) == 11, "it is worked on meanwhile"
     assert (await crawl.now()).finished_at is None
     await world.until_over(crawl)
-    assert await is_seeded(world.shared, crawl.job.id)
+    assert await is_seeded(world.shared, crawl.job)
 
 
 @play
@@ -217,8 +217,63 @@ async def test_the_frontier_says_that_a_job_is_paused_and_the_book_follows(world
     crawl = await world.submit(5000, latency_s=0.5)
     await world.until(lambda: len(crawl.fetched) > 300)
     await crawl.frontier.control(Change.PAUSE)
+    await asyncio.sleep(3)
+    job = await crawl.now()
+    assert (job.state, job.finish_reason, job.finished_at) == (JobState.PAUSED, "paused", None)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@play
+async def test_a_job_that_is_resumed_while_its_pause_is_looked_at_goes_on(world, when):
+    """The supervisor has seen the pause, and writes it down when it is over."""
+    world.supervisor()
+    world.station()
+    crawl = await world.submit(2000, latency_s=0.5)
+    await world.until(lambda: len(crawl.fetched) > 300)
+    update, written = world.book.update, []
+
+    async def late(job, *, expected=None):
+        if expected is None or written:
+            return await update(job, expected=expected)
+        written.append(job)
+        if when == "before":  # paused and resumed since
+            await world.change(crawl, Change.PAUSE)
+            await world.change(crawl, Change.RESUME)
+        done = await update(job, expected=expected)
+        if when == "after":
+            await crawl.frontier.control(Change.RESUME)
+        return done
+
+    world.book.update = late
+    await crawl.frontier.control(Change.PAUSE)
     (job,) = await world.until_over(crawl)
-    assert (job.state, job.finish_reason) == (JobState.PAUSED, "paused")
+    assert [job.state for job in written] == [JobState.PAUSED]
+    assert (job.state, job.finish_reason) == (JobState.FINISHED, "finished")
+
+
+@pytest.mark.parametrize("change", [Change.PAUSE, Change.CANCEL])
+@play
+async def test_who_steers_a_job_while_it_ends_has_the_last_word(world, change):
+    world.supervisor()
+    world.station()
+    crawl = await world.submit(5)
+    control = crawl.frontier.control
+    late = Entry(request=Request("http://late.test/"), fingerprint=5, host="late.test")
+
+    async def steered(what, rules=None):
+        done = await control(what, rules)
+        if what is Change.FINISH and len(crawl.fetched) == 6:
+            await crawl.frontier.add([late])  # which would let it go on
+            await world.change(crawl, change)
+        return done
+
+    crawl.frontier.control = steered
+    await world.until(lambda: len(crawl.fetched) == 6)
+    await asyncio.sleep(5)
+    state = (await crawl.now()).state
+    assert (await crawl.frontier.stats()).state is state
+    assert state in (JobState.PAUSED, JobState.CANCELLED)
+    assert "http://late.test/" not in crawl.fetched
 
 
 @play
@@ -280,6 +335,40 @@ async def test_dead_letters_revived_at_the_last_moment_are_worked_on(world):
     crawl.frontier.control = late
     await world.until_over(crawl)
     assert "http://late.test/" in crawl.fetched
+
+
+@play
+async def test_a_frontier_that_was_finished_too_early_goes_on(world):
+    """By a supervisor that was killed before it saw that something waits."""
+    world.supervisor()
+    world.station()
+    crawl = await world.submit(2000, latency_s=0.5)
+    await world.until(lambda: len(crawl.fetched) > 300)
+    await crawl.frontier.control(Change.FINISH)
+    (job,) = await world.until_over(crawl)
+    assert job.state is JobState.FINISHED
+    await world.assert_complete(crawl)
+
+
+@play
+async def test_dead_letters_revived_while_the_end_is_written_are_worked_on(world):
+    world.supervisor()
+    world.station()
+    crawl = await world.submit(5)
+    update, late = world.book.update, []
+
+    async def revived(job, *, expected=None):
+        done = await update(job, expected=expected)
+        if job.state is JobState.FINISHED and not late:
+            late.append(Entry(request=Request("http://late.test/"), fingerprint=5, host="late.test"))
+            await crawl.frontier.add(late)
+            await crawl.frontier.control(Change.RESUME)  # as reviving does with a finished one
+        return done
+
+    world.book.update = revived
+    await world.until(lambda: "http://late.test/" in crawl.fetched)
+    (job,) = await world.until_over(crawl)
+    assert job.state is JobState.FINISHED
 
 
 # --------------------------------------------------------------------------- who dies

@@ -2,11 +2,13 @@
 
 import asyncio
 import random
+from binascii import crc32
 
 import pytest
 from msgspec.structs import replace
 
 from gossamer.frontier.redis import RedisFrontier
+from gossamer.frontier.redis_shard import Shard
 from gossamer.frontier.rulings import ROUND
 from gossamer.servers.redis import RedisServer
 from gossamer.testing.clock import ManualClock
@@ -427,3 +429,55 @@ async def test_time_is_the_servers(server, clock):
     grant = await frontier.lease("http", 9, 60)
     assert grant.leases == ()
     assert grant.next_at == pytest.approx(lease.granted_at + 30, abs=1e-6)
+
+
+# ------------------------------------------------------------------------------------ stores and shards
+
+
+async def test_jobs_of_two_stores_with_one_id_share_nothing(make):
+    one, other = await make(tag="j-aaa"), await make(tag="j-bbb")
+    await one.add([entry(1)])
+    assert (await other.stats()).waiting == 0
+    await other.forget()
+    assert (await one.stats()).pending == 1
+
+
+async def test_a_link_that_moves_to_a_shard_already_read_is_seen(make, monkeypatch):
+    frontier = await make(shards=2)
+    hosts = {}
+    for n in range(9):
+        hosts.setdefault(crc32(f"h{n}".encode()) % 2, f"h{n}")
+    await frontier.add([entry(1, hosts[1])])
+    (lease,) = (await frontier.lease("http", 9, 60)).leases
+    run, reads = Shard.run, []
+
+    async def between(self, name, *args, **options):
+        if name == "stats":
+            reads.append(self.index)
+            if reads == [0, 1]:  # the second shard is about to be read for the first time
+                link = entry(2, hosts[0])
+                await frontier.settle([outcome(lease, Verdict.SUCCESS, 0.0, outlinks=(link,))])
+        return await run(self, name, *args, **options)
+
+    monkeypatch.setattr(Shard, "run", between)
+    assert (await frontier.stats()).waiting == 1
+    assert reads == [0, 1, 0, 1]
+
+
+async def test_what_was_half_forgotten_is_forgotten_the_next_time(server, make, monkeypatch):
+    frontier = await make(shards=2)
+    await frontier.add([entry(n, f"h{n}") for n in range(30)])
+    monkeypatch.setattr(RedisServer, "drop", _cut_off)
+    with pytest.raises(StorageError):
+        await frontier.forget()
+    monkeypatch.undo()
+    with pytest.raises(StorageError, match="are gone from Redis"):
+        await frontier.stats()
+    assert await frontier.is_there()
+    await frontier.forget()
+    assert not await frontier.is_there()
+    assert await server.ask("KEYS", "*") == []
+
+
+async def _cut_off(*_args, **_options):
+    raise StorageError("away")

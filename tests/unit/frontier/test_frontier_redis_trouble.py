@@ -56,20 +56,59 @@ async def test_a_short_break_of_the_server_is_waited_out_but_not_by_lease():
         await frontier.create()
         await frontier.add([entry(n) for n in range(3)])
         leases = (await frontier.lease("http", 2, 60)).leases
+        other = frontier_on(server, clock)  # which has nothing to remember
+        await other.stats()
         process.kill()
         with pytest.raises(StorageError, match=f"Redis at 127.0.0.1:{process.port}/0 cannot be reached"):
             await frontier.lease("http", 1, 60)
         calls = asyncio.gather(
             frontier.settle([outcome(leases[0], Verdict.SUCCESS, 0.0)]),
             frontier.extend(leases[1:], 60),
-            frontier.add([entry(9)]),
+            other.add([entry(9)]),
             frontier.stats(),
         )
         await asyncio.to_thread(process.start)
         settled, extended, added, _ = await calls
         assert (settled, extended, added.accepted) == ([True], [True], 1)
         await frontier.release(leases[1:], [HostSignal()])
-        assert fingerprints((await frontier.lease("http", 9, 60)).leases) == [1, 2, 9]
+        assert fingerprints((await frontier_on(server, clock).lease("http", 9, 60)).leases) == [1, 2, 9]
+        await server.close()
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+async def test_after_a_restart_nobody_goes_by_what_was_accepted_before(shards):
+    clock = ManualClock()
+    with RedisProcess(options=("--appendfsync", "always")) as process:
+        server = RedisServer(process.url)
+        leasing, adding = (frontier_on(server, clock, shards=shards) for _ in range(2))
+        await leasing.create()
+        await adding.add([entry(1)])
+        assert (await leasing.lease("http", 0, 60)).leases == ()
+        process.kill()
+        await asyncio.to_thread(process.start)
+        before = await leasing.stats()
+        with pytest.raises(StorageError, match="was restarted"):
+            await leasing.lease("http", 9, 60)
+        with pytest.raises(StorageError, match="was restarted"):
+            await adding.add([entry(1), entry(2)])
+        assert await leasing.stats() == before, "what raised has done nothing"
+        assert (await adding.add([entry(2)])).accepted == 1, "it is said once"
+        assert fingerprints((await leasing.lease("http", 9, 60)).leases) == [1, 2]
+        await server.close()
+
+
+async def test_a_user_who_may_not_know_which_life_it_is_works_all_the_same(redis_url):
+    server = RedisServer(redis_url)
+    await server.ask("ACL", "SETUSER", "blind", "on", ">pw", "~gossamer:*", "+@all", "-info")
+    blind = RedisServer(redis_url.replace("redis://", "redis://blind:pw@"))
+    frontier = frontier_on(blind, ManualClock())
+    try:
+        await frontier.create()
+        await frontier.add([entry(1)])
+        assert fingerprints((await frontier.lease("http", 9, 60)).leases) == [1]
+    finally:
+        await server.ask("ACL", "DELUSER", "blind")
+        await blind.close()
         await server.close()
 
 

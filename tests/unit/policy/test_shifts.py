@@ -407,6 +407,15 @@ def test_a_new_job_has_its_share_within_two_looks():
     assert Counter(shift.job for shift in play.shifts.values()) == {"j0": 2, "j1": 2}
 
 
+def test_seeding_makes_room_for_nobody():
+    """It would begin with its first URL again: two long ones would keep each other from ever ending."""
+    old = LIMITS.slice_s * 10
+    seeding = [working(n, job, lane="seed", age_s=old) for n, job in enumerate("ab")]
+    wishes = [wish("a", 1, "seed"), wish("b", 1, "seed"), wish("c", 1, "seed"), wish("d")]
+    decision = decide(*wishes, workers=[worker(slots=2)], shifts=seeding)
+    assert decision.recalls == {}
+
+
 # --------------------------------------------------------------------------- when it will be done
 
 

@@ -56,6 +56,15 @@ async def test_one_that_drops_keys_or_forgets(server, redis_url):
 async def test_one_that_is_too_old(redis_url, monkeypatch):
     monkeypatch.setattr(servers, "OLDEST", (99, 1))
     assert "; 99.1 or newer is needed" in await refusal(redis_url)
+    monkeypatch.undo()
+
+    async def info(self):
+        return [{"redis_version": "6.0.16", "maxmemory_policy": "noeviction", "aof_enabled": 1}]
+
+    monkeypatch.setattr(RedisServer, "_infos", info)
+    text = await refusal(redis_url)
+    assert text == f"Redis at {redis_url.removeprefix('redis://')} is version 6.0.16; 6.2 or newer is needed"
+    assert await refusal(redis_url, require_durable=False) == text, "whatever it is for"
 
 
 async def test_a_node_of_a_cluster_must_be_named_as_one():
@@ -213,3 +222,20 @@ def test_the_driver_is_asked_for_when_it_is_missing():
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install 'gossamer[redis]'" in found.stdout
     assert issubclass(ServiceMissing, Exception)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://:s3cr/et@h",
+        "redis://me:12/s3cret@h:1/0",
+        "redis://me:12?s3cret@h",
+        "redis://me:12#s3cret@h",
+        "redis://h:s3cr",
+        "redis://h/0?socket_timeout=s3cret",
+    ],
+)
+def test_a_url_that_cannot_be_read_is_refused_and_not_shown(url):
+    with pytest.raises(UsageError, match="write redis://HOST:PORT/DB") as caught:
+        RedisServer(url)
+    assert "s3cr" not in str(caught.value)

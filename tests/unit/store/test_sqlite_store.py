@@ -1,6 +1,9 @@
 """What only the SQL store has to prove."""
 
+import sqlite3
+
 from gossamer.disk.database import Database
+from gossamer.disk.schema import migrate, migrations
 from gossamer.store.jobs import SqliteJobBook, slug
 from gossamer.store.shared_state import SqliteSharedState
 from gossamer.store.sqlite import SqliteStore
@@ -43,6 +46,40 @@ async def test_shared_state_does_not_grow_for_ever(tmp_path):
         clock.advance(0.5)
     rows = db.run_sync(lambda conn: conn.execute("SELECT count(*) FROM shared").fetchone()[0])
     assert rows < 10
+    db.close()
+
+
+def pages(db):
+    return db.run_sync(lambda conn: conn.execute("SELECT fingerprint, visit, times, at FROM page").fetchall())
+
+
+async def test_the_latest_of_a_page_is_kept_unless_its_lease_is_settled_with_it(tmp_path):
+    db = Database(tmp_path / "x.db")
+    store, job = SqliteStore(db), await SqliteJobBook(db, ManualClock()).create("shop", "t")
+    for at in (10, 20, 5):
+        await store.write(job, [harvest(at=at), harvest(at=at)])
+    assert pages(db) == [(1, 0, 4, 20)]
+    db.run_sync(lambda conn: store.write_within(conn, job, [harvest(at=30), harvest(at=40)]))
+    assert pages(db)[1:] == [(1, None, 1, 30), (1, None, 1, 40)]
+    assert (await store.tally(job)).pages == 3
+    db.close()
+
+
+async def test_a_file_in_which_pages_are_there_twice_is_brought_forward(tmp_path):
+    conn = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
+    migrate(conn, tmp_path, {number: sql for number, sql in migrations().items() if number <= 2})
+    conn.execute(
+        "INSERT INTO job VALUES (1, 'shop-1', 'shop', 1, 'shop', '', 1, 'running', NULL, '', x'', x'')"
+    )
+    conn.execute("INSERT INTO tally VALUES (1, 'pages', 2)")
+    conn.executemany("INSERT INTO page VALUES (?, 1, 1, 10, 200, 0, 0, '', '', 'http://a/1')", [(1,), (2,)])
+    conn.close()
+    db = Database(tmp_path / "x.db")
+    store, job = SqliteStore(db), await SqliteJobBook(db, ManualClock()).get("shop-1")
+    assert pages(db) == [(1, None, 1, 10)] * 2
+    await store.write(job, [harvest(number=2)])
+    await store.write(job, [harvest(number=2)])
+    assert (await store.tally(job)).pages == 3
     db.close()
 
 

@@ -11,6 +11,7 @@ from gossamer.words import errors
 from gossamer.words.errors import IllegalMove, NotJsonable, UsageError
 from gossamer.words.lifecycle import TABLE, JobState, Move, State, after
 from gossamer.words.model import BANDS, FrontierStats, Request
+from gossamer.words.servers import shown_server
 
 
 @pytest.mark.parametrize("state", [None, *State])
@@ -93,6 +94,28 @@ def test_a_request_survives_the_wire(meta):
 def test_waiting_is_what_has_to_be_done():
     stats = FrontierStats(state=JobState.RUNNING, pending=1, delayed=2, leased=4, done=8, dead=16)
     assert stats.waiting == 7
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://u:S3cret@db:5432/x?password=S3cret", "postgresql://db:5432/x"),
+        ("redis://:S3cret@[::1]:1/0#S3cret", "redis://[::1]:1/0"),
+        ("amqp://u:S3@cret@queue//", "amqp://queue//"),
+        ("redis://me:12/S3cret@h:1/0", "redis://…"),
+        ("redis://me:1?S3cret@h:1/0", "redis://…"),
+        ("redis://h/0?password=S@3cret/x", "redis://…"),
+        ("redis://h:S3cret/0", "redis://…"),
+        ("postgresql://u:S3cret@[db/x", "postgresql://…"),
+        ("redis://h\x1b/0", "redis://h?/0"),
+        ("host=db password=S3cret", "…"),
+        ("redis:/u:S3cret@h", "…"),
+        ("redis:/h/0", "redis:/h/0"),
+        ("", "…"),
+    ],
+)
+def test_servers_are_shown_without_secrets(url, shown):
+    assert shown_server(url) == shown
 
 
 def test_every_error_has_one_root_and_operators_errors_an_exit_code():

@@ -1,7 +1,10 @@
--- Frontier.lease. args: {lane, limit, ttl_s, owner}, limit <= ROUND. Returns the time of the call, next_at (empty:
--- none), the leases taken back and the new ones: each as two strings, what shown_lease says and the request.
+-- Frontier.lease. args: {lane, limit, ttl_s, owner, known_life}, limit <= ROUND. Returns the time of the call, next_at
+-- (empty: none), the leases taken back and the new ones: each as two strings, what shown_lease says and the request;
+-- and the server's life. In another life than the known one nothing is done.
 
-local lane_name, limit, ttl_s, owner = unpack(args)
+local lane_name, limit, ttl_s, owner, known_life = unpack(args)
+local life = life_of_server()
+if is_another(life, known_life) then return {exact(now), '', {}, {}, life} end
 local lane = lane_number(lane_name)
 
 local function overdue()
@@ -188,4 +191,4 @@ if lane then
 end
 save_hosts()
 save_job()
-return {exact(now), next_at(lane or 1, lane or 0), expired, leases}
+return {exact(now), next_at(lane or 1, lane or 0), expired, leases, life}

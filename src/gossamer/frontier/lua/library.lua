@@ -1,10 +1,11 @@
 -- What every script of the frontier is made of: the keys, the job, its hosts, and the forms of a request.
 --
--- One shard of a job has these keys. P is KEYS[1], "gossamer:{JOB:SHARD}": the braces put all keys of a shard
+-- One shard of a job has these keys. P is KEYS[1], "gossamer:{JOB-DIGEST:SHARD}": the braces put all keys of a shard
 -- into one slot of a Redis Cluster, so that declaring P is enough.
 --
 --   P:meta       HASH    the job: state, rules and lanes (msgpack), how it dedups, counters. Its absence means
 --                        that the requests are gone.
+--   P:going      HASH    only while the job is being forgotten: how many shards it has
 --   P:s:BUCKET   SET     fingerprints as decimal numbers, few enough to stay a small intset (about 9 bytes each);
 --                        or STRING, the bits of a Bloom filter. With seen_ttl_s P:sGENERATION:BUCKET.
 --   P:names      HASH    name of a host -> its key: its number as 4 bytes, so that keys sort as numbers do
@@ -62,6 +63,15 @@ end
 local new_lanes = false
 
 local function exact(number) return string.format('%.17g', number) end
+
+-- Which run of the server this is: another one after a restart, or on the replica that took over; it may not have the
+-- last second of the one before. Empty: this user may not know.
+local function life_of_server()
+  local info = redis.pcall('INFO', 'server')
+  return type(info) == 'string' and string.match(info, 'run_id:(%w+)') or ''
+end
+
+local function is_another(life, known) return known and known ~= '' and life ~= '' and life ~= known end
 
 -- In P:t:... and P:deadlines stands one more member, at the end of time and too long for the compact form that Redis
 -- gives to small sorted sets: that one reads all its numbers, as text, at every change.

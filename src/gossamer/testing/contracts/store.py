@@ -104,6 +104,14 @@ def harvest(
     )
 
 
+def by_lease(found: Harvest, token: int, *, dont_filter: bool = False, expiries: int = 0) -> Harvest:
+    """The same page, brought by another lease."""
+    lease = found.outcome.lease
+    request = replace(lease.entry.request, dont_filter=dont_filter)
+    lease = replace(lease, token=token, expiries=expiries, entry=replace(lease.entry, request=request))
+    return replace(found, outcome=replace(found.outcome, lease=lease))
+
+
 @_checked
 async def items_are_upserts(s: StoreSubject) -> None:
     """The same item again moves ``last_seen``; a changed one moves ``changed_at`` too."""
@@ -234,6 +242,28 @@ async def totals_are_counted(s: StoreSubject) -> None:
 
 
 @_checked
+async def a_page_that_is_stored_again_is_the_same_page(s: StoreSubject) -> None:
+    """Its lease was lost before it was settled. One that was asked for again on purpose is another one."""
+    job = await s.book.create("shop", "")
+    page = harvest(item("1"), at=10)
+    await s.store.write(job, [page])
+    await s.store.write(job, [by_lease(page, 9), harvest(item("1"), at=5), harvest(number=2)])
+    tally = await s.store.tally(job)
+    equal((tally.pages, tally.items, tally.attempts), (2, 1, 4), "the page is one, its tries are all there")
+    await s.store.write(job, [by_lease(page, 10, dont_filter=True), by_lease(page, 11, dont_filter=True)])
+    equal((await s.store.tally(job)).pages, 4, "one more for each time it was asked for on purpose")
+    await s.store.write(job, [by_lease(page, 11, dont_filter=True)])
+    await s.store.write(job, [by_lease(page, 12, dont_filter=True, expiries=1)])
+    equal((await s.store.tally(job)).pages, 4, "done again after its worker was lost, it is the one before")
+    first = by_lease(harvest(number=2), 13, dont_filter=True, expiries=1)
+    await s.store.write(job, [first])
+    equal((await s.store.tally(job)).pages, 5, "unless that one was never stored")
+    other = await s.book.create("shop", "")
+    await s.store.write(other, [page])
+    equal((await s.store.tally(other)).pages, 1, "each job has its own")
+
+
+@_checked
 async def the_ledger_keeps_every_attempt(s: StoreSubject) -> None:
     """Newest first, whole, by URL, up to a limit."""
     job = await s.book.create("shop", "")
@@ -326,6 +356,23 @@ async def jobs_can_be_updated(s: StoreSubject) -> None:
     done = replace(job, state=JobState.FINISHED, finished_at=9.0, finish_reason="finished")
     await s.book.update(replace(done, target="other"))
     equal(await s.book.get(job.id), done, "state, end and reason are stored")
+
+
+@_checked
+async def stale_updates_are_refused(s: StoreSubject) -> None:
+    """An update for what a job no longer is changes nothing, and says so."""
+    job = await s.book.create("shop", "shop.py")
+    done = replace(job, state=JobState.FINISHED, finished_at=9.25, finish_reason="finished")
+    paused = replace(job, state=JobState.PAUSED, finish_reason="paused")
+    equal(await s.book.update(paused, expected=job), True, "as expected")
+    equal(await s.book.update(done, expected=job), False, "another state")
+    equal(await s.book.get(job.id), paused, "nothing was stored")
+    equal(await s.book.update(done, expected=paused), True, "what it is now")
+    equal(await s.book.update(job, expected=replace(done, finished_at=None)), False, "it has ended since")
+    equal(await s.book.update(job, expected=replace(done, finished_at=8.0)), False, "or at another time")
+    equal(await s.book.update(job, expected=done), True, "to the digit")
+    equal(await s.book.update(paused), True, "whatever it is")
+    equal(await s.book.update(replace(job, id="shop-9")), False, "no such job")
 
 
 @_checked

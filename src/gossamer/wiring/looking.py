@@ -1,0 +1,34 @@
+"""Whether the servers that the settings name are there and fit, without changing anything on them.
+
+Each raises what :func:`~gossamer.wiring.places.open_places` would: ``ServiceMissing``, ``StorageError``,
+``UsageError``, ``SettingError``.
+"""
+
+from __future__ import annotations
+
+from gossamer.config import Settings
+from gossamer.wiring.places import is_in_postgres, is_in_redis
+
+
+async def look_at_requests(settings: Settings) -> str:
+    """The server of ``frontier.url``; what could not be found out about it (empty: nothing)."""
+    url = settings.frontier.url
+    if not is_in_redis(url):
+        return ""
+    from gossamer.servers.redis import RedisServer
+
+    server = RedisServer(url, prefix=settings.redis.prefix)
+    try:
+        return await server.check(require_durable=settings.redis.require_durable)
+    finally:
+        await server.close()
+
+
+async def look_at_items(settings: Settings) -> str:
+    """The same for ``store.url``."""
+    url = settings.store.url
+    if is_in_postgres(url):
+        from gossamer.servers.postgres import PostgresServer
+
+        await PostgresServer(url).look()
+    return ""

@@ -1,0 +1,31 @@
+"""How a server is named to people.
+
+Guarantee: no user, no password, no parameter (which may be a password, too) of a URL gets through, however
+the URL is mangled: a password with ``/``, ``?`` or ``#`` in it makes everything after it look like a path.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,31}://")
+_NO_URL = re.compile(r"[\w./:+-]+")  # a slip (redis:/host, my.db): nothing in it can be a password
+_HIDDEN = "…"
+_LONGEST = 300
+
+
+def shown_server(url: str) -> str:
+    """Where a server's URL leads: scheme, host, port and path; ``scheme://…`` when that cannot be told."""
+    scheme = _SCHEME.match(url)
+    if scheme is None:
+        return url[:_LONGEST] if _NO_URL.fullmatch(url) else _HIDDEN
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return scheme[0] + _HIDDEN
+    if "@" in url[scheme.end() + len(parts.netloc) :]:
+        return scheme[0] + _HIDDEN
+    shown = f"{scheme[0]}{parts.netloc.rpartition('@')[2]}{parts.path}"
+    return "".join(c if c.isprintable() else "?" for c in shown[:_LONGEST])
