@@ -82,7 +82,7 @@ def run(fleet: Fleet, *, timeout_s: float) -> ClusterRun:
 def watch(fleet: Fleet, *, timeout_s: float) -> Watched:
     """Give the crawl to the fleet and look on until it is over."""
     wanted = len(read_truth(fleet.workload.name))
-    own, workers, servers = helpers_cpu_s(), *cpu(fleet)
+    own, workers, servers = own_cpu_s(), *cpu(fleet)
     began, start = time.time(), time.perf_counter()
     fleet.submit()
     stored, stored_s = 0, 0.0
@@ -98,7 +98,7 @@ def watch(fleet: Fleet, *, timeout_s: float) -> Watched:
             trouble = f"stood still with {stored} of {wanted} items"
     workers_now, servers_now = cpu(fleet)
     time.sleep(AFTER_S)
-    used = workers_now - workers + helpers_cpu_s() - own
+    used = workers_now - workers + own_cpu_s() - own
     return Watched(began, stored_s, used, servers_now - servers, trouble)
 
 
@@ -108,7 +108,7 @@ def cpu(fleet: Fleet) -> tuple[float, float]:
     return cpu_s([worker.pid for worker in fleet.workers]), servers
 
 
-def helpers_cpu_s() -> float:
+def own_cpu_s() -> float:
     """Seconds of the commands that have ended: what gave the crawl and what waited for its end."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
