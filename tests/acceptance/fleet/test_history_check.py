@@ -73,7 +73,7 @@ def test_a_page_that_is_lost_or_doubled_in_the_database_is_named(crawled: Crawle
     rows(crawled.data, f"delete from page where url = '{url}'")
     with pytest.raises(AssertionError, match=rf"pages lost: not in the store, 1: {url}$"):
         judge(crawled.truth, crawled.hits, crawled.stored())
-    places = ", ".join("null" if value == lost[0] else repr(value) for value in lost)
+    places = ", ".join("null" if value in (None, lost[0]) else repr(value) for value in lost)
     for _ in range(2):
         rows(crawled.data, f"insert into page values ({places})")
     with pytest.raises(AssertionError, match=rf"pages stored more than once, 1: {url} \(2 times\)$"):
