@@ -18,8 +18,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from run import WORKLOADS, Workload, command, environment
-from servers import serve
 from sites import CACHE
+
+from servers import serve
 
 HERE = Path(__file__).resolve().parent
 PY_SPY = CACHE / "venv" / "bin" / "py-spy"
