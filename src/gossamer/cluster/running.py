@@ -12,6 +12,7 @@ import socket
 import time
 from collections.abc import Sequence
 from math import inf
+from typing import Any
 
 from gossamer.cluster.app import Publisher, broker_url, make_app
 from gossamer.cluster.tasks import register
@@ -32,6 +33,7 @@ from gossamer.words.servers import shown_server
 from gossamer.words.shifts import SEED_LANE, Shift
 
 FIRST_TIDY_S, TIDY_S = 60.0, 3600.0
+AGAIN_S = 1.0
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 log = logging.getLogger("gossamer.fleet")
 
@@ -71,9 +73,18 @@ async def run_supervisor(settings: Settings) -> None:
         if supervising.done():
             supervising.result()
     finally:
-        for task in (supervising, telling):
+        await ended({supervising, telling})
+
+
+async def ended(tasks: set[asyncio.Task[Any]]) -> None:
+    """Cancel tasks until they have ended.
+
+    A driver whose own time-out comes in the same moment may take a cancellation for it, and go on.
+    """
+    while tasks:
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(supervising, telling, return_exceptions=True)
+        _, tasks = await asyncio.wait(tasks, timeout=AGAIN_S)
 
 
 async def _supervise(settings: Settings, publisher: Publisher, me: str) -> None:
