@@ -17,7 +17,6 @@ from meanings import code, docstring, inherited, meanings, prose, sentence, tabl
 from reference_commands import commands_page
 from reference_settings import settings_page
 
-from gossamer.cli.errors import Exit
 from gossamer.crawling import CrawlResult
 from gossamer.engine.supervisor import Reason
 from gossamer.policy.explain import Answer
@@ -25,6 +24,7 @@ from gossamer.policy.reasons import LEFT_OUT
 from gossamer.policy.retry import AGAIN, LATER, SETTLED
 from gossamer.words import errors, events
 from gossamer.words.errors import Fault, GossamerError
+from gossamer.words.exits import Exit
 from gossamer.words.lifecycle import TABLE, JobState, Move, State
 from gossamer.words.model import Attempt, Record, StoredItem, Verdict
 

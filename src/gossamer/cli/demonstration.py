@@ -9,7 +9,6 @@ from shutil import which
 from typing import TYPE_CHECKING
 
 from gossamer.cli.desk import at_desk
-from gossamer.cli.errors import Exit
 from gossamer.cli.options import settings_of
 from gossamer.cli.output import print_table
 from gossamer.cli.running import Plan, run_to_end
@@ -18,6 +17,7 @@ from gossamer.response import Response
 from gossamer.spider import Spider
 from gossamer.testing.shop import Shop
 from gossamer.testing.site import serve_in_thread
+from gossamer.words.exits import Exit
 from gossamer.words.model import Request
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from gossamer import __version__
-from gossamer.cli.errors import Exit
 from gossamer.cli.options import AsJson, Data, Set
 from gossamer.cli.output import print_json, print_table
+from gossamer.words.exits import Exit
 
 DOCTOR_EXAMPLES = """
   gossamer doctor

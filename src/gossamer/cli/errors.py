@@ -9,25 +9,12 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from enum import IntEnum
 
 import typer
 
 from gossamer.observe.text import lines
 from gossamer.words.errors import OperatorError
-
-
-class Exit(IntEnum):
-    """Exit codes of every command."""
-
-    OK = 0  # finished
-    DEAD_LETTERS = 1  # finished, but with dead letters (only with ``--strict``)
-    USAGE = 2  # wrong use: an option, a name, a setting, a spider that does not import
-    STOPPED = 3  # stopped early: by a signal, or because the job was paused or cancelled
-    MISSING = 4  # a needed service, package or the storage is missing or fails
-    BUG = 70  # a bug in Gossamer; the traceback is shown (``EX_SOFTWARE`` of sysexits.h)
-    NO_READER = 141  # nobody reads the output any more (what a shell reports for SIGPIPE)
-
+from gossamer.words.exits import Exit
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """What asks a process to end."""

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gossamer.cli.errors import Exit
 from gossamer.cli.options import AsJson, NoRobots, Set, overrides
 from gossamer.cli.output import plain, plain_url, print_facts, print_json
 from gossamer.observe.text import lines
 from gossamer.observe.units import duration, size
 from gossamer.words.errors import FetchError, ServiceMissing, UsageError
+from gossamer.words.exits import Exit
 
 if TYPE_CHECKING:
     from gossamer.cli.pages import Visit

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gossamer.cli.errors import Exit
 from gossamer.cli.options import Argument, AsJson, NoRobots, PageSpider, Set, arguments_of, overrides
 from gossamer.cli.output import LONG, plain, plain_url, print_facts, print_json, print_table
 from gossamer.observe.text import lines
 from gossamer.words.errors import FetchError, ServiceMissing
+from gossamer.words.exits import Exit
 
 if TYPE_CHECKING:
     from gossamer.cli.parsing import Parsed

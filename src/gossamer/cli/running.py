@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gossamer.cli.errors import Exit, complain
+from gossamer.cli.errors import complain
 from gossamer.cli.exports import Output, export
 from gossamer.cli.live import LiveView, StderrHandler
 from gossamer.cli.output import plain, print_facts, print_json
@@ -25,6 +25,7 @@ from gossamer.observe.units import duration, rate, size
 from gossamer.spider import Spider
 from gossamer.wiring.desk import open_desk
 from gossamer.words.errors import StorageError
+from gossamer.words.exits import Exit
 
 DEFAULT_DATA = ".gossamer"
 SWITCH_S = 0.0005

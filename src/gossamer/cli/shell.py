@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gossamer.cli.errors import Exit, complain
+from gossamer.cli.errors import complain
 from gossamer.cli.options import Argument, NoRobots, PageSpider, Set, arguments_of, overrides
 from gossamer.observe.text import lines
 from gossamer.words.errors import FetchError, ServiceMissing, UsageError
+from gossamer.words.exits import Exit
 
 if TYPE_CHECKING:
     from gossamer.cli.pages import PageFetcher

@@ -15,8 +15,9 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any, Protocol
 
-from gossamer.cli.errors import SIGNALS, Exit
+from gossamer.cli.errors import SIGNALS
 from gossamer.observe.tallies import Tallies
+from gossamer.words.exits import Exit
 
 PATIENCE_S = 1.5
 """Seconds after the second signal until the process ends itself. Everything acknowledged is on disk."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gossamer.cli.desk import at_desk, job_of
-from gossamer.cli.errors import Exit, complain
+from gossamer.cli.errors import complain
 from gossamer.cli.jobs import FORGOTTEN
 from gossamer.cli.options import (
     Argument,
@@ -31,6 +31,7 @@ from gossamer.cli.options import (
 )
 from gossamer.cli.output import plain, print_facts, print_json
 from gossamer.cli.pace import pace_of
+from gossamer.words.exits import Exit
 
 if TYPE_CHECKING:
     from gossamer.wiring.desk import Desk

@@ -7,7 +7,6 @@ it is over, and the tries between them become rare; shifts that are under way go
 from __future__ import annotations
 
 import logging
-import random
 import time
 import warnings
 from typing import Any
@@ -18,7 +17,7 @@ from celery.worker.consumer.consumer import CONNECTION_RETRY
 from celery.worker.state import maybe_shutdown
 
 from gossamer.cluster.app import broker_errors, broker_trouble
-from gossamer.engine.fleet_parts import Complaints, FleetOptions
+from gossamer.engine.fleet_parts import Complaints
 
 BROKER = "no messages"
 LOOK_S = 0.2
@@ -29,7 +28,7 @@ class PatientConsumer(Consumer):  # type: ignore[misc] # it has no types
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._complaints = Complaints(FleetOptions(), random.random)
+        self._complaints = Complaints()
 
     def ensure_connected(self, conn: Any) -> Any:
         """The connection when it is there, however long that takes."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import random
 import secrets
 import signal
 import socket
@@ -19,7 +18,8 @@ from gossamer.cluster.tasks import register
 from gossamer.cluster.workplace import BEGIN
 from gossamer.config import Settings
 from gossamer.engine.fleet import Fleet
-from gossamer.engine.fleet_parts import Complaints, FleetOptions, FleetParts, Watched
+from gossamer.engine.fleet_parts import Complaints, FleetParts, Watched
+from gossamer.engine.identity import this_process
 from gossamer.wiring.desk import Desk, open_desk
 from gossamer.wiring.in_redis import roster_of
 from gossamer.wiring.pages import touches_network
@@ -65,7 +65,7 @@ async def run_supervisor(settings: Settings) -> None:
     for number in SIGNALS:
         loop.add_signal_handler(number, told.set)
     app = make_app(settings)
-    me = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
+    me = this_process()
     supervising = asyncio.create_task(_supervise(settings, Publisher(app, settings.cluster.fleet), me))
     telling = asyncio.create_task(told.wait())
     try:
@@ -180,7 +180,7 @@ class _OfFleet:
 
 async def _desk_in_time(settings: Settings) -> Desk:
     """The servers may start later than their supervisor."""
-    complaints = Complaints(FleetOptions(), random.random)
+    complaints = Complaints()
     while True:
         try:
             desk = await open_desk(settings, create=True)

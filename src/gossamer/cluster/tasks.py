@@ -26,10 +26,9 @@ from gossamer.cluster.app import TASK, Publisher, queue_of, quiet
 from gossamer.cluster.workplace import Workplace
 from gossamer.config import Settings
 from gossamer.words.errors import OperatorError
+from gossamer.words.exits import Exit
 from gossamer.words.shifts import WorkerState
 
-WRONG = 2
-STOPPED = 3
 MOST_PASSES = 3
 """How often a shift is passed on to a worker that is idle, before whoever has it begins it."""
 GARBAGE = 700
@@ -56,7 +55,7 @@ class Station:
         self._consumer, controller = sender, sender.controller
         if not issubclass(controller.pool_cls, TaskPool):
             log.error("shifts run in threads: start the worker with `-P threads`, or without -P")
-            os._exit(WRONG)
+            os._exit(Exit.USAGE)
         # In the place of Celery's, which never end a shift and call Ctrl-C a failure.
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
             signal.signal(number, self._tell)
@@ -85,17 +84,17 @@ class Station:
 
     def shut(self, **_: object) -> None:
         """Celery was told to end before its worker was ready: nothing is in hand."""
-        os._exit(0)
+        os._exit(Exit.OK)
 
     def _tell(self, number: int, frame: FrameType | None) -> None:
         """Told to end: drain; told again: end at once."""
         if not self._is_open:
-            os._exit(0)
+            os._exit(Exit.OK)
         assert self.place is not None
         if self._is_told:
             log.warning("told again to end: giving everything back")
             self.place.abort(AT_ONCE_S)
-            os._exit(STOPPED)
+            os._exit(Exit.STOPPED)
         self._is_told = True
         self.place.move(WorkerState.DRAINING)
         celery_state.should_stop = 0

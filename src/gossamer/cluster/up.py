@@ -11,6 +11,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gossamer.words.exits import Exit
+
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 EARLY_S = 5.0
 """A process that ends so soon after its start will hardly do better at once: its successor waits."""
@@ -95,7 +97,7 @@ class Up:
             self._tell(signal.SIGKILL)
             for process in self._alive():
                 process.wait()
-        return 3 if self._told > 1 else 0
+        return Exit.STOPPED if self._told > 1 else Exit.OK
 
     def _alive(self) -> list[subprocess.Popen[bytes]]:
         return [c.process for c in self._children if c.process is not None and c.process.poll() is None]

@@ -11,8 +11,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import random
-import secrets
 import socket
 import time
 from collections.abc import Coroutine, Sequence
@@ -23,7 +21,8 @@ from msgspec.structs import replace
 from gossamer.cluster.pulse import BEAT_S, JOIN_S, Pulse, thread_of
 from gossamer.cluster.work import Work
 from gossamer.config import Settings
-from gossamer.engine.fleet_parts import Complaints, FleetOptions
+from gossamer.engine.fleet_parts import Complaints
+from gossamer.engine.identity import this_process
 from gossamer.version import __version__
 from gossamer.wiring.desk import Desk, open_desk
 from gossamer.wiring.in_redis import roster_of
@@ -51,12 +50,11 @@ class Workplace:
         self._begun: dict[str, Shift] = {}  # from their beginning until their end is told
         hung_s = settings.frontier.lease_ttl  # by then others have what it held
         self._pulse = Pulse(settings, self._loop, self._said, self._obey, hung_s=hung_s)
-        host = socket.gethostname()
         self.card = WorkerCard(
-            id=f"{host}:{os.getpid()}:{secrets.token_hex(3)}",
+            id=this_process(),
             slots=slots,
             lanes=tuple(lanes),
-            host=host,
+            host=socket.gethostname(),
             pid=os.getpid(),
             version=__version__,
         )
@@ -151,7 +149,7 @@ class Workplace:
     # ------------------------------------------------------------------ in the loop
 
     async def _start(self) -> bool:
-        complaints = Complaints(FleetOptions(), random.random)
+        complaints = Complaints()
         while self.card.state is WorkerState.WORKING:
             try:
                 roster = roster_of(await self._at_desk()).roster

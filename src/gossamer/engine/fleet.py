@@ -15,10 +15,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import random as random_numbers
 import secrets
-import socket
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
@@ -27,6 +25,7 @@ from msgspec.structs import replace
 
 from gossamer.engine.fleet_job import Watch
 from gossamer.engine.fleet_parts import Complaints, FleetOptions, FleetParts, log
+from gossamer.engine.identity import this_process
 from gossamer.policy.shifts import Claim, Plan, Strand, lost, plan
 from gossamer.words.errors import OperatorError, StorageError
 from gossamer.words.lifecycle import JobState
@@ -55,7 +54,7 @@ class Fleet:
         me: str = "",
         random: Callable[[], float] = random_numbers.random,
     ) -> None:
-        self.me = me or f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self.me = me or this_process()
         self._parts = parts
         self._options = options or FleetOptions()
         self._complaints = Complaints(self._options, random)

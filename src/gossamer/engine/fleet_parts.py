@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random as random_numbers
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -112,8 +113,10 @@ class Complaints:
     The same words are not said twice: a server that is gone is the trouble of every job.
     """
 
-    def __init__(self, options: FleetOptions, random: Callable[[], float]) -> None:
-        self._options = options
+    def __init__(
+        self, options: FleetOptions | None = None, random: Callable[[], float] = random_numbers.random
+    ) -> None:
+        self._options = options or FleetOptions()
         self._random = random
         self._texts: dict[str, str] = {}
         self._until: dict[str, float] = {}

@@ -38,12 +38,12 @@ from gossamer.processes.messages import (
 from gossamer.wiring.crawl import Wired, wire_member
 from gossamer.words.errors import OperatorError
 from gossamer.words.events import Event
+from gossamer.words.exits import Exit
 
 FLUSH_S = 0.05
 DRAIN_S = 10.0
 GRACE_S = 3.0
 """How long a member may give back what it holds when the first process is gone."""
-FAILED = 4
 
 
 class Outbox(logging.Handler):
@@ -135,7 +135,7 @@ def end_with_parent() -> None:
     ends.register(0, 0)  # for its hang-up alone
     ends.poll()
     time.sleep(GRACE_S)
-    os._exit(FAILED)
+    os._exit(Exit.MISSING)
 
 
 async def run(outbox: Outbox) -> None:
@@ -162,10 +162,10 @@ def main() -> int:
         asyncio.run(run(outbox))
         outbox.flush()
     except BrokenPipeError:
-        return FAILED
+        return Exit.MISSING
     except OperatorError as error:
         sys.stderr.write(f"gossamer: {error}\n")
-        return FAILED
+        return Exit.MISSING
     return 0
 
 

@@ -1,6 +1,6 @@
 """Looking things up in the ledger: the tries that fit a filter, and what became of one page.
 
-Guarantee: reads only, some hundred rows at a time, so that a ledger of any length fits into memory.
+Guarantee: reads only.
 """
 
 from __future__ import annotations
@@ -12,16 +12,10 @@ import msgspec
 
 from gossamer.disk.database import Database
 from gossamer.disk.sql import load
-from gossamer.policy import urls
+from gossamer.store.attempts import latest
 from gossamer.words.model import Attempt, Job, PageRecord
 
 SQL = load("gossamer.store", "ledger.sql")
-ROUND = 1000  # rows read at a time
-_NEWEST = 2**63 - 1
-_COLUMNS = (
-    *("at", "url", "fingerprint", "verdict", "reason", "detail", "attempt", "status"),
-    *("size_bytes", "elapsed_ms", "worker", "rung", "depth", "via"),
-)
 _PAGE_COLUMNS = ("url", "fingerprint", "status", "content_type", "title", "depth", "size_bytes", "at")
 
 
@@ -55,17 +49,12 @@ class Ledger:
         if urls_:
             asked["url IN (SELECT value FROM json_each(?))"] = msgspec.json.encode(list(urls_)).decode()
         sql = SQL["attempts"].replace(":which", "".join(f" AND {text}" for text in asked))
-        found: list[Attempt] = []
-        last = _NEWEST
-        while len(found) < limit:
-            values = (job.id, last, *asked.values(), ROUND)
-            rows = await self._db.read(lambda conn, values=values: conn.execute(sql, values).fetchall())  # type: ignore[misc]
-            tries = (msgspec.convert(dict(zip(_COLUMNS, row[1:], strict=True)), Attempt) for row in rows)
-            found += [tried for tried in tries if host is None or urls.host_key(tried.url) == host]
-            if len(rows) < ROUND:
-                break
-            last = rows[-1][0]
-        return found[:limit]
+
+        async def older_than(last: int, count: int) -> Sequence[Any]:
+            values = (job.id, last, *asked.values(), count)
+            return await self._db.read(lambda conn: conn.execute(sql, values).fetchall())
+
+        return await latest(older_than, limit, host)
 
     async def page(self, job: Job, fingerprint: int) -> PageRecord | None:
         """The page that was parsed, as it was the last time."""

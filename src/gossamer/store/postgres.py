@@ -22,11 +22,12 @@ from gossamer.disk.sql import load
 from gossamer.servers.postgres import PostgresServer
 from gossamer.servers.postgres_errors import Refused
 from gossamer.servers.postgres_schema import LOCK
+from gossamer.store.attempts import NEWEST, attempt_of
 from gossamer.store.postgres_jobs import job_number
 from gossamer.store.postgres_json import clean, restored
 from gossamer.store.postgres_rows import DAY_S, Batch, Place, batch_of, batch_of_attempts
 from gossamer.store.totals import tally
-from gossamer.words.model import Attempt, Harvest, Job, StoredItem, Tally, Verdict
+from gossamer.words.model import Attempt, Harvest, Job, StoredItem, Tally
 
 if TYPE_CHECKING:
     from gossamer.servers.postgres import Connection
@@ -36,7 +37,6 @@ PAGE = 500  # items read at a time
 SLOTS = 16
 """Rows among which the writers of one total are spread."""
 
-_NEWEST = 2**63 - 1
 
 log = logging.getLogger("gossamer.crawl")
 
@@ -141,9 +141,9 @@ class PostgresStore:
     async def attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:
         """See :class:`~gossamer.words.ports.Store`."""
         urls = None if url is None else [clean(url)]
-        values = (job.id, _NEWEST, limit, urls, None, None, None)
+        values = (job.id, NEWEST, limit, urls, None, None, None)
         rows = await self._server.run(lambda conn: conn.fetch(SQL["attempts"], *values))
-        return [attempt_of(row) for row in rows]
+        return [attempt_of(row[1:]) for row in rows]
 
     async def tally(self, job: Job) -> Tally:
         """See :class:`~gossamer.words.ports.Store`."""
@@ -231,26 +231,4 @@ def _item(row: Any) -> StoredItem:
         first_seen=first_seen,
         last_seen=last_seen,
         changed_at=changed_at,
-    )
-
-
-def attempt_of(row: Any) -> Attempt:
-    """A row of the ledger."""
-    _, at, url, fingerprint, verdict, reason, detail, attempt, status, size, elapsed_ms = row[:11]
-    worker, rung, depth, via = row[11:]
-    return Attempt(
-        at=at,
-        url=url,
-        fingerprint=fingerprint,
-        verdict=Verdict(verdict),
-        reason=reason,
-        detail=detail,
-        attempt=attempt,
-        status=status,
-        size_bytes=size,
-        elapsed_ms=elapsed_ms,
-        worker=worker,
-        rung=rung,
-        depth=depth,
-        via=via,
     )

@@ -1,22 +1,20 @@
 """Looking things up in the ledger in PostgreSQL, as ``ledger.Ledger`` does in SQLite.
 
-Guarantee: reads only, some hundred rows at a time, so that a ledger of any length fits into memory.
+Guarantee: reads only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from gossamer.disk.sql import load
-from gossamer.policy import urls
 from gossamer.servers.postgres import PostgresServer
-from gossamer.store.postgres import attempt_of
+from gossamer.store.attempts import latest
 from gossamer.store.postgres_json import clean
 from gossamer.words.model import Attempt, Job, PageRecord
 
 SQL = load("gossamer.store", "postgres.sql")
-ROUND = 1000  # rows read at a time
-_NEWEST = 2**63 - 1
 
 
 class PostgresLedger:
@@ -41,17 +39,12 @@ class PostgresLedger:
     ) -> list[Attempt]:
         """The latest tries that fit, newest first; see :class:`~gossamer.store.ledger.Ledger`."""
         spellings = [clean(url) for url in urls_] or None
-        found: list[Attempt] = []
-        last = _NEWEST
-        while len(found) < limit:
-            values = (job.id, last, ROUND, spellings, status, verdict, reason)
-            rows = await self._server.run(lambda conn, values=values: conn.fetch(SQL["attempts"], *values))  # type: ignore[misc]
-            tries = map(attempt_of, rows)
-            found += [tried for tried in tries if host is None or urls.host_key(tried.url) == host]
-            if len(rows) < ROUND:
-                break
-            last = rows[-1][0]
-        return found[:limit]
+
+        async def older_than(last: int, count: int) -> Sequence[Any]:
+            values = (job.id, last, count, spellings, status, verdict, reason)
+            return await self._server.run(lambda conn: conn.fetch(SQL["attempts"], *values))
+
+        return await latest(older_than, limit, host)
 
     async def page(self, job: Job, fingerprint: int) -> PageRecord | None:
         """The page that was parsed, as it was the last time."""

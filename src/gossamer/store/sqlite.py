@@ -16,9 +16,10 @@ import msgspec
 
 from gossamer.disk.database import Database
 from gossamer.disk.sql import bulk, bulk_returning, load
+from gossamer.store.attempts import attempt_of
 from gossamer.store.jobs import job_number
 from gossamer.store.totals import counted, counted_attempts, seen_at, tally, visit_of
-from gossamer.words.model import Attempt, Harvest, ItemRecord, Job, StoredItem, Tally, Verdict
+from gossamer.words.model import Attempt, Harvest, ItemRecord, Job, StoredItem, Tally
 
 SQL = load("gossamer.store", "sqlite.sql")
 PAGE = 500  # items read at a time
@@ -72,7 +73,7 @@ class SqliteStore:
         rows = await self._db.read(
             lambda conn: conn.execute(SQL["attempts"], (job.id, wanted, limit)).fetchall()
         )
-        return [_attempt(row) for row in rows]
+        return [attempt_of(row) for row in rows]
 
     async def tally(self, job: Job) -> Tally:
         """See :class:`~gossamer.words.ports.Store`."""
@@ -168,25 +169,4 @@ def _item(row: Sequence[Any]) -> StoredItem:
         first_seen=first_seen,
         last_seen=last_seen,
         changed_at=changed_at,
-    )
-
-
-def _attempt(row: Sequence[Any]) -> Attempt:
-    at, url, fingerprint, verdict, reason, detail, attempt, status, size, elapsed_ms = row[:10]
-    worker, rung, depth, via = row[10:]
-    return Attempt(
-        at=at,
-        url=url,
-        fingerprint=fingerprint,
-        verdict=Verdict(verdict),
-        reason=reason,
-        detail=detail,
-        attempt=attempt,
-        status=status,
-        size_bytes=size,
-        elapsed_ms=elapsed_ms,
-        worker=worker,
-        rung=rung,
-        depth=depth,
-        via=via,
     )

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
-import secrets
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
 
 from gossamer.config import Settings
 from gossamer.engine.fleet_parts import forget_marks, tag_of
+from gossamer.engine.identity import this_process
 from gossamer.frontier.redis import RedisFrontier
 from gossamer.frontier.redis_dedup import DedupReport
 from gossamer.roster.redis import RedisRoster
@@ -99,7 +97,7 @@ class RedisRequests:
     async def alone(self, target: str) -> AsyncIterator[None]:
         """See :class:`~gossamer.wiring.places.Requests`."""
         lock = RedisRoster(self.server, f"crawl:{target}", self.clock)
-        me = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+        me = this_process()
         if await lock.lead(me, LOCK_S) is None:
             holder = (await lock.look()).leader
             raise JobBusy(

@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 from gossamer import __version__
 from gossamer.cli.app import build
-from gossamer.cli.errors import Exit, exit_codes
+from gossamer.cli.errors import exit_codes
 from gossamer.words.errors import ServiceMissing, StorageError, UsageError
+from gossamer.words.exits import Exit
 
 COMMANDS = [
     ["crawl"], ["demo"], ["new"], ["shell"], ["jobs"], ["status"], ["export"],

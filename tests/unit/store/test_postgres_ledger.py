@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from gossamer.servers.postgres import PostgresServer
-from gossamer.store import postgres_ledger as module
+from gossamer.store import attempts as module
 from gossamer.store.postgres import PostgresStore
 from gossamer.store.postgres_jobs import PostgresJobBook
 from gossamer.store.postgres_ledger import PostgresLedger

@@ -3,7 +3,7 @@
 import pytest
 
 from gossamer.disk.database import Database
-from gossamer.store import ledger as module
+from gossamer.store import attempts as module
 from gossamer.store.jobs import SqliteJobBook
 from gossamer.store.ledger import Ledger
 from gossamer.store.sqlite import SqliteStore

@@ -1,0 +1,58 @@
+"""The rows of any ledger as records, and how it is read: in rounds, so that it need not fit into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from gossamer.policy import urls
+from gossamer.words.model import Attempt, Verdict
+
+ROUND = 1000
+"""Rows read at a time."""
+NEWEST = 2**63 - 1
+"""Larger than the id of any row."""
+
+
+def attempt_of(row: Sequence[Any]) -> Attempt:
+    """The record of a row: ``at, url, fingerprint, verdict, reason, detail, attempt, status, size_bytes,
+    elapsed_ms, worker, rung, depth, via``.
+    """
+    at, url, fingerprint, verdict, reason, detail, attempt, status, size, elapsed_ms = row[:10]
+    worker, rung, depth, via = row[10:]
+    return Attempt(
+        at=at,
+        url=url,
+        fingerprint=fingerprint,
+        verdict=Verdict(verdict),
+        reason=reason,
+        detail=detail,
+        attempt=attempt,
+        status=status,
+        size_bytes=size,
+        elapsed_ms=elapsed_ms,
+        worker=worker,
+        rung=rung,
+        depth=depth,
+        via=via,
+    )
+
+
+async def latest(
+    older_than: Callable[[int, int], Awaitable[Sequence[Any]]], limit: int, host: str | None
+) -> list[Attempt]:
+    """The latest tries at a host (``None``: any), newest first.
+
+    ``older_than(id, count)`` reads so many rows below an id, newest first, each with its own id before the
+    columns of :func:`attempt_of`.
+    """
+    found: list[Attempt] = []
+    last = NEWEST
+    while len(found) < limit:
+        rows = await older_than(last, ROUND)
+        tries = (attempt_of(row[1:]) for row in rows)
+        found += [tried for tried in tries if host is None or urls.host_key(tried.url) == host]
+        if len(rows) < ROUND:
+            break
+        last = rows[-1][0]
+    return found[:limit]
