@@ -16,7 +16,14 @@ from typing import Any
 
 import pytest
 
+from environment import keep_plain
 from servers import PostgresProcess, RabbitProcess, RedisProcess
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _plain_environment() -> None:
+    """Tests and their programs see the same environment everywhere."""
+    keep_plain()
 
 
 @pytest.fixture(scope="session")

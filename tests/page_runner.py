@@ -25,7 +25,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from programs import environment, free_port, rows
+from environment import environment
+from programs import free_port, rows
 
 BLOCK = re.compile(r"((?:<!-- [^\n]* -->\n)*)```(\w+)\n(.*?)```", re.DOTALL)
 DRIVER = """

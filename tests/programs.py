@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import sqlite3
 import subprocess
@@ -11,6 +10,8 @@ import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+
+from environment import environment
 
 
 def command(*args: str | Path) -> list[str]:
@@ -44,11 +45,6 @@ def crawl(*args: str | Path, cwd: Path | None = None) -> dict[str, Any]:
     assert done.returncode == 0, done.stderr
     result: dict[str, Any] = json.loads(done.stdout)
     return result
-
-
-def environment() -> dict[str, str]:
-    """This process's environment without settings of its own."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
 
 
 def rows(data: Path, query: str) -> list[tuple[Any, ...]]:

@@ -18,10 +18,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from environment import environment
 from gossamer.disk.schema import migrations
 from gossamer.testing.shop import Shop
 from gossamer.testing.site import Site, serve_in_thread
-from programs import command, crawl, environment, free_port, rows, run, start
+from programs import command, crawl, free_port, rows, run, start
 from shop_spider import SPIDER
 
 PRODUCTS = 60

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from environment import environment
 from gossamer.cli.app import build
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.shop import Shop
@@ -25,15 +26,13 @@ from shop_spider import SPIDER
 
 FAST = ("--delay", "0", "--per-host", "16")
 GOSSAMER = (sys.executable, "-m", "gossamer.cli.main")
-ENV = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
-CLEAN = dict.fromkeys(set(os.environ) - set(ENV))
 
 
 def process(*arguments, cwd, code=0, **more):
     """The command as a process of its own."""
     done = subprocess.run(
-        [*GOSSAMER, *map(str, arguments)], cwd=cwd, env=ENV, capture_output=True, text=True, timeout=60,
-        stdin=subprocess.DEVNULL, check=False, **more,
+        [*GOSSAMER, *map(str, arguments)], cwd=cwd, env=environment(), capture_output=True, text=True,
+        timeout=60, stdin=subprocess.DEVNULL, check=False, **more,
     )  # fmt: skip
     assert done.returncode == code, (arguments, done.returncode, done.stdout[-2000:], done.stderr[-4000:])
     return done
@@ -44,7 +43,7 @@ def gossamer(*arguments, cwd, code=0, stdin=""):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(cwd)
         given = [*map(str, arguments)]
-        done = CliRunner().invoke(build(), given, input=stdin, prog_name="gossamer", env=CLEAN)
+        done = CliRunner().invoke(build(), given, input=stdin, prog_name="gossamer")
     assert done.exit_code == code, (arguments, done.exit_code, done.stdout[-2000:], done.stderr[-4000:])
     return done
 
@@ -144,7 +143,11 @@ def test_jobs_status_and_export(here):
 def test_a_pipe_that_closes_early_ends_quietly(here):
     gossamer("crawl", "shop.py", *FAST, "-q", cwd=here)
     with subprocess.Popen(
-        [*GOSSAMER, "export", "shop"], cwd=here, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*GOSSAMER, "export", "shop"],
+        cwd=here,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     ) as process:
         process.stdout.close()
         error = process.stderr.read()
@@ -246,7 +249,12 @@ class Blocked(Spider):
 
 def started(*arguments, cwd):
     return subprocess.Popen(
-        [*GOSSAMER, *arguments], cwd=cwd, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*GOSSAMER, *arguments],
+        cwd=cwd,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 
@@ -306,7 +314,7 @@ def test_a_terminal_gets_a_live_view_and_its_cursor_back(here):
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     command = [*GOSSAMER, "crawl", "shop.py", "--delay", "0.02", "--per-host", "4"]
     crawl = subprocess.Popen(
-        command, cwd=here, env={**ENV, "TERM": "xterm"}, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs
+        command, cwd=here, env=environment(TERM="xterm"), stdin=theirs, stdout=subprocess.PIPE, stderr=theirs
     )
     os.close(theirs)
     shown = b""

@@ -1,7 +1,6 @@
 """``gossamer explain`` of requests that wait, are in hand, or not to be had: each made so by a real crawl."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -11,12 +10,11 @@ from datetime import UTC, datetime
 import pytest
 from typer.testing import CliRunner
 
+from environment import environment
 from gossamer.cli.app import build
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve_in_thread
 
-ENV = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
-CLEAN = dict.fromkeys(set(os.environ) - set(ENV))
 PATIENCE_S = 30
 SPIDER = """
 from gossamer import Spider
@@ -67,7 +65,7 @@ def here(tmp_path, site):
 def gossamer(*arguments, cwd):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(cwd)
-        done = CliRunner().invoke(build(), [*map(str, arguments)], prog_name="gossamer", env=CLEAN)
+        done = CliRunner().invoke(build(), [*map(str, arguments)], prog_name="gossamer")
     assert done.exit_code == 0, (arguments, done.exit_code, done.stdout[-2000:], done.stderr[-4000:])
     return done.stdout
 
@@ -84,7 +82,7 @@ def test_what_is_in_hand_and_what_waits_for_its_host(here, pages, site):
     gossamer("crawl", "pages.py", "-q", "--delay", 0, "--max-pages", 1, cwd=here)
     command = [sys.executable, "-m", "gossamer.cli.main", "crawl", "pages.py", "-q", "--delay", "1000"]
     with subprocess.Popen(
-        [*command, "--per-host", "2"], cwd=here, env=ENV, stdin=subprocess.DEVNULL
+        [*command, "--per-host", "2"], cwd=here, env=environment(), stdin=subprocess.DEVNULL
     ) as crawl:
         try:
             assert pages.asked.wait(PATIENCE_S)

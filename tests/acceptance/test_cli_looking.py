@@ -1,7 +1,6 @@
 """Commands that look at the ledger, one URL, one page, the settings; and the spider to begin with."""
 
 import json
-import os
 import shlex
 
 import pytest
@@ -12,14 +11,13 @@ from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve_in_thread
 
 FAST = ("--delay", "0", "--per-host", "16")
-CLEAN = dict.fromkeys(name for name in os.environ if name.startswith("GOSSAMER_"))
 
 
 def gossamer(line, *more, cwd, code=0, env=None):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(cwd)
         arguments = [*shlex.split(line), *map(str, more)]
-        done = CliRunner().invoke(build(), arguments, prog_name="gossamer", env={**CLEAN, **(env or {})})
+        done = CliRunner().invoke(build(), arguments, prog_name="gossamer", env=env or {})
     assert done.exit_code == code, (arguments, done.exit_code, done.stdout[-2000:], done.stderr[-4000:])
     return done
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import re
 import shlex
 import subprocess
@@ -17,6 +16,7 @@ import pytest
 import typer
 import yaml
 
+from environment import environment
 from gossamer.cli.app import build
 from gossamer.config.settings import fields
 from gossamer.words.errors import Fault
@@ -123,7 +123,7 @@ def test_the_website_builds_and_fetches_nothing_from_others(tmp_path: Path) -> N
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)],
         cwd=ROOT,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        env=environment(NO_MKDOCS_2_WARNING="1"),
         capture_output=True,
         text=True,
         timeout=120,

@@ -17,6 +17,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 import server_process
+from environment import environment
 from server_process import Process
 from servers import PostgresProcess, RabbitProcess, RedisProcess
 
@@ -149,7 +150,7 @@ def test_nothing_stays_when_the_tests_are_killed(kind: type[Process]) -> None:
     program = subprocess.Popen(
         [sys.executable, "-c", KILLED.format(kind=kind.__name__)],
         stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(Path(server_process.__file__).parent)},
+        env=environment(PYTHONPATH=str(Path(server_process.__file__).parent)),
     )
     assert program.stdout is not None
     with program.stdout:

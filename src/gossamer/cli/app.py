@@ -54,6 +54,11 @@ STYLE: dict[str, Any] = {
 class Face(TyperGroup):
     """A group of commands whose errors end as the contract of exit codes says."""
 
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        """Read the command line; ``--help`` and ``--version`` print here."""
+        with exit_codes():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         with exit_codes():

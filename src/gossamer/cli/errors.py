@@ -9,6 +9,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import typer
 
@@ -26,8 +27,8 @@ DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.
 def exit_codes() -> Iterator[None]:
     """End the process as the contract says, whatever a command raises."""
     try:
-        yield
-        sys.stdout.flush()
+        with _flushed_stdout():
+            yield
     except OperatorError as error:
         complain(str(error))
         raise typer.Exit(error.exit_code) from None
@@ -35,7 +36,6 @@ def exit_codes() -> Iterator[None]:
         complain("interrupted")
         raise typer.Exit(Exit.STOPPED) from None
     except BrokenPipeError:
-        _forget_stdout()
         raise typer.Exit(Exit.NO_READER) from None
     except OSError as error:
         if error.errno not in DISK:
@@ -64,7 +64,34 @@ def _bug() -> None:
     raise typer.Exit(Exit.BUG) from None
 
 
-def _forget_stdout() -> None:
-    """Nothing is flushed into the closed pipe when Python ends."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+@contextmanager
+def _flushed_stdout() -> Iterator[None]:
+    """Write out what a command has printed while it can still be said that nobody reads it.
+
+    A pipe keeps up to a block of it in this process; Python's own end would only note that it was lost.
+    """
+    try:
+        yield
+    except typer.Exit:
+        sys.stdout.flush()
+        raise
+    sys.stdout.flush()
+
+
+def replace_missing_output() -> None:
+    """Give a process that was started without stdout or stderr (``>&-``) a place to write to."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - until the end
+
+
+def release_output() -> None:
+    """Drop what stdout and stderr could not write, after it was said: Python's end must not try again.
+
+    It would print "Exception ignored" and end with 120 instead of the exit code of the command.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -13,22 +13,37 @@ IMPORTED = 200_000
 def main() -> None:
     """The entry point of the ``gossamer`` script."""
     gc.set_threshold(IMPORTED)
-    first, *more = sys.argv[1:] or [""]
-    if first in ("version", "--version") and not more:  # must not wait for option parsing
-        from gossamer.cli import doctor
+    from gossamer.cli.errors import SIGNALS, release_output, replace_missing_output
 
-        doctor.version(as_json=False)
+    replace_missing_output()
+    try:
+        _run(sys.argv[1:])
+    finally:
+        # What is left is Python's own end; neither a signal nor a closed pipe in it may change the exit code.
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+        release_output()
+
+
+def _run(arguments: list[str]) -> None:
+    """Run one command. Raises ``SystemExit`` with its exit code."""
+    first, *more = arguments or [""]
+    if first in ("version", "--version") and not more:  # must not wait for option parsing
+        import typer
+
+        from gossamer.cli import doctor
+        from gossamer.cli.errors import exit_codes
+
+        try:
+            with exit_codes():
+                doctor.version(as_json=False)
+        except typer.Exit as end:
+            sys.exit(end.exit_code)
         return
 
     from gossamer.cli.app import build
-    from gossamer.cli.errors import SIGNALS
 
-    try:
-        build(first)(prog_name="gossamer")
-    finally:
-        # What is left is Python's own end; a signal in it must not change the exit code.
-        for number in SIGNALS:
-            signal.signal(number, signal.SIG_IGN)
+    build(first)(prog_name="gossamer")
 
 
 if __name__ == "__main__":

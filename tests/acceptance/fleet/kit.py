@@ -22,7 +22,8 @@ import asyncpg
 import redis
 
 from acceptance.fleet.stored import Stored, Tried
-from programs import command, environment
+from environment import environment
+from programs import command
 from server_process import Process
 from servers import PostgresProcess, RedisProcess
 

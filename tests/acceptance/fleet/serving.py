@@ -19,9 +19,10 @@ from pathlib import Path
 from types import TracebackType
 
 from acceptance.fleet.site import Catalogue, Hosts
+from environment import environment
 from gossamer.testing.folder import serve_folder
 from gossamer.testing.site import AccessLog, App, Hit, Site, SiteResponse, serve
-from programs import environment, free_port
+from programs import free_port
 from saved_shop import served
 
 TESTS = Path(__file__).resolve().parents[2]

@@ -27,7 +27,7 @@ from acceptance.fleet.steps import (
     told_until_it_drains,
     until,
 )
-from programs import environment
+from environment import environment
 from server_process import free_port
 
 # --------------------------------------------------------------------------- a worker is told to end

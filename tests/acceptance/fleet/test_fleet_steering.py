@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -191,7 +190,7 @@ def test_a_worker_does_not_grow_with_jobs(folder: Path, places: Servers, small: 
 
 async def submit_many(fleet: Fleet, known: Known, count: int) -> None:
     """Jobs as `submit` makes them, and their ends."""
-    env = os.environ | fleet._env
+    env = fleet._env
     settings = load_settings(env=env, start=known.spider.parent).settings
     plan = plan_of(str(known.spider), {}, settings, find_target(str(known.spider), {}, None))
     desk = await open_desk(settings, create=True)

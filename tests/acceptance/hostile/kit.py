@@ -13,10 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from environment import environment
 from gossamer.testing.badroutes import routes
 from gossamer.testing.badsite import BadSite
 from gossamer.testing.misbehaving.fine import GOOD_PAGES
-from programs import environment, rows
+from programs import rows
 
 QUICK = {
     "delay": 0.0,

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from programs import environment
+from environment import environment
 
 STRIDE = 1 if os.environ.get("GOSSAMER_TEST_EVERY_CRASH") else 7
 DIED = 86

@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 
 from engine_kit import CALM, Kit, Ledger, virtually
+from environment import environment
 from gossamer.disk.database import Database
 from gossamer.engine.commit import SplitCommitter
 from gossamer.engine.supervisor import Reason, Supervisor
@@ -30,7 +31,7 @@ from gossamer.testing.shop import Shop
 from gossamer.testing.site import Site, serve_in_thread
 from gossamer.words.errors import StorageError
 from gossamer.words.model import Harvest, Job
-from programs import command, crawl, environment, rows
+from programs import command, crawl, rows
 from shop_spider import SPIDER
 
 PRODUCTS = 60

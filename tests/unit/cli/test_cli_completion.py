@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from environment import environment
 from gossamer.cli.app import build
 from gossamer.config import fields
 from gossamer.words.errors import Fault
@@ -28,7 +29,6 @@ class Shelf(Spider):
     name = "shelf"
     start_urls = []
 '''
-ENV = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def test_a_real_bash(project):
         echo "${COMPREPLY[@]}"; complete -p gossamer
     """
     done = subprocess.run(
-        ["bash", "--norc", "-c", script], cwd=project, env={**ENV, "PATH": path, "SHELL": "/bin/bash"},
+        ["bash", "--norc", "-c", script], cwd=project, env=environment(PATH=path, SHELL="/bin/bash"),
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.stdout.splitlines() == ["shelf shop", "complete -o default -F _gossamer_completion gossamer"]

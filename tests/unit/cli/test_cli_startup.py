@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from environment import environment
 from gossamer.cli.app import HOMES
-from programs import environment
 
 CODE = (
     "import sys; from gossamer.cli.main import main\n"
