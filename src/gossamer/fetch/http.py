@@ -16,7 +16,7 @@ from gossamer.fetch.connection import Answer, Closed, Connection, Headers, reque
 from gossamer.fetch.decode import Decoder
 from gossamer.fetch.faults import RAISED, translate
 from gossamer.fetch.guard import Guard
-from gossamer.fetch.jar import CookieBook
+from gossamer.fetch.jar import CookieBook, Cookies
 from gossamer.fetch.limits import ACCEPT, ACCEPT_ENCODING, REDIRECT_BODY_BYTES, HttpOptions
 from gossamer.fetch.pool import Pool
 from gossamer.fetch.resolver import Resolver
@@ -37,7 +37,8 @@ _FRAMING = frozenset({"content-length", "transfer-encoding"})  # said by us: the
 class HttpFetcher:
     """A :class:`~gossamer.words.ports.Fetcher`. Belongs to the event loop that fetches first.
 
-    ``tls`` replaces the system's certificate authorities, ``resolver`` its name look-ups.
+    ``tls`` replaces the system's certificate authorities, ``resolver`` its name look-ups, ``cookies`` those
+    that are kept in memory only.
     """
 
     rung = "http"
@@ -51,13 +52,14 @@ class HttpFetcher:
         guard: Guard | None = None,
         tls: ssl.SSLContext | None = None,
         resolver: Resolver | None = None,
+        cookies: Cookies | None = None,
     ) -> None:
         self._options = options
         self._clock = clock
         self._guard = guard or Guard()
         self._pool = Pool(options, self._guard, tls, resolver)
         self._unfolding = asyncio.Lock()
-        self._cookies = CookieBook(options.max_cookie_jars)
+        self._cookies = CookieBook(options.max_cookie_jars) if cookies is None else cookies
         manners = {
             "User-Agent": options.user_agent,
             "Accept": ACCEPT,

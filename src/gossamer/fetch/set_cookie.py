@@ -39,6 +39,7 @@ class Cookie(msgspec.Struct, frozen=True, array_like=True, gc=False):
     is_host_only: bool  # for ``domain`` alone, not for hosts below it
     is_secure: bool  # for https only
     expires_at: float  # Unix seconds; infinite without an end. Not after now: it deletes its namesake
+    set_at: float = 0.0  # Unix seconds: of namesakes from two workers the newer one counts
 
 
 class Spot(NamedTuple):
@@ -81,7 +82,7 @@ def read_cookie(line: str, here: Spot, now: float) -> Cookie | None:
     if not is_within or (said.is_secure and not here.is_secure) or not _keeps_promise(name, said):
         return None
     path = said.path or here.path[: here.path.rfind("/")] or "/"
-    return Cookie(name, value, domain, path, not said.domain, said.is_secure, said.expires_at)
+    return Cookie(name, value, domain, path, not said.domain, said.is_secure, said.expires_at, now)
 
 
 class _Attributes(NamedTuple):

@@ -164,6 +164,13 @@ class MemorySharedState:
         self._values[space, key] = (value, self._clock.now() + ttl_s)
         self._claims.pop((space, key), None)
 
+    async def swap(self, space: str, key: str, expected: bytes | None, value: bytes, ttl_s: float) -> bool:
+        """See :class:`~gossamer.words.ports.SharedState`."""
+        if await self.get(space, key) != expected:
+            return False
+        await self.put(space, key, value, ttl_s)
+        return True
+
     async def claim(self, space: str, key: str, ttl_s: float) -> bool:
         """See :class:`~gossamer.words.ports.SharedState`."""
         now = self._clock.now()

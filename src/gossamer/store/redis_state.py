@@ -38,6 +38,15 @@ class RedisSharedState:
         put = script("gossamer.store", "put_shared.lua")
         await self._server.run(put, self._key(space, key), stored, _milliseconds(ttl_s), repeat=True)
 
+    async def swap(self, space: str, key: str, expected: bytes | None, value: bytes, ttl_s: float) -> bool:
+        """See :class:`~gossamer.words.ports.SharedState`."""
+        now = self._clock.now()
+        swap = script("gossamer.store", "swap_shared.lua")
+        known = (b"0", b"") if expected is None else (b"1", expected)
+        stored = _EXPIRES_AT.pack(now + ttl_s) + value
+        times = (_EXPIRES_AT.pack(now), _milliseconds(ttl_s))
+        return bool(await self._server.run(swap, self._key(space, key), stored, *times, *known, repeat=True))
+
     async def claim(self, space: str, key: str, ttl_s: float) -> bool:
         """See :class:`~gossamer.words.ports.SharedState`."""
         now = self._clock.now()

@@ -25,19 +25,25 @@ class SqliteSharedState:
 
     async def get(self, space: str, key: str) -> bytes | None:
         """See :class:`~gossamer.words.ports.SharedState`."""
-        wanted = (space, key, self._clock.now())
-        row = await self._db.read(lambda conn: conn.execute(SQL["get_shared"], wanted).fetchone())
-        return None if row is None else bytes(row[0])
+        now = self._clock.now()
+        return await self._db.read(lambda conn: _value(conn, space, key, now))
 
     async def put(self, space: str, key: str, value: bytes, ttl_s: float) -> None:
         """See :class:`~gossamer.words.ports.SharedState`."""
 
-        def put(conn: Connection) -> None:
-            now = self._clock.now()
-            conn.execute(SQL["put_shared"], (space, key, value, now + ttl_s))
-            conn.execute(SQL["sweep_shared"], (now,))
+        await self._db.run(lambda conn: _put(conn, (space, key), value, self._clock.now(), ttl_s))
 
-        await self._db.run(put)
+    async def swap(self, space: str, key: str, expected: bytes | None, value: bytes, ttl_s: float) -> bool:
+        """See :class:`~gossamer.words.ports.SharedState`."""
+
+        def swap(conn: Connection) -> bool:
+            now = self._clock.now()
+            if _value(conn, space, key, now) != expected:
+                return False
+            _put(conn, (space, key), value, now, ttl_s)
+            return True
+
+        return await self._db.run(swap)
 
     async def claim(self, space: str, key: str, ttl_s: float) -> bool:
         """See :class:`~gossamer.words.ports.SharedState`."""
@@ -51,6 +57,16 @@ class SqliteSharedState:
             return True
 
         return await self._db.run(claim)
+
+
+def _value(conn: Connection, space: str, key: str, now: float) -> bytes | None:
+    row = conn.execute(SQL["get_shared"], (space, key, now)).fetchone()
+    return None if row is None else bytes(row[0])
+
+
+def _put(conn: Connection, place: tuple[str, str], value: bytes, now: float, ttl_s: float) -> None:
+    conn.execute(SQL["put_shared"], (*place, value, now + ttl_s))
+    conn.execute(SQL["sweep_shared"], (now,))
 
 
 def _is_alive(process: int) -> bool:

@@ -12,10 +12,13 @@ from dataclasses import dataclass, replace
 from gossamer.config import Settings
 from gossamer.discovery import Target
 from gossamer.engine.commit import SplitCommitter
+from gossamer.engine.fleet_parts import tag_of
 from gossamer.engine.visit import Parts, ShiftOptions
 from gossamer.extractor import results
 from gossamer.fetch.guard import Guard
+from gossamer.fetch.limits import HttpOptions
 from gossamer.fetch.robots_cache import RobotsCache
+from gossamer.fetch.shared_cookies import SharedCookies
 from gossamer.policy import urls
 from gossamer.spider import Spider
 from gossamer.wiring.desk import Desk, open_desk
@@ -23,12 +26,13 @@ from gossamer.wiring.in_sqlite import SqliteKeeping, SqliteRequests
 from gossamer.wiring.pages import SpiderPipelines, extractor_of, fetcher_of
 from gossamer.wiring.places import JobFrontier
 from gossamer.wiring.rules import admission_of, rules_of, trusted_hosts
+from gossamer.wiring.sessions import SessionCommitter, SessionFetcher
 from gossamer.wiring.trust import SharedTrust, TrustingFetcher
 from gossamer.words.errors import JobBusy, OperatorError, StorageError, UsageError
 from gossamer.words.events import Event
 from gossamer.words.lifecycle import JobState
 from gossamer.words.model import Job, Request
-from gossamer.words.ports import Committer, Sink
+from gossamer.words.ports import Committer, Fetcher, Sink
 
 ALONE_IDLE_S = 1.0
 CREW_IDLE_S = 0.1
@@ -117,7 +121,15 @@ async def assemble(
         guard = Guard((*trusted_hosts(target.spider), *trusted))
         clock, spider = desk.clock, target.spider
         running = opening.enter_context(ExitStack())
-        fetcher = fetcher_of(settings, guard, clock)
+        is_alone = settings.processes == 1 and not owner
+        cookies = SharedCookies(
+            desk.requests.shared,
+            clock,
+            tag_of(job),
+            max_jars=HttpOptions().max_cookie_jars,
+            is_alone=is_alone,
+        )
+        fetcher: Fetcher = SessionFetcher(fetcher_of(settings, guard, clock, cookies), cookies)
         opening.push_async_callback(fetcher.close)
         if owner:
             fetcher = TrustingFetcher(fetcher, guard, SharedTrust(desk.requests.shared, job))
@@ -135,7 +147,7 @@ async def assemble(
             job=job,
             rules=rules,
             frontier=frontier,
-            committer=_committer(desk, frontier, job),
+            committer=SessionCommitter(_committer(desk, frontier, job), cookies),
             store=desk.store,
             fetcher=fetcher,
             robots=robots,
@@ -149,7 +161,7 @@ async def assemble(
             worker=owner or f"w{os.getpid()}",
             concurrency=-(-settings.concurrency // settings.processes),
             lease_ttl_s=settings.frontier.lease_ttl,
-            idle_wait_s=ALONE_IDLE_S if settings.processes == 1 and not owner else CREW_IDLE_S,
+            idle_wait_s=ALONE_IDLE_S if is_alone else CREW_IDLE_S,
             max_redirects=settings.http.max_redirects,
         )
         return Wired(parts, shift, pipeline, desk, resumed, opening.pop_all(), guard)

@@ -12,6 +12,7 @@ from functools import cache
 from gossamer.config import Settings
 from gossamer.engine.fleet_parts import forget_marks, tag_of
 from gossamer.engine.identity import this_process
+from gossamer.fetch.shared_cookies import SPACE as COOKIES
 from gossamer.frontier.redis import RedisFrontier
 from gossamer.frontier.redis_dedup import DedupReport
 from gossamer.roster.redis import RedisRoster
@@ -88,8 +89,9 @@ class RedisRequests:
         if not await frontier.is_there():
             return False
         await forget_marks(self.shared, job)
-        named = self.server.key(f"shared:{TRUST}:{tag_of(job)} ")  # and a host
-        await self.server.drop(f"{named.removesuffix('}')}*")
+        for space in (TRUST, COOKIES):
+            named = self.server.key(f"shared:{space}:{tag_of(job)} ")  # and a host, or a site
+            await self.server.drop(f"{named.removesuffix('}')}*")
         await frontier.forget()
         return True
 

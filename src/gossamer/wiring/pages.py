@@ -15,6 +15,7 @@ from gossamer.engine.clock import SystemClock
 from gossamer.extractor import ExtractOptions, SpiderExtractor
 from gossamer.fetch.guard import Guard
 from gossamer.fetch.http import HttpFetcher
+from gossamer.fetch.jar import Cookies
 from gossamer.fetch.limits import HttpOptions
 from gossamer.fetch.replay import ReplayFetcher
 from gossamer.fetch.robots_cache import RobotsCache
@@ -30,8 +31,8 @@ from gossamer.words.model import ItemRecord, Request
 from gossamer.words.ports import Fetcher, RobotsGate
 
 
-def fetcher_of(settings: Settings, guard: Guard, clock: Clock) -> Fetcher:
-    """The way to get pages."""
+def fetcher_of(settings: Settings, guard: Guard, clock: Clock, cookies: Cookies | None = None) -> Fetcher:
+    """The way to get pages; without ``cookies`` they are kept in memory only."""
     if settings.replay.folder is not None:
         return ReplayFetcher(Path(settings.replay.folder), settings.replay.rules, clock=clock)
     http = settings.http
@@ -45,7 +46,7 @@ def fetcher_of(settings: Settings, guard: Guard, clock: Clock) -> Fetcher:
         max_body_bytes=http.max_size_bytes,
         insecure_hosts=frozenset(http.insecure_hosts),
     )
-    return HttpFetcher(options, clock=clock, guard=guard)
+    return HttpFetcher(options, clock=clock, guard=guard, cookies=cookies)
 
 
 def touches_network(settings: Settings) -> bool:

@@ -26,7 +26,7 @@ def got(line: str, url: str = SHOP) -> Cookie:
 
 
 def test_a_plain_cookie() -> None:
-    assert got("a=1") == Cookie("a", "1", "www.shop.co.uk", "/a", True, False, math.inf)
+    assert got("a=1") == Cookie("a", "1", "www.shop.co.uk", "/a", True, False, math.inf, NOW)
 
 
 @pytest.mark.parametrize(

@@ -400,3 +400,20 @@ async def one_claim_wins(s: StoreSubject) -> None:
     equal(await s.shared.get("robots", "k"), b"v", "a put is seen")
     holds(await s.shared.claim("robots", "k", 5), "a put ends the claim")
     equal(await s.shared.get("robots", "k"), b"v", "a claim leaves the value")
+
+
+@_checked
+async def a_value_is_swapped_only_for_the_expected_one(s: StoreSubject) -> None:
+    """So that of all who change a value at the same time nobody undoes what another has done."""
+    holds(not await s.shared.swap("cookies", "k", b"other", b"v", 9), "a value was expected, there is none")
+    equal(await s.shared.get("cookies", "k"), None, "then nothing is set")
+    won = await asyncio.gather(*(s.shared.swap("cookies", "k", None, b"%d" % n, 9) for n in range(5)))
+    equal(sum(won), 1, "one of several at the same time sets it")
+    first = b"%d" % won.index(True)
+    equal(await s.shared.get("cookies", "k"), first, "and what it set is there")
+    holds(await s.shared.swap("cookies", "k", first, b"", 9), "who knows the value may replace it")
+    holds(not await s.shared.swap("cookies", "k", None, b"new", 9), "an empty value is a value")
+    holds(not await s.shared.swap("cookies", "k", first, b"new", 9), "a former value is not the present one")
+    s.clock.advance(9)
+    holds(await s.shared.swap("cookies", "k", None, b"new", 9), "what has expired is not there")
+    equal(await s.shared.get("cookies", "k"), b"new", "a new one is")

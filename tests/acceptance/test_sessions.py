@@ -1,0 +1,65 @@
+"""A crawl that logs in is logged in wherever and whenever it goes on."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from gossamer.testing.site import Site, serve_in_thread
+from members_site import PAGES, Members, spider_file
+from programs import crawl, rows, start
+
+SLOW = ("--delay", "0", "--per-host", "4", "--concurrency", "4")
+
+
+def wait_for_pages(app: Members, count: int) -> None:
+    deadline = time.monotonic() + 30
+    while len(app.read) < count and time.monotonic() < deadline:
+        time.sleep(0.005)
+    assert len(app.read) >= count
+
+
+def all_pages_are_had(data: Path, app: Members) -> None:
+    assert app.refused == [], "every page was asked for by somebody who was logged in"
+    assert rows(data, "select count(*) from item") == [(PAGES,)]
+    assert rows(data, "select count(distinct url) from page where url like '%/page/%'") == [(PAGES,)]
+
+
+def log_ins(site: Site) -> int:
+    return sum(hit.method == "POST" for hit in site.hits)
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_a_crawl_that_is_resumed_is_still_logged_in(
+    how: signal.Signals, processes: str, tmp_path: Path
+) -> None:
+    app, data = Members(delay_s=0.1), tmp_path / "data"
+    with serve_in_thread(app) as site:
+        spider = spider_file(tmp_path, site.url)
+        options = (spider, "--data", data, *SLOW, "--processes", processes)
+        process = start("crawl", *options)
+        wait_for_pages(app, 6)
+        process.send_signal(how)
+        process.wait(30)
+        assert rows(data, "select count(*) from page")[0][0] < PAGES, "it was stopped in the middle"
+        result = crawl(*options)
+        assert result["finish_reason"] == "finished"
+        assert log_ins(site) == 1
+    all_pages_are_had(data, app)
+
+
+def test_a_fresh_start_begins_without_cookies(tmp_path: Path) -> None:
+    app, data = Members(), tmp_path / "data"
+    with serve_in_thread(app) as site:
+        spider = spider_file(tmp_path, site.url)
+        crawl(spider, "--data", data, *SLOW)
+        sent = [hit.headers.get("cookie") for hit in site.hits]
+        crawl(spider, "--data", data, *SLOW, "--fresh")
+        assert [hit.headers.get("cookie") for hit in site.hits if hit.path == "/login"] == [None, None]
+        assert any(sent)
+        assert log_ins(site) == 2
+    all_pages_are_had(data, app)

@@ -1,0 +1,211 @@
+"""Cookies in shared state: who sees them when, what a look costs, and what is never lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from gossamer.fetch.shared_cookies import SPACE, SharedCookies
+from gossamer.store.memory import MemorySharedState
+from gossamer.testing.clock import ManualClock
+from gossamer.words.errors import StorageError
+
+SHOP = "https://www.shop.co.uk/a/b"
+OTHER = "https://other.example/"
+
+
+class Shared(MemorySharedState):
+    """Counts calls, answers after a turn of the loop, and can be away."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        super().__init__(clock)
+        self.calls: Counter[str] = Counter()
+        self.is_away = False
+
+    async def get(self, space: str, key: str) -> bytes | None:
+        self._called("get")
+        value = await super().get(space, key)
+        await asyncio.sleep(0)
+        return value
+
+    async def swap(self, space: str, key: str, expected: bytes | None, value: bytes, ttl_s: float) -> bool:
+        self._called("swap")
+        await asyncio.sleep(0)
+        present, expires_at = self._values.get((space, key), (None, 0.0))
+        if (present if expires_at > self._clock.now() else None) != expected:
+            return False
+        self._values[space, key] = (value, self._clock.now() + ttl_s)
+        return True
+
+    def _called(self, what: str) -> None:
+        self.calls[what] += 1
+        if self.is_away:
+            raise StorageError("away")
+
+
+class World:
+    """One shared state, and any number of workers of a job."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.shared = Shared(self.clock)
+
+    def worker(self, *, is_alone: bool = False, job: str = "shop-1", max_jars: int = 100) -> SharedCookies:
+        return SharedCookies(self.shared, self.clock, job, max_jars=max_jars, is_alone=is_alone)
+
+    def answered(self, worker: SharedCookies, *lines: str, url: str = SHOP, session: str = "") -> None:
+        worker.take(session, url, lines, self.clock.now())
+
+    async def sent(self, worker: SharedCookies, url: str = SHOP, session: str = "") -> str:
+        await worker.ready(session, url)
+        return worker.header(session, url, self.clock.now())
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+async def test_a_crawl_that_is_resumed_has_its_cookies(world: World) -> None:
+    before = world.worker(is_alone=True)
+    world.answered(before, "sid=1; Path=/", "lang=en; Path=/; Max-Age=100")
+    world.answered(before, "sid=2; Path=/", session="bob")
+    await before.save()
+    resumed = world.worker(is_alone=True)
+    first = await asyncio.gather(*(world.sent(resumed) for _ in range(4)))
+    assert first == ["sid=1; lang=en"] * 4, "one without an end is kept, too"
+    assert await world.sent(resumed, session="bob") == "sid=2"
+    assert await world.sent(resumed, OTHER) == ""
+    assert await world.sent(world.worker(job="shop-2")) == "", "cookies are a job's"
+    world.clock.advance(100)
+    assert await world.sent(world.worker()) == "sid=1"
+
+
+async def test_what_was_saved_before_a_lease_is_sent_with_its_request(world: World) -> None:
+    one, two = world.worker(), world.worker()
+    assert await world.sent(two) == ""
+    world.answered(one, "sid=1; Path=/")
+    assert await world.sent(two) == "", "not saved yet"
+    await one.save()
+    assert await world.sent(two) == "sid=1"
+    world.answered(two, "sid=; Max-Age=0; Path=/", "seen=1; Path=/")
+    await two.save()
+    assert await world.sent(one) == "seen=1", "a deletion is a change like any other"
+
+
+async def test_who_changes_a_jar_at_the_same_time_loses_nothing_of_the_other(world: World) -> None:
+    one, two = world.worker(), world.worker()
+    world.answered(one, "base=0; Path=/")
+    await one.save()
+    assert await world.sent(two) == "base=0"
+    world.answered(one, "a=1; Path=/")
+    world.answered(two, "b=2; Path=/")
+    await asyncio.gather(one.save(), two.save())
+    for worker in (one, two, world.worker()):
+        assert set((await world.sent(worker)).split("; ")) == {"base=0", "a=1", "b=2"}
+
+
+async def test_the_newer_of_two_namesakes_counts_whoever_saves_last(world: World) -> None:
+    one, two = world.worker(), world.worker()
+    world.answered(one, "sid=old; Path=/")
+    world.clock.advance(1)
+    world.answered(two, "sid=new; Path=/")
+    await two.save()
+    await one.save()
+    assert await world.sent(one) == await world.sent(two) == "sid=new"
+
+
+async def test_what_is_set_while_a_jar_is_saved_or_read_stays(world: World) -> None:
+    one, two = world.worker(), world.worker()
+    world.answered(one, "a=1; Path=/")
+    saving = asyncio.create_task(one.save())
+    await asyncio.sleep(0)
+    world.answered(one, "b=2; Path=/")
+    await saving
+    assert await world.sent(one) == "a=1; b=2"
+    world.answered(two, "c=3; Path=/")
+    assert await world.sent(two) == "a=1; c=3", "b is not saved yet"
+    await one.save()
+    await two.save()
+    assert set((await world.sent(one)).split("; ")) == {"a=1", "b=2", "c=3"}
+
+
+async def test_sites_without_cookies_cost_one_look_for_all_that_is_leased_together(world: World) -> None:
+    alone = world.worker(is_alone=True)
+    for _ in range(10):
+        assert await world.sent(alone) == ""
+        await alone.save()
+    assert world.shared.calls == {"get": 1}, "once in all"
+    one = world.worker()
+    world.shared.calls.clear()
+    await asyncio.gather(*(world.sent(one, f"https://h{number}.example/") for number in range(16)))
+    assert world.shared.calls == {"get": 1}, "nobody has saved any: no jar is looked for"
+
+
+async def test_a_jar_is_read_once_and_again_when_somebody_has_saved(world: World) -> None:
+    one, two = world.worker(), world.worker()
+    world.answered(one, "a=1; Path=/")
+    await one.save()
+    world.shared.calls.clear()
+    assert await asyncio.gather(*(world.sent(two) for _ in range(16))) == ["a=1"] * 16
+    assert world.shared.calls == {"get": 2}, "one look, one jar"
+    assert await world.sent(two) == "a=1"
+    assert world.shared.calls == {"get": 3}, "the jar is in memory"
+    world.answered(one, "b=2; Path=/")
+    await one.save()
+    assert await asyncio.gather(*(world.sent(two) for _ in range(4))) == ["a=1; b=2"] * 4
+
+
+async def test_a_cookie_that_comes_again_with_every_page_is_not_saved_again(world: World) -> None:
+    one = world.worker()
+    world.answered(one, "sid=1; Path=/", "life=1; Path=/; Max-Age=1000")
+    await one.save()
+    world.shared.calls.clear()
+    for _ in range(90):
+        world.clock.advance(1)
+        world.answered(one, "sid=1; Path=/", "life=1; Path=/; Max-Age=1000")
+        await one.save()
+    assert world.shared.calls == {}
+    world.clock.advance(20)
+    world.answered(one, "life=1; Path=/; Max-Age=1000")
+    await one.save()
+    assert world.shared.calls["swap"] == 2, "the jar, and the stamp: a tenth of its life is over"
+    world.clock.advance(950)
+    assert await world.sent(world.worker()) == "sid=1; life=1"
+
+
+async def test_what_could_not_be_saved_is_saved_the_next_time(world: World) -> None:
+    one = world.worker()
+    world.answered(one, "a=1; Path=/")
+    world.answered(one, "a=1; Path=/", url=OTHER)
+    world.shared.is_away = True
+    with pytest.raises(StorageError):
+        await one.save()
+    world.answered(one, "b=2; Path=/")
+    world.shared.is_away = False
+    await one.save()
+    assert await world.sent(world.worker()) == "a=1; b=2"
+    assert await world.sent(world.worker(), OTHER) == "a=1"
+
+
+async def test_jars_are_let_go_of_and_read_again(world: World) -> None:
+    one = world.worker(is_alone=True, max_jars=3)
+    urls = [f"https://h{number}.example/" for number in range(10)]
+    for number, url in enumerate(urls):
+        await one.ready("", url)
+        world.answered(one, f"n={number}; Path=/", url=url)
+        await one.save()
+    assert [await world.sent(one, url) for url in urls] == [f"n={number}" for number in range(10)]
+    assert len(one) == 3
+
+
+async def test_names_of_sessions_are_not_shown_in_places(world: World) -> None:
+    one = world.worker()
+    world.answered(one, "a=1; Path=/", session="bob@example.com \ud800")
+    await one.save()
+    places = [key for space, key in world.shared._values if space == SPACE]
+    assert len(places) == 2
+    assert not any("bob" in place for place in places)
+    assert await world.sent(world.worker(), session="bob@example.com \ud800") == "a=1"
