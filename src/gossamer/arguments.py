@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, ClassVar, Literal, Union, get_args, get_origin
 
+from gossamer.policy.secret_names import HIDDEN, is_secret
 from gossamer.spider import Spider
 from gossamer.words.errors import UsageError
 
@@ -26,11 +27,6 @@ MISSING = inspect.Parameter.empty
 """There is no default."""
 BASE = {"start_urls": list[str], "allowed_domains": list[str]}
 """What every spider has, and may be given."""
-HIDDEN = "***"
-_SECRET = re.compile(
-    r"token|secret|passw|passphrase|credential|cookie|api_?key|(^|_)(auth|authorization|bearer|key|pass|pin|pwd)(_|$)",
-    re.IGNORECASE,
-)
 _FINGERPRINT = re.compile(r"\*\*\*[0-9a-f]{8}")
 _NOTHING = ("", "none", "null")
 
@@ -104,11 +100,6 @@ def read(spider_class: type[Spider], given: Mapping[str, Any]) -> dict[str, Any]
 
 
 # --------------------------------------------------------------------------- secrets
-
-
-def is_secret(name: str) -> bool:
-    """Whether an argument of that name must not be shown: ``token``, ``api_key``, ``password``, ..."""
-    return _SECRET.search(name) is not None
 
 
 def shown(name: str, value: Any) -> str:

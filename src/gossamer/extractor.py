@@ -152,6 +152,7 @@ class SpiderExtractor:
             is_parsed=bool(items or requests or is_page),
             title=response.page.title if response is not None and is_page else "",
             content_type=response.content_type if response else "",
+            flags=response.flags if response else (),
         )
 
 

@@ -1,30 +1,12 @@
 """Commands that look at the ledger, one URL, one page, the settings; and the spider to begin with."""
 
 import json
-import shlex
 
 import pytest
-from typer.testing import CliRunner
 
-from gossamer.cli.app import build
+from command_line import FAST, asked, gossamer
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve_in_thread
-
-FAST = ("--delay", "0", "--per-host", "16")
-
-
-def gossamer(line, *more, cwd, code=0, env=None):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(cwd)
-        arguments = [*shlex.split(line), *map(str, more)]
-        done = CliRunner().invoke(build(), arguments, prog_name="gossamer", env=env or {})
-    assert done.exit_code == code, (arguments, done.exit_code, done.stdout[-2000:], done.stderr[-4000:])
-    return done
-
-
-def asked(line, *more, cwd):
-    return json.loads(gossamer(line, *more, "--json", cwd=cwd).stdout)
-
 
 LINKS = (
     "/private",

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import pytest
 
 from gossamer import Spider
-from gossamer.arguments import accepted, is_secret, read, target_text
+from gossamer.arguments import accepted, read, target_text
 from gossamer.discovery import find_target
+from gossamer.policy.secret_names import is_secret
 from gossamer.words.errors import UsageError
 
 if TYPE_CHECKING:

@@ -163,6 +163,7 @@ async def test_a_cut_page_is_used_flagged_and_counted() -> None:
     result = await extractor(judge).extract(Request(URL, callback="links"), fetched(LARGE))
     assert result.items == ({"links": ["http://h/left"], "flags": ("parse_truncated",)},)
     assert result.dropped == {"page:parse_truncated": 1}
+    assert result.flags == ("parse_truncated",)
 
 
 async def test_a_page_that_cannot_be_parsed_has_a_fault_of_its_own() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,7 +10,8 @@ import typer
 from gossamer.cli import completion
 from gossamer.cli.desk import at_desk, job_of
 from gossamer.cli.options import AsJson, Data, JobName, Set, settings_of
-from gossamer.cli.output import LONG, attempt_json, local_short, plain_url, print_json, print_table
+from gossamer.cli.output import LONG, attempt_json, local_short, plain, plain_url, print_json, print_table
+from gossamer.cli.requests import preview_text
 from gossamer.words.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ EXAMPLES = """
   gossamer attempts shop                          the latest tries of the latest crawl
   gossamer attempts shop --verdict retry --host shop.example
   gossamer attempts shop-3 --status 503 --limit 1000 --json
+  gossamer attempts shop --method POST --flag truncated
 """
 
 
@@ -49,6 +52,13 @@ def attempts(
             autocompletion=completion.words(of=completion.faults),
         ),
     ] = None,
+    method: Annotated[
+        str | None, typer.Option(metavar="METHOD", help="Only requests with this method: GET, POST ...")
+    ] = None,
+    flag: Annotated[
+        str | None,
+        typer.Option(metavar="FLAG", help="Only pages with this flag: truncated, parse_truncated ..."),
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="The N newest.")] = 50,
     data: Data = None,
     settings: Set = None,
@@ -70,30 +80,40 @@ def attempts(
             status=status,
             verdict=verdict,
             reason=reason,
+            method=method.upper() if method else None,
+            flag=flag,
         )
 
     found = at_desk(settings_of(data, settings), work)
     if as_json:
         print_json([attempt_json(tried) for tried in found])
         return
+    columns = {name: show for name, show in COLUMNS.items() if name not in RARE or any(map(show, found))}
     print_table(
-        ("at", "try", "status", "verdict", "reason", "ms", "bytes", "url"),
-        (
-            (
-                local_short(tried.at, seconds=True),
-                tried.attempt,
-                tried.status or "-",
-                tried.verdict.value,
-                tried.reason,
-                f"{tried.elapsed_ms:,.0f}",
-                tried.size_bytes,
-                plain_url(tried.url, LONG),
-            )
-            for tried in found
-        ),
+        tuple(columns),
+        ([show(tried) for show in columns.values()] for tried in found),
         right=("try", "status", "ms", "bytes"),
         wide="url",
     )
+
+
+COLUMNS: dict[str, Callable[[Attempt], object]] = {
+    "at": lambda tried: local_short(tried.at, seconds=True),
+    "try": lambda tried: tried.attempt,
+    "status": lambda tried: tried.status or "-",
+    "verdict": lambda tried: tried.verdict.value,
+    "reason": lambda tried: tried.reason,
+    "ms": lambda tried: f"{tried.elapsed_ms:,.0f}",
+    "bytes": lambda tried: tried.size_bytes,
+    "flags": lambda tried: " ".join(tried.flags),
+    "method": lambda tried: tried.method if tried.method != "GET" else "",
+    "request": lambda tried: plain(preview_text(tried.request), REQUEST),
+    "url": lambda tried: plain_url(tried.url, LONG),
+}
+RARE = ("flags", "method", "request")
+"""Columns that a table has only where there is something in them."""
+REQUEST = 40
+"""Characters of what tells requests to one URL apart."""
 
 
 def _check(verdict: str | None, reason: str | None) -> None:

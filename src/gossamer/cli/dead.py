@@ -22,6 +22,7 @@ from gossamer.cli.output import (
     print_json,
     print_table,
 )
+from gossamer.cli.requests import fingerprint_text, request_facts, request_json
 from gossamer.observe.text import headline
 from gossamer.words.errors import UsageError
 
@@ -67,6 +68,8 @@ OlderThan = Annotated[
     str | None,
     typer.Option("--older-than", metavar="TIME", help="Only those given up longer ago: 30m, 2h, 7d."),
 ]
+TRIES = 1000
+"""Attempts of a dead letter that are shown."""
 Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="At most N.")]
 
 
@@ -130,18 +133,15 @@ def _check_found(name: str, ids: list[int] | None, count: int) -> None:
 
 
 def _letter_json(letter: DeadLetter) -> dict[str, Any]:
-    request = letter.entry.request
     return {
         "id": letter.id,
-        "url": request.url,
-        "method": request.method,
+        "url": letter.entry.request.url,
+        "fingerprint": fingerprint_text(letter.entry.fingerprint),
         "host": letter.entry.host,
         "reason": letter.reason,
         "attempts": letter.attempts,
         "died_at": iso(letter.died_at),
-        "depth": request.depth,
-        "via": request.via,
-        "callback": request.callback,
+        **request_json(letter.entry.request),
     }
 
 
@@ -166,7 +166,7 @@ def show(
     async def work(desk: Desk) -> list[tuple[DeadLetter, list[Attempt]]]:
         job = await job_of(desk, name)
         letters = await desk.frontier(job).dead(which, limit)
-        return [(letter, await desk.store.attempts(job, letter.entry.request.url)) for letter in letters]
+        return [(letter, await _tries(desk, job, letter)) for letter in letters]
 
     found = at_desk(settings_of(data, settings), work)
     _check_found(name, ids, len(found))
@@ -180,6 +180,12 @@ def show(
         print_facts([("", "")])
 
 
+async def _tries(desk: Desk, job: Job, letter: DeadLetter) -> list[Attempt]:
+    """The attempts of exactly this request: there may be others to its URL."""
+    entry = letter.entry
+    return await desk.ledger.attempts(job, TRIES, urls_=(entry.request.url,), fingerprint=entry.fingerprint)
+
+
 def _letter_facts(letter: DeadLetter, tries: list[Attempt]) -> list[tuple[str, str]]:
     request = letter.entry.request
     facts = [
@@ -187,7 +193,7 @@ def _letter_facts(letter: DeadLetter, tries: list[Attempt]) -> list[tuple[str, s
         ("url", plain_url(request.url, 1000)),
         ("found on", plain_url(request.via, 1000)),
         ("reason", f"{letter.reason} at {local(letter.died_at)}"),
-        ("callback", str(request.callback or "")),
+        *request_facts(request),
     ]
     facts += [(f"attempt {tried.attempt}", _try(tried)) for tried in reversed(tries)]
     if tries and "\n" in tries[0].detail:

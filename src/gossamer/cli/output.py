@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
+from gossamer.cli.requests import fingerprint_text, preview_json
 from gossamer.observe.text import one_line, shown_url
 
 if TYPE_CHECKING:
@@ -70,6 +71,10 @@ def attempt_json(tried: Attempt) -> dict[str, Any]:
         "worker": tried.worker,
         "depth": tried.depth,
         "via": tried.via,
+        "method": tried.method,
+        "flags": list(tried.flags),
+        "fingerprint": fingerprint_text(tried.fingerprint),
+        "request": preview_json(tried.request),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gossamer.policy.request_preview import preview_of
 from gossamer.words.errors import Fault
 from gossamer.words.model import (
     Attempt,
@@ -30,6 +31,7 @@ class Draft:
     worker: str
     rung: str = ""
     fetched: Fetched | None = None
+    flags: tuple[str, ...] = ()  # what parsing says of the page, besides what fetching says of it
     is_asked: bool = False  # the host was asked for the page: its turn is used up, whatever comes of it
 
     def unfinished(self) -> HostSignal:
@@ -110,4 +112,12 @@ class Draft:
             rung=self.rung,
             depth=request.depth,
             via=request.via,
+            method=request.method,
+            flags=self._flags(),
+            request=preview_of(request),
         )
+
+    def _flags(self) -> tuple[str, ...]:
+        """What fetching and parsing say of the page, each word once."""
+        fetched = self.fetched.flags if self.fetched else ()
+        return tuple(dict.fromkeys((*fetched, *self.flags))) if self.flags else fetched

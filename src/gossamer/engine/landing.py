@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gossamer.engine.admission import Admission
+from gossamer.policy.request_preview import preview_of
 from gossamer.words.errors import Fault
 from gossamer.words.events import LeaseLost, PageDone
 from gossamer.words.model import Attempt, Harvest, Job, Lease, Verdict
@@ -73,4 +74,6 @@ def expired_attempt(lease: Lease, now: float, worker: str) -> Attempt:
         worker=worker,
         depth=entry.request.depth,
         via=entry.request.via,
+        method=entry.request.method,
+        request=preview_of(entry.request),
     )

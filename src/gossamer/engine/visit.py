@@ -225,6 +225,7 @@ class Visitor:
     ) -> Harvest:
         parts = self._parts
         result = await parts.extractor.extract(request, fetched)
+        draft.flags = result.flags
         if result.refresh_to:
             return self._redirected(draft, 302, result.refresh_to)
         if result.fault == Fault.MISSING:

@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+import msgspec
+
 from gossamer.policy import urls
-from gossamer.words.model import Attempt, Verdict
+from gossamer.words.model import Attempt, RequestPreview, Verdict
 
 ROUND = 1000
 """Rows read at a time."""
 NEWEST = 2**63 - 1
 """Larger than the id of any row."""
 
+_encode = msgspec.json.Encoder().encode
+_decode: Callable[[str], RequestPreview] = msgspec.json.Decoder(RequestPreview).decode
+
 
 def attempt_of(row: Sequence[Any]) -> Attempt:
     """The record of a row: ``at, url, fingerprint, verdict, reason, detail, attempt, status, size_bytes,
-    elapsed_ms, worker, rung, depth, via``.
+    elapsed_ms, worker, rung, depth, via, method, flags, request``.
     """
     at, url, fingerprint, verdict, reason, detail, attempt, status, size, elapsed_ms = row[:10]
-    worker, rung, depth, via = row[10:]
+    worker, rung, depth, via, method, flags, request = row[10:]
     return Attempt(
         at=at,
         url=url,
@@ -35,7 +40,15 @@ def attempt_of(row: Sequence[Any]) -> Attempt:
         rung=rung,
         depth=depth,
         via=via,
+        method=method,
+        flags=tuple(flags.split()),
+        request=_decode(request) if request else None,
     )
+
+
+def packed_request(attempt: Attempt) -> str:
+    """What the ledger keeps of an attempt's request, as the text of its column."""
+    return "" if attempt.request is None else _encode(attempt.request).decode("utf-8", "replace")
 
 
 async def latest(

@@ -38,13 +38,23 @@ class Ledger:
         status: int | None = None,
         verdict: str | None = None,
         reason: str | None = None,
+        method: str | None = None,
+        flag: str | None = None,
+        fingerprint: int | None = None,
     ) -> list[Attempt]:
         """The latest tries that fit, newest first.
 
         ``urls_`` are spellings of one URL, any of which fits; ``host`` is a politeness key (``host`` or
-        ``host:port``); ``status`` 0 means no answer.
+        ``host:port``); ``status`` 0 means no answer; ``flag`` is one of a page's flags.
         """
-        asked: dict[str, Any] = {"status = ?": status, "verdict = ?": verdict, "reason = ?": reason}
+        asked: dict[str, Any] = {
+            "status = ?": status,
+            "verdict = ?": verdict,
+            "reason = ?": reason,
+            "method = ?": method,
+            "fingerprint = ?": fingerprint,
+            "instr(' ' || flags || ' ', ' ' || ? || ' ') > 0": flag,
+        }
         asked = {text: value for text, value in asked.items() if value is not None}
         if urls_:
             asked["url IN (SELECT value FROM json_each(?))"] = msgspec.json.encode(list(urls_)).decode()

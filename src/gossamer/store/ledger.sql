@@ -2,7 +2,7 @@
 
 -- name: attempts
 SELECT id, at, url, fingerprint, verdict, reason, detail, attempt, status, size_bytes, elapsed_ms, worker, rung,
-    depth, via
+    depth, via, method, flags, request
 FROM attempt
 WHERE job = (SELECT id FROM job WHERE name = ?) AND id < ? :which
 ORDER BY id DESC LIMIT ?;

@@ -141,7 +141,7 @@ class PostgresStore:
     async def attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:
         """See :class:`~gossamer.words.ports.Store`."""
         urls = None if url is None else [clean(url)]
-        values = (job.id, NEWEST, limit, urls, None, None, None)
+        values = (job.id, NEWEST, limit, urls, *[None] * 6)
         rows = await self._server.run(lambda conn: conn.fetch(SQL["attempts"], *values))
         return [attempt_of(row[1:]) for row in rows]
 

@@ -36,12 +36,16 @@ class PostgresLedger:
         status: int | None = None,
         verdict: str | None = None,
         reason: str | None = None,
+        method: str | None = None,
+        flag: str | None = None,
+        fingerprint: int | None = None,
     ) -> list[Attempt]:
         """The latest tries that fit, newest first; see :class:`~gossamer.store.ledger.Ledger`."""
         spellings = [clean(url) for url in urls_] or None
+        which = (status, verdict, reason, method, flag, fingerprint)
 
         async def older_than(last: int, count: int) -> Sequence[Any]:
-            values = (job.id, last, count, spellings, status, verdict, reason)
+            values = (job.id, last, count, spellings, *which)
             return await self._server.run(lambda conn: conn.fetch(SQL["attempts"], *values))
 
         return await latest(older_than, limit, host)

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from gossamer.store.attempts import packed_request
 from gossamer.store.postgres_json import clean, stored
 from gossamer.store.totals import counted, counted_attempts, seen_at, visit_of
 from gossamer.words.model import Attempt, Harvest
@@ -27,11 +28,12 @@ DAY_S = 86400
 
 _UNREADABLE = (ValueError, RecursionError, msgspec.MsgspecError)
 _AT = 4  # where an item's row has its time
-_attempt = attrgetter(
+_plain = attrgetter(
     *("fingerprint", "at", "attempt", "status", "depth", "size_bytes", "elapsed_ms"),
-    *("verdict", "reason", "rung", "worker", "url", "via", "detail"),
+    *("verdict", "reason", "rung", "worker", "url", "via", "detail", "method"),
 )
-_ATTEMPT_TEXTS = slice(7, 14)
+_ATTEMPT_COLUMNS = 17
+_ATTEMPT_TEXTS = slice(7, _ATTEMPT_COLUMNS)
 _PAGE_TEXTS = slice(7, 10)
 
 
@@ -44,7 +46,7 @@ class Batch:
         self.items: dict[Place, tuple[Any, ...]] = {}
         self.seen = 0  # items, the same ones counted as often as they were found
         self.pages: Columns = [()] * 10
-        self.attempts: Columns = [()] * 14
+        self.attempts: Columns = [()] * _ATTEMPT_COLUMNS
         self.total: Counter[str] = Counter()
 
     def values(self) -> tuple[Any, ...]:
@@ -126,9 +128,13 @@ def _pages(harvests: Sequence[Harvest]) -> Columns:
 
 
 def _attempts(attempts: Sequence[Attempt]) -> Columns:
-    columns = _transposed(map(_attempt, attempts), 14)
+    columns = _transposed(map(_attempt, attempts), _ATTEMPT_COLUMNS)
     columns[_ATTEMPT_TEXTS] = map(_cleaned, columns[_ATTEMPT_TEXTS])
     return columns
+
+
+def _attempt(attempt: Attempt) -> tuple[Any, ...]:
+    return (*_plain(attempt), " ".join(attempt.flags), packed_request(attempt))
 
 
 def _transposed(rows: Iterable[tuple[Any, ...]], width: int) -> Columns:

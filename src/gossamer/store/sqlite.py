@@ -16,7 +16,7 @@ import msgspec
 
 from gossamer.disk.database import Database
 from gossamer.disk.sql import bulk, bulk_returning, load
-from gossamer.store.attempts import attempt_of
+from gossamer.store.attempts import attempt_of, packed_request
 from gossamer.store.jobs import job_number
 from gossamer.store.totals import counted, counted_attempts, seen_at, tally, visit_of
 from gossamer.words.model import Attempt, Harvest, ItemRecord, Job, StoredItem, Tally
@@ -149,7 +149,8 @@ def _page_row(job: int, harvest: Harvest) -> tuple[Any, ...]:
 def _attempt_row(job: int, a: Attempt) -> tuple[Any, ...]:
     numbers = (job, a.fingerprint, a.at, a.attempt, a.status, a.depth, a.size_bytes, a.elapsed_ms)
     texts = (a.verdict.value, text(a.reason), text(a.rung), text(a.worker))
-    return (*numbers, *texts, text(a.url), text(a.via), text(a.detail))
+    request = (text(a.method), " ".join(a.flags), packed_request(a))
+    return (*numbers, *texts, text(a.url), text(a.via), text(a.detail), *request)
 
 
 def _items(conn: Connection, job: Job | None, after_id: int) -> list[Any]:

@@ -38,7 +38,7 @@ SELECT max(visit) FROM page WHERE job = ? AND fingerprint = ? AND visit > 0;
 -- name: add_attempts
 INSERT INTO attempt (
     job, fingerprint, at, attempt, status, depth, size_bytes, elapsed_ms, verdict, reason, rung, worker,
-    url, via, detail
+    url, via, detail, method, flags, request
 ) VALUES :rows;
 
 -- name: count
@@ -59,7 +59,7 @@ ORDER BY sighting.item LIMIT ?;
 
 -- name: attempts
 SELECT at, url, fingerprint, verdict, reason, detail, attempt, status, size_bytes, elapsed_ms, worker, rung,
-    depth, via
+    depth, via, method, flags, request
 FROM attempt
 WHERE job = (SELECT id FROM job WHERE name = ?1) AND (?2 IS NULL OR url = ?2)
 ORDER BY id DESC LIMIT ?3;

@@ -44,6 +44,9 @@ class LedgerDesk(Protocol):
         status: int | None = None,
         verdict: str | None = None,
         reason: str | None = None,
+        method: str | None = None,
+        flag: str | None = None,
+        fingerprint: int | None = None,
     ) -> list[Attempt]:
         """The latest tries that fit, newest first."""
         ...

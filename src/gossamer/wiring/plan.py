@@ -15,11 +15,11 @@ from typing import Any
 
 import msgspec
 
-from gossamer.arguments import is_secret
 from gossamer.config import Settings, load_settings
 from gossamer.discovery import Target, find_target
 from gossamer.generic import GenericSpider
 from gossamer.policy.redirects import is_credential
+from gossamer.policy.secret_names import is_secret
 from gossamer.words.errors import StorageError, UsageError
 
 OWN = ("broker", "redis", "cluster", "log", "data")

@@ -218,6 +218,17 @@ class Outcome(Record, frozen=True, kw_only=True):
     outlinks: tuple[Entry, ...] = ()
 
 
+class RequestPreview(Record, frozen=True, kw_only=True):
+    """What the ledger keeps of a request besides its URL: bounded, without secrets."""
+
+    callback: str = ""  # "" is the default, ``parse``
+    headers: tuple[str, ...] = ()  # the names of its headers
+    body: str = ""  # how the body begins
+    body_bytes: int = 0  # the size of the whole body
+    cb_kwargs: dict[str, Any] = {}  # long values are cut, and are then strings
+    meta: tuple[str, ...] = ()  # the names in ``meta``
+
+
 class Attempt(Record, frozen=True, kw_only=True):
     """One row of the ledger: one try at fetching one request."""
 
@@ -235,6 +246,9 @@ class Attempt(Record, frozen=True, kw_only=True):
     rung: str = ""  # how it was fetched: ``http``
     depth: int = 0  # hops from a seed
     via: str = ""  # the page that led here
+    method: str = "GET"  # the request's method
+    flags: tuple[str, ...] = ()  # what fetching and parsing say of the page: ``truncated`` and the like
+    request: RequestPreview | None = None  # what else tells it from requests to the same URL; None: nothing
 
 
 class ItemRecord(Record, frozen=True, kw_only=True):
@@ -320,6 +334,7 @@ class Extraction(Record, frozen=True, kw_only=True):
     refresh_to: str = ""  # a meta refresh that is a redirect: the target, as written
     title: str = ""
     content_type: str = ""
+    flags: tuple[str, ...] = ()  # what parsing says of the page: ``parse_truncated`` and the like
 
 
 # --------------------------------------------------------------------------- jobs

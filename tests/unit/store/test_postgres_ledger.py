@@ -26,6 +26,8 @@ async def world(postgres_url):
             verdict=Verdict.RETRY if n % 3 == 0 else Verdict.SUCCESS,
             reason="server" if n % 3 == 0 else "",
             status=500 if n % 3 == 0 else 200,
+            method="POST" if n % 5 == 0 else "GET",
+            flags=(("truncated", "parse_truncated"), ("truncated",), ())[n % 3],
         )
         for n in range(20)
     ]
@@ -49,9 +51,23 @@ async def test_filters_look_as_far_back_as_needed(world, monkeypatch, read_at_on
     found = [[r.fingerprint for r in await ledger.attempts(job, 2, **which)] for which in (
         {"verdict": "retry"}, {"status": 500, "host": "odd"}, {"host": "even.example:81"},
         {"host": "even.example"}, {"reason": "server"}, {"urls_": ["http://odd/7", "x"]},
-        {"urls_": ["http://odd/7"], "status": 500},
+        {"urls_": ["http://odd/7"], "status": 500}, {"method": "POST"}, {"flag": "truncated"},
+        {"flag": "parse_truncated"}, {"flag": "trunc"}, {"fingerprint": 4},
     )]  # fmt: skip
-    assert found == [[18, 15], [15, 9], [18, 16], [], [18, 15], [7], []]
+    assert found == [
+        [18, 15],
+        [15, 9],
+        [18, 16],
+        [],
+        [18, 15],
+        [7],
+        [],
+        [15, 10],
+        [19, 18],
+        [18, 15],
+        [],
+        [4],
+    ]
     assert len(await ledger.attempts(job, 100, verdict="retry")) == sum(r.status == 500 for r in rows)
 
 

@@ -27,6 +27,7 @@ from gossamer.words.model import (
     Outcome,
     PageRecord,
     Request,
+    RequestPreview,
     StoredItem,
     Verdict,
 )
@@ -282,6 +283,16 @@ async def the_ledger_keeps_every_attempt(s: StoreSubject) -> None:
         rung="http",
         depth=2,
         via="http://a/",
+        method="POST",
+        flags=("truncated", "parse_truncated"),
+        request=RequestPreview(
+            callback="parse_found",
+            headers=("X-A",),
+            body="q=\u00e9&\x00",
+            body_bytes=2**33,
+            cb_kwargs={"page": 2, "of": ["a", None], "why": "\u2026"},
+            meta=("key",),
+        ),
     )
     await s.store.write(job, [harvest(number=1), harvest(attempt=full), harvest(number=3)])
     found = await s.store.attempts(job)

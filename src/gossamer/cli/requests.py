@@ -1,0 +1,79 @@
+"""Requests as commands print them: what tells those to one URL apart."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gossamer.words.model import Request, RequestPreview
+
+
+def fingerprint_text(fingerprint: int) -> str:
+    """What tells requests apart, in 16 hexadecimal digits."""
+    return f"{fingerprint & (1 << 64) - 1:016x}"
+
+
+def preview_json(preview: RequestPreview | None) -> dict[str, Any] | None:
+    """What the ledger has of a request besides its URL; ``None``: its URL and method say all about it."""
+    from msgspec.structs import asdict
+
+    return None if preview is None else asdict(preview)
+
+
+def preview_text(preview: RequestPreview | None) -> str:
+    """The same in one line, the body first."""
+    if preview is None:
+        return ""
+    parts = [
+        preview.body,
+        f"cb_kwargs {compact(preview.cb_kwargs)}" if preview.cb_kwargs else "",
+        f"headers {', '.join(preview.headers)}" if preview.headers else "",
+        f"meta {', '.join(preview.meta)}" if preview.meta else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def request_json(request: Request) -> dict[str, Any]:
+    """A whole request, without secrets."""
+    from gossamer.policy.request_preview import shown_body, shown_values
+
+    return {
+        "method": request.method,
+        "headers": shown_values(request.headers),
+        "body": shown_body(request.body),
+        "body_bytes": len(request.body),
+        "callback": request.callback,
+        "errback": request.errback,
+        "cb_kwargs": shown_values(request.cb_kwargs),
+        "meta": shown_values(request.meta),
+        "priority": request.priority,
+        "dont_filter": request.dont_filter,
+        "lane": request.lane,
+        "session": request.session,
+        "depth": request.depth,
+        "via": request.via,
+        "redirects": list(request.redirects),
+    }
+
+
+def request_facts(request: Request) -> list[tuple[str, str]]:
+    """What there is to know of a request besides its URL: names and values."""
+    told = request_json(request)
+    size = f"{told['body_bytes']:,} bytes: " if told["body_bytes"] else ""
+    return [
+        ("method", request.method),
+        ("headers", "; ".join(f"{name}: {value}" for name, value in told["headers"].items())),
+        ("body", f"{size}{told['body']}"),
+        ("callback", request.callback or ""),
+        ("errback", request.errback or ""),
+        ("cb_kwargs", compact(told["cb_kwargs"]) if request.cb_kwargs else ""),
+        ("meta", compact(told["meta"]) if request.meta else ""),
+        ("session", request.session),
+        ("redirected by", ", ".join(request.redirects)),
+    ]
+
+
+def compact(value: Any) -> str:
+    """A JSON value in one line."""
+    return json.dumps(value, ensure_ascii=False)

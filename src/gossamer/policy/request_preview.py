@@ -1,0 +1,123 @@
+"""What the ledger keeps of a request besides its URL: enough to tell requests to one URL apart. Pure.
+
+Guarantee: bounded, whatever the request holds, and without the values of what is named like a secret.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+from urllib.parse import unquote_plus
+
+from gossamer.policy.redirects import is_credential
+from gossamer.policy.secret_names import HIDDEN, is_secret
+from gossamer.words.model import Request, RequestPreview
+
+MAX_BODY = 300
+"""Characters of a body that are kept."""
+MAX_VALUE = 100
+"""Characters of one value of ``cb_kwargs``, as JSON, and of one name."""
+MAX_NAMES = 20
+"""Names of headers, ``cb_kwargs`` or ``meta`` that are kept."""
+MAX_PARSED_BYTES = 64 * 1024
+"""Of bodies up to this size only the secrets are hidden; a larger one that has any is hidden whole."""
+MAX_DEPTH = 10
+"""What is nested deeper is hidden."""
+
+_FORM = re.compile(r"[^=&\s{}\[\]<>\"']+=[^&]*(&[^=&]*=?[^&]*)*")
+_NAME = re.compile(r"[\w-]+")
+_USERINFO = re.compile(r"(?<=://)[^/@\s]*@")
+
+
+def preview_of(request: Request) -> RequestPreview | None:
+    """What to keep of a request; ``None`` for one that its URL says all about, as of nearly all."""
+    if not (request.body or request.headers or request.cb_kwargs or request.meta or request.method != "GET"):
+        return None
+    return RequestPreview(
+        callback=(request.callback or "")[:MAX_VALUE],
+        headers=_names(request.headers),
+        body=_cut(shown_body(request.body[: MAX_PARSED_BYTES + 1]), MAX_BODY),
+        body_bytes=len(request.body),
+        cb_kwargs=_arguments(request.cb_kwargs),
+        meta=_names(request.meta),
+    )
+
+
+def is_hidden(name: str) -> bool:
+    """Whether the value of a field of that name is kept out of the ledger."""
+    return is_secret(name.replace("-", "_")) or is_credential(name.replace("_", "-"))
+
+
+def _names(mapping: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(_clean(name[:MAX_VALUE]) for name in list(mapping)[:MAX_NAMES])
+
+
+def _arguments(values: dict[str, Any]) -> dict[str, Any]:
+    some = list(values.items())[:MAX_NAMES]
+    return {name[:MAX_VALUE]: _bounded(value) for name, value in shown_values(dict(some)).items()}
+
+
+def _bounded(value: Any) -> Any:
+    text = value if isinstance(value, str) else _dumped(value)
+    return value if len(text) <= MAX_VALUE else _cut(text, MAX_VALUE)
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+def shown_values(values: dict[str, Any]) -> dict[str, Any]:
+    """Values by name without those that are secrets, at any depth."""
+    shown: dict[str, Any] = _masked(values, 0)
+    return shown
+
+
+def _masked(value: Any, depth: int) -> Any:
+    if isinstance(value, dict):
+        return {
+            _clean(name): HIDDEN if is_hidden(name) or depth > MAX_DEPTH else _masked(inner, depth + 1)
+            for name, inner in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return HIDDEN if depth > MAX_DEPTH else [_masked(inner, depth + 1) for inner in value]
+    return _clean(value) if isinstance(value, str) else value
+
+
+def _clean(text: str) -> str:
+    """Text that UTF-8 can carry, without the passwords of URLs in it."""
+    text = text.encode("utf-8", "replace").decode()
+    return _USERINFO.sub(f"{HIDDEN}@", text) if "://" in text else text
+
+
+def shown_body(body: bytes) -> str:
+    """A body as text, without the secrets in it."""
+    text = _clean(body.decode("utf-8", "backslashreplace"))
+    if _has_secrets(text):
+        return HIDDEN if len(body) > MAX_PARSED_BYTES else _without_secrets(text)
+    return text
+
+
+def _has_secrets(text: str) -> bool:
+    """Whether anything in it is a name of a secret."""
+    return any(map(is_hidden, _NAME.findall(unquote_plus(text))))
+
+
+def _without_secrets(text: str) -> str:
+    """A body that has names of secrets in it, without their values; hidden where its form is not known."""
+    try:
+        return _dumped(_masked(json.loads(text), 0))
+    except (ValueError, RecursionError):
+        pass
+    if not _FORM.fullmatch(text):
+        return HIDDEN
+    return "&".join(map(_field, text.split("&")))
+
+
+def _field(pair: str) -> str:
+    name, equals, _ = pair.partition("=")
+    return f"{name}={HIDDEN}" if equals and _has_secrets(name) else pair
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

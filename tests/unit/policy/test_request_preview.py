@@ -1,0 +1,90 @@
+"""What the ledger keeps of a request: enough to tell it from others, bounded, and no secret."""
+
+import json
+
+import msgspec
+import pytest
+
+from gossamer.policy.request_preview import (
+    MAX_BODY,
+    MAX_NAMES,
+    MAX_PARSED_BYTES,
+    MAX_VALUE,
+    preview_of,
+    shown_body,
+    shown_values,
+)
+from gossamer.words.model import Request
+
+URL = "http://a/"
+
+
+def test_a_request_that_its_url_says_all_about_has_none():
+    assert preview_of(Request(URL)) is None
+    assert preview_of(Request(URL, callback="parse_x", priority=3, depth=2, via="http://b/")) is None
+
+
+def test_what_tells_requests_apart_is_kept():
+    kept = preview_of(
+        Request(URL, "parse_x", "POST", {"X-A": "1"}, b"page=2", {"key": 1}, {"page": 2, "tags": ["a"]})
+    )
+    assert kept is not None
+    assert (kept.callback, kept.headers, kept.body, kept.body_bytes) == ("parse_x", ("X-A",), "page=2", 6)
+    assert (kept.cb_kwargs, kept.meta) == ({"page": 2, "tags": ["a"]}, ("key",))
+    assert preview_of(Request(URL, method="HEAD")) is not None
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        (b"user=x&password=hunter2&p=1", "user=x&password=***&p=1"),
+        (b"user%5Bpass%5D=hunter2", "user%5Bpass%5D=***"),
+        (b"api%5Fkey=hunter2&q", "api%5Fkey=***&q"),
+        (b'{"q":1,"auth":{"a":"hunter2"},"l":[{"pin":1}]}', '{"q":1,"auth":"***","l":[{"pin":"***"}]}'),
+        (b'--b\r\nContent-Disposition: form-data; name="password"\r\n\r\nhunter2', "***"),
+        (b"<login><password>hunter2</password></login>", "***"),
+        (b"note=a secret garden&q=1", "note=a secret garden&q=1"),
+        (b"see http://me:hunter2@h/x", "see http://***@h/x"),
+        (b"\xff\x00", "\\xff\x00"),
+        (b"", ""),
+    ],
+)  # fmt: skip
+def test_secrets_in_bodies_are_hidden(body, shown):
+    assert shown_body(body) == shown
+
+
+def test_secrets_among_values_are_hidden_at_any_depth():
+    values = {"token": "hunter2", "x": [{"Set-Cookie": "hunter2", "n": 1}], "u": "ftp://me:hunter2@h/"}
+    assert shown_values(values) == {"token": "***", "x": [{"Set-Cookie": "***", "n": 1}], "u": "ftp://***@h/"}
+    assert shown_values({"Authorization": "Bearer x", "X-Session-Id": "x", "Accept": "y"}) == {
+        "Authorization": "***", "X-Session-Id": "***", "Accept": "y",
+    }  # fmt: skip
+
+
+def test_it_is_bounded_and_can_be_stored_whatever_the_request_holds():
+    deep: list = []
+    for _ in range(900):
+        deep = [deep]
+    huge = Request(
+        URL,
+        "c" * 1000,
+        headers={f"h{n}" * 100: "v" for n in range(100)},
+        body=b"x" * 10 * MAX_PARSED_BYTES,
+        meta={f"m{n}" * 100: n for n in range(100)},
+        cb_kwargs={"deep": deep, "half": "\ud800", "long": ["y" * 1000], **{f"k{n}": n for n in range(100)}},
+    )
+    kept = preview_of(huge)
+    assert kept is not None
+    assert len(kept.callback) == MAX_VALUE
+    assert len(kept.headers) == len(kept.meta) == len(kept.cb_kwargs) == MAX_NAMES
+    assert len(kept.body) == MAX_BODY + 1
+    assert kept.body_bytes == 10 * MAX_PARSED_BYTES
+    assert len(msgspec.json.encode(kept)) < 10_000
+    assert len(json.dumps(kept.cb_kwargs["long"])) < MAX_VALUE + 20
+
+
+def test_a_large_body_with_a_secret_is_hidden_whole():
+    body = b"password=hunter2&q=" + b"x" * MAX_PARSED_BYTES
+    kept = preview_of(Request(URL, body=body))
+    assert kept is not None
+    assert (kept.body, kept.body_bytes, shown_body(body)) == ("***", len(body), "***")
