@@ -75,6 +75,8 @@ def events_page() -> str:
 
 def _ending(fault: Fault) -> str:
     """What becomes of a request with this fault."""
+    if fault is Fault.LOCAL:
+        return "tried again later; charged neither to the request nor to its host"
     if fault in LATER:
         return "tried again when the host said; not charged to the request"
     if fault in AGAIN:

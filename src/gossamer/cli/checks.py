@@ -6,7 +6,6 @@ import asyncio
 import importlib
 import platform
 import re
-import resource
 import shutil
 import sqlite3
 import sys
@@ -178,11 +177,13 @@ def _disk(folder: Path) -> Iterator[Check]:
 
 
 def _open_files() -> Check:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    good = soft == resource.RLIM_INFINITY or soft >= MIN_FILES
-    found = "unlimited" if soft == resource.RLIM_INFINITY else f"{soft:,}"
-    advice = "" if good else f"ulimit -n {min(hard, 65536) if hard > 0 else 65536}; or lower --concurrency"
-    return Check(OK if good else WARNING, "open files", found, advice)
+    from gossamer.wiring.looking import look_at_open_files
+
+    soft, most, idle = look_at_open_files()
+    raised = f", which a crawl raises to {most:,}" if most > soft else ""
+    found = f"{soft:,}{raised}; up to {idle:,} idle connections are kept"
+    advice = "" if most >= MIN_FILES else "raise the hard limit (`ulimit -Hn`), or lower --concurrency"
+    return Check(OK if most >= MIN_FILES else WARNING, "open files", found, advice)
 
 
 def _clock(now: float) -> Check:

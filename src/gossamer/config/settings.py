@@ -47,6 +47,11 @@ class HttpSettings(Section):
     insecure_hosts: tuple[str, ...] = Field(
         default=(), description="Hosts whose certificates are not checked; all others are."
     )
+    tls: Literal["modern", "compatible"] = Field(
+        default="modern",
+        description="`compatible` also connects to old servers: TLS 1.0 and 1.1, RSA key exchange, SHA-1, "
+        "small keys, unsafe legacy renegotiation. Certificates are checked all the same.",
+    )
     headers: dict[HeaderText, HeaderText] = Field(
         default={}, description="Headers sent with every request, by name."
     )

@@ -85,7 +85,7 @@ class HttpFetcher:
         try:
             answer, address = await self._exchange(request, origin, head, start)
         except RAISED as error:
-            raise translate(error, host=origin.host) from error
+            raise translate(error, host=origin.host, tls=self._options.tls) from error
         except FetchError as error:
             raise FetchError(error.fault, f"{origin.host}: {error.detail}") from error
         return await self._fetched(request, answer, address, started_at, start)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gossamer.fetch.tls import TlsMode
 from gossamer.words.model import Record
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -30,4 +31,6 @@ class HttpOptions(Record, frozen=True, kw_only=True):
     dns_cache_s: int = 300
     dns_threads: int = 32
     insecure_hosts: frozenset[str] = frozenset()  # certificates of these hosts are not checked
+    tls: TlsMode = "modern"
+    local_pause_s: float = 1.0  # before a failure of this machine (no more open files) is passed on
     max_cookie_jars: int = 10_000  # one per session and registrable domain; the oldest are forgotten

@@ -7,24 +7,30 @@ in time, and in number.
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections import deque
-from functools import cached_property, partial
+from functools import partial
 
 from aiohappyeyeballs import start_connection
 
 from gossamer.fetch.connection import Connection
 from gossamer.fetch.guard import Guard
 from gossamer.fetch.limits import HttpOptions
+from gossamer.fetch.machine import (
+    LOCAL_ERRORS,
+    OUT_OF_FILES,
+    LocalTrouble,
+    max_idle_connections,
+    open_files_allowed,
+)
 from gossamer.fetch.resolver import Names, Resolver, ThreadResolver
 from gossamer.fetch.room import Room
 from gossamer.fetch.target import Origin
+from gossamer.fetch.tls import TlsContexts, start_tls
 
 HAPPY_EYEBALLS_S = 0.25
 """Head start of an address before the next one is tried as well (RFC 8305, 5)."""
-
-MAX_IDLE = 1000
-"""Idle connections in all; beyond it a connection is closed after its answer."""
 
 
 class Pool:
@@ -40,7 +46,9 @@ class Pool:
         self._options = options
         self._guard = guard
         self.room = Room(options.large_bodies_bytes)
-        self._given_tls = tls
+        self._tls = TlsContexts(options.tls, options.insecure_hosts, tls)
+        self._trouble = LocalTrouble(options.local_pause_s)
+        self._max_idle = max_idle_connections(open_files_allowed()[0])
         self._given_resolver = resolver
         self._names: Names | None = None
         self._idle: dict[Origin, deque[Connection]] = {}
@@ -64,7 +72,7 @@ class Pool:
 
     def give(self, origin: Origin, connection: Connection) -> None:
         """Keep a connection whose exchange is over, if it may be used again."""
-        if not connection.is_reusable or self._idle_count >= MAX_IDLE:
+        if not connection.is_reusable or self._idle_count >= self._max_idle:
             self.drop(connection)
             return
         loop = asyncio.get_running_loop()
@@ -82,8 +90,37 @@ class Pool:
         self._open.discard(connection)
         connection.close()
 
+    def drop_idle(self) -> int:
+        """Close all idle connections; how many there were."""
+        connections = [connection for waiting in self._idle.values() for connection in waiting]
+        self._idle.clear()
+        self._idle_count = 0
+        for connection in connections:
+            self.drop(connection)
+        return len(connections)
+
     async def connect(self, origin: Origin) -> Connection:
-        """A new connection. Raises what look-up, socket, guard, TLS and time limit raise."""
+        """A new connection. Raises what look-up, socket, guard, TLS and time limit raise.
+
+        Out of open files, idle connections make room for one more try. This machine's other troubles are
+        passed on after a pause, so that nobody runs into them again at once.
+        """
+        try:
+            try:
+                connection = await self._connect(origin)
+            except OSError as error:
+                if error.errno not in OUT_OF_FILES or not self.drop_idle():
+                    raise
+                await asyncio.sleep(0)  # the transports close their sockets in the next turn
+                connection = await self._connect(origin)
+        except OSError as error:
+            if error.errno in LOCAL_ERRORS:
+                await asyncio.sleep(self._trouble.report(error, asyncio.get_running_loop().time()))
+            raise
+        self._trouble.clear()
+        return connection
+
+    async def _connect(self, origin: Origin) -> Connection:
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(self._options.connect_s):
             if self._names is None:
@@ -93,16 +130,20 @@ class Pool:
             rows = self._guard.open_to(origin.host, rows)
             sock = await start_connection(list(rows), happy_eyeballs_delay=HAPPY_EYEBALLS_S, interleave=1)
             try:
-                _, connection = await loop.create_connection(
-                    partial(Connection, loop, self._options, self.room),
-                    sock=sock,
-                    ssl=self._context(origin.host) if origin.is_tls else None,
-                    server_hostname=origin.host if origin.is_tls else None,
-                )
+                connection = await self._speak(origin, sock, loop)
             except BaseException:
                 sock.close()
                 raise
         self._open.add(connection)
+        return connection
+
+    async def _speak(
+        self, origin: Origin, sock: socket.socket, loop: asyncio.AbstractEventLoop
+    ) -> Connection:
+        make = partial(Connection, loop, self._options, self.room)
+        if origin.is_tls:
+            return await start_tls(sock, self._tls.context_for(origin.host), origin.host, make)
+        _, connection = await loop.create_connection(make, sock=sock)
         return connection
 
     async def close(self) -> None:
@@ -118,26 +159,6 @@ class Pool:
         self._names = None
         if connections:
             await asyncio.sleep(0)  # the transports close their sockets in the next turn
-
-    def _context(self, host: str) -> ssl.SSLContext:
-        return self._unchecked if host in self._options.insecure_hosts else self._checked
-
-    @cached_property
-    def _checked(self) -> ssl.SSLContext:
-        if self._given_tls is not None:
-            return self._given_tls
-        context = ssl.create_default_context()
-        context.set_alpn_protocols(["http/1.1"])
-        return context
-
-    @cached_property
-    def _unchecked(self) -> ssl.SSLContext:
-        """For hosts whose certificates the operator does not want checked."""
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-        context.set_alpn_protocols(["http/1.1"])
-        return context
 
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
         """Close what was idle for too long, and come again while something is idle."""

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
+from gossamer.fetch.machine import LOCAL_ERRORS, is_out_of_files
+
 AddressInfo = tuple[int, int, int, str, tuple[Any, ...]]
 """A row as ``socket.getaddrinfo`` gives it: family, type, protocol, canonical name, socket address."""
 
@@ -84,6 +86,8 @@ class Names:
         except socket.gaierror:
             raise
         except OSError as error:  # not an answer: nobody could be asked
+            if error.errno in LOCAL_ERRORS:
+                raise
             raise socket.gaierror(socket.EAI_AGAIN, error.strerror or "no look-up") from error
         if len(self._known) >= MAX_REMEMBERED:
             self._known.clear()
@@ -111,7 +115,9 @@ def _look_up(
     try:
         rows = socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM, 0, socket.AI_ADDRCONFIG)
     except Exception as raised:  # noqa: BLE001 - whatever it is, somebody waits for it
-        error = raised
+        # Without a free file no server can be asked, and the system's resolver says that there is no answer.
+        is_local = isinstance(raised, socket.gaierror) and is_out_of_files()
+        error = OSError(errno.EMFILE, "no file for a look-up") if is_local else raised
 
     def tell() -> None:
         if answer.done():

@@ -66,7 +66,7 @@ class _Origin:
                 allowed=False,
                 reason=record.fault if hopeless else Fault.ROBOTS_UNREACHABLE.value,
                 retry_at=None if hopeless else record.expires_at,
-                detail=f"robots.txt: {record.detail or record.fault}",
+                detail=_reason(record, hopeless=hopeless),
             )
 
 
@@ -145,6 +145,9 @@ class RobotsCache:
             return known, news if delay_s is not None else None
         try:
             return await self._fetch(site)
+        except FetchError as error:  # this machine's trouble: it says nothing of the origin
+            await self._shared.put(SPACE, site, b"", 0.0)
+            return RobotsAnswer(allowed=False, reason=error.fault.value, detail=error.detail)
         except BaseException:  # cancelled, mostly: whoever comes next need not wait for the claim to lapse
             await self._shared.put(SPACE, site, b"", 0.0)
             raise
@@ -170,6 +173,8 @@ class RobotsCache:
             record = msgspec.structs.replace(record, url=fetched.url)
             retry_after_s = retry.parse_retry_after(fetched.header("retry-after"), self._clock.now())
         except FetchError as error:
+            if error.fault is Fault.LOCAL:
+                raise
             fault = error.fault
             record = _without_answer(error)
         now = self._clock.now()
@@ -243,10 +248,17 @@ class RobotsCache:
         self._characters -= known.size if known else 0
 
 
+def _reason(record: RobotsRecord, *, hopeless: bool) -> str:
+    """Why the origin is closed; what stops its pages themselves is said as if they had been asked for."""
+    if hopeless and record.detail:
+        return record.detail
+    return f"robots.txt: {record.fault}: {record.detail}" if record.detail else f"robots.txt: {record.fault}"
+
+
 def _without_answer(error: FetchError) -> RobotsRecord:
     if error.fault is Fault.NOT_ARCHIVED:
         return RobotsRecord(access=Access.OPEN)
-    return RobotsRecord(access=Access.CLOSED, fault=error.fault.value, detail=str(error))
+    return RobotsRecord(access=Access.CLOSED, fault=error.fault.value, detail=error.detail)
 
 
 def _kind(fetched: Fetched | None, fault: Fault | None, retry_after_s: float | None) -> SignalKind:

@@ -25,6 +25,7 @@ LEFT_OUT = {
 REASONS = {
     Fault.DNS: "its host's name does not resolve",
     Fault.CONNECT: "its host could not be connected",
+    Fault.LOCAL: "this machine could not connect",
     Fault.TOO_LARGE: "its body is larger than http.max_size_bytes",
     Fault.REDIRECT_LIMIT: "too many redirects in a row",
     Fault.GUARD: "its address is private, and nobody named the host",

@@ -1,6 +1,7 @@
 """What becomes of a request after a fault. Pure; the numbers are in :class:`Rules`.
 
-Faults fall into classes by what helps: *later* (the host asked for time: not the request's fault),
+Faults fall into classes by what helps: *later* (the host asked for time, or this machine has trouble of its
+own: not the request's fault),
 *again* (transient: charged to the request, with back-off), *never* (give up at once), and *settled*
 (an answer that will not change and is nobody's failure: gone, robots, out of scope).
 """
@@ -12,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from gossamer.words.errors import Fault
 from gossamer.words.model import Lease, Record, Rules, SignalKind, Verdict
 
-LATER = frozenset({Fault.THROTTLED})
+LATER = frozenset({Fault.THROTTLED, Fault.LOCAL})
 AGAIN = frozenset(
     {
         Fault.DNS_TEMPORARY,
@@ -35,6 +36,7 @@ UNREACHABLE = frozenset(
 
 UNTOUCHED = frozenset(
     {
+        Fault.LOCAL,
         Fault.GUARD,
         Fault.BAD_URL,
         Fault.NOT_ARCHIVED,
@@ -104,11 +106,11 @@ def decide(
 
 def signal_kind(fault: Fault) -> SignalKind:
     """What a fault says of the host."""
+    if fault in UNTOUCHED:
+        return SignalKind.UNUSED
     if fault in LATER:
         return SignalKind.THROTTLED
-    if fault in UNREACHABLE:
-        return SignalKind.UNREACHABLE
-    return SignalKind.UNUSED if fault in UNTOUCHED else SignalKind.FAULT
+    return SignalKind.UNREACHABLE if fault in UNREACHABLE else SignalKind.FAULT
 
 
 def fault_of_status(status: int, *, has_retry_after: bool) -> Fault | None:

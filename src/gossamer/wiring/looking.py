@@ -1,12 +1,13 @@
-"""Whether the servers that the settings name are there and fit, without changing anything on them.
+"""Whether the servers that the settings name, and this machine, are fit, without changing anything on them.
 
-Each raises what :func:`~gossamer.wiring.places.open_places` would: ``ServiceMissing``, ``StorageError``,
-``UsageError``, ``SettingError``.
+Those of servers raise what :func:`~gossamer.wiring.places.open_places` would: ``ServiceMissing``,
+``StorageError``, ``UsageError``, ``SettingError``.
 """
 
 from __future__ import annotations
 
 from gossamer.config import Settings
+from gossamer.fetch.machine import max_idle_connections, open_files_allowed
 from gossamer.wiring.places import is_in_postgres, is_in_redis
 
 
@@ -32,3 +33,9 @@ async def look_at_items(settings: Settings) -> str:
 
         await PostgresServer(url).look()
     return ""
+
+
+def look_at_open_files() -> tuple[int, int, int]:
+    """Files this process may open, how many a crawl raises that to, and idle connections it keeps then."""
+    now, raised = open_files_allowed()
+    return now, raised, max_idle_connections(raised)

@@ -17,6 +17,7 @@ from gossamer.fetch.guard import Guard
 from gossamer.fetch.http import HttpFetcher
 from gossamer.fetch.jar import Cookies
 from gossamer.fetch.limits import HttpOptions
+from gossamer.fetch.machine import raise_open_files
 from gossamer.fetch.replay import ReplayFetcher
 from gossamer.fetch.robots_cache import RobotsCache
 from gossamer.parse.isolate import Isolation
@@ -45,7 +46,9 @@ def fetcher_of(settings: Settings, guard: Guard, clock: Clock, cookies: Cookies 
         body_s=http.total_timeout,
         max_body_bytes=http.max_size_bytes,
         insecure_hosts=frozenset(http.insecure_hosts),
+        tls=http.tls,
     )
+    raise_open_files()
     return HttpFetcher(options, clock=clock, guard=guard, cookies=cookies)
 
 

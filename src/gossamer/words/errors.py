@@ -18,6 +18,7 @@ class Fault(StrEnum):
     DNS = "dns"  # the name does not resolve (NXDOMAIN): permanent for the host
     DNS_TEMPORARY = "dns_temporary"  # SERVFAIL, timeout of the resolver
     CONNECT = "connect"  # refused, reset or unreachable before a byte came back
+    LOCAL = "local"  # this machine's trouble (no open files, no local ports, no network): nobody's failure
     TLS = "tls"  # certificate or handshake
     TIMEOUT_CONNECT = "timeout_connect"  # looking up, connecting and TLS took too long
     TIMEOUT_HEADERS = "timeout_headers"  # the whole header took too long (slow loris)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import errno
 import socket
 import ssl
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 import pytest
 import trustme
@@ -40,10 +43,11 @@ class Names:
 
 
 async def fetch(
-    url: str, *, guard: Guard = TRUSTED, tls=None, resolver=None, **options
+    url: str, *, guard: Guard = TRUSTED, tls=None, tls_mode="modern", resolver=None, **options
 ) -> Fetched | FetchError:
+    limits = {"connect_s": 5.0, "headers_s": 0.5, "local_pause_s": 0.0}
     fetcher = HttpFetcher(
-        HttpOptions(**({"connect_s": 0.2, "headers_s": 0.2} | options)),
+        HttpOptions(**(limits | options), tls=tls_mode),
         clock=ManualClock(),
         guard=guard,
         tls=tls,
@@ -110,6 +114,114 @@ async def test_tls_to_a_server_that_speaks_none() -> None:
     assert error.fault is Fault.TIMEOUT_CONNECT  # it waits for the end of a header that never comes
 
 
+async def test_a_server_that_answers_tls_in_the_clear_is_named_as_one() -> None:
+    server, url = await raw_server(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+    async with server:
+        error = await fetch(url)
+    assert isinstance(error, FetchError)
+    assert error.fault is Fault.TLS
+    assert "speaks plain http" in error.detail
+    assert "write http://" in error.detail
+
+
+async def test_a_bad_certificate_names_the_setting(authority: trustme.CA) -> None:
+    async with BadSite(tls=server(authority)) as site:
+        error = await fetch(site.url("good"))
+    assert isinstance(error, FetchError)
+    assert 'http.insecure_hosts = ["127.0.0.1"]' in error.detail
+
+
+# --------------------------------------------------------------------------- TLS of former times
+
+
+@pytest.mark.parametrize(
+    "ciphers", ["AES128-SHA256", "AES256-GCM-SHA384", "ECDHE-RSA-AES128-SHA", "AES128-SHA"]
+)
+async def test_old_suites_need_the_setting_that_the_message_names(
+    authority: trustme.CA, ciphers: str
+) -> None:
+    """Key exchange by RSA, and SHA-1."""
+    context = server(authority, key_type=trustme.KeyType.RSA)
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    context.set_ciphers(f"{ciphers}:@SECLEVEL=0")
+    with old_server(context) as url:
+        error = await fetch(url, tls=client(authority))
+        assert isinstance(error, FetchError)
+        assert error.fault is Fault.TLS
+        assert 'http.tls = "compatible"' in error.detail
+        fetched = await fetch(url, tls=client(authority), tls_mode="compatible")
+        assert isinstance(fetched, Fetched)
+        error = await fetch(url, tls_mode="compatible")
+        assert isinstance(error, FetchError)
+        assert "http.insecure_hosts" in error.detail  # certificates are checked all the same
+
+
+async def test_the_first_version_of_tls_needs_the_setting(authority: trustme.CA) -> None:
+    context = server(authority)
+    context.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
+    with pytest.warns(DeprecationWarning, match="TLSv1"):
+        context.maximum_version = ssl.TLSVersion.TLSv1
+    context.set_ciphers("DEFAULT:@SECLEVEL=0")
+    async with BadSite(tls=context) as site:
+        error = await fetch(site.url("good"), tls=client(authority))
+        assert isinstance(error, FetchError)
+        assert 'http.tls = "compatible"' in error.detail
+        assert isinstance(
+            await fetch(site.url("good"), tls=client(authority), tls_mode="compatible"), Fetched
+        )
+
+
+async def test_renegotiation_of_former_times_needs_the_setting() -> None:
+    """A server's hello without the extension of RFC 5746; what would follow is not sent."""
+    hello = b"\x03\x03" + bytes(range(32)) + b"\x00" + b"\xc0\x2f" + b"\x00"
+    message = b"\x02" + len(hello).to_bytes(3, "big") + hello
+    record = b"\x16\x03\x03" + len(message).to_bytes(2, "big") + message
+    listening, url = await raw_server(record)
+    async with listening:
+        error = await fetch(url)
+        assert isinstance(error, FetchError)
+        assert error.fault is Fault.TLS
+        assert 'http.tls = "compatible"' in error.detail
+        error = await fetch(url, tls_mode="compatible")
+        assert isinstance(error, FetchError)
+        assert error.fault is Fault.CONNECT  # it goes on, and the server hangs up
+
+
+@contextmanager
+def old_server(context: ssl.SSLContext) -> Iterator[str]:
+    """A server on a thread, for OpenSSL then says why it refuses; asyncio's keeps that to itself."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while True:
+            try:
+                plain, _ = listening.accept()
+            except OSError:
+                return
+            with plain, suppress(OSError), context.wrap_socket(plain, server_side=True) as secured:
+                secured.recv(65536)
+                secured.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    yield f"https://127.0.0.1:{listening.getsockname()[1]}/"
+    listening.shutdown(socket.SHUT_RDWR)
+    listening.close()
+    thread.join(5)
+
+
+async def raw_server(answer: bytes) -> tuple[asyncio.Server, str]:
+    """A server that says the same to everybody who says anything, and hangs up."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(65536)
+        writer.write(answer)
+        writer.close()
+
+    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+    return listening, f"https://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
+
+
 # --------------------------------------------------------------------------- names and the guard
 
 
@@ -154,7 +266,7 @@ async def test_a_name_that_turns_private_is_refused_then_too() -> None:
     # A public address that this machine does not reach stands for the first answer.
     async with BadSite() as site:
         names = Names(["8.8.8.8"], ["127.0.0.1"])
-        options = HttpOptions(connect_s=0.05, headers_s=0.05, dns_cache_s=0)
+        options = HttpOptions(connect_s=0.05, headers_s=0.05, dns_cache_s=0, local_pause_s=0)
         fetcher = HttpFetcher(options, clock=ManualClock(), resolver=names)
         url = site.url("good", host="rebind.example")
         faults = []
@@ -163,7 +275,7 @@ async def test_a_name_that_turns_private_is_refused_then_too() -> None:
                 await fetcher.fetch(Request(url))
             faults.append(caught.value.fault)
         await fetcher.close()
-        assert faults[0] in (Fault.CONNECT, Fault.TIMEOUT_CONNECT)
+        assert faults[0] in (Fault.CONNECT, Fault.TIMEOUT_CONNECT, Fault.LOCAL)
         assert faults[1] is Fault.GUARD
         assert (names.asked, site.connections) == (2, 0)
 
@@ -298,6 +410,12 @@ async def test_the_wire_is_counted() -> None:
         (UnicodeError("label pw too long"), Fault.DNS),
         (ValueError("http://user:pw@x/"), Fault.BAD_URL),
         (ssl.SSLError(1, "bad"), Fault.TLS),
+        (OSError(errno.EMFILE, "pw"), Fault.LOCAL),
+        (OSError(errno.ENETUNREACH, "pw"), Fault.LOCAL),
+        (OSError(errno.ENOBUFS, "pw"), Fault.LOCAL),
+        (OSError(errno.EADDRNOTAVAIL, "pw"), Fault.LOCAL),
+        (OSError(errno.ENOMEM, "pw"), Fault.LOCAL),
+        (OSError(errno.EHOSTUNREACH, "pw"), Fault.CONNECT),
     ],
 )
 def test_translation(error: Exception, fault: Fault) -> None:

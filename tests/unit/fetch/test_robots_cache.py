@@ -298,3 +298,25 @@ async def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     await world.check()
     await world.gate.check(Request("https://b.example/"))
     assert "1 origins" in repr(world.gate)
+
+
+async def test_this_machines_trouble_closes_no_origin() -> None:
+    world = World({f"{SITE}/robots.txt": Fault.LOCAL})
+    answer = await world.check()
+    assert (answer.allowed, answer.reason, answer.signal) == (False, "local", None)
+    world.web.pages = robots()
+    assert (await world.check()).allowed  # nothing is remembered, and the claim is given back
+    assert (await world.check(gate=world.worker())).allowed
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason", "detail"),
+    [
+        (Fault.TLS, "tls", "as told"),
+        (Fault.CONNECT, "robots_unreachable", "robots.txt: connect: as told"),
+    ],
+)
+async def test_a_reason_is_said_once(fault: Fault, reason: str, detail: str) -> None:
+    world = World({f"{SITE}/robots.txt": fault})
+    answer = await world.check()
+    assert (answer.reason, answer.detail) == (reason, detail)

@@ -53,6 +53,13 @@ def test_later_is_not_charged_but_bounded():
     assert decide(Fault.THROTTLED, lease(throttled=3)).verdict is Verdict.DEAD
 
 
+def test_this_machines_trouble_is_charged_to_nobody():
+    decision = decide(Fault.LOCAL, lease(failures=99))
+    assert (decision.verdict, decision.charged, decision.due_at) == (Verdict.RETRY, False, NOW + 0.5)
+    assert decide(Fault.LOCAL, lease(throttled=3)).verdict is Verdict.DEAD  # it ends, too
+    assert retry.signal_kind(Fault.LOCAL) is SignalKind.UNUSED
+
+
 def test_a_named_time_is_honoured_with_a_cap():
     assert decide(Fault.THROTTLED, retry_after_s=120.0).due_at == NOW + 120
     assert decide(Fault.THROTTLED, retry_after_s=-1.0).due_at == NOW

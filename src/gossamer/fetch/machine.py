@@ -1,0 +1,104 @@
+"""What this machine can take: open files, local ports, memory, a network at all.
+
+When it runs out of them no host and no page is to blame: such failures are told apart here
+(``Fault.LOCAL``), told to the operator once per kind, and waited out for longer the longer they last.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import resource
+
+log = logging.getLogger("gossamer.crawl")
+
+OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE})
+LOCAL_ERRORS = OUT_OF_FILES | {
+    errno.EAGAIN,  # no more threads
+    errno.ENOMEM,
+    errno.ENOBUFS,
+    errno.EADDRNOTAVAIL,  # all local ports are in use
+    errno.ENETUNREACH,
+    errno.ENETDOWN,
+}
+"""What ``connect`` and its friends report of this machine, not of the other one."""
+
+MAX_OPEN_FILES = 65_536
+"""No more are asked for, whatever the system allows."""
+
+MAX_IDLE = 1000
+IDLE_SHARE = 4
+"""Idle connections may take one of so many open files: the others are for connections at work, and files."""
+
+LONGEST_PAUSE_S = 10.0
+
+_ADVICE = {
+    errno.EMFILE: "raise `ulimit -n`, or lower --concurrency",
+    errno.ENFILE: "the whole system is out of open files: raise `sysctl fs.file-max`",
+    errno.EAGAIN: "no thread could be started: raise `ulimit -u`",
+    errno.ENOMEM: "free some memory, or lower --concurrency",
+    errno.ENOBUFS: "free some memory, or lower --concurrency",
+    errno.EADDRNOTAVAIL: "all local ports are in use: widen `sysctl net.ipv4.ip_local_port_range`",
+    errno.ENETUNREACH: "look at this machine's network and routes",
+    errno.ENETDOWN: "look at this machine's network and routes",
+}
+
+
+def open_files_allowed() -> tuple[int, int]:
+    """How many files this process may have open now, and how many a crawl raises that to."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    soft = MAX_OPEN_FILES if soft == resource.RLIM_INFINITY else soft
+    hard = MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else hard
+    return soft, max(soft, min(hard, MAX_OPEN_FILES))
+
+
+def raise_open_files() -> None:
+    """Let this process open as many files as it may (up to :data:`MAX_OPEN_FILES`). Idempotent."""
+    soft, most = open_files_allowed()
+    if soft < most:
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def max_idle_connections(open_files: int) -> int:
+    """How many idle connections are kept by a process that may open so many files."""
+    return max(min(MAX_IDLE, open_files // IDLE_SHARE), 1)
+
+
+def is_out_of_files() -> bool:
+    """Whether nothing can be opened any more: then what failed, failed for that."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return error.errno in OUT_OF_FILES
+    return False
+
+
+class LocalTrouble:
+    """This machine's trouble: told once per kind, and how long to leave it alone."""
+
+    def __init__(self, first_pause_s: float) -> None:
+        self._first_pause_s = first_pause_s
+        self._told: set[int] = set()
+        self._since: float | None = None  # the loop's time at which nothing could be connected any more
+
+    def report(self, error: OSError, now: float) -> float:
+        """There is trouble; how many seconds to wait before anybody tries again."""
+        number = error.errno or 0
+        if number not in self._told:
+            self._told.add(number)
+            log.warning(
+                "this machine cannot open connections (%s): %s. No page is charged for it; "
+                "they are tried again later",
+                os.strerror(number),
+                _ADVICE.get(number, "look at this machine"),
+            )
+        if self._since is None:
+            self._since = now
+        lasting_s = now - self._since
+        return min(max(self._first_pause_s, lasting_s / 2), max(LONGEST_PAUSE_S, self._first_pause_s))
+
+    def clear(self) -> None:
+        """A connection could be made."""
+        self._since = None

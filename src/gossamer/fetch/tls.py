@@ -1,0 +1,81 @@
+"""TLS for outgoing connections: which servers are spoken to, and what an idle connection holds.
+
+``modern`` is Python's default: TLS 1.2 and newer with forward secrecy. ``compatible`` also talks to old
+servers: TLS 1.0 and 1.1, key exchange by RSA, SHA-1, small keys, renegotiation as it was before RFC 5746.
+Certificates are checked by both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import asyncio.sslproto
+import socket
+import ssl
+from collections.abc import Callable
+from functools import cached_property
+from typing import Literal, TypeVar
+
+TlsMode = Literal["modern", "compatible"]
+
+_LEGACY_CIPHERS = "DEFAULT:!aNULL:!eNULL:@SECLEVEL=0"
+_OP_LEGACY_SERVER_CONNECT = getattr(ssl, "OP_LEGACY_SERVER_CONNECT", 0x4)  # named since Python 3.12
+
+P = TypeVar("P", bound=asyncio.Protocol)
+
+
+class TlsContexts:
+    """The contexts of one fetcher, made when they are first needed: loading the authorities takes a while.
+
+    ``given`` replaces the system's authorities; certificates of ``insecure_hosts`` are not checked.
+    """
+
+    def __init__(self, mode: TlsMode, insecure_hosts: frozenset[str], given: ssl.SSLContext | None) -> None:
+        self._mode = mode
+        self._insecure_hosts = insecure_hosts
+        self._given = given
+
+    def context_for(self, host: str) -> ssl.SSLContext:
+        """The context for connections to a host."""
+        return self._unchecked if host in self._insecure_hosts else self._checked
+
+    @cached_property
+    def _checked(self) -> ssl.SSLContext:
+        return self._prepare(self._given or ssl.create_default_context())
+
+    @cached_property
+    def _unchecked(self) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        return self._prepare(context)
+
+    def _prepare(self, context: ssl.SSLContext) -> ssl.SSLContext:
+        context.set_alpn_protocols(["http/1.1"])
+        if self._mode == "compatible":
+            context.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
+            context.set_ciphers(_LEGACY_CIPHERS)
+            context.options |= _OP_LEGACY_SERVER_CONNECT
+        return context
+
+
+class _LeanTls(asyncio.sslproto.SSLProtocol):
+    """asyncio's TLS with a smaller buffer: its own 256 kB stay with every idle connection."""
+
+    max_size = 32 * 1024
+
+
+async def start_tls(
+    sock: socket.socket, context: ssl.SSLContext, host: str, make_protocol: Callable[[], P]
+) -> P:
+    """Agree on TLS over a connected socket. Raises what the handshake raises; the socket is closed then."""
+    loop = asyncio.get_running_loop()
+    protocol = make_protocol()
+    agreed: asyncio.Future[None] = loop.create_future()
+    tls = _LeanTls(loop, protocol, context, agreed, server_hostname=host)
+    transport, _ = await loop.create_connection(lambda: tls, sock=sock)
+    try:
+        await agreed
+    except BaseException:
+        transport.abort()
+        raise
+    return protocol
