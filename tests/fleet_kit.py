@@ -20,7 +20,7 @@ from engine_kit import CALM, Gate, Pages, Site, follow
 from gossamer.engine.admission import Admission
 from gossamer.engine.commit import SplitCommitter
 from gossamer.engine.fleet import Fleet
-from gossamer.engine.fleet_parts import FleetOptions, FleetParts, Watched, mark_seeded
+from gossamer.engine.fleet_parts import FleetOptions, FleetParts, Watched
 from gossamer.engine.seeding import Seeding
 from gossamer.engine.visit import Parts, ShiftOptions
 from gossamer.engine.worker import Worker
@@ -221,7 +221,7 @@ class Station:
         await Seeding(self.world.admission(crawl.job), frontier, lambda: None).run(crawl.seeds())
         await self.roster.ring()
         await asyncio.sleep(crawl.seeding_s)
-        await mark_seeded(self.world.line(self.world.shared, self.way), crawl.job)
+        await frontier.finish_seeding()
         return Why.SEEDED
 
     async def _pages(self, crawl: Crawl, shift: Shift) -> Why:

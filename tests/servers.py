@@ -12,11 +12,15 @@ import secrets
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, Self
 
 from server_process import START_S, Process, free_port, program, said
+
+SYNCED = ("--appendfsync", "always")
+"""Options of a Redis that writes before it answers, so that a test knows what a loss of power takes away."""
 
 
 class RedisProcess(Process):
@@ -57,6 +61,21 @@ class RedisProcess(Process):
         """Whether its data is loaded; who asks without a password gets an answer, too."""
         return self.is_running and said(self.port, b"PING\r\n").startswith((b"+PONG", b"-NOAUTH"))
 
+    def written(self) -> int:
+        """How many bytes its append-only file has. With ``SYNCED`` all that was answered is in it."""
+        return self._append_only_file().stat().st_size
+
+    def cut_power(self, length: int) -> None:
+        """End it as a loss of power would, after which its file has ``length`` bytes; and start it again."""
+        self.kill()
+        os.truncate(self._append_only_file(), length)
+        self.start()
+
+    def _append_only_file(self) -> Path:
+        folder = self.folder / "appendonlydir"  # since Redis 7
+        (found,) = folder.glob("*.incr.aof") if folder.exists() else self.folder.glob("*.aof")
+        return found
+
     def freeze(self) -> None:
         """Let it hang: connections stay open and nothing comes."""
         os.kill(self.pid, signal.SIGSTOP)
@@ -64,6 +83,36 @@ class RedisProcess(Process):
     def thaw(self) -> None:
         """Let it go on."""
         os.kill(self.pid, signal.SIGCONT)
+
+
+@contextmanager
+def redis_cluster() -> Iterator[list[RedisProcess]]:
+    """Three nodes of a Redis Cluster that share the slots."""
+    options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "5000", *SYNCED)
+    nodes: list[RedisProcess] = []
+    try:
+        nodes += [RedisProcess(options=options).start() for _ in range(3)]
+        addresses = [f"127.0.0.1:{node.port}" for node in nodes]
+        _cli("--cluster", "create", *addresses, "--cluster-yes")
+        deadline = time.monotonic() + START_S
+        while not all(is_complete(node) for node in nodes):
+            if time.monotonic() > deadline:
+                raise TimeoutError("the cluster does not come together")
+            time.sleep(0.1)
+        yield nodes
+    finally:
+        for node in nodes:
+            node.stop()
+
+
+def is_complete(node: RedisProcess) -> bool:
+    """Whether a node of a cluster sees all three, and every slot served."""
+    state = _cli("-p", str(node.port), "cluster", "info")
+    return b"cluster_state:ok" in state and b"cluster_known_nodes:3" in state
+
+
+def _cli(*words: str) -> bytes:
+    return subprocess.run(["redis-cli", *words], check=True, capture_output=True).stdout
 
 
 class PostgresProcess(Process):

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from gossamer.config import Settings, find_project
 from gossamer.discovery import Target
-from gossamer.engine.fleet_parts import mark_seeded
 from gossamer.engine.seeding import Seeding
 from gossamer.engine.shift import ShiftRun
 from gossamer.engine.worker import Worker
@@ -20,6 +19,7 @@ from gossamer.observe.log import LogSink
 from gossamer.policy import urls
 from gossamer.wiring.crawl import Wired, assemble
 from gossamer.wiring.desk import Desk
+from gossamer.wiring.in_redis import roster_of
 from gossamer.wiring.plan import check_headers, plan_from, settings_under, target_under
 from gossamer.wiring.trust import SharedTrust
 from gossamer.words.errors import OperatorError, StorageError, UsageError
@@ -148,7 +148,8 @@ class Work:
             self._bell = asyncio.ensure_future(_quietly(self._ring))
 
     async def _seed(self, wired: Wired, target: Target, job: Job) -> tuple[Why, str]:
-        seeding = Seeding(wired.parts.admission, wired.parts.frontier, lambda: None)
+        frontier = roster_of(self._desk).frontier(job, wired.parts.rules, owner=self._shift.id)
+        seeding = Seeding(wired.parts.admission, frontier, lambda: None)
         trust = SharedTrust(self._desk.requests.shared, job)
         self._seeding = asyncio.create_task(_all_of(seeding, _named(wired, target, trust)))
         if self._why is not None:
@@ -159,7 +160,7 @@ class Work:
             if self._why is None:
                 raise
             return self._why, ""
-        await mark_seeded(self._desk.requests.shared, job)
+        await frontier.finish_seeding()
         return Why.SEEDED, detail
 
 

@@ -14,7 +14,6 @@ from gossamer.engine.fleet_parts import (
     FleetParts,
     Watched,
     forget_spent,
-    is_seeded,
     log,
     spent_s,
 )
@@ -35,10 +34,10 @@ class Watch:
         self._parts = parts
         self._watched = watched
         self._limits = limits
-        self._is_seeded = False
 
     def __repr__(self) -> str:
-        return f"<Watch on {self.job.id}{'' if self._is_seeded else ', not seeded'}>"
+        is_seeded = self.stats is not None and self.stats.seeded
+        return f"<Watch on {self.job.id}{'' if is_seeded else ', not seeded'}>"
 
     async def take_back(self, shifts: Sequence[Shift]) -> None:
         """Free the leases of dead shifts, enter them into the ledger, then bury the shifts."""
@@ -62,10 +61,8 @@ class Watch:
     async def look(self) -> tuple[Claim, ...]:
         """What the job asks for; nothing when it has just ended."""
         parts, watched = self._parts, self._watched
-        if not self._is_seeded:  # before the stats: what is seeded after them is not in them
-            self._is_seeded = await is_seeded(parts.shared, self.job)
         stats = self.stats = await watched.frontier.stats()
-        if stats.state is JobState.FINISHED and stats.waiting:  # who was about to end it was cut off
+        if stats.state is JobState.FINISHED and not _is_done(stats):  # who was about to end it was cut off
             await watched.frontier.control(Change.RESUME)
             stats = self.stats = await watched.frontier.stats()
         now = parts.clock.now()
@@ -74,12 +71,12 @@ class Watch:
             elapsed_s=await self._elapsed_s(now),
             max_time_s=watched.max_time_s,
             stopping=False,
-            seeding=not self._is_seeded,
+            seeding=not stats.seeded,
         )
         if reason is not None and await self._end(reason, stats):
             return ()
         return (
-            Claim(job=self.job.id, lane=SEED_LANE, useful=0 if self._is_seeded else 1),
+            Claim(job=self.job.id, lane=SEED_LANE, useful=0 if stats.seeded else 1),
             *(
                 claim(self.job.id, lane, stats, watched.per_host, now=now, limits=self._limits)
                 for lane in watched.lanes
@@ -100,9 +97,16 @@ class Watch:
         parts, frontier = self._parts, self._watched.frontier
         state = stats.state
         if reason is Reason.FINISHED:
+            if redone := await frontier.redo_lost():
+                log.warning(
+                    "%s: Redis has lost links of its last seconds; %d pages that had them are fetched again",
+                    self.job.id,
+                    redone,
+                )
+                return False
             await frontier.control(Change.FINISH)
             after = await frontier.stats()
-            if after.waiting:  # dead letters were revived between look and end
+            if not _is_done(after):  # dead letters were revived between look and end, or seeds were lost
                 if after.state is JobState.FINISHED:  # who pauses or cancels it meanwhile has the last word
                     await frontier.control(Change.RESUME)
                 return False
@@ -114,10 +118,15 @@ class Watch:
         if not await parts.book.update(ended, expected=self.job):
             return True
         after = await frontier.stats()
-        if (reason is Reason.FINISHED and after.waiting) or (
+        if (reason is Reason.FINISHED and not _is_done(after)) or (
             reason is Reason.PAUSED and after.state is JobState.RUNNING
         ):
             await parts.book.update(replace(self.job, finish_reason=""), expected=ended)
             return False
         log.info("%s: over (%s); %d pages", self.job.id, reason.value, stats.pages)
         return True
+
+
+def _is_done(stats: FrontierStats) -> bool:
+    """Whether all seeds were added, and nothing is left to do."""
+    return stats.seeded and stats.waiting == 0

@@ -1,4 +1,4 @@
-"""What a fleet's supervisor works with, and the marks it keeps of jobs in shared state."""
+"""What a fleet's supervisor works with, and the time it keeps of jobs in shared state."""
 
 from __future__ import annotations
 
@@ -17,19 +17,34 @@ from gossamer.words.shifts import PAGE_LANE, Shift
 
 log = logging.getLogger("gossamer.fleet")
 
-SEEDED, SPENT = "fleet-seeded", "fleet-spent"
+SPENT = "fleet-spent"
 BREAK_S = 10.0
 """A longer time between two looks counts as so much: nobody looked after the job meanwhile."""
 
 KEPT_S = 10 * 365 * 86_400.0
-"""Marks outlive any job; losing one costs a repetition that changes nothing."""
+"""The mark outlives any job; losing it lets the job's time count anew."""
 
 
 class OwnedFrontier(Frontier, Protocol):
-    """A frontier that knows which shift holds which lease."""
+    """A frontier that knows which shift holds which lease, and that may lose its latest changes."""
 
     async def recover(self, owner: str) -> tuple[Lease, ...]:
         """Take back every lease that ``owner`` holds, as if expired."""
+        ...
+
+    async def finish_seeding(self) -> None:
+        """Record that all seeds were added, by this object: ``stats().seeded`` is true from now on.
+
+        A server that loses a seed loses this record with it, and the job is seeded again. Raises
+        ``StorageError`` when seeds may have been lost already.
+        """
+        ...
+
+    async def redo_lost(self) -> int:
+        """Make requests pending again that were settled with links which a server has lost; how many.
+
+        Call it after ``stats`` said that nothing waits: ``0`` proves that it was true.
+        """
         ...
 
 
@@ -77,16 +92,6 @@ def tag_of(job: Job) -> str:
     return f"{job.id}-{sha256(job.key).hexdigest()[:12]}"
 
 
-async def mark_seeded(shared: SharedState, job: Job) -> None:
-    """Say that all seeds of a job are in its frontier: it may end from now on."""
-    await shared.put(SEEDED, tag_of(job), b"1", KEPT_S)
-
-
-async def is_seeded(shared: SharedState, job: Job) -> bool:
-    """Whether all seeds of a job are in its frontier. ``False`` may mean that the mark was lost."""
-    return bool(await shared.get(SEEDED, tag_of(job)))
-
-
 async def spent_s(shared: SharedState, job: Job, now: float) -> float:
     """For how long a job has been looked after, this look included; while it is paused no time is spent."""
     value = await shared.get(SPENT, tag_of(job))
@@ -103,8 +108,7 @@ async def forget_spent(shared: SharedState, job: Job) -> None:
 
 async def forget_marks(shared: SharedState, job: Job) -> None:
     """The job and its requests are history."""
-    for mark in (SEEDED, SPENT):
-        await shared.put(mark, tag_of(job), b"", 0.0)
+    await shared.put(SPENT, tag_of(job), b"", 0.0)
 
 
 class Complaints:

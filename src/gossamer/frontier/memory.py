@@ -71,6 +71,7 @@ class MemoryFrontier:
         self._next_id = 1
         self._next_token = 1
         self._pages = self._duplicates = self._too_deep = 0
+        self._is_seeded = False
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{count} {state}" for state, count in self._counts.items())
@@ -144,7 +145,16 @@ class MemoryFrontier:
             hosts=len(self._hosts),
             next_at=self._next_at([*self._turns, *self._delayed]),
             budget_spent=self._rules.max_pages is not None and self._pages >= self._rules.max_pages,
+            seeded=self._is_seeded,
         )
+
+    async def finish_seeding(self) -> None:
+        """See :class:`~gossamer.engine.fleet_parts.OwnedFrontier`."""
+        self._is_seeded = True
+
+    async def redo_lost(self) -> int:
+        """See :class:`~gossamer.engine.fleet_parts.OwnedFrontier`. Memory loses nothing but as a whole."""
+        return 0
 
     # ----------------------------------------------------------------- the desk
 

@@ -26,6 +26,7 @@ import msgspec
 from gossamer.frontier import redis_desk as desk
 from gossamer.frontier.look import Place
 from gossamer.frontier.redis_dedup import GENERATIONS, Dedup, DedupReport, buckets_for, dedup_report
+from gossamer.frontier.redis_losses import Lives, redo_lost
 from gossamer.frontier.redis_shard import Shard, script_of
 from gossamer.frontier.redis_shares import by_shard, chunks, even_shares, first_shares, shard_of
 from gossamer.frontier.redis_wire import (
@@ -230,23 +231,27 @@ class RedisFrontier:
 
     async def _settle(self, shards: Sequence[Shard], shard: Shard, outcomes: list[Outcome]) -> list[bool]:
         links = [outcome.outlinks for outcome in outcomes]
+        added: list[Any] = []
         if len(shards) > 1 or len(links[0]) >= ROUND:
-            links = await self._add_ahead(shards, shard, outcomes)
+            now, since, lives = asyncio.get_running_loop().time, asyncio.get_running_loop().time(), Lives()
+            links = await self._add_ahead(shards, shard, outcomes, lives)
+            added = [now() - since, *(value for index, life in lives for value in (index, raw(life)))]
         flat: list[Any] = []
         for outcome, ours in zip(outcomes, links, strict=True):
             flat += packed_outcome(outcome, shard.token(outcome.lease), len(ours))
         batch = batch_of(entry for ours in links for entry in ours)
         jitters = self._draw(len(outcomes))
-        answers, used = await shard.run("settle", flat, jitters, batch, repeat=True)
+        answers, used = await shard.run("settle", flat, jitters, batch, added, repeat=True)
         self._jitters.extendleft(reversed(jitters[used:]))
         return [bool(answer) for answer in answers]
 
     async def _add_ahead(
-        self, shards: Sequence[Shard], shard: Shard, outcomes: list[Outcome]
+        self, shards: Sequence[Shard], shard: Shard, outcomes: list[Outcome], lives: Lives
     ) -> list[tuple[Entry, ...]]:
         """Add what does not fit into the call that settles: links of other shards, and those past its size.
 
-        Only while the lease is in force. What is left to be added with each outcome.
+        Only while the lease is in force. What is left to be added with each outcome; ``lives`` takes in
+        where the others went.
         """
         held = await self._extend(shard, [outcome.lease for outcome in outcomes], None)
         elsewhere: list[Entry] = []
@@ -259,9 +264,10 @@ class RedisFrontier:
             lease = outcome.lease
             for chunk in chunks(early):
                 guard = (shard.token(lease), held_by(lease))
-                await shard.run("add", batch_of(chunk), *guard, False, repeat=True)
+                if answer := await shard.run("add", batch_of(chunk), *guard, False, repeat=True):
+                    lives.add((shard.index, answer[3]))
             here.append(tuple(late))
-        await self._add(shards, elsewhere)
+        await self._add(shards, elsewhere, lives)
         return here
 
     async def extend(self, leases: Sequence[Lease], ttl_s: float) -> list[bool]:
@@ -300,10 +306,28 @@ class RedisFrontier:
         if rules is not None:
             _check_budget(rules, len(shards))
         state = False if change is Change.RECOVER else job_state_after(change, JobState.RUNNING).value
+        packed = False if rules is None else raw(_packed_rules(rules))
         for shard in shards:
-            if await shard.run("control", state, False if rules is None else raw(_packed_rules(rules))):
+            # What was accepted in an earlier life may be lost: by that, nobody may call the job finished.
+            known = self._lives.get(shard.index, b"") if change is Change.FINISH else b""
+            placing, life = await shard.run("control", state, packed, raw(known))
+            self._meet(shard, known, life)
+            if placing:
                 await desk.place_hosts(shard)
-        return await self._recover(shards, None) if change is Change.RECOVER else ()
+        if change is not Change.RECOVER:
+            return ()
+        await self.redo_lost()
+        return await self._recover(shards, None)
+
+    async def finish_seeding(self) -> None:
+        """See :class:`~gossamer.engine.fleet_parts.OwnedFrontier`."""
+        for shard in await self._shards():
+            known = self._lives.get(shard.index, b"")
+            self._meet(shard, known, await shard.run("seeded", raw(known), repeat=True))
+
+    async def redo_lost(self) -> int:
+        """See :class:`~gossamer.engine.fleet_parts.OwnedFrontier`."""
+        return await redo_lost(await self._shards())
 
     async def recover(self, owner: str) -> tuple[Lease, ...]:
         """Take back every lease that ``owner`` holds, as if expired: the caller knows that it is gone."""
@@ -330,14 +354,16 @@ class RedisFrontier:
             stats = _stats_of(rows)
             if len(shards) == 1 or not _may_be_over(stats):
                 return stats
-            if [row[3:] for row in before] == [row[3:] for row in rows]:
+            if [row[4:] for row in before] == [row[4:] for row in rows]:
                 return stats
 
     def _draw(self, count: int) -> list[float]:
         """As many jitters as one call may need, those first that another has left."""
         return [self._jitters.popleft() if self._jitters else self._random.random() for _ in range(count)]
 
-    async def _add(self, shards: Sequence[Shard], entries: Sequence[Entry]) -> Added:
+    async def _add(
+        self, shards: Sequence[Shard], entries: Sequence[Entry], lives: Lives | None = None
+    ) -> Added:
         counts = [0, 0, 0]
         for shard, ours in by_shard(shards, entries, lambda entry: entry.host).items():
             for chunk in chunks(ours):
@@ -345,6 +371,8 @@ class RedisFrontier:
                 known = self._lives.get(shard.index, b"")
                 *answer, life = await shard.run("add", batch, False, False, raw(known), repeat=True)
                 self._meet(shard, known, life)
+                if lives is not None:
+                    lives.add((shard.index, life))
                 counts = [one + other for one, other in zip(counts, answer, strict=True)]
         return Added(accepted=counts[0], duplicates=counts[1], too_deep=counts[2])
 
@@ -383,11 +411,12 @@ _COUNTED = ("pending", "delayed", "leased", "done", "dead", "pages", "duplicates
 
 
 def _stats_of(rows: Sequence[Any]) -> FrontierStats:
-    counts = [sum(numbers) for numbers in zip(*(row[3:12] for row in rows), strict=True)]
+    counts = [sum(numbers) for numbers in zip(*(row[4:13] for row in rows), strict=True)]
     return FrontierStats(
         state=JobState(rows[0][0].decode()),
         next_at=_earliest(float(row[1]) if row[1] else None for row in rows),
         budget_spent=any(row[2] for row in rows),
+        seeded=all(row[3] for row in rows),
         **dict(zip(_COUNTED, counts, strict=True)),
     )
 

@@ -129,7 +129,10 @@ def batch_of(entries: Iterable[Entry]) -> Batch:
 
 
 def packed_outcome(outcome: Outcome, token: int, links: int) -> tuple[Any, ...]:
-    """One outcome. Raises :class:`~gossamer.words.errors.IllegalMove` for no settling verdict."""
+    """One outcome; ``links`` of its outlinks come with the call, and the others were added before.
+
+    Raises :class:`~gossamer.words.errors.IllegalMove` for no settling verdict.
+    """
     return (
         token,
         held_by(outcome.lease),
@@ -140,6 +143,7 @@ def packed_outcome(outcome: Outcome, token: int, links: int) -> tuple[Any, ...]:
         outcome.is_page,
         *_packed_signal(outcome.signal),
         links,
+        links < len(outcome.outlinks),
     )
 
 

@@ -363,6 +363,7 @@ class FrontierStats(Record, frozen=True, kw_only=True):
     hosts: int = 0
     next_at: float | None = None  # when the next waiting request may start, if one waits
     budget_spent: bool = False  # ``max_pages`` is reached
+    seeded: bool = False  # ``finish_seeding`` was called, and nothing that it rests on was lost since
 
     @property
     def waiting(self) -> int:

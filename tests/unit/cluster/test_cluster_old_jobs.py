@@ -13,7 +13,6 @@ from gossamer.cli.app import build
 from gossamer.cluster.jobs import change, submission, submit
 from gossamer.cluster.running import _OfFleet, forget_old
 from gossamer.config import load_settings
-from gossamer.engine.fleet_parts import is_seeded, mark_seeded
 from gossamer.servers.redis import RedisServer
 from gossamer.wiring import in_redis
 from gossamer.wiring.desk import open_desk
@@ -65,7 +64,7 @@ async def test_what_ended_long_ago_is_deleted_and_nothing_else(desk, settings):
     young = await submitted(desk, settings, "young")
     paused = await submitted(desk, settings, "paused")
     for job in (old, young, paused):
-        await mark_seeded(desk.requests.shared, job)
+        await desk.frontier(job).finish_seeding()
         await SharedTrust(desk.requests.shared, job).name("10.0.0.1")
     await ended(desk, young, 29)
     paused = replace(paused, state=JobState.PAUSED, finished_at=desk.clock.now() - 99 * DAY_S)
@@ -75,21 +74,20 @@ async def test_what_ended_long_ago_is_deleted_and_nothing_else(desk, settings):
     old = await ended(desk, old, 31)
     for_ever = settings.model_copy(update={"frontier": settings.frontier.model_copy(update={"keep": None})})
     await forget_old(for_ever, desk)
-    assert await is_seeded(desk.requests.shared, old)
+    assert (await desk.frontier(old).stats()).seeded
     await forget_old(settings, desk)
     await asyncio.sleep(0.01)  # marks expire within a millisecond
     assert await keys(desk, "old-1") == []
     for job in (young, paused):
-        assert await is_seeded(desk.requests.shared, job)
-        assert (await desk.frontier(job).stats()).waiting == 0
+        stats = await desk.frontier(job).stats()
+        assert (stats.seeded, stats.waiting) == (True, 0)
     await forget_old(settings, desk)
 
 
 async def test_marks_and_requests_of_another_store_count_for_nothing(desk, settings):
     job = await submitted(desk, settings)
-    await mark_seeded(desk.requests.shared, job)
+    await desk.frontier(job).finish_seeding()
     namesake = replace(job, key=b"of another store")
-    assert not await is_seeded(desk.requests.shared, namesake)
     with pytest.raises(RequestsGone):
         await desk.frontier(namesake).stats()
 

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from fleet_kit import EASY, Station, World
-from gossamer.engine.fleet_parts import FleetOptions, is_seeded
+from gossamer.engine.fleet_parts import FleetOptions
 from gossamer.testing.clock import run_virtual
 from gossamer.testing.contracts.roster_world import card, shift
 from gossamer.words.errors import StorageError
@@ -172,7 +172,7 @@ async def test_a_job_does_not_end_before_it_is_seeded(world):
     assert len(crawl.fetched) == 11, "it is worked on meanwhile"
     assert (await crawl.now()).finished_at is None
     await world.until_over(crawl)
-    assert await is_seeded(world.shared, crawl.job)
+    assert (await crawl.frontier.stats()).seeded
 
 
 @play

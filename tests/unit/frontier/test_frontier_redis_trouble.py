@@ -1,7 +1,6 @@
 """The Redis frontier when its server is full, gone, hangs, or is a cluster."""
 
 import asyncio
-import subprocess
 import time
 from contextlib import asynccontextmanager
 
@@ -14,7 +13,7 @@ from gossamer.testing.contracts.frontier import Subject, frontier_checks
 from gossamer.testing.contracts.frontier_world import entry, fingerprints, outcome
 from gossamer.words.errors import StorageError
 from gossamer.words.model import HostSignal, Rules, Verdict
-from servers import RedisProcess
+from servers import RedisProcess, redis_cluster
 
 FREE = Rules(delay_s=0.0, per_host=64)
 
@@ -137,33 +136,8 @@ async def test_waiting_for_a_server_that_stays_away_ends_and_is_not_busy(monkeyp
 @pytest.fixture(scope="module")
 def cluster_url():
     """Three nodes that share the slots."""
-    options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "5000")
-    nodes = [RedisProcess(options=options).start() for _ in range(3)]
-    try:
-        _join(nodes)
+    with redis_cluster() as nodes:
         yield f"redis+cluster://127.0.0.1:{nodes[0].port}"
-    finally:
-        for node in nodes:
-            node.stop()
-
-
-def _join(nodes):
-    addresses = [f"127.0.0.1:{node.port}" for node in nodes]
-    subprocess.run(
-        ["redis-cli", "--cluster", "create", *addresses, "--cluster-yes"], check=True, capture_output=True
-    )
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        states = [
-            subprocess.run(
-                ["redis-cli", "-p", str(node.port), "cluster", "info"], check=True, capture_output=True
-            ).stdout
-            for node in nodes
-        ]
-        if all(b"cluster_state:ok" in state and b"cluster_known_nodes:3" in state for state in states):
-            return
-        time.sleep(0.1)
-    raise AssertionError("the cluster does not come together")
 
 
 @pytest.mark.slow

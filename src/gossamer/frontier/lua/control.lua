@@ -1,7 +1,10 @@
--- Frontier.control. args: {state, rules}, each false to be left as it is. Returns 1 if by the new rules other hosts may
--- have room: then every host must be placed anew (place.lua), and until that is done the field `placing` says so.
+-- Frontier.control. args: {state, rules, known_life}, state and rules false to be left as they are. Returns 1 if by the
+-- new rules other hosts may have room: then every host must be placed anew (place.lua), and until that is done the field
+-- `placing` says so; and the server's life. In another than the known one nothing is done.
 
-local state, packed = unpack(args)
+local state, packed, known_life = unpack(args)
+local life = life_of_server()
+if is_another(life, known_life) then return {0, life} end
 local changes, placing = {}, 0
 if state then changes[1], changes[2] = 'state', state end
 if packed then
@@ -10,5 +13,9 @@ if packed then
   changes[#changes + 1], changes[#changes + 2] = 'rules', packed
 end
 if placing == 1 then changes[#changes + 1], changes[#changes + 2] = 'placing', redis.sha1hex(packed) end
+if state == 'finished' then -- what was settled needs nothing any more: every link was followed
+  for _, reliance in ipairs(call('SMEMBERS', RELIED)) do call('UNLINK', relied_key(reliance)) end
+  call('UNLINK', RELIED)
+end
 if #changes > 0 then call('HSET', META, unpack(changes)) end
-return placing
+return {placing, life}

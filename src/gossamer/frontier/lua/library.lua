@@ -18,6 +18,10 @@
 --   P:leases     HASH    token -> the lease and its request (LEASE)
 --   P:deadlines  ZSET    tokens by deadline
 --   P:dead       ZSET    dead letters by the time of their death
+--   P:relied     SET     "SHARD:LIFE": on which lives of other shards' servers requests of P:on... rely; mostly absent
+--   P:on:S:LIFE  ZSET    requests that were settled lately, some of whose links were added to shard S before, in another
+--                        append-only file than this shard's: by the time they were settled. Should that life end, its
+--                        last second may be lost, and they are done again (redo.lua). After KEPT_S they need it no more.
 --
 -- Forms of a request. In a queue: id (6 bytes), fingerprint (8), 0 or 1 and TRIES with the latest reason, then the
 -- text of frontier/codec.py. In P:d and P:dead the same, with host, lane and band (PLACE) after the id.
@@ -31,6 +35,7 @@ local floor, ceil = math.floor, math.ceil
 local P = KEYS[1]
 local META, NAMES, HOSTS = P .. ':meta', P .. ':names', P .. ':hosts'
 local LEASES, DEADLINES, DEAD = P .. ':leases', P .. ':deadlines', P .. ':dead'
+local RELIED = P .. ':relied'
 local ROUND, BANDS = 500, 9
 local HOST, WAITING = '<ddddddIIIIBB', '<BBII' -- lane, band, in the list, come back
 local LEASE = '<c4BBddBB' -- host, lane, band, granted_at, start_by, host_down, length of the owner's name after it
@@ -72,6 +77,8 @@ local function life_of_server()
 end
 
 local function is_another(life, known) return known and known ~= '' and life ~= '' and life ~= known end
+
+local function relied_key(reliance) return P .. ':on:' .. reliance end
 
 -- In P:t:... and P:deadlines stands one more member, at the end of time and too long for the compact form that Redis
 -- gives to small sorted sets: that one reads all its numbers, as text, at every change.
