@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-import traceback
 from collections.abc import AsyncGenerator, Callable, Iterable, MappingView
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -21,6 +20,7 @@ from gossamer.parse.links import MAX_LINKS
 from gossamer.policy.urls import canonicalise
 from gossamer.response import Response, is_media
 from gossamer.spider import Spider
+from gossamer.usercode import ends_task, traceback_text
 from gossamer.words.errors import Fault
 from gossamer.words.model import Extraction, Fetched, Request
 
@@ -129,7 +129,7 @@ class SpiderExtractor:
             else:  # nothing that a timer could interrupt
                 await given.take(returned, limit_s)
         except BaseException as raised:
-            if _ends_us(raised):
+            if ends_task(raised):
                 raise
             # Users' code: one page, not the crawl.
             fault, error = Fault.CALLBACK, _explain(spider, name, raised)
@@ -253,14 +253,6 @@ def _may_wait(returned: Any) -> bool:
     return inspect.isawaitable(returned) or hasattr(returned, "__aiter__")
 
 
-def _ends_us(raised: BaseException) -> bool:
-    """Whether somebody ends this task or the process; a callback may raise the same for no such reason."""
-    if isinstance(raised, asyncio.CancelledError):
-        task = asyncio.current_task()
-        return task is not None and task.cancelling() > 0
-    return isinstance(raised, KeyboardInterrupt)
-
-
 def _refresh(response: Response) -> str:
     """The target of a meta refresh that acts as a redirect."""
     head = response.body[:4096].lower()
@@ -278,7 +270,4 @@ def _explain(spider: Spider, name: str, raised: BaseException) -> str:
         return str(raised)
     if isinstance(raised, AttributeError) and not hasattr(spider, name):
         return f"{type(spider).__name__} has no method {name!r}, which the request names as its callback"
-    frames = raised.__traceback__
-    while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
-        frames = frames.tb_next
-    return "".join(traceback.format_exception(type(raised), raised, frames))
+    return traceback_text(raised, __file__)

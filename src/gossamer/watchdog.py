@@ -67,19 +67,22 @@ class Watchdog:
 
 
 def describe(frame: FrameType, held_s: float) -> str:
-    """Which callback of which page the code at this frame belongs to, and where it is."""
+    """Which callback or pipeline step of which page the code at this frame belongs to, and where it is."""
     where = "".join(traceback.format_stack(frame, limit=_FRAMES)).rstrip()
-    found = _callback(frame)
-    who = f"the callback {found[0]} of {shown_url(found[1])}" if found else "something"
+    who = _owner(frame)
     return f"{who} has held up everything else for {held_s:g} s; it is at:\n{where}"
 
 
-def _callback(frame: FrameType | None) -> tuple[str, str] | None:
-    """The name of the spider's method and the URL, from the frame of the extractor that called it."""
+def _owner(frame: FrameType | None) -> str:
+    """Whose code it is, from the frame of the extractor or the pipeline that called it."""
     while frame is not None:
-        if frame.f_globals.get("__name__") == "gossamer.extractor" and frame.f_code.co_name == "_run":
-            response = frame.f_locals.get("response")
-            url = response.url if isinstance(response, Response) else "a request given up"
-            return f"{type(frame.f_locals['spider']).__name__}.{frame.f_locals['name']}()", url
+        if frame.f_code.co_name == "_run":
+            called = frame.f_locals
+            if frame.f_globals.get("__name__") == "gossamer.extractor":
+                response = called.get("response")
+                url = shown_url(response.url) if isinstance(response, Response) else "a request given up"
+                return f"the callback {type(called['spider']).__name__}.{called['name']}() of {url}"
+            if frame.f_globals.get("__name__") == "gossamer.pipeline.pipeline":
+                return f"the pipeline step {called['name']} on an item of {shown_url(called['url'])}"
         frame = frame.f_back
-    return None
+    return "something"

@@ -12,6 +12,7 @@ import pytest
 
 from gossamer.extractor import ExtractOptions, SpiderExtractor
 from gossamer.parse.isolate import Cut, ParseKilled
+from gossamer.pipeline import DefaultPipeline
 from gossamer.response import Response
 from gossamer.spider import Spider
 from gossamer.testing.clock import run_virtual
@@ -188,6 +189,18 @@ async def test_links_are_limited_and_counted() -> None:
     assert result.dropped == {"link:too_many": 15}
 
 
+class Telling(Watchdog):
+    """Says when it has reported."""
+
+    def __init__(self, told: threading.Event) -> None:
+        super().__init__(asyncio.get_running_loop(), held_s=0.02)
+        self._told = told
+
+    def _report(self, held_s: float) -> None:
+        super()._report(held_s)
+        self._told.set()
+
+
 async def test_a_callback_that_holds_the_loop_is_named(caplog: pytest.LogCaptureFixture) -> None:
     told = threading.Event()
 
@@ -197,12 +210,19 @@ async def test_a_callback_that_holds_the_loop_is_named(caplog: pytest.LogCapture
         def parse(self, response: Response) -> None:
             assert told.wait(20)
 
-    class Telling(Watchdog):
-        def _report(self, held_s: float) -> None:
-            super()._report(held_s)
-            told.set()
-
     holding = Holding()
-    with Telling(asyncio.get_running_loop(), held_s=0.02):
+    with Telling(told):
         await SpiderExtractor(lambda _: holding).extract(Request(URL), fetched())
     assert "the callback Holding.parse() of http://h/page has held up everything else" in caplog.text
+
+
+async def test_a_pipeline_step_that_holds_the_loop_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    told = threading.Event()
+
+    def holding(item: Any) -> Any:
+        assert told.wait(20)
+        return item
+
+    with Telling(told):
+        await DefaultPipeline(steps=[holding]).process({}, URL)
+    assert "the pipeline step holding on an item of http://h/page has held up everything else" in caplog.text

@@ -11,7 +11,7 @@ from gossamer.extractor import SpiderExtractor
 from gossamer.policy.retry import fault_of_status
 from gossamer.wiring.pages import SpiderPipelines, extractor_of
 from gossamer.wiring.rules import admission_of
-from gossamer.words.errors import DropItem, Fault, UsageError
+from gossamer.words.errors import DropItem, Fault, PipelineError, UnstorableItem, UsageError
 from gossamer.words.model import Extraction, Request
 
 
@@ -22,7 +22,7 @@ class ItemSeen:
     type: str
     key: str = ""
     data: bytes = b""
-    dropped: str = ""
+    dropped: str = ""  # or why it fails its page
 
 
 @dataclass(frozen=True)
@@ -93,15 +93,15 @@ async def _extracted(pages: PageFetcher, visit: Visit, callback: str, extractor:
 
 
 async def _items(pages: PageFetcher, result: Extraction, url: str) -> list[ItemSeen]:
-    pipelines = SpiderPipelines(pages.target.choose)
+    pipelines = SpiderPipelines(pages.target.choose, timeout_s=pages.settings.parse.callback_timeout)
     found = []
     try:
         for item in result.items:
             try:
                 record = await pipelines.process(item, url)
                 found.append(ItemSeen(record.type, record.key, record.data))
-            except DropItem as drop:
-                found.append(ItemSeen(type(item).__name__, dropped=str(drop)))
+            except (DropItem, UnstorableItem, PipelineError) as error:
+                found.append(ItemSeen(type(item).__name__, dropped=str(error).rstrip()))
     finally:
         await pipelines.close()
     return found

@@ -21,6 +21,9 @@ from gossamer.words.model import (
     Verdict,
 )
 
+MAX_DETAIL = 4000
+"""Characters of a traceback that the ledger keeps: its end tells what happened."""
+
 
 @dataclass(slots=True)
 class Draft:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import logging
+import traceback
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from gossamer.engine.admission import Admission
+from gossamer.engine.draft import MAX_DETAIL
 from gossamer.policy.request_preview import preview_of
-from gossamer.words.errors import Fault
+from gossamer.words.errors import Fault, OperatorError
 from gossamer.words.events import LeaseLost, PageDone
 from gossamer.words.model import Attempt, Harvest, Job, Lease, Verdict
 from gossamer.words.ports import Committer, Sink, Store
+
+log = logging.getLogger("gossamer.crawl")
 
 
 class Landing:
@@ -27,9 +34,20 @@ class Landing:
     async def land(self, harvests: Sequence[Harvest]) -> None:
         """Return when these harvests are durable (or were refused because their leases are lost).
 
-        Raises what the committer raises: then nothing has landed, and all are leased still.
+        Raises storage trouble: then nothing has landed, and all are leased still. One that cannot be encoded
+        is a dead letter with the reason, and the others land.
         """
-        kept = await self._committer.commit(harvests)
+        try:
+            kept = await self._committer.commit(harvests)
+        except OperatorError:
+            raise
+        except Exception:  # noqa: BLE001 - what a page gave: one request, not the crawl
+            if len(harvests) > 1:
+                for harvest in harvests:
+                    await self.land([harvest])
+                return
+            harvests = [_unstorable(harvests[0])]
+            kept = await self._committer.commit(harvests)
         for harvest, is_kept in zip(harvests, kept, strict=True):
             if is_kept:
                 self._admission.remember(harvest.outcome.outlinks)
@@ -59,6 +77,20 @@ class Landing:
         await self._store.record(self._job, [expired_attempt(lease, now, worker) for lease in leases])
         for lease in leases:
             self._sink.emit(LeaseLost(at=now, job=self._job.id, url=lease.entry.request.url))
+
+
+def _unstorable(harvest: Harvest) -> Harvest:
+    """What is left of a harvest that a store could not encode, while that error is handled."""
+    log.exception("what a page gave cannot be stored; the page is a dead letter")
+    outcome = replace(
+        harvest.outcome, verdict=Verdict.DEAD, reason=Fault.INTERNAL.value, is_page=False, outlinks=()
+    )
+    detail = traceback.format_exc()[-MAX_DETAIL:]
+    attempts = tuple(
+        replace(attempt, verdict=Verdict.DEAD, reason=Fault.INTERNAL.value, detail=detail)
+        for attempt in harvest.attempts
+    )
+    return Harvest(outcome=outcome, attempts=attempts)
 
 
 def expired_attempt(lease: Lease, now: float, worker: str) -> Attempt:

@@ -16,10 +16,18 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from gossamer.engine.admission import Admission
-from gossamer.engine.draft import Draft
+from gossamer.engine.draft import MAX_DETAIL, Draft
 from gossamer.policy import redirects, retry
+from gossamer.usercode import ends_task
 from gossamer.words.clock import Clock
-from gossamer.words.errors import DropItem, Fault, FetchError, OperatorError
+from gossamer.words.errors import (
+    DropItem,
+    Fault,
+    FetchError,
+    OperatorError,
+    PipelineError,
+    UnstorableItem,
+)
 from gossamer.words.model import (
     Entry,
     Extraction,
@@ -46,11 +54,9 @@ from gossamer.words.ports import (
     Store,
 )
 
-MAX_DETAIL = 4000
-"""Characters of a traceback that the ledger keeps: its end tells what happened."""
 ADMITTED_AT_ONCE = 5000
 """Requests of a page that pass the door without a pause: some 50 ms."""
-_SPIDERS_OWN = frozenset({Fault.CALLBACK, Fault.CALLBACK_TIMEOUT})
+_SPIDERS_OWN = frozenset({Fault.CALLBACK, Fault.CALLBACK_TIMEOUT, Fault.PIPELINE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,33 +109,39 @@ class Visitor:
         try:
             harvest = await self._work(draft)
             if isinstance(harvest, Harvest) and draft.lease.entry.request.errback:
-                harvest = await self._with_errback(harvest)
+                harvest = await self._with_errback(draft, harvest)
         except OperatorError:
             raise
         except (Exception, asyncio.CancelledError) as error:  # our boundary: one request, not the crawl
-            if isinstance(error, asyncio.CancelledError) and _is_given_up():
+            if ends_task(error):
                 raise
             detail = "".join(traceback.format_exception(error))[-MAX_DETAIL:]
             return draft.harvest(Verdict.DEAD, Fault.INTERNAL, detail=detail, signal=draft.unfinished())
         return harvest
 
-    async def _with_errback(self, harvest: Harvest) -> Harvest:
+    async def _with_errback(self, draft: Draft, harvest: Harvest) -> Harvest:
         """What the spider makes of a request that will not be had."""
         outcome, request = harvest.outcome, harvest.outcome.lease.entry.request
         if outcome.verdict not in (Verdict.DEAD, Verdict.SKIPPED) or outcome.reason in _SPIDERS_OWN:
             return harvest
-        result = await self._parts.extractor.give_up(request, outcome.reason, harvest.attempts[0].detail)
+        detail = harvest.attempts[0].detail
+        result = await self._parts.extractor.give_up(request, outcome.reason, detail)
         if result is None:
             return harvest
         dropped = dict(result.dropped)
-        items = await self._keep_items(result, request.url, dropped)
+        try:
+            items, result = await self._keep_items(result, request.url, dropped)
+        except PipelineError as error:
+            failed = FetchError(Fault.PIPELINE, f"{detail}\nin the errback: {error}"[-MAX_DETAIL:])
+            return self._failed(draft, failed, outcome.signal)
         entries = self._parts.admission.admit_links(request, result.requests, dropped)
-        attempts = harvest.attempts
-        if result.error:
-            detail = f"{attempts[0].detail}\nin the errback: {result.error}"[-MAX_DETAIL:]
-            attempts = (replace(attempts[0], detail=detail), *attempts[1:])
-        outcome = replace(outcome, outlinks=entries)
-        return replace(harvest, outcome=outcome, attempts=attempts, items=items, dropped=dropped)
+        attempt = harvest.attempts[0]
+        if result.fault:  # then it is a dead letter, even where the page itself was only skipped
+            detail = f"{detail}\nin the errback: {result.error}"[-MAX_DETAIL:]
+            reason = outcome.reason if outcome.verdict is Verdict.DEAD else result.fault
+            attempt = replace(attempt, verdict=Verdict.DEAD, reason=reason, detail=detail)
+        outcome = replace(outcome, verdict=attempt.verdict, reason=attempt.reason, outlinks=entries)
+        return replace(harvest, outcome=outcome, attempts=(attempt,), items=items, dropped=dropped)
 
     async def _work(self, draft: Draft) -> Harvest | HostSignal:
         """What becomes of a lease: a harvest to land, or (a signal) to be given back."""
@@ -231,7 +243,10 @@ class Visitor:
         if result.fault == Fault.MISSING:
             return self._failed(draft, FetchError(Fault.MISSING, result.error))
         dropped = dict(result.dropped)
-        items = await self._keep_items(result, fetched.url, dropped)
+        try:
+            items, result = await self._keep_items(result, fetched.url, dropped)
+        except PipelineError as error:
+            return self._failed(draft, FetchError(Fault.PIPELINE, str(error)[-MAX_DETAIL:]), signal)
         entries = await self._followed(request, fetched, result, dropped)
         verdict = Verdict.DEAD if result.fault else Verdict.SUCCESS
         return draft.harvest(
@@ -265,7 +280,11 @@ class Visitor:
 
     async def _keep_items(
         self, result: Extraction, url: str, dropped: dict[str, int]
-    ) -> tuple[ItemRecord, ...]:
+    ) -> tuple[tuple[ItemRecord, ...], Extraction]:
+        """The records of the items, and the extraction with the fault of those that cannot be stored.
+
+        Raises :class:`PipelineError` when a step fails: then nothing of the page is to be stored.
+        """
         kept = []
         for item in result.items:
             try:
@@ -273,10 +292,8 @@ class Visitor:
             except DropItem as drop:
                 reason = f"item:{drop}"[:200]
                 dropped[reason] = dropped.get(reason, 0) + 1
-        return tuple(kept)
-
-
-def _is_given_up() -> bool:
-    """Whether somebody cancels this visit; users' code (a pipeline, say) may raise the same by itself."""
-    task = asyncio.current_task()
-    return task is None or task.cancelling() > 0
+            except UnstorableItem as error:
+                if not result.fault:
+                    told = f"an item cannot be stored: {error}"
+                    result = replace(result, fault=Fault.CALLBACK, error=told)
+        return tuple(kept), result

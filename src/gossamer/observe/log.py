@@ -39,11 +39,11 @@ class LogSink:
         match event:
             case PageDone():
                 level = _VERDICTS.get(event.attempt.verdict, logging.DEBUG)
-                failed_callback = event.attempt.reason == Fault.CALLBACK
-                level = logging.ERROR if failed_callback else level
+                is_users_code = event.attempt.reason in (Fault.CALLBACK, Fault.PIPELINE)
+                level = logging.ERROR if is_users_code else level
                 if self._logger.isEnabledFor(level):
                     self._log(level, describe(event))
-                    if failed_callback:
+                    if is_users_code:
                         self._log_traceback(event.attempt.detail)
                 self._log_drops(event)
             case Notice():
@@ -67,7 +67,7 @@ class LogSink:
                 self._log(logging.WARNING, f"item dropped: {one_line(reason[5:])} (first on {where})")
 
     def _log_traceback(self, detail: str) -> None:
-        """The traceback of a callback, the first time that this error occurs."""
+        """The traceback of a callback or a pipeline step, the first time that this error occurs."""
         error = headline(detail)
         if "\n" not in detail or error in self._tracebacks or len(self._tracebacks) >= MAX_TRACEBACKS:
             return

@@ -1,4 +1,4 @@
-"""Text that every sink can take: no white space around it, no NUL, no lone surrogates.
+"""Values that every sink can take: base types, no white space around text, no NUL, no lone surrogates.
 
 NUL is refused by PostgreSQL and lone surrogates have no UTF-8; both come from broken pages, and one such
 value must not cost a whole batch. Each becomes U+FFFD, the character for what could not be
@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from datetime import datetime
 from decimal import Decimal
+from enum import Enum
 from typing import Any
 
-REPLACEMENT = "\ufffd"
-MAX_DEPTH = 100
-"""Levels of lists and dicts within an item; deeper ones are left for validation to refuse."""
+from gossamer.words.storable import REPLACEMENT, as_base_type, without_surrogates
 
 UNTOUCHED = frozenset({int, float, bool, type(None), Decimal, datetime})
 
@@ -23,40 +22,50 @@ def clean_text(text: str) -> str:
     text = text.strip()
     if "\0" in text:
         text = text.replace("\0", REPLACEMENT)
-    if not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            # UTF-16 joins surrogates that do form a pair, and replaces the others.
-            text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
+    return without_surrogates(text)
 
 
-def clean(value: Any, depth: int = 0) -> Any:
-    """The same value with all strings within lists, tuples and dicts cleaned."""
-    if isinstance(value, str):
-        return clean_text(value)
-    if depth > MAX_DEPTH:
+def clean(value: Any) -> Any:
+    """The same value with all strings within lists, tuples and dicts cleaned.
+
+    It must not contain itself (:func:`~gossamer.pipeline.validate.check_shape`).
+    """
+    kind = type(value)
+    if kind in UNTOUCHED:
         return value
+    if kind is str:
+        return clean_text(value)
     if isinstance(value, dict):
-        return clean_dict(value, depth)
-    if type(value) in (list, tuple):
-        cleaned = [clean(element, depth + 1) for element in value]
-        if all(new is old for new, old in zip(cleaned, value, strict=True)):
-            return value
-        return type(value)(cleaned)
-    return value
+        return clean_dict(value)
+    if isinstance(value, list | tuple):
+        return _clean_list(value)
+    if isinstance(value, Enum):  # encoders know them, and a model may ask for one
+        return value
+    value = as_base_type(value)
+    return clean_text(value) if type(value) is str else value
 
 
-def clean_dict(values: dict[Any, Any], depth: int = 0) -> dict[Any, Any]:
-    """The same for a dict, names included."""
-    for name, value in values.items():
-        # Most items need nothing: find that out without building anything.
-        if type(value) in UNTOUCHED:
-            if type(name) is str and clean_text(name) is not name:
-                break
-        elif clean(value, depth + 1) is not value or clean(name) is not name:
-            break
-    else:
+def _clean_list(values: list[Any] | tuple[Any, ...]) -> list[Any] | tuple[Any, ...]:
+    cleaned = [clean(element) for element in values]
+    is_plain = type(values) in (list, tuple)
+    if is_plain and all(new is old for new, old in zip(cleaned, values, strict=True)):
         return values
-    return {clean(name): clean(value, depth + 1) for name, value in values.items()}
+    return tuple(cleaned) if isinstance(values, tuple) else cleaned
+
+
+def clean_dict(values: dict[Any, Any]) -> dict[Any, Any]:
+    """The same for a dict, names included."""
+    if type(values) is dict:
+        for name, value in values.items():
+            # Most items need nothing: find that out without building anything.
+            kind = type(value)
+            if kind is str:
+                if clean_text(value) is not value:
+                    break
+            elif kind not in UNTOUCHED and clean(value) is not value:
+                break
+            if clean(name) is not name:
+                break
+        else:
+            return values
+    return {clean(name): clean(value) for name, value in values.items()}

@@ -1,7 +1,9 @@
 """From what a spider yields to the record that is stored.
 
-The order: the user's own steps, then cleaning, validation, required fields, key. An item that fails is
-dropped alone with a short reason; nothing else of its page is touched.
+The order: the user's own steps, then cleaning, validation, required fields, key. An item that a step drops
+or that does not hold what its type promises is dropped alone, with a short reason; nothing else of its page
+is touched. A step that fails in any other way fails the page: nothing of it is stored, and it is tried
+again. An item that no store could take is a slip of the spider, and its page a dead letter.
 """
 
 from __future__ import annotations
@@ -21,15 +23,19 @@ from gossamer.items import Item, is_misfit, key_fields
 from gossamer.pipeline.clean import clean_dict
 from gossamer.pipeline.keys import content_hash, content_key, key_text
 from gossamer.pipeline.validate import (
+    MAX_ITEM_BYTES,
     MAX_REASON,
     adapter,
     check_plain,
     check_required,
+    check_shape,
     checked_dataclass,
     drop,
     refit,
+    unstorable,
 )
-from gossamer.words.errors import DropItem
+from gossamer.usercode import ends_task, settle, traceback_text
+from gossamer.words.errors import DropItem, PipelineError, UnstorableItem
 from gossamer.words.model import ItemRecord
 
 _SCALARS = frozenset({str, int, float, bool, type(None), Decimal, date, datetime})
@@ -53,45 +59,80 @@ class DefaultPipeline:
 
     ``steps`` run first, in their order: functions ``step(item)`` or ``step(item, spider)``, or objects
     (or classes) with ``process_item(item, spider)``, ``async`` or not, as in Scrapy. Each returns the item
-    or raises ``DropItem``. ``require_fields`` names fields that no item may lack.
+    or raises ``DropItem``; one that waits longer than ``timeout_s`` seconds has failed. ``require_fields``
+    names fields that no item may lack.
     """
 
     def __init__(
-        self, *, require_fields: Sequence[str] = (), steps: Sequence[Any] = (), spider: Any = None
+        self,
+        *,
+        require_fields: Sequence[str] = (),
+        steps: Sequence[Any] = (),
+        spider: Any = None,
+        timeout_s: float = 60.0,
     ) -> None:
         self._required = tuple(require_fields)
         self._spider = spider
+        self._timeout_s = timeout_s
         self._objects = [step() if isinstance(step, type) else step for step in steps]
         self._steps = [_step(thing) for thing in self._objects]
+        self._opened: list[Any] = []
 
     async def open(self) -> None:
-        """Call ``open_spider`` of the steps that have it."""
-        await self._call_all("open_spider")
-
-    async def close(self) -> None:
-        """Call ``close_spider`` of the steps that have it."""
-        await self._call_all("close_spider")
-
-    async def _call_all(self, hook: str) -> None:
+        """Call ``open_spider`` of the steps that have it. Raises what it raises; then none is left open."""
         for thing in self._objects:
-            if method := getattr(thing, hook, None):
-                await _settled(method(self._spider))
+            try:
+                if method := getattr(thing, "open_spider", None):
+                    await settle(method(self._spider), self._timeout_s)
+            except BaseException:
+                await self.close()
+                raise
+            self._opened.append(thing)
+
+    async def close(self) -> list[str]:
+        """Call ``close_spider`` of the steps that were opened, whatever one of them raises.
+
+        The tracebacks of those that failed, each after a line that names the step.
+        """
+        opened, self._opened = self._opened, []
+        failures = []
+        for thing in opened:
+            name = f"{_name(thing)}.close_spider()"
+            try:
+                if method := getattr(thing, "close_spider", None):
+                    await settle(method(self._spider), self._timeout_s)
+            except BaseException as error:
+                if ends_task(error):
+                    raise
+                failures.append(_told(name, error))
+        return failures
 
     async def process(self, item: Any, url: str) -> ItemRecord:
-        """The record to store. Raises :class:`DropItem` with the reason."""
-        for name, step in self._steps:
-            item = await self._run(name, step, item)
-        return self.record(item, url)
+        """The record to store.
 
-    async def _run(self, name: str, step: Callable[[Any, Any], Any], item: Any) -> Any:
+        Raises :class:`DropItem` with the reason, :class:`PipelineError` or :class:`UnstorableItem`.
+        """
+        for name, step in self._steps:
+            item = await self._run(name, step, item, url)
         try:
-            result = await _settled(step(item, self._spider))
+            return self.record(item, url)
+        except (DropItem, UnstorableItem):
+            raise
+        except Exception as error:  # of validators and serialisers that the spider's items have
+            raise UnstorableItem(f"{_what(item)}: {traceback_text(error, __file__)}") from error
+
+    async def _run(self, name: str, step: Callable[[Any, Any], Any], item: Any, url: str) -> Any:
+        """One step; the watchdog finds its name and the page's URL in this frame."""
+        try:
+            result = await settle(step(item, self._spider), self._timeout_s)
         except DropItem as error:
             raise DropItem((str(error) or f"dropped by {name}")[:MAX_REASON]) from None
-        except (Exception, SystemExit) as error:
-            raise DropItem(f"{name}: {type(error).__name__}: {error}"[:MAX_REASON]) from error
-        if result is None:
-            raise DropItem(f"{name} returned no item")
+        except BaseException as error:
+            if ends_task(error):
+                raise
+            raise PipelineError(_told(name, error)) from error
+        if not _is_item(result):
+            raise PipelineError(f"{name} returned {_what(result)}, which is not an item")
         return result
 
     def record(self, item: Any, url: str) -> ItemRecord:
@@ -100,10 +141,12 @@ class DefaultPipeline:
             kind, values, data = _from_model(item)
         elif isinstance(item, dict):
             kind, values, data = PLAIN_TYPE, *_from_dict(PLAIN_TYPE, item)
-        elif dataclasses.is_dataclass(item) and not isinstance(item, type):
+        elif _is_item(item):
             kind, values, data = _from_dataclass(item)
         else:
-            raise DropItem(f"a {type(item).__name__} is no item: yield an Item, a dict or a dataclass")
+            raise UnstorableItem(f"{_what(item)} is not an item: yield an Item, a dict or a dataclass")
+        if len(data) > MAX_ITEM_BYTES:
+            raise unstorable(kind, "", f"more than {MAX_ITEM_BYTES // 2**20} MiB as JSON")
         if self._required:
             check_required(kind, values, self._required)
         return ItemRecord(
@@ -111,29 +154,47 @@ class DefaultPipeline:
         )
 
 
+def _is_item(thing: Any) -> bool:
+    if isinstance(thing, BaseModel | dict):
+        return True
+    return dataclasses.is_dataclass(thing) and not isinstance(thing, type)
+
+
+def _what(thing: Any) -> str:
+    return "None" if thing is None else f"a {type(thing).__name__}"
+
+
+def _name(thing: Any) -> str:
+    return getattr(thing, "__name__", type(thing).__name__)
+
+
+def _told(name: str, error: BaseException) -> str:
+    """What a step raised, for the ledger: its name, and the traceback from its own frame down."""
+    return f"in the pipeline step {name}:\n{traceback_text(error, __file__)}"
+
+
 def _step(thing: Any) -> tuple[str, Callable[[Any, Any], Any]]:
     """A step as a function of item and spider, with its name for reasons."""
     if hasattr(thing, "process_item"):
         return type(thing).__name__, thing.process_item
-    name = getattr(thing, "__name__", type(thing).__name__)
+    name = _name(thing)
     if len(inspect.signature(thing).parameters) >= 2:
         return name, thing
     return name, lambda item, _spider: thing(item)
 
 
-async def _settled(value: Any) -> Any:
-    return await value if inspect.isawaitable(value) else value
-
-
 def _from_model(item: BaseModel) -> tuple[str, dict[str, Any], bytes]:
     """A model was checked when it was made, so only misfits and what was assigned later need it again."""
     kind = type(item).__name__
+    is_flat = _SCALARS.issuperset(map(type, item.__dict__.values()))
+    if not is_flat:
+        check_shape(kind, item.__dict__)
     values = clean_dict(item.__dict__)
     if isinstance(item, Item) and is_misfit(item):
         item = refit(item, values)
     elif values is not item.__dict__:
         item = item.model_copy(update=values)
-    elif isinstance(item, Item) and all(type(value) in _SCALARS for value in values.values()):
+    elif is_flat and isinstance(item, Item):
         # Nothing in it can have changed its type since. (To look for that costs 25 times as much
         # beside another busy thread: pydantic's core lets go of the interpreter lock for it.)
         return kind, values, item.__pydantic_serializer__.to_json(item)
@@ -144,7 +205,7 @@ def _from_model(item: BaseModel) -> tuple[str, dict[str, Any], bytes]:
         try:
             data = item.__pydantic_serializer__.to_json(item)
         except PydanticSerializationError as error:
-            raise drop(kind, "", str(error)) from None
+            raise unstorable(kind, "", str(error)) from None
     return kind, item.__dict__, data
 
 
@@ -152,24 +213,27 @@ def _from_dataclass(item: Any) -> tuple[str, dict[str, Any], bytes]:
     cls: type = type(item)
     kind = cls.__name__
     fields = [field.name for field in dataclasses.fields(item)]
-    checked = checked_dataclass(item, clean_dict({name: getattr(item, name) for name in fields}))
+    given = {name: getattr(item, name) for name in fields}
+    check_shape(kind, given)
+    checked = checked_dataclass(item, clean_dict(given))
     serialise = adapter(cls)
     if serialise is None:
         return kind, *_from_dict(kind, checked)
     try:
         data = serialise.dump_json(checked)
     except PydanticSerializationError as error:
-        raise drop(kind, "", str(error)) from None
+        raise unstorable(kind, "", str(error)) from None
     return kind, {name: getattr(checked, name) for name in fields}, data
 
 
 def _from_dict(kind: str, item: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    check_shape(kind, item)
     values = clean_dict(item)
     check_plain(kind, values)
     try:
         return values, _encode(values)
     except (TypeError, ValueError, RecursionError) as error:
-        raise drop(kind, "", str(error)) from None
+        raise unstorable(kind, "", str(error)) from None
 
 
 def _key(kind: str, item_type: type, values: dict[str, Any], data: bytes) -> str:

@@ -20,14 +20,20 @@ import msgspec
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUndefinedAnnotation, PydanticUserError
 
-from gossamer.pipeline.clean import MAX_DEPTH
-from gossamer.words.errors import DropItem
+from gossamer.words.errors import DropItem, UnstorableItem
+from gossamer.words.storable import MAX_DEPTH
 
 MAX_REASON = 200
+MAX_VALUES = 1_000_000
+"""Values of one item, those within lists and dicts included."""
+MAX_ITEM_BYTES = 64 * 1024 * 1024
+"""Of an item's JSON: PostgreSQL takes no text above 255 MB, and several items are in memory at once."""
 
 PLAIN = frozenset({str, int, bool, type(None)})
 ENCODABLE = (str, int, date, time, timedelta, Enum, UUID)
 """What JSON carries by itself or as a string with one meaning (ISO 8601 for times)."""
+
+CONTAINERS = (dict, list, tuple, set, frozenset)
 
 PHRASES = {
     "missing": "missing",
@@ -42,6 +48,11 @@ def drop(kind: str, place: str, problem: str) -> DropItem:
     """The error that drops an item: ``Product.price: not a number``."""
     where = f"{kind}.{place}" if place else kind
     return DropItem(f"{where}: {problem}"[:MAX_REASON])
+
+
+def unstorable(kind: str, place: str, problem: str) -> UnstorableItem:
+    """The error of an item that cannot be stored, with the same words."""
+    return UnstorableItem(str(drop(kind, place, problem)))
 
 
 def explain(kind: str, error: ValidationError) -> DropItem:
@@ -84,33 +95,53 @@ def checked_dataclass(item: Any, values: dict[str, Any]) -> Any:
         raise explain(type(item).__name__, error) from None
 
 
+def check_shape(kind: str, values: Mapping[Any, Any]) -> None:
+    """Refuse what is nested too deep, contains itself, or has no end. Raises :class:`UnstorableItem`.
+
+    It looks at lists and dicts only, so that all who come after it may follow them without care.
+    """
+    left = MAX_VALUES
+    waiting = [
+        (value, str(name), 1)
+        for name, value in values.items()
+        if type(value) not in PLAIN and isinstance(value, CONTAINERS)
+    ]
+    while waiting:
+        container, name, depth = waiting.pop()
+        left -= len(container)
+        if depth > MAX_DEPTH:
+            raise unstorable(kind, name, "nested too deep, or contains itself")
+        if left < 0:
+            raise unstorable(kind, name, f"more than {MAX_VALUES:,} values")
+        inner = container.values() if isinstance(container, dict) else container
+        waiting += [(value, name, depth + 1) for value in inner if isinstance(value, CONTAINERS)]
+
+
 def check_plain(kind: str, values: Mapping[Any, Any]) -> None:
-    """Refuse what JSON cannot carry, naming the place. Raises :class:`DropItem`."""
+    """Refuse what JSON cannot carry, naming the place. Raises :class:`UnstorableItem`."""
     for name, value in values.items():
         if type(name) is not str:
-            raise drop(kind, "", f"a field is named {name!r}, which is no string")
+            raise unstorable(kind, "", f"a field is named {name!r}, which is not a string")
         if type(value) not in PLAIN:
-            _check(kind, name, value, 1)
+            _check(kind, name, value)
 
 
-def _check(kind: str, place: str, value: Any, depth: int) -> None:
+def _check(kind: str, place: str, value: Any) -> None:
     if type(value) in PLAIN or isinstance(value, ENCODABLE):
         return
     if isinstance(value, float | Decimal):
         if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):
-            raise drop(kind, place, "not a finite number")
-    elif depth > MAX_DEPTH:
-        raise drop(kind, place.partition(".")[0].partition("[")[0], "nested too deep")
+            raise unstorable(kind, place, "not a finite number")
     elif isinstance(value, dict):
         for name, inner in value.items():
             if type(name) is not str:
-                raise drop(kind, place, f"has the key {name!r}; keys must be strings")
-            _check(kind, f"{place}.{name}", inner, depth + 1)
+                raise unstorable(kind, place, f"has the key {name!r}; keys must be strings")
+            _check(kind, f"{place}.{name}", inner)
     elif isinstance(value, list | tuple | set | frozenset):
         for inner in value:
-            _check(kind, f"{place}[]", inner, depth + 1)
+            _check(kind, f"{place}[]", inner)
     elif not (isinstance(value, BaseModel | msgspec.Struct) or dataclasses.is_dataclass(value)):
-        raise drop(kind, place, f"a {type(value).__name__} cannot be stored as JSON")
+        raise unstorable(kind, place, f"a {type(value).__name__} cannot be stored as JSON")
 
 
 def check_required(kind: str, values: Mapping[str, Any], required: tuple[str, ...]) -> None:

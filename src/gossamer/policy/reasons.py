@@ -40,6 +40,7 @@ REASONS = {
     Fault.MISSING: "an element that the spider requires is not on the page",
     Fault.CALLBACK: "the spider's code raised",
     Fault.CALLBACK_TIMEOUT: "the spider's code took longer than parse.callback_timeout",
+    Fault.PIPELINE: "a pipeline step failed on an item",
     Fault.PARSE_TIMEOUT: "the page could not be parsed within parse.timeout",
     Fault.INTERNAL: "an error of Gossamer itself",
     Fault.EXPIRED: "the worker never came back with it",

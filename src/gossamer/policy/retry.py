@@ -25,6 +25,7 @@ AGAIN = frozenset(
         Fault.PROTOCOL,
         Fault.SERVER,
         Fault.MISSING,
+        Fault.PIPELINE,
         Fault.ROBOTS_UNREACHABLE,
     }
 )
@@ -43,9 +44,10 @@ UNTOUCHED = frozenset(
         Fault.OUT_OF_SCOPE,
         Fault.ROBOTS,
         Fault.HOST_DOWN,
+        Fault.PIPELINE,
     }
 )
-"""Faults found before the host was spoken to."""
+"""Faults that say nothing of the host: found before it was spoken to, or after it had done its part."""
 
 
 class Decision(Record, frozen=True, kw_only=True):

@@ -137,7 +137,7 @@ async def assemble(
         if not resumed:
             await desk.requests.make(job, rules)
         frontier = desk.requests.frontier(job, rules, owner=owner)
-        pipeline = SpiderPipelines(target.choose)
+        pipeline = SpiderPipelines(target.choose, timeout_s=settings.parse.callback_timeout)
         opening.push_async_callback(pipeline.close)
         await pipeline.open(spider)
         robots = RobotsCache(

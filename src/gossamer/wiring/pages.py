@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ from gossamer.words.clock import Clock
 from gossamer.words.errors import UsageError
 from gossamer.words.model import ItemRecord, Request
 from gossamer.words.ports import Fetcher, RobotsGate
+
+log = logging.getLogger("gossamer.crawl")
 
 
 def fetcher_of(settings: Settings, guard: Guard, clock: Clock, cookies: Cookies | None = None) -> Fetcher:
@@ -82,13 +85,16 @@ def extractor_of(settings: Settings, target: Target, closing: ExitStack) -> Spid
 class SpiderPipelines:
     """Port ``Pipeline``: an item passes the pipeline of the spider that its page went to."""
 
-    def __init__(self, choose: Callable[[Request], Spider]) -> None:
+    def __init__(self, choose: Callable[[Request], Spider], *, timeout_s: float) -> None:
         self._choose = choose
+        self._timeout_s = timeout_s
         self._open: dict[int, DefaultPipeline] = {}
         self._opening = asyncio.Lock()
+        self.failures: list[str] = []
+        """Tracebacks of the steps that did not close."""
 
     async def process(self, item: Any, url: str) -> ItemRecord:
-        """The record to store. Raises :class:`~gossamer.words.errors.DropItem` with the reason."""
+        """See :class:`~gossamer.words.ports.Pipeline`."""
         spider = self._choose(Request(url))
         return await (self._open.get(id(spider)) or await self.open(spider)).process(item, url)
 
@@ -98,10 +104,13 @@ class SpiderPipelines:
             if id(spider) not in self._open:
                 try:
                     pipeline = DefaultPipeline(
-                        require_fields=spider.require_fields, steps=spider.pipelines, spider=spider
+                        require_fields=spider.require_fields,
+                        steps=spider.pipelines,
+                        spider=spider,
+                        timeout_s=self._timeout_s,
                     )
                     await pipeline.open()
-                except Exception as error:  # users' code
+                except (Exception, SystemExit) as error:  # users' code
                     raise UsageError(
                         f"a pipeline of the spider {spider.name!r} does not open: "
                         f"{type(error).__name__}: {error}"
@@ -110,9 +119,12 @@ class SpiderPipelines:
             return self._open[id(spider)]
 
     async def close(self) -> None:
-        """Close the pipelines that were opened."""
-        for pipeline in self._open.values():
-            await pipeline.close()
+        """Close all that were opened; steps that raise are logged and kept in ``failures``. Idempotent."""
+        opened, self._open = self._open, {}
+        for pipeline in opened.values():
+            for failure in await pipeline.close():
+                log.error("%s", failure.rstrip())
+                self.failures.append(failure)
 
 
 @dataclass(frozen=True)

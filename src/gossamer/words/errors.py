@@ -43,6 +43,7 @@ class Fault(StrEnum):
     MISSING = "missing"  # a required element is not on the page
     CALLBACK = "callback"  # the spider's code raised
     CALLBACK_TIMEOUT = "callback_timeout"  # the spider's code took too long
+    PIPELINE = "pipeline"  # a pipeline step failed on an item of the page
     PARSE_TIMEOUT = "parse_timeout"  # the page could not be parsed within the time and memory it may have
     INTERNAL = "internal"  # an error of Gossamer itself; the ledger has the traceback
     EXPIRED = "expired"  # the worker never came back with it
@@ -116,3 +117,14 @@ class FetchError(GossamerError):
 
 class DropItem(GossamerError):
     """Raised by a pipeline step to drop one item; the message is the reason and is counted."""
+
+
+class PipelineError(GossamerError):
+    """A pipeline step failed on an item: nothing of its page is stored, and the page is tried again.
+
+    The message names the step and ends with the traceback.
+    """
+
+
+class UnstorableItem(GossamerError):
+    """An item that no store can take, which is a slip of the spider's code. The message names the place."""

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from gossamer.words.lifecycle import JobState, State
-from gossamer.words.storable import callback_name, check_headers, check_jsonable, fitting
+from gossamer.words.storable import as_stored, callback_name, check_size, fitting, headers_as_stored
 
 BANDS = 9
 """Priority bands of a frontier: band 0 is served first."""
@@ -69,21 +69,30 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
             force(self, "callback", callback_name(self.callback, "callback"))
         if self.errback is not None and type(self.errback) is not str:
             force(self, "errback", callback_name(self.errback, "errback"))
-        if self.method != "GET" and type(self.method) is str:
-            force(self, "method", self.method.upper())
         if tuple(map(type, _FIELDS(self))) != _TYPES:
             for name, kind in _KINDS.items():
                 force(self, name, fitting(name, getattr(self, name), kind))
+        if self.method != "GET":
+            force(self, "method", self.method.upper())
         self.validate()
 
     def validate(self) -> None:
-        """Refuse headers, ``meta`` and ``cb_kwargs`` that cannot be stored. Raises :class:`UsageError`."""
+        """Bring headers, ``meta`` and ``cb_kwargs`` into the form in which they are stored.
+
+        Raises :class:`UsageError` for what cannot be stored.
+        """
+        if self.body:
+            check_size("body", len(self.body))
         if self.headers:
-            check_headers(self.headers)
+            self._become("headers", headers_as_stored(self.headers))
         if self.meta:
-            check_jsonable(self.meta, "meta")
+            self._become("meta", as_stored(self.meta, "meta"))
         if self.cb_kwargs:
-            check_jsonable(self.cb_kwargs, "cb_kwargs")
+            self._become("cb_kwargs", as_stored(self.cb_kwargs, "cb_kwargs"))
+
+    def _become(self, name: str, value: Any) -> None:
+        if value is not getattr(self, name):
+            msgspec.structs.force_setattr(self, name, value)
 
     def replace(self, **changes: Any) -> Request:
         """The same request with some fields changed."""

@@ -245,7 +245,13 @@ class Pipeline(Protocol):
     """Cleans, validates and keys items."""
 
     async def process(self, item: Any, url: str) -> ItemRecord:
-        """The record to store. Raises :class:`~gossamer.words.errors.DropItem` with the reason."""
+        """The record to store.
+
+        Raises :class:`~gossamer.words.errors.DropItem` with the reason for an item that is not wanted,
+        :class:`~gossamer.words.errors.UnstorableItem` for one that cannot be stored, and
+        :class:`~gossamer.words.errors.PipelineError` when users' code fails: then nothing of the page is
+        stored, and it is tried again.
+        """
         ...
 
 

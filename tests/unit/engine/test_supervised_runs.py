@@ -12,10 +12,15 @@ from msgspec.structs import replace
 from engine_kit import CALM, URL, Answer, Kit, follow, virtually
 from gossamer.engine.supervisor import Ran, Reason, Supervisor
 from gossamer.engine.worker import Worker
+from gossamer.items import Item
 from gossamer.words.errors import Fault, FetchError, StorageError
 from gossamer.words.events import JobFinished, JobStarted, PageDone
 from gossamer.words.lifecycle import JobState
 from gossamer.words.model import Change, DeadFilter, Extraction, HostSignal, Request, SignalKind
+
+
+class Misfit(Item):
+    n: int
 
 
 async def run(kit: Kit, *urls: str, seed: dict[str, Any] | None = None, **options: Any) -> Ran:
@@ -57,7 +62,9 @@ def test_items_pass_the_pipeline_and_drops_are_counted() -> None:
     def kit() -> Kit:
         kit = Kit()
         kit.pages.yields = {
-            URL: Extraction(items=({"a": 1}, 7), requests=(Request("ftp://x/"), Request("http://no.test/")))
+            URL: Extraction(
+                items=({"a": 1}, Misfit(n="x")), requests=(Request("ftp://x/"), Request("http://no.test/"))
+            )
         }
         return kit
 

@@ -1,12 +1,14 @@
 """The pipeline from an item to its record."""
 
+import asyncio
 import dataclasses
 import enum
 import json
 import uuid
+from collections import defaultdict
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -16,7 +18,8 @@ from pydantic import BaseModel, Field, field_validator
 from gossamer.items import Item, key, key_field
 from gossamer.pipeline import DefaultPipeline
 from gossamer.pipeline.keys import content_hash
-from gossamer.words.errors import DropItem
+from gossamer.testing.clock import run_virtual
+from gossamer.words.errors import DropItem, PipelineError, UnstorableItem
 
 URL = "https://shop.example/1"
 
@@ -38,6 +41,11 @@ class Offer(Item):
 class Row:
     number: int = key_field()
     price: Decimal | None = None
+
+
+class Point(NamedTuple):
+    x: int
+    y: str
 
 
 @pytest.fixture
@@ -78,6 +86,12 @@ async def test_a_plain_dict_is_keyed_by_content_in_any_order(pipeline):
 
 async def test_several_key_fields_are_a_json_list(pipeline):
     assert (await pipeline.process(Offer(shop='a"b', number=3), URL)).key == r'["a\"b",3]'
+
+
+async def refusal(pipeline, item) -> str:
+    with pytest.raises(UnstorableItem) as caught:
+        await pipeline.process(item, URL)
+    return str(caught.value)
 
 
 class Colour(enum.Enum):
@@ -132,26 +146,99 @@ class Checked(Item):
         (Offer(shop="s", number=1, products=[{"sku": "a"}]), "Offer.products[].name: missing"),
         (Row("x"), "Row.number: not a whole number"),
         (Row(None), "Row.number: not a whole number"),
-        ({"a": b"x"}, "item.a: a bytes cannot be stored as JSON"),
-        ({"a": [{"b": object()}]}, "item.a[].b: a object cannot be stored as JSON"),
-        ({"a": float("inf")}, "item.a: not a finite number"),
-        ({"a": Decimal("NaN")}, "item.a: not a finite number"),
-        ({1: 2}, "item: a field is named 1, which is no string"),
-        ({"a": {1: 2}}, "item.a: has the key 1; keys must be strings"),
-        ("text", "a str is no item: yield an Item, a dict or a dataclass"),
-        (None, "a NoneType is no item: yield an Item, a dict or a dataclass"),
-        (Row, "a type is no item: yield an Item, a dict or a dataclass"),
     ],
 )
 async def test_drops_say_why_in_few_words(pipeline, item, expected):
     assert await reason(pipeline, item) == expected
 
 
-async def test_too_deep_items_are_dropped_not_crashed(pipeline):
-    deep: Any = 1
+class Loose(Item):
+    a: Any = None
+    b: list[Any] = []
+
+
+@dataclasses.dataclass
+class LooseRow:
+    a: Any
+
+
+def deep() -> Any:
+    value: Any = 1
     for _ in range(100_000):
-        deep = [deep]
-    assert await reason(pipeline, {"a": deep}) == "item.a: nested too deep"
+        value = [value]
+    return value
+
+
+def endless() -> list[Any]:
+    value: list[Any] = []
+    value += [value, value]  # twice: to follow it to a depth of 100 would take 2**100 steps
+    return value
+
+
+TOO_DEEP = "nested too deep, or contains itself"
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        ({"a": b"x"}, "item.a: a bytes cannot be stored as JSON"),
+        ({"a": [{"b": object()}]}, "item.a[].b: a object cannot be stored as JSON"),
+        ({"a": float("inf")}, "item.a: not a finite number"),
+        ({"a": Decimal("NaN")}, "item.a: not a finite number"),
+        ({1: 2}, "item: a field is named 1, which is not a string"),
+        ({"a": {1: 2}}, "item.a: has the key 1; keys must be strings"),
+        ("text", "a str is not an item: yield an Item, a dict or a dataclass"),
+        (None, "None is not an item: yield an Item, a dict or a dataclass"),
+        (Row, "a type is not an item: yield an Item, a dict or a dataclass"),
+        ({"a": deep()}, f"item.a: {TOO_DEEP}"),
+        ({"a": endless()}, f"item.a: {TOO_DEEP}"),
+        (LooseRow(endless()), f"LooseRow.a: {TOO_DEEP}"),
+        (Loose(a=deep()), f"Loose.a: {TOO_DEEP}"),
+        (Loose(b=endless()), f"Loose.b: {TOO_DEEP}"),
+        ({"a": [0] * 1_000_001}, "item.a: more than 1,000,000 values"),
+        ({"a": "x" * (64 * 2**20)}, "item: more than 64 MiB as JSON"),
+        (Loose(a=object()), "Loose: Unable to serialize unknown type: <class 'object'>"),
+    ],
+)
+async def test_what_cannot_be_stored_is_refused_with_its_place(pipeline, item, expected):
+    assert await refusal(pipeline, item) == expected
+
+
+class Soup(str):
+    """As the strings of BeautifulSoup and markupsafe are: its methods give its own kind."""
+
+    def strip(self, *args: Any) -> "Soup":
+        return Soup(str.strip(self, *args))
+
+
+class Grade(enum.IntEnum):
+    GOOD = 1
+
+
+class Float64(float):
+    """As numpy's."""
+
+
+@pytest.mark.parametrize(
+    ("value", "stored"),
+    [
+        (Soup(" x "), "x"),
+        (Float64(1.5), 1.5),
+        (type("Whole", (int,), {})(7), 7),
+        (Grade.GOOD, 1),
+        ([Soup("x"), {Soup("k"): (Float64(2),)}], ["x", {"k": [2.0]}]),
+        (type("Row", (list,), {})([Soup("x")]), ["x"]),
+        (defaultdict(list, {Soup("k"): [1]}), {"k": [1]}),
+        (Point(1, Soup("y")), [1, "y"]),
+    ],
+)
+@pytest.mark.parametrize("kind", [lambda v: {"a": v}, lambda v: Loose(a=v), LooseRow])
+async def test_subclasses_of_what_json_knows_are_stored_as_what_they_extend(pipeline, kind, value, stored):
+    assert json.loads((await pipeline.process(kind(value), URL)).data)["a"] == stored
+
+
+async def test_a_field_may_be_named_by_a_subclass_of_text(pipeline):
+    assert (await pipeline.process({Soup("a"): 1}, URL)).data == b'{"a":1}'
 
 
 async def test_nul_and_lone_surrogates_are_replaced(pipeline):
@@ -240,7 +327,7 @@ async def test_a_dataclass_with_annotations_that_cannot_be_checked(pipeline):
         b: Odd | str
 
     assert (await pipeline.process(Loose(1, "x"), URL)).data == b'{"a":1,"b":"x"}'
-    assert await reason(pipeline, Loose(1, Odd())) == "Loose.b: a Odd cannot be stored as JSON"
+    assert await refusal(pipeline, Loose(1, Odd())) == "Loose.b: a Odd cannot be stored as JSON"
 
 
 @pytest.mark.parametrize("empty", [None, "", "  ", [], {}])
@@ -277,24 +364,132 @@ async def test_steps_run_in_order_sync_or_async():
     assert (Scrapy.opened, Scrapy.closed) == ("shop", "shop")
 
 
-async def test_steps_may_drop_fail_or_forget():
+def with_step(step: Any, **options: Any) -> DefaultPipeline:
+    return DefaultPipeline(steps=[step], **options)
+
+
+async def test_a_step_may_drop_an_item_with_its_reason():
     def dropper(item):
         raise DropItem(item["why"])
 
-    def failing(item, spider):
-        return item["a"]["b"]
+    assert await reason(with_step(dropper), {"why": "too dear"}) == "too dear"
+    assert await reason(with_step(dropper), {"why": ""}) == "dropped by dropper"
+    assert len(await reason(with_step(dropper), {"why": "x" * 10_000})) == 200
 
-    def forgetful(item):
-        item["x"] = 1
 
-    def run(step):
-        return DefaultPipeline(steps=[step])
+def failing(item, spider):
+    return item["a"]["b"]
 
-    assert await reason(run(dropper), {"why": "too dear"}) == "too dear"
-    assert await reason(run(dropper), {"why": ""}) == "dropped by dropper"
-    assert len(await reason(run(dropper), {"why": "x" * 10_000})) == 200
-    assert await reason(run(failing), {"a": 1}) == "failing: TypeError: 'int' object is not subscriptable"
-    assert await reason(run(forgetful), {}) == "forgetful returned no item"
+
+def leaving(item):
+    raise SystemExit(1)
+
+
+async def cancelled(item):
+    raise asyncio.CancelledError
+
+
+def forgetful(item):
+    item["x"] = 1
+
+
+def junk(item):
+    return "text"
+
+
+async def timed_out(item):
+    raise TimeoutError("the database is away")
+
+
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [
+        (failing, "TypeError: 'int' object is not subscriptable"),
+        (leaving, "SystemExit: 1"),
+        (cancelled, "CancelledError"),
+        (forgetful, "forgetful returned None, which is not an item"),
+        (junk, "junk returned a str, which is not an item"),
+        (timed_out, "TimeoutError: the database is away"),
+    ],
+)
+async def test_a_step_that_fails_in_any_other_way_fails_its_page(step, told):
+    with pytest.raises(PipelineError) as caught:
+        await with_step(step).process({"a": 1}, URL)
+    assert step.__name__ in str(caught.value)
+    assert str(caught.value).rstrip().endswith(told)
+    assert "usercode.py" not in str(caught.value)
+    assert "pipeline.py" not in str(caught.value)
+
+
+def test_a_step_that_waits_for_ever_has_failed_after_its_time():
+    async def hanging(item):
+        await asyncio.Event().wait()
+
+    with pytest.raises(PipelineError, match="TimeoutError: it took longer than 60 s"):
+        run_virtual(lambda _: with_step(hanging).process({}, URL))
+
+
+async def test_an_interrupt_is_for_the_whole_crawl():
+    def interrupted(item):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await with_step(interrupted).process({}, URL)
+
+
+class Hook:
+    """A step that says when it is opened and closed, and may fail at either."""
+
+    def __init__(self, name: str, log: list[str], *, fails: str = "") -> None:
+        self.name, self.log, self.fails = name, log, fails
+
+    def open_spider(self, spider):
+        self._note("open")
+
+    async def close_spider(self, spider):
+        self._note("close")
+
+    def process_item(self, item, spider):
+        return item
+
+    def _note(self, what: str) -> None:
+        self.log.append(f"{what} {self.name}")
+        if what == self.fails:
+            raise SystemExit(f"{self.name} does not {what}")
+
+
+async def test_a_step_that_does_not_close_leaves_none_open():
+    log: list[str] = []
+    pipeline = DefaultPipeline(steps=[Hook("a", log, fails="close"), Hook("b", log)])
+    await pipeline.open()
+    (failure,) = await pipeline.close()
+    assert log == ["open a", "open b", "close a", "close b"]
+    assert failure.startswith("in the pipeline step Hook.close_spider()")
+    assert failure.rstrip().endswith("SystemExit: a does not close")
+    assert await pipeline.close() == []
+
+
+async def test_a_step_that_does_not_open_leaves_none_open():
+    log: list[str] = []
+    pipeline = DefaultPipeline(steps=[Hook("a", log), Hook("b", log, fails="open"), Hook("c", log)])
+    with pytest.raises(SystemExit):
+        await pipeline.open()
+    assert log == ["open a", "open b", "close a"]
+
+
+class Crooked(Item):
+    a: Any = None
+
+    @field_validator("a")
+    @classmethod
+    def divide(cls, value):
+        return 1 / 0 if value == "zero" else value
+
+
+async def test_a_validator_that_raises_is_a_slip_of_the_spider(pipeline):
+    item = Crooked(a=1)
+    item.a = "zero"
+    assert "ZeroDivisionError" in await refusal(pipeline, item)
 
 
 JSON = st.recursive(

@@ -1,12 +1,17 @@
 """The records and the life-cycle table."""
 
+import enum
+import json
 import math
+from collections import OrderedDict
+from typing import NamedTuple
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gossamer.frontier import codec
 from gossamer.words import errors
 from gossamer.words.errors import IllegalMove, NotJsonable, UsageError
 from gossamer.words.lifecycle import TABLE, JobState, Move, State, after
@@ -54,6 +59,128 @@ def test_what_cannot_be_stored_is_refused_by_name(meta, place):
         Request("http://a", meta=meta)
     with pytest.raises(NotJsonable, match=place.replace("meta", "cb_kwargs")):
         Request("http://a", cb_kwargs=meta)
+
+
+class Text(str):
+    """A string that gives its own kind and calls itself something else, as libraries' strings do."""
+
+    def __str__(self):
+        return "not what it holds"
+
+
+class Float64(float):
+    """As numpy's."""
+
+
+class Size(enum.IntEnum):
+    LARGE = 3
+
+
+class Colour(enum.StrEnum):
+    RED = "red"
+
+
+class OldColour(str, enum.Enum):  # noqa: UP042 - it calls itself OldColour.RED
+    RED = "red"
+
+
+class Place(NamedTuple):
+    name: str
+
+
+def types_in(value):
+    if isinstance(value, dict):
+        return {dict} | {kind for pair in value.items() for part in pair for kind in types_in(part)}
+    if isinstance(value, list | tuple):
+        return {type(value)} | {kind for element in value for kind in types_in(element)}
+    return {type(value)}
+
+
+@pytest.mark.parametrize(
+    ("value", "stored"),
+    [
+        (Text("x"), "x"),
+        (Float64(1.5), 1.5),
+        (Size.LARGE, 3),
+        (Colour.RED, "red"),
+        (OldColour.RED, "red"),
+        (type("Many", (list,), {})([Text("x"), 1]), ["x", 1]),
+        (Place(Text("x")), ("x",)),
+        (OrderedDict({Text("k"): [Float64(2)]}), {"k": [2.0]}),
+        ("half a pair: \ud83d, a whole one: \ud83d\ude00", "half a pair: \ufffd, a whole one: \U0001f600"),
+        ({"\udc00": 1}, {"\ufffd": 1}),
+    ],
+)
+@pytest.mark.parametrize("field", ["meta", "cb_kwargs"])
+def test_subclasses_are_stored_as_what_they_extend(field, value, stored):
+    request = Request("http://a", **{field: {"v": value, "w": [1]}})
+    held = getattr(request, field)
+    assert held == {"v": stored, "w": [1]}
+    assert types_in(held) <= {str, int, float, bool, type(None), dict, list, tuple}
+    assert getattr(codec.unpack(codec.pack(request, "a"), "a"), field) == json.loads(json.dumps(held))
+
+
+def test_what_is_changed_after_it_was_made_is_brought_into_form_when_it_is_yielded():
+    request = Request("http://a", meta={"a": 1})
+    request.meta["b"] = Text("x")
+    request.validate()
+    assert type(request.meta["b"]) is str
+
+
+def test_what_needs_no_change_is_not_copied():
+    meta = {"a": [1, "é", {"b": (None, 1.5)}]}
+    assert Request("http://a", meta=meta).meta is meta
+
+
+def test_every_field_of_a_request_takes_subclasses():
+    request = Request(
+        Text("http://a/"),
+        callback=Text("parse"),
+        method=Text("post"),
+        headers={Text("A"): Text("b")},
+        body=Text("é"),
+        priority=Size.LARGE,
+        session=Text("s"),
+    )
+    assert (request.url, request.callback, request.method) == ("http://a/", "parse", "POST")
+    assert (request.headers, request.body, request.priority) == ({"A": "b"}, "é".encode(), 3)
+    found = codec.unpack(codec.pack(request, "a"), "a")
+    assert found == request
+
+
+def deep():
+    value = "x"
+    for _ in range(100_000):
+        value = [value]
+    return value
+
+
+def endless():
+    value = {}
+    value["a"] = value["b"] = value
+    return value
+
+
+@pytest.mark.parametrize(
+    ("meta", "told"),
+    [
+        (endless(), "nested more than 100 levels deep, or contains itself"),
+        ({"a": deep()}, "nested more than 100 levels deep, or contains itself"),
+        ({"a": ["x" * (17 * 2**20)]}, r"meta\['a'\]\[0\] is too large"),
+        ({"a": [0] * 2_000_000}, r"meta\['a'\] is too large"),
+    ],
+)
+def test_what_has_no_end_or_is_too_large_is_refused_at_once(meta, told):
+    with pytest.raises(NotJsonable, match=told) as caught:
+        Request("http://a", meta=meta)
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("field", ["body", "headers"])
+def test_a_request_has_no_room_for_a_film(field):
+    large = "x" * (17 * 2**20)
+    with pytest.raises(UsageError, match=f"a request's {field} is too large"):
+        Request("http://a", **{field: {"a": large} if field == "headers" else large})
 
 
 def test_a_request_is_tidied():
