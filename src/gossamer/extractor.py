@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, MappingView
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from gossamer.parse.isolate import Cut, ParseKilled
+from gossamer.parse.isolate import Cut, ParseInterrupted, ParseKilled
 from gossamer.parse.isolate_limits import MAX_INLINE_BYTES, is_suspicious
 from gossamer.parse.links import MAX_LINKS
 from gossamer.policy.urls import canonicalise
@@ -36,7 +36,7 @@ class Examines(Protocol):
     """Where suspicious pages are judged: :class:`gossamer.parse.isolate.Isolation`."""
 
     async def examine(self, body: bytes, content_type: str) -> Cut | None:
-        """``None``: the page may be parsed as it is. Raises :class:`ParseKilled`."""
+        """``None``: the page may be parsed as it is. Raises ``ParseKilled`` and ``ParseInterrupted``."""
         ...
 
 
@@ -80,6 +80,8 @@ class SpiderExtractor:
             response = await self._response(request, fetched)
         except ParseKilled as error:
             return Extraction(fault=Fault.PARSE_TIMEOUT, error=str(error), is_parsed=False)
+        except ParseInterrupted as error:
+            return Extraction(fault=Fault.PARSE_INTERRUPTED, error=str(error), is_parsed=False)
         spider = self._choose(request)
         refresh = _refresh(response)
         if refresh:
@@ -91,7 +93,7 @@ class SpiderExtractor:
         return await self._run(spider, name, (response,), request.cb_kwargs, response)
 
     async def _response(self, request: Request, fetched: Fetched) -> Response:
-        """What the spider gets; raises :class:`ParseKilled`."""
+        """What the spider gets; raises :class:`ParseKilled` and :class:`ParseInterrupted`."""
         cut = None
         if self._isolation is not None and is_suspicious(fetched.body, self._options.max_inline_bytes):
             content_type = fetched.header("content-type")

@@ -68,7 +68,9 @@ class Response:
     request, ``flags``. Everything that needs parsing is done when first asked for.
 
     Of a page with the flag ``parse_truncated``, selectors and links know only what was left when it was cut
-    to a size and a depth that can be parsed in little time; ``body`` and ``text`` are whole.
+    to a size and a depth that can be parsed in little time; ``body`` and ``text`` are whole. Further flags
+    say what was left out: ``cut_rest``, ``cut_depth``, ``cut_attributes``, ``cut_formatting``,
+    ``cut_end_tags``, ``cut_roots``.
     """
 
     def __init__(
@@ -84,7 +86,7 @@ class Response:
         self.url = fetched.url
         self.status = fetched.status
         self.body = fetched.body
-        self.flags = fetched.flags if cut is None else (*fetched.flags, "parse_truncated")
+        self.flags = fetched.flags if cut is None else (*fetched.flags, *cut.flags)
         self.elapsed_s = fetched.elapsed_s
         self.dropped: dict[str, int] = {} if cut is None else {"page:parse_truncated": 1}
         self._pairs = fetched.headers

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gossamer.extractor import ExtractOptions, SpiderExtractor
-from gossamer.parse.isolate import Cut, ParseKilled
+from gossamer.parse.isolate import Cut, ParseInterrupted, ParseKilled
 from gossamer.pipeline import DefaultPipeline
 from gossamer.response import Response
 from gossamer.spider import Spider
@@ -162,14 +162,19 @@ LARGE = b"<p>" * 200_000
 async def test_a_cut_page_is_used_flagged_and_counted() -> None:
     judge = Judge(Cut(b"<a href=/left>x</a>", "UTF-8", {"depth": 9}))
     result = await extractor(judge).extract(Request(URL, callback="links"), fetched(LARGE))
-    assert result.items == ({"links": ["http://h/left"], "flags": ("parse_truncated",)},)
+    assert result.items == ({"links": ["http://h/left"], "flags": ("parse_truncated", "cut_depth")},)
     assert result.dropped == {"page:parse_truncated": 1}
-    assert result.flags == ("parse_truncated",)
+    assert result.flags == ("parse_truncated", "cut_depth")
 
 
 async def test_a_page_that_cannot_be_parsed_has_a_fault_of_its_own() -> None:
     result = await extractor(Judge(ParseKilled("5 s"))).extract(Request(URL), fetched(LARGE))
     assert (result.fault, result.error, result.is_parsed) == ("parse_timeout", "5 s", False)
+
+
+async def test_a_page_whose_judge_was_killed_is_not_blamed() -> None:
+    result = await extractor(Judge(ParseInterrupted("killed"))).extract(Request(URL), fetched(LARGE))
+    assert (result.fault, result.error, result.is_parsed) == ("parse_interrupted", "killed", False)
 
 
 async def test_ordinary_pages_and_pictures_are_not_sent_anywhere() -> None:

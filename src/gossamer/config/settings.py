@@ -62,19 +62,29 @@ class ParseSettings(Section):
 
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
         default=5.0,
-        description="Seconds that the process for suspicious pages has for one of them; it is killed then.",
+        description="CPU seconds that a separate process may spend on checking one suspicious page; a page "
+        "that needs more becomes a dead letter (`parse_timeout`). How busy the machine is does not matter.",
     )
     max_memory_mb: Annotated[int, Field(ge=128)] = Field(
-        default=512, description="Megabytes of address space of the process for suspicious pages."
+        default=512,
+        description="Address space of the process that checks suspicious pages, in megabytes; a page that "
+        "needs more becomes a dead letter (`parse_timeout`).",
     )
     max_inline_bytes: Count = Field(
         default=3 * 1024 * 1024,
-        description="Bytes of a body from which on it is suspicious; so is a smaller one by its tags.",
+        description="Bodies of more bytes than this are first checked in a separate process; smaller ones "
+        "too if they have very many tags.",
     )
     max_depth: Count = Field(
-        default=256, description="Elements within one another in a page that had to be cut."
+        default=256,
+        description="Depth to which elements are kept in a page that is nested much too deeply; it is "
+        "flagged `parse_truncated`, and keeps its text and its links.",
     )
-    max_tags: Count = Field(default=200_000, description="Elements of a page that had to be cut.")
+    max_tags: Count = Field(
+        default=400_000,
+        description="Maximum number of elements of one page that is checked; the rest is left out, and the "
+        "page is flagged `parse_truncated`. What comes after 12 million characters is left out, too.",
+    )
     max_links: Count = Field(
         default=50_000,
         description="Links taken from one page, and requests or items that one callback may give; "

@@ -242,6 +242,8 @@ class Visitor:
             return self._redirected(draft, 302, result.refresh_to)
         if result.fault == Fault.MISSING:
             return self._failed(draft, FetchError(Fault.MISSING, result.error))
+        if result.fault == Fault.PARSE_INTERRUPTED:  # our machine's trouble: nothing to hold against the host
+            return self._failed(draft, FetchError(Fault.PARSE_INTERRUPTED, result.error), signal)
         dropped = dict(result.dropped)
         try:
             items, result = await self._keep_items(result, fetched.url, dropped)

@@ -1,26 +1,35 @@
 """Suspicious pages are tried in a process that can be killed, before the crawl parses them itself.
 
 The process says that a page is harmless, or sends back what is left of it when it is cut to a shape that
-is. It is started with the first such page, and killed when a page has had its time; the next page gets a
-new one. The event loop never waits for it: all talking is done on a thread.
+is. It is started with the first such page, and ends itself when a page has used up its CPU time; the next
+page gets a new one. How long that takes on the wall says how busy the machine is, and nothing of the page:
+only a process that makes no progress at all is killed for it, and its page is tried again later. The event
+loop never waits: all talking is done on a thread.
 """
 
 from __future__ import annotations
 
 import asyncio
+import signal
 import subprocess
 import sys
 import threading
 from typing import BinaryIO, NamedTuple, cast
 
-from gossamer.parse.isolate_frames import Answer, Question, read_frame, write_frame
+from gossamer.parse.isolate_frames import OUT_OF_MEMORY, Answer, Question, read_frame, write_frame
 from gossamer.parse.isolate_limits import ParseLimits
 
 _WORKER = "gossamer.parse.isolate_worker"
+_PATIENCE, _PATIENCE_S = 24.0, 60.0
+"""The process may take so many times its CPU time, and at least so long: a machine may be very busy."""
 
 
 class ParseKilled(Exception):
-    """A page used up the time or the memory it may have, and could not even be cut."""
+    """A page used up the CPU time or the memory it may have."""
+
+
+class ParseInterrupted(Exception):
+    """The process was stopped or killed by others: nothing is known of the page."""
 
 
 class Cut(NamedTuple):
@@ -30,13 +39,21 @@ class Cut(NamedTuple):
     encoding: str  # of the page as it came
     cuts: dict[str, int]  # what was left out, by kind
 
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What the ledger and the spider are told of it."""
+        return "parse_truncated", *(f"cut_{kind}" for kind in sorted(self.cuts))
+
 
 class Isolation:
     """One process for suspicious pages, one page at a time."""
 
-    def __init__(self, limits: ParseLimits, *, worker: str = _WORKER) -> None:
+    def __init__(
+        self, limits: ParseLimits, *, worker: str = _WORKER, patience_s: float | None = None
+    ) -> None:
         self._limits = limits
         self._worker = worker
+        self._patience_s = patience_s or max(limits.cpu_s * _PATIENCE, _PATIENCE_S)
         self._process: subprocess.Popen[bytes] | None = None
         self._turn = threading.Lock()
         self._is_closed = False
@@ -48,36 +65,27 @@ class Isolation:
     async def examine(self, body: bytes, content_type: str) -> Cut | None:
         """``None`` for a page that may be parsed as it is.
 
-        Raises :class:`ParseKilled`; takes at most twice the time a page may have, and the wait for those
-        before it.
+        Raises :class:`ParseKilled`, for the page's own fault; :class:`ParseInterrupted` for that of others.
         """
         return await asyncio.to_thread(self._examine, body, content_type)
 
     def _examine(self, body: bytes, content_type: str) -> Cut | None:
-        with self._turn:
-            for is_tried in (True, False):
-                question = Question(
-                    timeout_s=self._limits.timeout_s,
-                    content_type=content_type,
-                    max_depth=self._limits.max_depth,
-                    max_tags=self._limits.max_tags,
-                    is_tried=is_tried,
-                )
-                frame = self._ask(question, body)
-                if frame is not None:
-                    answer, page = frame
-                    return Cut(page, answer.encoding, answer.cuts) if answer.is_cut else None
-        raise ParseKilled(
-            f"the page could not be parsed within {self._limits.timeout_s:g} s "
-            f"and {self._limits.memory_bytes >> 20} MB"
+        question = Question(
+            cpu_s=self._limits.cpu_s,
+            content_type=content_type,
+            max_depth=self._limits.max_depth,
+            max_tags=self._limits.max_tags,
         )
+        with self._turn:
+            if self._is_closed:
+                raise ParseInterrupted("the crawl ends")
+            answer, page = self._ask(question, body)
+        return Cut(page, answer.encoding, answer.cuts) if answer.is_cut else None
 
-    def _ask(self, question: Question, body: bytes) -> tuple[Answer, bytes] | None:
-        """One exchange; ``None`` when the process died of it, or was killed for its slowness."""
-        if self._is_closed:
-            return None
+    def _ask(self, question: Question, body: bytes) -> tuple[Answer, bytes]:
+        """One exchange."""
         process = self._running()
-        alarm = threading.Timer(question.timeout_s, process.kill)
+        alarm = threading.Timer(self._patience_s, process.kill)
         alarm.daemon = True
         alarm.start()
         try:
@@ -85,11 +93,29 @@ class Isolation:
             answer = read_frame(cast("BinaryIO", process.stdout), Answer)
         except OSError:
             answer = None
-        finally:
-            alarm.cancel()
         if answer is None:
+            code = process.wait()  # it has closed its ends: it is ending, or is killed by the alarm
             self._end()
+        alarm.cancel()
+        if answer is None:
+            raise self._verdict(code)
         return answer
+
+    def _verdict(self, code: int) -> Exception:
+        """What the end of the process says of the page."""
+        if code == -signal.SIGPROF:
+            return ParseKilled(
+                f"the page needs more than {self._limits.cpu_s:g} s of CPU time (parse.timeout)"
+            )
+        if code == OUT_OF_MEMORY:
+            megabytes = self._limits.memory_bytes >> 20
+            return ParseKilled(f"the page needs more than {megabytes} MB (parse.max_memory_mb)")
+        if code in (-signal.SIGKILL, -signal.SIGTERM):
+            return ParseInterrupted(
+                "the process that judges suspicious pages was killed, by others or because it had made no "
+                f"progress for {self._patience_s:g} s"
+            )
+        return ParseKilled(f"the process that judged the page died of it (code {code})")
 
     def _running(self) -> subprocess.Popen[bytes]:
         """The process, started where there is none (any more)."""
@@ -117,7 +143,7 @@ class Isolation:
                 pass
 
     def close(self) -> None:
-        """End the process; a page that is being tried is given up."""
+        """End the process; a page that is being tried is interrupted."""
         self._is_closed = True
         process = self._process
         if process is not None:

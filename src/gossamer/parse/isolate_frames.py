@@ -9,14 +9,17 @@ import msgspec
 _LENGTHS = 12
 
 
+OUT_OF_MEMORY = 3
+"""The exit code of a process for which a page was too large."""
+
+
 class Question(msgspec.Struct, frozen=True, kw_only=True):
     """A page to be judged."""
 
-    timeout_s: float
+    cpu_s: float  # the process kills itself when it has used more
     content_type: str
     max_depth: int
     max_tags: int
-    is_tried: bool = True  # False: cut it without a try, which has already cost a process
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,12 +15,12 @@ MAX_INLINE_BYTES = 3 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ParseLimits:
-    """What parsing one page may cost; what exceeds it is tried in a process of its own."""
+    """What a suspicious page may cost the process that judges it, and what is left of one that is cut."""
 
-    timeout_s: float = 5.0  # of that process, for one page
+    cpu_s: float = 5.0  # of that process, for one page; how busy the machine is does not count
     memory_bytes: int = 512 * 1024 * 1024  # of that process: its address space
     max_depth: int = 256  # elements within one another in a page that is cut
-    max_tags: int = 200_000  # elements of a page that is cut
+    max_tags: int = 400_000  # elements of a page; what comes after them is left out
 
 
 _HARMLESS_BYTES = 16 * 1024

@@ -2,14 +2,13 @@
 
 What goes: nesting below a depth (the text and the links stay, less deep), formatting elements that are left
 open by the dozen, end tags of nothing, second ``<body>`` tags, attributes beyond a number and a length,
-comments, and what is left after so many elements or characters, or when time is up. What an ordinary page
-has comes through as it was.
+comments, and what is left after so many elements or characters. What an ordinary page has comes through as it
+was. Nothing here looks at a clock: equal pages are cut equally.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from html import escape
 from typing import NamedTuple
 
@@ -47,8 +46,15 @@ _CLOSES = {
 _MAX_FORMATTING = 16
 _MAX_ATTRIBUTES = 100
 _MAX_VALUE = 64 * 1024
-_LOOK_EVERY = 4096
 _LONG_TAG = 2048  # characters of a tag from which its attributes are looked at
+_TOKENS_PER_TAG = 4  # tokens looked at for each tag there may be: what is left out costs time, too
+
+_DEEPEST = 512  # the parser nests ordinary elements no deeper, and reopens no more of them at once
+_MORE_DEPTH = 256
+_MORE_ATTRIBUTES = 20_000  # 1 us each
+_MAX_CLONES = 3_000_000  # 150 ns each
+_MAX_STEPS = 50_000_000  # of an end tag without an element up the open ones: 1.3 ns each
+_MAX_MERGING = 25_000_000  # second ``<body>`` tags times characters: each copies all attributes so far
 
 
 class Reduced(NamedTuple):
@@ -56,21 +62,30 @@ class Reduced(NamedTuple):
 
     html: str
     cuts: dict[str, int]  # what was left out, by kind: ``depth``, ``formatting``, ``attributes``, ...
+    tags: int  # start tags that are left
 
 
-def reduce_html(
-    text: str,
-    *,
-    max_depth: int,
-    max_tags: int,
-    max_chars: int,
-    is_late: Callable[[], bool] = lambda: False,
-) -> Reduced:
-    """The page with everything left out that makes parsing slow; never more than ``max_chars`` long.
+def reduce_html(text: str, *, max_depth: int, max_tags: int, max_chars: int) -> Reduced:
+    """The page with everything left out that makes parsing slow; never more than ``max_chars`` long."""
+    return _Reducer(max_depth, max_tags, max_chars).run(text)
 
-    ``is_late`` is asked now and then whether to stop; what was not looked at is left out, too.
+
+def is_harmless(reduced: Reduced, size: int) -> bool:
+    """Whether the page of ``size`` characters that this was made of may be parsed uncut.
+
+    By what was cut it is told what the parser would have to do; pages of people who close nothing are cut
+    here and there, and cost little nevertheless.
     """
-    return _Reducer(max_depth, max_tags, max_chars).run(text, is_late)
+    cuts = reduced.cuts
+    clones = _MAX_FORMATTING + min(cuts.get("formatting", 0), _DEEPEST)
+    return (
+        "rest" not in cuts
+        and cuts.get("depth", 0) <= _MORE_DEPTH
+        and cuts.get("end_tags", 0) * _DEEPEST <= _MAX_STEPS
+        and cuts.get("attributes", 0) <= _MORE_ATTRIBUTES
+        and cuts.get("roots", 0) * size <= _MAX_MERGING
+        and ("formatting" not in cuts or clones * reduced.tags <= _MAX_CLONES)
+    )
 
 
 class _Reducer:
@@ -88,19 +103,19 @@ class _Reducer:
         self._tags = 0
         self._cuts: Counter[str] = Counter()
 
-    def run(self, text: str, is_late: Callable[[], bool]) -> Reduced:
+    def run(self, text: str) -> Reduced:
         size = 0
+        max_tokens = _TOKENS_PER_TAG * self._max_tags
         for number, token in enumerate(tokenize(text, capture_source=True)):
             piece = self._piece(token)
             size += len(piece)
-            is_over = self._tags > self._max_tags or size > self._max_chars
-            if is_over or (number % _LOOK_EVERY == 0 and is_late()):
+            if self._tags > self._max_tags or size > self._max_chars or number > max_tokens:
                 self._cuts["rest"] += 1
                 if token.type is TokenType.TEXT:
                     self._out.append(piece[: self._max_chars - size + len(piece)])
                 break
             self._out.append(piece)
-        return Reduced("".join(self._out), dict(self._cuts))
+        return Reduced("".join(self._out), dict(self._cuts), min(self._tags, self._max_tags))
 
     def _piece(self, token: Token) -> str:
         if token.type is TokenType.START_TAG:

@@ -27,6 +27,7 @@ AGAIN = frozenset(
         Fault.MISSING,
         Fault.PIPELINE,
         Fault.ROBOTS_UNREACHABLE,
+        Fault.PARSE_INTERRUPTED,
     }
 )
 SETTLED = frozenset({Fault.GONE, Fault.ROBOTS, Fault.OUT_OF_SCOPE})

@@ -65,7 +65,7 @@ def extractor_of(settings: Settings, target: Target, closing: ExitStack) -> Spid
     parse = settings.parse
     isolation = Isolation(
         ParseLimits(
-            timeout_s=parse.timeout,
+            cpu_s=parse.timeout,
             memory_bytes=parse.max_memory_mb * 1024 * 1024,
             max_depth=parse.max_depth,
             max_tags=parse.max_tags,

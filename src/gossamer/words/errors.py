@@ -44,7 +44,8 @@ class Fault(StrEnum):
     CALLBACK = "callback"  # the spider's code raised
     CALLBACK_TIMEOUT = "callback_timeout"  # the spider's code took too long
     PIPELINE = "pipeline"  # a pipeline step failed on an item of the page
-    PARSE_TIMEOUT = "parse_timeout"  # the page could not be parsed within the time and memory it may have
+    PARSE_TIMEOUT = "parse_timeout"  # the page could not be parsed within the CPU time and memory it may have
+    PARSE_INTERRUPTED = "parse_interrupted"  # the process that judges suspicious pages was killed or stopped
     INTERNAL = "internal"  # an error of Gossamer itself; the ledger has the traceback
     EXPIRED = "expired"  # the worker never came back with it
 

@@ -195,6 +195,17 @@ def test_an_error_of_ours_is_one_dead_page() -> None:
     assert (URL + "b", "success", "") in made.ledger.verdicts
 
 
+def test_a_page_whose_parsing_was_interrupted_is_tried_again_and_its_host_is_not_blamed() -> None:
+    def kit() -> Kit:
+        kit = Kit(replace(CALM, max_retries=1))
+        kit.pages.yields = {URL: Extraction(fault="parse_interrupted", error="killed", is_parsed=False)}
+        return kit
+
+    made, _ = crawl(kit)
+    assert made.ledger.verdicts == [(URL, "retry", "parse_interrupted"), (URL, "dead", "parse_interrupted")]
+    assert {harvest.outcome.signal.kind for harvest in made.ledger.harvests} == {SignalKind.OK}
+
+
 def test_missing_elements_are_retried() -> None:
     def kit() -> Kit:
         kit = Kit(replace(CALM, max_retries=1))

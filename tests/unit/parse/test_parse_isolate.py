@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import sys
+import hashlib
+import os
+import signal
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import nullcontext
 
 import pytest
 
 from gossamer.parse.html import parse_html
-from gossamer.parse.isolate import Cut, Isolation, ParseKilled
+from gossamer.parse.isolate import Cut, Isolation, ParseInterrupted, ParseKilled
 from gossamer.parse.isolate_limits import ParseLimits, is_suspicious
 from gossamer.parse.isolate_reduce import reduce_html
+from large_pages import busy_machine, index_page, reference_page
 
 HTML = "text/html; charset=utf-8"
 END = '<a href="/after">the link after it</a>'
@@ -39,7 +43,7 @@ HOSTILE: dict[str, Callable[[], str]] = {
 
 @pytest.fixture
 async def isolation() -> AsyncIterator[Isolation]:
-    isolation = Isolation(ParseLimits(timeout_s=20.0))
+    isolation = Isolation(ParseLimits())
     yield isolation
     isolation.close()
 
@@ -85,13 +89,85 @@ async def test_a_cut_page_remembers_the_encoding_it_came_in(isolation: Isolation
     assert "äöü" in cut.body.decode()
 
 
-async def test_a_page_that_kills_its_process_is_given_up_and_the_next_one_is_not(
+LARGE: dict[str, tuple[Callable[[], str], int]] = {
+    "an index": (index_page, 30_000),
+    "a reference": (reference_page, 28_000),
+    "a page full of pictures": (lambda: f'<p><img src="data:{"x" * 900_000}">' * 5 + END, 1),
+    "a page nobody closed anything in": (lambda: "<p><font color=red>text</i><br>" * 1000 + END, 1),
+    "a long text": (lambda: "text and more of it " * 250_000 + END, 1),
+}
+"""Pages that take their time and are nobody's attack, with the number of their links."""
+
+
+async def _outcome(isolation: Isolation, page: str) -> str:
+    """What becomes of a page, told by its bytes."""
+    cut = await isolation.examine(page.encode(), HTML)
+    return "whole" if cut is None else f"{sorted(cut.cuts)} {hashlib.sha256(cut.body).hexdigest()}"
+
+
+@pytest.mark.parametrize("name", LARGE)
+async def test_a_large_ordinary_page_is_parsed_whole(isolation: Isolation, name: str) -> None:
+    page = LARGE[name][0]()
+    assert is_suspicious(page.encode())
+    assert await _outcome(isolation, page) == "whole"
+
+
+@pytest.mark.slow
+async def test_the_same_page_is_the_same_page_however_busy_the_machine_is(isolation: Isolation) -> None:
+    hostile = ("100,000 nested divs", "open fonts, each another", "bodies with attributes")
+    pages = [index_page(), reference_page(), *(HOSTILE[name]() for name in hostile)]
+    runs = []
+    for machine in (nullcontext(), nullcontext(), busy_machine()):
+        with machine:
+            runs.append([await _outcome(isolation, page) for page in pages])
+    assert runs[0] == runs[1] == runs[2]
+    assert runs[0][:2] == ["whole", "whole"]
+    assert [outcome.split()[0] for outcome in runs[0][2:]] == ["['depth']", "['formatting']", "['roots']"]
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_large_ordinary_page_is_parsed_quickly_where_it_is(name: str) -> None:
+    make, links = LARGE[name]
+    body = make().encode()
+    began = time.process_time()
+    page = parse_html(body, "http://h/", HTML)
+    assert page.document.root is not None
+    took_s = time.process_time() - began
+    assert len(page.links.urls) == links
+    assert took_s < 0.2, "the event loop is held for so long"
+
+
+async def test_a_page_that_uses_up_its_cpu_time_is_given_up_and_the_next_one_is_not(
     isolation: Isolation,
 ) -> None:
-    short = Isolation(ParseLimits(timeout_s=0.001))
-    with pytest.raises(ParseKilled):
+    short = Isolation(ParseLimits(cpu_s=0.01))
+    with pytest.raises(ParseKilled, match=r"more than 0.01 s of CPU time \(parse.timeout\)"):
         await short.examine(b"<p>" * 300_000, HTML)
+    assert await short.examine(b"<p>", HTML) is None
     short.close()
+
+
+async def test_a_page_that_needs_more_memory_says_so() -> None:
+    small = Isolation(ParseLimits(memory_bytes=128 * 1024 * 1024))
+    with pytest.raises(ParseKilled, match=r"more than 128 MB \(parse.max_memory_mb\)"):
+        await small.examine("\U0001f600".encode() + b"x" * 40_000_000, HTML)
+    small.close()
+
+
+async def test_a_process_that_is_stopped_or_killed_says_nothing_of_its_page() -> None:
+    isolation = Isolation(ParseLimits(), patience_s=0.2)
+    for sign in (signal.SIGSTOP, signal.SIGKILL):
+        process = isolation._running()
+        os.kill(process.pid, signal.SIGSTOP)
+        examining = asyncio.ensure_future(isolation.examine(b"<p>", HTML))
+        await asyncio.sleep(0)
+        os.kill(process.pid, sign)
+        with pytest.raises(ParseInterrupted, match="killed"):
+            await examining
+    isolation.close()
+
+
+async def test_a_process_that_died_between_two_pages_is_replaced(isolation: Isolation) -> None:
     await isolation.examine(b"<p>", HTML)
     assert isolation._process is not None
     isolation._process.kill()
@@ -105,7 +181,7 @@ async def test_closing_gives_up_what_is_being_tried_and_ends_the_process(isolati
     assert process is not None
     isolation.close()
     assert process.poll() is not None
-    with pytest.raises(ParseKilled):
+    with pytest.raises(ParseInterrupted):
         await isolation.examine(b"<p>", HTML)
 
 
@@ -143,7 +219,13 @@ def test_what_is_ordinary_comes_through_a_cut_unchanged() -> None:
     assert reduced.cuts == {}
 
 
-def test_a_cut_stops_when_it_is_late_and_says_so() -> None:
-    reduced = reduce_html("<p>x" * 9000, max_depth=9, max_tags=99_999, max_chars=99_999, is_late=lambda: True)
-    assert reduced.cuts == {"rest": 1}
-    assert sys.getsizeof(reduced.html) < 1000
+def test_a_cut_stops_after_so_many_elements_and_says_so() -> None:
+    reduced = reduce_html("<p>x" * 9000, max_depth=9, max_tags=100, max_chars=99_999)
+    assert (reduced.cuts, reduced.tags) == ({"rest": 1}, 100)
+    assert reduced.html == "<p>x" * 100
+
+
+def test_a_long_tail_of_nothing_is_not_looked_at_to_its_end() -> None:
+    reduced = reduce_html("<p>x" + "</b>" * 9000, max_depth=9, max_tags=100, max_chars=99_999)
+    assert reduced.html == "<p>x"
+    assert reduced.cuts["rest"] == 1
