@@ -23,7 +23,7 @@ from gossamer.policy.explain import Answer
 from gossamer.policy.reasons import LEFT_OUT
 from gossamer.policy.retry import AGAIN, LATER, SETTLED
 from gossamer.words import errors, events
-from gossamer.words.errors import Fault, GossamerError
+from gossamer.words.errors import Fault, GossamerError, Remark
 from gossamer.words.exits import Exit
 from gossamer.words.lifecycle import TABLE, JobState, Move, State
 from gossamer.words.model import Attempt, Record, StoredItem, Verdict
@@ -90,7 +90,7 @@ def _ending(fault: Fault) -> str:
 
 def errors_page() -> str:
     """Faults and exceptions."""
-    said = meanings(Fault)
+    said, remarks = meanings(Fault), meanings(Remark)
     faults = [(code(fault.value), said[fault.name], _ending(fault)) for fault in Fault]
     classes = [
         kind
@@ -115,6 +115,8 @@ def errors_page() -> str:
             table(("fault", "meaning", "the request is"), faults),
             "`max_retries` failures are allowed before a request that is tried again becomes a dead letter; "
             "`retry_backoff` and `retry_backoff_cap` set the pauses ([settings](settings.md)).",
+            "Two more reasons are no faults:",
+            table(("reason", "meaning"), [(code(one.value), remarks[one.name]) for one in Remark]),
             "## Exceptions",
             f"All derive from `GossamerError`: {_lower(docstring(GossamerError))} They are in "
             "`gossamer.words.errors`. A command that ends with one of them ends with its exit code.",

@@ -7,6 +7,7 @@ import logging
 import os
 import resource
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,16 @@ from gossamer.engine.worker import Worker
 from gossamer.observe.log import LogSink
 from gossamer.spider import Spider
 from gossamer.wiring.crawl import Wired, wire
-from gossamer.words.errors import UsageError
+from gossamer.wiring.desk import Desk
+from gossamer.words.errors import Remark, UsageError
 from gossamer.words.lifecycle import JobState
 from gossamer.words.model import Job, Record, Tally
 from gossamer.words.ports import Sink
 
 log = logging.getLogger("gossamer.crawl")
+
+LATEST_REDIRECTS = 1000
+"""Of so many the commonest target is named."""
 
 
 class CrawlResult(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -46,14 +51,16 @@ class CrawlResult(Record, frozen=True, kw_only=True, omit_defaults=False):
     seconds: float  # how long this run took
     pages_per_second: float  # of this run
     by_status: dict[str, int]  # answers by their HTTP status
+    redirects_to_known: int  # redirects to pages that were known already: their callbacks did not run
     peak_rss_mb: float  # most memory of this process, in MiB
     notes: tuple[str, ...] = ()  # what a person should know; not part of the JSON object
     left_out: dict[str, int] = {}  # items and links not taken, by reason; not part of the JSON object
+    known_target: str = ""  # the page that most of ``redirects_to_known`` led to; not part of the JSON object
 
     def as_json(self) -> dict[str, Any]:
         """The object that ``crawl --json`` prints."""
         result: dict[str, Any] = msgspec.to_builtins(self)
-        del result["notes"], result["left_out"]
+        del result["notes"], result["left_out"], result["known_target"]
         return result
 
 
@@ -81,7 +88,8 @@ class Crawling:
             replace(self.job, state=state, finished_at=ran.ended_at, finish_reason=ran.reason.value)
         )
         tally = await store.tally(self.job)
-        return self._result(ran, before, tally)
+        target = await _known_target(self._wired.desk, self.job, tally)
+        return replace(self._result(ran, before, tally), known_target=target)
 
     def stop(self) -> None:
         """Start nothing new and finish what is in hand."""
@@ -114,9 +122,18 @@ class Crawling:
             seconds=round(seconds, 3),
             pages_per_second=round((tally.pages - before.pages) / seconds, 1),
             by_status=tally.by_status,
+            redirects_to_known=tally.by_reason.get(Remark.KNOWN_TARGET, 0),
             peak_rss_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
             notes=tuple(notes(self.job.id, ran, before, tally)),
         )
+
+
+async def _known_target(desk: Desk, job: Job, tally: Tally) -> str:
+    """The page that most of a job's latest redirects to known pages led to; ``""`` without any."""
+    if not tally.by_reason.get(Remark.KNOWN_TARGET):
+        return ""
+    rows = await desk.ledger.attempts(job, LATEST_REDIRECTS, reason=Remark.KNOWN_TARGET)
+    return Counter(row.detail for row in rows).most_common(1)[0][0] if rows else ""
 
 
 def _shift(

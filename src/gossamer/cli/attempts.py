@@ -49,7 +49,7 @@ def attempts(
         typer.Option(
             metavar="REASON",
             help="Only those that ended so: server, robots, dns ...",
-            autocompletion=completion.words(of=completion.faults),
+            autocompletion=completion.words(of=completion.reasons),
         ),
     ] = None,
     method: Annotated[
@@ -118,10 +118,10 @@ REQUEST = 40
 
 def _check(verdict: str | None, reason: str | None) -> None:
     """A word that the ledger never has would just find nothing."""
-    from gossamer.words.errors import Fault
+    from gossamer.words.errors import Fault, Remark
     from gossamer.words.model import Verdict
 
-    for option, value, known in (("--verdict", verdict, Verdict), ("--reason", reason, Fault)):
+    for option, value, known in (("--verdict", verdict, [*Verdict]), ("--reason", reason, [*Fault, *Remark])):
         if value is not None and value not in set(known):
             raise UsageError(f"{option} {value!r} is unknown; known are {', '.join(sorted(known))}")
 

@@ -104,10 +104,17 @@ def words(*, of: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
 
 
 def faults() -> list[str]:
-    """Reasons of the ledger."""
+    """Reasons of dead letters."""
     from gossamer.words.errors import Fault
 
     return [fault.value for fault in Fault]
+
+
+def reasons() -> list[str]:
+    """Reasons of the ledger."""
+    from gossamer.words.errors import Remark
+
+    return [*faults(), *(remark.value for remark in Remark)]
 
 
 def verdicts() -> list[str]:

@@ -12,7 +12,7 @@ from gossamer.cli import completion
 from gossamer.cli.desk import NAMED, at_desk, job_of
 from gossamer.cli.options import AsJson, Data, Set, settings_of
 from gossamer.cli.output import attempt_json, iso, local, plain_url, print_facts, print_json
-from gossamer.words.errors import UsageError
+from gossamer.words.errors import Remark, UsageError
 
 if TYPE_CHECKING:
     from gossamer.cli.lens import Lens, Lenses
@@ -165,8 +165,12 @@ async def _facts(desk: Desk, job: Job, lens: Lens, url: str) -> Facts:
 async def _of_page(desk: Desk, job: Job, entry: Entry) -> dict[str, Any]:
     """What the store has of it."""
     url = entry.request.url
+    attempts = await desk.store.attempts(job, url, TRIES)
+    is_known = bool(attempts) and attempts[0].reason == Remark.KNOWN_TARGET
+    targets = await desk.store.attempts(job, attempts[0].detail, 1) if is_known else []
     return {
-        "attempts": tuple(await desk.store.attempts(job, url, TRIES)),
+        "attempts": tuple(attempts),
+        "target": next(iter(targets), None),
         "page": await desk.ledger.page(job, entry.fingerprint),
         "items": await desk.ledger.items_on(job, url),
     }

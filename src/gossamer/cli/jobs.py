@@ -14,7 +14,7 @@ from gossamer.cli.errors import complain
 from gossamer.cli.options import AsJson, Data, Format, JobName, Set, settings_of
 from gossamer.cli.output import LONG, iso, local, local_short, plain_url, print_facts, print_json, print_table
 from gossamer.cli.pace import Pace, pace_of
-from gossamer.words.errors import UsageError
+from gossamer.words.errors import Remark, UsageError
 
 if TYPE_CHECKING:
     from gossamer.config import Settings
@@ -193,10 +193,15 @@ def _status_facts(found: Standing) -> list[tuple[str, str]]:
         ("items", f"{tally.items:,} ({tally.duplicates:,} seen again)"),
         ("attempts", f"{tally.attempts:,} ({tally.retries:,} retries)"),
         ("status", _counts(tally.by_status)),
-        ("failures", _counts(tally.by_reason)),
+        ("failures", _counts({name: n for name, n in tally.by_reason.items() if name not in set(Remark)})),
+        ("redirects", _redirects(tally.by_reason.get(Remark.KNOWN_TARGET, 0))),
         ("dropped", _counts(tally.dropped)),
     ]
     return [(name, value) for name, value in facts if value]
+
+
+def _redirects(count: int) -> str:
+    return f"{count:,} to pages that were known already" if count else ""
 
 
 def _queue_facts(stats: FrontierStats | None, dedup: tuple[str, int, float] | None) -> list[tuple[str, str]]:

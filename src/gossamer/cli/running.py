@@ -15,7 +15,7 @@ from pathlib import Path
 from gossamer.cli.errors import complain
 from gossamer.cli.exports import Output, export
 from gossamer.cli.live import LiveView, StderrHandler
-from gossamer.cli.output import plain, print_facts, print_json
+from gossamer.cli.output import plain, plain_url, print_facts, print_json
 from gossamer.cli.signals import Stopper
 from gossamer.crawling import Crawling, CrawlResult, by_reason, prepare
 from gossamer.observe.log import LogFile, LogSink, attach
@@ -24,7 +24,7 @@ from gossamer.observe.tallies import Tallies
 from gossamer.observe.units import duration, rate, size
 from gossamer.spider import Spider
 from gossamer.wiring.desk import open_desk
-from gossamer.words.errors import StorageError
+from gossamer.words.errors import Remark, StorageError
 from gossamer.words.exits import Exit
 
 DEFAULT_DATA = ".gossamer"
@@ -163,6 +163,7 @@ def summary(
         ("requests", f"{result.attempts:,} ({result.retries:,} retries, {result.dead:,} dead)"),
         ("status", codes or "no answer"),
     ]
+    facts += _redirects(result, where)
     for label, kind in (("dropped", "item"), ("left out", "link")):
         reasons = {
             name.partition(":")[2]: n for name, n in result.left_out.items() if name.startswith(f"{kind}:")
@@ -175,3 +176,16 @@ def summary(
     steps += [f"gossamer dead list {result.job}{where}"] if result.dead else []
     facts += [("" if place else "next", step) for place, step in enumerate(steps)]
     print_facts(facts, stream=sys.stderr)
+
+
+def _redirects(result: CrawlResult, where: str) -> list[tuple[str, str]]:
+    """Requests whose callbacks did not run, because they were redirected to a page of another request."""
+    count = result.redirects_to_known
+    if not count:
+        return []
+    most = plain_url(result.known_target)
+    led = f"1 redirect led to a page that was known already: {most}"
+    if count > 1:
+        led = f"{count:,} redirects led to pages that were known already, most of them to {most}"
+    listed = f"gossamer attempts {result.job}{where} --reason {Remark.KNOWN_TARGET}"
+    return [("redirects", led), ("", listed)]

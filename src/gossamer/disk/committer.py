@@ -13,27 +13,28 @@ from sqlite3 import Connection
 from msgspec.structs import replace
 
 from gossamer.disk.database import Database
-from gossamer.words.model import Harvest, Job, Outcome
-
-STALE = "stale"
-"""The ledger's reason for an attempt whose lease was lost before it was settled."""
+from gossamer.policy.redirects import redirect_targets, with_known_targets
+from gossamer.words.errors import Remark
+from gossamer.words.model import Entry, Harvest, Job, Outcome
 
 
 class SameFileCommitter:
     """A ``Committer`` over one database.
 
-    ``settle`` and ``write`` are ``SqliteFrontier.settle_within`` and ``SqliteStore.write_within``.
+    ``settle`` and ``known`` are ``SqliteFrontier``'s, ``write`` is ``SqliteStore``'s, each ``_within``.
     """
 
     def __init__(
         self,
         db: Database,
         settle: Callable[[Connection, Sequence[Outcome]], list[bool]],
+        known: Callable[[Connection, Sequence[Entry]], list[bool]],
         write: Callable[[Connection, Job, Sequence[Harvest]], None],
         job: Job,
     ) -> None:
         self._db = db
         self._settle = settle
+        self._known = known
         self._write = write
         self._job = job
 
@@ -42,9 +43,13 @@ class SameFileCommitter:
         return await self._db.run(lambda conn: self._land(conn, harvests))
 
     def _land(self, conn: Connection, harvests: Sequence[Harvest]) -> list[bool]:
+        targets = redirect_targets(harvests)
+        known = self._known(conn, targets) if targets else []
         accepted = self._settle(conn, [harvest.outcome for harvest in harvests])
+        kept = [harvest for harvest, taken in zip(harvests, accepted, strict=True) if taken]
+        told = iter(with_known_targets(kept, targets, known) if targets else kept)
         landed = [
-            harvest if taken else _only_ledger(harvest)
+            next(told) if taken else _only_ledger(harvest)
             for harvest, taken in zip(harvests, accepted, strict=True)
         ]
         self._write(conn, self._job, landed)
@@ -52,5 +57,5 @@ class SameFileCommitter:
 
 
 def _only_ledger(harvest: Harvest) -> Harvest:
-    attempts = tuple(replace(attempt, reason=STALE) for attempt in harvest.attempts)
+    attempts = tuple(replace(attempt, reason=Remark.STALE.value) for attempt in harvest.attempts)
     return Harvest(outcome=harvest.outcome, attempts=attempts)

@@ -7,20 +7,33 @@ idempotently and the lease that was not settled is handed out again.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
+from gossamer.policy.redirects import redirect_targets, with_known_targets
 from gossamer.words.model import Harvest, Job
-from gossamer.words.ports import Frontier, Store
+from gossamer.words.ports import Frontier, FrontierDesk, Store
+
+
+class FullFrontier(Frontier, FrontierDesk, Protocol):
+    """A frontier with its desk."""
 
 
 class SplitCommitter:
-    """A ``Committer`` over any frontier and any store."""
+    """A ``Committer`` over any frontier and any store.
 
-    def __init__(self, frontier: Frontier, store: Store, job: Job) -> None:
+    Which redirects lead to known pages is asked before the store is written: of two workers that land
+    redirects to the same new page within the same milliseconds, the second may not hear of the first.
+    """
+
+    def __init__(self, frontier: FullFrontier, store: Store, job: Job) -> None:
         self._frontier = frontier
         self._store = store
         self._job = job
 
     async def commit(self, harvests: Sequence[Harvest]) -> list[bool]:
         """Store everything, then settle; ``False`` for leases that were lost (their items are kept)."""
+        targets = redirect_targets(harvests)
+        if targets:
+            harvests = with_known_targets(harvests, targets, await self._frontier.known(targets))
         await self._store.write(self._job, harvests)
         return await self._frontier.settle([harvest.outcome for harvest in harvests])

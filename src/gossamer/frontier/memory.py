@@ -158,6 +158,10 @@ class MemoryFrontier:
 
     # ----------------------------------------------------------------- the desk
 
+    async def known(self, entries: Sequence[Entry]) -> list[bool]:
+        """See :class:`~gossamer.words.ports.FrontierDesk`."""
+        return [entry.fingerprint in self._known for entry in entries]
+
     async def find(self, fingerprint: int) -> Found | None:
         """See :class:`~gossamer.words.ports.FrontierDesk`."""
         if fingerprint not in self._known:

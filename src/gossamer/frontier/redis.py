@@ -378,6 +378,16 @@ class RedisFrontier:
 
     # ----------------------------------------------------------------- the desk
 
+    async def known(self, entries: Sequence[Entry]) -> list[bool]:
+        """See :class:`~gossamer.words.ports.FrontierDesk`."""
+        answers = [False] * len(entries)
+        for shard, ours in by_shard(await self._shards(), entries, lambda entry: entry.host).items():
+            for chunk in chunks(ours):
+                found = await desk.known(shard, [entry.fingerprint for _, entry in chunk])
+                for (position, _), is_known in zip(chunk, found, strict=True):
+                    answers[position] = is_known
+        return answers
+
     async def find(self, fingerprint: int) -> Found | None:
         """See :class:`~gossamer.words.ports.FrontierDesk`. Searches all that waits: for people."""
         return await desk.find(await self._shards(), fingerprint)

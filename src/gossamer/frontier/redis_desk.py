@@ -62,12 +62,20 @@ class Spot(NamedTuple):
 # --------------------------------------------------------------------------- one request
 
 
+async def known(shard: Shard, fingerprints: Sequence[int]) -> list[bool]:
+    """Whether each fingerprint was accepted by a shard."""
+    asked = (
+        [raw(fingerprint_bytes(number)) for number in fingerprints],
+        [str(number) for number in fingerprints],
+    )
+    return [bool(found) for found in await shard.run("known", *asked, repeat=True)]
+
+
 async def find(shards: Sequence[Shard], fingerprint: int) -> Found | None:
     """What is known of a fingerprint."""
     wanted = fingerprint_bytes(fingerprint)
-    asked = (raw(wanted), str(fingerprint))
-    known = [shard for shard in shards if await shard.run("known", *asked, repeat=True)]
-    for shard in known:
+    holders = [shard for shard in shards if (await known(shard, [fingerprint]))[0]]
+    for shard in holders:
         spot = await _spot(shard, wanted)
         if spot is not None:
             entry = spot.stored.entry(spot.host.name)
@@ -79,7 +87,7 @@ async def find(shards: Sequence[Shard], fingerprint: int) -> Found | None:
                 reason=spot.stored.reason,
                 host=spot.host.state,
             )
-    return Found(state=State.DONE) if known else None
+    return Found(state=State.DONE) if holders else None
 
 
 async def place(shards: Sequence[Shard], fingerprint: int) -> tuple[Rules, Place]:

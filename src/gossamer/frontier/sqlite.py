@@ -116,6 +116,15 @@ class SqliteFrontier:
 
     # ----------------------------------------------------------------- the desk
 
+    async def known(self, entries: Sequence[Entry]) -> list[bool]:
+        """See :class:`~gossamer.words.ports.FrontierDesk`."""
+        return await self._db.run(lambda conn: self.known_within(conn, entries))
+
+    def known_within(self, conn: Connection, entries: Sequence[Entry]) -> list[bool]:
+        """The same inside a transaction of the caller's."""
+        known = self._within(conn, lambda s: s.known({entry.fingerprint for entry in entries}))
+        return [entry.fingerprint in known for entry in entries]
+
     async def find(self, fingerprint: int) -> Found | None:
         """See :class:`~gossamer.words.ports.FrontierDesk`."""
         return await self._db.read(lambda conn: desk.find(conn, self._job, fingerprint))

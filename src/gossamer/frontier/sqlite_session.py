@@ -120,9 +120,13 @@ class Session:
         self.too_deep += too_deep
         return added
 
+    def known(self, wanted: set[int]) -> set[int]:
+        """Those of some fingerprints that were accepted before."""
+        return {row[0] for row in self.all("known", self.id, as_json(sorted(wanted)))} if wanted else set()
+
     def _fresh(self, entries: Sequence[Entry]) -> list[Entry]:
         wanted = {entry.fingerprint for entry in entries}
-        known = {row[0] for row in self.all("known", self.id, as_json(sorted(wanted)))} if wanted else set()
+        known = self.known(wanted)
         if len(known) == len(wanted) and not any(entry.request.dont_filter for entry in entries):
             return []
         fresh = []

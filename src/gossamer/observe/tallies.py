@@ -66,7 +66,7 @@ class Tallies:
             else:
                 self._recent.append([second, 1])
             return
-        if attempt.reason:
+        if attempt.reason and verdict is not Verdict.REDIRECT:
             self.reasons[attempt.reason] += 1
         if verdict is Verdict.RETRY:
             self.retries += 1

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from gossamer.policy import politeness, urls
 from gossamer.policy.reasons import LEFT_OUT, reason_text
-from gossamer.words.errors import Fault
+from gossamer.words.errors import Fault, Remark
 from gossamer.words.lifecycle import JobState, State
 from gossamer.words.model import (
     Attempt,
@@ -76,6 +76,7 @@ class Facts(Record, frozen=True, kw_only=True):
     ahead: int = 0  # PENDING: requests of the host that go first
     letter: int = 0  # DEAD: the number of the dead letter
     attempts: tuple[Attempt, ...] = ()  # newest first
+    target: Attempt | None = None  # of a redirect to a page that was known: the latest try at that page
     page: PageRecord | None = None
     items: int = 0  # stored from this page
     left_out: dict[str, int] = {}  # links that the job did not take, by reason
@@ -361,6 +362,11 @@ def _done(facts: Facts, show: Show) -> tuple[Answer, list[str]]:
     when = f"{show.span(facts.now - last.at)} ago ({show.time(last.at)})"
     if last.verdict is Verdict.REDIRECT:
         line = f"It was fetched {when}: status {last.status}, a redirect to {last.detail}"
+        if last.reason == Remark.KNOWN_TARGET:
+            return Answer.REDIRECTED, [
+                f"{line}, which was known already.",
+                _other_request(facts.target, show),
+            ]
         return Answer.REDIRECTED, [f"{line}, which is a request of its own."]
     if last.verdict is Verdict.SKIPPED:
         detail = f" ({last.detail.splitlines()[0]})" if last.detail else ""
@@ -383,6 +389,18 @@ def _done(facts: Facts, show: Show) -> tuple[Answer, list[str]]:
     if last.via:
         lines.append(f"The link to it was found on {last.via}.")
     return Answer.DONE, lines
+
+
+def _other_request(target: Attempt | None, show: Show) -> str:
+    """Whose the page is that a redirect led to, instead of the redirected request's."""
+    if target is None:
+        return "That is a request of its own: the callback was not run for the page of this one."
+    came = f", with a link from {target.via}" if target.via else ""
+    fetched = "was fetched" if target.status else "was tried"
+    return (
+        f"That {fetched} by a request of its own at {show.time(target.at)}{came}: "
+        "the callback was not run for the page of this one."
+    )
 
 
 def _last_try(facts: Facts, show: Show) -> str:

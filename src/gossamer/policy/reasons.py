@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gossamer.words.errors import Fault
+from gossamer.words.errors import Fault, Remark
 
 LEFT_OUT = {
     "too_deep": "deeper than max_depth",
@@ -46,7 +46,11 @@ REASONS = {
     Fault.EXPIRED: "the worker never came back with it",
 }
 """What is said of a fault; the others are their own words."""
-_WORDS: dict[str, str] = {fault.value: words for fault, words in REASONS.items()}
+REMARKS = {
+    Remark.KNOWN_TARGET: "it redirects to a page that was known already",
+    Remark.STALE: "its lease was lost before it was settled",
+}
+_WORDS: dict[str, str] = {fault.value: words for fault, words in (REASONS | REMARKS).items()}
 
 
 def reason_text(reason: str) -> str:

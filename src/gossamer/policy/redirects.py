@@ -7,9 +7,13 @@ standard ("HTTP-redirect fetch"), except that neither credentials nor a body eve
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
 from gossamer.policy import urls
-from gossamer.words.errors import Fault, FetchError
-from gossamer.words.model import Request
+from gossamer.words.errors import Fault, FetchError, Remark
+from gossamer.words.model import Entry, Harvest, Request, Verdict
 
 STATUSES = frozenset({301, 302, 303, 307, 308})
 CREDENTIALS = frozenset({"authorization", "cookie", "proxy-authorization"})
@@ -70,3 +74,40 @@ def is_credential(header: str) -> bool:
     """Whether a request header may carry a secret, by its name."""
     name = header.lower()
     return name in CREDENTIALS or any(hint in name for hint in CREDENTIAL_HINTS)
+
+
+# --------------------------------------------------------------------------- to what was known already
+
+
+def redirect_targets(harvests: Sequence[Harvest]) -> list[Entry]:
+    """The requests that redirects lead to, but for those that are made whether they are known or not."""
+    return [
+        entry
+        for harvest in harvests
+        if harvest.outcome.verdict is Verdict.REDIRECT
+        for entry in harvest.outcome.outlinks
+        if not entry.request.dont_filter
+    ]
+
+
+def with_known_targets(
+    harvests: Sequence[Harvest], targets: Sequence[Entry], known: Sequence[bool]
+) -> list[Harvest]:
+    """The harvests, in whose ledger it is said which redirects lead to a page that is known already.
+
+    ``known`` says it of each target, before any of these harvests was settled; what one of them adds is known
+    to the next. The callback of such a request does not run: the page is another request's.
+    """
+    inside = {entry.fingerprint for entry, is_known in zip(targets, known, strict=True) if is_known}
+    told = []
+    for harvest in harvests:
+        links = harvest.outcome.outlinks
+        if harvest.outcome.verdict is Verdict.REDIRECT and any(
+            entry.fingerprint in inside and not entry.request.dont_filter for entry in links
+        ):
+            rows = tuple(replace(row, reason=Remark.KNOWN_TARGET.value) for row in harvest.attempts)
+            told.append(replace(harvest, attempts=rows))
+        else:
+            told.append(harvest)
+        inside.update(entry.fingerprint for entry in links)
+    return told

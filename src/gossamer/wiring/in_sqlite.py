@@ -101,7 +101,11 @@ class SqliteRequests:
             return None
         assert isinstance(frontier, SqliteFrontier)
         return SameFileCommitter(
-            self._databases.store, frontier.settle_within, keeping.store.write_within, job
+            self._databases.store,
+            frontier.settle_within,
+            frontier.known_within,
+            keeping.store.write_within,
+            job,
         )
 
     async def close(self) -> None:

@@ -50,6 +50,13 @@ class Fault(StrEnum):
     EXPIRED = "expired"  # the worker never came back with it
 
 
+class Remark(StrEnum):
+    """A reason in the ledger that is no fault: nothing is retried or given up for it."""
+
+    KNOWN_TARGET = "known_target"  # a redirect to a page that was known already
+    STALE = "stale"  # the lease was lost before it was settled: nothing of this attempt counts
+
+
 class GossamerError(Exception):
     """The root of every error of this package."""
 

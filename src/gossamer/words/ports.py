@@ -95,6 +95,10 @@ class Frontier(Protocol):
 class FrontierDesk(Protocol):
     """Looking into a frontier, and what a person may do to it."""
 
+    async def known(self, entries: Sequence[Entry]) -> list[bool]:
+        """Whether each was accepted before, by its fingerprint. Cheap; others may add them right after."""
+        ...
+
     async def find(self, fingerprint: int) -> Found | None:
         """What is known of a fingerprint; ``None``: never accepted."""
         ...

@@ -31,7 +31,9 @@ class Crawl:
         self.db = Database(path)
         self.frontier = SqliteFrontier(self.db, JOB.id, RULES, clock)
         self.store = SqliteStore(self.db)
-        self.committer = SameFileCommitter(self.db, self.frontier.settle_within, self.store.write_within, JOB)
+        self.committer = SameFileCommitter(
+            self.db, self.frontier.settle_within, self.frontier.known_within, self.store.write_within, JOB
+        )
         self.clock = clock
         self.acknowledged = 0  # results that the crawl was told are stored
 

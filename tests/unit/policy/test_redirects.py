@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gossamer.policy.redirects import follow, is_credential
+from gossamer.policy.redirects import follow, is_credential, redirect_targets, with_known_targets
+from gossamer.testing.contracts.frontier_world import entry
 from gossamer.words.errors import Fault, FetchError
-from gossamer.words.model import Request
+from gossamer.words.model import Attempt, Entry, Harvest, Lease, Outcome, Request, Verdict
 
 HERE = "https://a.example/x"
 SECRET = {"Authorization": "Basic x", "Cookie": "a=b", "X-Api-Key": "k", "Referer": "r", "Accept": "t"}
@@ -74,3 +75,37 @@ def test_a_page_may_redirect_to_itself_until_the_limit() -> None:
 )
 def test_headers_that_carry_a_secret_by_their_names(name: str) -> None:
     assert is_credential(name)
+
+
+# --------------------------------------------------------------------------- to what was known already
+
+
+def landed(number: int, *links: Entry, verdict: Verdict = Verdict.REDIRECT) -> Harvest:
+    lease = Lease(entry=entry(number), token=number, granted_at=0.0, start_by=0.0, deadline=0.0, attempt=1)
+    row = Attempt(at=0.0, url=f"/{number}", fingerprint=number, verdict=verdict)
+    return Harvest(outcome=Outcome(lease=lease, verdict=verdict, outlinks=links), attempts=(row,))
+
+
+def told(*harvests: Harvest, known: set[int]) -> list[str]:
+    targets = redirect_targets(harvests)
+    answers = [target.fingerprint in known for target in targets]
+    return [row.reason for made in with_known_targets(harvests, targets, answers) for row in made.attempts]
+
+
+def test_a_redirect_to_a_known_page_is_told_of() -> None:
+    assert told(landed(1, entry(7)), landed(2, entry(8)), known={7}) == ["known_target", ""]
+
+
+def test_what_the_same_group_has_added_is_known_to_the_next() -> None:
+    page = landed(1, entry(7), entry(8), verdict=Verdict.SUCCESS)
+    assert told(page, landed(2, entry(7)), known=set()) == ["", "known_target"]
+    assert told(landed(2, entry(7)), page, known=set()) == ["", ""]
+    three = [landed(number, entry(7)) for number in range(3)]
+    assert told(*three, known=set()) == ["", "known_target", "known_target"]
+
+
+def test_a_redirect_that_is_made_in_any_case_is_not_told_of() -> None:
+    in_any_case = landed(1, entry(7, dont_filter=True))
+    assert told(in_any_case, landed(2, entry(7)), known=set()) == ["", "known_target"]
+    assert told(in_any_case, known={7}) == [""]
+    assert told(landed(1, entry(7), verdict=Verdict.SUCCESS), landed(2, entry(8)), known={7}) == ["", ""]

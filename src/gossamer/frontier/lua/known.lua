@@ -1,3 +1,5 @@
--- Whether a fingerprint was accepted. args: {fingerprint, the same as a number}.
+-- Which fingerprints were accepted. args: {fingerprints, the same as numbers}. 1 or 0 for each.
 
-return is_known(args[1], args[2]) and 1 or 0
+local found = {}
+for i, fingerprint in ipairs(args[1]) do found[i] = is_known(fingerprint, args[2][i]) and 1 or 0 end
+return found

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gossamer.engine.commit import FullFrontier
 from gossamer.testing.contracts.frontier_checks import jobs, leases, queue
-from gossamer.testing.contracts.frontier_world import CHECKS, Check, FullFrontier, Make, Subject
+from gossamer.testing.contracts.frontier_world import CHECKS, Check, Make, Subject
 
 __all__ = ["Check", "FullFrontier", "Make", "Subject", "check_frontier", "frontier_checks"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
 
+from gossamer.engine.commit import FullFrontier
 from gossamer.testing.clock import ManualClock
 from gossamer.words.lifecycle import State
 from gossamer.words.model import (
@@ -20,11 +20,6 @@ from gossamer.words.model import (
     SignalKind,
     Verdict,
 )
-from gossamer.words.ports import Frontier, FrontierDesk
-
-
-class FullFrontier(Frontier, FrontierDesk, Protocol):
-    """A frontier with its desk."""
 
 
 @dataclass

@@ -37,6 +37,19 @@ async def fingerprint_is_accepted_once(w: World) -> None:
 
 
 @checked()
+async def what_was_accepted_is_known(w: World) -> None:
+    """In whatever state, at whatever host; what was refused is not."""
+    entries = [entry(number, f"{number % 3}.example") for number in range(-4, 5)]
+    equal(await w.frontier.known(entries), [False] * 9, "nothing is known of an empty frontier")
+    await w.add(*entries[::2])
+    equal(await w.frontier.known(entries), [True, False] * 4 + [True], "what was accepted is known")
+    for lease in (await w.lease()).leases:
+        await w.settle(lease)
+    equal(await w.frontier.known(entries), [True, False] * 4 + [True], "also when it is done")
+    equal(await w.frontier.known([]), [], "nothing was asked")
+
+
+@checked()
 async def extreme_fingerprints_are_told_apart(w: World) -> None:
     """Signed 64 bits, both ends; neighbours in floating point differ."""
     numbers = [-(2**63), -(2**63) + 1, -1, 0, 2**53, 2**53 + 1, 2**63 - 2, 2**63 - 1]
