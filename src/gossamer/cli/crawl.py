@@ -11,6 +11,7 @@ from gossamer.cli.options import (
     AsJson,
     Data,
     Delay,
+    Format,
     MaxDepth,
     MaxPages,
     MaxTime,
@@ -21,6 +22,7 @@ from gossamer.cli.options import (
     arguments_of,
     crawl_overrides,
 )
+from gossamer.words.errors import UsageError
 
 EXAMPLES = """
   gossamer crawl https://example.com -o pages.jsonl
@@ -36,13 +38,17 @@ def crawl(
     output: Annotated[
         list[str] | None,
         typer.Option(
-            "-o", "--output", metavar="FILE", help="Append the items to FILE (.jsonl .json .csv .xml)."
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Append the items to FILE (.jsonl .json .csv .xml); - is stdout.",
         ),
     ] = None,
     overwrite: Annotated[
         list[str] | None,
         typer.Option("-O", "--overwrite-output", metavar="FILE", help="The same, replacing FILE."),
     ] = None,
+    format_: Format = None,
     settings: Set = None,
     argument: Argument = None,
     data: Data = None,
@@ -72,6 +78,11 @@ def crawl(
     from gossamer.cli.exports import Output
     from gossamer.cli.running import Plan, run_to_end
 
+    outputs = Output.of(append=output, overwrite=overwrite, format=format_)
+    if format_ is not None and not outputs:
+        raise UsageError("--format is for the items: name a file with -o or -O, or - for stdout")
+    if as_json and any(output.path is None for output in outputs):
+        raise UsageError("--json and the items (-) cannot both go to stdout; name a file")
     plan = Plan(
         target=target,
         arguments=arguments_of(argument),
@@ -87,7 +98,7 @@ def crawl(
             concurrency=concurrency,
             processes=processes,
         ),
-        outputs=Output.of(append=output, overwrite=overwrite),
+        outputs=outputs,
         fresh=fresh,
         quiet=quiet,
         as_json=as_json,

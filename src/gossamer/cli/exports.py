@@ -1,4 +1,4 @@
-"""The files that ``-o`` and ``-O`` name: checked before the crawl, written after it.
+"""The files that ``-o`` and ``-O`` name: checked before the crawl, written after it. ``-`` is stdout.
 
 ``-o`` appends each item of a job once to a file, over however many runs the job takes: which items a file
 has is remembered in the data directory, once the file is safely in its place.
@@ -8,39 +8,71 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+import sys
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
+from gossamer.observe.text import shown_url
 from gossamer.words.errors import UsageError
 from gossamer.words.model import Job, Record, StoredItem
 from gossamer.words.ports import Store
+
+STDOUT = "-"
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 
 @dataclass(frozen=True)
 class Output:
     """One file to export to."""
 
-    path: Path
+    path: Path | None  # None: stdout
     append: bool
     format: str
 
+    @property
+    def name(self) -> str:
+        """How people are told of it."""
+        return "stdout" if self.path is None else str(self.path)
+
     @classmethod
-    def of(cls, *, append: Sequence[str] | None, overwrite: Sequence[str] | None) -> tuple[Output, ...]:
+    def of(
+        cls,
+        *,
+        append: Sequence[str] | None,
+        overwrite: Sequence[str] | None,
+        format: str | None = None,  # noqa: A002 - users' word
+    ) -> tuple[Output, ...]:
         """The files of the two options. Raises ``UsageError`` for what could not be written later."""
         named = [(name, True) for name in append or ()] + [(name, False) for name in overwrite or ()]
-        return tuple(checked(name, append=is_append) for name, is_append in named)
+        outputs = tuple(checked(name, append=is_append, format=format) for name, is_append in named)
+        names = [output.name for output in outputs]
+        for name in names:
+            if names.count(name) > 1:
+                raise UsageError(f"{name} is named twice by -o and -O; name it once")
+        return outputs
 
 
 def checked(name: str, *, append: bool, format: str | None = None) -> Output:  # noqa: A002 - users' word
-    """A file that can be written: its format is known, its folder is there (it is made) and writable."""
-    from gossamer.store.export import SUFFIXES, format_of
+    """A file that can be written: its format is known, its folder is there (it is made) and writable.
+
+    One that is to be continued holds what can be continued.
+    """
+    from gossamer.store.export import SUFFIXES, check_appendable, format_of
 
     if format is not None and format not in SUFFIXES.values():
         raise UsageError(
             f"there is no format {format!r}; known are {', '.join(dict.fromkeys(SUFFIXES.values()))}"
+        )
+    if name == STDOUT:
+        return Output(None, append, format or "jsonl")
+    if scheme := _SCHEME.match(name):
+        raise UsageError(
+            f"{shown_url(name)}: items are written to files of this machine, not to {scheme[1]}:// places; "
+            "write to a file and copy it there"
         )
     path = Path(name).expanduser()
     chosen = format or format_of(path)
@@ -52,13 +84,23 @@ def checked(name: str, *, append: bool, format: str | None = None) -> Output:  #
         raise UsageError(f"the folder {path.parent} cannot be made: {error.strerror}") from None
     if not os.access(path.parent, os.W_OK | os.X_OK) or (path.exists() and not os.access(path, os.W_OK)):
         raise UsageError(f"{path} cannot be written: permission denied")
+    if append:
+        try:
+            check_appendable(path, chosen)
+        except OSError as error:
+            raise UsageError(f"{path} cannot be read, to append to it: {error.strerror}") from None
     return Output(path.absolute(), append, chosen)
 
 
 async def export(output: Output, store: Store, job: Job, data: Path) -> int:
-    """Write a job's items; for ``append``, those that the file does not have from an earlier run."""
+    """Write a job's items; for ``append``, those that the file does not have from an earlier run.
+
+    Stdout gets all of them each time.
+    """
     from gossamer.store.export import write_items
 
+    if output.path is None:
+        return await write_items(store.items(job), sys.stdout.buffer, output.format)
     mark = _Mark(data, output.path)
     reader = _Reader(store, job, mark.known(job) if output.append else ())
     count = await write_items(reader.items(), output.path, output.format, append=output.append)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -285,7 +284,8 @@ def export(
     name: JobName,
     *,
     output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FILE", help="Write to FILE instead of stdout.")
+        str | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write to FILE; - is stdout."),
     ] = None,
     format_: Format = None,
     safe_csv: Annotated[
@@ -307,6 +307,8 @@ def export(
     cell that way (=HYPERLINK(...), also + - @): for a file that is opened in a spreadsheet, --safe-csv puts
     an apostrophe before such texts.
     """
+    if output == "-":
+        output = None
     if as_json and not output:
         if format_ not in (None, "json"):
             raise UsageError(f"--json and --format {format_} contradict each other; choose one")
@@ -333,7 +335,7 @@ def _export(
     async def work(desk: Desk) -> tuple[str, str, int]:
         job = await job_of(desk, name)
         items = desk.store.items(job)
-        target = Path(file.path) if file else sys.stdout.buffer
+        target = file.path if file and file.path else sys.stdout.buffer
         return job.id, kind, await write_items(items, target, kind, safe_csv=safe_csv)
 
     return at_desk(settings, work)

@@ -24,7 +24,7 @@ from gossamer.observe.tallies import Tallies
 from gossamer.observe.units import duration, rate, size
 from gossamer.spider import Spider
 from gossamer.wiring.desk import open_desk
-from gossamer.words.errors import Remark, StorageError
+from gossamer.words.errors import OperatorError, Remark, StorageError
 from gossamer.words.exits import Exit
 
 DEFAULT_DATA = ".gossamer"
@@ -134,15 +134,20 @@ async def _export(plan: Plan, crawling: Crawling, exported: list[tuple[Output, i
         complain(f"nothing was exported; {later} does it later")
         return
     desk = await open_desk(crawling.settings)
+    failed: list[OperatorError] = []
     try:
         data = Path(crawling.settings.data)
         for output in plan.outputs:
-            count = await export(output, desk.store, crawling.job, data)
-            exported.append((output, count))
-    except StorageError as error:
-        raise StorageError(f"{error}; the items are stored, {later} writes them again") from error
+            try:
+                exported.append((output, await export(output, desk.store, crawling.job, data)))
+            except OperatorError as error:  # the other files are written nevertheless
+                failed.append(error)
     finally:
         await desk.close()
+    for another in failed[1:]:
+        complain(str(another))
+    if failed:
+        raise type(failed[0])(f"{failed[0]}; the items are stored, {later} writes them") from failed[0]
 
 
 def _where(data: str) -> str:
@@ -171,7 +176,7 @@ def summary(
         if reasons:
             count = sum(reasons.values())
             facts.append((label, f"{count:,} {kind}{'s' * (count > 1)}: {plain(by_reason(reasons))}"))
-    facts += [("exported", f"{count:,} items to {output.path}") for output, count in exported]
+    facts += [("exported", f"{count:,} items to {output.name}") for output, count in exported]
     steps = [f"gossamer export {result.job}{where} -o items.jsonl"] if result.items and not exported else []
     steps += [f"gossamer dead list {result.job}{where}"] if result.dead else []
     facts += [("" if place else "next", step) for place, step in enumerate(steps)]

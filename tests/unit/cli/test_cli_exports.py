@@ -131,6 +131,32 @@ def test_files_are_checked_before_the_crawl(tmp_path):
             checked(str(tmp_path / name), append=True)
 
 
+@pytest.mark.parametrize("name", ["s3://bucket/x.csv", "gs://b/x", "file:///tmp/x.csv", "HTTP://h/x.json"])
+def test_other_places_than_files_are_refused_and_nothing_is_made(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    for options in ({"append": [name], "overwrite": None}, {"append": None, "overwrite": [name]}):
+        with pytest.raises(UsageError, match=r"files of this machine, not to \w+://"):
+            Output.of(**options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_continued_is_found_before_the_crawl(tmp_path):
+    for name, old in (("a.csv", "a;b\n"), ("a.json", "{}"), ("a.xml", "<a/>")):
+        path = tmp_path / name
+        path.write_text(old)
+        with pytest.raises(UsageError, match="choose another file"):
+            checked(str(path), append=True)
+        checked(str(path), append=False)
+
+
+def test_a_file_is_named_once(tmp_path):
+    name = str(tmp_path / "a.csv")
+    with pytest.raises(UsageError, match=r"a\.csv is named twice"):
+        Output.of(append=[name], overwrite=[name])
+    with pytest.raises(UsageError, match="stdout is named twice"):
+        Output.of(append=["-", "-"], overwrite=None)
+
+
 # --------------------------------------------------------------------------- signals
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.store.export import SUFFIXES, format_of, write_items
+from gossamer.store.export import SUFFIXES, check_appendable, format_of, write_items
 from gossamer.words.errors import StorageError, UsageError
 from gossamer.words.model import StoredItem
 
@@ -137,7 +137,7 @@ async def test_appending_to_nothing_starts_a_file(tmp_path, kind, old):
     [
         ("x.json", b'{"a": 1}\n', "no JSON array"),
         ("x.json", b"[1, 2", "no JSON array"),
-        ("x.csv", b"sku,price\r\n", "no column for 'n'; its columns are sku, price"),
+        ("x.csv", b"sku;price\r\n", "not separated by commas"),
         ("x.csv", b"a,a\r\n", "no header with distinct names"),
         ("x.xml", b"<items><item>", "does not end with </items>"),
         ("x.xml", b"<html></html>", "does not end with </items>"),
@@ -150,6 +150,8 @@ async def test_appending_to_something_else_is_refused_and_changes_nothing(tmp_pa
         await write_items(items(A), path, append=True)
     assert path.read_bytes() == old
     assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(UsageError, match=message):  # and that is known beforehand
+        check_appendable(path, path.suffix[1:])
 
 
 @pytest.mark.parametrize("old", [b"[]", b" [\n ] \n", b"[\n]\n"])
@@ -176,6 +178,23 @@ async def test_csv_append_fills_absent_fields_and_a_missing_line_end(tmp_path):
     path.write_bytes(b"'=x,y\r\n")
     await write_items(items({"=x": "=1"}), path, append=True, safe_csv=True)
     assert path.read_bytes() == b"'=x,y\r\n'=1,\r\n"
+
+
+async def test_csv_append_makes_columns_for_new_fields_and_keeps_what_the_file_had(tmp_path):
+    path = tmp_path / "x.csv"
+    long = b"x" * 200_000  # more than the csv module reads unless it is told to
+    old = b'\xef\xbb\xbfsku,"a ""b"""\r\n"1\r\n,2", 5" \xff\n\r\nshort\rtoo,many,cells\n%s,2' % long
+    path.write_bytes(old)
+    await write_items(items({"new": 1, "sku": "s"}, {"other, too": True}), path, append=True)
+    added = (b',new,"other, too"\r\n', b",,\r\n", b"\r\n", b",,,\r\n", b",\r\n", b",,\r\n")
+    kept = (
+        b'\xef\xbb\xbfsku,"a ""b"""', b'"1\r\n,2", 5" \xff', b"", b"short", b"too,many,cells", long + b",2",
+    )  # fmt: skip
+    wide = b"".join(part for pair in zip(kept, added, strict=True) for part in pair)
+    assert path.read_bytes() == wide + b"s,,1,\r\n,,,true\r\n"
+    await write_items(items({"new": 2}), path, append=True)
+    assert path.read_bytes() == wide + b"s,,1,\r\n,,,true\r\n,,2,\r\n"
+    assert csv.field_size_limit() == 131072
 
 
 @pytest.mark.parametrize("kind", FORMATS)

@@ -76,6 +76,28 @@ async def write_items(
     return await _fill(_maker(format or "jsonl", safe_csv)(target, None, "output"), items)
 
 
+def check_appendable(path: Path, format: str) -> None:  # noqa: A002 - the word that users know
+    """Whether items can be appended to a file, as it is now.
+
+    Raises :class:`UsageError` for one that holds something else, ``OSError`` for one that cannot be read.
+    """
+    if not path.is_file() or path.stat().st_size == 0:
+        return
+    with path.open("rb") as old:
+        if format == "csv":
+            from gossamer.store.export.csv import read_header
+
+            read_header(old, str(path))
+        elif format == "json":
+            from gossamer.store.export.json import find_end
+
+            find_end(old, str(path))
+        elif format == "xml":
+            from gossamer.store.export.xml import find_end as find_last
+
+            find_last(old, str(path))
+
+
 def _maker(name: str, safe_csv: bool) -> Callable[[BinaryIO, BinaryIO | None, str], Writer]:
     if name == "jsonl":
         from gossamer.store.export.jsonl import JsonlWriter

@@ -24,15 +24,10 @@ class JsonWriter:
             self._continue(out, old, place)
 
     def _continue(self, out: BinaryIO, old: BinaryIO, place: str) -> None:
-        old.seek(0)
-        opens = old.read(1 << 16).lstrip().startswith(b"[")
-        end, begin = tail(old)
-        end = end.rstrip()
-        if not (opens and end.endswith(b"]")):
-            raise UsageError(f"{place} holds no JSON array to append to; overwrite it or choose another file")
-        end = end[:-1].rstrip()
-        copy(old, out, begin + len(end))
-        if not end.endswith(b"["):
+        end = find_end(old, place)
+        copy(old, out, end)
+        old.seek(end - 1)
+        if old.read(1) != b"[":
             self._between = b",\n"
 
     def write(self, data: dict[str, Any]) -> None:
@@ -46,3 +41,14 @@ class JsonWriter:
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+def find_end(old: BinaryIO, place: str) -> int:
+    """Where the last element of the array in a file ends. Raises :class:`UsageError` when it holds none."""
+    old.seek(0)
+    opens = old.read(1 << 16).lstrip().startswith(b"[")
+    end, begin = tail(old)
+    end = end.rstrip()
+    if not (opens and end.endswith(b"]")):
+        raise UsageError(f"{place} holds no JSON array to append to; overwrite it or choose another file")
+    return begin + len(end[:-1].rstrip())

@@ -33,11 +33,7 @@ class XmlWriter:
         if old is None:
             out.write(HEAD)
             return
-        end, begin = tail(old)
-        end = end.rstrip()
-        if not end.endswith(TAIL):
-            raise UsageError(f"{place} does not end with </items>; overwrite it or choose another file")
-        copy(old, out, begin + len(end) - len(TAIL))
+        copy(old, out, find_end(old, place))
 
     def write(self, data: dict[str, Any]) -> None:
         """Add one item."""
@@ -49,6 +45,15 @@ class XmlWriter:
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+def find_end(old: BinaryIO, place: str) -> int:
+    """Where the last item in a file ends. Raises :class:`UsageError` when it does not end as ours do."""
+    end, begin = tail(old)
+    end = end.rstrip()
+    if not end.endswith(TAIL):
+        raise UsageError(f"{place} does not end with </items>; overwrite it or choose another file")
+    return begin + len(end) - len(TAIL)
 
 
 def _content(value: Any) -> str:
