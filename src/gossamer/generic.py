@@ -21,6 +21,7 @@ class WebPage(Item):
     text: str
     depth: int
     content_type: str
+    flags: str = ""  # what was left out of it, in short: ``truncated``, ``parse_truncated cut_depth``
 
 
 class GenericSpider(Spider):
@@ -40,6 +41,7 @@ class GenericSpider(Spider):
             text=response.page.visible_text(),
             depth=response.request.depth,
             content_type=response.content_type,
+            flags=" ".join(response.flags),
         )
         for url in response.links():
             if extension(url) not in IGNORED_EXTENSIONS:

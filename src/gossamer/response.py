@@ -26,6 +26,8 @@ ROBOTS_NAME = "gossamer"
 
 
 _CUT_TYPE = "text/html; charset=utf-8"
+_CUT_FLAGS = ("truncated", "parse_truncated")
+"""Of pages that are not whole: they are counted."""
 
 
 def is_media(content_type: str) -> bool:
@@ -88,7 +90,7 @@ class Response:
         self.body = fetched.body
         self.flags = fetched.flags if cut is None else (*fetched.flags, *cut.flags)
         self.elapsed_s = fetched.elapsed_s
-        self.dropped: dict[str, int] = {} if cut is None else {"page:parse_truncated": 1}
+        self.dropped = {f"page:{flag}": 1 for flag in self.flags if flag in _CUT_FLAGS}
         self._pairs = fetched.headers
         self._follow_nofollow = follow_nofollow
         self._cut = cut

@@ -41,7 +41,8 @@ REASONS = {
     Fault.CALLBACK: "the spider's code raised",
     Fault.CALLBACK_TIMEOUT: "the spider's code took longer than parse.callback_timeout",
     Fault.PIPELINE: "a pipeline step failed on an item",
-    Fault.PARSE_TIMEOUT: "the page could not be parsed within parse.timeout",
+    Fault.PARSE_TIMEOUT: "parsing the page needs more than parse.timeout or parse.max_memory_mb",
+    Fault.PARSE_INTERRUPTED: "the process that judges suspicious pages was killed or stopped",
     Fault.INTERNAL: "an error of Gossamer itself",
     Fault.EXPIRED: "the worker never came back with it",
 }
