@@ -153,7 +153,7 @@ def _shift(
         settings=settings.model_dump_json(),
         trusted=sorted(wired.guard.trusted),
     )
-    crew = Crew(worker, plan, settings.processes - 1, wired.parts.sink)
+    crew = Crew(worker, plan, settings.processes - 1, wired.parts.sink, wired.desk.writers)
     wired.guard.told = crew.trust
     return crew
 

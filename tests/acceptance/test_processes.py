@@ -103,6 +103,32 @@ def test_a_killed_member_is_replaced_and_loses_nothing(tmp_path: Path) -> None:
         all_is_there(data, site, refetched=4)
 
 
+STOP_IN_A_WRITE = """
+import os, signal, sqlite3, sys
+from pathlib import Path
+if "gossamer.processes.member" in sys.orig_argv and not Path({mark!r}).exists():
+    Path({mark!r}).touch()
+    conn = sqlite3.connect({file!r}, isolation_level=None, timeout=60)
+    conn.execute("begin immediate")
+    os.kill(os.getpid(), signal.SIGSTOP)
+"""
+
+
+def test_a_member_that_is_stopped_in_a_write_is_replaced(tmp_path: Path) -> None:
+    """It keeps the file locked: everybody would wait for it, and the crawl end with an error."""
+    data, mark = tmp_path / "data", tmp_path / "mark"
+    with serve_in_thread(served(lambda: site.url, delay_s=0.1)) as site:
+        spider = spider_file(tmp_path, site.url)
+        code = STOP_IN_A_WRITE.format(mark=str(mark), file=str(data / "gossamer.db"))
+        begin = "def parse(self, response):"
+        spider.write_text(spider.read_text().replace(begin, f"{begin}\n        exec({code!r})"))
+        done = run("crawl", spider, "--data", data, *FAST, "-s", "frontier.lease_ttl=1.5")
+        assert done.returncode == 0, done.stderr
+        assert mark.exists()
+        assert "keeps the database locked and does not run; it is killed" in done.stderr
+        all_is_there(data, site, refetched=4)
+
+
 def test_members_end_with_the_first_process_and_the_crawl_goes_on(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with serve_in_thread(served(lambda: site.url, delay_s=0.2)) as site:

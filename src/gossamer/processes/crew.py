@@ -3,7 +3,8 @@
 Every member works on the same frontier under the same promises: a lease belongs to one worker, politeness
 is decided where it is granted, a member that is killed loses nothing that is not leased out again when its
 leases expire. The first process alone seeds, looks and decides when the job is over. A member that dies
-is replaced; one that keeps dying at once is given up, and the crawl goes on with the others.
+is replaced; one that keeps dying at once is given up, and the crawl goes on with the others. One that was
+stopped in the middle of a write would hold up everybody: it is killed, and replaced, too.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ import asyncio
 import contextlib
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from gossamer.engine.worker import Worker
 from gossamer.processes.messages import (
+    BEAT_S,
     Dry,
     FromMember,
     Happened,
@@ -40,21 +42,30 @@ EARLY_S = 5.0
 LEAVE_S = 1.0
 """A member that was told to end at once and is there still after so long is held up by its spider: killed."""
 
+SILENT_BEATS = 3
+"""A member that was not heard of for so many beats, and keeps everybody from writing, is killed."""
+
 log = logging.getLogger("gossamer.crawl")
 _decode = msgspec.msgpack.Decoder(FromMember).decode
 
 
 class Crew:
-    """A ``Shift`` of the engine: a worker in this process, and ``others`` processes with one each."""
+    """A ``Shift`` of the engine: a worker in this process, and ``others`` processes with one each.
 
-    def __init__(self, worker: Worker, plan: Plan, others: int, sink: Sink) -> None:
+    ``writers`` says which processes keep all others from writing at the moment.
+    """
+
+    def __init__(
+        self, worker: Worker, plan: Plan, others: int, sink: Sink, writers: Callable[[], set[int]] = set
+    ) -> None:
         self._worker = worker
         self._plan = plan
         self._others = others
         self._sink = sink
+        self._writers = writers
         self._trusted = list(plan.trusted)
         self._stop: Stop | None = None
-        self._members: set[asyncio.subprocess.Process] = set()
+        self._members: dict[asyncio.subprocess.Process, int] = {}  # beats missed
         self._killing: asyncio.TimerHandle | None = None
 
     def __repr__(self) -> str:
@@ -68,15 +79,16 @@ class Crew:
     async def run(self) -> None:
         """Work until stopped. Raises what the worker of this process raises; the others end with it."""
         others = [asyncio.create_task(self._keep(number)) for number in range(self._others)]
+        watching = asyncio.create_task(self._watch())
         try:
             await self._worker.run()
             self._tell(self._stop or Stop())
             await asyncio.gather(*others)
         finally:
             self._tell(Stop(at_once=True))
-            for task in others:
+            for task in (*others, watching):
                 task.cancel()
-            await asyncio.gather(*others, return_exceptions=True)
+            await asyncio.gather(*others, watching, return_exceptions=True)
             self._kill()
             if self._killing is not None:
                 self._killing.cancel()
@@ -122,6 +134,26 @@ class Crew:
             with contextlib.suppress(ProcessLookupError):
                 member.kill()
 
+    async def _watch(self) -> None:
+        """Kill members that keep everybody from writing and do not run (stopped, or their disk hangs).
+
+        Beats are counted, not measured: while this process is stopped itself, nobody is silent.
+        """
+        while True:
+            await asyncio.sleep(BEAT_S)
+            for member in self._members:
+                self._members[member] += 1
+            silent = [member for member, missed in self._members.items() if missed > SILENT_BEATS]
+            writers = await asyncio.to_thread(self._writers) if silent else set()
+            for member in silent:
+                if member.pid in writers and self._members.get(member, 0) > SILENT_BEATS:
+                    log.warning(
+                        "process %d of the crawl keeps the database locked and does not run; it is killed",
+                        member.pid,
+                    )
+                    with contextlib.suppress(ProcessLookupError):
+                        member.kill()
+
     async def _keep(self, number: int) -> None:
         """Keep one member going."""
         loop = asyncio.get_running_loop()
@@ -154,11 +186,12 @@ class Crew:
         assert member.stdout is not None
         plan = msgspec.structs.replace(self._plan, trusted=self._trusted)
         member.stdin.write(framed(plan))
-        self._members.add(member)
+        self._members[member] = 0
         try:
             if self._stop is not None:
                 self._tell(self._stop)
             while (frame := await next_frame(member.stdout)) is not None:
+                self._members[member] = 0
                 self._hear(_decode(frame))
             return await member.wait()
         except asyncio.CancelledError:
@@ -167,7 +200,7 @@ class Crew:
             await member.wait()
             raise
         finally:
-            self._members.discard(member)
+            self._members.pop(member, None)
 
     def _hear(self, message: FromMember) -> None:
         if isinstance(message, Happened):

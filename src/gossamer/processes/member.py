@@ -24,6 +24,8 @@ from gossamer.config import find_project, load_settings
 from gossamer.discovery import find_target
 from gossamer.engine.worker import Worker
 from gossamer.processes.messages import (
+    BEAT_S,
+    Beat,
     Dry,
     Happened,
     Logged,
@@ -53,6 +55,7 @@ class Outbox(logging.Handler):
         super().__init__(logging.INFO)
         self._pipe = pipe
         self._events: list[Event] = []
+        self._sending = threading.Lock()
 
     def emit(self, event: Event | logging.LogRecord) -> None:
         """Take an event or a line of the log."""
@@ -69,6 +72,15 @@ class Outbox(logging.Handler):
         """Nothing in hand, and nothing to be had."""
         self._send(Dry())
 
+    def beat(self) -> None:
+        """This process runs. For a thread: a spider that holds up the event loop is no reason to worry."""
+        while True:
+            time.sleep(BEAT_S)
+            try:
+                self._send(Beat())
+            except OSError:  # the first process is gone; another thread sees to that
+                return
+
     def flush(self) -> None:
         """Send what has gathered."""
         if self._events:
@@ -76,8 +88,9 @@ class Outbox(logging.Handler):
             self._send(Happened([packed(event) for event in events]))
 
     def _send(self, message: msgspec.Struct) -> None:
-        self._pipe.write(framed(message))
-        self._pipe.flush()
+        with self._sending:
+            self._pipe.write(framed(message))
+            self._pipe.flush()
 
 
 async def work(plan: Plan, reader: asyncio.StreamReader, outbox: Outbox) -> None:
@@ -157,6 +170,7 @@ def main() -> int:
     logging.getLogger().addHandler(outbox)
     logging.getLogger().setLevel(logging.INFO)
     threading.Thread(target=end_with_parent, name="gossamer-parent", daemon=True).start()
+    threading.Thread(target=outbox.beat, name="gossamer-beat", daemon=True).start()
     gc.freeze()
     try:
         asyncio.run(run(outbox))

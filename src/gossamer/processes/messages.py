@@ -13,6 +13,8 @@ import msgspec
 from gossamer.words import events
 from gossamer.words.events import Event
 
+BEAT_S = 1.0
+"""A member says so often that its process runs."""
 MAX_FRAME = 64 * 1024 * 1024
 _EVENTS: dict[str, type[Event]] = {
     name: kind
@@ -61,8 +63,12 @@ class Dry(msgspec.Struct, frozen=True, tag=True):
     """From a member: it has nothing in hand, and the frontier has nothing for it."""
 
 
+class Beat(msgspec.Struct, frozen=True, tag=True):
+    """From a member: its process runs, whatever its event loop does."""
+
+
 ToMember = Trust | Stop
-FromMember = Happened | Logged | Dry
+FromMember = Happened | Logged | Dry | Beat
 
 _encode = msgspec.msgpack.Encoder().encode
 

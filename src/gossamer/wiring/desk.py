@@ -69,6 +69,10 @@ class Desk:
         """
         return await self.requests.at_work(job)
 
+    def writers(self) -> set[int]:
+        """The processes that keep all others from writing at the moment."""
+        return self.requests.writers() | self.keeping.writers()
+
     async def close(self) -> None:
         """Let go of files and connections."""
         try:

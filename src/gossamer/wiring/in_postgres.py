@@ -37,6 +37,10 @@ class PostgresKeeping:
         """See :class:`~gossamer.wiring.places.Keeping`."""
         await self.store.tidy(now)
 
+    def writers(self) -> set[int]:
+        """See :class:`~gossamer.wiring.places.Keeping`."""
+        return set()
+
     async def close(self) -> None:
         """Let go of the connections."""
         await self._server.close()

@@ -143,6 +143,10 @@ class RedisRequests:
         fleet = plan_from(job.plan).fleet if job.plan else self._settings.cluster.fleet
         await RedisRoster(self.server, fleet, self.clock).ring()
 
+    def writers(self) -> set[int]:
+        """See :class:`~gossamer.wiring.places.Requests`."""
+        return set()
+
     async def close(self) -> None:
         """Let go of the connections."""
         await self.server.close()

@@ -10,6 +10,7 @@ from gossamer.config import Settings
 from gossamer.disk.committer import SameFileCommitter
 from gossamer.disk.database import Database
 from gossamer.disk.lock import JobLock, holder
+from gossamer.disk.writer import writer_of
 from gossamer.engine.clock import SystemClock
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.store.jobs import SqliteJobBook
@@ -60,6 +61,10 @@ class Databases:
             self._open[path] = Database(path, synchronous=self._settings.sqlite.synchronous)
         return self._open[path]
 
+    def writers(self) -> set[int]:
+        """The processes that keep all others from writing to one of them at the moment."""
+        return {writer for path in self._open if (writer := writer_of(path)) is not None}
+
     def close(self) -> None:
         """Close all; what was acknowledged is on disk."""
         for database in self._open.values():
@@ -108,6 +113,10 @@ class SqliteRequests:
             job,
         )
 
+    def writers(self) -> set[int]:
+        """See :class:`~gossamer.wiring.places.Requests`."""
+        return self._databases.writers()
+
     async def close(self) -> None:
         """Close the files."""
         self._databases.close()
@@ -124,6 +133,10 @@ class SqliteKeeping:
 
     async def tidy(self, now: float) -> None:
         """Nothing: a file keeps everything."""
+
+    def writers(self) -> set[int]:
+        """See :class:`~gossamer.wiring.places.Keeping`."""
+        return self._databases.writers()
 
     async def close(self) -> None:
         """Close the files."""

@@ -93,6 +93,10 @@ class Requests(Protocol):
         """Who crawls a job now: the number of a process, or words; ``None``: nobody."""
         ...
 
+    def writers(self) -> set[int]:
+        """The processes that keep all others from writing here at the moment; a server has none."""
+        ...
+
     async def close(self) -> None:
         """Let go of files and connections."""
         ...
@@ -118,6 +122,10 @@ class Keeping(Protocol):
 
     async def tidy(self, now: float) -> None:
         """Drop what is kept for a time only and is older."""
+        ...
+
+    def writers(self) -> set[int]:
+        """The processes that keep all others from writing here at the moment; a server has none."""
         ...
 
     async def close(self) -> None:

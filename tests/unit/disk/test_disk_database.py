@@ -171,7 +171,7 @@ async def test_a_full_disk_stops_clearly_and_goes_on_when_freed(db):
 async def test_a_locked_file_is_told_and_works_again_later(db):
     other = sqlite3.connect(db.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(StorageError, match="another process keeps the file locked"):
+    with pytest.raises(StorageError, match="this process keeps the file locked itself"):
         await db.run(put(1))
     other.execute("ROLLBACK")
     other.close()
