@@ -17,7 +17,7 @@ from meanings import code, docstring, inherited, meanings, prose, sentence, tabl
 from reference_commands import commands_page
 from reference_settings import settings_page
 
-from gossamer.crawling import CrawlResult
+from gossamer.crawling import NOT_IN_JSON, CrawlResult
 from gossamer.engine.supervisor import Reason
 from gossamer.policy.explain import Answer
 from gossamer.policy.reasons import LEFT_OUT
@@ -175,11 +175,11 @@ def results_page() -> str:
             "## The summary",
             "`gossamer crawl --json` prints one object with these fields on stdout; `await crawl(...)` "
             f"returns them as a `CrawlResult`. {prose(docstring(CrawlResult).partition('. ')[2])}",
-            record_table(CrawlResult, without=("notes", "left_out")),
-            "The `CrawlResult` has two more, which are not part of the JSON object.",
+            record_table(CrawlResult, without=NOT_IN_JSON),
+            "The `CrawlResult` has some more, which are not part of the JSON object.",
             table(
                 ("field", "meaning"),
-                [(code(name), meanings(CrawlResult)[name]) for name in ("notes", "left_out")],
+                [(code(name), meanings(CrawlResult)[name]) for name in NOT_IN_JSON],
             ),
             "## Links left out",
             "Links that a page has and the crawl does not take, by reason: `left out` in the summary, "

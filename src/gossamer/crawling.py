@@ -20,10 +20,13 @@ from gossamer.discovery import Target, find_target
 from gossamer.engine.supervisor import Ran, Reason, Shift, Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.observe.log import LogSink
+from gossamer.observe.text import headline
 from gossamer.spider import Spider
+from gossamer.usercode import ends_task, settle, traceback_text
 from gossamer.wiring.crawl import Wired, wire
 from gossamer.wiring.desk import Desk
 from gossamer.words.errors import Remark, UsageError
+from gossamer.words.exits import Ending
 from gossamer.words.lifecycle import JobState
 from gossamer.words.model import Job, Record, Tally
 from gossamer.words.ports import Sink
@@ -32,6 +35,10 @@ log = logging.getLogger("gossamer.crawl")
 
 LATEST_REDIRECTS = 1000
 """Of so many the commonest target is named."""
+
+
+NOT_IN_JSON = ("notes", "left_out", "known_target", "failed_hooks", "ending")
+"""Fields of a result that `crawl --json` does not print."""
 
 
 class CrawlResult(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -56,18 +63,26 @@ class CrawlResult(Record, frozen=True, kw_only=True, omit_defaults=False):
     notes: tuple[str, ...] = ()  # what a person should know; not part of the JSON object
     left_out: dict[str, int] = {}  # items and links not taken, by reason; not part of the JSON object
     known_target: str = ""  # the page that most of ``redirects_to_known`` led to; not part of the JSON object
+    failed_hooks: tuple[str, ...] = ()  # tracebacks of what failed at the end; not part of the JSON object
+    ending: Ending = Ending()  # what decides the exit code; not part of the JSON object
 
     def as_json(self) -> dict[str, Any]:
         """The object that ``crawl --json`` prints."""
         result: dict[str, Any] = msgspec.to_builtins(self)
-        del result["notes"], result["left_out"], result["known_target"]
+        for name in NOT_IN_JSON:
+            del result[name]
         return result
+
+
+STOPPED_EARLY = (Reason.SIGNAL, Reason.PAUSED, Reason.CANCELLED, Reason.ERROR)
 
 
 class Crawling:
     """One run of a job, made by :func:`prepare`."""
 
-    def __init__(self, target: Target, settings: Settings, wired: Wired, shift: Shift) -> None:
+    def __init__(
+        self, target: Target, settings: Settings, wired: Wired, shift: Shift, failed_elsewhere: list[str]
+    ) -> None:
         self.spider = target.spider
         self.settings = settings
         self.resumed = wired.resumed
@@ -75,6 +90,7 @@ class Crawling:
         self._wired = wired
         self._shift = shift
         self._supervisor = Supervisor(wired.parts, self._shift, max_time_s=settings.max_time)
+        self._failed_hooks = failed_elsewhere  # of this process, too, when the run has ended
         self._aborting: asyncio.Task[None] | None = None
 
     async def run(self) -> CrawlResult:
@@ -82,11 +98,16 @@ class Crawling:
         store, book = self._wired.desk.store, self._wired.desk.book
         await book.update(replace(self.job, state=JobState.RUNNING, finished_at=None, finish_reason=""))
         before = await store.tally(self.job)
-        ran = await self._supervisor.run(self._wired.seeds(self.spider), resumed=self.resumed)
-        state = JobState.FINISHED if ran.reason is Reason.FINISHED else ran.stats.state
-        await book.update(
-            replace(self.job, state=state, finished_at=ran.ended_at, finish_reason=ran.reason.value)
-        )
+        reason = Reason.ERROR
+        try:
+            ran = await self._supervisor.run(self._wired.seeds(self.spider), resumed=self.resumed)
+            state = JobState.FINISHED if ran.reason is Reason.FINISHED else ran.stats.state
+            await book.update(
+                replace(self.job, state=state, finished_at=ran.ended_at, finish_reason=ran.reason.value)
+            )
+            reason = ran.reason
+        finally:
+            await self._close_spider(reason)
         tally = await store.tally(self.job)
         target = await _known_target(self._wired.desk, self.job, tally)
         return replace(self._result(ran, before, tally), known_target=target)
@@ -99,6 +120,19 @@ class Crawling:
         """Give everything back and end within a second."""
         self.stop()
         self._aborting = asyncio.ensure_future(self._shift.abandon())
+
+    async def _close_spider(self, reason: Reason) -> None:
+        """Close the pipelines and tell the spider; what fails there is said, and takes nothing."""
+        await self._wired.pipeline.close()
+        self._failed_hooks += self._wired.pipeline.failures
+        try:
+            await settle(self.spider.closed(reason.value), self.settings.parse.callback_timeout)
+        except BaseException as error:
+            if ends_task(error):
+                raise
+            failure = f"in closed() of the spider {self.spider.name}:\n{traceback_text(error, __file__)}"
+            log.error("%s", failure.rstrip())  # noqa: TRY400 - with the traceback of the spider's code alone
+            self._failed_hooks.append(failure)
 
     async def close(self) -> None:
         """Let go of files and connections."""
@@ -124,7 +158,18 @@ class Crawling:
             by_status=tally.by_status,
             redirects_to_known=tally.by_reason.get(Remark.KNOWN_TARGET, 0),
             peak_rss_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
-            notes=tuple(notes(self.job.id, ran, before, tally)),
+            notes=(
+                *notes(self.job.id, ran, before, tally),
+                *map(failed_hook_note, self._failed_hooks),
+            ),
+            failed_hooks=tuple(self._failed_hooks),
+            ending=ending_of(
+                tally,
+                ran.stats.dead,
+                is_early=ran.reason in STOPPED_EARLY,
+                refused_seeds=sum(ran.seeded.refused.values()),
+                failed_hooks=len(self._failed_hooks),
+            ),
         )
 
 
@@ -136,10 +181,37 @@ async def _known_target(desk: Desk, job: Job, tally: Tally) -> str:
     return Counter(row.detail for row in rows).most_common(1)[0][0] if rows else ""
 
 
+def ending_of(
+    tally: Tally, dead: int, *, is_early: bool, refused_seeds: int = 0, failed_hooks: int = 0
+) -> Ending:
+    """What decides the exit code, from a job's totals."""
+    return Ending(
+        is_early=is_early,
+        pages=tally.pages,
+        # Jobs of older versions did not count their successes.
+        successes=tally.successes or max(tally.pages - dead, 0),
+        failures=sum(tally.by_reason.values()) + refused_seeds,
+        dead=dead,
+        failed_hooks=failed_hooks,
+    )
+
+
+def failed_hook_note(failure: str) -> str:
+    """What a person should know of code that failed at the end, by its traceback."""
+    return f"{failure.partition(':')[0]}: {headline(failure)}; everything else is stored"
+
+
 def _shift(
-    target: str | type[Spider], arguments: Mapping[str, str], settings: Settings, wired: Wired
+    target: str | type[Spider],
+    arguments: Mapping[str, str],
+    settings: Settings,
+    wired: Wired,
+    failed_hooks: list[str],
 ) -> Shift:
-    """This process's worker, with the other processes that were asked for."""
+    """This process's worker, with the other processes that were asked for.
+
+    ``failed_hooks`` takes what fails when pipelines are closed in those.
+    """
     worker = Worker(wired.parts, wired.shift)
     if settings.processes == 1:
         return worker
@@ -153,7 +225,9 @@ def _shift(
         settings=settings.model_dump_json(),
         trusted=sorted(wired.guard.trusted),
     )
-    crew = Crew(worker, plan, settings.processes - 1, wired.parts.sink, wired.desk.writers)
+    crew = Crew(
+        worker, plan, settings.processes - 1, wired.parts.sink, wired.desk.writers, failed_hooks=failed_hooks
+    )
     wired.guard.told = crew.trust
     return crew
 
@@ -234,11 +308,12 @@ async def prepare(
     )
     wired = await wire(loaded.settings, found, fresh=fresh, sinks=sinks)
     try:
-        shift = _shift(target, arguments or {}, loaded.settings, wired)
+        failed_hooks: list[str] = []
+        shift = _shift(target, arguments or {}, loaded.settings, wired, failed_hooks)
     except BaseException:
         await wired.close()
         raise
-    return Crawling(found, loaded.settings, wired, shift)
+    return Crawling(found, loaded.settings, wired, shift, failed_hooks)
 
 
 def spider_settings(spider: Spider) -> dict[str, Any]:

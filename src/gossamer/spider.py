@@ -57,7 +57,13 @@ class Spider:
             yield request
 
     def closed(self, reason: str) -> Any:
-        """Called when a run has ended, with its reason; may be a coroutine function."""
+        """Called once when a run of `gossamer crawl` has ended, with its reason; may be a coroutine function.
+
+        That is after the pipelines were closed, in the first process of ``--processes``, whatever ended
+        the run, unless the process is killed. What it raises is said, and the exit code is 1; one that
+        waits longer than ``parse.callback_timeout`` has failed, too. On a fleet it is not called: no
+        process there sees a crawl from its beginning to its end.
+        """
 
     def parse(self, response: Any) -> Any:
         """What to make of a page; the callback of requests that name none."""

@@ -25,7 +25,7 @@ from gossamer.observe.units import duration, rate, size
 from gossamer.spider import Spider
 from gossamer.wiring.desk import open_desk
 from gossamer.words.errors import OperatorError, Remark, StorageError
-from gossamer.words.exits import Exit
+from gossamer.words.exits import Exit, exit_of
 
 DEFAULT_DATA = ".gossamer"
 SWITCH_S = 0.0005
@@ -36,7 +36,6 @@ same crawl of a documentation site took 1.4 times as long.
 """
 GARBAGE = 700
 """Objects made between two searches for garbage, Python's own figure: 10,000 makes no crawl faster."""
-STOPPED_EARLY = {"signal", "paused", "cancelled", "error"}
 
 
 @dataclass(frozen=True)
@@ -58,9 +57,7 @@ def run_to_end(plan: Plan, *, strict: bool = False) -> Exit:
     gc.freeze()  # what was imported stays: neither the crawl nor Python's end has to search through it
     gc.set_threshold(GARBAGE)
     result = asyncio.run(run(plan))
-    if result.finish_reason in STOPPED_EARLY:
-        return Exit.STOPPED
-    return Exit.DEAD_LETTERS if strict and result.dead else Exit.OK
+    return exit_of(result.ending, strict=strict)
 
 
 async def run(plan: Plan) -> CrawlResult:

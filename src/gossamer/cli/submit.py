@@ -31,7 +31,7 @@ from gossamer.cli.options import (
 )
 from gossamer.cli.output import plain, print_facts, print_json
 from gossamer.cli.pace import pace_of
-from gossamer.words.exits import Exit
+from gossamer.words.exits import exit_of
 
 if TYPE_CHECKING:
     from gossamer.wiring.desk import Desk
@@ -124,8 +124,8 @@ def wait(
 ) -> None:
     """Wait for the end of a job of the fleet.
 
-    Exits as `gossamer crawl` does: 0 finished, 3 stopped early (paused, cancelled, or the time is over; or
-    nobody is at work on a crawl of one process).
+    Exits as `gossamer crawl` does: 0 finished, 1 finished without anything since everything failed, 3 stopped
+    early (paused, cancelled, or the time is over; or nobody is at work on a crawl of one process).
     """
     patience_s = None if timeout is None else seconds(timeout, "--timeout")
 
@@ -145,9 +145,10 @@ def wait(
         print_json(result)
     elif not quiet:
         print_facts(_facts(job, tally, stats), stream=sys.stderr)
-    if job.state != "finished" and job.finish_reason not in ("max_pages", "max_time"):
-        raise typer.Exit(Exit.STOPPED)
-    raise typer.Exit(Exit.DEAD_LETTERS if strict and stats.dead else Exit.OK)
+    from gossamer.crawling import ending_of
+
+    is_early = job.state != "finished" and job.finish_reason not in ("max_pages", "max_time")
+    raise typer.Exit(exit_of(ending_of(tally, stats.dead, is_early=is_early), strict=strict))
 
 
 async def _until_over(desk: Desk, job: Job, patience_s: float | None, *, quiet: bool) -> Job:

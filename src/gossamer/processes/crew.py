@@ -23,6 +23,7 @@ from gossamer.processes.messages import (
     Dry,
     FromMember,
     Happened,
+    HookFailed,
     Logged,
     Plan,
     Stop,
@@ -52,17 +53,26 @@ _decode = msgspec.msgpack.Decoder(FromMember).decode
 class Crew:
     """A ``Shift`` of the engine: a worker in this process, and ``others`` processes with one each.
 
-    ``writers`` says which processes keep all others from writing at the moment.
+    ``writers`` says which processes keep all others from writing at the moment; ``failed_hooks`` takes what
+    fails in the others when their pipelines are closed.
     """
 
     def __init__(
-        self, worker: Worker, plan: Plan, others: int, sink: Sink, writers: Callable[[], set[int]] = set
+        self,
+        worker: Worker,
+        plan: Plan,
+        others: int,
+        sink: Sink,
+        writers: Callable[[], set[int]] = set,
+        *,
+        failed_hooks: list[str] | None = None,
     ) -> None:
         self._worker = worker
         self._plan = plan
         self._others = others
         self._sink = sink
         self._writers = writers
+        self._failed_hooks = [] if failed_hooks is None else failed_hooks
         self._trusted = list(plan.trusted)
         self._stop: Stop | None = None
         self._members: dict[asyncio.subprocess.Process, int] = {}  # beats missed
@@ -208,5 +218,7 @@ class Crew:
                 self._sink.emit(unpacked(name, event))
         elif isinstance(message, Logged):
             logging.getLogger(message.logger).log(message.level, "%s", message.text)
+        elif isinstance(message, HookFailed):
+            self._failed_hooks.append(message.failure)
         elif isinstance(message, Dry):
             self._worker.idle.set()

@@ -28,6 +28,7 @@ from gossamer.processes.messages import (
     Beat,
     Dry,
     Happened,
+    HookFailed,
     Logged,
     Plan,
     Stop,
@@ -72,6 +73,10 @@ class Outbox(logging.Handler):
         """Nothing in hand, and nothing to be had."""
         self._send(Dry())
 
+    def say_failed(self, failure: str) -> None:
+        """A pipeline step did not close."""
+        self._send(HookFailed(failure))
+
     def beat(self) -> None:
         """This process runs. For a thread: a spider that holds up the event loop is no reason to worry."""
         while True:
@@ -108,6 +113,8 @@ async def work(plan: Plan, reader: asyncio.StreamReader, outbox: Outbox) -> None
         listening.cancel()
         reporting.cancel()
         await wired.close()
+        for failure in wired.pipeline.failures:
+            outbox.say_failed(failure)
 
 
 async def listen(reader: asyncio.StreamReader, worker: Worker, wired: Wired) -> None:

@@ -67,8 +67,14 @@ class Beat(msgspec.Struct, frozen=True, tag=True):
     """From a member: its process runs, whatever its event loop does."""
 
 
+class HookFailed(msgspec.Struct, frozen=True, tag=True):
+    """From a member: a pipeline step did not close."""
+
+    failure: str
+
+
 ToMember = Trust | Stop
-FromMember = Happened | Logged | Dry | Beat
+FromMember = Happened | Logged | Dry | Beat | HookFailed
 
 _encode = msgspec.msgpack.Encoder().encode
 

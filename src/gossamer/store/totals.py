@@ -6,7 +6,7 @@ A total is a named counter: ``pages``, ``bytes``, ``status:200``, ``reason:timeo
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
 from gossamer.words.model import Attempt, Harvest, Tally, Verdict
@@ -22,6 +22,8 @@ def counted(harvests: Iterable[Harvest]) -> Counter[str]:
             _count_attempt(total, attempt)
         for reason, number in harvest.dropped.items():
             total[f"dropped:{reason[:_LABEL]}"] += number
+        if harvest.outcome.is_page and any(map(_is_success, harvest.attempts)):
+            _count_callback(total, harvest)
     return +total
 
 
@@ -33,9 +35,24 @@ def counted_attempts(attempts: Iterable[Attempt]) -> Counter[str]:
     return +total
 
 
+def _count_callback(total: Counter[str], harvest: Harvest) -> None:
+    """What a callback makes of its pages, so that one which never gives anything can be named."""
+    name = (harvest.outcome.lease.entry.request.callback or "parse")[:_LABEL]
+    dropped = sum(number for reason, number in harvest.dropped.items() if reason.startswith("item:"))
+    total[f"callback_pages:{name}"] += 1
+    total[f"callback_items:{name}"] += len(harvest.items) + dropped
+    total[f"callback_requests:{name}"] += len(harvest.outcome.outlinks)
+
+
+def _is_success(attempt: Attempt) -> bool:
+    """One that counts: the attempt of a lost lease has a reason."""
+    return attempt.verdict is Verdict.SUCCESS and not attempt.reason
+
+
 def _count_attempt(total: Counter[str], attempt: Attempt) -> None:
     total["attempts"] += bool(attempt.status) or attempt.verdict is not Verdict.SKIPPED  # robots.txt said no
     total["bytes"] += attempt.size_bytes
+    total["successes"] += _is_success(attempt)
     total["retries"] += attempt.verdict is Verdict.RETRY
     if attempt.status:
         total[f"status:{attempt.status}"] += 1
@@ -45,7 +62,7 @@ def _count_attempt(total: Counter[str], attempt: Attempt) -> None:
 
 def tally(total: Mapping[str, int]) -> Tally:
     """The record of a job's counters."""
-    groups: dict[str, dict[str, int]] = {"status": {}, "reason": {}, "dropped": {}}
+    groups: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for name, value in sorted(total.items()):
         group, colon, label = name.partition(":")
         if colon:
@@ -54,12 +71,16 @@ def tally(total: Mapping[str, int]) -> Tally:
         pages=total.get("pages", 0),
         items=total.get("items", 0),
         attempts=total.get("attempts", 0),
+        successes=total.get("successes", 0),
         retries=total.get("retries", 0),
         duplicates=total.get("duplicates", 0),
         bytes=total.get("bytes", 0),
         dropped=groups["dropped"],
         by_status=groups["status"],
         by_reason=groups["reason"],
+        callback_pages=groups["callback_pages"],
+        callback_items=groups["callback_items"],
+        callback_requests=groups["callback_requests"],
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
 
 
@@ -9,9 +10,34 @@ class Exit(IntEnum):
     """Exit codes of every command."""
 
     OK = 0  # finished
-    DEAD_LETTERS = 1  # finished, but with dead letters (only with ``--strict``)
+    DEAD_LETTERS = 1  # finished, but nothing could be had, a hook failed, or (``--strict``) letters are dead
     USAGE = 2  # wrong use: an option, a name, a setting, a spider that does not import
     STOPPED = 3  # stopped early: by a signal, or because the job was paused or cancelled
     MISSING = 4  # a needed service, package or the storage is missing or fails
     BUG = 70  # a bug in Gossamer; the traceback is shown (``EX_SOFTWARE`` of sysexits.h)
     NO_READER = 141  # nobody reads the output any more (what a shell reports for SIGPIPE)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What decides how the process of a crawl ends. Counts are of the whole job, over all its runs."""
+
+    is_early: bool = False  # stopped, or it failed itself; a budget that is spent is not early
+    pages: int = 0  # responses that were parsed
+    successes: int = 0  # requests that were answered and handled without a fault, pages or not
+    failures: int = 0  # attempts without success, and start URLs that were not accepted
+    dead: int = 0  # dead letters
+    failed_hooks: int = 0  # code of the spider that failed at the end: ``closed()``, ``close_spider()``
+
+
+def exit_of(ending: Ending, *, strict: bool = False) -> Exit:
+    """How a crawl's process is to end. Pure.
+
+    A crawl from which nothing came because everything failed has failed; one that had nothing to do has not.
+    """
+    if ending.is_early:
+        return Exit.STOPPED
+    has_nothing = (ending.pages == 0 and ending.dead > 0) or (ending.successes == 0 and ending.failures > 0)
+    if has_nothing or ending.failed_hooks or (strict and ending.dead):
+        return Exit.DEAD_LETTERS
+    return Exit.OK

@@ -454,6 +454,10 @@ class Tally(Record, frozen=True, kw_only=True):
     bytes: int = 0
     by_status: dict[str, int] = {}
     by_reason: dict[str, int] = {}
+    successes: int = 0  # requests that were answered and handled without a fault
+    callback_pages: dict[str, int] = {}  # pages that a callback was given and did not fail on, by its name
+    callback_items: dict[str, int] = {}  # items that it gave on them, dropped ones included
+    callback_requests: dict[str, int] = {}  # requests that it gave on them and that were new
 
 
 class StoredItem(Record, frozen=True, kw_only=True):

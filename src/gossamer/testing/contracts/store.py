@@ -238,8 +238,34 @@ async def totals_are_counted(s: StoreSubject) -> None:
     equal((t.pages, t.items, t.duplicates, t.attempts, t.retries), (2, 1, 2, 3, 1), "totals")
     equal((t.by_status, t.by_reason), ({"200": 2, "503": 1}, {"server": 1}), "by status and reason")
     equal((t.dropped, t.bytes), ({"item:price": 3, "link:scheme": 1}, 20), "dropped and bytes")
+    equal(t.successes, 2, "requests that were handled without a fault")
     other = await s.store.tally(await s.book.create("shop", ""))
     equal((other.pages, other.by_status), (0, {}), "each job has its own")
+
+
+@_checked
+async def what_callbacks_give_is_counted(s: StoreSubject) -> None:
+    """By their names, over all pages that they did not fail on; so one that never gives anything is known."""
+    job = await s.book.create("shop", "")
+    made = harvest(item("1"), dropped={"item:price": 2, "link:scheme": 1})
+    (attempt,) = made.attempts
+    failed = replace(attempt, verdict=Verdict.DEAD, reason="callback")
+    given = replace(made.outcome, is_page=True, outlinks=(made.outcome.lease.entry,))
+    request = made.outcome.lease.entry.request.replace(callback="parse_product")
+    entry = replace(made.outcome.lease.entry, request=request)
+    other = replace(given, outlinks=(), lease=replace(given.lease, entry=entry))
+    dead = replace(other, verdict=Verdict.DEAD, reason="callback")
+    harvests = [
+        replace(made, outcome=given),
+        replace(made, outcome=other, items=(), dropped={}),
+        replace(made, outcome=dead, attempts=(failed,)),
+    ]
+    await s.store.write(job, harvests[:2])
+    await s.store.write(job, harvests[2:])
+    t = await s.store.tally(job)
+    equal(t.callback_pages, {"parse": 1, "parse_product": 1}, "pages")
+    equal(t.callback_items, {"parse": 3}, "items, those included that were dropped")
+    equal(t.callback_requests, {"parse": 1}, "new requests")
 
 
 @_checked
