@@ -1,17 +1,35 @@
 # Every target does its own set-up. `make demo` and `make test` need a fresh Debian 12 with Python 3.11 only.
-VENV   := .venv
-PY     := $(VENV)/bin/python
-READY  := $(VENV)/.ready
+VENV    := .venv
+PY      := $(VENV)/bin/python
+READY   := $(VENV)/.ready
+CORPORA := $(or $(GOSSAMER_CORPORA),../shared/corpora)
+# What is known of Debian's documentation sites is among the corpora: without them nothing has to be fetched.
+DOCS    := $(if $(wildcard $(CORPORA)/debian-docs),docs-corpus)
 
 .PHONY: demo test check lint types contracts clean setup docs-corpus lock
 
 demo: $(READY)
 	$(VENV)/bin/gossamer demo
 
-test: $(READY) docs-corpus test-servers
+# Everything that `make test` fetches from elsewhere.
+.PHONY: prepare
+prepare: $(READY) $(DOCS) test-servers
+
+test: prepare
 	$(PY) -m pytest -n 2 --dist loadscope
 
-check: $(READY) docs-corpus test-servers lint types contracts
+# What needs no server and no process of its own: under a minute and a half.
+.PHONY: test-fast
+test-fast: $(READY)
+	TEST_SERVERS=none $(PY) -m pytest -n 2 -m "not server and not slow" tests/unit tests/contract
+
+# `make test` again and again, every other time beside a busy loop on every core, and a table of what failed.
+RUNS := 20
+.PHONY: flake
+flake: $(READY)
+	$(PY) scripts/flake.py $(RUNS)
+
+check: prepare lint types contracts
 	scripts/coverage.sh
 
 # A crash at every SQL statement of a small crawl; `make test` dies at a part of them.
@@ -21,7 +39,7 @@ crash: $(READY)
 
 # Fleets on sites of their full size, whatever is killed meanwhile; `make test` does it on smaller ones.
 .PHONY: fleet
-fleet: $(READY) docs-corpus test-servers
+fleet: prepare
 	GOSSAMER_TEST_FULL=1 $(PY) -m pytest -s tests/acceptance/fleet
 
 lint: $(READY)

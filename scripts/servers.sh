@@ -21,5 +21,11 @@ if [ ! -e "$policy" ]; then
   as_root chmod 755 "$policy"
   trap 'as_root rm -f "$policy"' EXIT
 fi
-as_root apt-get -qq update
-as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${missing[@]}" >/dev/null
+{
+  as_root apt-get -qq update &&
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${missing[@]}" \
+      >/dev/null
+} || {
+  echo "${missing[*]} could not be installed with apt-get; the tests need them, make test-fast does not." >&2
+  exit 4
+}

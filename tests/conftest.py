@@ -16,8 +16,55 @@ from typing import Any
 
 import pytest
 
+import corpora
 from environment import keep_plain
+from server_process import Process
 from servers import PostgresProcess, RabbitProcess, RedisProcess
+
+SERVER_FIXTURES = frozenset(
+    {"redis_server", "postgres_server", "rabbit_server", "redis_url", "postgres_url", "amqp_url"}
+)
+_left_out_elsewhere: list[int] = []
+"""Cases left out, as the processes of pytest-xdist have counted them."""
+
+
+def pytest_configure() -> None:
+    """Say at once what would make the whole run worthless."""
+    corpora.check_root()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that need a server, and leave out those whose inputs are not there."""
+    for item in items:
+        if isinstance(item, pytest.Function) and _needs_server(item):
+            item.add_marker("server")
+    corpora.leave_out(config, items)
+
+
+def _needs_server(item: pytest.Function) -> bool:
+    """Whether it asks for a server, or its module starts servers of its own."""
+    own = [value for value in vars(item.module).values() if isinstance(value, type)]
+    return bool(SERVER_FIXTURES & {*item.fixturenames}) or any(issubclass(kind, Process) for kind in own)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """In a process of pytest-xdist: tell the first one how many cases were left out."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = session.config.stash.get(corpora.LEFT_OUT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """One process of pytest-xdist has ended."""
+    _left_out_elsewhere.append(getattr(node, "workeroutput", {}).get("left_out", 0))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """The last line of the run."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    line = corpora.closing_line([config.stash.get(corpora.LEFT_OUT, 0), *_left_out_elsewhere])
+    if reporter is not None and line and not hasattr(config, "workerinput"):
+        reporter.write_line(line)
 
 
 @pytest.fixture(scope="session", autouse=True)

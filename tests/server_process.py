@@ -46,6 +46,8 @@ PLACES = ("/usr/lib/postgresql/*/bin", "/usr/lib/rabbitmq/bin", "/usr/lib/erlang
 
 def program(name: str, package: str) -> str:
     """The path of a server's program, also outside PATH; the highest version when there are several."""
+    if os.environ.get("TEST_SERVERS") == "none":
+        pytest.fail(f"this run has no servers: mark the test that starts {name} with pytest.mark.server")
     if found := shutil.which(name):
         return str(Path(found).resolve()) if package == "postgresql" else found
     candidates = [path for place in PLACES for path in glob(f"{place}/{name}")]

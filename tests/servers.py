@@ -15,12 +15,19 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
+
+import pytest
 
 from server_process import START_S, Process, free_port, program, said
 
 SYNCED = ("--appendfsync", "always")
 """Options of a Redis that writes before it answers, so that a test knows what a loss of power takes away."""
+
+
+def on_servers(*names: str) -> list[Any]:
+    """Parameters of a test that needs a server for each of them."""
+    return [pytest.param(name, marks=pytest.mark.server) for name in names]
 
 
 class RedisProcess(Process):

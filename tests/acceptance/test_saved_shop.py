@@ -1,4 +1,4 @@
-"""The real shop: exactly its 755 products, replayed, served, and killed again and again."""
+"""A saved shop: exactly its 755 products, replayed, served, and killed again and again."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from corpora import corpus
+import pytest
+
+from corpora import from_corpus
 from gossamer.testing.site import Site, serve_in_thread
 from programs import crawl, rows, run, start
-from saved_shop import NAME, PAGES, PRODUCTS, served, spider_file
+from saved_shop import PAGES, PRODUCTS, SavedShop, made_shop, real_shop, served, spider_file
 
 FAST = ("--delay", "0", "--per-host", "4")
 KILLS = 10
@@ -24,10 +26,19 @@ def stored_ids(data: Path) -> list[int]:
     return [json.loads(text)["id"] for (text,) in rows(data, "select data from item")]
 
 
-def test_replayed_under_its_own_name(tmp_path: Path) -> None:
-    spider = spider_file(tmp_path, NAME)
-    rules = json.dumps({NAME + "/shop/page/{n}/": "{n}.html"})
-    replay = ("-s", f"replay.folder={corpus('shop')}", "-s", f"replay.rules={rules}")
+@pytest.fixture(params=["made", pytest.param("real", marks=from_corpus("shop", cases=PAGES))])
+def shop(request: pytest.FixtureRequest) -> SavedShop:
+    """The pages made here, and those of a real shop."""
+    return made_shop() if request.param == "made" else real_shop()
+
+
+def test_replayed_under_its_own_name(shop: SavedShop, tmp_path: Path) -> None:
+    (tmp_path / "saved").mkdir()
+    for number, body in shop.pages.items():
+        (tmp_path / "saved" / f"{number}.html").write_bytes(body)
+    spider = spider_file(tmp_path, shop.name)
+    rules = json.dumps({shop.name + "/shop/page/{n}/": "{n}.html"})
+    replay = ("-s", f"replay.folder={tmp_path / 'saved'}", "-s", f"replay.rules={rules}")
     result = crawl(spider, "--data", tmp_path / "data", *replay, "-O", tmp_path / "out.jsonl")
     assert (result["pages"], result["items"], result["finish_reason"]) == (PAGES, PRODUCTS, "finished")
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
@@ -35,8 +46,8 @@ def test_replayed_under_its_own_name(tmp_path: Path) -> None:
     assert all(line["name"] and float(line["price"]) > 0 for line in lines)
 
 
-def test_served_on_loopback(tmp_path: Path) -> None:
-    with serve_in_thread(served(lambda: site.url)) as site:
+def test_served_on_loopback(shop: SavedShop, tmp_path: Path) -> None:
+    with serve_in_thread(served(lambda: site.url, shop=shop)) as site:
         result = crawl(spider_file(tmp_path, site.url), "--data", tmp_path / "data", *FAST)
         assert (result["pages"], result["items"]) == (PAGES, PRODUCTS)
         assert set(site.log.paths().values()) == {1}

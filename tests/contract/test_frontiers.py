@@ -11,6 +11,7 @@ from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.servers.redis import RedisServer
 from gossamer.testing.contracts.frontier import Subject, check_frontier, frontier_checks
 from gossamer.words.model import Rules
+from servers import on_servers
 
 
 @asynccontextmanager
@@ -79,7 +80,7 @@ def redis_at(url, shards=1):
     return make
 
 
-@pytest.fixture(params=["memory", "sqlite", "redis", "redis with 3 shards"])
+@pytest.fixture(params=["memory", "sqlite", *on_servers("redis", "redis with 3 shards")])
 def make(request, tmp_path):
     if request.param == "memory":
         return memory

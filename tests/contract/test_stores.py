@@ -15,6 +15,7 @@ from gossamer.store.redis_state import RedisSharedState
 from gossamer.store.shared_state import SqliteSharedState
 from gossamer.store.sqlite import SqliteStore
 from gossamer.testing.contracts.store import STORE_CHECKS, StoreSubject, check_store
+from servers import on_servers
 
 
 @asynccontextmanager
@@ -63,7 +64,7 @@ def redis_at(url):
 
 
 @pytest.mark.parametrize("name", STORE_CHECKS)
-@pytest.mark.parametrize("kind", ["memory", "sqlite", "postgres", "redis"])
+@pytest.mark.parametrize("kind", ["memory", "sqlite", *on_servers("postgres", "redis")])
 async def test_contract(kind, name, tmp_path, request):
     if kind == "redis":
         make = redis_at(request.getfixturevalue("redis_url"))

@@ -14,6 +14,8 @@ from acceptance.fleet.kit import FULL, Fleet, Servers
 from acceptance.fleet.serving import ServedSite
 from acceptance.fleet.stored import Stored, from_sqlite
 from acceptance.test_documentation_sites import truth, unpacked
+from corpora import from_corpus
+from made_docs import START, make_docs
 from programs import crawl, run
 from saved_shop import PAGES, PRODUCTS, spider_file
 
@@ -82,17 +84,28 @@ def test_the_saved_shop(servers: Servers, tmp_path: Path) -> None:
                 judge(known, site.hits(), fleet.stored(result["job"]))
 
 
+def test_a_site_of_documentation(servers: Servers, tmp_path: Path) -> None:
+    known = make_docs(tmp_path / "docs")
+    pages, attempts = the_same_on_a_fleet(tmp_path / "docs", START, servers, tmp_path)
+    assert (pages, attempts) == (len(known.pages), known.attempts)
+
+
+@from_corpus("debian-docs")
 def test_python_documentation(servers: Servers, tmp_path: Path) -> None:
     known = truth("python3.11-doc")
     folder = unpacked("python3.11-doc", known["doc_root"])
+    pages, attempts = the_same_on_a_fleet(folder, known["start"], servers, tmp_path)
+    assert (pages, attempts) == (known["reachable_html_urls"], known["distinct_in_scope_urls"])
+
+
+def the_same_on_a_fleet(folder: Path, start: str, servers: Servers, tmp_path: Path) -> tuple[int, int]:
+    """Crawl a folder's site in one process and on four workers; how many pages and attempts it takes."""
     with ServedSite(tmp_path / "site", "folder", str(folder)) as site:
-        start = known["start"].lstrip("/")
-        spider = spiders.write(tmp_path, "docs", spiders.DOCS, url=site.url, start=start)
+        spider = spiders.write(tmp_path, "docs", spiders.DOCS, url=site.url, start=start.lstrip("/"))
         _, alone = embedded(spider, tmp_path / "alone")
         plan = learnt(site.hits(), alone)
-        assert len(plan.pages) == known["reachable_html_urls"]
         site.begin()
         with Fleet(tmp_path, servers, workers=4) as fleet:
             result = fleet.crawl(spider, timeout_s=LONG_S)
             judge(plan, site.hits(), fleet.stored(result["job"]))
-        assert result["attempts"] == known["distinct_in_scope_urls"]
+    return len(plan.pages), result["attempts"]

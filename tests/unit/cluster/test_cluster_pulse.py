@@ -98,6 +98,7 @@ async def test_a_worker_that_leaves_is_not_there_any_more(roster, settings):
     assert (await roster.look()).workers == ()
 
 
+@pytest.mark.slow
 async def test_who_is_told_twice_to_end_leaves_though_its_loop_is_blocked(roster, blocked):
     place, _ = await blocked()
     await beats(roster)

@@ -127,6 +127,7 @@ class ComposeRedis(Process):
         return subprocess.run(["sh", "-c", check], env=dict(self.environment()), check=False).returncode == 0
 
 
+@pytest.mark.server
 def test_redis_of_compose_forgets_nothing_and_wants_its_password() -> None:
     with ComposeRedis() as server:
         with redis.Redis(port=server.port, password=GIVEN["REDIS_PASSWORD"]) as client:

@@ -26,11 +26,13 @@ def units(tmp_path: Path) -> Path:
 INSTANCES = ("gossamer-worker@1.service", "gossamer-worker@browser.service", "gossamer-supervisor.service")
 
 
+@pytest.mark.server
 def test_systemd_finds_nothing(units: Path) -> None:
     analyze = program("systemd-analyze", "systemd")
     run(analyze, "verify", "--man=no", *(units / name for name in (*INSTANCES, "gossamer.target")))
 
 
+@pytest.mark.server
 def test_the_units_are_closed_to_the_system(units: Path) -> None:
     analyze = program("systemd-analyze", "systemd")
     for name, exposure in zip(INSTANCES, (1.5, 4.0, 1.5), strict=True):

@@ -67,6 +67,7 @@ def consistent(conn):
     return done
 
 
+@pytest.mark.slow
 def test_a_crash_at_any_statement_loses_nothing_and_doubles_nothing(tmp_path):
     images = []
     clock = ManualClock()

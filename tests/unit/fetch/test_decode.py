@@ -10,8 +10,8 @@ import brotli
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.corpora import corpus
 
+from corpora import corpus, from_corpus
 from gossamer.fetch.decode import MAX_STAGES, Decoder, zstd
 from gossamer.words.errors import Fault, FetchError
 
@@ -42,6 +42,7 @@ def decode(
     return decoder.finish()
 
 
+@from_corpus("compressed")
 @pytest.mark.parametrize("step", [1, 7, 65536])
 @pytest.mark.parametrize(
     ("name", "encoding"),
@@ -65,6 +66,7 @@ def test_real_bodies(name: str, encoding: str, step: int) -> None:
     assert len(body) in (74837, 74840)
 
 
+@from_corpus("compressed")
 @pytest.mark.parametrize("name", ["br", "deflate", "gzip", "zstd"])
 def test_bombs_stop_at_the_limit(name: str) -> None:
     data = (corpus("compressed") / f"bomb-{name}.bin").read_bytes()
@@ -84,6 +86,7 @@ def test_a_bomb_in_the_middle_of_a_stack_stops() -> None:
     assert time.process_time() - start < 0.5
 
 
+@from_corpus("compressed")
 @pytest.mark.parametrize(
     ("name", "size"),
     [("truncated-crc-error.gz", 25542), ("truncated-crc-error-short.gz", 3741), ("unexpected-eof.gz", 8576)],

@@ -6,8 +6,8 @@ import gzip
 from pathlib import Path
 
 import pytest
-from tests.corpora import corpus
 
+from corpora import corpus, from_corpus
 from gossamer.fetch.replay import ReplayFetcher
 from gossamer.testing.clock import EPOCH, ManualClock
 from gossamer.words.errors import Fault, FetchError, UsageError
@@ -20,6 +20,7 @@ async def fault(fetcher: ReplayFetcher, url: str) -> Fault:
     return caught.value.fault
 
 
+@from_corpus("shop", cases=48)
 async def test_the_real_shop() -> None:
     rules = {"https://scrapeme.live/shop/page/{page}/": "{page}.html"}
     fetcher = ReplayFetcher(corpus("shop"), rules, clock=ManualClock())

@@ -7,8 +7,8 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.corpora import corpus
 
+from corpora import corpus, from_corpus
 from gossamer.parse.encoding import decode, encoding_named, encoding_of
 from gossamer.parse.html import parse_html
 
@@ -22,6 +22,7 @@ def sniffing_cases() -> list[tuple[bytes, str]]:
     return cases
 
 
+@from_corpus("encoding/tests1.dat", cases=59)
 def test_all_sniffing_cases():
     cases = sniffing_cases()
     assert len(cases) == 59

@@ -7,8 +7,8 @@ import json
 import time
 
 import pytest
-from tests.corpora import corpus
 
+from corpora import corpus, from_corpus
 from gossamer.parse.html import is_html, parse_html
 from gossamer.parse.links import MAX_LINKS, extract_links
 from gossamer.parse.meta import RobotsDirectives, read_refresh, read_robots_headers
@@ -21,6 +21,7 @@ def page_of(html: str):
     return parse_html(html.encode(), URL, "text/html; charset=utf-8")
 
 
+@from_corpus("pages/links.jsonl", cases=60)
 def test_links_of_the_corpus():
     folder = corpus("pages")
     rows = [json.loads(line) for line in (folder / "links.jsonl").read_text(encoding="utf-8").splitlines()]

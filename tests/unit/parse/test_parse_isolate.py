@@ -48,6 +48,7 @@ async def isolation() -> AsyncIterator[Isolation]:
     isolation.close()
 
 
+@pytest.mark.slow
 async def test_hostile_pages_are_parsed_quickly_and_keep_their_links(isolation: Isolation) -> None:
     for name, make in HOSTILE.items():
         body = make().encode()

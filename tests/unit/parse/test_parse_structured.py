@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.corpora import corpus
 
+from corpora import corpus, from_corpus
 from gossamer.parse.html import parse_html
 from gossamer.parse.structured import json_ld, microdata, opengraph
 
@@ -15,6 +15,7 @@ def page_of(html: str):
     return parse_html(html.encode(), "https://example.com/a/b", "text/html; charset=utf-8")
 
 
+@from_corpus("structured/schema.org")
 def test_json_ld_of_the_corpus():
     folder = corpus("structured/schema.org")
     page = parse_html((folder / "CreativeWork.001.html").read_bytes(), "https://example.com/")
@@ -51,6 +52,7 @@ def test_opengraph():
 MICRODATA = ["Event.001", "Event.002", "Event.003", "Event.004", "MusicRecording.001", "LocalBusiness.002"]
 
 
+@from_corpus("structured/schema.org")
 @pytest.mark.parametrize("name", MICRODATA)
 def test_microdata_of_the_corpus(name):
     """Types and property names as another extractor sees them; it joins text in its own way."""

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.corpora import corpus
 
+from corpora import corpus, from_corpus
 from gossamer.policy.robots import (
     MAX_BYTES,
     MAX_WILDCARDS,
@@ -32,6 +32,7 @@ def allowed(text: str | bytes, path: str, agent: str = "gossamer") -> bool:
     return rules(text).allowed(f"https://site.example{path}", agent)
 
 
+@from_corpus("robots/google_verdicts.jsonl", cases=2166)
 def test_agrees_with_google_where_protego_does_and_on_all_disputes_but_one() -> None:
     folder = corpus("robots")
     known: dict[str, RobotsRules] = {}
@@ -112,6 +113,7 @@ def test_no_rules(body: bytes, content_type: str) -> None:
     assert RobotsRules(record).free("gossamer")
 
 
+@from_corpus("robots/real", cases=5)
 def test_html_pages_among_the_real_files_allow_all() -> None:
     folder = corpus("robots") / "real"
     pages = [

@@ -9,8 +9,8 @@ import can_ada
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.corpora import corpus
 
+from corpora import corpus, from_corpus
 from gossamer.policy import urls
 from gossamer.policy.urls import DEFAULT_OPTIONS, SESSION_PARAMETERS, TRACKING_PARAMETERS, Joiner, UrlOptions
 
@@ -38,6 +38,7 @@ WPT_EXCEPTIONS = {
 }
 
 
+@from_corpus("url/urltestdata.json", cases=891)
 def test_the_standards_own_cases():
     cases = [
         case for case in json.loads(corpus("url/urltestdata.json").read_text()) if isinstance(case, dict)
@@ -106,6 +107,7 @@ WEIRD_EXCEPTIONS = {
 }
 
 
+@from_corpus("url/weirdToNormalizedUrls.csv", cases=112)
 def test_weird_urls_of_another_normaliser():
     options = UrlOptions(unescape=True, sort_query=True)
     rows = csv_rows("weirdToNormalizedUrls.csv")
@@ -114,6 +116,7 @@ def test_weird_urls_of_another_normaliser():
     assert differing == set(WEIRD_EXCEPTIONS)
 
 
+@from_corpus("url/invalidUrls.csv", cases=2)
 def test_invalid_urls():
     rows = csv_rows("invalidUrls.csv")
     assert len(rows) == 2
@@ -121,6 +124,7 @@ def test_invalid_urls():
         assert urls.canonicalise(url) is None
 
 
+@from_corpus("url/url-resolve.csv", cases=22)
 def test_resolving_as_others_do():
     rows = csv_rows("url-resolve.csv")
     assert len(rows) > 20
