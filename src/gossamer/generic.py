@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gossamer.items import Item, key
-from gossamer.policy.scope import IGNORED_EXTENSIONS, extension
+from gossamer.policy.scope import MEDIA, is_media_link
 from gossamer.response import Response
 from gossamer.spider import Spider
 from gossamer.words.model import Request
@@ -43,6 +43,8 @@ class GenericSpider(Spider):
             content_type=response.content_type,
             flags=" ".join(response.flags),
         )
-        for url in response.links():
-            if extension(url) not in IGNORED_EXTENSIONS:
-                yield Request(url)
+        links = response.links()
+        followed = [url for url in links if not is_media_link(url)]
+        if len(followed) < len(links):
+            response.dropped[f"link:{MEDIA}"] = len(links) - len(followed)
+        yield from map(Request, followed)

@@ -77,7 +77,7 @@ def crawled(site, tmp_path_factory):
 @pytest.mark.parametrize(
     ("path", "answer", "part"),
     [
-        ("/page", "done", "Items of this job that were last found on it: 1"),
+        ("/page", "done", "Items of this job that were last found at this URL: 1"),
         ("/page?utm_source=other#top", "duplicate", "same page as"),
         ("/private", "robots", "robots.txt does not allow it"),
         ("/moved", "redirected", "a redirect to"),
@@ -116,6 +116,29 @@ def test_explain_an_unfinished_crawl_of_a_url(tmp_path, site):
     assert (found["answer"], found["state"], found["scope_known"]) == ("over_budget", "pending", True)
     found = asked("explain http://other.example/", cwd=tmp_path)
     assert (found["answer"], found["refused"]) == ("out_of_scope", "offsite")
+
+
+def test_explain_a_link_that_the_built_in_spider_leaves_out(tmp_path):
+    """It is counted, and is not called never seen although a page links to it."""
+
+    def files(path, headers):
+        if path == "/robots.txt":
+            return SiteResponse(404)
+        return SiteResponse(body=b'<a href="/paper.pdf">x</a><a href="/b.ZIP?x">x</a><a href="/page">x</a>')
+
+    with serve_in_thread(files) as site:
+        done = gossamer(f"crawl {site.url}", *FAST, cwd=tmp_path)
+        assert "left out  4 links: 4 media" in done.stderr
+        assert sorted(hit.path for hit in site.hits) == ["/", "/page", "/robots.txt"]
+        for path, suffix in (("/paper.pdf", "pdf"), ("/b.ZIP?x", "zip")):
+            found = asked(f"explain {site.url}{path}", cwd=tmp_path)
+            assert (found["answer"], found["refused"]) == ("out_of_scope", "media")
+            assert f"built-in spider follows no links to files with the suffix .{suffix}" in found["lines"][0]
+        assert asked(f"explain {site.url}/no.html", cwd=tmp_path)["answer"] == "never_seen"
+        gossamer(f"crawl {site.url}/paper.pdf", *FAST, cwd=tmp_path)  # a start URL is fetched
+        found = asked(f"explain {site.url}/paper.pdf", cwd=tmp_path)
+        assert (found["answer"], found["status"]) == ("done", 200)
+        assert "would not be taken" not in " ".join(found["lines"])
 
 
 def test_attempts_are_listed_and_filtered(crawled, site):

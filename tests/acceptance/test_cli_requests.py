@@ -114,3 +114,30 @@ def test_what_fetching_says_of_a_page_is_in_the_ledger(crawled, site):
     assert "flags" in header.split()
     assert " truncated " in line
     assert asked("attempts search --flag trunc", cwd=crawled) == []
+
+
+def test_explain_tells_the_requests_to_a_url_whatever_their_method(crawled, site):
+    """Before, it was never seen."""
+    url = f"{site.url}/find"
+    found = asked(f"explain {url} --spider search.py", cwd=crawled)
+    assert (found["job"], len(found["other_requests"])) == ("search-1", 3)
+    answers = {other["request"]["cb_kwargs"]["page"]: other["answer"] for other in found["other_requests"]}
+    assert answers == {1: "done", 2: "dead", 3: "done"}
+    assert found["answer"] in ("done", "dead")
+    text = " ".join(found["lines"])
+    assert "never seen" not in text
+    assert "No GET of it is known, but other requests to this URL are: 3." in text
+    assert "POST (q=shoes&page=1&password=***; cb_kwargs" in text
+    assert "hunter" not in text
+
+
+def test_explain_one_of_them_by_its_method_and_body(crawled, site):
+    body = "q=shoes&page=2&password=hunter2"
+    found = asked(f"explain {site.url}/find --spider search.py --body {body!r}", cwd=crawled)
+    assert (found["method"], found["answer"], found["status"]) == ("POST", "dead", 403)
+    assert [tried["request"]["cb_kwargs"] for tried in found["tries"]] == [{"page": 2}]
+    assert len(found["other_requests"]) == 2
+    unknown = asked(f"explain {site.url}/find --spider search.py -X PUT --body x", cwd=crawled)
+    assert "No PUT of it (x) is known, but other requests to this URL are: 3." in unknown["lines"]
+    plain = asked(f"explain {site.url}/plain --spider search.py", cwd=crawled)
+    assert (plain["answer"], plain["other_requests"]) == ("done", [])

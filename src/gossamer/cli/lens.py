@@ -11,7 +11,9 @@ from gossamer.cli.options import overrides
 from gossamer.config import Settings, find_project, load_settings
 from gossamer.crawling import spider_settings
 from gossamer.discovery import find_target, spiders_in
-from gossamer.policy.explain import Scoping
+from gossamer.generic import GenericSpider
+from gossamer.policy.explain_scope import Scoping
+from gossamer.policy.scope import MEDIA, is_media_link
 from gossamer.spider import Spider
 from gossamer.wiring.rules import admission_of
 from gossamer.words.errors import OperatorError, UsageError
@@ -30,12 +32,12 @@ class Lens:
         """Whether robots.txt counts for the job."""
         return self.settings.robots
 
-    def entry(self, url: str, key: bytes) -> Entry | None:
-        """What the URL is to the job, whatever its scope; ``None`` when it is no URL."""
+    def entry(self, request: Request, key: bytes) -> Entry | None:
+        """What the request is to the job, whatever its scope; ``None`` when its URL is none."""
         traps = self.settings.traps.model_copy(update=dict.fromkeys(type(self.settings.traps).model_fields))
         scope = {"include": (), "exclude": (), "deny_extensions": ()}
         everything = self.settings.model_copy(update={**scope, "traps": traps})
-        entry = admission_of(everything, Spider(), key).admit(Request(url))
+        entry = admission_of(everything, Spider(), key).admit(request)
         return None if isinstance(entry, str) else entry
 
     def scoping(self, url: str, key: bytes) -> Scoping | None:
@@ -43,8 +45,11 @@ class Lens:
         if self.spider is None:
             return None
         entry = admission_of(self.settings, self.spider, key).admit(Request(url))
+        refused = entry if isinstance(entry, str) else ""
+        if not refused and isinstance(self.spider, GenericSpider) and is_media_link(url):
+            refused = MEDIA
         return Scoping(
-            refused=entry if isinstance(entry, str) else "",
+            refused=refused,
             allowed_domains=tuple(self.spider.allowed_domains),
             include=self.settings.include,
             exclude=self.settings.exclude,

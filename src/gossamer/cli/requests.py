@@ -21,19 +21,6 @@ def preview_json(preview: RequestPreview | None) -> dict[str, Any] | None:
     return None if preview is None else asdict(preview)
 
 
-def preview_text(preview: RequestPreview | None) -> str:
-    """The same in one line, the body first."""
-    if preview is None:
-        return ""
-    parts = [
-        preview.body,
-        f"cb_kwargs {compact(preview.cb_kwargs)}" if preview.cb_kwargs else "",
-        f"headers {', '.join(preview.headers)}" if preview.headers else "",
-        f"meta {', '.join(preview.meta)}" if preview.meta else "",
-    ]
-    return "; ".join(filter(None, parts))
-
-
 def request_json(request: Request) -> dict[str, Any]:
     """A whole request, without secrets."""
     from gossamer.policy.request_preview import shown_body, shown_values

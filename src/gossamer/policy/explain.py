@@ -6,13 +6,15 @@ scope. Sentences are for people; :class:`Answer` is for programs.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple
 
 from gossamer.policy import politeness, urls
-from gossamer.policy.reasons import LEFT_OUT, reason_text
+from gossamer.policy.explain_scope import Scoping, candidates, scope_rule
+from gossamer.policy.reasons import reason_text
+from gossamer.policy.request_preview import describe
+from gossamer.policy.scope import MEDIA
 from gossamer.words.errors import Fault, Remark
 from gossamer.words.lifecycle import JobState, State
 from gossamer.words.model import (
@@ -23,6 +25,7 @@ from gossamer.words.model import (
     Job,
     PageRecord,
     Record,
+    RequestPreview,
     Rules,
     Verdict,
 )
@@ -32,10 +35,10 @@ class Answer(StrEnum):
     """What has become of a URL, in one word."""
 
     BAD_URL = "bad_url"  # no URL by the WHATWG standard
-    DUPLICATE = "duplicate"  # of the URL under which the page is known and fetched
+    DUPLICATE = "duplicate"  # of the URL under which the page is known
     OUT_OF_SCOPE = "out_of_scope"  # links to it are not taken; the rule is named
     TRAP = "trap"  # it looks like a page of a site that never ends
-    NEVER_SEEN = "never_seen"  # no page has led to it
+    NEVER_SEEN = "never_seen"  # no start URL, and no link that the spider followed, has led to it
     ROBOTS = "robots"  # robots.txt does not allow it
     WAITING = "waiting"  # for its host's turn
     OVER_BUDGET = "over_budget"  # it waits, and a budget of pages or time is spent
@@ -49,20 +52,14 @@ class Answer(StrEnum):
     DONE = "done"  # fetched
 
 
-class Scoping(Record, frozen=True, kw_only=True):
-    """What a job's spider and settings say of a URL."""
-
-    refused: str = ""  # a reason of ``policy.scope``; "" when in scope
-    allowed_domains: tuple[str, ...] = ()
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-
-
 class Facts(Record, frozen=True, kw_only=True):
     """Everything that is known of one URL in one job."""
 
     url: str  # as asked for
     now: float
+    method: str = "GET"
+    request: RequestPreview | None = None  # what else tells the request from others to the URL
+    fingerprint: int = 0
     canonical: str = ""  # "": it has none
     scoping: Scoping | None = None  # None: the spider is not at hand
     job: Job
@@ -82,6 +79,7 @@ class Facts(Record, frozen=True, kw_only=True):
     left_out: dict[str, int] = {}  # links that the job did not take, by reason
     is_forgotten: bool = False  # the job is over, and its requests are not kept any more
     is_denied: bool = False  # by robots.txt, as remembered
+    others: tuple[Facts, ...] = ()  # of other requests to the URL that the ledger has, the latest first
 
 
 class Explanation(NamedTuple):
@@ -90,6 +88,7 @@ class Explanation(NamedTuple):
     answer: Answer
     lines: tuple[str, ...]
     page: Answer  # what has become of the page: of a duplicate, the answer for its canonical URL
+    others: tuple[Explanation, ...] = ()  # of other requests to the URL
 
 
 class Show(NamedTuple):
@@ -104,21 +103,44 @@ def explain(facts: Facts, show: Show) -> Explanation:
     """Why the URL was, was not, or is not yet fetched."""
     if not facts.canonical:
         return Explanation(Answer.BAD_URL, (_bad_url(facts),), Answer.BAD_URL)
+    others = tuple(explain(other, show) for other in facts.others)
+    answer, lines = _of_request(facts, show)
+    if others:
+        told = [_of_other(other, said) for other, said in zip(facts.others, others, strict=True)]
+        if facts.found is None:  # then the latest of the others is what was meant
+            answer = others[0].page
+            lines = [f"{_missed(facts)}, but other requests to this URL are: {len(others)}.", *told]
+        else:
+            lines = [*lines, f"Other requests to this URL: {len(others)}.", *told]
+    is_known = facts.found is not None or bool(others)
+    if is_known and _is_duplicate(facts):
+        same = f"It is a duplicate: the same page as {facts.canonical}, under which it is known."
+        return Explanation(Answer.DUPLICATE, (same, *lines, *_notes(facts)), answer, others)
+    return Explanation(answer, (*lines, *_notes(facts)), answer, others)
+
+
+def _of_request(facts: Facts, show: Show) -> tuple[Answer, list[str]]:
     found = facts.found
     if found is None:
-        answer, lines = _unknown(facts)
-    elif found.state is State.LEASED:
-        answer, lines = _leased(facts, show)
-    elif found.state is State.DEAD:
-        answer, lines = _dead(facts, found, show)
-    elif found.state is State.DONE:
-        answer, lines = _done(facts, show)
-    else:
-        answer, lines = _to_come(facts, found, show)
-    if found is not None and _is_duplicate(facts):
-        same = f"It is a duplicate: the same page as {facts.canonical}, under which it is known and fetched."
-        return Explanation(Answer.DUPLICATE, (same, *lines, *_notes(facts)), answer)
-    return Explanation(answer, (*lines, *_notes(facts)), answer)
+        return _unknown(facts)
+    if found.state is State.LEASED:
+        return _leased(facts, show)
+    if found.state is State.DEAD:
+        return _dead(facts, found, show)
+    if found.state is State.DONE:
+        return _done(facts, show)
+    return _to_come(facts, found, show)
+
+
+def _missed(facts: Facts) -> str:
+    details = describe(facts.request)
+    return f"No {facts.method} of it{f' ({details})' if details else ''} is known"
+
+
+def _of_other(facts: Facts, said: Explanation) -> str:
+    """One of the other requests in one line: what tells it apart, and what became of it."""
+    details = describe(facts.request)
+    return f"{facts.method}{f' ({details})' if details else ''}: {said.lines[0]}"
 
 
 def _is_duplicate(facts: Facts) -> bool:
@@ -139,7 +161,7 @@ def _notes(facts: Facts) -> list[str]:
         notes.append(
             "The job's spider is not at hand, so nothing is said of its scope: name it with --spider."
         )
-    elif facts.found is not None and facts.scoping.refused:
+    elif facts.found is not None and facts.scoping.refused not in ("", MEDIA):
         notes.append(
             f"By today's settings it would not be taken: {scope_rule(facts.scoping, facts.canonical)}."
         )
@@ -161,59 +183,20 @@ def _unknown(facts: Facts) -> tuple[Answer, list[str]]:
         if facts.scoping.refused.startswith("trap_"):
             return Answer.TRAP, [f"It looks like a trap: {rule}. Links to it are not taken."]
         return Answer.OUT_OF_SCOPE, [f"It is out of scope: {rule}. Links to it are not taken."]
-    lines = ["It was never seen: no page that was fetched has led to it."]
+    if facts.is_forgotten:
+        return Answer.NEVER_SEEN, ["It was never tried: the ledger has no attempt of it."]
+    lines = ["It was never seen: no start URL and no link that the spider followed has led to it."]
     if facts.is_denied:
         lines.append("robots.txt does not allow it, so it would be skipped.")
-    counts = _left_out(facts)
+    counts = candidates(facts.left_out, facts.scoping, facts.rules)
     if counts:
         lines.append(f"Links that were left out are counted and not listed; it may be one of them: {counts}.")
     if facts.stats.waiting:
-        lines.append(f"Requests that still wait: {facts.stats.waiting:,}. One of them may lead to it.")
+        is_over = facts.stats.state is JobState.CANCELLED
+        hope = "" if is_over else " One of them may lead to it."
+        lines.append(f"Requests that still wait: {facts.stats.waiting:,}.{hope}")
         lines += _held_up(facts)[1]
     return Answer.NEVER_SEEN, lines
-
-
-JUDGED_ALONE = {
-    *("offsite", "excluded", "not_included", "extension", "scheme", "too_long", "bad_url"),
-    *("trap_segments", "trap_repeats"),
-}
-"""Reasons that a URL has by itself, whatever else was crawled."""
-
-
-def _left_out(facts: Facts) -> str:
-    """The links that were left out, among which this one may be: where the scope is known, it is in it."""
-    said = []
-    for reason, count in sorted(facts.left_out.items()):
-        if facts.scoping is None or reason not in JUDGED_ALONE:
-            depth = facts.rules.max_depth if reason == "too_deep" else None
-            limit = "" if depth is None else f" {depth}"
-            said.append(f"{count:,} {LEFT_OUT.get(reason, reason.replace('_', ' '))}{limit}")
-    return ", ".join(said)
-
-
-def scope_rule(scoping: Scoping, url: str) -> str:
-    """The rule by which a URL is refused, in words."""
-    if scoping.refused == "offsite":
-        domains = ", ".join(scoping.allowed_domains)
-        return f"its host {urls.host_key(url)} is none of allowed_domains ({domains}) nor below one of them"
-    if scoping.refused == "excluded":
-        pattern = next((pattern for pattern in scoping.exclude if re.search(pattern, url)), "")
-        return f"the setting exclude has {pattern!r}, which matches it"
-    if scoping.refused == "not_included":
-        return f"none of the setting include matches it ({_quoted(scoping.include)})"
-    known = {
-        "extension": "the setting deny_extensions has its suffix",
-        "scheme": "only http and https are crawled",
-        "too_long": f"it is longer than {urls.MAX_URL_LENGTH} characters",
-        "bad_url": "it is no URL",
-        "trap_segments": "its path has more segments than the setting traps.max_segments",
-        "trap_repeats": "its path repeats itself more often than the setting traps.max_repeats",
-    }
-    return known.get(scoping.refused, scoping.refused)
-
-
-def _quoted(patterns: Sequence[str]) -> str:
-    return ", ".join(map(repr, patterns))
 
 
 # --------------------------------------------------------------------------- still to come
@@ -222,6 +205,8 @@ def _quoted(patterns: Sequence[str]) -> str:
 def _to_come(facts: Facts, found: Found, show: Show) -> tuple[Answer, list[str]]:
     """It waits: for a time of its own, for the job to go on, for budget, or for its host."""
     held, why = _held_up(facts)
+    if facts.stats.state is JobState.CANCELLED:
+        return Answer.STOPPED, [*why, *([_last_try(facts, show)] if facts.attempts else [])]
     if facts.is_denied:
         line = "robots.txt does not allow it: it will be skipped when its turn comes."
         return Answer.ROBOTS, [line, *why]
@@ -242,7 +227,7 @@ def _delayed(facts: Facts, found: Found, show: Show, more: list[str]) -> tuple[A
     if not (found.attempts or found.reason or facts.attempts):
         return Answer.DELAYED, [f"It is not to be fetched before a time of its own: {when}.", *more]
     why = f", because the last attempt ended with {reason_text(found.reason)}" if found.reason else ""
-    return Answer.RETRYING, [f"It is tried again {when}{why}.", *more]
+    return Answer.RETRYING, [f"Its next try is due {when}{why}.", *more]
 
 
 def _held_up(facts: Facts) -> tuple[Answer | None, list[str]]:
@@ -251,25 +236,32 @@ def _held_up(facts: Facts) -> tuple[Answer | None, list[str]]:
     if stats.state is not JobState.RUNNING:
         ways = {
             JobState.PAUSED: "it goes on when it is resumed",
-            JobState.CANCELLED: "what waits is not fetched; `gossamer crawl` makes a new job",
-            JobState.FINISHED: "`gossamer crawl` goes on with what waits",
+            JobState.CANCELLED: f"what waits is not fetched; `{_command(job)}` makes a new job",
+            JobState.FINISHED: "what waits is fetched when it runs again",
         }
         return Answer.STOPPED, [f"The job {job.id} is {stats.state}: {ways[stats.state]}."]
     if stats.budget_spent:
-        line = (
-            f"The job's budget of {facts.rules.max_pages:,} pages is spent; `gossamer crawl` with a larger "
-        )
-        return Answer.OVER_BUDGET, [f"{line}--max-pages goes on."]
+        line = f"The job's budget of {facts.rules.max_pages:,} pages is spent"
+        more = "" if job.plan else "; `gossamer crawl` with a larger --max-pages goes on"
+        return Answer.OVER_BUDGET, [f"{line}{more}."]
     if not facts.is_at_work and job.finish_reason == "max_time":
         line = "The last run's budget of time was spent (--max-time)"
         return Answer.OVER_BUDGET, [f"{line}; the same `gossamer crawl` goes on with what waits."]
     if not facts.is_at_work:
+        if job.plan:
+            line = f"It waits, but no worker of the fleet works on the job {job.id} now"
+            return Answer.STOPPED, [f"{line}; `gossamer fleet` shows the workers."]
         ended = f" (its last run ended: {job.finish_reason})" if job.finish_reason else ""
         line = (
             f"It waits, but no process crawls the job {job.id} now{ended}; the same `gossamer crawl` goes on."
         )
         return Answer.STOPPED, [line]
     return None, []
+
+
+def _command(job: Job) -> str:
+    """What makes a crawl of this kind."""
+    return "gossamer submit" if job.plan else "gossamer crawl"
 
 
 def _host_budget(facts: Facts, found: Found) -> str:
@@ -325,8 +317,10 @@ def _host_name(facts: Facts, found: Found) -> str:
 
 def _leased(facts: Facts, show: Show) -> tuple[Answer, list[str]]:
     left_s = facts.deadline - facts.now
-    worker = f"A worker of process {facts.process}" if facts.process else "A worker"
-    if not facts.is_at_work:
+    worker = f"A worker of process {facts.process}" if facts.process.isdigit() else "A worker"
+    if not facts.is_at_work and facts.job.plan:
+        line = "A worker had it when it was lost; it is taken back, and another one tries it again."
+    elif not facts.is_at_work:
         line = "A worker had it when its process ended; the same `gossamer crawl` tries it again."
     elif left_s > 0:
         held = show.span(facts.now - facts.since)
@@ -348,7 +342,8 @@ def _dead(facts: Facts, found: Found, show: Show) -> tuple[Answer, list[str]]:
     if facts.attempts:
         lines.append(_last_try(facts, show))
     way = f"`gossamer dead retry {facts.job.id} {facts.letter}`"
-    lines.append(f"To try it again: {way}, and then the same `gossamer crawl`.")
+    then = "the fleet fetches it then" if facts.job.plan else "and then the same `gossamer crawl`"
+    lines.append(f"To try it again: {way}, {then}.")
     return Answer.DEAD, lines
 
 
@@ -356,39 +351,56 @@ _SKIPPED: dict[str, Answer] = {Fault.ROBOTS: Answer.ROBOTS, Fault.OUT_OF_SCOPE: 
 
 
 def _done(facts: Facts, show: Show) -> tuple[Answer, list[str]]:
-    last = facts.attempts[0] if facts.attempts else None
-    if last is None:
+    if not facts.attempts:
         return Answer.DONE, ["It is settled; the ledger has no row of it."]
+    last = facts.attempts[0]
     when = f"{show.span(facts.now - last.at)} ago ({show.time(last.at)})"
     if last.verdict is Verdict.REDIRECT:
-        line = f"It was fetched {when}: status {last.status}, a redirect to {last.detail}"
-        if last.reason == Remark.KNOWN_TARGET:
-            return Answer.REDIRECTED, [
-                f"{line}, which was known already.",
-                _other_request(facts.target, show),
-            ]
-        return Answer.REDIRECTED, [f"{line}, which is a request of its own."]
+        return Answer.REDIRECTED, _redirected(facts, when, show)
     if last.verdict is Verdict.SKIPPED:
-        detail = f" ({last.detail.splitlines()[0]})" if last.detail else ""
-        answer = _SKIPPED.get(last.reason, Answer.SKIPPED)
-        verb = "It was fetched and skipped" if last.status else "It was skipped, without asking its host,"
-        return answer, [f"{verb} {when}: {reason_text(last.reason)}{detail}."]
+        return _SKIPPED.get(last.reason, Answer.SKIPPED), [_skipped(last, when)]
+    if last.verdict is Verdict.SUCCESS:
+        return Answer.DONE, _fetched(facts, when, show)
     if last.verdict is Verdict.DEAD:
-        return Answer.DONE, [
-            f"It was given up {when} ({reason_text(last.reason)}), and its dead letter was dropped."
-        ]
+        line = f"It was given up {when} ({reason_text(last.reason)})"
+        answer, end = (
+            (Answer.DEAD, "") if facts.is_forgotten else (Answer.DONE, ", and its dead letter was dropped")
+        )
+        return answer, [f"{line}{end}."]
+    # A retry, or a lease that nobody came back from: its end is not in the ledger.
+    end = "how it ended is not known any more" if facts.is_forgotten else "how it ended is not in the ledger"
+    return Answer.DONE, [f"It was tried; {end}.", _last_try(facts, show)]
+
+
+def _skipped(last: Attempt, when: str) -> str:
+    detail = f" ({last.detail.splitlines()[0]})" if last.detail else ""
+    verb = "It was fetched and skipped" if last.status else "It was skipped, without asking its host,"
+    return f"{verb} {when}: {reason_text(last.reason)}{detail}."
+
+
+def _redirected(facts: Facts, when: str, show: Show) -> list[str]:
+    last = facts.attempts[0]
+    line = f"It was fetched {when}: status {last.status}, a redirect to {last.detail}"
+    if last.reason == Remark.KNOWN_TARGET:
+        return [f"{line}, which was known already.", _other_request(facts.target, show)]
+    return [f"{line}, which is a request of its own."]
+
+
+def _fetched(facts: Facts, when: str, show: Show) -> list[str]:
+    last = facts.attempts[0]
     what = f"status {last.status}, {show.size(last.size_bytes)}, {last.elapsed_ms:,.0f} ms"
     lines = [f"It was fetched {when}: {what}."]
     if facts.page is not None:
         title = f" {facts.page.title!r}" if facts.page.title else ""
-        lines.append(
-            f"The page{title} was parsed. Items of this job that were last found on it: {facts.items:,}."
-        )
+        items = f"Items of this job that were last found at this URL: {facts.items:,}"
+        lines.append(f"The page{title} was parsed. {items}.")
     else:
         lines.append("Nothing on it was parsed.")
+    if last.flags:
+        lines.append(f"What is known of the page besides: {', '.join(last.flags)}.")
     if last.via:
         lines.append(f"The link to it was found on {last.via}.")
-    return Answer.DONE, lines
+    return lines
 
 
 def _other_request(target: Attempt | None, show: Show) -> str:

@@ -11,6 +11,7 @@ LEFT_OUT = {
     "excluded": "that exclude matches",
     "not_included": "that no include matches",
     "extension": "with a suffix of deny_extensions",
+    "media": "to files that are no pages (by their suffix)",
     "scheme": "neither http nor https",
     "too_long": "too long",
     "bad_url": "that are no URLs",

@@ -44,6 +44,19 @@ def preview_of(request: Request) -> RequestPreview | None:
     )
 
 
+def describe(preview: RequestPreview | None) -> str:
+    """What tells a request from others to its URL, in one line: the body first."""
+    if preview is None:
+        return ""
+    parts = [
+        preview.body,
+        f"cb_kwargs {_dumped(preview.cb_kwargs)}" if preview.cb_kwargs else "",
+        f"headers {', '.join(preview.headers)}" if preview.headers else "",
+        f"meta {', '.join(preview.meta)}" if preview.meta else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
 def is_hidden(name: str) -> bool:
     """Whether the value of a field of that name is kept out of the ledger."""
     return is_secret(name.replace("-", "_")) or is_credential(name.replace("_", "-"))

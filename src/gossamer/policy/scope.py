@@ -25,6 +25,9 @@ _IGNORED = """
 IGNORED_EXTENSIONS = frozenset(_IGNORED.split())
 """Suffixes of paths that rarely lead to a page. For following links; what a spider asks for is fetched."""
 
+MEDIA = "media"
+"""The reason by which links with such suffixes are counted where the built-in spider leaves them out."""
+
 _REMEMBERED_HOSTS = 10_000
 
 
@@ -127,6 +130,11 @@ def extension(url: str) -> str:
     name = path[start:].rpartition("/")[2] if start >= 0 else ""
     _, dot, suffix = name.rpartition(".")
     return suffix.lower() if dot else ""
+
+
+def is_media_link(url: str) -> bool:
+    """Whether a link leads, by its suffix, to what is rarely a page; the built-in spider leaves those out."""
+    return extension(url) in IGNORED_EXTENSIONS
 
 
 def domain_of(entry: str) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from gossamer.words.model import (
     Job,
     PageRecord,
     Request,
+    RequestPreview,
     Rules,
     Verdict,
 )
@@ -45,7 +46,7 @@ def tried(verdict, reason="", **more):
 
 
 def said(**more):
-    answer, lines, _ = explain(facts(**more), SHOW)
+    answer, lines, *_ = explain(facts(**more), SHOW)
     assert all(line.endswith(".") and line[0].isprintable() for line in lines), lines
     return answer, " ".join(lines)
 
@@ -57,7 +58,8 @@ def test_a_bad_url_is_one_before_anything_else():
 
 def test_never_seen_says_what_may_still_lead_to_it():
     answer, text = said()
-    assert (answer, text) == (Answer.NEVER_SEEN, "It was never seen: no page that was fetched has led to it.")
+    never = "It was never seen: no start URL and no link that the spider followed has led to it."
+    assert (answer, text) == (Answer.NEVER_SEEN, never)
     stats = FrontierStats(state=JobState.PAUSED, pending=1200)
     text = said(stats=stats, left_out={"nofollow": 3, "too_deep": 2}, is_denied=True)[1]
     for part in (
@@ -117,7 +119,7 @@ def test_a_trap_is_told_by_its_url(trap):
 @pytest.mark.parametrize("more", ["?utm_source=x", "?utm_source=x#f", "#f"])
 def test_another_form_of_a_page_is_a_duplicate_of_it(more):
     known = {"found": found(State.DONE), "attempts": (tried(Verdict.SUCCESS, status=200),)}
-    answer, lines, page = explain(facts(url=URL + more, **known), SHOW)
+    answer, lines, page, _ = explain(facts(url=URL + more, **known), SHOW)
     assert (answer, page) == (Answer.DUPLICATE, Answer.DONE)
     assert f"the same page as {URL}," in lines[0]
     assert "It was fetched" in lines[1]
@@ -251,10 +253,82 @@ def test_what_is_done_is_told_from_the_ledger(attempt, answer, part):
     assert part in text
 
 
+def test_what_never_ended_and_what_is_forgotten_is_not_called_fetched():
+    for verdict in (Verdict.RETRY, Verdict.EXPIRED):
+        answer, text = said(found=found(State.DONE), attempts=(tried(verdict, "expired"),))
+        assert (answer, "It was fetched" in text) == (Answer.DONE, False)
+        assert "how it ended is not in the ledger. The last attempt" in text
+    dead = {"found": found(State.DONE), "attempts": (tried(Verdict.DEAD, "server"),), "is_forgotten": True}
+    answer, text = said(**dead)
+    assert answer is Answer.DEAD
+    assert "dropped" not in text
+    answer, text = said(is_forgotten=True)
+    assert (answer, "It was never seen" in text) == (Answer.NEVER_SEEN, False)
+    assert "the ledger has no attempt of it" in text
+
+
+def test_other_requests_to_the_url_are_told():
+    posts = tuple(
+        facts(
+            method="POST",
+            fingerprint=n,
+            request=RequestPreview(body=f"page={n}", body_bytes=6),
+            found=found(State.DONE),
+            attempts=(tried(Verdict.SUCCESS, status=200, method="POST"),),
+        )
+        for n in (3, 2)
+    )
+    answer, lines, page, others = explain(facts(others=posts), SHOW)
+    assert (answer, page, [other.answer for other in others]) == (Answer.DONE, Answer.DONE, [Answer.DONE] * 2)
+    assert lines[0] == "No GET of it is known, but other requests to this URL are: 2."
+    assert lines[1].startswith("POST (page=3): It was fetched 60 s ago")
+    assert lines[2].startswith("POST (page=2): It was fetched")
+    text = " ".join(explain(facts(others=posts, found=found(State.PENDING)), SHOW).lines)
+    assert text.startswith("It may be fetched now")
+    assert "Other requests to this URL: 2. POST (page=3)" in text
+
+
+def test_a_link_that_the_built_in_spider_leaves_out_names_the_rule():
+    pdf = {"url": f"{URL}.pdf", "canonical": f"{URL}.pdf", "scoping": Scoping(refused="media")}
+    answer, text = said(**pdf, left_out={"media": 1})
+    assert answer is Answer.OUT_OF_SCOPE
+    assert "follows no links to files with the suffix .pdf. Links to it are not taken." in text
+    seed = said(**pdf, found=found(State.DONE), attempts=(tried(Verdict.SUCCESS, status=200),))[1]
+    assert "would not be taken" not in seed  # a start URL is fetched whatever its suffix
+    assert "to files that are no pages" in said(left_out={"media": 2}, scoping=None)[1]
+
+
+def test_a_fleet_is_told_in_its_own_words():
+    fleet = replace(JOB, plan=b"plan")
+    waiting, dead = found(State.PENDING), found(State.DEAD, reason="server", attempts=1)
+    gone = {"found": found(State.LEASED), "since": NOW - 5, "deadline": NOW + 5, "is_at_work": False}
+    for more in (
+        {"found": waiting, "is_at_work": False},
+        {"found": waiting, "stats": FrontierStats(state=JobState.CANCELLED)},
+        {"found": waiting, "stats": FrontierStats(state=JobState.RUNNING, budget_spent=True)},
+        {"found": dead, "letter": 3},
+        gone,
+    ):
+        assert "gossamer crawl" not in said(job=fleet, rules=Rules(max_pages=5), **more)[1], more
+    leased = {**gone, "is_at_work": True, "process": "3 workers of the fleet"}
+    assert "A worker has had it for 5 s" in said(job=fleet, **leased)[1]
+
+
+@pytest.mark.parametrize("state", [State.PENDING, State.DELAYED])
+def test_what_waits_in_a_cancelled_job_is_not_promised(state):
+    stats = FrontierStats(state=JobState.CANCELLED, pending=3)
+    waiting = found(state, due_at=NOW + 8, attempts=1, reason="server")
+    answer, text = said(found=waiting, stats=stats, is_denied=True)
+    assert answer is Answer.STOPPED
+    assert "in 8 s" not in text
+    assert "will be" not in text
+    assert "may lead to it" not in said(stats=stats)[1]
+
+
 def test_a_page_has_its_title_and_items():
     page = PageRecord(url=URL, fingerprint=1, status=200, title="A")
     text = said(found=found(State.DONE), attempts=(tried(Verdict.SUCCESS),), page=page, items=3)[1]
-    assert "'A' was parsed. Items of this job that were last found on it: 3." in text
+    assert "'A' was parsed. Items of this job that were last found at this URL: 3." in text
     assert "no row" in said(found=found(State.DONE))[1]
 
 
