@@ -21,6 +21,7 @@ from gossamer.engine.supervisor import Ran, Reason, Shift, Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.observe.log import LogSink
 from gossamer.observe.text import headline
+from gossamer.policy.shared_hosts import named_hosts
 from gossamer.spider import Spider
 from gossamer.usercode import ends_task, settle, traceback_text
 from gossamer.wiring.crawl import Wired, wire
@@ -96,6 +97,9 @@ class Crawling:
     async def run(self) -> CrawlResult:
         """Crawl to the end. Raises ``OperatorError`` when storage fails; what was stored stays."""
         store, book = self._wired.desk.store, self._wired.desk.book
+        hosts = named_hosts(self.spider.allowed_domains, self.spider.start_urls)
+        for other in await self._wired.desk.jobs_sharing_hosts(self.job, hosts):
+            log.warning("%s", other.warning(self.job))
         await book.update(replace(self.job, state=JobState.RUNNING, finished_at=None, finish_reason=""))
         before = await store.tally(self.job)
         reason = Reason.ERROR

@@ -34,7 +34,7 @@ from gossamer.cli.pace import pace_of
 from gossamer.words.exits import exit_of
 
 if TYPE_CHECKING:
-    from gossamer.wiring.desk import Desk
+    from gossamer.wiring.desk import Desk, SharedHost
     from gossamer.words.model import FrontierStats, Job, Tally
 
 SUBMIT_EXAMPLES = """
@@ -90,14 +90,18 @@ def submit(
     )
     settled, plan, name, text = submission(target, arguments_of(argument), given)
 
-    async def work(desk: Desk) -> tuple[Job, int]:
+    async def work(desk: Desk) -> tuple[Job, int, list[SharedHost]]:
         from gossamer.wiring.in_redis import roster_of
+        from gossamer.wiring.plan import plan_from
 
         job = await submit_job(desk, settled, plan, name, text)
         view = await roster_of(desk).roster.look()
-        return job, len(view.workers) if view.leader else 0
+        sharing = await desk.jobs_sharing_hosts(job, plan_from(plan).hosts)
+        return job, len(view.workers) if view.leader else 0, sharing
 
-    job, workers = at_desk(settled, work, create=True)
+    job, workers, sharing = at_desk(settled, work, create=True)
+    for other in sharing:
+        complain(other.warning(job))
     if as_json:
         print_json({"job": job.id, "spider": job.name, "target": job.target, "workers": workers})
         return

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Collection
+from typing import NamedTuple
+
 import msgspec
 
 from gossamer.config import Settings
@@ -9,11 +13,32 @@ from gossamer.fetch import robots_cache
 from gossamer.frontier.look import Place
 from gossamer.policy import urls
 from gossamer.policy.robots import RobotsRecord, RobotsRules
+from gossamer.policy.shared_hosts import shared_host
 from gossamer.wiring.places import JobFrontier, Keeping, Requests, open_places
+from gossamer.wiring.plan import plan_from
 from gossamer.wiring.rules import rules_of
 from gossamer.words.clock import Clock
-from gossamer.words.errors import RequestsGone
+from gossamer.words.errors import RequestsGone, StorageError
+from gossamer.words.lifecycle import JobState
 from gossamer.words.model import FrontierStats, Job, Rules
+
+HOSTS_LOOKED_AT = 200
+"""Hosts of another job that are compared with those of a new one: those with most requests."""
+
+
+class SharedHost(NamedTuple):
+    """Another job, and a host that it may ask, too."""
+
+    job: Job
+    host: str
+
+    def warning(self, ours: Job) -> str:
+        """What this means, and what to do."""
+        return (
+            f"{ours.id} and {self.job.id} ({self.job.target}) both crawl {self.host}: each keeps a pace of "
+            "its own there, so together they ask more of it than one is allowed to. "
+            f"Let {self.job.id} end first, or raise --delay for both"
+        )
 
 
 class Desk:
@@ -68,6 +93,25 @@ class Desk:
         A process that was killed leaves its job running in name only.
         """
         return await self.requests.at_work(job)
+
+    async def jobs_sharing_hosts(self, ours: Job, hosts: Collection[str]) -> list[SharedHost]:
+        """Other jobs that are worked on now and may ask one of these hosts (as ``named_hosts`` gives them).
+
+        What another job asks is known from what it was submitted with, and from what waits in its frontier.
+        """
+        found = []
+        for job in await self.book.list(unfinished=True) if hosts else []:
+            if job.id == ours.id or job.state is not JobState.RUNNING:
+                continue
+            with contextlib.suppress(StorageError):  # whoever looks after it says so
+                if not job.plan and await self.at_work(job) is None:
+                    continue
+                theirs = plan_from(job.plan).hosts if job.plan else (urls.host_key(job.target),)
+                reports = await self.frontier(job).hosts(HOSTS_LOOKED_AT)
+                host = shared_host(hosts, (*theirs, *(report.host for report in reports)))
+                if host is not None:
+                    found.append(SharedHost(job, host))
+        return found
 
     def writers(self) -> set[int]:
         """The processes that keep all others from writing at the moment."""

@@ -20,6 +20,7 @@ from gossamer.discovery import Target, find_target
 from gossamer.generic import GenericSpider
 from gossamer.policy.redirects import is_credential
 from gossamer.policy.secret_names import is_secret
+from gossamer.policy.shared_hosts import named_hosts
 from gossamer.words.errors import StorageError, UsageError
 
 OWN = ("broker", "redis", "cluster", "log", "data")
@@ -37,6 +38,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     headers: tuple[str, ...] = ()  # the names of those in ``http.headers`` that carry secrets
     settings: str = "{}"  # settled, as JSON, without what is each machine's own
     fleet: str = "default"  # whose supervisor looks after it
+    hosts: tuple[str, ...] = ()  # that the spider names, for whoever submits another crawl of them
     version: str = ""  # of the spider's source; "" where there is none to compare
 
 
@@ -54,6 +56,7 @@ def plan_of(target: str, arguments: Mapping[str, str], settings: Settings, found
         headers=tuple(name for name in headers if is_credential(name)),
         settings=msgspec.json.encode(said).decode(),
         fleet=settings.cluster.fleet,
+        hosts=named_hosts(found.spider.allowed_domains, found.spider.start_urls),
         version=version_of(found),
     )
     return msgspec.msgpack.encode(plan)

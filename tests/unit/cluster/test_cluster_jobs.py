@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from gossamer.cli.app import build
 from gossamer.cli.dead import _fetched_by
 from gossamer.cli.fleet import _whole
 from gossamer.cli.submit import _until_over
@@ -14,6 +15,7 @@ from gossamer.discovery import find_target
 from gossamer.wiring import crawl as wiring
 from gossamer.wiring.desk import open_desk
 from gossamer.wiring.in_redis import RedisRequests, roster_of
+from gossamer.wiring.plan import plan_from
 from gossamer.words.errors import JobBusy, RequestsGone, SettingError, StorageError, UsageError
 from gossamer.words.lifecycle import JobState
 from gossamer.words.model import Change, DeadFilter, Entry, Outcome, Request, Rules, Verdict
@@ -230,3 +232,27 @@ async def test_the_fleet_is_shown_with_all_fields(desk):
     assert (shown["leader"], shown["workers"], shown["samples"]) == ("", [], {})
     (shift,) = shown["shifts"]
     assert (shift["state"], shift["pages"], shift["recalled"]) == ("asked", 0, None)
+
+
+async def test_who_submits_is_told_of_other_jobs_with_the_same_hosts(desk, settings, wanted):
+    first = await submit(desk, *wanted)
+    said = {"data": settings.data, "frontier.url": settings.frontier.url}
+    same = submission("https://news.shop.example/sale", {}, said)
+    other = submission("https://other.example/", {}, said)
+    second, third = await submit(desk, *same), await submit(desk, *other)
+    sharing = await desk.jobs_sharing_hosts(second, plan_from(same[1]).hosts)
+    assert [(found.job.id, found.host) for found in sharing] == [(first.id, "news.shop.example")]
+    assert f"{second.id} and {first.id} ({TARGET}) both crawl" in sharing[0].warning(second)
+    assert await desk.jobs_sharing_hosts(third, plan_from(other[1]).hosts) == []
+    await change(desk, first, Change.PAUSE)
+    assert await desk.jobs_sharing_hosts(second, plan_from(same[1]).hosts) == []
+
+
+def test_submit_says_it(settings, monkeypatch, capsys):
+    monkeypatch.setenv("GOSSAMER_FRONTIER__URL", settings.frontier.url)
+    for target in (TARGET, "https://news.shop.example/"):
+        with pytest.raises(SystemExit) as end:
+            build("submit")(["submit", target, "--data", settings.data, "--json"], prog_name="gossamer")
+        assert not end.value.code
+    said = capsys.readouterr().err
+    assert "news.shop.example-1 and shop.example-1 (https://shop.example/) both crawl" in said
