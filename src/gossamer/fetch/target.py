@@ -12,8 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
-import can_ada
-
+from gossamer.policy.url_parser import normalise
 from gossamer.words.errors import Fault, FetchError
 
 _SPLIT = re.compile(r"(https?)://([^/?#]*)([^#]*)", re.ASCII)
@@ -40,10 +39,10 @@ class Target(NamedTuple):
 def sendable(url: str) -> Target:
     """Where a URL leads. Raises :class:`FetchError` (``BAD_URL``) for what is no usable http(s) URL."""
     if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
-        try:
-            url = can_ada.parse(url).href
-        except ValueError:
-            raise FetchError(Fault.BAD_URL, "no URL by the WHATWG standard") from None
+        normal = normalise(url)
+        if normal is None:
+            raise FetchError(Fault.BAD_URL, "no URL by the WHATWG standard")
+        url = normal
     match = _SPLIT.match(url)
     if match is None:
         raise FetchError(Fault.BAD_URL, f"the scheme {url.partition(':')[0][:20]!r} is not spoken here")

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 
 from gossamer.policy import urls
+from gossamer.policy.url_parser import head_of
 from gossamer.words.errors import UsageError
 
 _IGNORED = """
@@ -75,7 +76,7 @@ class Scope:
         """
         if len(url) > self._max_length:
             return "too_long"
-        head = urls.head_of(url)
+        head = head_of(url)
         try:
             refused = self._by_place[head]
         except KeyError:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 
 from gossamer.policy import urls
+from gossamer.policy.url_parser import head_of
 from gossamer.words.model import Record
 
 MAX_PERIOD = 8  # segments of a group that repeats: ``/a/b/a/b/a/b`` has two
@@ -65,7 +66,7 @@ def _repeats(segments: list[str], period: int, most: int) -> bool:
 
 def pattern_of(url: str) -> str:
     """What URLs that differ in their numbers and in the values of their query have in common."""
-    head = urls.head_of(url)
+    head = head_of(url)
     path, _, query = url[len(head) :].partition("?")
     names = sorted({parameter.partition("=")[0] for parameter in query.split("&")}) if query else ()
     return f"{head}{_VARIABLE.sub('#', path)}?{'&'.join(names)}"
@@ -127,7 +128,7 @@ class Traps:
         most = self._rules.max_same_body
         if most is None:
             return False
-        host = urls.head_of(url)
+        host = head_of(url)
         if self._seen(hash((host, len(body)))) <= most // 2:
             return False
         if self._seen(hash((host, body))) > most - most // 2:

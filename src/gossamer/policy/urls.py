@@ -1,6 +1,6 @@
 """URLs: resolving, the canonical form, fingerprints, and the names of hosts.
 
-Everything follows the WHATWG URL standard as browsers do, through one C++ parser, so that a page is
+Everything follows the WHATWG URL standard as browsers do (``url_parser``), so that a page is
 fetched under the address a browser would have asked for, and one place has one key. Two URLs share a
 canonical form only when the standard calls them equal, or when they differ in nothing but what the
 operator chose to drop (tracking parameters, by default). Nothing here raises for a bad URL: hostile
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-import can_ada
+from gossamer.policy.url_parser import Base, head_of, normalise, parse_url
 
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
@@ -110,37 +110,25 @@ class Joiner(dict[str, str | None]):
     The base is parsed once, and a reference that a page repeats is resolved once.
     """
 
-    __slots__ = ("_base",)
+    __slots__ = ("_base", "_fast")
 
     def __init__(self, base: str) -> None:
         super().__init__()
-        self._base = _parse(base)
+        self._base = Base(base)
+        self._fast = self._base.fast
 
     def __missing__(self, href: str) -> str | None:
         joined: str | None
         try:
-            parsed = can_ada.parse(href) if self._base is None else self._base + href
-            absolute = parsed.href
-            joined = absolute.partition("#")[0] if "#" in absolute else absolute
-        except ValueError:
-            joined = None
-        except TypeError:  # lone surrogates, which the standard reads as U+FFFD
-            joined = self[_unicode(href)]
+            joined = (self._fast + href).href  # type: ignore[operator]  # None raises TypeError
+            if "%" in href or "xn--" in joined or not href.isascii():  # as _is_plain says, without a call
+                joined = self._base.join(href)
+        except (ValueError, TypeError):  # nearly always a failure
+            joined = self._base.join(href)
+        if joined is not None and "#" in joined:
+            joined = joined.partition("#")[0]
         self[href] = joined
         return joined
-
-
-def _parse(url: str) -> can_ada.URL | None:
-    try:
-        return can_ada.parse(url)
-    except ValueError:
-        return None
-    except TypeError:
-        return _parse(_unicode(url))
-
-
-def _unicode(text: str) -> str:
-    return re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 # --------------------------------------------------------------------------- canonical form
@@ -158,13 +146,8 @@ def canonicalise(url: str, options: UrlOptions = DEFAULT_OPTIONS) -> str | None:
     """
     if len(url) > options.max_length:
         return None
-    try:
-        href = can_ada.parse(url).href
-    except ValueError:
-        return None
-    except TypeError:
-        return canonicalise(_unicode(url), options)
-    if not href.startswith(("https://", "http://")):
+    href = normalise(url)
+    if href is None or not href.startswith(("https://", "http://")):
         return None
     if "#" in href:
         href = href.partition("#")[0]
@@ -182,9 +165,11 @@ def canonicalise(url: str, options: UrlOptions = DEFAULT_OPTIONS) -> str | None:
 
 def _plain_host(href: str) -> str | None:
     """Without credentials and the trailing dot of the host; ``None`` when no such host can exist."""
-    parsed = can_ada.parse(href)
+    parsed = parse_url(href)
+    if parsed is None:
+        return None
     host = parsed.hostname
-    if parsed.has_credentials():
+    if parsed.username or parsed.password:
         parsed.username = parsed.password = ""
     if host.endswith("."):
         host = host.removesuffix(".")
@@ -268,11 +253,6 @@ class Place(NamedTuple):
 _NOWHERE = Place("", "", "", "", "")
 
 
-def head_of(url: str) -> str:
-    """The beginning of a URL, up to and with the slash that ends its authority; more if it is an odd one."""
-    return url[: url.find("/", 8) + 1] or url
-
-
 def place(url: str) -> Place:
     """The host of any absolute URL; all parts are empty when it has none.
 
@@ -289,7 +269,7 @@ def place(url: str) -> Place:
 
 
 def _read_place(url: str) -> Place:
-    parsed = _parse(url)
+    parsed = parse_url(url)
     if parsed is None or not parsed.hostname:
         return _NOWHERE
     scheme, hostname = parsed.protocol[:-1], parsed.hostname.removesuffix(".")

@@ -1,0 +1,136 @@
+"""One reading of URLs, by the WHATWG standard, out of two parsers.
+
+The fast one (``can_ada``) knows the standard's rules for host names as they were: it refuses ``xn--``
+labels that pass through today, since browsers met too many of them, and maps a few characters otherwise
+(the capital sharp s). The exact one (``ada-url``) takes two to three times as long. So the fast one reads
+everything, and is believed where a host name is plain: ASCII, without escapes and without ``xn--``.
+Otherwise the exact one decides, once for each host where that is enough.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import can_ada
+
+if TYPE_CHECKING:
+    import ada_url
+
+_HOST = re.compile(r"[\0-\x20]*(?:[a-zA-Z][^/?#]*:|[/\\][\t\n\r]*[/\\])")
+"""The beginning of a reference that may name a host of its own."""
+
+
+def parse_url(url: str) -> can_ada.URL | ada_url.URL | None:
+    """The parts of an absolute URL, ``None`` for a failure.
+
+    They have ``href``, ``protocol``, ``port``, ``hostname``, ``username`` and ``password``; the last three
+    can be set.
+    """
+    try:
+        parsed = can_ada.parse(url)
+        return parsed if _is_settled(url, parsed.href) else _exact(url)
+    except ValueError:
+        return _exact(url)
+    except TypeError:  # lone surrogates, which the standard reads as U+FFFD
+        return parse_url(_unicode(url))
+
+
+def normalise(url: str) -> str | None:
+    """The serialisation of an absolute URL, ``None`` for a failure."""
+    try:
+        href: str = can_ada.parse(url).href
+        if _is_plain(url, href) or _is_settled(url, href):
+            return href
+    except ValueError:
+        pass
+    except TypeError:
+        return normalise(_unicode(url))
+    parsed = _exact(url)
+    return None if parsed is None else parsed.href
+
+
+class Base:
+    """A URL that references are resolved against.
+
+    ``fast + href`` is what the fast parser makes of a reference (without it: ``None``), ``join`` the answer.
+    """
+
+    __slots__ = ("_href", "fast")
+
+    def __init__(self, url: str) -> None:
+        parsed = parse_url(url)
+        self._href = None if parsed is None else parsed.href
+        self.fast: can_ada.URL | None = parsed if isinstance(parsed, can_ada.URL) else None
+
+    def join(self, href: str) -> str | None:
+        """The absolute URL that a reference means, with its fragment; ``None`` for a failure."""
+        if self.fast is None:
+            return normalise(href) if self._href is None else _exact_join(self._href, href)
+        try:
+            absolute: str = (self.fast + href).href
+        except ValueError:
+            return _exact_join(self._href, href)
+        except TypeError:
+            return self.join(_unicode(href))
+        # Without an authority of its own, its host is the base's.
+        is_settled = _HOST.match(href) is None or _is_settled(href, absolute)
+        return absolute if is_settled else _exact_join(self._href, href)
+
+
+def head_of(url: str) -> str:
+    """The beginning of a URL, up to and with the slash that ends its authority; more if it is an odd one."""
+    return url[: url.find("/", 8) + 1] or url
+
+
+def _is_plain(text: str, href: str) -> bool:
+    """Whether nothing in a text, or in what was made of it, hints at a host name that is not plain."""
+    return "%" not in text and "xn--" not in href and text.isascii()
+
+
+def _is_settled(text: str, href: str) -> bool:
+    """Whether the fast parser's reading of a text can be believed."""
+    if _is_plain(text, href):
+        return True
+    head = head_of(href)
+    return text.startswith(head) and _reads_alike(head)
+
+
+@lru_cache(maxsize=8192)
+def _reads_alike(head: str) -> bool:
+    """Whether both parsers read a serialised authority alike."""
+    if "xn--" not in head and "%" not in head:
+        return True
+    try:
+        fast = can_ada.parse(head).href
+    except ValueError:
+        return False
+    exact = _exact(head)
+    return exact is not None and exact.href == fast
+
+
+def _exact(url: str) -> ada_url.URL | None:
+    import ada_url  # takes 0.06 s, and few crawls need it
+
+    try:
+        return ada_url.URL(url)
+    except UnicodeEncodeError:
+        return _exact(_unicode(url))
+    except ValueError:
+        return None
+
+
+def _exact_join(base: str | None, href: str) -> str | None:
+    import ada_url
+
+    try:
+        return ada_url.URL(href, base).href
+    except UnicodeEncodeError:
+        return _exact_join(base, _unicode(href))
+    except ValueError:
+        return None
+
+
+def _unicode(text: str) -> str:
+    return re.sub("[\ud800-\udfff]", "\ufffd", text)
