@@ -1,24 +1,24 @@
 """One HTTP/1.1 connection: sends a request, reads one response, and knows whether it may be used again.
 
-The wire is parsed by llhttp (through ``httptools``), told to tolerate what browsers tolerate. Everything is
-bounded while it arrives: the header in bytes and fields, informational responses in number, the body in
-bytes, each wait in time. Bytes that nobody asked for (after the end of a response, or while the
-connection is idle) never cost the response and never reach the next one: the connection is closed.
+The wire is parsed by llhttp (through ``httptools``); a header that it refuses is put in order once and
+parsed again (``repair``). Everything is bounded while it arrives: the header in bytes and fields,
+informational responses in number, the body in bytes and in tiny pieces, each wait in time. Bytes that nobody
+asked for (after the end of a response, or while the connection is idle) never cost the response and never
+reach the next one: the connection is closed.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from gossamer.fetch.limits import REDIRECT_BODY_BYTES, HttpOptions
+from gossamer.fetch.limits import REDIRECT_BODY_BYTES, REDIRECT_BODY_S, HttpOptions
+from gossamer.fetch.repair import MAX_TINY_PIECES, TINY_BYTES, ChunkReader, Unrepairable, repair
 from gossamer.fetch.room import LARGE_BYTES, Room
+from gossamer.fetch.wire import Answer, Closed, Headers, Shortfall, keeps_alive, new_parser, readable
 from gossamer.words.errors import Fault, FetchError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MAX_INFORMATIONAL = 16
 """Responses 1xx before the real one; there is no use for more than two."""
@@ -26,21 +26,11 @@ MAX_INFORMATIONAL = 16
 _COALESCE = 4096
 """Pieces of a body after which they are joined: a flood of tiny chunks must not become a flood of objects."""
 
-Headers = list[tuple[str, str]]
+_SHORT = frozenset({Fault.INCOMPLETE, Fault.TIMEOUT_BODY})
 
 
-class Answer(NamedTuple):
-    """A response as it came over the wire: its body still encoded."""
-
-    status: int
-    headers: Headers  # names in lower case
-    body: bytes
-    is_cut: bool  # a redirect whose body was not read to its end
-    latency_s: float  # from the start of the exchange to the end of the header
-
-
-class Closed(FetchError):
-    """The connection ended before a byte of the answer: on a used connection no fault of the host's."""
+class _Odd(Exception):
+    """The parser takes this header, and would end its body elsewhere than others do."""
 
 
 class Connection(asyncio.Protocol):
@@ -87,8 +77,14 @@ class Connection(asyncio.Protocol):
         self._size = 0
         self._counted = 0  # bytes of the body that the room knows of
         self._empty_bytes = 0  # that came since the body last grew: sizes of chunks, trailers
+        self._tiny = 0  # pieces of a few bytes
+        self._raw: list[bytes] = []  # what came until the body began, should it have to be parsed again
+        self._is_repaired = False
+        self._is_waiting_for_head = False  # of a header that will be put in order
+        self._chunks: ChunkReader | None = None  # of an answer that was put in order
+        self._sends_body = bool(body)
         if self._parser is None:
-            self._parser = _new_parser(self)
+            self._parser = new_parser(self)
         self._deadline = self._loop.time() + self._options.headers_s
         self._timer = self._loop.call_at(self._deadline, self._look_at_the_clock)
         transport = self._transport
@@ -104,6 +100,7 @@ class Connection(asyncio.Protocol):
         self._stop_clock()
         self._room.leave(self)
         self._pieces = []  # not when the collector of circles finds this connection
+        self._raw = []
         waiter, self._waiter = self._waiter, None
         if waiter is not None and not waiter.done():
             waiter.set_exception(FetchError(Fault.CONNECT, "the connection was given up"))
@@ -119,11 +116,20 @@ class Connection(asyncio.Protocol):
         self._is_chunked = False
         self._is_redirect = False
         self._limit = self._options.max_body_bytes
+        self._body_end = 0.0
+
+    def _may_be_kept(self) -> bool:
+        """Whether the other side leaves the connection open, and both agree on where the answer ended."""
+        parser, transport = self._parser, self._transport
+        if parser is None or transport is None or self._is_repaired or not parser.should_keep_alive():
+            return False
+        # An answer may come before the request has gone out: what is left of it would reach the next one.
+        return not (self._sends_body and transport.get_write_buffer_size())
 
     def _is_over(self) -> bool:
         return self._waiter is None
 
-    def _finish(self, *, is_cut: bool = False) -> None:
+    def _finish(self, *, is_cut: bool = False, shortfall: Shortfall | None = None) -> None:
         waiter = self._waiter
         self._stop_clock()
         self._room.leave(self)
@@ -131,17 +137,23 @@ class Connection(asyncio.Protocol):
         self._waiter = None
         if waiter is not None and not waiter.done():
             body = b"" if is_cut else b"".join(self._pieces)
-            waiter.set_result(Answer(self._status, self._headers, body, is_cut, self._latency_s))
+            waiter.set_result(Answer(self._status, self._headers, body, is_cut, self._latency_s, shortfall))
         self._pieces = []
+        self._raw = []
 
     def _fail(self, error: FetchError) -> None:
         """The exchange ends in an error, unless it was a redirect's body: nobody needs that."""
         if self._in_body and self._is_redirect:
             self._finish(is_cut=True)
+        elif self._length and error.fault in _SHORT and self._is_encoded():
+            self._finish(shortfall=Shortfall(self._length, error))
         waiter = self._waiter
         if waiter is not None and not waiter.done():
             waiter.set_exception(error)
         self.close()
+
+    def _is_encoded(self) -> bool:
+        return self._in_body and any(name == "content-encoding" for name, _ in self._headers)
 
     # ------------------------------------------------------------------ time
 
@@ -154,6 +166,13 @@ class Connection(asyncio.Protocol):
             self._fail(FetchError(Fault.TIMEOUT_BODY, "the body did not arrive in time"))
         else:
             self._fail(FetchError(Fault.TIMEOUT_HEADERS, "the header did not arrive in time"))
+
+    def _hurry(self, end: float) -> None:
+        """Let the body end sooner than its time allows."""
+        self._body_end = min(end, self._body_end)
+        self._deadline = min(self._deadline, self._body_end)
+        self._stop_clock()
+        self._timer = self._loop.call_at(self._deadline, self._look_at_the_clock)
 
     def _wait_for_room(self) -> None:
         """Too many large bodies at once: read no more for now. The time that passes is not the server's."""
@@ -196,16 +215,16 @@ class Connection(asyncio.Protocol):
             return
         self._heard = True
         was_in_body, size = self._in_body, self._size
-        parser = self._parser
-        assert parser is not None
-        try:
-            parser.feed_data(data)
-        except HttpParserUpgrade:
-            self._fail(FetchError(Fault.PROTOCOL, "it wants to speak another protocol"))
-        except HttpParserError as error:
-            self._misunderstood(error)
+        if not size:
+            self._raw.append(data)
+        if self._is_waiting_for_head:
+            self._repair("")
+        else:
+            self._parse(data)
         if self._is_over():
             return
+        if len(data) < TINY_BYTES:
+            self._count_tiny()
         if not self._in_body:
             self._head_bytes += len(data)
             if self._head_bytes > self._options.max_head_bytes:
@@ -216,6 +235,43 @@ class Connection(asyncio.Protocol):
             self._fail(FetchError(Fault.INCOMPLETE, "a chunk's header, or a trailer, without end"))
         elif not (self._is_redirect and was_in_body):  # a redirect's body has its time once
             self._deadline = min(self._loop.time() + self._options.idle_s, self._body_end)
+
+    def _parse(self, data: bytes) -> None:
+        parser = self._parser
+        assert parser is not None
+        try:
+            parser.feed_data(data)
+        except HttpParserUpgrade:
+            self._fail(FetchError(Fault.PROTOCOL, "it wants to speak another protocol"))
+        except HttpParserError as error:
+            self._misunderstood(error)
+
+    def _repair(self, refusal: str) -> None:
+        """Put the header in order, once it is there as a whole, and parse it and what follows again."""
+        self._is_repaired = True
+        try:
+            repaired = repair(b"".join(self._raw))
+        except Unrepairable as error:
+            self._fail(FetchError(Fault.PROTOCOL, f"{refusal}: {error}" if refusal else str(error)))
+            return
+        self._is_waiting_for_head = repaired is None
+        if repaired is None:
+            return
+        self._begin_message()
+        self._parser = new_parser(self)
+        self._parse(repaired.head)
+        if repaired.is_chunked and self._in_body:
+            self._is_chunked = True
+            self._chunks = ChunkReader()
+        if repaired.rest and not self._is_over():
+            self._parse(repaired.rest)
+
+    def _count_tiny(self) -> None:
+        self._tiny += 1
+        if self._tiny > MAX_TINY_PIECES:
+            self._fail(
+                FetchError(Fault.TOO_LARGE, f"more than {MAX_TINY_PIECES:,} pieces of a few bytes each")
+            )
 
     def eof_received(self) -> bool:
         """The other side has said all it will."""
@@ -243,6 +299,8 @@ class Connection(asyncio.Protocol):
             self.close()  # the response was complete; what came after it is no HTTP
         elif isinstance(cause, FetchError):
             self._fail(cause)
+        elif not self._is_repaired and not self._size:
+            self._repair("" if isinstance(cause, _Odd) else str(error)[:100])
         elif self._in_body:
             self._fail(FetchError(Fault.INCOMPLETE, "the body's chunks are broken"))
         else:
@@ -263,11 +321,13 @@ class Connection(asyncio.Protocol):
         if len(self._headers) >= options.max_headers or len(value) > options.max_header_bytes:
             raise FetchError(Fault.PROTOCOL, "a header of too many fields, or too long a one")
         key = name.decode("latin-1").lower()
-        self._headers.append((key, value.decode("ascii") if value.isascii() else _readable(value)))
+        self._headers.append((key, value.decode("ascii") if value.isascii() else readable(value)))
         if key == "content-length":
             self._length = int(value) if value.isdigit() else None
         elif key == "transfer-encoding":
-            self._is_chunked = b"chunked" in value.lower()
+            if self._is_chunked or value.lower() != b"chunked":
+                raise _Odd
+            self._is_chunked = True
         elif key == "location":
             self._is_redirect = True
 
@@ -291,13 +351,14 @@ class Connection(asyncio.Protocol):
         self._body_end = now + options.body_s
         self._deadline = min(now + options.idle_s, self._body_end)
         if self._is_head:
-            self.is_reusable = parser.should_keep_alive()
+            self.is_reusable = not self._is_repaired and keeps_alive(parser.get_http_version(), self._headers)
             self._parser = None  # it waits for the body that the header announces
             self._finish()
             return
         self._is_redirect = self._is_redirect and 300 <= status < 400
         if self._is_redirect:
             self._limit = min(self._limit, REDIRECT_BODY_BYTES)
+            self._hurry(now + REDIRECT_BODY_S)
         elif self._length is not None and self._length > self._limit and not self._is_chunked:
             raise FetchError(Fault.TOO_LARGE, f"{self._length} bytes announced")
 
@@ -306,6 +367,25 @@ class Connection(asyncio.Protocol):
         if self._waiter is None:
             self.close()
             return
+        if self._chunks is not None:
+            self._unchunk(self._chunks, data)
+        else:
+            self._keep(data)
+
+    def _unchunk(self, chunks: ChunkReader, data: bytes) -> None:
+        try:
+            data = chunks.feed(data)
+        except Unrepairable as error:
+            raise FetchError(Fault.INCOMPLETE, str(error)) from None
+        if data:
+            self._keep(data)
+        if chunks.is_complete:
+            self._finish()
+
+    def _keep(self, data: bytes) -> None:
+        """The next bytes of the body."""
+        if len(data) < TINY_BYTES:
+            self._count_tiny()
         self._size += len(data)
         if self._size > self._limit:
             raise FetchError(Fault.TOO_LARGE, f"more than {self._limit} bytes")
@@ -328,35 +408,5 @@ class Connection(asyncio.Protocol):
         if not self._in_body:
             self._begin_message()
             return
-        parser = self._parser
-        self.is_reusable = parser is not None and parser.should_keep_alive()
+        self.is_reusable = self._may_be_kept()
         self._finish()
-
-
-def _new_parser(connection: Connection) -> HttpResponseParser:
-    parser = HttpResponseParser(connection)
-    parser.set_dangerous_leniencies(  # for whom it is dangerous to differ from a proxy: not for a client
-        lenient_headers=True,
-        lenient_chunked_length=True,
-        lenient_transfer_encoding=True,
-        lenient_optional_cr_before_lf=True,
-        lenient_spaces_after_chunk_size=True,
-        lenient_version=True,
-    )
-    return parser
-
-
-def _readable(value: bytes) -> str:
-    """UTF-8 where it is, else Latin-1 (RFC 9110, 5.5)."""
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return value.decode("latin-1")
-
-
-def request_head(method: str, path: str, fields: Sequence[tuple[str, str]]) -> bytes:
-    """The header of a request. Raises ``ValueError`` for what would break out of its line."""
-    text = f"{method} {path} HTTP/1.1\r\n" + "".join([f"{name}: {value}\r\n" for name, value in fields])
-    if text.count("\n") != len(fields) + 1 or text.count("\r") != len(fields) + 1 or "\0" in text:
-        raise ValueError("a line break within a header")
-    return (text + "\r\n").encode("latin-1")

@@ -3,8 +3,9 @@
 A body is decoded while it arrives, in pieces of at most :data:`PIECE_BYTES`, and the *decoded* bytes of every
 stage are counted: 34 bytes of brotli make 11 MB, and a stack of encodings can hide the growth in its
 middle. What browsers tolerate is tolerated: a body cut short or damaged keeps what was decoded and is
-flagged ``truncated``; one that was never encoded although its header says so is kept as it is and
-flagged ``not_encoded``, provided it reads as text.
+flagged ``truncated``, or ``bad_checksum`` if only the check sum at its end is wrong. One that was never
+encoded although its header says so is kept as it is and flagged ``not_encoded``, provided it reads as text;
+one in a coding that nobody knows is passed on as it came, flagged ``unknown_encoding`` if it does not.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from __future__ import annotations
 import re
 import sys
 import zlib
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Generator, Iterator
+from typing import Any, Protocol
 
 import brotli  # type: ignore[import-untyped]
 
@@ -35,7 +36,11 @@ WINDOW_BYTES = 2048
 ZSTD_WINDOW_LOG = 23
 """8 MiB, the largest window the ``zstd`` content coding may use (RFC 9659)."""
 
+SIZE_BYTES = 4
+"""What follows the check sum of a gzip member."""
+
 _GZIP = zlib.MAX_WBITS | 16
+_WRONG_CHECK = re.compile("incorrect (data|length) check")
 _TEXT = re.compile(rb"[\t\n\f\r\x1b\x20-\x7e\x80-\xff]*\Z")
 
 
@@ -48,6 +53,11 @@ class Stage(Protocol):
 
     complete: bool  # the end of the encoded data was seen, and nothing was begun after it
 
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether a check sum says that the data was changed."""
+        return False
+
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Decode what can be decoded; raises :class:`Damaged` after the last good piece."""
         ...
@@ -59,7 +69,7 @@ def _next(count: int) -> int:
     return count + 1
 
 
-class Inflate:
+class Inflate(Stage):
     """gzip of any number of members (RFC 1952), or deflate with and without its zlib wrapper."""
 
     def __init__(self, *, gzip: bool) -> None:
@@ -68,10 +78,14 @@ class Inflate:
         self._settled = gzip
         self._head = b""
         self._members = 1
+        self._rest = -1  # bytes that came after a wrong check sum; negative: none was wrong
         self.complete = False
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Decode; bytes after the end that begin no further member are dropped, as gzip itself does."""
+        if self._rest >= 0:
+            self._end(len(data))
+            return
         position = 0
         step = len(data)
         while position < len(data):
@@ -84,6 +98,9 @@ class Inflate:
                 step = WINDOW_BYTES
             window = data[position : position + step] if position or step < len(data) else data
             yield from self._member(window)
+            if self._rest >= 0:
+                self._end(len(data) - position - len(window))
+                return
             position += len(window) - len(self._inflate.unused_data)
             self.complete = self._inflate.eof
 
@@ -95,8 +112,11 @@ class Inflate:
             try:
                 piece = self._inflate.decompress(data, PIECE_BYTES)
             except zlib.error as error:
-                yield from self._salvage(before, data)
-                raise Damaged(str(error)) from error
+                rest = yield from self._salvage(before, data)
+                if not _WRONG_CHECK.search(str(error)):
+                    raise Damaged(str(error)) from error
+                self._rest = rest  # "incorrect data check", "incorrect length check": all data was there
+                return
             if piece:
                 yield piece
             # At the end zlib leaves a stale tail behind, which is the unused data once more.
@@ -113,40 +133,88 @@ class Inflate:
             self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
         return self._head
 
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether a check sum says that the data was changed."""
+        return self._rest >= 0
+
+    def _end(self, more: int) -> None:
+        """The data was whole, if nothing but the rest of its check sums came after the wrong one."""
+        self._rest += more
+        self.complete = self._rest <= SIZE_BYTES
+        if not self.complete:
+            raise Damaged("a wrong check sum in the middle")
+
     @staticmethod
-    def _salvage(inflate: zlib._Decompress, data: bytes) -> Iterator[bytes]:
-        """What comes before the damage: the failed call kept its output to itself."""
-        try:
-            for position in range(len(data)):
+    def _salvage(inflate: zlib._Decompress, data: bytes) -> Generator[bytes, None, int]:
+        """What comes before the damage: the failed call kept its output to itself. Returns what is left."""
+        for position in range(len(data)):
+            try:
                 piece = inflate.decompress(data[position : position + 1], PIECE_BYTES)
-                if piece:
-                    yield piece
-        except zlib.error:
-            return
+            except zlib.error:
+                return len(data) - position - 1
+            if piece:
+                yield piece
+        return 0
 
 
-class Brotli:
+class Brotli(Stage):
     """br (RFC 7932)."""
 
     def __init__(self) -> None:
         self._decoder = brotli.Decompressor()
+        self._fed: list[bytes] = []
         self.complete = False
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Decode; bytes after the end are dropped."""
         if self.complete:
             return
+        given = 0
         try:
-            piece = self._decoder.process(data, output_buffer_limit=PIECE_BYTES)
-            while piece:
+            for piece in self._pieces(self._decoder, data):
+                given += len(piece)
                 yield piece
-                piece = self._decoder.process(b"", output_buffer_limit=PIECE_BYTES)
         except brotli.error as error:
-            raise Damaged("br") from error
+            self.complete = yield from self._salvage(data, given)
+            if not self.complete:
+                raise Damaged("br") from error
+            return
+        self._fed.append(data)
         self.complete = self._decoder.is_finished()
 
+    @staticmethod
+    def _pieces(decoder: Any, data: bytes) -> Iterator[bytes]:
+        piece = decoder.process(data, output_buffer_limit=PIECE_BYTES)
+        while piece:
+            yield piece
+            piece = decoder.process(b"", output_buffer_limit=PIECE_BYTES)
 
-class Zstandard:
+    def _salvage(self, data: bytes, given: int) -> Generator[bytes, None, bool]:
+        """What comes before the damage, or before bytes after the end; whether it has come to the end.
+
+        The decoder says neither where that is, nor what it had by then: all is decoded once more, the last
+        part byte by byte, and what was given before is left out.
+        """
+        decoder = brotli.Decompressor()
+        for before in self._fed:
+            for _ in self._pieces(decoder, before):
+                pass
+        try:
+            for position in range(len(data)):
+                for piece in self._pieces(decoder, data[position : position + 1]):
+                    new = piece[given:]
+                    given = max(given - len(piece), 0)
+                    if new:
+                        yield new
+                if decoder.is_finished():
+                    return True
+        except brotli.error:
+            pass
+        return False
+
+
+class Zstandard(Stage):
     """zstd of any number of frames (RFC 8878)."""
 
     def __init__(self) -> None:
@@ -221,8 +289,9 @@ class Decoder:
         tokens = [token for token in tokens if token != "identity"]  # noqa: S105 - a coding, no secret
         stages = [_stage(token) for token in tokens]
         known = [stage for stage in stages if stage is not None]
-        self._unknown = len(known) < len(tokens) or len(tokens) > MAX_STAGES
-        self._stages = [] if self._unknown else known[::-1]
+        self._is_unknown = len(known) < len(tokens)
+        self._is_refused = len(tokens) > MAX_STAGES
+        self._stages = [] if self._is_unknown or self._is_refused else known[::-1]
         self._counts = [0] * (len(self._stages) + 1)
         self.wire_bytes = 0
 
@@ -258,16 +327,22 @@ class Decoder:
         """The decoded body and its flags."""
         body = b"".join(self._pieces)
         if not self._stages:
-            return body, self._plain(body) if self._unknown else ()
+            return body, self._passed_on(body)
         complete = not self._damaged and all(stage.complete for stage in self._stages)
         if complete or not self.wire_bytes:
-            return body, ()
+            return body, ("bad_checksum",) if any(stage.is_doubtful for stage in self._stages) else ()
         if body:
             return body, ("truncated",)
         raw = b"".join(self._raw)
         if not self._damaged:
             return b"", ("truncated",)
         return raw, self._plain(raw)
+
+    def _passed_on(self, body: bytes) -> tuple[str, ...]:
+        """The flags of a body that was not decoded."""
+        if self._is_unknown and not self._is_refused:
+            return ("not_encoded",) if _TEXT.match(body[:1024]) else ("unknown_encoding",)
+        return self._plain(body) if self._is_refused else ()
 
     @staticmethod
     def _plain(raw: bytes) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import asyncio
 import re
 import ssl
 
-from gossamer.fetch.connection import Answer, Closed, Connection, Headers, request_head
+from gossamer.fetch.connection import Connection
 from gossamer.fetch.decode import Decoder
 from gossamer.fetch.faults import RAISED, translate
 from gossamer.fetch.guard import Guard
@@ -21,6 +21,7 @@ from gossamer.fetch.limits import ACCEPT, ACCEPT_ENCODING, REDIRECT_BODY_BYTES, 
 from gossamer.fetch.pool import Pool
 from gossamer.fetch.resolver import Resolver
 from gossamer.fetch.target import Origin, Target, sendable
+from gossamer.fetch.wire import Answer, Closed, Headers, request_head
 from gossamer.policy.redirects import is_credential
 from gossamer.words.clock import Clock
 from gossamer.words.errors import Fault, FetchError
@@ -166,6 +167,9 @@ class HttpFetcher:
         body = answer.body
         if encoding and body:
             body, flags = await self._unfold(encoding, answer)
+        lack = answer.shortfall
+        if lack is not None and (flags or len(body) != lack.announced):
+            raise lack.error
         return Fetched(
             url=request.url,
             status=answer.status,

@@ -11,6 +11,9 @@ ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 REDIRECT_BODY_BYTES = 64 * 1024
 """How much of a redirect's body is read; nobody needs it, and a redirect is not lost over its body."""
 
+REDIRECT_BODY_S = 1.0
+"""How long a redirect's body may take: what has not come by then costs only the connection."""
+
 
 class HttpOptions(Record, frozen=True, kw_only=True):
     """Bounds and manners of the HTTP fetcher."""

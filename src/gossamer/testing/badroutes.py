@@ -10,6 +10,7 @@ from gossamer.testing.misbehaving import (
     fine,
     headers,
     large,
+    odd,
     pages,
     places,
     redirects,
@@ -19,7 +20,7 @@ from gossamer.testing.misbehaviour import PAGE, ROUTES, Route
 
 __all__ = ["PAGE", "SUBJECTS", "routes"]
 
-SUBJECTS = (fine, slow, large, broken, headers, redirects, connections, pages, places)
+SUBJECTS = (fine, slow, large, broken, headers, redirects, connections, odd, pages, places)
 """Importing them registers what they have."""
 
 

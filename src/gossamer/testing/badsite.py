@@ -113,9 +113,10 @@ class BadSite:
         method, target, _ = head[0].split(" ", 2)
         pairs = (line.partition(":") for line in head[1:] if line)
         headers = {name.lower(): value.strip() for name, _, value in pairs}
-        body = await reader.readexactly(int(headers.get("content-length", "0")))
         path = target.partition("?")[0]
         name = self.aliases.get(path) or path.lstrip("/").partition("/")[0]
+        length = 0 if name == "early_answer" else int(headers.get("content-length", "0"))
+        body = await reader.readexactly(length)
         hit = Hit(name, method, target, headers, body, connection)
         self.log.append(hit)
         visit = Visit(hit, self, writer)

@@ -13,6 +13,7 @@ from typing import Any
 
 from gossamer.testing.badroutes import PAGE, routes
 from gossamer.testing.badsite import BadSite
+from gossamer.testing.misbehaving.odd import HOPELESS_ANSWERS, ODD_ANSWERS
 from gossamer.words.errors import Fault, FetchError
 from gossamer.words.model import Fetched, Request
 from gossamer.words.ports import Fetcher
@@ -135,6 +136,42 @@ async def _unread_is_not_reused(fetcher: Fetcher, site: BadSite) -> None:
     assert site.connections == 2
 
 
+async def _odd_answers(fetcher: Fetcher, site: BadSite) -> None:
+    """Each is read whole or refused, and never spoils the next one."""
+    for name in ODD_ANSWERS:
+        result = await outcome(fetcher, Request(site.url(f"odd_answer/{name}")))
+        refused = result in (Fault.PROTOCOL, Fault.INCOMPLETE, Fault.TIMEOUT_BODY, Fault.BAD_ENCODING)
+        assert refused or (isinstance(result, Fetched) and result.body == PAGE), f"{name}: {result}"
+    good = await fetcher.fetch(Request(site.url("good")))
+    assert good.body == PAGE
+
+
+async def _hopeless_answers(fetcher: Fetcher, site: BadSite) -> None:
+    for name in HOPELESS_ANSWERS:
+        result = await outcome(fetcher, Request(site.url(f"hopeless_answer/{name}")))
+        assert isinstance(result, Fault), f"{name}: {result}"
+    good = await fetcher.fetch(Request(site.url("good")))
+    assert good.body == PAGE
+
+
+async def _head_keeps_its_connection(fetcher: Fetcher, site: BadSite) -> None:
+    for _ in range(3):
+        await fetcher.fetch(Request(site.url("bare_head"), method="HEAD"))
+    assert site.connections == 1, "an answer to HEAD has no body that could end it"
+
+
+async def _unsent_is_not_reused(fetcher: Fetcher, site: BadSite) -> None:
+    upload = Request(site.url("early_answer"), method="POST", body=bytes(16_000_000))
+    assert (await fetcher.fetch(upload)).status == 200
+    good = await outcome(fetcher, Request(site.url("good")))
+    assert isinstance(good, Fetched), f"what was left of an upload reached the next request: {good}"
+
+
+async def _redirects_do_not_wait(fetcher: Fetcher, site: BadSite) -> None:
+    fetched = await fetcher.fetch(Request(site.url("redirect_stalled")))
+    assert (fetched.status, fetched.header("location")) == (302, "/good")
+
+
 async def _bad_urls(fetcher: Fetcher, site: BadSite) -> None:
     for url in ("", "x", "http://", "http:///", "ftp://127.0.0.1/", "file:///etc/passwd", "http://a:99999/"):
         result = await outcome(fetcher, Request(url))
@@ -174,6 +211,11 @@ _CHECKS: tuple[Check, ...] = (
     _closed_idle_is_retried_once,
     _fresh_failure_is_not_retried,
     _unread_is_not_reused,
+    _odd_answers,
+    _hopeless_answers,
+    _head_keeps_its_connection,
+    _unsent_is_not_reused,
+    _redirects_do_not_wait,
     _bad_urls,
     _private_is_refused,
     _concurrent,

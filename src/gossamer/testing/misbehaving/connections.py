@@ -92,3 +92,10 @@ async def _odd_status(visit: Visit) -> None:
 async def _head_with_body(visit: Visit) -> None:
     visit.keep_alive = True
     await visit.send(f"{OPEN}Content-Length: {len(PAGE)}\r\n\r\n".encode() + PAGE)
+
+
+@route("early_answer", "The answer to an upload comes before the upload, which nobody reads.", 200, row=18)
+async def _early_answer(visit: Visit) -> None:
+    await visit.respond(PAGE)
+    if visit.hit.method == "POST":
+        await visit.stall()

@@ -51,6 +51,15 @@ async def _no_content(visit: Visit) -> None:
     await visit.send(b"HTTP/1.1 204 No Content\r\n\r\n")
 
 
+@route("bare_head", "An answer to HEAD that does not say how long the page is.", 200)
+async def _bare_head(visit: Visit) -> None:
+    if visit.hit.method != "HEAD":
+        await visit.respond(PAGE)
+        return
+    visit.keep_alive = True
+    await visit.head()
+
+
 @route("hub", "Below it, by its name, any route among 20 good pages: ``/hub/gzip_bomb``.", 200)
 async def _hub(visit: Visit) -> None:
     links = [f"/good/{number}" for number in range(GOOD_PAGES)]

@@ -104,10 +104,10 @@ async def _tiny_chunks(visit: Visit) -> None:
 @route(
     "million_chunks",
     "A body in 1,000,000 chunks of one byte.",
-    200,
+    Fault.TOO_LARGE,
     Fault.TIMEOUT_BODY,
     row=5,
-    ends="success",
+    ends=Fault.TOO_LARGE,
 )
 async def _million_chunks(visit: Visit) -> None:
     visit.keep_alive = True

@@ -167,3 +167,9 @@ async def _redirect_megabyte(visit: Visit) -> None:
 @route("redirect_empty_location", "A redirect with an empty Location.", 302, row=13, ends=Fault.BAD_REDIRECT)
 async def _redirect_empty_location(visit: Visit) -> None:
     await visit.redirect("")
+
+
+@route("redirect_stalled", "A redirect whose body never comes to its end.", 302, row=13, ends="redirect")
+async def _redirect_stalled(visit: Visit) -> None:
+    await visit.send(b"HTTP/1.1 302 Found\r\nLocation: /good\r\nContent-Length: 1000\r\n\r\n" + b"x" * 100)
+    await visit.stall()

@@ -1,0 +1,269 @@
+"""Answers that are not by the book: read whole, or refused; never at the cost of the next request."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from gossamer.fetch.connection import Connection
+from gossamer.fetch.limits import HttpOptions
+from gossamer.fetch.repair import MAX_REPAIRED_BYTES, MAX_TINY_PIECES, ChunkReader, Unrepairable, repair
+from gossamer.fetch.room import Room
+from gossamer.fetch.wire import Answer, keeps_alive
+from gossamer.testing.clock import VirtualLoop
+from gossamer.testing.contracts.fetcher import outcome
+from gossamer.testing.misbehaving.odd import HOPELESS_ANSWERS, ODD_ANSWERS
+from gossamer.testing.misbehaviour import PAGE
+from gossamer.words.errors import Fault, FetchError
+from gossamer.words.model import Fetched, Request
+from raw_server import Raw, fetcher_with
+
+
+async def test_odd_answers_are_read_whole_and_hopeless_ones_refused() -> None:
+    assert len(ODD_ANSWERS) >= 137
+    said = {f"/{name}": hang_up(answer) for name, answer in (ODD_ANSWERS | HOPELESS_ANSWERS).items()}
+    found = {}
+    async with Raw(said) as server:
+        fetcher = fetcher_with()
+        for path in said:
+            result = await outcome(fetcher, Request(server.url + path))
+            found[path[1:]] = result.body if isinstance(result, Fetched) else result
+        await fetcher.close()
+    assert {name: found[name] for name in ODD_ANSWERS if found[name] != PAGE} == {}
+    assert [name for name in HOPELESS_ANSWERS if not isinstance(found[name], Fault)] == []
+
+
+def hang_up(answer: bytes):
+    async def say(writer: asyncio.StreamWriter) -> None:
+        writer.write(answer)
+        writer.close()
+
+    return say
+
+
+# --------------------------------------------------------------------------- no answer spoils another one
+
+
+class Wire(asyncio.Transport):
+    """A transport whose other side is the test."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.closed = False
+
+    def write(self, data: bytes) -> None:
+        pass
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def abort(self) -> None:
+        self.closed = True
+
+    def pause_reading(self) -> None:
+        pass
+
+    def resume_reading(self) -> None:
+        pass
+
+
+@pytest.fixture
+def loop() -> Iterator[VirtualLoop]:
+    loop = VirtualLoop()
+    yield loop
+    loop.close()
+
+
+def ask(
+    loop: VirtualLoop, connection: Connection, parts: list[bytes], *, ends: bool
+) -> Answer | FetchError | None:
+    """One exchange; ``None`` when it has not come to an end with what there is."""
+    promise = connection.exchange(b"GET / HTTP/1.1\r\n\r\n", b"", loop.time(), is_head=False)
+    for part in parts:
+        connection.data_received(part)
+        if connection._transport is None or connection._transport.is_closing():
+            break
+    if ends and not promise.done():
+        connection.connection_lost(None)
+    if not promise.done():
+        connection.close()
+        promise.exception()
+        return None
+    return promise.exception() or promise.result()  # type: ignore[return-value]
+
+
+def mutated(answer: bytes, dice: random.Random) -> bytes:
+    changed = bytearray(answer)
+    for _ in range(dice.randint(1, 4)):
+        at = dice.randrange(len(changed))
+        match dice.randrange(5):
+            case 0:
+                changed[at] = dice.randrange(256)
+            case 1:
+                del changed[at : at + dice.randint(1, 8)]
+            case 2:
+                changed[at:at] = dice.choice(
+                    [b"\r\n", b"\n", b"\r", b" ", b":", b",", b"0", b"\0", b"\r\n\r\n"]
+                )
+            case 3:
+                end = at + dice.randint(1, 40)
+                changed[at:at] = changed[at:end]
+            case 4:
+                changed[at:at] = dice.choice(
+                    [b"Content-Length: 3\r\n", b"Transfer-Encoding: chunked\r\n", b"Transfer-Encoding: x\r\n"]
+                )
+        changed = changed or bytearray(b"x")
+    return bytes(changed)
+
+
+def test_no_answer_however_changed_reaches_the_next_request(loop: VirtualLoop) -> None:
+    """The bytes of each answer are its own; so what the next one gets is exactly the next one."""
+    dice = random.Random(20_260)
+    table = sorted((ODD_ANSWERS | HOPELESS_ANSWERS).items())
+    following = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nfollowing"
+    asked_again = 0
+    for _ in range(17_000):
+        _, answer = dice.choice(table)
+        wrong = mutated(answer, dice)
+        cut = dice.randrange(len(wrong) + 1)
+        connection = Connection(loop, HttpOptions(), Room(10**9))
+        connection.connection_made(Wire())
+        result = ask(loop, connection, [wrong[:cut], wrong[cut:]], ends=dice.random() < 0.5)
+        if isinstance(result, Answer):
+            assert b"following" not in result.body
+        if not connection.is_reusable:
+            continue
+        asked_again += 1
+        after = ask(loop, connection, [following], ends=False)
+        assert isinstance(after, Answer), (wrong, after)
+        assert (after.status, after.body) == (200, b"following"), wrong
+    assert asked_again > 100  # or nothing was tried
+
+
+def test_a_repaired_answer_gives_its_connection_up(loop: VirtualLoop) -> None:
+    for name, answer in ODD_ANSWERS.items():
+        connection = Connection(loop, HttpOptions(), Room(10**9))
+        connection.connection_made(Wire())
+        ask(loop, connection, [answer[:30], answer[30:]], ends=False)
+        if connection.is_reusable:
+            assert repair_was_not_needed(loop, answer), name
+
+
+def repair_was_not_needed(loop: VirtualLoop, answer: bytes) -> bool:
+    connection = Connection(loop, HttpOptions(), Room(10**9))
+    connection.connection_made(Wire())
+    ask(loop, connection, [answer], ends=False)
+    return not connection._is_repaired
+
+
+# --------------------------------------------------------------------------- bounds
+
+
+@pytest.mark.parametrize("size", [1, 5, len(b"HTTP/1.1 200OK\r\nX: 1\r\n")])
+async def test_a_broken_header_may_come_in_pieces(size: int) -> None:
+    answer = b"HTTP/1.1 200OK\r\nX: 1\r\nContent-Length: 2\r\n\r\nok"
+
+    async def slowly(writer: asyncio.StreamWriter) -> None:
+        for start in range(0, len(answer), size):
+            writer.write(answer[start : start + size])
+            await writer.drain()
+            await asyncio.sleep(0)
+
+    async with Raw({"/": slowly}) as server:
+        fetcher = fetcher_with()
+        for path in ("/", "/next"):
+            assert (await fetcher.fetch(Request(server.url + path))).body == b"ok"
+        assert server.connections == 2
+        await fetcher.close()
+
+
+def test_a_broken_header_has_a_bound() -> None:
+    line = b"x: y\r\n"
+    assert repair(b"HTTP/1.1 200OK\r\n" + line * 10) is None
+    with pytest.raises(Unrepairable, match="without end"):
+        repair(b"HTTP/1.1 200OK\r\n" + line * (MAX_REPAIRED_BYTES // len(line)))
+
+
+@pytest.mark.parametrize("junk", [b"220 mail", b"<html>", b"\0", b"HTML", b"\r\n\r\nx"])
+def test_what_is_no_http_is_refused_at_once(junk: bytes) -> None:
+    with pytest.raises(Unrepairable, match="not HTTP"):
+        repair(junk)
+
+
+def test_chunks_byte_by_byte() -> None:
+    for name, answer in ODD_ANSWERS.items():
+        if not name.startswith("chunks_"):
+            continue
+        reader = ChunkReader()
+        body = answer.partition(b"\r\n\r\n")[2]
+        assert b"".join(reader.feed(body[at : at + 1]) for at in range(len(body))) == PAGE, name
+        assert reader.is_complete
+
+
+async def test_a_body_of_very_many_tiny_pieces_ends() -> None:
+    """Each costs the event loop as much as a page of 10 kB."""
+
+    async def drip(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for _ in range(2 * MAX_TINY_PIECES // 1000):
+            writer.write(b"1\r\nx\r\n" * 1000)
+            await writer.drain()
+
+    async with Raw({"/": drip}) as server:
+        fetcher = fetcher_with(body_s=60.0, idle_s=20.0)
+        with pytest.raises(FetchError, match="pieces of a few bytes") as caught:
+            await fetcher.fetch(Request(f"{server.url}/"))
+        assert caught.value.fault is Fault.TOO_LARGE
+        await fetcher.close()
+
+
+def test_tiny_pieces_of_a_header_end_too(loop: VirtualLoop) -> None:
+    connection = Connection(loop, HttpOptions(), Room(10**9))
+    connection.connection_made(Wire())
+    parts = [b"HTTP/1.1 200 OK\r\nX: ", *[b"x"] * (MAX_TINY_PIECES + 1)]
+    result = ask(loop, connection, parts, ends=False)
+    assert isinstance(result, FetchError)
+    assert result.fault is Fault.TOO_LARGE
+
+
+async def test_the_unpacked_length_of_a_packed_body_that_stays_open() -> None:
+    answer = ODD_ANSWERS["coding_unpacked_length"]
+    async with Raw({"/": answer}) as server:
+        fetcher = fetcher_with(idle_s=0.2)
+        assert (await fetcher.fetch(Request(f"{server.url}/"))).body == PAGE
+        await fetcher.close()
+
+
+@pytest.mark.parametrize(
+    ("version", "connection", "keeps"),
+    [
+        ("1.1", None, True),
+        ("1.1", "close", False),
+        ("1.1", "Keep-Alive, Close", False),
+        ("1.0", None, False),
+        ("1.0", "Keep-Alive", True),
+        ("1.0", "close", False),
+    ],
+)
+def test_who_leaves_the_connection_open(version: str, connection: str | None, keeps: bool) -> None:
+    headers = [("x", "close")] + ([("connection", connection)] if connection else [])
+    assert keeps_alive(version, headers) is keeps
+
+
+def test_a_redirect_whose_body_stalls_costs_a_second(loop: VirtualLoop) -> None:
+    async def redirected() -> tuple[Answer, float]:
+        connection = Connection(loop, HttpOptions(idle_s=20.0, headers_s=30.0), Room(10**9))
+        connection.connection_made(Wire())
+        promise = connection.exchange(b"GET / HTTP/1.1\r\n\r\n", b"", loop.time(), is_head=False)
+        connection.data_received(b"HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 9\r\n\r\nx")
+        return await promise, loop.time()
+
+    answer, took_s = loop.run_until_complete(redirected())
+    assert (answer.status, answer.is_cut) == (302, True)
+    assert took_s == pytest.approx(1.0, abs=0.1)
