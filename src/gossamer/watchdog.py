@@ -18,6 +18,7 @@ from gossamer.response import Response
 
 HELD_S = 10.0
 _FRAMES = 8
+_PIPELINE = "gossamer.pipeline.pipeline"
 
 
 class Watchdog:
@@ -82,7 +83,9 @@ def _owner(frame: FrameType | None) -> str:
                 response = called.get("response")
                 url = shown_url(response.url) if isinstance(response, Response) else "a request given up"
                 return f"the callback {type(called['spider']).__name__}.{called['name']}() of {url}"
-            if frame.f_globals.get("__name__") == "gossamer.pipeline.pipeline":
+            if frame.f_globals.get("__name__") == _PIPELINE:
                 return f"the pipeline step {called['name']} on an item of {shown_url(called['url'])}"
+        elif frame.f_code.co_name == "process" and frame.f_globals.get("__name__") == _PIPELINE:
+            return f"an item of {shown_url(frame.f_locals['url'])}"
         frame = frame.f_back
     return "something"

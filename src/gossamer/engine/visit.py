@@ -112,7 +112,11 @@ class Visitor:
                 harvest = await self._with_errback(draft, harvest)
         except OperatorError:
             raise
-        except (Exception, asyncio.CancelledError) as error:  # our boundary: one request, not the crawl
+        except (
+            Exception,
+            SystemExit,
+            asyncio.CancelledError,
+        ) as error:  # our boundary: one request, not the crawl
             if ends_task(error):
                 raise
             detail = "".join(traceback.format_exception(error))[-MAX_DETAIL:]

@@ -118,7 +118,9 @@ class DefaultPipeline:
             return self.record(item, url)
         except (DropItem, UnstorableItem):
             raise
-        except Exception as error:  # of validators and serialisers that the spider's items have
+        except BaseException as error:  # of validators, serialisers and values that the spider's items have
+            if ends_task(error):
+                raise
             raise UnstorableItem(f"{_what(item)}: {traceback_text(error, __file__)}") from error
 
     async def _run(self, name: str, step: Callable[[Any, Any], Any], item: Any, url: str) -> Any:

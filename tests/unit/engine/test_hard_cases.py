@@ -250,12 +250,13 @@ def test_a_redirect_to_ones_own_canonical_form_ends_with_a_reason() -> None:
     assert virtually(main).ledger.verdicts[-1] == (URL + "a", "dead", "redirect_limit")
 
 
-def test_a_pipeline_that_raises_cancellation_costs_its_page_and_not_the_crawl() -> None:
+@pytest.mark.parametrize("error", [asyncio.CancelledError(), SystemExit(0)])
+def test_users_code_that_would_end_its_task_costs_its_page_and_not_the_crawl(error: BaseException) -> None:
     """Nobody cancelled the visit: left alone, its lease would be extended for ever."""
 
     async def main() -> tuple[Kit, Ran]:
         kit = Kit()
-        kit.pages.yields = {URL: asyncio.CancelledError()}
+        kit.pages.yields = {URL: error}
         return kit, await asyncio.wait_for(run(kit, URL, URL + "b"), 1000)
 
     kit, ran = virtually(main)
