@@ -5,18 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import msgspec
 
 from gossamer.parse import structured
 from gossamer.parse.encoding import decode, decode_as
-from gossamer.parse.html import Article, Page, is_html, parse_html
-from gossamer.parse.isolate import Cut
+from gossamer.parse.html import Article, Page, parse_html
+from gossamer.parse.isolate import PARSE_TRUNCATED, Cut
 from gossamer.parse.isolate_limits import is_suspicious
-from gossamer.parse.links import MAX_LINKS
+from gossamer.parse.links import MAX_LINKS, Links
 from gossamer.parse.meta import read_robots_headers
+from gossamer.parse.mime import is_html, is_xml
 from gossamer.parse.selectors import Selector, SelectorList
+from gossamer.parse.xml_text import decode_xml
 from gossamer.policy import urls
 from gossamer.words.errors import UsageError
 from gossamer.words.model import Fetched, Request
@@ -26,7 +30,7 @@ ROBOTS_NAME = "gossamer"
 
 
 _CUT_TYPE = "text/html; charset=utf-8"
-_CUT_FLAGS = ("truncated", "parse_truncated")
+_CUT_FLAGS = ("truncated", PARSE_TRUNCATED)
 """Of pages that are not whole: they are counted."""
 
 
@@ -127,9 +131,14 @@ class Response:
         return is_html(self.content_type, self.body)
 
     @cached_property
+    def is_xml(self) -> bool:
+        """Whether the body is XML and not HTML: a feed, a sitemap, a drawing."""
+        return is_xml(self.content_type, self.body)
+
+    @cached_property
     def page(self) -> Page:
-        """The parsed document. Raises ``ValueError`` for a large picture or film, which is none."""
-        if is_media(self.content_type) and is_suspicious(self.body):
+        """The parsed HTML document. Raises ``ValueError`` for what is none and large: a picture, XML."""
+        if (is_media(self.content_type) or self.is_xml) and is_suspicious(self.body):
             raise ValueError(f"{self.url} is {self.content_type}: no page, and too large to be read as one")
         if self._cut is not None:
             return parse_html(self._cut.body, self.url, _CUT_TYPE, max_links=self._max_links)
@@ -137,13 +146,15 @@ class Response:
 
     @cached_property
     def _decoded(self) -> tuple[str, str]:
+        if self.is_xml:
+            return decode_xml(self.body, self.content_type)
         if self._cut is not None:
             return decode_as(self.body, self._cut.encoding), self._cut.encoding
         return decode(self.body, self.content_type)
 
     @property
     def text(self) -> str:
-        """The body as text, in the charset that the HTML standard finds."""
+        """The body as text, in the charset that the HTML standard finds, or that XML declares."""
         return self._decoded[0]
 
     @property
@@ -162,8 +173,20 @@ class Response:
 
     @cached_property
     def selector(self) -> Selector:
-        """The root of the document."""
-        return self.page.selector
+        """The root of the document: of XML if :attr:`is_xml`, else of HTML."""
+        return Selector(self._xml_root, engine=_xml().XML) if self.is_xml else self.page.selector
+
+    @cached_property
+    def _xml_root(self) -> Any:
+        text = self._cut.body.decode() if self._cut is not None else self.text
+        root, cuts = _xml().parse_xml(text)
+        if cuts:
+            self._note_cuts(cuts)
+        return root
+
+    def _note_cuts(self, cuts: Iterable[str]) -> None:
+        self.flags = tuple(dict.fromkeys((*self.flags, PARSE_TRUNCATED, *(f"cut_{cut}" for cut in cuts))))
+        self.dropped[f"page:{PARSE_TRUNCATED}"] = 1
 
     def css(self, query: str) -> SelectorList:
         """Select by CSS, with parsel's ``::text`` and ``::attr(name)``."""
@@ -225,9 +248,7 @@ class Response:
         Without those marked ``nofollow`` by ``rel`` or by the page (unless the job follows them); ``allow``
         and ``deny`` are regular expressions searched for in the URL.
         """
-        if not self.is_html:
-            return []
-        links = self.page.links
+        links = self._links
         found = links.urls
         self.dropped.update({f"link:{reason}": count for reason, count in links.dropped.items()})
         if not self._follow_nofollow and (links.nofollow or self.nofollow):
@@ -240,8 +261,19 @@ class Response:
             found = [url for url in found if not re.search(deny, url)]
         return found
 
+    @property
+    def _links(self) -> Links:
+        if self.is_html:
+            return self.page.links
+        if self.is_xml:
+            links: Links = _xml().feed_links(self._xml_root, self.url, self._max_links)
+            return links
+        return Links([], frozenset(), {})
+
     def follow(self, url: str | Selector, callback: Any = None, **options: Any) -> Request:
         """A request for a link of this page: a URL as written, or an element with ``href``.
+
+        Of an element of XML without it, its text is the URL, as in RSS.
 
         Options are those of :class:`Request`.
         """
@@ -296,4 +328,11 @@ def _href(selector: Selector) -> str | None:
     href: str | None = selector.attrib.get("href")
     if href is not None:
         return href
+    if selector.type == "xml" and not isinstance(selector.root, str):
+        return selector.xpath("string()").get("").strip() or None
     return selector.root.strip() if isinstance(selector.root, str) else None
+
+
+def _xml() -> ModuleType:
+    """lxml is loaded with the first document that is XML."""
+    return import_module("gossamer.parse.xml")

@@ -167,6 +167,13 @@ async def test_a_cut_page_is_used_flagged_and_counted() -> None:
     assert result.flags == ("parse_truncated", "cut_depth")
 
 
+async def test_xml_that_was_cut_is_flagged_when_its_callback_has_seen_it() -> None:
+    feed = fetched(b"<a>" * 300, "text/xml")
+    result = await extractor().extract(Request(URL, callback="links"), feed)
+    assert result.flags == ("parse_truncated", "cut_depth")
+    assert result.dropped == {"page:parse_truncated": 1}
+
+
 async def test_a_page_that_cannot_be_parsed_has_a_fault_of_its_own() -> None:
     result = await extractor(Judge(ParseKilled("5 s"))).extract(Request(URL), fetched(LARGE))
     assert (result.fault, result.error, result.is_parsed) == ("parse_timeout", "5 s", False)

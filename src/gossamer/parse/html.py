@@ -7,7 +7,6 @@ what the rest of the house sees.
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import NamedTuple
 
@@ -229,37 +228,3 @@ class Page:
 
 def _collapsed(text: str) -> str:
     return " ".join(text.split())
-
-
-# --------------------------------------------------------------------------- is it a page at all?
-
-_HTML_TYPES = frozenset({"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"})
-_UNSURE_TYPES = frozenset(
-    {
-        "",
-        "application/octet-stream",
-        "application/x-unknown",
-        "unknown/unknown",
-        "*/*",
-        "application/xml",
-        "text/xml",
-    }
-)
-_MARKUP = re.compile(
-    rb"(?:\xef\xbb\xbf)?[\t\n\f\r ]*(?:<\?xml[^>]{0,200}>[\t\n\f\r ]*)?(?:<!--.{0,400}?-->[\t\n\f\r ]*)?"
-    rb"<(?:!doctype html|(?:html|head|body|title|meta|script|iframe|h1|div|font|table|a|style|b|br|p)"
-    rb"[ \t\n\f\r/>])",
-    re.IGNORECASE | re.DOTALL,
-)
-
-
-def is_html(content_type: str, body: bytes) -> bool:
-    """Whether a body is to be read as HTML.
-
-    The Content-Type decides. Where it is missing or says nothing, the first bytes do, by the signatures
-    of the WHATWG MIME Sniffing standard; an XML type counts when the root element is ``html``.
-    """
-    mime = content_type.partition(";")[0].strip().lower()
-    if mime in _HTML_TYPES:
-        return True
-    return mime in _UNSURE_TYPES and _MARKUP.match(body) is not None

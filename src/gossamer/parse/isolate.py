@@ -24,6 +24,10 @@ _PATIENCE, _PATIENCE_S = 24.0, 60.0
 """The process may take so many times its CPU time, and at least so long: a machine may be very busy."""
 
 
+PARSE_TRUNCATED = "parse_truncated"
+"""The flag of a page that was cut."""
+
+
 class ParseKilled(Exception):
     """A page used up the CPU time or the memory it may have."""
 
@@ -42,7 +46,7 @@ class Cut(NamedTuple):
     @property
     def flags(self) -> tuple[str, ...]:
         """What the ledger and the spider are told of it."""
-        return "parse_truncated", *(f"cut_{kind}" for kind in sorted(self.cuts))
+        return PARSE_TRUNCATED, *(f"cut_{kind}" for kind in sorted(self.cuts))
 
 
 class Isolation:

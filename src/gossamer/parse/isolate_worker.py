@@ -21,6 +21,8 @@ import turbohtml
 from gossamer.parse.encoding import declared_encoding, decode_as
 from gossamer.parse.isolate_frames import OUT_OF_MEMORY, Answer, Question, read_frame, write_frame
 from gossamer.parse.isolate_reduce import is_harmless, reduce_html
+from gossamer.parse.mime import is_xml
+from gossamer.parse.xml_text import cut_xml, decode_xml
 
 _MAX_CHARS = 12 * 1024 * 1024
 """Of a page; it is parsed, and its text taken, in about 150 ms."""
@@ -35,6 +37,8 @@ _COUNT = turbohtml.XPath("count(//*)")
 
 def answer(question: Question, body: bytes) -> tuple[Answer, bytes]:
     """What becomes of one page; equal bytes get equal answers."""
+    if is_xml(question.content_type, body):
+        return _answer_xml(question, body)
     encoding = _encoding(body, question.content_type)
     text = decode_as(body[:_MAX_BYTES], encoding)
     reduced = reduce_html(
@@ -51,6 +55,18 @@ def answer(question: Question, body: bytes) -> tuple[Answer, bytes]:
         reduced = reduce_html(reduced.html, max_depth=question.max_depth, max_tags=tags, max_chars=_MAX_CHARS)
         cuts.update(reduced.cuts)
     return Answer(encoding=encoding, is_cut=True, cuts=dict(cuts)), reduced.html.encode("utf-8", "replace")
+
+
+def _answer_xml(question: Question, body: bytes) -> tuple[Answer, bytes]:
+    """XML is cut only in its length: libxml2 keeps its own limits. It is parsed to see what that costs."""
+    from gossamer.parse.xml import parse_xml
+
+    text, encoding = decode_xml(body[:_MAX_BYTES], question.content_type)
+    kept = cut_xml(text, max_tags=question.max_tags, max_chars=_MAX_CHARS)
+    parse_xml(kept)
+    if len(kept) == len(text) and len(body) <= _MAX_BYTES:
+        return Answer(encoding=encoding), b""
+    return Answer(encoding=encoding, is_cut=True, cuts={"rest": 1}), kept.encode("utf-8", "replace")
 
 
 def _is_small(text: str) -> bool:

@@ -39,6 +39,14 @@ def extract_links(document: Document, joiner: Joiner, limit: int = MAX_LINKS) ->
     hrefs = [
         anchor.attr("href") or "" for anchor in document.select("a[href],area[href]" if union else "a[href]")
     ]
+    urls, references, dropped = join_links(hrefs, joiner, limit)
+    marked = document.select(_NOFOLLOW_UNION if union else _NOFOLLOW)
+    nofollow = _only_marked(references, marked, joiner) if marked else frozenset()
+    return Links(urls, nofollow, dropped)
+
+
+def join_links(hrefs: list[str], joiner: Joiner, limit: int) -> tuple[list[str], list[str], dict[str, int]]:
+    """The URLs that hrefs mean, each once; the references that were looked at; what was left out."""
     dropped: dict[str, int] = {}
     if len(hrefs) > limit:
         dropped["too_many"] = len(hrefs) - limit
@@ -57,9 +65,7 @@ def extract_links(document: Document, joiner: Joiner, limit: int = MAX_LINKS) ->
     if unusable:
         for reason in (unusable[reference] for reference in references if reference in unusable):
             dropped[reason] = dropped.get(reason, 0) + 1
-    marked = document.select(_NOFOLLOW_UNION if union else _NOFOLLOW)
-    nofollow = _only_marked(references, marked, joiner) if marked else frozenset()
-    return Links(list(urls), nofollow, dropped)
+    return list(urls), references, dropped
 
 
 def _references(hrefs: list[str]) -> list[str]:

@@ -17,13 +17,13 @@ from turbohtml import Document, Element, XPath
 from turbohtml.convert import css_to_xpath
 
 _PSEUDO = re.compile(r"::(?:text|attr\(\s*(?P<name>[^()\s]+)\s*\))\s*$", re.IGNORECASE)
-_STRING = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
+STRING = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
 # What cssselect has and the standard has not, or has otherwise (it calls an element with blanks empty).
-_NOT_STANDARD = re.compile(rf":(?:contains\(\s*({_STRING}|[\w-]+)\s*\)|empty\b)")
+_NOT_STANDARD = re.compile(rf":(?:contains\(\s*({STRING}|[\w-]+)\s*\)|empty\b)")
 _EMPTY_TEST = "(not(*) and not(string-length()))"
 _COMBINING = " \t\r\n\f>+~"
-_NOT_EQUAL = re.compile(rf"\[\s*([\w-]+)\s*!=\s*({_STRING}|[\w-]+)\s*\]")
-_HAS_CLASS = re.compile(rf"has-class\(\s*({_STRING}(?:\s*,\s*{_STRING})*)\s*\)")
+_NOT_EQUAL = re.compile(rf"\[\s*([\w-]+)\s*!=\s*({STRING}|[\w-]+)\s*\]")
+_HAS_CLASS = re.compile(rf"has-class\(\s*({STRING}(?:\s*,\s*{STRING})*)\s*\)")
 _TEXT = XPath("text()")
 
 
@@ -45,7 +45,7 @@ def expand_xpath(query: str) -> str:
 
 
 def _class_tests(match: re.Match[str]) -> str:
-    quoted = re.findall(_STRING, match[1])
+    quoted = re.findall(STRING, match[1])
     tests = (
         f"contains(concat(' ', normalize-space(@class), ' '), concat(' ', {name}, ' '))" for name in quoted
     )
@@ -154,11 +154,16 @@ def _arm(text: str, *, compound: bool) -> Arm:
     return Arm(selector, compound, native, result, xpath)
 
 
+def css_arms(query: str) -> list[str]:
+    """The XPath expressions of the comma-separated parts of a CSS query."""
+    return [_arm(text, compound=compound).xpath for text, compound in _split(query)]
+
+
 def _unquoted(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text[1:-1]) if text[0] in "\"'" else text
 
 
-_TOKENS = re.compile(rf"\\.|{_STRING}|[(\[]|[)\]]|,|[ \t\r\n\f]*[>+~][ \t\r\n\f]*|[ \t\r\n\f]+|.", re.DOTALL)
+_TOKENS = re.compile(rf"\\.|{STRING}|[(\[]|[)\]]|,|[ \t\r\n\f]*[>+~][ \t\r\n\f]*|[ \t\r\n\f]+|.", re.DOTALL)
 
 
 def _split(query: str) -> list[tuple[str, bool]]:

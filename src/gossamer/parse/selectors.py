@@ -1,8 +1,9 @@
 """Selectors with parsel's interface: what spiders use to take a page apart.
 
-A thin layer: the tree and the query engines are native, a :class:`Selector` is a node or a value with
-methods. Results agree with parsel's wherever the tree does; where the HTML standard's tree differs from
-the one libxml2 builds (misnested tags, ``tbody``, line ends), this is the standard's.
+A thin layer: an engine has the tree and answers the queries (:mod:`gossamer.parse.engine`), a
+:class:`Selector` is a node or a value with methods. Results agree with parsel's wherever the tree does; where
+the HTML standard's tree differs from the one libxml2 builds (misnested tags, ``tbody``, line ends), this is
+the standard's. XML is libxml2's in both.
 """
 
 from __future__ import annotations
@@ -13,24 +14,35 @@ from collections.abc import Iterable, Mapping
 from re import Pattern
 from typing import Any, SupportsIndex, overload
 
-import turbohtml
-from turbohtml import Document, Element, Node
-
-from gossamer.parse.queries import compile_css, compile_xpath, expand_xpath
+from gossamer.parse.engine import Engine
+from gossamer.parse.html_engine import HTML
+from gossamer.words.errors import SelectorError
 
 
 class Selector:
     """One result of a query: an element, a text, an attribute's value, a number or a truth.
 
-    ``Selector(text="<html>...")`` parses; ``root`` takes a node or a value as it is. ``get()`` is the HTML
-    of an element and the text of everything else.
+    ``Selector(text="<html>...")`` parses HTML, with ``type="xml"`` XML; ``root`` takes a node or a value as
+    it is. ``get()`` is the markup of an element and the text of everything else.
     """
 
-    __slots__ = ("_query", "root")
+    __slots__ = ("_engine", "_query", "root")
 
-    def __init__(self, root: object = None, *, text: str | None = None, query: str | None = None) -> None:
-        self.root = turbohtml.parse(text, positions=False) if text is not None else root
+    def __init__(
+        self,
+        root: object = None,
+        *,
+        text: str | None = None,
+        type: str = "html",  # noqa: A002 - parsel's name for it
+        query: str | None = None,
+        engine: Engine = HTML,
+    ) -> None:
+        if text is not None:
+            engine = _engine_for(type)
+            root = engine.parse(text)
+        self.root = root
         self._query = query
+        self._engine = engine
 
     def __repr__(self) -> str:
         data = self.get()
@@ -42,49 +54,58 @@ class Selector:
     def __bool__(self) -> bool:
         return bool(self.get())
 
+    @property
+    def type(self) -> str:
+        """``html`` or ``xml``: how the document was read."""
+        return self._engine.type
+
     def css(self, query: str) -> SelectorList:
         """The results of a CSS query, in document order.
 
-        ``::text`` and ``::attr(name)`` are understood; raises ``ValueError`` for a bad query.
+        ``::text`` and ``::attr(name)`` are understood, ``prefix|name`` in XML. Raises :class:`SelectorError`
+        (a ``ValueError``) for a bad query.
         """
+        engine = self._engine
         try:
-            compiled = compile_css(query)
+            found = engine.css(self.root, query)
         except (ValueError, RuntimeError) as error:
-            raise ValueError(f"CSS error: {error} in {query!r}") from error
-        if not isinstance(self.root, Document | Element):
-            return SelectorList()
-        return SelectorList(Selector(found, query=query) for found in compiled(self.root))
+            reason = str(error).rpartition(": ")[2]
+            raise SelectorError(f"invalid CSS selector {query!r}: {reason}") from None
+        return SelectorList([Selector(result, query=query, engine=engine) for result in found])
 
     def xpath(
         self, query: str, namespaces: Mapping[str, str] | None = None, **variables: Any
     ) -> SelectorList:
         """The results of an XPath 1.0 expression; ``$name`` takes its value from the keyword ``name``.
 
-        Relative paths start at this element (at ``<html>`` for a page). ``ValueError`` for a bad expression.
+        Relative paths start at this element (at ``<html>`` for a page). Raises :class:`SelectorError` (a
+        ``ValueError``) for a bad expression.
         """
-        root = self.root.root if isinstance(self.root, Document) else self.root
+        engine = self._engine
         try:
-            if not isinstance(root, Node):
-                compile_xpath(query)
-                return SelectorList()
-            if namespaces:
-                found = root.xpath(expand_xpath(query), namespaces=dict(namespaces), **variables)
-            else:
-                found = compile_xpath(query)(root, **variables)
+            found = engine.xpath(self.root, query, namespaces, variables)
         except (ValueError, TypeError) as error:
-            raise ValueError(f"XPath error: {error} in {query!r}") from error
+            reason = str(error).removeprefix("xpath: ")
+            raise SelectorError(f"invalid XPath expression {query!r}: {reason}") from None
         results = found if isinstance(found, list) else [found]
-        return SelectorList(Selector(result, query=query) for result in results)
+        return SelectorList([Selector(result, query=query, engine=engine) for result in results])
+
+    def register_namespace(self, prefix: str, uri: str) -> None:
+        """Let queries on this selector, and on what they give, name elements of XML by ``prefix``."""
+        self._engine = self._engine.with_namespace(prefix, uri)
+
+    def remove_namespaces(self) -> None:
+        """Take all namespaces out of this part of an XML document, and leave the bare names."""
+        self._engine.remove_namespaces(self.root)
 
     def get(self, default: str | None = None) -> str:
-        """The HTML of an element, or the value as text. ``default`` is there for symmetry with the list."""
+        """The markup of an element, or the value as text. ``default`` is for symmetry with the list."""
         root = self.root
         if isinstance(root, str):
             return root
-        if isinstance(root, Document):
-            return root.root.html if root.root is not None else ""
-        if isinstance(root, Node):
-            return root.html
+        source = self._engine.source(root)
+        if source is not None:
+            return source
         if isinstance(root, bool):
             return "1" if root else "0"
         return default or "" if root is None else str(root)
@@ -114,15 +135,21 @@ class Selector:
     @property
     def attrib(self) -> dict[str, str]:
         """The attributes of an element; empty for everything else."""
-        element = self.root.root if isinstance(self.root, Document) else self.root
-        if not isinstance(element, Element):
-            return {}
-        return {name: element.attr(name) or "" for name in element.attrs}
+        return self._engine.attributes(self.root)
 
     def drop(self) -> None:
         """Take the element out of its page."""
-        if isinstance(self.root, Element):
-            self.root.extract()
+        self._engine.drop(self.root)
+
+
+def _engine_for(kind: str) -> Engine:
+    if kind == "html":
+        return HTML
+    if kind != "xml":
+        raise ValueError(f"a selector of type {kind!r} is not known; there are html and xml")
+    from gossamer.parse.xml import XML  # lxml is loaded with the first document that is XML
+
+    return XML
 
 
 class SelectorList(list[Selector]):
@@ -138,14 +165,14 @@ class SelectorList(list[Selector]):
 
     def css(self, query: str) -> SelectorList:
         """The results of a CSS query on every element."""
-        return SelectorList(found for selector in self for found in selector.css(query))
+        return SelectorList([found for selector in self for found in selector.css(query)])
 
     def xpath(
         self, query: str, namespaces: Mapping[str, str] | None = None, **variables: Any
     ) -> SelectorList:
         """The results of an XPath expression on every element."""
         return SelectorList(
-            found for selector in self for found in selector.xpath(query, namespaces, **variables)
+            [found for selector in self for found in selector.xpath(query, namespaces, **variables)]
         )
 
     def get(self, default: Any = None) -> Any:

@@ -109,6 +109,10 @@ class NotJsonable(UsageError, TypeError):
     """``meta`` or ``cb_kwargs`` holds a value that cannot be stored as JSON; the message names it."""
 
 
+class SelectorError(GossamerError, ValueError):
+    """A CSS selector or an XPath expression that is wrong; the message has it and says what is wrong."""
+
+
 class FetchError(GossamerError):
     """A try at fetching ended without a response.
 

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from corpora import corpus, from_corpus
-from gossamer.parse.html import is_html, parse_html
+from gossamer.parse.html import parse_html
 from gossamer.parse.links import MAX_LINKS, extract_links
 from gossamer.parse.meta import RobotsDirectives, read_refresh, read_robots_headers
 from gossamer.policy.urls import Joiner
@@ -215,30 +215,6 @@ def test_article():
     assert "[more](https://example.com/more)" in article.markdown
     assert (article.author, article.language, article.image) == ("Ann", "en", "https://example.com/i.png")
     assert "Home" not in page.main_text()
-
-
-@pytest.mark.parametrize(
-    ("content_type", "body", "expected"),
-    [
-        ("text/html", b"", True),
-        ("TEXT/HTML; charset=x", b"%PDF", True),
-        ("application/xhtml+xml", b"<", True),
-        ("application/json", b"<html>", False),
-        ("text/plain", b"<html>", False),
-        ("image/png", b"<html>", False),
-        ("", b"\n <!DocType HTML><p>", True),
-        ("", b"<?xml version='1.0'?>\n<!-- c --><html >", True),
-        ("", b"<p>hi", True),
-        ("", b"<pre", False),
-        ("", b"%PDF-1.4", False),
-        ("", b"", False),
-        ("text/xml", b"<html xmlns='http://www.w3.org/1999/xhtml'>", True),
-        ("application/xml", b"<?xml version='1.0'?><urlset>", False),
-        ("application/octet-stream", b"\xef\xbb\xbf<html>", True),
-    ],
-)
-def test_is_html(content_type, body, expected):
-    assert is_html(content_type, body) is expected
 
 
 HOSTILE = {

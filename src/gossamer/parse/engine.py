@@ -1,0 +1,50 @@
+"""The seam between selectors and what takes documents apart: one engine for HTML, one for XML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+
+class Engine(Protocol):
+    """Answers the questions of selectors; immutable, and shared by all selectors of a document.
+
+    A root is a node of the engine's own tree, or the string, number or truth that an expression gave.
+    """
+
+    type: str
+    """``html`` or ``xml``."""
+
+    def parse(self, text: str) -> object:
+        """The root of a document. Nothing raises."""
+        ...
+
+    def css(self, root: object, query: str) -> Sequence[object]:
+        """Nodes and strings in document order. Raises ``ValueError`` for a query that is wrong."""
+        ...
+
+    def xpath(
+        self, root: object, query: str, namespaces: Mapping[str, str] | None, variables: Mapping[str, Any]
+    ) -> object:
+        """A list of nodes and strings, or one value. Raises ``ValueError`` or ``TypeError``."""
+        ...
+
+    def source(self, root: object) -> str | None:
+        """The markup of a node; ``None`` for what is none."""
+        ...
+
+    def attributes(self, root: object) -> dict[str, str]:
+        """The attributes of an element; empty for everything else."""
+        ...
+
+    def drop(self, root: object) -> None:
+        """Take an element out of its document; what follows it stays."""
+        ...
+
+    def with_namespace(self, prefix: str, uri: str) -> Engine:
+        """An engine that knows a prefix."""
+        ...
+
+    def remove_namespaces(self, root: object) -> None:
+        """Leave the bare names of elements and attributes in the tree."""
+        ...

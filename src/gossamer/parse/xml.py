@@ -1,0 +1,156 @@
+"""XML, parsed by libxml2 as it is and within its limits: nothing is expanded, loaded or validated.
+
+An entity that a document declares stays a reference, a DTD is not looked at, no address is asked. What is
+nested deeper than 256 elements, or has a text of more than 10 MB, ends there (libxml2 would be open to
+attacks beyond), and the document says that it was cut. Broken documents are read as far as they make sense.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from lxml import etree
+
+from gossamer.parse.links import Links, join_links
+from gossamer.parse.queries import expand_xpath
+from gossamer.parse.xml_queries import css_to_xml_xpath
+from gossamer.policy.urls import Joiner
+
+_MAX_DEPTH = 256
+_LOGGED = 100  # errors that libxml2's log keeps
+_EXSLT = (("re", "http://exslt.org/regular-expressions"), ("set", "http://exslt.org/sets"))
+
+
+def parse_xml(text: str) -> tuple[etree._Element, tuple[str, ...]]:
+    """The root element, and what was cut: ``depth``, ``entities``, ``rest``. Nothing raises.
+
+    What has no element at all is an empty ``html`` element, as in parsel.
+    """
+    parser = etree.XMLParser(
+        recover=True, encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False,
+        attribute_defaults=False, dtd_validation=False, huge_tree=False, collect_ids=False,
+    )  # fmt: skip
+    source = text.lstrip().replace("\x00", "").encode("utf-8", "replace")
+    try:
+        root = etree.fromstring(source, parser) if source else None
+    except etree.XMLSyntaxError:  # not even recover makes something of it
+        root = None
+    return (etree.Element("html") if root is None else root), _cuts(parser, root)
+
+
+def _cuts(parser: etree.XMLParser, root: etree._Element | None) -> tuple[str, ...]:
+    """What libxml2 refused to read on; its log is full after so many errors, then the tree tells."""
+    found = set()
+    log = list(parser.error_log)
+    for entry in log:
+        if entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT:
+            message = entry.message
+            is_deep, is_entity = "depth" in message, "entity" in message
+            found.add("depth" if is_deep else "entities" if is_entity else "rest")
+    if root is not None and len(log) >= _LOGGED and root.xpath(f"boolean({'/*' * _MAX_DEPTH})"):
+        found.add("depth")
+    return tuple(sorted(found))
+
+
+@lru_cache(maxsize=1024)
+def _compiled(query: str, namespaces: tuple[tuple[str, str], ...]) -> etree.XPath:
+    return etree.XPath(expand_xpath(query), namespaces=dict(namespaces), smart_strings=False)
+
+
+class XmlEngine:
+    """Port ``Engine`` over lxml; the roots are its elements."""
+
+    type = "xml"
+
+    def __init__(self, namespaces: tuple[tuple[str, str], ...] = _EXSLT) -> None:
+        self._namespaces = namespaces
+
+    def parse(self, text: str) -> object:
+        """The root element."""
+        return parse_xml(text)[0]
+
+    def css(self, root: object, query: str) -> Sequence[object]:
+        """Nodes and strings in document order."""
+        found = self.xpath(root, css_to_xml_xpath(query), None, {})
+        assert isinstance(found, list)  # every part of a CSS query is a path
+        return found
+
+    def xpath(
+        self, root: object, query: str, namespaces: Mapping[str, str] | None, variables: Mapping[str, Any]
+    ) -> object:
+        """A list of nodes and strings, or one value."""
+        known = {**dict(self._namespaces), **(namespaces or {})}
+        try:
+            compiled = _compiled(query, tuple(sorted(known.items())))
+            return compiled(root, **variables) if isinstance(root, etree._Element) else []
+        except etree.XPathError as error:
+            reason = str(error) or "it cannot be evaluated"
+            if reason == "Undefined namespace prefix":
+                reason += "; make it known by register_namespace(prefix, uri), or pass namespaces="
+            raise ValueError(reason) from None
+
+    def source(self, root: object) -> str | None:
+        """The XML of a node."""
+        if not isinstance(root, etree._Element):
+            return None
+        return etree.tostring(root, method="xml", encoding="unicode", with_tail=False)
+
+    def attributes(self, root: object) -> dict[str, str]:
+        """The attributes of an element; those in a namespace as ``{uri}name``."""
+        if not isinstance(root, etree._Element):
+            return {}
+        return {str(name): str(value) for name, value in root.attrib.items()}
+
+    def drop(self, root: object) -> None:
+        """Take an element out of its document; what follows it stays."""
+        if not isinstance(root, etree._Element) or (parent := root.getparent()) is None:
+            return
+        before = root.getprevious()
+        if root.tail and before is not None:
+            before.tail = (before.tail or "") + root.tail
+        elif root.tail:
+            parent.text = (parent.text or "") + root.tail
+        parent.remove(root)
+
+    def with_namespace(self, prefix: str, uri: str) -> XmlEngine:
+        """An engine that knows a prefix."""
+        return XmlEngine(tuple({**dict(self._namespaces), prefix: uri}.items()))
+
+    def remove_namespaces(self, root: object) -> None:
+        """Leave the bare names of elements and attributes in the tree."""
+        if not isinstance(root, etree._Element):
+            return
+        for element in root.iter("*"):
+            element.tag = _bare(str(element.tag))
+            for name in [name for name in element.attrib if str(name).startswith("{")]:
+                element.attrib[_bare(str(name))] = element.attrib.pop(name)
+        etree.cleanup_namespaces(root)
+
+
+XML = XmlEngine()
+
+_BASE = "{http://www.w3.org/XML/1998/namespace}base"
+_LINKING = ("{*}link", "{http://www.w3.org/1999/xhtml}a")
+_PAGES = ("", "alternate", "related", "next", "prev", "previous", "first", "last")
+"""Relations of Atom's links that lead to pages; others lead to the feed itself, to hubs, to pictures."""
+
+
+def feed_links(root: etree._Element, url: str, limit: int) -> Links:
+    """The links of a feed: the texts of RSS's ``link`` elements, the ``href`` of Atom's and of XHTML's."""
+    hrefs = []
+    for element in root.iter(*_LINKING):
+        href, relation = element.get("href"), element.get("rel") or ""
+        if href is None:
+            hrefs.append((element.text or "").strip())
+        elif _bare(str(element.tag)) == "a" or relation in _PAGES:
+            hrefs.append(href)
+    own = Joiner(url)
+    base = own[root.get(_BASE) or ""] or url
+    urls, _, dropped = join_links([href for href in hrefs if href], Joiner(base), limit)
+    return Links(urls, frozenset(), dropped)
+
+
+def _bare(name: str) -> str:
+    return name.rpartition("}")[2]
