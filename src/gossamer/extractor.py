@@ -21,7 +21,7 @@ from gossamer.policy.urls import canonicalise
 from gossamer.response import Response, is_media
 from gossamer.spider import Spider
 from gossamer.usercode import ends_task, traceback_text
-from gossamer.words.errors import Fault
+from gossamer.words.errors import Fault, SelectorError
 from gossamer.words.model import Extraction, Fetched, Request
 
 MAX_REFRESH_S = 5.0
@@ -87,7 +87,10 @@ class SpiderExtractor:
         if refresh:
             return Extraction(refresh_to=refresh)
         name = request.callback or "parse"
-        missing = [query for query in spider.required(name) if not response.css(query)]
+        try:
+            missing = [query for query in spider.required(name) if not response.css(query)]
+        except SelectorError as error:
+            return Extraction(fault=Fault.CALLBACK, error=f"in `require` of the spider: {error}")
         if missing:
             return Extraction(fault=Fault.MISSING, error=f"the page has no {', '.join(missing)}")
         return await self._run(spider, name, (response,), request.cb_kwargs, response)

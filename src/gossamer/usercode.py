@@ -10,7 +10,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 import traceback
+from pathlib import Path
 from typing import Any
+
+from gossamer.words.errors import SelectorError
+
+_PACKAGE = str(Path(__file__).parent)
 
 
 def ends_task(error: BaseException) -> bool:
@@ -43,4 +48,9 @@ def traceback_text(error: BaseException, caller: str) -> str:
     frames = error.__traceback__
     while frames is not None and frames.tb_frame.f_code.co_filename in (caller, __file__):
         frames = frames.tb_next
-    return "".join(traceback.format_exception(type(error), error, frames))
+    told = traceback.TracebackException(type(error), error, frames)
+    if isinstance(error, SelectorError):  # it says all by itself; where it was raised tells nothing more
+        told.stack = traceback.StackSummary.from_list(
+            [frame for frame in told.stack if not frame.filename.startswith(_PACKAGE)]
+        )
+    return "".join(told.format())

@@ -51,6 +51,9 @@ class Trouble(Spider):
     def cancelled(self, response: Response) -> Any:
         raise asyncio.CancelledError
 
+    def selects_wrongly(self, response: Response) -> Any:
+        return response.css("a[")
+
     def junk(self, response: Response) -> Any:
         return 7
 
@@ -142,6 +145,24 @@ def test_a_callback_that_waits_for_ever_is_stopped_with_what_it_gave() -> None:
     result = run_virtual(lambda _: run("hangs", callback_timeout_s=60.0))
     assert (result.fault, result.items) == ("callback_timeout", ({"before": 1},))
     assert "60 s" in result.error
+
+
+async def test_a_wrong_selector_is_told_with_the_line_of_the_callback() -> None:
+    result = await run("selects_wrongly")
+    assert result.fault == "callback"
+    first, where, *more = result.error.splitlines()
+    assert first.startswith("Traceback")
+    assert "selects_wrongly" in where
+    assert "invalid CSS selector 'a[': expected an identifier at position 2" in more[-1]
+    assert len(more) <= 3
+
+
+async def test_a_wrong_selector_in_require_is_the_spiders_fault() -> None:
+    demanding = type("Demanding", (Trouble,), {"require": ["a["]})()
+    result = await SpiderExtractor(lambda _: demanding).extract(Request(URL), fetched())
+    assert result.fault == "callback"
+    assert "`require`" in result.error
+    assert "invalid CSS selector 'a['" in result.error
 
 
 class Judge:

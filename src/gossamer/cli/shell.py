@@ -13,10 +13,12 @@ import typer
 from gossamer.cli.errors import complain
 from gossamer.cli.options import Argument, NoRobots, PageSpider, Set, arguments_of, overrides
 from gossamer.observe.text import lines
-from gossamer.words.errors import FetchError, ServiceMissing, UsageError
+from gossamer.words.errors import FetchError, SelectorError, ServiceMissing, UsageError
 from gossamer.words.exits import Exit
 
 if TYPE_CHECKING:
+    from code import InteractiveConsole
+
     from gossamer.cli.pages import PageFetcher
     from gossamer.response import Response
 
@@ -101,9 +103,12 @@ def _execute(code: str, names: dict[str, Any]) -> None:
 
 
 def _guarded(compiled: Any, names: dict[str, Any]) -> Any:
-    """Run the user's code; what it raises is shown as Python would."""
+    """Run the user's code; what it raises is shown as Python would, a wrong selector in one line."""
     try:
         return eval(compiled, names)  # noqa: S307 - the user's own code, typed by the user
+    except SelectorError as error:
+        complain(str(error))
+        raise typer.Exit(Exit.USAGE) from None
     except Exception as error:  # noqa: BLE001 - the user's own code
         own = error.__traceback__.tb_next if error.__traceback__ else None
         traceback.print_exception(type(error), error, own)
@@ -122,13 +127,26 @@ def _interact(names: dict[str, Any]) -> None:
         "response   request   spider   fetch(url)     try: response.css('h1::text').getall()\n"
     )
     if find_spec("IPython") is None:
-        import code
-
         _complete(names)
-        code.interact(banner=banner, local=names, exitmsg="")
+        _console(names).interact(banner=banner, exitmsg="")
     else:
         typer.echo(banner, err=True)
         import_module("IPython").start_ipython(argv=["--no-banner"], user_ns=names)
+
+
+def _console(names: dict[str, Any]) -> InteractiveConsole:
+    """Python's own, but for a wrong selector, which is told in one line."""
+    from code import InteractiveConsole
+
+    class Console(InteractiveConsole):
+        def showtraceback(self) -> None:
+            raised = sys.exc_info()[1]
+            if isinstance(raised, SelectorError):
+                self.write(f"{raised}\n")
+            else:
+                super().showtraceback()
+
+    return Console(names)
 
 
 def _complete(names: dict[str, Any]) -> None:
