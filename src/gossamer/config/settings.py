@@ -22,6 +22,7 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]
 Pattern = str
 Name = Annotated[str, Field(pattern=r"^[^,&=\s]+$")]
+HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]  # RFC 9110, 5.6.2
 HeaderText = Annotated[str, Field(pattern=r"^[\x20-\x7e]*$")]
 
 
@@ -52,7 +53,7 @@ class HttpSettings(Section):
         description="`compatible` also connects to old servers: TLS 1.0 and 1.1, RSA key exchange, SHA-1, "
         "small keys, unsafe legacy renegotiation. Certificates are checked all the same.",
     )
-    headers: dict[HeaderText, HeaderText] = Field(
+    headers: dict[HeaderName, HeaderText] = Field(
         default={}, description="Headers sent with every request, by name."
     )
 

@@ -6,7 +6,8 @@ second time (DNS rebinding). Hosts that the operator named are exempt, by exact 
 
 An IPv4 address is public unless the IANA special-purpose registry (RFC 6890) lists it; an IPv6 address is
 public only within the global unicast space 2000::/3. Addresses that carry an IPv4 address inside
-(v4-mapped, NAT64, 6to4) are judged by it.
+(v4-mapped, NAT64, 6to4) are judged by it. One public address is a cloud's own service inside its machines.
+Ports of other services, at which a request would be read as something else, are closed like to browsers.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _V4: tuple[tuple[IPv4Network, str], ...] = tuple(
         ("10.0.0.0/8", "private"),
         ("100.64.0.0/10", "carrier-grade NAT"),
         ("127.0.0.0/8", "loopback"),
+        ("168.63.129.16/32", "a cloud's own service"),
         ("169.254.0.0/16", "link-local"),
         ("172.16.0.0/12", "private"),
         ("192.0.0.0/24", "reserved"),
@@ -56,14 +58,23 @@ _GLOBAL_UNICAST = IPv6Network("2000::/3")
 _NAT64 = IPv6Network("64:ff9b::/96")
 
 
-class GuardRefused(OSError):
-    """The address of the host is not public, and the operator did not name the host."""
+BAD_PORTS = frozenset(
+    (
+        *(0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95),
+        *(101, 102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179),
+        *(389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636),
+        *(989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566),
+        *(6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080),
+    )
+)
+"""Ports that browsers do not connect to (Fetch standard, "bad port")."""
 
-    def __init__(self, word: str) -> None:
-        super().__init__(
-            errno.EPERM,
-            f"not a public address ({word}); to allow the host, name it in start_urls or allowed_domains",
-        )
+
+class GuardRefused(OSError):
+    """A place that the operator did not name, and that only the operator may name; ``what`` says why."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(errno.EPERM, f"{what}; to allow the host, name it in start_urls or allowed_domains")
 
 
 @lru_cache(maxsize=4096)
@@ -122,11 +133,16 @@ class Guard:
         """Whether the operator named exactly this host (no port, no sub-domains)."""
         return bool(self._trusted) and _bare(host) in self._trusted
 
+    def check_port(self, host: str, port: int) -> None:
+        """Raises :class:`GuardRefused` for a port of another service, unless the operator named the host."""
+        if port in BAD_PORTS and not self.trusts(host):
+            raise GuardRefused(f"port {port} belongs to another service than the web")
+
     def open_to(self, host: str, rows: Sequence[AddressInfo]) -> Sequence[AddressInfo]:
         """Those addresses of a host that may be connected; raises :class:`GuardRefused` when none may."""
         if self.trusts(host):
             return rows
         public = [row for row in rows if not refusal(row[4][0])]
         if rows and not public:
-            raise GuardRefused(refusal(rows[0][4][0]))
+            raise GuardRefused(f"not a public address ({refusal(rows[0][4][0])})")
         return public

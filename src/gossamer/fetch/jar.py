@@ -14,7 +14,7 @@ from typing import Protocol
 
 import msgspec
 
-from gossamer.fetch.set_cookie import MAX_AGE_S, Cookie, Spot, is_below, read_cookie, spot
+from gossamer.fetch.set_cookie import MAX_AGE_S, Cookie, Spot, is_below, read_cookie, sent_as, spot
 from gossamer.policy.urls import hostname, registrable_domain
 
 MAX_COOKIES = 180
@@ -77,7 +77,7 @@ class CookieBook:
         here = spot(url)
         sent = [cookie for cookie in jar.values() if _is_for(cookie, here, now)]
         sent.sort(key=_longest_path_first)
-        return "; ".join([f"{cookie.name}={cookie.value}" for cookie in sent])
+        return "; ".join(map(sent_as, sent))
 
     def take(self, session: str, url: str, lines: Iterable[str], now: float) -> list[Cookie]:
         """Keep what a response sets, as far as it may set it; the cookies that it set or deleted."""

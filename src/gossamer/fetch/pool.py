@@ -7,9 +7,9 @@ in time, and in number.
 from __future__ import annotations
 
 import asyncio
-import socket
 import ssl
 from collections import deque
+from collections.abc import Sequence
 from functools import partial
 
 from aiohappyeyeballs import start_connection
@@ -24,7 +24,7 @@ from gossamer.fetch.machine import (
     max_idle_connections,
     open_files_allowed,
 )
-from gossamer.fetch.resolver import Names, Resolver, ThreadResolver
+from gossamer.fetch.resolver import AddressInfo, Names, Resolver, ThreadResolver
 from gossamer.fetch.room import Room
 from gossamer.fetch.target import Origin
 from gossamer.fetch.tls import TlsContexts, start_tls
@@ -126,24 +126,29 @@ class Pool:
             if self._names is None:
                 resolver = self._given_resolver or ThreadResolver(self._options.dns_threads)
                 self._names = Names(resolver, self._options.dns_cache_s)
+            self._guard.check_port(origin.host, origin.port)
             rows = await self._names.resolve(origin.host, origin.port)
             rows = self._guard.open_to(origin.host, rows)
-            sock = await start_connection(list(rows), happy_eyeballs_delay=HAPPY_EYEBALLS_S, interleave=1)
             try:
-                connection = await self._speak(origin, sock, loop)
-            except BaseException:
-                sock.close()
+                connection = await self._connect_to(origin, rows, loop)
+            except BaseException:  # out of time, too: the host may have moved
+                self._names.forget(origin.host, origin.port)
                 raise
         self._open.add(connection)
         return connection
 
-    async def _speak(
-        self, origin: Origin, sock: socket.socket, loop: asyncio.AbstractEventLoop
+    async def _connect_to(
+        self, origin: Origin, rows: Sequence[AddressInfo], loop: asyncio.AbstractEventLoop
     ) -> Connection:
+        sock = await start_connection(list(rows), happy_eyeballs_delay=HAPPY_EYEBALLS_S, interleave=1)
         make = partial(Connection, loop, self._options, self.room)
-        if origin.is_tls:
-            return await start_tls(sock, self._tls.context_for(origin.host), origin.host, make)
-        _, connection = await loop.create_connection(make, sock=sock)
+        try:
+            if origin.is_tls:
+                return await start_tls(sock, self._tls.context_for(origin.host), origin.host, make)
+            _, connection = await loop.create_connection(make, sock=sock)
+        except BaseException:
+            sock.close()
+            raise
         return connection
 
     async def close(self) -> None:

@@ -80,6 +80,10 @@ class Names:
             task.add_done_callback(lambda done: self._asked.pop(key, None))
         return await asyncio.shield(task)
 
+    def forget(self, host: str, port: int) -> None:
+        """What was said of a host did not lead to it: it is asked for anew."""
+        self._known.pop((host, port), None)
+
     async def _ask(self, key: tuple[str, int]) -> Sequence[AddressInfo]:
         try:
             rows = await self._resolver.resolve(*key)
@@ -89,8 +93,9 @@ class Names:
             if error.errno in LOCAL_ERRORS:
                 raise
             raise socket.gaierror(socket.EAI_AGAIN, error.strerror or "no look-up") from error
-        if len(self._known) >= MAX_REMEMBERED:
-            self._known.clear()
+        self._known.pop(key, None)
+        while len(self._known) >= MAX_REMEMBERED:
+            del self._known[next(iter(self._known))]  # what was looked up longest ago
         self._known[key] = (asyncio.get_running_loop().time() + self._ttl_s, rows)
         return rows
 

@@ -1,8 +1,9 @@
 """What one ``Set-Cookie`` line says, read as browsers read it.
 
 RFC 6265 (5.1, 5.2 and the first half of 5.3), with what RFC 6265bis adds: name prefixes, no ``Secure``
-cookies in the clear, lengths, and no control characters. ``SameSite`` and ``HttpOnly`` mean nothing here:
-a crawler has neither a user's tabs nor scripts. Nothing raises, whatever the line.
+cookies in the clear, lengths, no control characters, and cookies without a name. ``SameSite`` means nothing
+here, and ``HttpOnly`` only what name prefixes make of it: a crawler has neither a user's tabs nor scripts.
+Nothing raises, whatever the line.
 """
 
 from __future__ import annotations
@@ -42,6 +43,11 @@ class Cookie(msgspec.Struct, frozen=True, array_like=True, gc=False):
     set_at: float = 0.0  # Unix seconds: of namesakes from two workers the newer one counts
 
 
+def sent_as(cookie: Cookie) -> str:
+    """What the Cookie header says of it (RFC 6265bis, 5.8.3): one without a name is its value alone."""
+    return f"{cookie.name}={cookie.value}" if cookie.name else cookie.value
+
+
 class Spot(NamedTuple):
     """Where a response or a request is, as far as cookies care."""
 
@@ -73,13 +79,13 @@ def read_cookie(line: str, here: Spot, now: float) -> Cookie | None:
         line = line.encode("utf-8", "replace").decode("latin-1")
     pair, _, rest = line.partition(";")
     name, equals, value = pair.partition("=")
-    name, value = name.strip(" \t"), value.strip(" \t")
-    if not equals or not name or len(name) + len(value) > MAX_COOKIE_BYTES or _CONTROL.search(line):
+    name, value = (name.strip(" \t"), value.strip(" \t")) if equals else ("", name.strip(" \t"))
+    if not 0 < len(name) + len(value) <= MAX_COOKIE_BYTES or _CONTROL.search(line):
         return None
     said = _attributes(rest, now)
     domain = said.domain or here.host
     is_within = is_below(here.host, domain) and is_below(domain, here.site)
-    if not is_within or (said.is_secure and not here.is_secure) or not _keeps_promise(name, said):
+    if not is_within or (said.is_secure and not here.is_secure) or not _keeps_promise(name, value, said):
         return None
     path = said.path or here.path[: here.path.rfind("/")] or "/"
     return Cookie(name, value, domain, path, not said.domain, said.is_secure, said.expires_at, now)
@@ -89,13 +95,14 @@ class _Attributes(NamedTuple):
     domain: str
     path: str
     is_secure: bool
+    is_http_only: bool
     expires_at: float
 
 
 def _attributes(text: str, now: float) -> _Attributes:
     """The last valid attribute of each name counts; Max-Age goes before Expires."""
     domain = path = ""
-    is_secure = False
+    is_secure = is_http_only = False
     ends: float | None = None
     age: float | None = None
     for part in text.split(";"):
@@ -105,10 +112,12 @@ def _attributes(text: str, now: float) -> _Attributes:
             continue
         if name == "path":
             path = value if value.startswith("/") else ""
-        elif name == "domain":
+        elif name == "domain" and value:  # an empty one takes nothing back that was said before
             domain = value.removeprefix(".").lower()
         elif name == "secure":
             is_secure = True
+        elif name == "httponly":
+            is_http_only = True
         elif name == "max-age" and _SECONDS.fullmatch(value):
             age = float(value)
         elif name == "expires":
@@ -116,15 +125,22 @@ def _attributes(text: str, now: float) -> _Attributes:
             ends = ends if date is None else date
     if age is not None:
         ends = now + age if age > 0 else -math.inf
-    return _Attributes(domain, path, is_secure, math.inf if ends is None else min(ends, now + MAX_AGE_S))
+    ends_at = math.inf if ends is None else min(ends, now + MAX_AGE_S)
+    return _Attributes(domain, path, is_secure, is_http_only, ends_at)
 
 
-def _keeps_promise(name: str, said: _Attributes) -> bool:
+_PREFIX = re.compile(r"__(host-http|host|http|secure)-", re.IGNORECASE)
+
+
+def _keeps_promise(name: str, value: str, said: _Attributes) -> bool:
     """Whether a cookie has the attributes that its name claims (RFC 6265bis, 4.1.3)."""
-    prefix = name[:9].lower()
-    if prefix.startswith("__host-"):
-        return said.is_secure and not said.domain and said.path == "/"
-    return said.is_secure or prefix != "__secure-"
+    prefix = _PREFIX.match(name)
+    if prefix is None:
+        return bool(name) or not _PREFIX.match(value)  # sent without a name, it would be read as one
+    kind = prefix[1].lower()
+    if not said.is_secure or ("http" in kind and not said.is_http_only):
+        return False
+    return "host" not in kind or (not said.domain and said.path == "/")
 
 
 # --------------------------------------------------------------------------- dates

@@ -18,6 +18,7 @@ PRIVATE = [
     "100.127.255.255",
     "127.0.0.1",
     "127.8.8.8",
+    "168.63.129.16",
     "169.254.169.254",
     "172.16.0.1",
     "172.31.255.255",
@@ -39,6 +40,7 @@ PRIVATE = [
     "64:ff9b::7f00:1",
     "64:ff9b::a9fe:a9fe",
     "64:ff9b:1::1",
+    "::ffff:168.63.129.16",
     "100::1",
     "2001::1",
     "2001:db8::1",
@@ -119,3 +121,16 @@ def test_trust_is_by_exact_host() -> None:
     assert all(map(guard.trusts, ("shop.example", "shop.example.", "127.0.0.1", "::1", "[::1]")))
     assert not any(map(guard.trusts, ("www.shop.example", "example", "127.0.0.2", "xshop.example", "")))
     assert not Guard().trusts("127.0.0.1")
+
+
+@pytest.mark.parametrize("port", [0, 22, 25, 2049, 6000, 6667, 10080])
+def test_ports_of_other_services_are_for_hosts_that_the_operator_named(port: int) -> None:
+    guard = Guard({"mine.example"})
+    with pytest.raises(GuardRefused, match=f"port {port} belongs to another service"):
+        guard.check_port("other.example", port)
+    guard.check_port("mine.example", port)
+
+
+@pytest.mark.parametrize("port", [80, 443, 8080, 8443, 3000, 65535])
+def test_ports_of_the_web_are_open(port: int) -> None:
+    Guard().check_port("other.example", port)

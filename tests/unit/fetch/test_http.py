@@ -18,6 +18,7 @@ from gossamer.fetch.faults import translate
 from gossamer.fetch.guard import Guard
 from gossamer.fetch.http import HttpFetcher, sendable
 from gossamer.fetch.limits import HttpOptions
+from gossamer.fetch.resolver import Names as RememberedNames
 from gossamer.fetch.resolver import ThreadResolver
 from gossamer.testing.badsite import BadSite
 from gossamer.testing.clock import EPOCH, ManualClock
@@ -278,6 +279,41 @@ async def test_a_name_that_turns_private_is_refused_then_too() -> None:
         assert faults[0] in (Fault.CONNECT, Fault.TIMEOUT_CONNECT, Fault.LOCAL)
         assert faults[1] is Fault.GUARD
         assert (names.asked, site.connections) == (2, 0)
+
+
+async def test_a_link_to_another_service_is_not_followed() -> None:
+    names = Names(["8.8.8.8"])
+    error = await fetch("http://mail.example:25/", resolver=names)
+    assert isinstance(error, FetchError)
+    assert error.fault is Fault.GUARD
+    assert names.asked == 0
+
+
+async def test_an_address_that_refuses_is_asked_for_again() -> None:
+    """The host has moved: what was said of it five minutes ago leads nowhere."""
+    async with BadSite() as site:
+        names = Names(["127.0.0.2"], ["127.0.0.1"])  # nobody listens on the first one
+        fetcher = HttpFetcher(
+            HttpOptions(dns_cache_s=300), clock=ManualClock(), guard=Guard({"mine.example"}), resolver=names
+        )
+        url = site.url("good", host="mine.example")
+        with pytest.raises(FetchError, match="connect"):
+            await fetcher.fetch(Request(url))
+        assert (await fetcher.fetch(Request(url))).status == 200
+        await fetcher.fetch(Request(url + "/again"))
+        assert names.asked == 2
+        await fetcher.close()
+
+
+async def test_names_are_forgotten_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gossamer.fetch.resolver.MAX_REMEMBERED", 3)
+    resolver = Names(["8.8.8.8"])
+    names = RememberedNames(resolver, 300.0)
+    for host in ("a", "b", "c", "d", "d", "c", "b"):
+        await names.resolve(f"{host}.example", 80)
+    assert resolver.asked == 4
+    await names.resolve("a.example", 80)  # the oldest one
+    assert resolver.asked == 5
 
 
 async def test_the_guard_is_on_by_default() -> None:

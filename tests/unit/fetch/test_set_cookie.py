@@ -42,6 +42,9 @@ def test_a_plain_cookie() -> None:
         ("a[b]=(c)", "a[b]", "(c)"),
         ("a=日", "a", "日".encode().decode("latin-1")),
         ("a=\ud800", "a", "?"),
+        ("no name at all", "", "no name at all"),
+        ("=nameless", "", "nameless"),
+        (" = a=b", "", "a=b"),
     ],
 )
 def test_names_and_values(line: str, name: str, value: str) -> None:
@@ -54,8 +57,11 @@ def test_names_and_values(line: str, name: str, value: str) -> None:
     [
         "",
         ";",
-        "no value at all",
-        "=nameless",
+        "=",
+        " = ; Path=/",
+        "__Host-a; Path=/",  # without a name it would be sent as one that has this name
+        "=__Secure-a=1",
+        "__http-a",
         "a=1\r\nX: y",
         "a=1\0",
         "a=1; Path=/\x7f",
@@ -77,6 +83,14 @@ def test_names_and_values(line: str, name: str, value: str) -> None:
         "__Host-a=1; Secure; Path=/; Domain=shop.co.uk",
         "__Host-a=1; Secure; Path=/; Domain=www.shop.co.uk",
         "__hOST-a=1; Path=/",
+        "__Http-a=1; Secure",
+        "__Http-a=1; HttpOnly",
+        "__hTTP-a=1; Path=/",
+        "__Host-Http-a=1; Secure; HttpOnly",
+        "__Host-Http-a=1; Secure; Path=/",
+        "__Host-Http-a=1; Secure; HttpOnly; Path=/; Domain=shop.co.uk",
+        "a=1; Domain=other.example; Domain=",
+        "a=1; Domain=api.shop.co.uk; Domain",
         "__Secure-a=1; Path=/",
         "__secure-a=1; Path=/",
     ],
@@ -89,7 +103,18 @@ def test_the_longest_cookie_that_fits() -> None:
     assert len(got("a=" + "x" * (MAX_COOKIE_BYTES - 1)).value) == MAX_COOKIE_BYTES - 1
 
 
-@pytest.mark.parametrize("line", ["__Host-a=1; Secure; Path=/", "__Secure-a=1; Secure", "__Hosta=1"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "__Host-a=1; Secure; Path=/",
+        "__Secure-a=1; Secure",
+        "__Hosta=1",
+        "__Http-a=1; Secure; HttpOnly",
+        "__Http-a=1; Secure; HttpOnly; Domain=shop.co.uk",
+        "__Host-Http-a=1; httponly; Secure; Path=/",
+        "__Httpa=1",
+    ],
+)
 def test_prefixes_with_what_they_ask_for(line: str) -> None:
     assert read(line) is not None
 
@@ -106,6 +131,7 @@ def test_secure_cookies_cannot_be_set_in_the_clear() -> None:
         ("DOMAIN = .Shop.CO.UK ", "shop.co.uk", False),
         ("Domain=www.shop.co.uk", "www.shop.co.uk", False),
         ("Domain=", "www.shop.co.uk", True),
+        ("Domain=shop.co.uk; Domain=", "shop.co.uk", False),
         ("Domain=.", "www.shop.co.uk", True),
         ("Domain=other.example; Domain=shop.co.uk", "shop.co.uk", False),
         ("Domain=" + "x" * 1025, "www.shop.co.uk", True),

@@ -107,6 +107,12 @@ async def _cookies(fetcher: Fetcher, site: BadSite) -> None:
     assert site.log[-1].headers["cookie"] == "mine=1"
 
 
+async def _nameless_cookies(fetcher: Fetcher, site: BadSite) -> None:
+    await fetcher.fetch(Request(site.url("nameless_cookie"), session="n"))
+    await fetcher.fetch(Request(site.url("echo"), session="n"))
+    assert site.log[-1].headers.get("cookie") == "no name"
+
+
 async def _connections_are_kept(fetcher: Fetcher, site: BadSite) -> None:
     for _ in range(5):
         await fetcher.fetch(Request(site.url("good")))
@@ -207,6 +213,7 @@ _CHECKS: tuple[Check, ...] = (
     _headers,
     _redirects_are_returned,
     _cookies,
+    _nameless_cookies,
     _connections_are_kept,
     _closed_idle_is_retried_once,
     _fresh_failure_is_not_retried,

@@ -160,3 +160,9 @@ async def _soft_404(visit: Visit) -> None:
 @route("jarful_of_cookies", "As many cookies as fit into a header that is taken.", 200, row=22)
 async def _jarful_of_cookies(visit: Visit) -> None:
     await visit.respond(PAGE, headers="".join(f"Set-Cookie: c{n}=v; Path=/\r\n" for n in range(250)))
+
+
+@route("nameless_cookie", "A cookie without a name, and one that hides its name in its value.", 200, row=22)
+async def _nameless_cookie(visit: Visit) -> None:
+    lines = ("no name", "=__Secure-hidden=1")
+    await visit.respond(PAGE, headers="".join(f"Set-Cookie: {line}; Path=/\r\n" for line in lines))
