@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from command_line import FAST, gossamer
+from command_line import FAST, asked, gossamer
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve_in_thread
 
@@ -85,3 +85,35 @@ def test_a_file_that_is_spoilt_meanwhile_loses_nothing(here, monkeypatch):
     done = gossamer("crawl two.py -o items.json -o items.jsonl", *FAST, cwd=here, code=2)
     assert "items.json was changed; the items are stored, `gossamer export two-1 -o FILE`" in done.stderr
     assert json.loads((here / "items.jsonl").read_text()) == {"a": "a"}
+
+
+KEYED = """
+from gossamer import Item, Spider, key
+
+class Product(Item):
+    sku: str = key()
+    price: int
+
+class Prices(Spider):
+    name = "prices"
+    price: int
+    start_urls = ["{url}/"]
+    allowed_domains = ["127.0.0.1"]
+
+    def parse(self, response):
+        yield Product(sku="a", price=self.price)
+        yield Product(sku="b", price=7)
+"""
+
+
+def test_an_old_jobs_export_keeps_the_values_that_job_saw(here, site):
+    """Whatever later crawls find; a field whose value is the same is one item all the time."""
+    (here / "prices.py").write_text(KEYED.replace("{url}", site.url))
+    for price in (1, 2, 1, 3):
+        gossamer(f"crawl prices.py -q --fresh -a price={price}", *FAST, cwd=here)
+    prices = []
+    for number in (1, 2, 3, 4):
+        name = next(job["job"] for job in asked("jobs", cwd=here) if job["job"].endswith(f"-{number}"))
+        rows = asked(f"export {name}", cwd=here)
+        prices.append([(row["sku"], row["price"]) for row in rows])
+    assert prices == [[("a", price), ("b", 7)] for price in (1, 2, 1, 3)]

@@ -145,7 +145,9 @@ class StoreSettings(Section):
         description="Seconds for which an item that has just changed is not changed again (PostgreSQL).",
     )
     history: bool = Field(
-        default=False, description="Whether former versions of items are kept, too (PostgreSQL)."
+        default=False,
+        description="Whether all former versions of items are kept (PostgreSQL); the values that another job "
+        "saw are kept in any case.",
     )
     ledger_days: Count | None = Field(
         default=None, description="Days that the ledger keeps (PostgreSQL); none is all."

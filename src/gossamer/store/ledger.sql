@@ -15,4 +15,6 @@ ORDER BY id DESC LIMIT 1;
 
 -- name: items_on
 SELECT count(*) FROM sighting JOIN item ON item.id = sighting.item
-WHERE sighting.job = (SELECT id FROM job WHERE name = ?) AND item.url = ?;
+LEFT JOIN item_history AS former
+    ON former.item = item.id AND former.hash = sighting.hash AND sighting.hash <> item.hash
+WHERE sighting.job = (SELECT id FROM job WHERE name = ?) AND coalesce(former.url, item.url) = ?;

@@ -26,7 +26,8 @@ class MemoryStore:
         self._items: dict[
             tuple[str, str, str], tuple[int | None, StoredItem]
         ] = {}  # with their content's hash
-        self._sightings: defaultdict[str, set[int]] = defaultdict(set)
+        self._sightings: defaultdict[str, dict[int, int | None]] = defaultdict(dict)  # which content
+        self._former: dict[tuple[int, int | None], StoredItem] = {}  # by id and content
         self._attempts: defaultdict[str, list[Attempt]] = defaultdict(list)
         self._totals: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
@@ -39,9 +40,9 @@ class MemoryStore:
             if harvest.page is not None:
                 total["pages"] += self._keep(self.pages[job.id], harvest, harvest.page)
             for item in harvest.items:
-                number = self._upsert(job.name, item, seen_at(harvest))
+                number, content = self._upsert(job.name, item, seen_at(harvest))
                 total["duplicates" if number in self._sightings[job.id] else "items"] += 1
-                self._sightings[job.id].add(number)
+                self._sightings[job.id][number] = content
 
     async def record(self, job: Job, attempts: Sequence[Attempt]) -> None:
         """See :class:`~gossamer.words.ports.Store`."""
@@ -61,7 +62,8 @@ class MemoryStore:
             pages[place] = page
         return known is None
 
-    def _upsert(self, spider: str, item: ItemRecord, at: float) -> int:
+    def _upsert(self, spider: str, item: ItemRecord, at: float) -> tuple[int, int | None]:
+        """The item's id, and which content it has now."""
         place = (spider, item.type, item.key)
         content, stored = self._items.get(place, (None, None))
         if stored is None:
@@ -77,16 +79,22 @@ class MemoryStore:
             )
         stored = replace(stored, last_seen=max(stored.last_seen, at))
         if content != item.hash and at >= stored.last_seen:
+            self._former[stored.id, content] = stored
             stored = replace(stored, data=msgspec.json.decode(item.data), url=item.url, changed_at=at)
             content = item.hash
         self._items[place] = (content, stored)
-        return stored.id
+        return stored.id, content
 
     async def items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
         """See :class:`~gossamer.words.ports.Store`."""
-        for _, item in list(self._items.values()):
-            if item.id > after_id and (job is None or item.id in self._sightings[job.id]):
+        for content, item in list(self._items.values()):
+            if item.id <= after_id:
+                continue
+            if job is None:
                 yield item
+            elif item.id in self._sightings[job.id]:
+                seen = self._sightings[job.id][item.id]
+                yield item if seen == content else self._former[item.id, seen]
 
     async def attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:
         """See :class:`~gossamer.words.ports.Store`."""

@@ -44,8 +44,9 @@ log = logging.getLogger("gossamer.crawl")
 class PostgresStore:
     """A ``Store`` on a server.
 
-    ``min_interval_s``: an item that changed less than this ago is not changed again. ``history``: former
-    versions of items go to ``item_history``. ``ledger_days``: days that the ledger keeps; ``None`` is all.
+    ``min_interval_s``: an item that changed less than this ago is not changed again. ``history``: all former
+    versions of items go to ``item_history``, not only those that another job saw. ``ledger_days``: days that
+    the ledger keeps; ``None`` is all.
     """
 
     def __init__(

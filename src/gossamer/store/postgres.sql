@@ -22,14 +22,14 @@ found AS (  -- numbered in the order in which they were found
 upserted AS (
     INSERT INTO item AS old (
         id, spider, type, key, hash, first_seen, last_seen, changed_at, keeps_history, is_altered, url, data,
-        layout
+        layout, job
     )
-    SELECT id, $5, type, key, hash, first_at, at, at, $7, is_altered, url, data::jsonb, layout
+    SELECT id, $5, type, key, hash, first_at, at, at, $7, is_altered, url, data::jsonb, layout, $3
     FROM found ORDER BY type, key
     ON CONFLICT (spider, type, key) DO UPDATE SET
         last_seen = greatest(old.last_seen, excluded.last_seen),
         keeps_history = excluded.keeps_history,
-        (hash, changed_at, is_altered, url, data, layout) = (
+        (hash, changed_at, is_altered, url, data, layout, job) = (
             -- Only what is newer and differs, and only when the last change is long enough ago.
             SELECT
                 CASE WHEN news THEN excluded.hash ELSE old.hash END,
@@ -37,16 +37,19 @@ upserted AS (
                 CASE WHEN news THEN excluded.is_altered ELSE old.is_altered END,
                 CASE WHEN news THEN excluded.url ELSE old.url END,
                 CASE WHEN news THEN excluded.data ELSE old.data END,
-                CASE WHEN news THEN excluded.layout ELSE old.layout END
+                CASE WHEN news THEN excluded.layout ELSE old.layout END,
+                CASE WHEN news OR old.job = excluded.job THEN excluded.job ELSE 0 END
             FROM (
                 SELECT excluded.hash <> old.hash AND excluded.last_seen >= old.last_seen
                     AND excluded.last_seen >= old.changed_at + $6
             ) AS n (news)
         )
-    RETURNING id
+    RETURNING id, hash
 ),
-sighted AS (
-    INSERT INTO sighting (job, item) SELECT $3, id FROM upserted ON CONFLICT DO NOTHING RETURNING 1
+sighted AS (  -- a row that was inserted and not updated has no xmax
+    INSERT INTO sighting AS s (job, item, hash) SELECT $3, id, hash FROM upserted
+    ON CONFLICT (job, item) DO UPDATE SET hash = excluded.hash WHERE s.hash <> excluded.hash
+    RETURNING s.xmax = 0 AS is_new
 ),
 paged AS (
     INSERT INTO page AS old (
@@ -86,8 +89,8 @@ tried AS (
 counted AS (
     SELECT c.name, c.value
     FROM receipt_, unnest($45::text[], $46::bigint[]) AS c (name, value)
-    UNION ALL SELECT 'items', (SELECT count(*) FROM sighted)
-    UNION ALL SELECT 'duplicates', $8::bigint - (SELECT count(*) FROM sighted) FROM receipt_
+    UNION ALL SELECT 'items', (SELECT count(*) FROM sighted WHERE is_new)
+    UNION ALL SELECT 'duplicates', $8::bigint - (SELECT count(*) FROM sighted WHERE is_new) FROM receipt_
     UNION ALL SELECT 'pages', (SELECT count(*) FROM paged WHERE times = 1)
 )
 INSERT INTO tally AS t (job, slot, name, value)
@@ -120,8 +123,14 @@ SELECT id, type, key, data, layout, url, first_seen, last_seen, changed_at
 FROM item WHERE id > $1 ORDER BY id LIMIT $2;
 
 -- name: items_of_job
-SELECT i.id, i.type, i.key, i.data, i.layout, i.url, i.first_seen, i.last_seen, i.changed_at
+-- With the values that the job saw.
+SELECT i.id, i.type, i.key, coalesce(f.data, i.data), CASE WHEN f.item IS NULL THEN i.layout ELSE f.layout END,
+    coalesce(f.url, i.url), i.first_seen, coalesce(f.last_seen, i.last_seen), coalesce(f.changed_at, i.changed_at)
 FROM sighting s JOIN item i ON i.id = s.item
+LEFT JOIN LATERAL (
+    SELECT * FROM item_history h WHERE h.item = i.id AND h.hash = s.hash AND s.hash <> i.hash
+    ORDER BY h.changed_at DESC LIMIT 1
+) f ON true
 WHERE s.job = (SELECT id FROM job WHERE name = $3) AND s.item > $1
 ORDER BY s.item LIMIT $2;
 
@@ -148,7 +157,11 @@ ORDER BY at DESC LIMIT 1;
 
 -- name: items_on
 SELECT count(*) FROM sighting s JOIN item i ON i.id = s.item
-WHERE s.job = (SELECT id FROM job WHERE name = $1) AND i.url = $2;
+LEFT JOIN LATERAL (
+    SELECT * FROM item_history h WHERE h.item = i.id AND h.hash = s.hash AND s.hash <> i.hash
+    ORDER BY h.changed_at DESC LIMIT 1
+) f ON true
+WHERE s.job = (SELECT id FROM job WHERE name = $1) AND coalesce(f.url, i.url) = $2;
 
 -- ------------------------------------------------------------------ the book of jobs
 

@@ -102,9 +102,17 @@ def _write(
 
 def _write_items(conn: Connection, job: int, spider: str, harvests: Sequence[Harvest]) -> dict[str, int]:
     spider = text(spider)
-    rows = [(spider, *_item_row(item, seen_at(harvest))) for harvest in harvests for item in harvest.items]
-    ids = {row[0] for row in bulk_returning(conn, SQL["upsert_items"], rows)}
-    fresh = bulk(conn, SQL["sight"], [(job, number) for number in sorted(ids)])
+    rows = [
+        (spider, *_item_row(item, seen_at(harvest)), job) for harvest in harvests for item in harvest.items
+    ]
+    upserted = bulk_returning(conn, SQL["upsert_items"], rows)
+    hashes = dict(upserted)
+    if len(hashes) < len(set(upserted)):  # an item with several values, which come back in no promised order
+        hashes = dict(conn.execute(SQL["hashes"], (msgspec.json.encode(list(hashes)).decode(),)).fetchall())
+    sighted = [(job, *pair) for pair in sorted(hashes.items())]
+    fresh = bulk(conn, SQL["sight"], sighted)
+    if fresh < len(sighted):
+        bulk(conn, SQL["sight_again"], sighted)
     return {"items": fresh, "duplicates": len(rows) - fresh}
 
 

@@ -5,17 +5,27 @@
 
 -- name: upsert_items
 -- Data, its hash and its page only when the content differs and is newer; `last_seen` always; `first_seen` never.
-INSERT INTO item (spider, type, key, hash, first_seen, last_seen, changed_at, url, data) VALUES :rows
+-- `job` is 0 once a second job sees the same value. A trigger keeps the value that other jobs saw.
+INSERT INTO item (spider, type, key, hash, first_seen, last_seen, changed_at, url, data, job) VALUES :rows
 ON CONFLICT (spider, type, key) DO UPDATE SET
+    job = iif(job = excluded.job OR (hash <> excluded.hash AND excluded.last_seen >= last_seen), excluded.job, 0),
     last_seen = max(last_seen, excluded.last_seen),
     changed_at = iif(hash = excluded.hash OR excluded.last_seen < last_seen, changed_at, excluded.changed_at),
     url = iif(hash = excluded.hash OR excluded.last_seen < last_seen, url, excluded.url),
     data = iif(hash = excluded.hash OR excluded.last_seen < last_seen, data, excluded.data),
     hash = iif(excluded.last_seen < last_seen, hash, excluded.hash)
-RETURNING id;
+RETURNING id, hash;
+
+-- name: hashes
+SELECT id, hash FROM item WHERE id IN (SELECT value FROM json_each(?));
 
 -- name: sight
-INSERT INTO sighting (job, item) VALUES :rows ON CONFLICT DO NOTHING;
+INSERT INTO sighting (job, item, hash) VALUES :rows ON CONFLICT DO NOTHING;
+
+-- name: sight_again
+-- Of those that were there: which value it is now.
+INSERT INTO sighting (job, item, hash) VALUES :rows
+ON CONFLICT (job, item) DO UPDATE SET hash = excluded.hash WHERE hash <> excluded.hash;
 
 -- name: add_pages
 -- Of leases that are settled in the same transaction.
@@ -52,8 +62,12 @@ SELECT id, type, key, data, url, first_seen, last_seen, changed_at
 FROM item WHERE id > ? ORDER BY id LIMIT ?;
 
 -- name: items_of_job
-SELECT item.id, type, item.key, data, url, first_seen, last_seen, changed_at
+-- With the values that the job saw.
+SELECT item.id, type, item.key, coalesce(former.data, item.data), coalesce(former.url, item.url), first_seen,
+    coalesce(former.last_seen, item.last_seen), coalesce(former.changed_at, item.changed_at)
 FROM sighting JOIN item ON item.id = sighting.item
+LEFT JOIN item_history AS former
+    ON former.item = item.id AND former.hash = sighting.hash AND sighting.hash <> item.hash
 WHERE sighting.job = (SELECT id FROM job WHERE name = ?) AND sighting.item > ?
 ORDER BY sighting.item LIMIT ?;
 

@@ -5,10 +5,12 @@ import contextlib
 import hashlib
 import time
 
+import asyncpg
 import pytest
 from msgspec.structs import replace
 
 from gossamer.servers.postgres import PostgresServer
+from gossamer.servers.postgres_schema import migrations, prepare
 from gossamer.store.postgres import SQL, PostgresStore, day_name
 from gossamer.store.postgres_jobs import PostgresJobBook
 from gossamer.store.postgres_rows import batch_of
@@ -96,6 +98,35 @@ async def test_former_versions_are_kept_when_asked_for(server, store):
         server, "SELECT data ->> 'n', changed_at, last_seen FROM item_history ORDER BY changed_at"
     )
     assert kept == [("1", 0, 1), ("2", 2, 2)]
+
+
+async def test_without_it_only_what_another_job_saw_is_kept_and_once(server, store):
+    other = replace(JOB, id="shop-2", key=b"other")
+    for at, n in enumerate([1, 2, 3]):
+        await store.write(JOB, [harvest(item("1", b'{"n":%d}' % n), at=at)])
+    for at, (job, n) in enumerate([(other, 4), (JOB, 3), (other, 4), (JOB, 3)], start=3):
+        await store.write(job, [harvest(item("1", b'{"n":%d}' % n), at=at)])
+    kept = await rows(server, "SELECT data ->> 'n' FROM item_history ORDER BY changed_at")
+    assert kept == [("3",), ("4",)]
+
+
+async def test_of_an_older_schema_jobs_keep_the_values_that_are_there(postgres_url, server, store):
+    conn = await asyncpg.connect(postgres_url, server_settings={"search_path": "gossamer"})
+    old = {number: sql for number, sql in migrations().items() if number <= 2}
+    await prepare(conn, "gossamer", "db", old)
+    await conn.execute(
+        "INSERT INTO job (name, slug, number, spider, target, created_at, state, key)"
+        " VALUES ('shop-1', 'shop', 1, 'shop', 't', 5, 'running', 'k')"
+    )
+    await conn.execute("INSERT INTO sighting VALUES (1, 1)")
+    await conn.execute(
+        "INSERT INTO item (hash, first_seen, last_seen, changed_at, keeps_history, is_altered, spider, type,"
+        " key, url, data) VALUES (7, 1, 1, 1, false, false, 'shop', 'Product', '1', 'u', '{\"n\": 1}')"
+    )
+    await conn.close()
+    other = replace(JOB, id="shop-2", key=b"other")
+    await store.write(other, [harvest(item("1", b'{"n":2}'), at=5)])
+    assert [[found.data["n"] for found in await items(store, job)] for job in (JOB, other)] == [[1], [2]]
 
 
 async def test_what_postgresql_refuses_loses_nobody_elses_items(server, store, caplog):

@@ -83,6 +83,34 @@ async def test_a_file_in_which_pages_are_there_twice_is_brought_forward(tmp_path
     db.close()
 
 
+async def test_of_an_older_file_jobs_keep_the_values_that_are_there(tmp_path):
+    conn = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
+    migrate(conn, tmp_path, {number: sql for number, sql in migrations().items() if number <= 4})
+    job = "INSERT INTO job VALUES (?, ?, 'shop', ?, 'shop', '', 1, 'running', NULL, '', x'', x'')"
+    for n in (1, 2):
+        conn.execute(job, (n, f"shop-{n}", n))
+        conn.execute("INSERT INTO sighting VALUES (?, 1)", (n,))
+    row = (1, "shop", "Product", "1", 7, 1.0, 1.0, 1.0, "http://a/1", '{"n":1}')
+    conn.execute("INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+    conn.close()
+    db = Database(tmp_path / "x.db")
+    store, book = SqliteStore(db), SqliteJobBook(db, ManualClock())
+    first, second = [await book.get(f"shop-{n}") for n in (1, 2)]
+    await store.write(second, [harvest(item("1", b'{"n":2}'), at=5)])
+    values = [[found.data async for found in store.items(job)] for job in (first, second)]
+    assert values == [[{"n": 1}], [{"n": 2}]]
+    db.close()
+
+
+async def test_values_that_nobody_else_saw_are_not_kept(tmp_path):
+    db = Database(tmp_path / "x.db")
+    store, job = SqliteStore(db), await SqliteJobBook(db, ManualClock()).create("shop", "t")
+    for n in range(5):
+        await store.write(job, [harvest(item("1", b'{"n":%d}' % n), at=n)])
+    assert db.run_sync(lambda conn: conn.execute("SELECT count(*) FROM item_history").fetchone()) == (0,)
+    db.close()
+
+
 def test_slugs():
     names = ["shop", "www.a.example", "ünï cödé", "../..", "", "a/b\\c", "x" * 500, ".hidden", "-rf"]
     for name in names:

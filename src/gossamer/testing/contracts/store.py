@@ -217,6 +217,32 @@ async def a_job_sees_its_own_items(s: StoreSubject) -> None:
 
 
 @_checked
+async def a_job_keeps_the_values_it_saw(s: StoreSubject) -> None:
+    """Whatever later jobs find; each has its own, and all together the latest."""
+    jobs = [await s.book.create("shop", "") for _ in range(4)]
+    values = [item("1", b'{"z":1,"n":%d}' % n, url=f"http://a/{n}") for n in (1, 2, 1, 3)]
+
+    async def seen() -> list[object]:
+        return [[(x.data, x.url) for x in await s.items(job)] for job in jobs]
+
+    await s.store.write(jobs[0], [harvest(values[1], item("2"), at=1), harvest(values[0], at=2)])
+    await s.store.write(jobs[1], [harvest(values[1], item("2"), at=3)])
+    one, two, three = (({"z": 1, "n": n}, f"http://a/{n}") for n in (1, 2, 3))
+    same = ({"name": "x"}, "http://a/1")
+    equal(await seen(), [[one, same], [two, same], [], []], "what each saw last")
+    await s.store.write(jobs[2], [harvest(values[2], at=4), harvest(values[0], at=5)])
+    equal(await seen(), [[one, same], [two, same], [one], []], "a value may come back")
+    await s.store.write(jobs[3], [harvest(values[0], at=6)])
+    await s.store.write(jobs[3], [harvest(values[3], at=7)])
+    equal(await seen(), [[one, same], [two, same], [one], [three]], "also one that several saw")
+    await s.store.write(jobs[0], [harvest(values[3], at=8)])
+    equal(await seen(), [[three, same], [two, same], [one], [three]], "a job that goes on sees the news")
+    equal((await s.items())[0].data, {"z": 1, "n": 3}, "all together, the latest")
+    tallies = [await s.store.tally(job) for job in jobs]
+    equal([(t.items, t.duplicates) for t in tallies], [(2, 2), (2, 0), (1, 1), (1, 1)], "counted as ever")
+
+
+@_checked
 async def items_come_in_order_and_from_an_id(s: StoreSubject) -> None:
     """More than any page of a listing holds."""
     job = await s.book.create("shop", "")
