@@ -98,14 +98,21 @@ class SpiderExtractor:
     async def _response(self, request: Request, fetched: Fetched) -> Response:
         """What the spider gets; raises :class:`ParseKilled` and :class:`ParseInterrupted`."""
         cut = None
-        if self._isolation is not None and is_suspicious(fetched.body, self._options.max_inline_bytes):
-            content_type = fetched.header("content-type")
-            if not is_media(content_type):
-                cut = await self._isolation.examine(fetched.body, content_type)
         options = self._options
-        return Response(
+        is_examined = (
+            self._isolation is not None
+            and is_suspicious(fetched.body, options.max_inline_bytes)
+            and not is_media(fetched.header("content-type"))
+        )
+        if is_examined and self._isolation is not None:
+            cut = await self._isolation.examine(fetched.body, fetched.header("content-type"))
+        response = Response(
             request, fetched, follow_nofollow=options.follow_nofollow, cut=cut, max_links=options.max_links
         )
+        if is_examined:
+            response.parse()
+            await asyncio.sleep(0)  # others have their turn before the callback holds the loop again
+        return response
 
     async def give_up(self, request: Request, fault: str, detail: str) -> Extraction | None:
         """Run the request's errback with a :class:`Failure`."""

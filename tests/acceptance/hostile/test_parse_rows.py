@@ -6,6 +6,7 @@ from pathlib import Path
 
 from acceptance.hostile.kit import Crawled, crawl, serving
 from gossamer.testing.badroutes import PAGE
+from large_pages import index_page
 
 GOOD = [f"good/{number}" for number in range(20)]
 AFTER = b"<a href='/after'>what comes after it</a>"
@@ -62,18 +63,55 @@ def test_row_26_a_hundred_thousand_links(tmp_path: Path) -> None:
     assert crawled.left_out["link:too_deep"] <= 20_000
 
 
+def test_row_26_an_index_of_six_megabytes_gives_all_its_links(tmp_path: Path) -> None:
+    files = {"/": b"<a href='/index'>x</a>", "/index": index_page().encode(), "/robots.txt": b""}
+    with serving(files=files) as site:
+        crawled = crawl(tmp_path, [site.url()], max_depth=1, **{"http.read_timeout": 20.0})
+        assert crawled.ending(site.url("index")) == "success"
+    crawled.behaved()
+    assert crawled.left_out == {"link:too_deep": 30_000}
+
+
 def test_row_27_giant_attributes_and_what_is_never_closed(tmp_path: Path) -> None:
     crawled, endings = crawl_slow(tmp_path, 27)
     assert endings == dict.fromkeys(SLOW[27], "success")
     assert any(url.endswith("/after") for url in crawled.tries)
 
 
+LAUGHS = b"".join(b'<!ENTITY l%d "%s">' % (n, b"&l%d;" % (n - 1) * 10) for n in range(1, 10))
+XML = {
+    "laughs": b"<!DOCTYPE r [<!ENTITY l0 'ha'>" + LAUGHS + b"]><r>&l9;<link>/after</link></r>",
+    "file": b"<!DOCTYPE r [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><r><link>/after</link>&x;</r>",
+    "network": b"<!DOCTYPE r SYSTEM '/asked/dtd' [<!ENTITY x SYSTEM '/asked/entity'>]><r>&x;</r>",
+    "nested": b"<r><link>/after</link>" + b"<a>" * 1_000_000,
+    "empties": b"<r><link>/after</link>" + b"<a/>" * 6_000_000,
+    "attributes": b"<r><a " + b" ".join(b"a%d='b'" % n for n in range(150_000)) + b"/></r>",
+    "namespaces": b"<r " + b" ".join(b"xmlns:a%d='b%d'" % (n, n) for n in range(50_000)) + b"/>",
+    "open_data": b"<r><link>/after</link><![CDATA[" + b"<a>" * 1_500_000,
+}
+
+
+def test_row_35_xml_that_is_a_page_harms_nobody(tmp_path: Path) -> None:
+    pages = {f"/{name}.xml": b"<?xml version='1.0'?>" + body for name, body in XML.items()}
+    links = "".join(f"<a href='{path}'>x</a>" for path in [*pages, *(f"/{path}" for path in GOOD)])
+    files = {"/": links.encode(), "/after": PAGE, "/robots.txt": b"", **{f"/{path}": PAGE for path in GOOD}}
+    with serving(files={**files, **pages}) as site:
+        crawled = crawl(tmp_path, [site.url()], **{"http.read_timeout": 20.0, "http.total_timeout": 60.0})
+        endings = {path: crawled.ending(site.url(path[1:])) for path in (*files, *pages)}
+        assert not [hit for hit in site.log if hit.path.startswith("/asked")]
+    crawled.behaved()
+    assert {path: end for path, end in endings.items() if path != "/robots.txt"} == {
+        path: "success" for path in endings if path != "/robots.txt"
+    }
+    assert crawled.left_out["page:parse_truncated"] == 3, "laughs, nested, empties"
+
+
 RUDE = {
     "raises": "callback",
     "exits": "callback",
     "recurses": "callback",
-    "returns_junk": "success",
-    "yields_junk": "success",
+    "returns_junk": "callback",
+    "yields_junk": "callback",
     "waits_for_ever": "callback_timeout",
     "never_ends": "success",
     "is_polite": "success",
@@ -93,6 +131,6 @@ def test_row_75_callbacks_are_isolated_from_each_other(tmp_path: Path) -> None:
         endings = {name: crawled.ending(site.url(name)) for name in RUDE}
     crawled.behaved()
     assert endings == RUDE
-    assert crawled.result["dead"] == 4
+    assert crawled.result["dead"] == 6
     assert crawled.left_out["link:too_many"] > 0
-    assert crawled.result["dropped"] > 0, "junk is dropped as items that are none"
+    assert crawled.result["dropped"] == 0, "junk is no item, and its page says so"
