@@ -157,6 +157,50 @@ async def test_row_36_a_sitemap_of_full_size_holds_nobody_up(tmp_path: Path) -> 
     assert probe.grown_mb < 300
 
 
+PLACES = [f"http://h.test/page/{n}?a=1&b=%C3%A9" for n in range(7)]
+ESCAPED = [place.replace("&", "&amp;") for place in PLACES]
+SITEMAPS = {
+    "urlset": '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
+    + "".join(
+        f"<url>\n<loc>\n {place} \n</loc><lastmod>2031-05-08</lastmod><priority>0.5</priority></url>"
+        for place in ESCAPED
+    )
+    + "</urlset>",
+    "prefixed": '<s:urlset xmlns:s="http://www.sitemaps.org/schemas/sitemap/0.9">'
+    + "".join(f"<s:url><s:loc>{place}</s:loc></s:url>" for place in ESCAPED)
+    + "</s:urlset>",
+    "another namespace": '<urlset xmlns="https://example.com/not-it">'
+    + "".join(f"<URL><Loc>{place}</Loc></URL>" for place in ESCAPED)
+    + "</urlset>",
+    "index": "<sitemapindex>"
+    + "".join(f"<sitemap><loc><![CDATA[{place}]]></loc><lastmod>x</lastmod></sitemap>" for place in PLACES)
+    + "</sitemapindex>",
+    "rss": '<rss version="2.0"><channel><title>T</title><item><guid>1</guid></item>'
+    + "".join(f"<item><title>x</title><link>{place}</link><pubDate>x</pubDate></item>" for place in ESCAPED)
+    + "</channel></rss>",
+    "atom": '<feed xmlns="http://www.w3.org/2005/Atom"><title>T</title>'
+    + "".join(f'<entry><id>x</id><link rel="alternate" href="{place}"/></entry>' for place in ESCAPED)
+    + "</feed>",
+    "text": "\n".join(PLACES),
+    "text of other line ends": "\r\n\r\n".join(PLACES) + "\r\n",
+}
+"""Sitemaps of every kind; each of them lists ``PLACES``."""
+
+
+@pytest.mark.parametrize("name", SITEMAPS)
+def test_row_37_sitemaps_of_every_kind(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it is, with a mark, and packed; however the bytes are cut into slices."""
+    text = SITEMAPS[name].encode()
+    bodies = (text, codecs.BOM_UTF8 + text, gzip.compress(text))
+    for body in bodies:
+        assert read(body)[:2] == (PLACES, {})
+    monkeypatch.setattr(sitemap, "HEAD", 100)
+    for size in (1, 7, 50):
+        monkeypatch.setattr(sitemap, "SLICE", size)
+        for body in bodies:
+            assert read(body)[0] == PLACES, size
+
+
 @from_corpus("sitemaps/crawler-commons", cases=11)
 def test_row_37_real_sitemaps_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the makers of the corpus expect, however the bytes are cut into slices."""

@@ -126,6 +126,47 @@ def test_row_43_real_addresses_are_no_traps_and_long_ones_are_judged_at_once() -
     assert time.thread_time() - begin < 0.2
 
 
+def ordinary_addresses() -> set[str]:
+    """Addresses as they are found on pages: of shops, news, documentation, forums, wikis and repositories."""
+    words = [
+        "about",
+        "news",
+        "blog",
+        "archive",
+        "tag",
+        "lamp",
+        "chair",
+        "guide",
+        "python",
+        "the-long-title-of-an-article",
+        "page",
+        "item",
+    ]
+    found = set()
+    for n in range(400):
+        one, two = words[n % len(words)], words[n // len(words) % len(words)]
+        year, month, day = 2000 + n % 30, f"{n % 12 + 1:02}", f"{n % 28 + 1:02}"
+        found |= {
+            f"/{year}/{month}/{day}/{one}-{two}-{n}.html",
+            f"/{one}/{two}/page-{n}/",
+            f"/products/{one}/{one}-{two}/?color={n % 9}&size={n % 7}&sort=price",
+            f"/wiki/{one.title()}:{two.title()}_({n})",
+            f"/user/{one}{n}/repo-{two}/blob/main/src/{one}/{two}/{one}_{two}.py",
+            f"/{one}/{two}/{one}-{n}/index.html",
+            f"/docs/{n % 5}.{n % 10}/library/{one}.html?highlight={two}",
+            f"/forum/viewtopic.php?f={n % 50}&t={n}&start={n % 20 * 10}",
+            f"/en/{one}/en-gb/{two}/{n}",
+            f"/img/{n:032x}/{one}.jpg",
+        }
+    return {f"https://{host}.example{path}" for host in ("www", "shop") for path in found}
+
+
+def test_row_43_no_ordinary_address_is_a_trap() -> None:
+    urls = ordinary_addresses()
+    assert len(urls) > 4000
+    assert {url: trap for url in urls if (trap := path_trap(url, TrapRules()))} == {}
+
+
 @from_corpus("pages/links.jsonl", cases=60)
 def test_row_43_no_link_of_a_real_page_is_a_trap() -> None:
     pages = [json.loads(line) for line in corpus("pages/links.jsonl").read_text().splitlines()]

@@ -43,6 +43,50 @@ def decode(
     return decoder.finish()
 
 
+PAGE = b"".join(b"<p>Paragraph %d, with some words of its own: %d.</p>\n" % (n, n * n) for n in range(1500))
+
+
+def zstd_frames(data: bytes, *, size_known: bool) -> bytes:
+    """Compressed in pieces, as a server does that streams: the header says the size only when it is known."""
+    packer = zstd.ZstdCompressor()
+    if size_known:
+        packer.set_pledged_input_size(len(data))
+    pieces = [packer.compress(data[start : start + 10_000]) for start in range(0, len(data), 10_000)]
+    return b"".join(pieces) + packer.flush()
+
+
+def gzip_with_everything(data: bytes) -> bytes:
+    """A member whose header has all the optional fields: text flag, header checksum, extra, name, comment."""
+    head = b"\x1f\x8b\x08\x1f" + bytes(4) + b"\x02\x03" + b"\x04\0abcd" + b"page.html\0" + b"a comment\0"
+    head += (zlib.crc32(head) & 0xFFFF).to_bytes(2, "little")
+    tail = zlib.crc32(data).to_bytes(4, "little") + len(data).to_bytes(4, "little")
+    return head + raw_deflate(data) + tail
+
+
+BODIES = {
+    "br": (brotli.compress(PAGE), "br"),
+    "br, streamed": (brotli.compress(PAGE, quality=1, lgwin=16), "br"),
+    "gzip": (gzip.compress(PAGE), "gzip"),
+    "gzip, written otherwise": (gzip.compress(PAGE), "GZIP , identity"),
+    "gzip, all fields": (gzip_with_everything(PAGE), "gzip"),
+    "gzip, stored": (gzip.compress(PAGE, 0), "x-gzip"),
+    "deflate without header": (raw_deflate(PAGE), "deflate"),
+    "deflate": (zlib.compress(PAGE), "deflate"),
+    "gzip in deflate": (zlib.compress(gzip.compress(PAGE)), "gzip, deflate"),
+    "gzip in raw deflate in gzip": (gzip.compress(raw_deflate(gzip.compress(PAGE))), "gzip,deflate,gzip"),
+    "zstd": (zstd.compress(PAGE), "zstd"),
+    "zstd, streamed": (zstd_frames(PAGE, size_known=False), "zstd"),
+    "zstd, streamed, size known": (zstd_frames(PAGE, size_known=True), "zstd"),
+}
+
+
+@pytest.mark.parametrize("step", [1, 7, 65536])
+@pytest.mark.parametrize("name", BODIES)
+def test_a_page_in_every_encoding(name: str, step: int) -> None:
+    packed, encoding = BODIES[name]
+    assert decode(encoding, packed, step=step) == (PAGE, ())
+
+
 @from_corpus("compressed")
 @pytest.mark.parametrize("step", [1, 7, 65536])
 @pytest.mark.parametrize(
@@ -67,6 +111,17 @@ def test_real_bodies(name: str, encoding: str, step: int) -> None:
     assert len(body) in (74837, 74840)
 
 
+@pytest.mark.parametrize("name", ["br", "deflate", "gzip", "zstd"])
+def test_a_few_kilobytes_that_become_many_megabytes_stop_at_the_limit(name: str) -> None:
+    data = PACK[name](bytes(12_000_000))
+    assert len(data) < 13_000
+    for limit in (1000, LIMIT):
+        with pytest.raises(FetchError) as caught:
+            decode(name, data, limit=limit)
+        assert caught.value.fault is Fault.TOO_LARGE
+    assert decode(name, data, limit=12_000_000) == (bytes(12_000_000), ())
+
+
 @from_corpus("compressed")
 @pytest.mark.parametrize("name", ["br", "deflate", "gzip", "zstd"])
 def test_bombs_stop_at_the_limit(name: str) -> None:
@@ -85,6 +140,23 @@ def test_a_bomb_in_the_middle_of_a_stack_stops() -> None:
     with pytest.raises(FetchError, match="too_large"):
         decode("gzip, gzip, deflate", outer)
     assert time.process_time() - start < 0.5
+
+
+@pytest.mark.parametrize("step", [100, 65536])
+@pytest.mark.parametrize("missing", [1, 4, 8, 9, 500])
+def test_a_gzip_body_without_its_end_keeps_what_decoded(missing: int, step: int) -> None:
+    """Cut in the checksum, before it, and in the data."""
+    body, flags = decode("gzip", gzip.compress(PAGE)[:-missing], step=step)
+    assert flags == ("truncated",)
+    assert body == PAGE[: len(body)]
+    assert body == PAGE or missing > 8
+
+
+@pytest.mark.parametrize("step", [100, 65536])
+def test_a_wrong_checksum_is_told_and_the_body_kept(step: int) -> None:
+    packed = bytearray(gzip.compress(PAGE))
+    packed[-5] ^= 1
+    assert decode("gzip", bytes(packed), step=step) == (PAGE, ("bad_checksum",))
 
 
 @from_corpus("compressed")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from corpora import corpus, from_corpus
+from corpora import from_corpus
 from gossamer.fetch.replay import ReplayFetcher
 from gossamer.testing.clock import EPOCH, ManualClock
 from gossamer.words.errors import Fault, FetchError, UsageError
 from gossamer.words.model import Request
+from saved_shop import PAGES, SavedShop, made_shop, real_shop
 
 
 async def fault(fetcher: ReplayFetcher, url: str) -> Fault:
@@ -20,19 +22,21 @@ async def fault(fetcher: ReplayFetcher, url: str) -> Fault:
     return caught.value.fault
 
 
-@from_corpus("shop", cases=48)
-async def test_the_real_shop() -> None:
-    rules = {"https://scrapeme.live/shop/page/{page}/": "{page}.html"}
-    fetcher = ReplayFetcher(corpus("shop"), rules, clock=ManualClock())
-    for page in range(1, 49):
-        fetched = await fetcher.fetch(Request(f"https://scrapeme.live/shop/page/{page}/"))
+@pytest.mark.parametrize("make", [made_shop, pytest.param(real_shop, marks=from_corpus("shop", cases=PAGES))])
+async def test_a_saved_shop(make: Callable[[], SavedShop], tmp_path: Path) -> None:
+    shop = make()
+    for number, body in shop.pages.items():
+        (tmp_path / f"{number}.html").write_bytes(body)
+    rules = {shop.name + "/shop/page/{page}/": "{page}.html"}
+    fetcher = ReplayFetcher(tmp_path, rules, clock=ManualClock())
+    for number, body in shop.pages.items():
+        fetched = await fetcher.fetch(Request(f"{shop.name}/shop/page/{number}/"))
         assert (fetched.status, fetched.header("content-type")) == (200, "text/html")
-        assert b"data-product_id" in fetched.body
+        assert fetched.body == body
         assert (fetched.started_at, fetched.rung) == (EPOCH, "replay")
-    assert await fault(fetcher, "https://scrapeme.live/shop/page/49/") is Fault.NOT_ARCHIVED
-    assert await fault(fetcher, "https://scrapeme.live/shop/page/1/x/") is Fault.NOT_ARCHIVED
-    assert await fault(fetcher, "https://scrapeme.live/shop/page//") is Fault.NOT_ARCHIVED
-    robots = await fetcher.fetch(Request("https://scrapeme.live/robots.txt"))
+    for path in (f"{PAGES + 1}/", "1/x/", "/"):
+        assert await fault(fetcher, f"{shop.name}/shop/page/{path}") is Fault.NOT_ARCHIVED
+    robots = await fetcher.fetch(Request(f"{shop.name}/robots.txt"))
     assert robots.status == 404
     assert not fetcher.touches_network
     await fetcher.close()

@@ -12,6 +12,57 @@ from corpora import corpus, from_corpus
 from gossamer.parse.encoding import decode, encoding_named, encoding_of
 from gossamer.parse.html import parse_html
 
+KOI, GBK, NOBODY = "KOI8-R", "GBK", "windows-1252"
+DECLARATIONS = [
+    (b"<meta charset=koi8-r>", KOI),
+    (b"<META CHARSET='KOI8-R'>", KOI),
+    (b'<meta charset=" koi8-r ">', KOI),
+    (b"<meta\tcharset\n=\r\nkoi8-r\f>", KOI),
+    (b"<meta/charset=koi8-r />", KOI),
+    (b"<meta/charset=koi8-r/>", NOBODY),
+    (b"<meta name=x content=y charset=koi8-r>", KOI),
+    (b"<meta charset=koi8-r charset=gbk>", KOI),
+    (b"<meta charset=nonsense><meta charset=koi8-r>", KOI),
+    (b"<meta charset><meta charset=koi8-r>", KOI),
+    (b"<metacharset=koi8-r>", NOBODY),
+    (b"<met charset=koi8-r>", NOBODY),
+    (b"</meta charset=koi8-r>", NOBODY),
+    (b"<meta charset=utf-16le>", "UTF-8"),
+    (b"<meta charset=x-user-defined>", NOBODY),
+    (b"<meta charset=cp1251>", "windows-1251"),
+    (b"<meta charset=gb2312>", GBK),
+    (b"<meta charset=ks_c_5601-1987>", "EUC-KR"),
+    (b"<meta charset=x-sjis>", "Shift_JIS"),
+    (b'<meta http-equiv=Content-Type content="text/html; charset=koi8-r">', KOI),
+    (b'<meta content="text/html; charset=koi8-r" http-equiv="content-type">', KOI),
+    (b"<meta http-equiv=content-type content='charset = \"koi8-r\"'>", KOI),
+    (b"<meta http-equiv=content-type content='xcharset charset=koi8-r;gbk'>", KOI),
+    (b"<meta http-equiv=content-type content='charset=\"koi8-r'>", NOBODY),
+    (b"<meta http-equiv=content-type content='text/html; charset'>", NOBODY),
+    (b"<meta http-equiv=content-type content='charset=gbk' charset=koi8-r>", KOI),
+    (b"<meta content='text/html; charset=koi8-r'>", NOBODY),
+    (b"<meta http-equiv=refresh content='text/html; charset=koi8-r'>", NOBODY),
+    (b"<!-- <meta charset=gbk> --><meta charset=koi8-r>", KOI),
+    (b"<!--><meta charset=koi8-r>-->", KOI),
+    (b"<!-- <meta charset=koi8-r>", NOBODY),
+    (b"<!doctype html><html lang=ru><head><title>x</title><meta charset=koi8-r>", KOI),
+    (b'<p title="<meta charset=gbk>"><meta charset=koi8-r>', KOI),
+    (b"<p title='<meta charset=gbk>'>", NOBODY),
+    (b"<?x <meta charset=gbk>?><meta charset=koi8-r>", KOI),
+    (b"</p <meta charset=gbk>><meta charset=koi8-r>", KOI),
+    (b" " * 900 + b"<meta charset=koi8-r>", KOI),
+    (b"<meta charset=koi8-r", NOBODY),
+    (b"plain words", NOBODY),
+    (b"\xef\xbb\xbf<meta charset=koi8-r>", "UTF-8"),
+]
+"""What a document says of itself, by the HTML standard's algorithm (13.2.3.2)."""
+
+
+@pytest.mark.parametrize(("body", "encoding"), DECLARATIONS)
+def test_what_a_document_declares(body: bytes, encoding: str) -> None:
+    assert encoding_of(body) == encoding
+    assert parse_html(body, "http://h/").encoding == encoding
+
 
 def sniffing_cases() -> list[tuple[bytes, str]]:
     raw = corpus("encoding/tests1.dat").read_bytes()

@@ -5,8 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import time
+from html import escape
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from corpora import corpus, from_corpus
 from gossamer.parse.html import parse_html
@@ -19,6 +22,57 @@ URL = "https://example.com/dir/page?q"
 
 def page_of(html: str):
     return parse_html(html.encode(), URL, "text/html; charset=utf-8")
+
+
+TARGETS = [
+    "https://example.com/", "https://example.com/dir/", "https://example.com/dir/a.html",
+    "https://example.com/dir/sub/b?x=1&y=2", "https://example.com/c;d=1", "https://example.com/%C3%A9?q=%20",
+    "https://news.example.org/2031/05/08/long-title-of-an-article/", "http://example.com/plain",
+    "https://example.com:8443/port", "https://example.com/?s=amp&copy=1", "https://example.com/dir/page?p=2",
+]  # fmt: skip
+DECOYS = [
+    "<!-- <a href='/comment'>x</a> -->", "<script>document.write('<a href=\"/script\">x</a>')</script>",
+    "<style>a[href='/style'] {}</style>", "<textarea><a href='/textarea'>x</a></textarea>",
+    "<title><a href='/title'>x</a></title>", "<p data-href='/data' title='<a href=/attribute>'>text</p>",
+    "<link rel=stylesheet href=/style.css>", "<img src=/image.png>", "<a name=x>no href</a>",
+]  # fmt: skip
+WRAPPERS = ["{}", "<p>{}", "<div><ul><li>{}</ul></div>", "<table><tr><td>{}</table>", "<b><i>{}</b></i>"]
+
+
+def spellings(target):
+    """Ways in which a page at ``URL`` may write a link to a target."""
+    scheme, _, rest = target.partition("://")
+    yield from (
+        target,
+        f" {target}\n",
+        f"{target}#part",
+        f"{scheme.upper()}://{rest}",
+        f"{scheme}:\\\\{rest}",
+    )
+    if scheme == "https":
+        yield f"//{rest}"
+    if target.startswith("https://example.com/"):
+        path = target.removeprefix("https://example.com")
+        yield from (path, f"..{path}", f"./x/../..{path}", path.replace("/", "\\", 1))
+    if target.startswith("https://example.com/dir/") and target != "https://example.com/dir/":
+        name = target.removeprefix("https://example.com/dir/")
+        yield from (name, f"./{name}#", f"sub/../{name}")
+
+
+@given(st.data())
+def test_links_however_they_are_written(data):
+    """Pages that are made from known links, in every spelling and in any markup, with decoys between them."""
+    targets = data.draw(st.lists(st.sampled_from(TARGETS), max_size=12))
+    html = ["<!doctype html><html><head><title>t</title></head><body>"] * data.draw(st.integers(0, 1))
+    for target in targets:
+        href = escape(data.draw(st.sampled_from([*spellings(target)])))
+        tag = data.draw(st.sampled_from(["a", "A", "area"]))
+        quoted = data.draw(st.sampled_from([f'"{href}"', f"'{href}'"]))
+        text = data.draw(st.sampled_from(["word", "", "<img alt='' src=i.png>", "a &amp; b"]))
+        link = f"<{tag} class=x href={quoted}>" + ("" if tag == "area" else f"{text}</{tag}>")
+        html.append(data.draw(st.sampled_from(WRAPPERS)).format(link))
+        html.append(data.draw(st.sampled_from([*DECOYS, "", "\n"])))
+    assert page_of("".join(html)).links.urls == list(dict.fromkeys(targets))
 
 
 @from_corpus("pages/links.jsonl", cases=60)

@@ -49,6 +49,55 @@ def test_opengraph():
     assert opengraph(page_of("")) == {}
 
 
+def test_json_ld_of_a_page_with_everything_around_it():
+    thing = {
+        "@context": "https://schema.org/",
+        "@type": "Recipe",
+        "name": "Grütze & </b> \u2028 “red”",
+        "author": {"@type": "Person", "name": "Ann"},
+        "nutrition": {"calories": 270.5, "fat": None, "vegan": True},
+        "steps": ["wash", "boil", ["stir", "stir"]],
+    }
+    text = json.dumps(thing, ensure_ascii=False, indent=1)
+    page = page_of(
+        '<!doctype html><html><head><script>var x = \'{"@type": "No"}\'</script>'
+        f"<script async type='application/ld+json' id=x>\n{text}\n</script>"
+        '</head><body><!-- <script type=\'application/ld+json\'>{"@type": "No"}</script> --><p>{}</p></body>'
+    )
+    assert json_ld(page) == [thing]
+
+
+def test_microdata_of_an_event_with_nested_items():
+    page = page_of(
+        "<section itemscope itemtype='https://schema.org/Event https://schema.org/Festival'>"
+        "<h1 itemprop=name>Night <em>of</em> Lamps</h1>"
+        "<time itemprop=startDate datetime=2031-05-08>May</time>"
+        "<div itemprop=location itemscope itemtype=https://schema.org/Place><span itemprop=name>Barn</span>"
+        "<p itemprop='address' itemscope itemtype=https://schema.org/PostalAddress>"
+        "<meta itemprop=postalCode content=12345><i itemprop=addressLocality>Elmton</i></p></div>"
+        "<ul><li itemprop=performer>Ann<li itemprop=performer>Bo</ul><img itemprop=image src=i.png>"
+        "<p itemscope itemtype=https://schema.org/Offer><data itemprop=price value=7.50>cheap</data></p>"
+        "</section>"
+    )
+    place = ("https://schema.org/Place", {"name": ["value"], "address": [shape_of_address()]})
+    assert [shape(item) for item in microdata(page)] == [
+        (
+            "https://schema.org/Event https://schema.org/Festival",
+            {"name": ["value"], "startDate": ["value"], "location": [place], "performer": ["value"] * 2,
+             "image": ["value"]},
+        ),
+        ("https://schema.org/Offer", {"price": ["value"]}),
+    ]  # fmt: skip
+    event, offer = microdata(page)
+    found = event["properties"]
+    assert (found["startDate"], found["image"]) == (["2031-05-08"], ["https://example.com/a/i.png"])
+    assert (found["performer"], offer["properties"]["price"]) == (["Ann", "Bo"], ["7.50"])
+
+
+def shape_of_address():
+    return ("https://schema.org/PostalAddress", {"postalCode": ["value"], "addressLocality": ["value"]})
+
+
 MICRODATA = ["Event.001", "Event.002", "Event.003", "Event.004", "MusicRecording.001", "LocalBusiness.002"]
 
 
