@@ -9,8 +9,8 @@ from meanings import Undocumented, code, sentence, table
 from pydantic.fields import FieldInfo
 
 from gossamer.config.layers import PREFIX
-from gossamer.config.names import SCRAPY
 from gossamer.config.settings import Section, Settings, fields
+from gossamer.words import scrapy
 
 INTRO = """\
 # Settings
@@ -48,11 +48,14 @@ def settings_page() -> str:
         parts += [f"## {section}", title, table(("setting", "type", "default", "meaning"), rows)]
     if long:
         parts += ["## Long defaults", *(f"`{name}`: {default}" for name, default in long)]
-    known = [(code(name.upper()), code(ours)) for name, ours in sorted(SCRAPY.items())]
+    known = [(code(name.upper()), code(ours)) for name, ours in scrapy.SETTINGS.items()]
+    advice = [(code(name.upper()), words) for name, words in scrapy.ADVICE.items()]
     parts += [
         "## Names of Scrapy",
         "What these settings of Scrapy are called here.",
-        table(("Scrapy", "here"), known),
+        table(("Scrapy", "here"), sorted(known)),
+        "These there are not, nor those whose names begin so (`HTTPCACHE_ENABLED`, ...):",
+        table(("Scrapy", "here"), sorted(advice)),
     ]
     return "\n\n".join(parts)  # fmt: skip
 

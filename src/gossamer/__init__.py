@@ -46,6 +46,10 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
+        from gossamer.words.scrapy import IMPORTS
+
+        if name in IMPORTS:  # an AttributeError's words would not reach who imports it
+            raise ImportError(f"gossamer has no {name}: {IMPORTS[name]}", name=name)
         raise AttributeError(f"module 'gossamer' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value

@@ -2,9 +2,10 @@
 
 Arguments are the annotated attributes of a spider's class and the parameters of its own ``__init__``. An
 annotation gives the type: ``pages: int = 3`` makes ``-a pages=5`` the number 5. What has no annotation stays
-a string. A spider that annotates anything takes those arguments and no others; one that annotates nothing,
-or whose own ``__init__`` has ``**kwargs``, takes any, as in Scrapy. An annotated attribute without a value
-has to be given, unless the spider has an ``__init__`` of its own, which may give it one.
+a string. A spider that annotates anything takes those arguments and no others; one that annotates nothing
+takes those that its source mentions; one whose own ``__init__`` has ``**kwargs`` takes any, as in Scrapy. An
+annotated attribute without a value has to be given, unless the spider has an ``__init__`` of its own, which
+may give it one.
 """
 
 from __future__ import annotations
@@ -59,13 +60,14 @@ class Accepted:
 
     arguments: Mapping[str, Argument]
     others: bool  # whether it takes arguments of any other name too
+    mentioned_only: bool = False  # of those others the ones that are mentioned in its source
 
 
 def accepted(spider_class: type[Spider]) -> Accepted:
     """The arguments of a spider class, in the order in which they are written there."""
     found = {argument.name: argument for argument in _attributes(spider_class)}
     typed = any(argument.annotation is not MISSING for argument in found.values())
-    others = not typed
+    others = mentioned_only = not typed
     for base in spider_class.__mro__:
         if base is Spider:
             break
@@ -73,8 +75,8 @@ def accepted(spider_class: type[Spider]) -> Accepted:
             parameters, others = _parameters(base)
             if not others:  # what it does not name it does not take, the attributes of the class included
                 return Accepted(parameters, others=False)
-            found = {**found, **parameters}
-    return Accepted(found, others)
+            found, mentioned_only = {**found, **parameters}, False
+    return Accepted(found, others, mentioned_only)
 
 
 def read(spider_class: type[Spider], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,6 +93,8 @@ def read(spider_class: type[Spider], given: Mapping[str, Any]) -> dict[str, Any]
             argument = Argument(name, BASE[name])
         if argument is None and not known.others:
             raise UsageError(_unknown(spider_class, name, value, known))
+        if argument is None and known.mentioned_only:
+            _check_mentioned(spider_class, name, value, known)
         values[name] = value if argument is None else _read(spider_class, argument, value)
     lacking = [a for a in known.arguments.values() if a.required and a.name not in values]
     if lacking:
@@ -296,3 +300,34 @@ def _unknown(spider_class: type[Spider], name: str, value: Any, known: Accepted)
         f"the spider {spider_class.name!r} has no argument {name!r} (= {shown(name, value)!r}){hint}\n"
         f"  its arguments: {listed or 'none'}"
     )
+
+
+_READ = re.compile(r"""\b(?:self|spider)\.(\w+)|getattr\(\s*(?:self|spider)\s*,\s*["'](\w+)""")
+"""Where a source reads an attribute of a spider."""
+
+
+def _check_mentioned(spider_class: type[Spider], name: str, value: Any, known: Accepted) -> None:
+    """Raise ``UsageError`` for an argument that nothing in a spider's source speaks of."""
+    source = _source(spider_class)
+    if source is None or not name.isidentifier() or hasattr(spider_class, name):
+        return  # nobody knows, or the spider says so itself
+    if re.search(rf"\b{re.escape(name)}\b", source):
+        return
+    reads = {first or second for first, second in _READ.findall(source)}
+    free = [one for one in reads if not hasattr(spider_class, one) and _is_free(one)]
+    others = {one: Argument(one) for one in sorted(free)}
+    found = Accepted({**known.arguments, **others}, others=False)
+    declared = f'  should it be read elsewhere, declare it in the class: {name}: str = ""'
+    raise UsageError(f"{_unknown(spider_class, name, value, found)}\n{declared}")
+
+
+def _source(spider_class: type[Spider]) -> str | None:
+    """The modules of a spider, its bases and its pipelines; ``None`` where their text is not all there."""
+    steps = spider_class.pipelines if isinstance(spider_class.pipelines, Collection) else ()
+    kinds = [*spider_class.__mro__[: spider_class.__mro__.index(Spider)]]
+    kinds += [step if isinstance(step, type) else type(step) for step in steps if not inspect.isroutine(step)]
+    modules = {inspect.getmodule(kind) for kind in kinds}
+    try:
+        return "\n".join(inspect.getsource(module) for module in modules if module is not None)
+    except (OSError, TypeError):
+        return None

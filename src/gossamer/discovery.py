@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import logging
 import re
+import shlex
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -18,11 +19,13 @@ from pathlib import Path
 from types import ModuleType
 
 from gossamer.arguments import read, target_text
+from gossamer.config.names import nearest
 from gossamer.generic import GenericSpider
 from gossamer.parse.selectors import Selector
 from gossamer.policy import urls
 from gossamer.policy.scope import Scope
 from gossamer.spider import Spider
+from gossamer.words import scrapy
 from gossamer.words.errors import UsageError
 from gossamer.words.model import Request
 
@@ -55,9 +58,21 @@ def find_target(target: str | type[Spider], arguments: Mapping[str, str], projec
     found = discover(project)
     if target in found.spiders:
         return _of_class(found.spiders[target], arguments)
+    refuse_file(target)
     if _HOST.match(target):
         return _of_url(f"https://{target}", arguments, project)
     raise UsageError(_not_found(target, found, project))
+
+
+def refuse_file(target: str) -> None:
+    """Raise ``UsageError`` for what was meant as a URL, and is a file of this folder."""
+    if "://" in target or not Path(target).is_file():
+        return
+    file = Path(target).absolute()
+    raise UsageError(
+        f"{target} is a file, and a URL is needed: serve its folder with `python -m http.server --bind "
+        f"127.0.0.1 --directory {shlex.quote(str(file.parent))}`, and write http://127.0.0.1:8000/{file.name}"
+    )
 
 
 def spiders_in(target: str, project: Path | None) -> list[type[Spider]]:
@@ -102,11 +117,7 @@ def _check(spider: Spider) -> None:
     wrong = [url for url in spider.start_urls if not isinstance(url, str)]
     if wrong:
         raise UsageError(f"start_urls of the spider {spider.name!r} holds {wrong[0]!r}, which is no string")
-    if hasattr(spider, "custom_settings"):
-        raise UsageError(
-            f"the spider {spider.name!r} has custom_settings, which Gossamer does not read; "
-            'write settings = {"delay": 1.0}; `gossamer crawl --help` and gossamer.toml use the same names'
-        )
+    _check_scrapy(spider)
     require = spider.require
     queries = (
         [query for group in require.values() for query in group]
@@ -118,6 +129,24 @@ def _check(spider: Spider) -> None:
             Selector(text="").css(query)
         except ValueError as error:
             raise UsageError(f"require of the spider {spider.name!r}: {error}") from None
+
+
+def _check_scrapy(spider: Spider) -> None:
+    """What a spider brings along from Scrapy, and what would otherwise be passed over in silence."""
+    if hasattr(spider, "custom_settings"):
+        custom = spider.custom_settings if isinstance(spider.custom_settings, Mapping) else {}
+        hints = "".join(f"\n  {name}{nearest(str(name)) or ': no such setting'}" for name in custom)
+        raise UsageError(
+            f"the spider {spider.name!r} has custom_settings, which Gossamer does not read; "
+            'write settings = {"delay": 1.0}; `gossamer crawl --help` and gossamer.toml use the same names'
+            f"{hints}"
+        )
+    for name, setting in scrapy.ATTRIBUTES.items():
+        if hasattr(spider, name):
+            raise UsageError(
+                f"the spider {spider.name!r} has the attribute {name}, which Gossamer does not read; "
+                f"the setting {setting} says it: settings = {{{setting!r}: ...}}"
+            )
 
 
 def one_or_more(value: str | Sequence[str]) -> Sequence[str]:
@@ -244,10 +273,11 @@ def _of_url(url: str, arguments: Mapping[str, str], project: Path | None) -> Tar
     domain = host.removeprefix("www.")
     key = urls.host_key(canonical)
     port = key.removeprefix(host)
-    generic = GenericSpider(**arguments)
+    discovered = discover(project)
+    # Arguments may be for the project's spiders, which get the pages of their hosts.
+    generic = GenericSpider(**(arguments if discovered.spiders else read(GenericSpider, arguments)))
     generic.start_urls = [canonical]
     generic.allowed_domains = [domain + port]
-    discovered = discover(project)
     for message in discovered.broken:
         log.warning("%s", message)
     found = list(discovered.spiders.values())

@@ -380,6 +380,7 @@ def test_a_second_process_on_the_same_crawl(tmp_path: Path) -> None:
 def test_an_argument_that_is_no_file_name(tmp_path: Path, spider: Path, argument: str) -> None:
     """Crawls are told apart by their arguments; no file of theirs lies outside the data directory."""
     data = tmp_path / "deep" / "data"
+    spider.write_text(spider.read_text().replace('name = "shop"', 'name = "shop"\n    category = ""'))
     crawl(spider, *FAST, "--data", data, "-a", f"category={argument}")
     assert {path.name for path in tmp_path.iterdir()} - {"__pycache__"} == {"deep", "shop.py"}
     assert {path.name for path in data.parent.iterdir()} == {"data"}

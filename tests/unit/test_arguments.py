@@ -146,6 +146,43 @@ def test_without_annotations_anything_is_taken_as_text():
             find_target(Bare, {name: "x"}, None)
 
 
+LOOSE = """
+from gossamer import Spider
+
+class Loose(Spider):
+    name = "loose"
+    city = "Rom"
+
+    def parse(self, response):
+        return {"a": self.category, "b": getattr(self, "colour", None), "c": self.logger}
+
+class Free(Spider):
+    name = "free"
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+"""
+
+
+def test_an_argument_that_nothing_reads_is_refused_and_the_nearest_is_named(tmp_path):
+    file = tmp_path / "loose.py"
+    file.write_text(LOOSE)
+    loose = f"{file}:Loose"
+    spider = find_target(loose, {"category": "x", "colour": "red", "city": "Bari"}, None).spider
+    assert (spider.category, spider.colour, spider.city) == ("x", "red", "Bari")
+    with pytest.raises(UsageError) as caught:
+        find_target(loose, {"categroy": "books"}, None)
+    said = str(caught.value)
+    assert "the spider 'loose' has no argument 'categroy' (= 'books'); did you mean 'category'?" in said
+    assert "its arguments: city (str), category (str), colour (str)" in said
+    assert 'declare it in the class: categroy: str = ""' in said
+    with pytest.raises(UsageError, match="it is a setting: -s delay=1"):
+        find_target(loose, {"delay": "1"}, None)
+    assert find_target(f"{file}:Free", {"typo": "1"}, None).spider.typo == "1", "its __init__ takes any"
+    with pytest.raises(UsageError, match="no argument 'typo'"):
+        find_target("https://shop.example/", {"typo": "1"}, None)
+
+
 def test_an_init_of_its_own():
     spider = find_target(Own, {"category": "books", "pages": "5", "city": "Rom", "more": "x"}, None).spider
     assert (spider.category, spider.pages, spider.city, spider.more) == ("books", 5, "Rom", "x")

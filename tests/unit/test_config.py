@@ -1,5 +1,6 @@
 """Settings in layers."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.config import Settings, fields, find_project, load_settings
+from gossamer.words import scrapy
 from gossamer.words.errors import SettingError
 
 
@@ -88,6 +90,20 @@ def test_text_becomes_the_type_of_its_setting(text, name, value):
         ("max_redirects=4", "did you mean 'http.max_redirects'?"),
         ("level=debug", "did you mean 'log.level'?"),
         ("DOWNLOAD_DELAY=1", "did you mean 'delay'?"),
+        ("ROBOTSTXT_OBEY=0", "did you mean 'robots'?"),
+        ("USER_AGENT=x", "did you mean 'user_agent'?"),
+        ("CONCURRENT_REQUESTS_PER_IP=1", "did you mean 'per_host'?"),
+        ("AUTOTHROTTLE_ENABLED=1", "(= '1'): the delay follows the host's response time by itself"),
+        ("AUTOTHROTTLE_MAX_DELAY=1", "did you mean 'max_delay'?"),
+        ("COOKIES_ENABLED=0", "cookies are always kept"),
+        ("HTTPCACHE_ENABLED=1", "replay.folder crawls saved pages"),
+        ("ITEM_PIPELINES={}", "pipelines = [Step]"),
+        ("DOWNLOADER_MIDDLEWARES={}", "there are no middlewares"),
+        ("FEEDS={}", "`gossamer crawl -o FILE`"),
+        ("FEED_FORMAT=csv", "`gossamer crawl -o FILE`"),
+        ("RETRY_ENABLED=0", "max_retries = 0"),
+        ("RETRY_HTTP_CODES=[]", "handle_httpstatus_list"),
+        ("TWISTED_REACTOR=x", "asyncio"),
         ("delay=x", "delay = 'x' (-s delay): should be a valid number"),
         ("delay=-1", "greater than or equal to 0"),
         ("delay=nan", "finite"),
@@ -216,3 +232,15 @@ def test_any_text_gives_settings_or_a_setting_error(name, text):
     else:
         said = loaded.explain(name).source
     assert name.rpartition(".")[2] in said
+
+
+def test_every_hint_for_a_setting_of_scrapy_names_settings_that_there_are():
+    for name, ours in scrapy.SETTINGS.items():
+        assert name == name.lower()
+        assert ours in fields(), name
+    for words in (*scrapy.ADVICE.values(), *scrapy.IMPORTS.values()):
+        named = re.findall(r"\b(?:max|min|http|log|replay|frontier|retry|handle)[_.][a-z_]+\b", words)
+        assert set(named) <= {*fields(), "handle_httpstatus_list"}, words
+    assert set(scrapy.ATTRIBUTES.values()) <= {*fields()}
+    assert scrapy.setting_advice("item_pipelines")
+    assert not scrapy.setting_advice("max_page")

@@ -62,10 +62,17 @@ async def _opened(settings: Settings, *, create: bool, until: float) -> Desk:
 
 
 async def job_of(desk: Desk, name: str) -> Job:
-    """A job by id or name. Raises ``UsageError`` that names those that are there."""
+    """A job by its id, or the latest by its name: the spider's, or as the id spells it.
+
+    Raises ``UsageError`` that names those that are there.
+    """
     job = await desk.book.get(name)
     if job is not None:
         return job
-    known = [job.id for job in await desk.book.list()]
+    listed = await desk.book.list()
+    same = next((job for job in listed if job.id.rpartition("-")[0] == name), None)
+    if same is not None:
+        return same
+    known = [job.id for job in listed]
     more = f" and {len(known) - NAMED} more" if len(known) > NAMED else ""
     raise UsageError(f"there is no job {name!r}; there are: {', '.join(known[:NAMED]) or 'none'}{more}")

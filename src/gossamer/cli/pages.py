@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 
 from gossamer.config import find_project, load_settings
 from gossamer.crawling import spider_settings
-from gossamer.discovery import find_target
+from gossamer.discovery import find_target, refuse_file
 from gossamer.observe.text import one_line, shown_url
 from gossamer.policy import redirects, urls
 from gossamer.response import Response
@@ -78,6 +78,7 @@ class PageFetcher:
 
     @staticmethod
     def _canonical(url: str) -> str:
+        refuse_file(url)
         canonical = urls.canonicalise(url if "://" in url else f"https://{url}")
         if canonical is None or not canonical.startswith(("http://", "https://")):
             raise UsageError(f"{url!r} is not a URL that can be fetched (http or https with a host)")

@@ -41,7 +41,7 @@ def listing(
     """List the spiders and the arguments they take.
 
     Arguments are given with -a NAME=VALUE; the type is the annotation of the attribute of that name in the
-    spider's class. A spider without annotations takes any argument, as text.
+    spider's class. A spider without annotations takes what its source mentions, as text.
     """
     from gossamer.arguments import accepted
 

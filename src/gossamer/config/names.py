@@ -3,24 +3,7 @@
 from __future__ import annotations
 
 from gossamer.config.settings import fields
-
-SCRAPY = {
-    "closespider_pagecount": "max_pages",
-    "closespider_timeout": "max_time",
-    "concurrent_requests": "concurrency",
-    "concurrent_requests_per_domain": "per_host",
-    "default_request_headers": "http.headers",
-    "depth_limit": "max_depth",
-    "download_delay": "delay",
-    "download_maxsize": "http.max_size_bytes",
-    "download_timeout": "http.total_timeout",
-    "log_file": "log.file",
-    "log_level": "log.level",
-    "redirect_max_times": "http.max_redirects",
-    "retry_times": "max_retries",
-    "robotstxt_obey": "robots",
-}
-"""What settings of other crawlers are called here; used for hints only."""
+from gossamer.words import scrapy
 
 
 def canonical(key: str) -> str:
@@ -33,8 +16,10 @@ def nearest(key: str) -> str:
     import difflib
 
     wrong = canonical(key).lower()
-    if wrong in SCRAPY:
-        return f"; did you mean {SCRAPY[wrong]!r}?"
+    if wrong in scrapy.SETTINGS:
+        return f"; did you mean {scrapy.SETTINGS[wrong]!r}?"
+    if advice := scrapy.setting_advice(wrong):
+        return f": {advice}"
     names = list(fields())
     # Somebody who leaves out or misplaces the section means the same last part.
     short = {name.rpartition(".")[2]: name for name in names}

@@ -477,7 +477,12 @@ def test_a_url_is_a_target_like_any_other(crew: Fleet, site: Known) -> None:
 def test_secrets_stay_where_they_are(crew: Fleet, site: Known, tmp_path: Path) -> None:
     """Neither in the plan nor in any log; a worker that lacks one says which."""
     file = spiders.write(
-        tmp_path, "keyed", NAMED, spider="keyed", url=site.site.url, start="assert self.token, 'no token'"
+        tmp_path,
+        "keyed",
+        NAMED,
+        spider="keyed",
+        url=site.site.url,
+        start="assert self.token and self.category",
     )
     headers = json.dumps({"Authorization": f"Bearer {PASSWORD}", "X-Plain": "seen"})
     job = crew.submit(

@@ -1,0 +1,130 @@
+"""What users of Scrapy look for, and what it is called here: for hints, nothing is read under these names."""
+
+from __future__ import annotations
+
+SETTINGS = {
+    "autothrottle_max_delay": "max_delay",
+    "autothrottle_start_delay": "min_delay",
+    "autothrottle_target_concurrency": "per_host",
+    "closespider_pagecount": "max_pages",
+    "closespider_timeout": "max_time",
+    "concurrent_requests": "concurrency",
+    "concurrent_requests_per_domain": "per_host",
+    "concurrent_requests_per_ip": "per_host",
+    "default_request_headers": "http.headers",
+    "depth_limit": "max_depth",
+    "download_delay": "delay",
+    "download_maxsize": "http.max_size_bytes",
+    "download_timeout": "http.total_timeout",
+    "jobdir": "data",
+    "log_file": "log.file",
+    "log_level": "log.level",
+    "redirect_max_times": "http.max_redirects",
+    "redis_url": "frontier.url",
+    "retry_times": "max_retries",
+    "robotstxt_obey": "robots",
+    "user_agent": "user_agent",
+}
+"""Settings that have another name here."""
+
+_MIDDLEWARES = (
+    "there are no middlewares; http.headers, the fields of a Request and the spider's pipelines do most of it"
+)
+_OUTPUTS = (
+    "`gossamer crawl -o FILE` adds items to a file, -O FILE replaces it; `gossamer export` writes them later"
+)
+_CACHE = "responses are not cached; replay.folder crawls saved pages instead of the network"
+_DUPLICATES = "requests are told apart by canonical URL, method and body; dont_filter=True lets one pass"
+_FRONTIER = "requests wait in the frontier (frontier.*), in the order of their priority"
+_SPIDERS = "spiders are found in the folder spiders/ beside gossamer.toml, or by their file"
+_FILES = "files and images are not downloaded by a pipeline; `response.body` has a file's bytes"
+_EXTENSIONS = "there are no extensions and signals; `crawl(..., sinks=[...])` hands events to code of yours"
+
+ADVICE = {
+    "autothrottle": "the delay follows the host's response time by itself, within min_delay and max_delay; "
+    "delay = SECONDS fixes it",
+    "bot_name": "the User-Agent is user_agent, by default gossamer/VERSION (+CONTACT)",
+    "closespider": "max_pages and max_time end a crawl",
+    "compression": "compressed responses are always unpacked",
+    "concurrent_items": "callbacks and pipelines run one after the other in each process; see processes",
+    "cookies": "cookies are always kept, in one jar for each `session` of a Request and each site",
+    "dns": "names are looked up by the system's resolver, and remembered",
+    "download_slots": "every host has its own pace: delay and per_host",
+    "downloader_middlewares": _MIDDLEWARES,
+    "dupefilter": _DUPLICATES,
+    "extensions": _EXTENSIONS,
+    "feed": _OUTPUTS,
+    "feeds": _OUTPUTS,
+    "files": _FILES,
+    "httpcache": _CACHE,
+    "httperror": "the spider's handle_httpstatus_list names the error statuses that its callbacks want",
+    "httpproxy": "proxies are not supported by this version",
+    "images": _FILES,
+    "item_pipelines": "the spider names them: pipelines = [Step], each with process_item(item, spider)",
+    "log_enabled": "`gossamer crawl -q` is quiet; log.level says what is logged",
+    "log_format": "log.level and log.file are what can be set",
+    "memusage": "memory is bounded by limits of single pages (http.max_size_bytes, parse.*)",
+    "metarefresh": "a meta refresh is followed like any redirect, up to http.max_redirects",
+    "randomize_download_delay": "the delay is not made random",
+    "reactor": "callbacks run on asyncio; there is no reactor",
+    "redirect_enabled": "handle_httpstatus_list = [301, 302, 303, 307, 308] hands redirects to the spider",
+    "redis": "frontier.url = redis://HOST/0 keeps the requests in Redis",
+    "request_fingerprinter": _DUPLICATES,
+    "retry_enabled": "max_retries = 0 switches retries off",
+    "retry_exceptions": "failures of the network are retried; see max_retries and retry_backoff",
+    "retry_http_codes": "5xx, 408, 425 and 429 are; handle_httpstatus_list hands statuses to the spider",
+    "scheduler": _FRONTIER,
+    "spider_middlewares": _MIDDLEWARES,
+    "spider_modules": _SPIDERS,
+    "newspider_module": _SPIDERS,
+    "stats": "`gossamer status` and the summary have the figures",
+    "telnetconsole": "there is no console; `gossamer status` looks into a running crawl",
+    "twisted": "callbacks run on asyncio; there is no reactor",
+    "urllength_limit": "URLs of more than 8192 characters are left out",
+}
+"""Settings that there are not, by name or by the beginning of it: what to do instead."""
+
+_FORM = (
+    'Request(url, method="POST", body=urlencode(fields), headers={"Content-Type": '
+    '"application/x-www-form-urlencoded"})'
+)
+
+_FOLLOW = "`yield from response.follow_all(response.links(allow=...), self.parse_item)`"
+
+IMPORTS = {
+    "CloseSpider": "max_pages and max_time end a crawl",
+    "CrawlSpider": f"use Spider, and {_FOLLOW}",
+    "CrawlerProcess": "use `await gossamer.crawl(Spider)`",
+    "CrawlerRunner": "use `await gossamer.crawl(Spider)`",
+    "CSVFeedSpider": "use Spider, and read response.text with Python's csv module",
+    "Field": "annotate the fields of an Item: `name: str`, and `sku: str = key()` for what identifies it",
+    "FormRequest": f"use {_FORM}",
+    "HtmlResponse": "use Response",
+    "ItemAdapter": "items are pydantic models, dataclasses or dicts, as they are",
+    "ItemLoader": "give an Item the selected values; its annotations convert and check them",
+    "JsonRequest": 'use Request(url, method="POST", body=json.dumps(data), headers={"Content-Type": '
+    '"application/json"})',
+    "LinkExtractor": "use response.links(allow=..., deny=...)",
+    "Rule": f"use {_FOLLOW} in a callback",
+    "Selector": "use response.css() and response.xpath(), or parsel's own Selector",
+    "TextResponse": "use Response",
+    "XMLFeedSpider": "use Spider, and response.xpath(); SitemapSpider reads sitemaps and feeds",
+    "signals": _EXTENSIONS,
+}
+"""Names that are not in this package: what to use instead."""
+
+ATTRIBUTES = {
+    "download_delay": "delay",
+    "download_maxsize": "http.max_size_bytes",
+    "download_timeout": "http.total_timeout",
+    "http_pass": "http.headers",
+    "http_user": "http.headers",
+}
+"""Attributes of a spider that have a meaning in Scrapy, and none here: the setting that says it."""
+
+
+def setting_advice(key: str) -> str:
+    """What to do instead of one of Scrapy's settings; ``""`` for a name that is not Scrapy's."""
+    parts = key.lower().split("_")
+    beginnings = ("_".join(parts[:count]) for count in range(len(parts), 0, -1))
+    return next((ADVICE[beginning] for beginning in beginnings if beginning in ADVICE), "")
