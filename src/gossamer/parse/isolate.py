@@ -59,6 +59,7 @@ class Isolation:
         self._worker = worker
         self._patience_s = patience_s or max(limits.cpu_s * _PATIENCE, _PATIENCE_S)
         self._process: subprocess.Popen[bytes] | None = None
+        self._queue = asyncio.Lock()
         self._turn = threading.Lock()
         self._is_closed = False
 
@@ -71,7 +72,8 @@ class Isolation:
 
         Raises :class:`ParseKilled`, for the page's own fault; :class:`ParseInterrupted` for that of others.
         """
-        return await asyncio.to_thread(self._examine, body, content_type)
+        async with self._queue:  # those who wait take no thread, which others need (to look up names)
+            return await asyncio.to_thread(self._examine, body, content_type)
 
     def _examine(self, body: bytes, content_type: str) -> Cut | None:
         question = Question(

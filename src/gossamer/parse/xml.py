@@ -19,6 +19,15 @@ from gossamer.parse.xml_queries import css_to_xml_xpath
 from gossamer.policy.urls import Joiner
 
 _MAX_DEPTH = 256
+_REFUSALS = (
+    ("Excessive depth", "depth"),
+    ("entity amplification", "entities"),
+    ("entity reference loop", "entities"),
+    ("too long", "rest"),
+    ("too big", "rest"),
+    ("huge text", "rest"),
+)
+"""What libxml2 (2.12 to 2.15) says when a document exceeds its limits, and what is missing then."""
 _LOGGED = 100  # errors that libxml2's log keeps
 _EXSLT = (("re", "http://exslt.org/regular-expressions"), ("set", "http://exslt.org/sets"))
 
@@ -42,13 +51,8 @@ def parse_xml(text: str) -> tuple[etree._Element, tuple[str, ...]]:
 
 def _cuts(parser: etree.XMLParser, root: etree._Element | None) -> tuple[str, ...]:
     """What libxml2 refused to read on; its log is full after so many errors, then the tree tells."""
-    found = set()
     log = list(parser.error_log)
-    for entry in log:
-        if entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT:
-            message = entry.message
-            is_deep, is_entity = "depth" in message, "entity" in message
-            found.add("depth" if is_deep else "entities" if is_entity else "rest")
+    found = {cut for entry in log for words, cut in _REFUSALS if words in entry.message}
     if root is not None and len(log) >= _LOGGED and root.xpath(f"boolean({'/*' * _MAX_DEPTH})"):
         found.add("depth")
     return tuple(sorted(found))

@@ -168,6 +168,16 @@ async def test_a_process_that_is_stopped_or_killed_says_nothing_of_its_page() ->
     isolation.close()
 
 
+async def test_pages_that_wait_for_their_turn_take_no_threads_from_others(isolation: Isolation) -> None:
+    process = isolation._running()
+    os.kill(process.pid, signal.SIGSTOP)
+    waiting = [asyncio.ensure_future(isolation.examine(b"<p>", HTML)) for _ in range(50)]
+    await asyncio.sleep(0)
+    assert await asyncio.wait_for(asyncio.to_thread(lambda: "done"), 20) == "done"
+    os.kill(process.pid, signal.SIGCONT)
+    assert await asyncio.gather(*waiting) == [None] * 50
+
+
 async def test_a_process_that_died_between_two_pages_is_replaced(isolation: Isolation) -> None:
     await isolation.examine(b"<p>", HTML)
     assert isolation._process is not None
