@@ -111,8 +111,8 @@ def test_what_is_in_hand_and_what_waits_for_its_host(here, pages, site):
 @pytest.mark.parametrize(
     ("options", "answer", "part"),
     [
-        (["--max-pages", 1], "over_budget", "budget of 1 pages is spent"),
-        (["-s", "max_pages_per_host=1"], "over_budget", "budget of 1 pages for the host"),
+        (["--max-pages", 1], "over_budget", "budget of 1 page is spent"),
+        (["-s", "max_pages_per_host=1"], "over_budget", "budget of 1 page for the host"),
         (["--max-time", 0.5, "--delay", 1000], "over_budget", "budget of time was spent"),
         (["--max-depth", 0], "never_seen", "may be one of them: 2 deeper than max_depth 0."),
     ],

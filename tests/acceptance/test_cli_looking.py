@@ -118,6 +118,67 @@ def test_explain_an_unfinished_crawl_of_a_url(tmp_path, site):
     assert (found["answer"], found["refused"]) == ("out_of_scope", "offsite")
 
 
+def test_explain_is_true_of_every_way_a_request_ends(tmp_path, site):
+    """Each sentence against a crawl in which it was so: budgets, a pause, dead letters that come and go."""
+    (tmp_path / "world.py").write_text(SPIDER.replace("{url}", site.url))
+
+    def told(path):
+        found = asked(f"explain {site.url}{path} --spider world.py", cwd=tmp_path)
+        return found["answer"], " ".join(found["lines"])
+
+    def crawl(options):
+        gossamer(f"crawl world.py -q {options}", *FAST, cwd=tmp_path)
+
+    crawl("--max-pages 1")
+    assert told("/gone") == (
+        "over_budget",
+        "The job's budget of 1 page is spent; `gossamer crawl` with a larger --max-pages goes on.",
+    )
+    gossamer("pause world", cwd=tmp_path)
+    assert told("/gone") == ("stopped", "The job world-1 is paused: it goes on when it is resumed.")
+    gossamer("cancel world", cwd=tmp_path)
+    ended = "The job world-1 is cancelled: what waits is not fetched; `gossamer crawl` makes a new job."
+    assert told("/gone") == ("stopped", ended)
+    answer, text = told("/never")
+    assert (answer, ended in text, "may lead to it" in text) == ("never_seen", True, False)
+
+    crawl("-s max_retries=0")  # makes a new job, as was said
+    assert asked(f"explain {site.url}/gone --spider world.py", cwd=tmp_path)["job"] == "world-2"
+    assert told("/moved")[0] == "redirected"
+    answer, text = told("/refused")
+    assert (answer, "To try it again: `gossamer dead retry world-2" in text) == ("dead", True)
+    gossamer("dead drop world --reason client", cwd=tmp_path)
+    answer, text = told("/refused")
+    assert (answer, "its dead letter was dropped" in text) == ("done", True)
+    gossamer("dead retry world --reason server", cwd=tmp_path)
+    answer, text = told("/busy")
+    assert (answer, "no process crawls the job world-2" in text) == ("stopped", True)
+    assert "It waits" not in told("/never")[1]
+    crawl("-s max_retries=0")  # the same command goes on, as was said
+    assert told("/busy")[0] == "dead"
+
+
+def test_explain_what_led_to_the_target_of_a_redirect(tmp_path):
+    """That was a redirect and no link."""
+
+    def chain(path, headers):
+        if path == "/robots.txt":
+            return SiteResponse(404)
+        if path == "/old":
+            return SiteResponse(301, headers=(("location", "/new"),))
+        return SiteResponse(body=b'<a href="/old">x</a>' if path == "/" else b"<h1>x</h1>")
+
+    with serve_in_thread(chain) as site:
+        gossamer(f"crawl {site.url} -q", *FAST, cwd=tmp_path)
+        lines = asked(f"explain {site.url}/new", cwd=tmp_path)["lines"]
+        assert f"What led to it: a redirect of {site.url}/old, to which {site.url}/ has a link." in lines
+        lines = asked(f"explain {site.url}/", cwd=tmp_path)["lines"]
+        assert not [line for line in lines if line.startswith("What led")]
+        (job,) = asked("jobs", cwd=tmp_path)
+        header, *_ = gossamer(f"attempts {job['job']}", cwd=tmp_path).stdout.splitlines()
+        assert "request" not in header.split()
+
+
 def test_explain_a_link_that_the_built_in_spider_leaves_out(tmp_path):
     """It is counted, and is not called never seen although a page links to it."""
 

@@ -71,6 +71,7 @@ def test_attempts_tell_requests_to_one_url_apart(crawled, site):
         "body_bytes": len("q=shoes&page=2&password=hunter2"),
         "cb_kwargs": {"page": 2},
         "meta": [],
+        "redirected_by": "",
     }
     (plain,) = asked(f"attempts search --url {site.url}/plain", cwd=crawled)
     assert (plain["method"], plain["request"], plain["flags"]) == ("GET", None, [])

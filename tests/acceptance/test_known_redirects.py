@@ -77,7 +77,9 @@ def test_it_is_counted_listed_and_explained(here: Path, site: Site, layout: tupl
     text = " ".join(found["lines"])
     assert f"a redirect to {site.url}/login, which was known already." in text
     assert "That was fetched by a request of its own at " in text
-    assert f"with a link from {site.url}/: the callback was not run for the page of this one." in text
+    assert (
+        f"(what led to it: a link on {site.url}/): the callback was not run for the page of this one." in text
+    )
     other = asked(f"explain {site.url}/item/3", *layout, cwd=here)
     assert "which is a request of its own" in other["lines"][0]
 

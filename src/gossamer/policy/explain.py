@@ -241,7 +241,7 @@ def _held_up(facts: Facts) -> tuple[Answer | None, list[str]]:
         }
         return Answer.STOPPED, [f"The job {job.id} is {stats.state}: {ways[stats.state]}."]
     if stats.budget_spent:
-        line = f"The job's budget of {facts.rules.max_pages:,} pages is spent"
+        line = f"The job's budget of {_pages(facts.rules.max_pages)} is spent"
         more = "" if job.plan else "; `gossamer crawl` with a larger --max-pages goes on"
         return Answer.OVER_BUDGET, [f"{line}{more}."]
     if not facts.is_at_work and job.finish_reason == "max_time":
@@ -249,14 +249,16 @@ def _held_up(facts: Facts) -> tuple[Answer | None, list[str]]:
         return Answer.OVER_BUDGET, [f"{line}; the same `gossamer crawl` goes on with what waits."]
     if not facts.is_at_work:
         if job.plan:
-            line = f"It waits, but no worker of the fleet works on the job {job.id} now"
+            line = f"What waits is not fetched now: no worker of the fleet works on the job {job.id}"
             return Answer.STOPPED, [f"{line}; `gossamer fleet` shows the workers."]
         ended = f" (its last run ended: {job.finish_reason})" if job.finish_reason else ""
-        line = (
-            f"It waits, but no process crawls the job {job.id} now{ended}; the same `gossamer crawl` goes on."
-        )
-        return Answer.STOPPED, [line]
+        line = f"What waits is not fetched now: no process crawls the job {job.id}{ended}"
+        return Answer.STOPPED, [f"{line}; the same `gossamer crawl` goes on."]
     return None, []
+
+
+def _pages(count: int | None) -> str:
+    return f"{count:,} page{'s' * (count != 1)}"
 
 
 def _command(job: Job) -> str:
@@ -269,7 +271,7 @@ def _host_budget(facts: Facts, found: Found) -> str:
     if limit is None or host is None or host.pages < limit:
         return ""
     name = _host_name(facts, found)
-    return f"The budget of {limit:,} pages for the host {name} is spent (max_pages_per_host)."
+    return f"The budget of {_pages(limit)} for the host {name} is spent (max_pages_per_host)."
 
 
 def _turn(facts: Facts, found: Found, show: Show) -> list[str]:
@@ -398,16 +400,25 @@ def _fetched(facts: Facts, when: str, show: Show) -> list[str]:
         lines.append("Nothing on it was parsed.")
     if last.flags:
         lines.append(f"What is known of the page besides: {', '.join(last.flags)}.")
-    if last.via:
-        lines.append(f"The link to it was found on {last.via}.")
-    return lines
+    origin = _origin(last)
+    return [*lines, f"What led to it: {origin}."] if origin else lines
+
+
+def _origin(tried: Attempt) -> str:
+    """What led to a request; "" for a start URL."""
+    redirected_by = tried.request.redirected_by if tried.request else ""
+    if not redirected_by:
+        return f"a link on {tried.via}" if tried.via else ""
+    link = f", to which {tried.via} has a link" if tried.via else ""
+    return f"a redirect of {redirected_by}{link}"
 
 
 def _other_request(target: Attempt | None, show: Show) -> str:
     """Whose the page is that a redirect led to, instead of the redirected request's."""
     if target is None:
         return "That is a request of its own: the callback was not run for the page of this one."
-    came = f", with a link from {target.via}" if target.via else ""
+    origin = _origin(target)
+    came = f" (what led to it: {origin})" if origin else ""
     fetched = "was fetched" if target.status else "was tried"
     return (
         f"That {fetched} by a request of its own at {show.time(target.at)}{came}: "

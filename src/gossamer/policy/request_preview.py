@@ -18,6 +18,8 @@ MAX_BODY = 300
 """Characters of a body that are kept."""
 MAX_VALUE = 100
 """Characters of one value of ``cb_kwargs``, as JSON, and of one name."""
+MAX_URL = 2000
+"""Characters of a URL that are kept."""
 MAX_NAMES = 20
 """Names of headers, ``cb_kwargs`` or ``meta`` that are kept."""
 MAX_PARSED_BYTES = 64 * 1024
@@ -25,14 +27,16 @@ MAX_PARSED_BYTES = 64 * 1024
 MAX_DEPTH = 10
 """What is nested deeper is hidden."""
 
-_FORM = re.compile(r"[^=&\s{}\[\]<>\"']+=[^&]*(&[^=&]*=?[^&]*)*")
+_FORM = re.compile(r"[^=&\s{}\[\]<>\"']+=[^\r\n]*")
+_STRUCTURED = re.compile(r"[\"{\[<:=]")
 _NAME = re.compile(r"[\w-]+")
 _USERINFO = re.compile(r"(?<=://)[^/@\s]*@")
 
 
 def preview_of(request: Request) -> RequestPreview | None:
     """What to keep of a request; ``None`` for one that its URL says all about, as of nearly all."""
-    if not (request.body or request.headers or request.cb_kwargs or request.meta or request.method != "GET"):
+    special = request.body or request.headers or request.cb_kwargs or request.meta or request.redirects
+    if not special and request.method == "GET":
         return None
     return RequestPreview(
         callback=(request.callback or "")[:MAX_VALUE],
@@ -41,6 +45,7 @@ def preview_of(request: Request) -> RequestPreview | None:
         body_bytes=len(request.body),
         cb_kwargs=_arguments(request.cb_kwargs),
         meta=_names(request.meta),
+        redirected_by=_cut(_clean(request.redirects[-1]), MAX_URL) if request.redirects else "",
     )
 
 
@@ -94,7 +99,13 @@ def _masked(value: Any, depth: int) -> Any:
         }
     if isinstance(value, list | tuple):
         return HIDDEN if depth > MAX_DEPTH else [_masked(inner, depth + 1) for inner in value]
-    return _clean(value) if isinstance(value, str) else value
+    return _shown_text(value) if isinstance(value, str) else value
+
+
+def _shown_text(text: str) -> str:
+    """One value; hidden when it is made of names and values itself, and one of the names is a secret's."""
+    text = _clean(text)
+    return HIDDEN if _STRUCTURED.search(unquote_plus(text)) and _has_secrets(text) else text
 
 
 def _clean(text: str) -> str:
@@ -128,8 +139,10 @@ def _without_secrets(text: str) -> str:
 
 
 def _field(pair: str) -> str:
-    name, equals, _ = pair.partition("=")
-    return f"{name}={HIDDEN}" if equals and _has_secrets(name) else pair
+    name, equals, value = pair.partition("=")
+    if not equals:
+        return _shown_text(pair)
+    return f"{name}={HIDDEN if _has_secrets(name) else _shown_text(value)}"
 
 
 def _dumped(value: Any) -> str:

@@ -236,6 +236,7 @@ class RequestPreview(Record, frozen=True, kw_only=True):
     body_bytes: int = 0  # the size of the whole body
     cb_kwargs: dict[str, Any] = {}  # long values are cut, and are then strings
     meta: tuple[str, ...] = ()  # the names in ``meta``
+    redirected_by: str = ""  # the URL whose redirect led here
 
 
 class Attempt(Record, frozen=True, kw_only=True):

@@ -238,7 +238,11 @@ def test_a_dead_letter_says_how_to_retry():
     ("attempt", "answer", "part"),
     [
         (tried(Verdict.SUCCESS, status=200, size_bytes=5, via="http://v"), Answer.DONE, "status 200, 5 B"),
-        (tried(Verdict.SUCCESS, status=200, via="http://v"), Answer.DONE, "found on http://v"),
+        (
+            tried(Verdict.SUCCESS, status=200, via="http://v"),
+            Answer.DONE,
+            "What led to it: a link on http://v.",
+        ),
         (tried(Verdict.SUCCESS, status=200), Answer.DONE, "Nothing on it was parsed"),
         (tried(Verdict.REDIRECT, status=301, detail="http://b/"), Answer.REDIRECTED, "redirect to http://b/"),
         (tried(Verdict.SKIPPED, "robots"), Answer.ROBOTS, "without asking its host"),
@@ -251,6 +255,22 @@ def test_what_is_done_is_told_from_the_ledger(attempt, answer, part):
     given, text = said(found=found(State.DONE), attempts=(attempt,))
     assert given is answer
     assert part in text
+
+
+def test_what_led_to_a_page_is_not_called_a_link_when_it_was_a_redirect():
+    led = RequestPreview(redirected_by="http://shop.example/old")
+    done = {"found": found(State.DONE)}
+    text = said(**done, attempts=(tried(Verdict.SUCCESS, status=200, via="http://v", request=led),))[1]
+    assert "What led to it: a redirect of http://shop.example/old, to which http://v has a link." in text
+    text = said(**done, attempts=(tried(Verdict.SUCCESS, status=200, request=led),))[1]
+    assert "What led to it: a redirect of http://shop.example/old." in text
+    assert "What led" not in said(**done, attempts=(tried(Verdict.SUCCESS, status=200),))[1]
+
+
+def test_an_unknown_url_is_not_said_to_wait():
+    text = said(stats=FrontierStats(state=JobState.RUNNING, pending=3), is_at_work=False)[1]
+    assert "It waits" not in text
+    assert "What waits is not fetched now: no process crawls the job shop-1" in text
 
 
 def test_what_never_ended_and_what_is_forgotten_is_not_called_fetched():

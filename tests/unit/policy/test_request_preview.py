@@ -10,6 +10,7 @@ from gossamer.policy.request_preview import (
     MAX_NAMES,
     MAX_PARSED_BYTES,
     MAX_VALUE,
+    describe,
     preview_of,
     shown_body,
     shown_values,
@@ -23,6 +24,13 @@ URL = "http://a/"
 def test_a_request_that_its_url_says_all_about_has_none():
     assert preview_of(Request(URL)) is None
     assert preview_of(Request(URL, callback="parse_x", priority=3, depth=2, via="http://b/")) is None
+
+
+def test_what_redirected_to_it_is_kept():
+    kept = preview_of(Request(URL, redirects=("http://b/", "http://me:hunter2@a/old")))
+    assert kept is not None
+    assert kept.redirected_by == "http://***@a/old"
+    assert describe(kept) == ""
 
 
 def test_what_tells_requests_apart_is_kept():
@@ -45,6 +53,10 @@ def test_what_tells_requests_apart_is_kept():
         (b'--b\r\nContent-Disposition: form-data; name="password"\r\n\r\nhunter2', "***"),
         (b"<login><password>hunter2</password></login>", "***"),
         (b"note=a secret garden&q=1", "note=a secret garden&q=1"),
+        (b'q=1&x={"password":"hunter2"}', "q=1&x=***"),
+        (b"q=1&x=%7B%22password%22:%22hunter2%22", "q=1&x=***"),
+        (b'{"a":"{\\"password\\":1}","u":"http://h/?token=hunter2"}', '{"a":"***","u":"***"}'),
+        (b"a=1\r\npassword: hunter2", "***"),
         (b"see http://me:hunter2@h/x", "see http://***@h/x"),
         (b"\xff\x00", "\\xff\x00"),
         (b"", ""),
