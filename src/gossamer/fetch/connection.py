@@ -14,8 +14,10 @@ from typing import cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
+from gossamer.fetch.body import TINY_BYTES, BodyBuffer, check_tiny
+from gossamer.fetch.deadline import Deadline
 from gossamer.fetch.limits import REDIRECT_BODY_BYTES, REDIRECT_BODY_S, HttpOptions
-from gossamer.fetch.repair import MAX_TINY_PIECES, TINY_BYTES, ChunkReader, Unrepairable, repair
+from gossamer.fetch.repair import ChunkReader, Unrepairable, repair
 from gossamer.fetch.room import LARGE_BYTES, Room
 from gossamer.fetch.wire import Answer, Closed, Headers, Shortfall, keeps_alive, new_parser, readable
 from gossamer.words.errors import Fault, FetchError
@@ -23,8 +25,8 @@ from gossamer.words.errors import Fault, FetchError
 MAX_INFORMATIONAL = 16
 """Responses 1xx before the real one; there is no use for more than two."""
 
-_COALESCE = 4096
-"""Pieces of a body after which they are joined: a flood of tiny chunks must not become a flood of objects."""
+_NOTHING = BodyBuffer(0)
+"""The body of a connection without an exchange."""
 
 _SHORT = frozenset({Fault.INCOMPLETE, Fault.TIMEOUT_BODY})
 
@@ -43,7 +45,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._parser: HttpResponseParser | None = None
         self._waiter: asyncio.Future[Answer] | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._deadline = Deadline(loop, self._expire)
         self._is_paused = False  # nothing is read until there is room
         self.address = ""
         self.used = 0  # exchanges begun
@@ -72,21 +74,16 @@ class Connection(asyncio.Protocol):
         self._informational = 0
         self._head_bytes = 0
         self._heard = False
-        self._pieces: list[bytes] = []
-        self._joined = 0  # of the pieces, those that were joined from smaller ones
-        self._size = 0
         self._counted = 0  # bytes of the body that the room knows of
         self._empty_bytes = 0  # that came since the body last grew: sizes of chunks, trailers
-        self._tiny = 0  # pieces of a few bytes
+        self._tiny = 0  # deliveries of a few bytes
         self._raw: list[bytes] = []  # what came until the body began, should it have to be parsed again
         self._is_repaired = False
         self._is_waiting_for_head = False  # of a header that will be put in order
-        self._chunks: ChunkReader | None = None  # of an answer that was put in order
         self._sends_body = bool(body)
         if self._parser is None:
             self._parser = new_parser(self)
-        self._deadline = self._loop.time() + self._options.headers_s
-        self._timer = self._loop.call_at(self._deadline, self._look_at_the_clock)
+        self._deadline.start(self._loop.time() + self._options.headers_s)
         transport = self._transport
         if transport is None or transport.is_closing():
             self._fail(Closed(Fault.CONNECT, "the connection was lost before an answer"))
@@ -97,10 +94,9 @@ class Connection(asyncio.Protocol):
     def close(self) -> None:
         """Close at once; an exchange under way is given up."""
         self.is_reusable = False
-        self._stop_clock()
+        self._deadline.stop()
         self._room.leave(self)
-        self._pieces = []  # not when the collector of circles finds this connection
-        self._raw = []
+        self._release()
         waiter, self._waiter = self._waiter, None
         if waiter is not None and not waiter.done():
             waiter.set_exception(FetchError(Fault.CONNECT, "the connection was given up"))
@@ -115,7 +111,7 @@ class Connection(asyncio.Protocol):
         self._length: int | None = None
         self._is_chunked = False
         self._is_redirect = False
-        self._limit = self._options.max_body_bytes
+        self._body = BodyBuffer(self._options.max_body_bytes)
         self._body_end = 0.0
 
     def _may_be_kept(self) -> bool:
@@ -131,14 +127,18 @@ class Connection(asyncio.Protocol):
 
     def _finish(self, *, is_cut: bool = False, shortfall: Shortfall | None = None) -> None:
         waiter = self._waiter
-        self._stop_clock()
+        self._deadline.stop()
         self._room.leave(self)
         self._read_on()  # it may have come to its end while it waited for room
         self._waiter = None
         if waiter is not None and not waiter.done():
-            body = b"" if is_cut else b"".join(self._pieces)
+            body = b"" if is_cut else self._body.joined()
             waiter.set_result(Answer(self._status, self._headers, body, is_cut, self._latency_s, shortfall))
-        self._pieces = []
+        self._release()
+
+    def _release(self) -> None:
+        """Let go of what came: not when the collector of circles finds this connection."""
+        self._body = _NOTHING
         self._raw = []
 
     def _fail(self, error: FetchError) -> None:
@@ -157,22 +157,11 @@ class Connection(asyncio.Protocol):
 
     # ------------------------------------------------------------------ time
 
-    def _look_at_the_clock(self) -> None:
-        """The one timer of an exchange: fires at the deadline as it was, and sleeps on if that has moved."""
-        now = self._loop.time()
-        if now < self._deadline:
-            self._timer = self._loop.call_at(self._deadline, self._look_at_the_clock)
-        elif self._in_body:
+    def _expire(self) -> None:
+        if self._in_body:
             self._fail(FetchError(Fault.TIMEOUT_BODY, "the body did not arrive in time"))
         else:
             self._fail(FetchError(Fault.TIMEOUT_HEADERS, "the header did not arrive in time"))
-
-    def _hurry(self, end: float) -> None:
-        """Let the body end sooner than its time allows."""
-        self._body_end = min(end, self._body_end)
-        self._deadline = min(self._deadline, self._body_end)
-        self._stop_clock()
-        self._timer = self._loop.call_at(self._deadline, self._look_at_the_clock)
 
     def _wait_for_room(self) -> None:
         """Too many large bodies at once: read no more for now. The time that passes is not the server's."""
@@ -180,25 +169,19 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
             self._is_paused = True
         self._body_end -= self._loop.time()
-        self._stop_clock()
+        self._deadline.stop()
 
     def _go_on(self) -> None:
         """There is room again."""
         now = self._loop.time()
         self._body_end += now
-        self._deadline = min(now + self._options.idle_s, self._body_end)
-        self._timer = self._loop.call_at(self._deadline, self._look_at_the_clock)
+        self._deadline.start(min(now + self._options.idle_s, self._body_end))
         self._read_on()
 
     def _read_on(self) -> None:
         if self._is_paused and self._transport is not None:
             self._transport.resume_reading()
         self._is_paused = False
-
-    def _stop_clock(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
     # ------------------------------------------------------------------ what the transport tells
 
@@ -214,7 +197,7 @@ class Connection(asyncio.Protocol):
             self.close()
             return
         self._heard = True
-        was_in_body, size = self._in_body, self._size
+        was_in_body, size = self._in_body, self._body.size
         if not size:
             self._raw.append(data)
         if self._is_waiting_for_head:
@@ -224,17 +207,22 @@ class Connection(asyncio.Protocol):
         if self._is_over():
             return
         if len(data) < TINY_BYTES:
-            self._count_tiny()
+            self._tiny += 1
+            try:
+                check_tiny(self._tiny)
+            except FetchError as error:
+                self._fail(error)
+                return
         if not self._in_body:
             self._head_bytes += len(data)
             if self._head_bytes > self._options.max_head_bytes:
                 self._fail(FetchError(Fault.PROTOCOL, "a header without end"))
             return
-        self._empty_bytes = self._empty_bytes + len(data) if was_in_body and self._size == size else 0
+        self._empty_bytes = self._empty_bytes + len(data) if was_in_body and self._body.size == size else 0
         if self._empty_bytes > self._options.max_head_bytes:
             self._fail(FetchError(Fault.INCOMPLETE, "a chunk's header, or a trailer, without end"))
         elif not (self._is_redirect and was_in_body):  # a redirect's body has its time once
-            self._deadline = min(self._loop.time() + self._options.idle_s, self._body_end)
+            self._deadline.move(min(self._loop.time() + self._options.idle_s, self._body_end))
 
     def _parse(self, data: bytes) -> None:
         parser = self._parser
@@ -262,16 +250,9 @@ class Connection(asyncio.Protocol):
         self._parse(repaired.head)
         if repaired.is_chunked and self._in_body:
             self._is_chunked = True
-            self._chunks = ChunkReader()
+            self._body.chunks = ChunkReader()
         if repaired.rest and not self._is_over():
             self._parse(repaired.rest)
-
-    def _count_tiny(self) -> None:
-        self._tiny += 1
-        if self._tiny > MAX_TINY_PIECES:
-            self._fail(
-                FetchError(Fault.TOO_LARGE, f"more than {MAX_TINY_PIECES:,} pieces of a few bytes each")
-            )
 
     def eof_received(self) -> bool:
         """The other side has said all it will."""
@@ -299,7 +280,7 @@ class Connection(asyncio.Protocol):
             self.close()  # the response was complete; what came after it is no HTTP
         elif isinstance(cause, FetchError):
             self._fail(cause)
-        elif not self._is_repaired and not self._size:
+        elif not self._is_repaired and not self._body.size:
             self._repair("" if isinstance(cause, _Odd) else str(error)[:100])
         elif self._in_body:
             self._fail(FetchError(Fault.INCOMPLETE, "the body's chunks are broken"))
@@ -349,7 +330,6 @@ class Connection(asyncio.Protocol):
         self._latency_s = now - self._start
         self._in_body = True
         self._body_end = now + options.body_s
-        self._deadline = min(now + options.idle_s, self._body_end)
         if self._is_head:
             self.is_reusable = not self._is_repaired and keeps_alive(parser.get_http_version(), self._headers)
             self._parser = None  # it waits for the body that the header announces
@@ -357,9 +337,9 @@ class Connection(asyncio.Protocol):
             return
         self._is_redirect = self._is_redirect and 300 <= status < 400
         if self._is_redirect:
-            self._limit = min(self._limit, REDIRECT_BODY_BYTES)
-            self._hurry(now + REDIRECT_BODY_S)
-        elif self._length is not None and self._length > self._limit and not self._is_chunked:
+            self._body.limit = min(self._body.limit, REDIRECT_BODY_BYTES)
+            self._body_end = min(now + REDIRECT_BODY_S, self._body_end)
+        elif self._length is not None and self._length > self._body.limit and not self._is_chunked:
             raise FetchError(Fault.TOO_LARGE, f"{self._length} bytes announced")
 
     def on_body(self, data: bytes) -> None:
@@ -367,37 +347,15 @@ class Connection(asyncio.Protocol):
         if self._waiter is None:
             self.close()
             return
-        if self._chunks is not None:
-            self._unchunk(self._chunks, data)
-        else:
-            self._keep(data)
-
-    def _unchunk(self, chunks: ChunkReader, data: bytes) -> None:
-        try:
-            data = chunks.feed(data)
-        except Unrepairable as error:
-            raise FetchError(Fault.INCOMPLETE, str(error)) from None
-        if data:
-            self._keep(data)
-        if chunks.is_complete:
+        body = self._body
+        body.add(data)
+        if body.chunks is not None and body.chunks.is_complete:
             self._finish()
-
-    def _keep(self, data: bytes) -> None:
-        """The next bytes of the body."""
-        if len(data) < TINY_BYTES:
-            self._count_tiny()
-        self._size += len(data)
-        if self._size > self._limit:
-            raise FetchError(Fault.TOO_LARGE, f"more than {self._limit} bytes")
-        self._pieces.append(data)
-        if len(self._pieces) - self._joined > _COALESCE:  # only what is new: else it were quadratic
-            self._pieces[self._joined :] = [b"".join(self._pieces[self._joined :])]
-            self._joined += 1
-        if self._size - self._counted > LARGE_BYTES and self._timer is not None:
+        elif body.size - self._counted > LARGE_BYTES and self._deadline.is_running:
             self._count_large()
 
     def _count_large(self) -> None:
-        size, self._counted = self._size - self._counted, self._size
+        size, self._counted = self._body.size - self._counted, self._body.size
         if not self._room.take(self, size, self._go_on):
             self._wait_for_room()
 

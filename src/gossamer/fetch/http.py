@@ -166,10 +166,12 @@ class HttpFetcher:
         flags: tuple[str, ...] = ("truncated",) if answer.is_cut else ()
         body = answer.body
         if encoding and body:
-            body, flags = await self._unfold(encoding, answer)
-        lack = answer.shortfall
-        if lack is not None and (flags or len(body) != lack.announced):
-            raise lack.error
+            try:
+                body, flags = await self._unfold(encoding, answer)
+            except FetchError as error:
+                raise (answer.shortfall.error if answer.shortfall else error) from None
+        if answer.shortfall is not None and (flags or len(body) != answer.shortfall.announced):
+            raise answer.shortfall.error
         return Fetched(
             url=request.url,
             status=answer.status,

@@ -14,10 +14,9 @@ from typing import NamedTuple
 MAX_REPAIRED_BYTES = 64 * 1024
 """A header that is longer is not put in order."""
 
-MAX_TINY_PIECES = 50_000
-"""Pieces below :data:`TINY_BYTES` that one response may come in: each costs more time than it brings."""
+MAX_CHUNKS = 100_000
+"""Of a body behind such a header."""
 
-TINY_BYTES = 16
 _MAX_SIZE_LINE = 4096
 
 _END = re.compile(rb"\r?\n\r?\n")
@@ -122,7 +121,7 @@ class ChunkReader:
         self.is_complete = False
         self._waiting = b""  # the beginning of a chunk's header
         self._left = 0  # bytes to come of the chunk under way
-        self._tiny = 0
+        self._chunks = 0
 
     def feed(self, data: bytes) -> bytes:
         """The body in the next bytes. Raises :class:`Unrepairable` where there is no chunk."""
@@ -160,6 +159,6 @@ class ChunkReader:
         if self._left < 0:
             raise Unrepairable("the size of a chunk is not a number")
         self.is_complete = self._left == 0
-        self._tiny += self._left < TINY_BYTES
-        if self._tiny > MAX_TINY_PIECES:
-            raise Unrepairable("a body of very many tiny chunks")
+        self._chunks += 1
+        if self._chunks > MAX_CHUNKS:
+            raise Unrepairable("a body of very many chunks")

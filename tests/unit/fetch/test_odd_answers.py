@@ -8,9 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from gossamer.fetch.body import MAX_TINY_PIECES
 from gossamer.fetch.connection import Connection
+from gossamer.fetch.deadline import Deadline
 from gossamer.fetch.limits import HttpOptions
-from gossamer.fetch.repair import MAX_REPAIRED_BYTES, MAX_TINY_PIECES, ChunkReader, Unrepairable, repair
+from gossamer.fetch.repair import MAX_REPAIRED_BYTES, ChunkReader, Unrepairable, repair
 from gossamer.fetch.room import Room
 from gossamer.fetch.wire import Answer, keeps_alive
 from gossamer.testing.clock import VirtualLoop
@@ -267,3 +269,32 @@ def test_a_redirect_whose_body_stalls_costs_a_second(loop: VirtualLoop) -> None:
     answer, took_s = loop.run_until_complete(redirected())
     assert (answer.status, answer.is_cut) == (302, True)
     assert took_s == pytest.approx(1.0, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    "body", [bytes(range(256)), ODD_ANSWERS["coding_gzip_capital"][-100:-50], b"\x1f\x8b"]
+)
+async def test_an_encoded_body_that_is_cut_is_incomplete_whatever_it_holds(body: bytes) -> None:
+    """It is tried again; one that is not what its coding says would not be."""
+    answer = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 1000\r\n\r\n" + body
+    async with Raw({"/": hang_up(answer)}) as server:
+        fetcher = fetcher_with()
+        assert await outcome(fetcher, Request(f"{server.url}/")) is Fault.INCOMPLETE
+        await fetcher.close()
+
+
+def test_a_deadline_may_move_both_ways(loop: VirtualLoop) -> None:
+    fired: list[float] = []
+    deadline = Deadline(loop, lambda: fired.append(loop.time()))
+
+    async def run(*times: float) -> None:
+        deadline.start(times[0])
+        for time in times[1:]:
+            deadline.move(time)
+        await asyncio.sleep(100.0)
+
+    loop.run_until_complete(run(10.0, 30.0, 20.0))
+    assert fired == [pytest.approx(20.0)]
+    loop.run_until_complete(run(150.0, 130.0))
+    assert fired[1:] == [pytest.approx(130.0)]
+    assert not deadline.is_running

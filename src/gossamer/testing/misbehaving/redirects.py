@@ -137,9 +137,10 @@ BAD_LOCATIONS = {
 
 @route(
     "redirect_odd",
-    "Redirects to odd places that browsers find, by the name below it.",
+    "Redirects to odd places that browsers find, by the name below it; two of them to the same one.",
     302,
     row=13,
+    ends=("redirect", "known_target"),
     variants=tuple(LOCATIONS),
 )
 async def _redirect_odd(visit: Visit) -> None:
