@@ -1,7 +1,7 @@
 """Runs `make test` again and again and prints which tests did not pass every time.
 
-Every other run has a busy loop on every core beside it. Usage: flake.py RUNS. Exits with 1 if any run failed.
-The whole output of each run is kept in .cache/flake/.
+Every other run has a busy loop on every core beside it. Usage: flake.py RUNS [FOLDER]. Exits with 1 if a run
+failed. The whole output of each run is kept in the folder (.cache/flake).
 """
 
 from __future__ import annotations
@@ -58,17 +58,17 @@ def run_once(log: Path) -> int | None:
 def findings(text: str) -> tuple[str, list[str]]:
     """How many tests passed, and the names of those that did not, by what pytest printed."""
     passed = re.findall(r"(\d+) passed", text)
-    failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE)
+    failed = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", text, re.MULTILINE)
     return (passed[-1] if passed else "?"), failed
 
 
-def main(runs: int) -> int:
+def main(runs: int, logs: Path = LOGS) -> int:
     """Run, and print a line for each run."""
-    LOGS.mkdir(parents=True, exist_ok=True)
+    logs.mkdir(parents=True, exist_ok=True)
     all_well = True
     print("run  beside      seconds  passed  failed", flush=True)
     for number in range(1, runs + 1):
-        log, begin = LOGS / f"run-{number}.log", time.monotonic()
+        log, begin = logs / f"run-{number}.log", time.monotonic()
         is_busy = number % 2 == 0
         with busy_loops((os.cpu_count() or 1) if is_busy else 0):
             code = run_once(log)
@@ -83,4 +83,4 @@ def main(runs: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1])))
+    sys.exit(main(int(sys.argv[1]), *map(Path, sys.argv[2:3])))

@@ -148,7 +148,7 @@ def test_row_16_names_that_do_not_resolve(tmp_path: Path) -> None:
             [url for urls in seeds.values() for url in urls],
             names=names,
             robots=False,
-            **{"http.connect_timeout": 0.3},
+            **{"http.connect_timeout": 1.0},
         )
         done.behaved()
         assert site.hits("good") == 21 + 40
