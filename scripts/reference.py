@@ -20,7 +20,7 @@ from reference_settings import settings_page
 from gossamer.crawling import NOT_IN_JSON, CrawlResult
 from gossamer.engine.supervisor import Reason
 from gossamer.policy.explain import Answer
-from gossamer.policy.reasons import LEFT_OUT
+from gossamer.policy.reasons import FLAGS, LEFT_OUT
 from gossamer.policy.retry import AGAIN, LATER, SETTLED
 from gossamer.words import errors, events
 from gossamer.words.errors import Fault, GossamerError, Remark
@@ -191,6 +191,10 @@ def results_page() -> str:
             "## Attempts",
             f"{docstring(Attempt)} That is what `gossamer attempts` lists.",
             record_table(Attempt),
+            "## Flags of pages",
+            "What fetching and parsing say of a page: `response.flags`, and in the ledger (`gossamer "
+            "attempts JOB --flag FLAG`). Pages with `truncated` or `parse_truncated` count in the summary.",
+            table(("flag", "meaning"), [(code(flag), sentence(words)) for flag, words in FLAGS.items()]),
             "## Answers of explain",
             "The answer of `gossamer explain URL` in one word; the lines below it say why.",
             enum_table(Answer, "answer"),

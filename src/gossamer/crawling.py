@@ -59,6 +59,7 @@ class CrawlResult(Record, frozen=True, kw_only=True, omit_defaults=False):
     seconds: float  # how long this run took
     pages_per_second: float  # of this run
     by_status: dict[str, int]  # answers by their HTTP status
+    cut_pages: dict[str, int]  # pages that are not whole, by the flag that says why
     redirects_to_known: int  # redirects to pages that were known already: their callbacks did not run
     peak_rss_mb: float  # most memory of this process, in MiB
     notes: tuple[str, ...] = ()  # what a person should know; not part of the JSON object
@@ -160,6 +161,11 @@ class Crawling:
             seconds=round(seconds, 3),
             pages_per_second=round((tally.pages - before.pages) / seconds, 1),
             by_status=tally.by_status,
+            cut_pages={
+                reason.removeprefix("page:"): count
+                for reason, count in tally.dropped.items()
+                if reason.startswith("page:")
+            },
             redirects_to_known=tally.by_reason.get(Remark.KNOWN_TARGET, 0),
             peak_rss_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
             notes=(

@@ -25,13 +25,18 @@ def job(url):
 def crawled(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cut")
     with serve_in_thread(lambda path, headers: PAGES.get(path, SiteResponse(404))) as site:
-        return folder, site.url, gossamer(f"crawl {site.url} -o pages.jsonl", *FAST, cwd=folder).stderr
+        yield folder, site.url, gossamer(f"crawl {site.url} -o pages.jsonl", *FAST, cwd=folder).stderr
 
 
 def test_the_summary_counts_cut_pages_and_says_where_they_are_listed(crawled):
     _, url, said = crawled
     (line,) = (line for line in said.splitlines() if line.startswith("cut"))
     assert line.split(maxsplit=1)[1] == f"1 page: `gossamer attempts {job(url)} --flag parse_truncated`"
+
+
+def test_programs_are_told_too(crawled, tmp_path):
+    done = gossamer(f"crawl {crawled[1]} --json", *FAST, cwd=tmp_path)
+    assert json.loads(done.stdout)["cut_pages"] == {"parse_truncated": 1}
 
 
 def test_the_ledger_says_what_was_left_out(crawled):

@@ -174,7 +174,7 @@ def summary(
             count = sum(reasons.values())
             facts.append((label, f"{count:,} {kind}{'s' * (count > 1)}: {plain(by_reason(reasons))}"))
     facts += [("exported", f"{count:,} items to {output.name}") for output, count in exported]
-    for flag, count in _cut_pages(result):
+    for flag, count in result.cut_pages.items():
         step = f"`gossamer attempts {result.job}{where} --flag {flag}`"
         facts.append(("cut", f"{count:,} page{'s' * (count > 1)}: {step}"))
     steps = [f"gossamer export {result.job}{where} -o items.jsonl"] if result.items and not exported else []
@@ -194,8 +194,3 @@ def _redirects(result: CrawlResult, where: str) -> list[tuple[str, str]]:
         led = f"{count:,} redirects led to pages that were known already, most of them to {most}"
     listed = f"gossamer attempts {result.job}{where} --reason {Remark.KNOWN_TARGET}"
     return [("redirects", led), ("", listed)]
-
-
-def _cut_pages(result: CrawlResult) -> list[tuple[str, int]]:
-    """Pages that are not whole, by the flag that says why."""
-    return [(n.removeprefix("page:"), count) for n, count in result.left_out.items() if n.startswith("page:")]

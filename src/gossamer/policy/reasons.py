@@ -23,6 +23,22 @@ LEFT_OUT = {
 }
 """What is said of links that were not taken, by reason."""
 
+FLAGS = {
+    "truncated": "its compressed body ends too early; what could be decoded is kept",
+    "bad_checksum": "the check sum at the end of its compressed body is wrong",
+    "not_encoded": "its header says that it is compressed, and it is not",
+    "unknown_encoding": "it is compressed in a way that nobody knows, and passed on as it came",
+    "parse_truncated": "it was cut before it was parsed: the flags that follow say what is missing",
+    "cut_rest": "everything after a length or a number of elements (`parse.max_tags`)",
+    "cut_depth": "elements nested too deeply (`parse.max_depth`); their text and links stay, except in XML",
+    "cut_attributes": "attributes of more than 64 KB, or beyond the first hundred of an element",
+    "cut_formatting": "formatting elements that are never closed; their text stays",
+    "cut_end_tags": "end tags of elements that are not open",
+    "cut_roots": "second `html` and `body` tags",
+    "cut_entities": "what entities of XML would expand to",
+}
+"""What is said of a page, by flag."""
+
 REASONS = {
     Fault.DNS: "its host's name does not resolve",
     Fault.CONNECT: "its host could not be connected",

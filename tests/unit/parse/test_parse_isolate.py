@@ -16,6 +16,7 @@ from gossamer.parse.html import parse_html
 from gossamer.parse.isolate import Cut, Isolation, ParseInterrupted, ParseKilled
 from gossamer.parse.isolate_limits import ParseLimits, is_suspicious
 from gossamer.parse.isolate_reduce import reduce_html
+from gossamer.policy.reasons import FLAGS
 from large_pages import busy_machine, index_page, reference_page
 
 HTML = "text/html; charset=utf-8"
@@ -228,6 +229,17 @@ def test_what_is_ordinary_comes_through_a_cut_unchanged() -> None:
     reduced = reduce_html(html, max_depth=50, max_tags=1000, max_chars=10_000)
     assert reduced.html == html
     assert reduced.cuts == {}
+
+
+def test_every_kind_of_cut_has_words_for_people() -> None:
+    kinds = {"attributes", "depth", "end_tags", "formatting", "rest", "roots"}
+    found = {
+        kind
+        for make in HOSTILE.values()
+        for kind in reduce_html(make(), max_depth=256, max_tags=99_999, max_chars=4_000_000).cuts
+    }
+    assert found == kinds
+    assert set(Cut(b"", "UTF-8", dict.fromkeys(kinds, 1)).flags) <= set(FLAGS)
 
 
 def test_a_cut_stops_after_so_many_elements_and_says_so() -> None:
