@@ -21,6 +21,6 @@ def gossamer(line, *more, cwd, code=0, env=None):
     return done
 
 
-def asked(line, *more, cwd):
+def asked(line, *more, cwd, env=None):
     """What the command prints with ``--json``."""
-    return json.loads(gossamer(line, *more, "--json", cwd=cwd).stdout)
+    return json.loads(gossamer(line, *more, "--json", cwd=cwd, env=env).stdout)

@@ -106,14 +106,18 @@ class Prices(Spider):
 """
 
 
-def test_an_old_jobs_export_keeps_the_values_that_job_saw(here, site):
-    """Whatever later crawls find; a field whose value is the same is one item all the time."""
+@pytest.mark.parametrize("place", ["a file", "servers"])
+def test_an_old_jobs_export_keeps_the_values_that_job_saw(here, site, place, request):
+    """Whatever later crawls find; an item whose value is the same is one item all the time."""
+    env = {}
+    if place == "servers":
+        env["GOSSAMER_FRONTIER__URL"] = request.getfixturevalue("redis_url")
+        env["GOSSAMER_STORE__URL"] = request.getfixturevalue("postgres_url")
     (here / "prices.py").write_text(KEYED.replace("{url}", site.url))
     for price in (1, 2, 1, 3):
-        gossamer(f"crawl prices.py -q --fresh -a price={price}", *FAST, cwd=here)
-    prices = []
+        gossamer(f"crawl prices.py -q --fresh -a price={price}", *FAST, cwd=here, env=env)
+    exported = []
     for number in (1, 2, 3, 4):
-        name = next(job["job"] for job in asked("jobs", cwd=here) if job["job"].endswith(f"-{number}"))
-        rows = asked(f"export {name}", cwd=here)
-        prices.append([(row["sku"], row["price"]) for row in rows])
-    assert prices == [[("a", price), ("b", 7)] for price in (1, 2, 1, 3)]
+        rows = asked(f"export prices-{number}", cwd=here, env=env)
+        exported.append([(row["sku"], row["price"]) for row in rows])
+    assert exported == [[("a", price), ("b", 7)] for price in (1, 2, 1, 3)]

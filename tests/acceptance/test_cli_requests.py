@@ -142,3 +142,24 @@ def test_explain_one_of_them_by_its_method_and_body(crawled, site):
     assert "No PUT of it (x) is known, but other requests to this URL are: 3." in unknown["lines"]
     plain = asked(f"explain {site.url}/plain --spider search.py", cwd=crawled)
     assert (plain["answer"], plain["other_requests"]) == ("done", [])
+
+
+def test_the_same_where_requests_are_in_redis_and_items_in_postgresql(
+    tmp_path, site, redis_url, postgres_url
+):
+    env = {"GOSSAMER_FRONTIER__URL": redis_url, "GOSSAMER_STORE__URL": postgres_url}
+    (tmp_path / "search.py").write_text(SPIDER.replace("{url}", site.url))
+    gossamer("crawl search.py -q", *FAST, cwd=tmp_path, env=env)
+
+    def told(line):
+        return asked(line, cwd=tmp_path, env=env)
+
+    rows = told("attempts search --method post")
+    assert {row["request"]["body"] for row in rows} == {f"q=shoes&page={n}&password=***" for n in (1, 2, 3)}
+    assert [row["url"] for row in told("attempts search --flag truncated")] == [f"{site.url}/cut"]
+    (letter,) = told("dead show search")
+    assert [tried["request"]["cb_kwargs"] for tried in letter["tries"]] == [letter["cb_kwargs"]]
+    found = told(f"explain {site.url}/find --spider search.py")
+    assert sorted(other["answer"] for other in found["other_requests"]) == ["dead", "done", "done"]
+    found = told(f"explain {site.url}/find --spider search.py --body 'q=shoes&page=2&password=hunter2'")
+    assert (found["answer"], len(found["other_requests"])) == ("dead", 2)

@@ -132,7 +132,7 @@ class Store(Protocol):
         ...
 
     def items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
-        """Items that a job saw (or all), in the order they were first stored."""
+        """Items that a job saw, with the values that it saw (or all, as they are now), as first stored."""
         ...
 
     async def attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:
