@@ -13,7 +13,7 @@ import shlex
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +23,7 @@ from gossamer.config.names import nearest
 from gossamer.generic import GenericSpider
 from gossamer.parse.selectors import Selector
 from gossamer.policy import urls
+from gossamer.policy.credentials import authorizations
 from gossamer.policy.scope import Scope
 from gossamer.spider import Spider
 from gossamer.words import scrapy
@@ -43,6 +44,8 @@ class Target:
     name: str  # whose items these are: the spider's name, or the host of a URL
     spider: Spider
     choose: Callable[[Request], Spider]
+    authorizations: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """What is sent, by origin, for the user and password of start URLs; it is in none of the above."""
 
 
 def find_target(target: str | type[Spider], arguments: Mapping[str, str], project: Path | None) -> Target:
@@ -106,7 +109,8 @@ def _of_class(spider_class: type[Spider], arguments: Mapping[str, str]) -> Targe
         ) from error
     _check(spider)
     text = target_text(spider.name, arguments)
-    return Target(text=text, name=spider.name, spider=spider, choose=lambda _: spider)
+    given = authorizations(spider.start_urls)
+    return Target(text=text, name=spider.name, spider=spider, choose=lambda _: spider, authorizations=given)
 
 
 def _check(spider: Spider) -> None:
@@ -290,7 +294,8 @@ def _of_url(url: str, arguments: Mapping[str, str], project: Path | None) -> Tar
             made[wanted] = generic if spider_class is None else spider_class(**read(spider_class, arguments))
         return made[wanted]
 
-    return Target(text=canonical, name=domain + port, spider=generic, choose=choose)
+    given = authorizations([url])
+    return Target(text=canonical, name=domain + port, spider=generic, choose=choose, authorizations=given)
 
 
 def _for_host(found: list[type[Spider]], place: urls.Place) -> type[Spider] | None:

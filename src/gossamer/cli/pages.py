@@ -15,6 +15,7 @@ from gossamer.crawling import spider_settings
 from gossamer.discovery import find_target, refuse_file
 from gossamer.observe.text import one_line, shown_url
 from gossamer.policy import redirects, urls
+from gossamer.policy.credentials import authorizations
 from gossamer.response import Response
 from gossamer.spider import Spider
 from gossamer.wiring.pages import page_parts
@@ -46,7 +47,11 @@ class PageFetcher:
             overrides=overrides, env=os.environ, spider=spider_settings(self.target.spider), start=start
         ).settings
         # What is typed is named by the operator, and may be a private address.
-        parts = page_parts(self.settings, urls.hostname(self._canonical(url)))
+        parts = page_parts(
+            self.settings,
+            urls.hostname(self._canonical(url)),
+            {**self.target.authorizations, **authorizations([self._absolute(url)])},
+        )
         self._fetcher, self._robots, self._clock = parts.fetcher, parts.robots, parts.clock
         self._turns: dict[str, float] = {}  # when a host may be asked again
         self._crawl_delays: dict[str, float] = {}
@@ -77,9 +82,13 @@ class PageFetcher:
         return self._runner.run(work)
 
     @staticmethod
+    def _absolute(url: str) -> str:
+        return url if "://" in url else f"https://{url}"
+
+    @staticmethod
     def _canonical(url: str) -> str:
         refuse_file(url)
-        canonical = urls.canonicalise(url if "://" in url else f"https://{url}")
+        canonical = urls.canonicalise(PageFetcher._absolute(url))
         if canonical is None or not canonical.startswith(("http://", "https://")):
             raise UsageError(f"{url!r} is not a URL that can be fetched (http or https with a host)")
         return canonical

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from gossamer.config import Settings, find_project, load_settings
 from gossamer.crawling import spider_settings
 from gossamer.discovery import find_target
+from gossamer.generic import GenericSpider
 from gossamer.wiring.desk import Desk
 from gossamer.wiring.in_redis import RedisRequests, roster_of
 from gossamer.wiring.pages import touches_network
@@ -37,6 +38,11 @@ def submission(
     start = Path.cwd()
     project = find_project(start)
     found = find_target(target, arguments, project.parent if project else None)
+    if found.authorizations and type(found.spider) is GenericSpider:
+        raise UsageError(
+            "user and password of a URL are not kept with a job: leave them out, and set http.headers with "
+            "an Authorization for every worker, or write a spider that has the URL in its start_urls"
+        )
     loaded = load_settings(
         overrides=overrides, env=os.environ, spider=spider_settings(found.spider), start=start
     )

@@ -22,6 +22,7 @@ from gossamer.fetch.pool import Pool
 from gossamer.fetch.resolver import Resolver
 from gossamer.fetch.target import Origin, Target, sendable
 from gossamer.fetch.wire import Answer, Closed, Headers, request_head
+from gossamer.policy import urls
 from gossamer.policy.redirects import is_credential
 from gossamer.words.clock import Clock
 from gossamer.words.errors import Fault, FetchError
@@ -72,6 +73,10 @@ class HttpFetcher:
         self._fields = [*kept, *options.headers.items()]
         # Credentials in settings are for hosts that the operator named, never for those only linked to.
         self._guarded_fields = [field for field in self._fields if not is_credential(field[0])]
+        others = [field for field in self._fields if field[0].lower() != "authorization"]
+        self._origin_fields = {
+            origin: [*others, ("Authorization", value)] for origin, value in options.authorizations.items()
+        }
 
     def __repr__(self) -> str:
         return f"HttpFetcher({self._options.user_agent!r}, {len(self._cookies)} cookie jars)"
@@ -101,6 +106,8 @@ class HttpFetcher:
         """The header as bytes: the request's own fields go before the settings'."""
         origin = target.origin
         fields = self._fields if self._guard.trusts(origin.host) else self._guarded_fields
+        if self._origin_fields:
+            fields = self._origin_fields.get(urls.origin(request.url), fields)
         own = request.headers
         if not all(map(_TOKEN, (request.method, *own))):
             raise FetchError(Fault.BAD_URL, f"{origin.host}: a method or header that cannot be sent")

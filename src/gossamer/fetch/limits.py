@@ -20,6 +20,7 @@ class HttpOptions(Record, frozen=True, kw_only=True):
 
     user_agent: str = "gossamer"
     headers: dict[str, str] = {}  # sent with every request; a request's own headers go first
+    authorizations: dict[str, str] = {}  # by origin: sent there instead of an Authorization in ``headers``
     accept_language: str = "en,*;q=0.5"
     connect_s: float = 10.0  # name look-up, connection and TLS handshake
     headers_s: float = 30.0  # from there to the end of the response's header

@@ -7,11 +7,10 @@ canonical form (WHATWG) first. Authorities repeat, so what they mean is worked o
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from functools import lru_cache
 from typing import NamedTuple
-from urllib.parse import unquote_to_bytes
 
+from gossamer.policy.credentials import basic_authorization
 from gossamer.policy.url_parser import normalise
 from gossamer.words.errors import Fault, FetchError
 
@@ -66,12 +65,4 @@ def _origin(scheme: str, authority: str) -> Origin | None:
     if not bare or "[" in bare or "]" in bare or (":" in bare and bare == host):
         return None
     host_header = host if port == _PORTS[scheme] else f"{host}:{port}"
-    return Origin(scheme == "https", bare, port, host_header, _basic(user_info))
-
-
-def _basic(user_info: str) -> str:
-    """The value of Authorization (RFC 7617) for ``user:password`` as written in a URL."""
-    if not user_info:
-        return ""
-    user, _, password = user_info.partition(":")
-    return "Basic " + b64encode(unquote_to_bytes(user) + b":" + unquote_to_bytes(password)).decode("ascii")
+    return Origin(scheme == "https", bare, port, host_header, basic_authorization(user_info))

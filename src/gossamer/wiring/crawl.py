@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, replace
 
@@ -20,6 +20,7 @@ from gossamer.fetch.limits import HttpOptions
 from gossamer.fetch.robots_cache import RobotsCache
 from gossamer.fetch.shared_cookies import SharedCookies
 from gossamer.policy import urls
+from gossamer.policy.credentials import authorizations
 from gossamer.spider import Spider
 from gossamer.wiring.desk import Desk, open_desk
 from gossamer.wiring.in_sqlite import SqliteKeeping, SqliteRequests
@@ -50,6 +51,7 @@ class Wired:
     resumed: bool
     closing: AsyncExitStack
     guard: Guard
+    authorizations: Mapping[str, str]  # for the origins of start URLs with user and password
 
     async def seeds(self, spider: Spider) -> AsyncIterator[Request]:
         """The spider's first requests; their hosts were named by the operator and may be private.
@@ -62,6 +64,7 @@ class Wired:
                     raise UsageError(
                         f"start() of the spider {spider.name!r} gave {request!r}, which is no Request"
                     )
+                self._check_credentials(spider, request.url)
                 self.guard.trust(urls.hostname(request.url))
                 yield request
         except (OperatorError, GeneratorExit):
@@ -71,6 +74,15 @@ class Wired:
                 f"start() of the spider {spider.name!r} raised {type(error).__name__}: {error}"
                 f"{_place(spider, error)}"
             ) from error
+
+    def _check_credentials(self, spider: Spider, url: str) -> None:
+        """Raise ``UsageError`` for a user and a password that would be dropped in silence."""
+        for origin in authorizations([url]):
+            if origin not in self.authorizations:
+                raise UsageError(
+                    f"start() of the spider {spider.name!r} gave a URL with user and password at {origin}: "
+                    "write it into start_urls, or give the Request headers with an Authorization"
+                )
 
     async def close(self) -> None:
         """Let go of everything, in reverse order, whatever raises on the way."""
@@ -129,7 +141,10 @@ async def assemble(
             max_jars=HttpOptions().max_cookie_jars,
             is_alone=is_alone,
         )
-        fetcher: Fetcher = SessionFetcher(fetcher_of(settings, guard, clock, cookies), cookies)
+        fetcher: Fetcher = SessionFetcher(
+            fetcher_of(settings, guard, clock, cookies=cookies, authorizations=target.authorizations),
+            cookies,
+        )
         opening.push_async_callback(fetcher.close)
         if owner:
             fetcher = TrustingFetcher(fetcher, guard, SharedTrust(desk.requests.shared, job))
@@ -164,7 +179,7 @@ async def assemble(
             idle_wait_s=ALONE_IDLE_S if is_alone else CREW_IDLE_S,
             max_redirects=settings.http.max_redirects,
         )
-        return Wired(parts, shift, pipeline, desk, resumed, opening.pop_all(), guard)
+        return Wired(parts, shift, pipeline, desk, resumed, opening.pop_all(), guard, target.authorizations)
 
 
 def _closed_with(wired: Wired, outer: AsyncExitStack) -> Wired:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,14 +35,25 @@ from gossamer.words.ports import Fetcher, RobotsGate
 log = logging.getLogger("gossamer.crawl")
 
 
-def fetcher_of(settings: Settings, guard: Guard, clock: Clock, cookies: Cookies | None = None) -> Fetcher:
-    """The way to get pages; without ``cookies`` they are kept in memory only."""
+def fetcher_of(
+    settings: Settings,
+    guard: Guard,
+    clock: Clock,
+    *,
+    cookies: Cookies | None = None,
+    authorizations: Mapping[str, str] | None = None,
+) -> Fetcher:
+    """The way to get pages; without ``cookies`` they are kept in memory only.
+
+    ``authorizations`` are values of Authorization by origin.
+    """
     if settings.replay.folder is not None:
         return ReplayFetcher(Path(settings.replay.folder), settings.replay.rules, clock=clock)
     http = settings.http
     options = HttpOptions(
         user_agent=settings.user_agent,
         headers=http.headers,
+        authorizations=dict(authorizations or {}),
         connect_s=http.connect_timeout,
         headers_s=http.headers_timeout,
         idle_s=http.read_timeout,
@@ -136,10 +147,10 @@ class PageParts:
     clock: Clock
 
 
-def page_parts(settings: Settings, host: str) -> PageParts:
+def page_parts(settings: Settings, host: str, authorizations: Mapping[str, str]) -> PageParts:
     """The parts for pages of a host that the operator named."""
     clock = SystemClock()
-    fetcher = fetcher_of(settings, Guard({host}), clock)
+    fetcher = fetcher_of(settings, Guard({host}), clock, authorizations=authorizations)
     shared = MemorySharedState(clock)
     robots = RobotsCache(fetcher, shared, clock, user_agent=settings.user_agent, obey=settings.robots)
     return PageParts(fetcher, robots, clock)

@@ -199,8 +199,8 @@ async def test_what_was_opened_for_a_crawl_that_cannot_begin_is_closed(desk, set
     target, closed = find_target(TARGET, {}, None), []
     fetcher_of, pipelines = wiring.fetcher_of, wiring.SpiderPipelines
 
-    def fetcher(*args):
-        made = fetcher_of(*args)
+    def fetcher(*args, **named):
+        made = fetcher_of(*args, **named)
         monkeypatch.setattr(type(made), "close", noted("fetcher", type(made).close))
         return made
 

@@ -1,0 +1,122 @@
+"""``user:password@`` in a start URL: sent to its origin with every request, and kept nowhere."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from command_line import FAST, asked, gossamer
+from gossamer.testing.site import Site, SiteResponse, serve_in_thread
+
+PASSWORD = "pass:w\u00f6rd"
+BASIC = "Basic " + b64encode(f"me:{PASSWORD}".encode()).decode()
+WRITTEN = "me:pass%3Aw%C3%B6rd@"
+SPIDER = """
+from gossamer import Spider
+
+
+class Mine(Spider):
+    name = "mine"
+    start_urls = ["{url}/"]
+    settings = {{"http.headers": {{"Authorization": "Bearer other"}}}}
+
+    def parse(self, response):
+        yield {{"url": response.url}}
+        yield from response.follow_all(css="a")
+"""
+
+
+class Closed:
+    """A site for one user, with a link to another place."""
+
+    def __init__(self) -> None:
+        self.elsewhere = ""
+
+    def __call__(self, path: str, headers: Mapping[str, str]) -> SiteResponse:
+        if headers.get("authorization") != BASIC:
+            return SiteResponse(401)
+        links = "".join(f"<a href=/{number}>x</a>" for number in range(4))
+        return SiteResponse(200, f"<html>{links}<a href={self.elsewhere}/x>x</a></html>".encode())
+
+
+@pytest.fixture
+def other() -> Iterator[Site]:
+    with serve_in_thread(lambda path, headers: SiteResponse(200, b"<html>other</html>")) as served:
+        yield served
+
+
+@pytest.fixture
+def site(other: Site) -> Iterator[Site]:
+    app = Closed()
+    app.elsewhere = other.url
+    with serve_in_thread(app) as served:
+        yield served
+
+
+def with_credentials(url: str) -> str:
+    return url.replace("://", f"://{WRITTEN}")
+
+
+def nothing_is_kept(folder: Path) -> None:
+    secrets = [PASSWORD.encode(), b"pass%3A", BASIC.removeprefix("Basic ").encode()]
+    for file in folder.rglob("*"):
+        content = file.read_bytes() if file.is_file() and file.suffix != ".py" else b""
+        assert not any(secret in content for secret in secrets), file
+
+
+def test_a_url_that_is_typed(tmp_path: Path, site: Site) -> None:
+    done = gossamer(
+        f"crawl {with_credentials(site.url)}/ --json -s log.file=log -s log.level=debug", *FAST, cwd=tmp_path
+    )
+    assert '"pages": 5' in done.stdout
+    assert {hit.headers.get("authorization") for hit in site.hits} == {BASIC}
+    assert {hit.path for hit in site.hits} >= {"/robots.txt", "/", "/3"}
+    text = done.stdout + done.stderr + gossamer("jobs", cwd=tmp_path).stdout
+    assert "pass%3A" not in text
+    assert PASSWORD not in text
+    nothing_is_kept(tmp_path)
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_start_urls_of_a_spider(tmp_path: Path, site: Site, other: Site, processes: str) -> None:
+    """They go to their origin, before what the settings say; that goes to the other one that is named."""
+    text = SPIDER.format(url=with_credentials(site.url))
+    (tmp_path / "mine.py").write_text(
+        text.replace("    settings", '    allowed_domains = ["127.0.0.1"]\n    settings')
+    )
+    result = asked(f"crawl mine.py --processes {processes}", *FAST, cwd=tmp_path)
+    assert (result["pages"], result["by_status"]) == (6, {"200": 6})
+    assert {hit.headers.get("authorization") for hit in site.hits} == {BASIC}
+    assert {hit.headers.get("authorization") for hit in other.hits} == {"Bearer other"}
+    nothing_is_kept(tmp_path / ".gossamer")
+
+
+def test_single_pages(tmp_path: Path, site: Site) -> None:
+    for line in ("fetch", "parse"):
+        assert asked(f"{line} {with_credentials(site.url)}/", cwd=tmp_path)["status"] == 200
+
+
+def test_a_request_of_start_says_how_to_go_on(tmp_path: Path, site: Site) -> None:
+    text = (
+        SPIDER.format(url="http://127.0.0.1:9")
+        + f"""
+    async def start(self):
+        from gossamer import Request
+        yield Request("{with_credentials(site.url)}/")
+"""
+    )
+    (tmp_path / "mine.py").write_text(text)
+    said = gossamer("crawl mine.py", *FAST, cwd=tmp_path, code=2).stderr
+    assert (
+        f"start() of the spider 'mine' gave a URL with user and password at {site.url}: write it into" in said
+    )
+    assert "pass%3A" not in said
+
+
+def test_a_fleet_says_how_to_go_on(tmp_path: Path, site: Site) -> None:
+    said = gossamer(f"submit {with_credentials(site.url)}/", cwd=tmp_path, code=2).stderr
+    assert "user and password of a URL are not kept with a job" in said
+    assert "pass%3A" not in said
