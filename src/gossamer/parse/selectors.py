@@ -31,11 +31,11 @@ class Selector:
     def __init__(
         self,
         root: object = None,
+        query: str | None = None,
+        engine: Engine = HTML,
         *,
         text: str | None = None,
         type: str = "html",  # noqa: A002 - parsel's name for it
-        query: str | None = None,
-        engine: Engine = HTML,
     ) -> None:
         if text is not None:
             engine = _engine_for(type)
@@ -71,7 +71,7 @@ class Selector:
         except (ValueError, RuntimeError) as error:
             reason = str(error).rpartition(": ")[2]
             raise SelectorError(f"invalid CSS selector {query!r}: {reason}") from None
-        return SelectorList([Selector(result, query=query, engine=engine) for result in found])
+        return SelectorList([Selector(result, query, engine) for result in found])
 
     def xpath(
         self, query: str, namespaces: Mapping[str, str] | None = None, **variables: Any
@@ -88,7 +88,7 @@ class Selector:
             reason = str(error).removeprefix("xpath: ")
             raise SelectorError(f"invalid XPath expression {query!r}: {reason}") from None
         results = found if isinstance(found, list) else [found]
-        return SelectorList([Selector(result, query=query, engine=engine) for result in results])
+        return SelectorList([Selector(result, query, engine) for result in results])
 
     def register_namespace(self, prefix: str, uri: str) -> None:
         """Let queries on this selector, and on what they give, name elements of XML by ``prefix``."""

@@ -85,9 +85,11 @@ class XmlEngine:
         self, root: object, query: str, namespaces: Mapping[str, str] | None, variables: Mapping[str, Any]
     ) -> object:
         """A list of nodes and strings, or one value."""
-        known = {**dict(self._namespaces), **(namespaces or {})}
+        known = self._namespaces
+        if namespaces:
+            known = tuple({**dict(known), **namespaces}.items())
         try:
-            compiled = _compiled(query, tuple(sorted(known.items())))
+            compiled = _compiled(query, known)
             return compiled(root, **variables) if isinstance(root, etree._Element) else []
         except etree.XPathError as error:
             reason = str(error) or "it cannot be evaluated"
