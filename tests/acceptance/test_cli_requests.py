@@ -103,6 +103,13 @@ def test_a_dead_letter_shows_its_request_and_its_own_tries(crawled):
     assert "hunter" not in text + str(letter)
 
 
+def test_dead_letters_of_one_url_are_told_apart_in_the_list(crawled):
+    header, row = gossamer("dead list search", cwd=crawled).stdout.splitlines()
+    assert header.split()[-3:] == ["method", "request", "url"]
+    assert " POST " in row
+    assert "q=shoes&page=2&password=***" in row
+
+
 def test_no_secret_is_in_the_ledger(crawled):
     for shown in (gossamer("attempts search", cwd=crawled), gossamer("attempts search --json", cwd=crawled)):
         assert "hunter" not in shown.stdout

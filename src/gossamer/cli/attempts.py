@@ -10,7 +10,8 @@ import typer
 from gossamer.cli import completion
 from gossamer.cli.desk import at_desk, job_of
 from gossamer.cli.options import AsJson, Data, JobName, Set, settings_of
-from gossamer.cli.output import LONG, attempt_json, local_short, plain, plain_url, print_json, print_table
+from gossamer.cli.output import LONG, attempt_json, local_short, plain_url, print_json, print_table
+from gossamer.cli.requests import RARE, method_cell, preview_cell
 from gossamer.words.errors import UsageError
 
 if TYPE_CHECKING:
@@ -105,20 +106,10 @@ COLUMNS: dict[str, Callable[[Attempt], object]] = {
     "ms": lambda tried: f"{tried.elapsed_ms:,.0f}",
     "bytes": lambda tried: tried.size_bytes,
     "flags": lambda tried: " ".join(tried.flags),
-    "method": lambda tried: tried.method if tried.method != "GET" else "",
-    "request": lambda tried: plain(_details(tried), REQUEST),
+    "method": lambda tried: method_cell(tried.method),
+    "request": lambda tried: preview_cell(tried.request),
     "url": lambda tried: plain_url(tried.url, LONG),
 }
-RARE = ("flags", "method", "request")
-"""Columns that a table has only where there is something in them."""
-REQUEST = 40
-"""Characters of what tells requests to one URL apart."""
-
-
-def _details(tried: Attempt) -> str:
-    from gossamer.policy.request_preview import describe
-
-    return describe(tried.request)
 
 
 def _check(verdict: str | None, reason: str | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,7 +23,14 @@ from gossamer.cli.output import (
     print_json,
     print_table,
 )
-from gossamer.cli.requests import fingerprint_text, request_facts, request_json
+from gossamer.cli.requests import (
+    RARE,
+    fingerprint_text,
+    method_cell,
+    request_cell,
+    request_facts,
+    request_json,
+)
 from gossamer.observe.text import headline
 from gossamer.words.errors import UsageError
 
@@ -109,21 +117,24 @@ def listing(
     if as_json:
         print_json([_letter_json(letter) for letter in letters])
         return
+    columns = {name: show for name, show in COLUMNS.items() if name not in RARE or any(map(show, letters))}
     print_table(
-        ("id", "reason", "attempts", "given up", "url"),
-        (
-            (
-                str(letter.id),
-                letter.reason,
-                letter.attempts,
-                local_short(letter.died_at),
-                plain_url(letter.entry.request.url, LONG),
-            )
-            for letter in letters
-        ),
+        tuple(columns),
+        ([show(letter) for show in columns.values()] for letter in letters),
         right=("id", "attempts"),
         wide="url",
     )
+
+
+COLUMNS: dict[str, Callable[[DeadLetter], object]] = {
+    "id": lambda letter: str(letter.id),
+    "reason": lambda letter: letter.reason,
+    "attempts": lambda letter: letter.attempts,
+    "given up": lambda letter: local_short(letter.died_at),
+    "method": lambda letter: method_cell(letter.entry.request.method),
+    "request": lambda letter: request_cell(letter.entry.request),
+    "url": lambda letter: plain_url(letter.entry.request.url, LONG),
+}
 
 
 def _check_found(name: str, ids: list[int] | None, count: int) -> None:

@@ -5,8 +5,35 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from gossamer.observe.text import one_line
+
 if TYPE_CHECKING:
     from gossamer.words.model import Request, RequestPreview
+
+
+RARE = ("flags", "method", "request")
+"""Columns of requests that a table has only where there is something in them."""
+SHOWN = 40
+"""Characters of what tells requests to one URL apart, in a table."""
+
+
+def method_cell(method: str) -> str:
+    """A method in a table; nothing for the usual one."""
+    return method if method != "GET" else ""
+
+
+def preview_cell(preview: RequestPreview | None) -> str:
+    """What tells a request from others to its URL, in a table."""
+    from gossamer.policy.request_preview import describe
+
+    return one_line(describe(preview), SHOWN)
+
+
+def request_cell(request: Request) -> str:
+    """The same of a whole request."""
+    from gossamer.policy.request_preview import preview_of
+
+    return preview_cell(preview_of(request))
 
 
 def fingerprint_text(fingerprint: int) -> str:
