@@ -10,6 +10,7 @@ import errno
 import logging
 import os
 import resource
+import socket
 
 log = logging.getLogger("gossamer.crawl")
 
@@ -23,6 +24,9 @@ LOCAL_ERRORS = OUT_OF_FILES | {
     errno.ENETDOWN,
 }
 """What ``connect`` and its friends report of this machine, not of the other one."""
+
+NO_WAY = frozenset({errno.ENETUNREACH, errno.EADDRNOTAVAIL})
+"""What a machine without IPv6 says of every IPv6 address."""
 
 MAX_OPEN_FILES = 65_536
 """No more are asked for, whatever the system allows."""
@@ -73,6 +77,16 @@ def is_out_of_files() -> bool:
     except OSError as error:
         return error.errno in OUT_OF_FILES
     return False
+
+
+def has_ipv4() -> bool:
+    """Whether this machine has a way to IPv4 addresses. A UDP socket looks it up; nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # an address for documentation (RFC 5737)
+        except OSError:
+            return False
+    return True
 
 
 class LocalTrouble:

@@ -7,10 +7,12 @@ in time, and in number.
 from __future__ import annotations
 
 import asyncio
+import errno
 import ssl
 from collections import deque
 from collections.abc import Sequence
 from functools import partial
+from socket import AF_INET6
 
 from aiohappyeyeballs import start_connection
 
@@ -19,8 +21,10 @@ from gossamer.fetch.guard import Guard
 from gossamer.fetch.limits import HttpOptions
 from gossamer.fetch.machine import (
     LOCAL_ERRORS,
+    NO_WAY,
     OUT_OF_FILES,
     LocalTrouble,
+    has_ipv4,
     max_idle_connections,
     open_files_allowed,
 )
@@ -140,7 +144,13 @@ class Pool:
     async def _connect_to(
         self, origin: Origin, rows: Sequence[AddressInfo], loop: asyncio.AbstractEventLoop
     ) -> Connection:
-        sock = await start_connection(list(rows), happy_eyeballs_delay=HAPPY_EYEBALLS_S, interleave=1)
+        try:
+            sock = await start_connection(list(rows), happy_eyeballs_delay=HAPPY_EYEBALLS_S, interleave=1)
+        except OSError as error:
+            is_ipv6_only = all(row[0] == AF_INET6 for row in rows)
+            if error.errno in NO_WAY and is_ipv6_only and has_ipv4():
+                raise OSError(errno.EHOSTUNREACH, "no IPv6 here") from error  # nothing to wait for
+            raise
         make = partial(Connection, loop, self._options, self.room)
         try:
             if origin.is_tls:

@@ -101,6 +101,8 @@ def test_row_15_tls(tmp_path: Path, authority: trustme.CA) -> None:
             "opted out": "success",
             "cut": "connect",
         }
+        assert 'http.tls = "compatible"' in done.details[urls["old"]]
+        assert "http.insecure_hosts" in done.details[urls["expired"]]
         assert all(len(done.tries[urls[case]]) == 1 for case in wrong), "a certificate does not get better"
         assert len(done.tries[urls["cut"]]) == 2, "a handshake that was cut may succeed the next time"
 

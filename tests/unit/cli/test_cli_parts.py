@@ -116,6 +116,7 @@ def test_doctor_finds_everything_here(tmp_path):
         "clock",
     } <= set(found)
     assert not [check for check in found.values() if check["state"] == "missing"]
+    assert "idle connections are kept" in found["open files"]["found"]
     assert not (tmp_path / "d").exists()  # it only looks
 
 

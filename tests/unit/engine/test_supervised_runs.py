@@ -119,6 +119,21 @@ def test_throttling_holds_the_host_and_costs_the_request_nothing() -> None:
     assert made.ledger.verdicts.count((URL, "retry", "throttled")) == 3
 
 
+def test_this_machines_trouble_costs_neither_the_request_nor_its_host_anything() -> None:
+    def kit() -> Kit:
+        kit = Kit(replace(CALM, max_retries=0, per_host=1))
+        kit.site.replies = {URL: [FetchError(Fault.LOCAL, "no open files")] * 3 + [200]}
+        return kit
+
+    made, ran = crawl(kit, URL, URL + "b")
+    assert (ran.stats.dead, ran.stats.done) == (0, 2)
+    assert made.ledger.verdicts.count((URL, "retry", "local")) == 3
+    times = [at for at, url in made.site.log if url == URL]
+    assert times[-1] - times[0] > 3, "it waits longer each time"
+    (other,) = [at for at, url in made.site.log if url == URL + "b"]
+    assert other - times[0] < 1, "its host is not held"
+
+
 def test_redirects_are_requests_of_their_own() -> None:
     def kit() -> Kit:
         kit = Kit()

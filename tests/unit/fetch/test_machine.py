@@ -119,6 +119,37 @@ async def test_a_machine_without_a_network_blames_no_host(
     await fetcher.close()
 
 
+@pytest.mark.parametrize(
+    ("host", "way", "fault"),
+    [("[::1]", True, Fault.CONNECT), ("[::1]", False, Fault.LOCAL), ("127.0.0.1", True, Fault.LOCAL)],
+)
+async def test_a_host_of_ipv6_alone_is_not_waited_for_where_there_is_none(
+    host: str, way: bool, fault: Fault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def connect(*_: object, **__: object) -> socket.socket:
+        raise OSError(errno.ENETUNREACH, "no way")
+
+    monkeypatch.setattr("gossamer.fetch.pool.start_connection", connect)
+    monkeypatch.setattr("gossamer.fetch.pool.has_ipv4", lambda: way)
+    options = HttpOptions(local_pause_s=0.0)
+    fetcher = HttpFetcher(options, clock=ManualClock(), guard=Guard({"127.0.0.1", "::1"}))
+    with pytest.raises(FetchError) as caught:
+        await fetcher.fetch(Request(f"http://{host}:9/"))
+    assert caught.value.fault is fault
+    await fetcher.close()
+
+
+def test_whether_there_is_a_way_to_ipv4_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert machine.has_ipv4() in (True, False)
+
+    class Lost(socket.socket):
+        def connect(self, address: object) -> None:
+            raise OSError(errno.ENETUNREACH, "no way")
+
+    monkeypatch.setattr(socket, "socket", Lost)
+    assert not machine.has_ipv4()
+
+
 def test_trouble_is_told_once_per_kind_and_waited_out_longer_each_time(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
