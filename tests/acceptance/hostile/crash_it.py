@@ -107,7 +107,9 @@ def in_child(work) -> int:
 
 def run(folder: Path) -> None:
     """The crawl, to its end."""
-    crawl_parts.fetcher_of = lambda settings, guard, clock: SiteFetcher(App(folder), clock, latency_s=0.0)
+    crawl_parts.fetcher_of = lambda _settings, _guard, clock, **_more: SiteFetcher(
+        App(folder), clock, latency_s=0.0
+    )
     settings = {"delay": 0.0, "per_host": 4, "retry_backoff": 0.001, "retry_backoff_cap": 0.01}
     result = asyncio.run(crawl(Small, data=str(folder / "data"), **settings))
     (folder / "result.json").write_text(json.dumps(result.as_json()))

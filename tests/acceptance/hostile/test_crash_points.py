@@ -41,6 +41,7 @@ def chosen(kinds: list[str]) -> list[int]:
 
 def test_every_crash_point_recovers_with_the_invariants_intact(tmp_path: Path) -> None:
     (undisturbed,) = crashes(tmp_path / "undisturbed", [])
+    assert undisturbed["died"] == 0, undisturbed
     kinds, truth = undisturbed["kinds"], undisturbed["end"]
     assert len(truth["items"]) == 8
     assert (len(truth["pages"]), truth["dead"]) == (9, 1)
