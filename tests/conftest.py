@@ -15,6 +15,7 @@ from collections.abc import Coroutine, Iterator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import corpora
 from environment import keep_plain
@@ -29,8 +30,16 @@ _left_out_elsewhere: list[int] = []
 
 
 def pytest_configure() -> None:
-    """Say at once what would make the whole run worthless."""
+    """Say at once what would make the whole run worthless; and nothing that hypothesis tries is timed.
+
+    How long an example takes on a busy machine says nothing of the code; pytest's own time limit ends what
+    takes for ever.
+    """
     corpora.check_root()
+    settings.register_profile(
+        "untimed", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+    settings.load_profile("untimed")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
