@@ -14,6 +14,7 @@ import pytest
 
 from gossamer import Spider
 from gossamer import crawl as crawl_here
+from gossamer.testing.shop import Shop
 from gossamer.testing.site import Site, serve_in_thread
 from gossamer.words.errors import UsageError
 from programs import crawl, rows, run, start
@@ -77,6 +78,37 @@ def test_three_processes_do_what_one_does(tmp_path: Path) -> None:
     assert (result["pages"], result["items"], result["attempts"]) == (PAGES, PRODUCTS, PAGES)
     workers = {worker for (worker,) in rows(data, "select distinct worker from attempt")}
     assert len(workers) > 1, "not one process alone"
+
+
+def test_processes_share_the_slots_of_one_host(tmp_path: Path) -> None:
+    """Each could take all of them; the first one had them all, and the other nothing to do."""
+    data = tmp_path / "data"
+    options = ("--delay", "0", "--per-host", "8", "--concurrency", "32", "--processes", "2")
+    with serve_in_thread(Shop(products=300)) as site:
+        spider = tmp_path / "busy.py"
+        spider.write_text(BUSY.format(url=site.url))
+        crawl(spider, "--data", data, *options)
+        assert max(site.log.peak.values()) <= 8
+    shares = [count for (count,) in rows(data, "select count(*) from attempt group by worker")]
+    assert len(shares) == 2
+    assert min(shares) >= 60, "not one of them nearly all"
+
+
+BUSY = """
+import time
+from gossamer import Spider
+
+class Busy(Spider):
+    name = "busy"
+    start_urls = ["{url}"]
+    allowed_domains = ["127.0.0.1"]
+
+    def parse(self, response):
+        ends = time.thread_time() + 0.02
+        while time.thread_time() < ends:
+            pass
+        yield from response.follow_all(css="a")
+"""
 
 
 def test_the_delay_of_a_host_is_kept_by_all_together(tmp_path: Path) -> None:

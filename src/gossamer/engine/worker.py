@@ -20,6 +20,7 @@ from typing import Any
 
 from gossamer.engine.draft import Draft
 from gossamer.engine.landing import Landing
+from gossamer.engine.sharing import Share
 from gossamer.engine.visit import Parts, ShiftOptions, Visitor
 from gossamer.words.errors import StorageError
 from gossamer.words.model import Harvest, HostSignal, Lease
@@ -47,6 +48,9 @@ class Worker:
         self._ripe: list[Ripe] = []
         self._is_landing = False
         self._is_dry = False  # the frontier had nothing for us
+        self._is_short = False  # it had less than was asked for
+        self._share = Share(options.concurrency)
+        self._ended = 0
         self._ask_at = -inf  # when the frontier may have something for us
         self._wake = asyncio.Event()
         self._stop = asyncio.Event()
@@ -66,6 +70,23 @@ class Worker:
     def in_flight(self) -> int:
         """Requests in this worker's hands."""
         return len(self._held)
+
+    @property
+    def ended(self) -> int:
+        """Visits that are over."""
+        return self._ended
+
+    def shortage(self) -> float | None:
+        """How many requests were in hand lately, if the frontier had less than this worker could take.
+
+        Call it some times a second.
+        """
+        self._share.see(len(self._held), self._parts.clock.now())
+        return self._share.usual if self._is_short and not self._stop.is_set() else None
+
+    def make_room(self, other: float, workers: int) -> None:
+        """Another of ``workers`` is short of work with ``other`` requests in hand: leave it its part."""
+        self._share.make_room(other, workers, self._parts.clock.now())
 
     def stop(self) -> None:
         """Take no new work; ``run`` returns when what is in hand has landed."""
@@ -125,7 +146,10 @@ class Worker:
 
     def _free(self) -> int:
         """Slots for new leases, those of the ripe included."""
-        return 0 if self._stop.is_set() else self._options.concurrency - len(self._held) + len(self._ripe)
+        if self._stop.is_set():
+            return 0
+        held = len(self._held) - len(self._ripe)
+        return self._share.limit(held, self._parts.clock.now()) - held
 
     async def _gather(self) -> None:
         """Let visits that can go on at once go first: a turn costs nearly the same for eight as for one.
@@ -158,6 +182,7 @@ class Worker:
             for ended in await asyncio.gather(*steps, return_exceptions=True):
                 if isinstance(ended, BaseException):
                     raise ended
+        self._ended += len(ripe)
         for draft, _ in ripe:
             self._held.pop(draft.lease.token, None)
         if self._is_dry and not self._held:
@@ -186,6 +211,7 @@ class Worker:
         for lease in grant.leases:
             self._start(lease)
         self._is_dry = not grant.leases
+        self._is_short = len(grant.leases) < free
 
     async def _wait(self, seconds: float) -> None:
         """Until woken, or for so long."""

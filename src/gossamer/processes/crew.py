@@ -13,19 +13,24 @@ import asyncio
 import contextlib
 import logging
 import sys
+import time
 from collections.abc import Callable, Sequence
 
 import msgspec
 
 from gossamer.engine.worker import Worker
+from gossamer.processes.cost import PageCost
 from gossamer.processes.messages import (
     BEAT_S,
+    SHORT_S,
     Dry,
     FromMember,
     Happened,
     HookFailed,
     Logged,
+    MakeRoom,
     Plan,
+    Short,
     Stop,
     ToMember,
     Trust,
@@ -72,6 +77,7 @@ class Crew:
         self._others = others
         self._sink = sink
         self._writers = writers
+        self._cost = PageCost()
         self._failed_hooks = [] if failed_hooks is None else failed_hooks
         self._trusted = list(plan.trusted)
         self._stop: Stop | None = None
@@ -89,16 +95,16 @@ class Crew:
     async def run(self) -> None:
         """Work until stopped. Raises what the worker of this process raises; the others end with it."""
         others = [asyncio.create_task(self._keep(number)) for number in range(self._others)]
-        watching = asyncio.create_task(self._watch())
+        watching = [asyncio.create_task(self._watch()), asyncio.create_task(self._say_short())]
         try:
             await self._worker.run()
             self._tell(self._stop or Stop())
             await asyncio.gather(*others)
         finally:
             self._tell(Stop(at_once=True))
-            for task in (*others, watching):
+            for task in (*others, *watching):
                 task.cancel()
-            await asyncio.gather(*others, watching, return_exceptions=True)
+            await asyncio.gather(*others, *watching, return_exceptions=True)
             self._kill()
             if self._killing is not None:
                 self._killing.cancel()
@@ -134,9 +140,9 @@ class Crew:
         self._stop = stop
         self._tell(stop)
 
-    def _tell(self, message: ToMember) -> None:
+    def _tell(self, message: ToMember, *, but: asyncio.subprocess.Process | None = None) -> None:
         for member in self._members:
-            if member.stdin is not None and not member.stdin.is_closing():
+            if member is not but and member.stdin is not None and not member.stdin.is_closing():
                 member.stdin.write(framed(message))
 
     def _kill(self) -> None:
@@ -163,6 +169,15 @@ class Crew:
                     )
                     with contextlib.suppress(ProcessLookupError):
                         member.kill()
+
+    async def _say_short(self) -> None:
+        """Let the others know while the worker of this process is short of work."""
+        while True:
+            await asyncio.sleep(SHORT_S)
+            self._cost.see(self._worker.ended, time.thread_time())
+            held = self._worker.shortage()
+            if held is not None:
+                self._tell(MakeRoom(held, len(self._members) + 1))
 
     async def _keep(self, number: int) -> None:
         """Keep one member going."""
@@ -202,7 +217,7 @@ class Crew:
                 self._tell(self._stop)
             while (frame := await next_frame(member.stdout)) is not None:
                 self._members[member] = 0
-                self._hear(_decode(frame))
+                self._hear(member, _decode(frame))
             return await member.wait()
         except asyncio.CancelledError:
             with contextlib.suppress(ProcessLookupError):
@@ -212,7 +227,7 @@ class Crew:
         finally:
             self._members.pop(member, None)
 
-    def _hear(self, message: FromMember) -> None:
+    def _hear(self, member: asyncio.subprocess.Process, message: FromMember) -> None:
         if isinstance(message, Happened):
             for name, event in message.events:
                 self._sink.emit(unpacked(name, event))
@@ -220,5 +235,10 @@ class Crew:
             logging.getLogger(message.logger).log(message.level, "%s", message.text)
         elif isinstance(message, HookFailed):
             self._failed_hooks.append(message.failure)
+        elif isinstance(message, Short):
+            room = MakeRoom(message.held, len(self._members) + 1)
+            if self._cost.is_high:
+                self._worker.make_room(room.held, room.workers)
+            self._tell(room, but=member)
         elif isinstance(message, Dry):
             self._worker.idle.set()

@@ -23,14 +23,18 @@ import msgspec
 from gossamer.config import find_project, load_settings
 from gossamer.discovery import find_target
 from gossamer.engine.worker import Worker
+from gossamer.processes.cost import PageCost
 from gossamer.processes.messages import (
     BEAT_S,
+    SHORT_S,
     Beat,
     Dry,
     Happened,
     HookFailed,
     Logged,
+    MakeRoom,
     Plan,
+    Short,
     Stop,
     ToMember,
     Trust,
@@ -86,6 +90,10 @@ class Outbox(logging.Handler):
             except OSError:  # the first process is gone; another thread sees to that
                 return
 
+    def say_short(self, held: float) -> None:
+        """So many requests in hand lately, and fewer to be had than could be."""
+        self._send(Short(held))
+
     def flush(self) -> None:
         """Send what has gathered."""
         if self._events:
@@ -105,8 +113,9 @@ async def work(plan: Plan, reader: asyncio.StreamReader, outbox: Outbox) -> None
     target = find_target(plan.target, plan.arguments, project.parent if project else None)
     wired = await wire_member(settings, target, plan.job, trusted=plan.trusted, sinks=(outbox,))
     worker = Worker(wired.parts, wired.shift)
-    listening = asyncio.create_task(listen(reader, worker, wired))
-    reporting = asyncio.create_task(report(worker, outbox))
+    cost = PageCost()
+    listening = asyncio.create_task(listen(reader, worker, wired, cost))
+    reporting = asyncio.create_task(report(worker, outbox, cost))
     try:
         await worker.run()
     finally:
@@ -117,7 +126,7 @@ async def work(plan: Plan, reader: asyncio.StreamReader, outbox: Outbox) -> None
             outbox.say_failed(failure)
 
 
-async def listen(reader: asyncio.StreamReader, worker: Worker, wired: Wired) -> None:
+async def listen(reader: asyncio.StreamReader, worker: Worker, wired: Wired, cost: PageCost) -> None:
     """Do what the first process says; when it is gone, or the time to drain is over, give everything back."""
     decode = msgspec.msgpack.Decoder(ToMember).decode
     leaving: asyncio.Task[None] | None = None
@@ -125,6 +134,10 @@ async def listen(reader: asyncio.StreamReader, worker: Worker, wired: Wired) -> 
         message = decode(frame)
         if isinstance(message, Trust):
             wired.guard.trust(message.host)
+            continue
+        if isinstance(message, MakeRoom):
+            if cost.is_high:
+                worker.make_room(message.held, message.workers)
             continue
         if isinstance(message, Stop) and message.at_once:
             break
@@ -139,11 +152,17 @@ async def leave(worker: Worker) -> None:
     await worker.abandon()
 
 
-async def report(worker: Worker, outbox: Outbox) -> None:
+async def report(worker: Worker, outbox: Outbox, cost: PageCost) -> None:
     """Send what happens, a few times a second."""
+    short_at = 0.0
     while True:
         await asyncio.sleep(FLUSH_S)
         outbox.flush()
+        cost.see(worker.ended, time.thread_time())
+        held = worker.shortage()
+        if held is not None and time.monotonic() >= short_at:
+            short_at = time.monotonic() + SHORT_S
+            outbox.say_short(held)
         if worker.idle.is_set():
             worker.idle.clear()
             outbox.say_dry()

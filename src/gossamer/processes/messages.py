@@ -15,6 +15,8 @@ from gossamer.words.events import Event
 
 BEAT_S = 1.0
 """A member says so often that its process runs."""
+SHORT_S = 0.1
+"""A worker that is short of work says so as often as this."""
 MAX_FRAME = 64 * 1024 * 1024
 _EVENTS: dict[str, type[Event]] = {
     name: kind
@@ -45,6 +47,13 @@ class Stop(msgspec.Struct, frozen=True, tag=True):
     at_once: bool = False
 
 
+class MakeRoom(msgspec.Struct, frozen=True, tag=True):
+    """To a member: another of so many workers is short of work, and had so many requests in hand lately."""
+
+    held: float
+    workers: int
+
+
 class Happened(msgspec.Struct, frozen=True, tag=True):
     """From a member: events, in order."""
 
@@ -73,8 +82,14 @@ class HookFailed(msgspec.Struct, frozen=True, tag=True):
     failure: str
 
 
-ToMember = Trust | Stop
-FromMember = Happened | Logged | Dry | Beat | HookFailed
+class Short(msgspec.Struct, frozen=True, tag=True):
+    """From a member: it could take more than the frontier has, and had so many requests in hand lately."""
+
+    held: float
+
+
+ToMember = Trust | Stop | MakeRoom
+FromMember = Happened | Logged | Dry | Beat | HookFailed | Short
 
 _encode = msgspec.msgpack.Encoder().encode
 
