@@ -20,8 +20,8 @@ from gossamer.discovery import Target, find_target
 from gossamer.engine.supervisor import Ran, Reason, Shift, Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.observe.log import LogSink
-from gossamer.observe.text import headline
 from gossamer.policy.shared_hosts import named_hosts
+from gossamer.run_notes import ending_of, failed_hook_note, notes
 from gossamer.spider import Spider
 from gossamer.usercode import ends_task, settle, traceback_text
 from gossamer.wiring.crawl import Wired, wire
@@ -191,26 +191,6 @@ async def _known_target(desk: Desk, job: Job, tally: Tally) -> str:
     return Counter(row.detail for row in rows).most_common(1)[0][0] if rows else ""
 
 
-def ending_of(
-    tally: Tally, dead: int, *, is_early: bool, refused_seeds: int = 0, failed_hooks: int = 0
-) -> Ending:
-    """What decides the exit code, from a job's totals."""
-    return Ending(
-        is_early=is_early,
-        pages=tally.pages,
-        # Jobs of older versions did not count their successes.
-        successes=tally.successes or max(tally.pages - dead, 0),
-        failures=sum(tally.by_reason.values()) + refused_seeds,
-        dead=dead,
-        failed_hooks=failed_hooks,
-    )
-
-
-def failed_hook_note(failure: str) -> str:
-    """What a person should know of code that failed at the end, by its traceback."""
-    return f"{failure.partition(':')[0]}: {headline(failure)}; everything else is stored"
-
-
 def _shift(
     target: str | type[Spider],
     arguments: Mapping[str, str],
@@ -251,45 +231,6 @@ def _written(spider: type[Spider]) -> str:
             "could find it: put it there, or crawl with one process"
         )
     return f"{file}:{spider.__name__}"
-
-
-def notes(job: str, ran: Ran, before: Tally, tally: Tally) -> list[str]:
-    """Why a run did nothing or little, and how to go on; empty when there is nothing to say."""
-    said = []
-    waiting = ran.stats.waiting
-    if ran.reason is Reason.MAX_PAGES:
-        said.append(
-            f"the budget of pages is spent; {waiting} requests wait: "
-            "raise --max-pages (or max_pages_per_host) to go on"
-        )
-    elif ran.reason in (Reason.SIGNAL, Reason.MAX_TIME, Reason.PAUSED):
-        said.append(f"{waiting} requests wait; the same command goes on with them")
-    seeded, reasons = ran.seeded, by_reason(ran.seeded.refused)
-    if seeded.refused and (seeded.added.accepted or seeded.added.duplicates):
-        said.append(f"some start URLs were not accepted ({reasons}), for example {seeded.example}")
-    if tally.pages > before.pages or ran.reason is not Reason.FINISHED:
-        return said
-    if tally.attempts == before.attempts and tally.attempts and not seeded.added.accepted:
-        said.append("nothing to do: this crawl is finished; --fresh starts it over")
-        if tally.dropped.get("link:too_deep"):
-            said.append(
-                f"{tally.dropped['link:too_deep']} links were too deep; --fresh with more depth takes them"
-            )
-    elif seeded.refused and not seeded.added.accepted and not tally.attempts:
-        said.append(f"nothing to do: no start URL was accepted ({reasons}), for example {seeded.example}")
-    elif not seeded.added.accepted and not tally.attempts:
-        said.append("nothing to do: the spider has no start URLs")
-    else:
-        why = by_reason(tally.by_reason) or "no reason known"
-        said.append(f"no page was parsed ({why}); see `gossamer dead list {job}`")
-    return said
-
-
-def by_reason(counts: Mapping[str, int], most: int = 4) -> str:
-    """``12 offsite, 3 nofollow``: the most frequent first."""
-    ranked = sorted(counts.items(), key=lambda item: -item[1])
-    shown = ", ".join(f"{count:,} {reason}" for reason, count in ranked[:most])
-    return shown + (", ..." if len(ranked) > most else "")
 
 
 async def prepare(

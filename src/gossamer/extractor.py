@@ -154,7 +154,8 @@ class SpiderExtractor:
         dropped = given.dropped
         for reason, count in response.dropped.items() if response else ():
             dropped[reason] = dropped.get(reason, 0) + count
-        is_page = response is not None and response.is_html
+        is_html = response is not None and response.is_html
+        is_page = is_html or (response is not None and response.is_text)
         return Extraction(
             items=items,
             requests=requests,
@@ -162,7 +163,7 @@ class SpiderExtractor:
             fault=fault,
             error=error,
             is_parsed=bool(items or requests or is_page),
-            title=response.page.title if response is not None and is_page else "",
+            title=response.page.title if response is not None and is_html else "",
             content_type=response.content_type if response else "",
             flags=response.flags if response else (),
         )

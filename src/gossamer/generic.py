@@ -25,20 +25,21 @@ class WebPage(Item):
 
 
 class GenericSpider(Spider):
-    """Crawls a site from its start URLs, within its host."""
+    """Crawls a site from its start URLs, within its domain: the host without ``www.``, and sub-domains."""
 
     name = "generic"
 
     def parse(self, response: Response) -> Iterator[WebPage | Request]:
-        """Keep the page, follow its links to other pages; what is no HTML is left alone."""
-        if not response.is_html:
+        """Keep the page, follow its links to other pages; what is neither HTML nor text is left alone."""
+        page = response.page if response.is_html else None
+        if page is None and not response.is_text:
             return
         yield WebPage(
             url=response.url,
             status=response.status,
-            title=response.page.title,
-            description=response.page.description,
-            text=response.page.visible_text(),
+            title=page.title if page else "",
+            description=page.description if page else "",
+            text=page.visible_text() if page else response.text,
             depth=response.request.depth,
             content_type=response.content_type,
             flags=" ".join(response.flags),

@@ -130,6 +130,11 @@ class Response:
         """Whether the body is HTML, by its header or, without one, by its first bytes."""
         return is_html(self.content_type, self.body)
 
+    @property
+    def is_text(self) -> bool:
+        """Whether the body is plain text, by its header: a page, though without elements and links."""
+        return self.content_type.lower().lstrip().startswith(("text/plain", "text/markdown"))
+
     @cached_property
     def is_xml(self) -> bool:
         """Whether the body is XML and not HTML: a feed, a sitemap, a drawing."""

@@ -98,7 +98,8 @@ def test_explain_by_path(crawled, site, path, answer, part):
 def test_explain_what_is_far_from_the_crawl(crawled, site):
     found = asked("explain http://other.example/ --spider world.py --job world", cwd=crawled)
     assert (found["answer"], found["refused"]) == ("out_of_scope", "offsite")
-    assert asked("explain nonsense", cwd=crawled)["answer"] == "bad_url"
+    assert asked("explain http://[nonsense", cwd=crawled)["answer"] == "bad_url"
+    assert "neither a URL nor a host" in gossamer("explain nonsense", cwd=crawled, code=2).stderr
     found = asked("explain http://other.example/", cwd=crawled)  # the spider is in a file, somewhere
     assert (found["answer"], found["scope_known"]) == ("never_seen", False)
     text = gossamer(f"explain {site.host}/gone", cwd=crawled).stdout

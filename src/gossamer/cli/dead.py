@@ -33,6 +33,7 @@ from gossamer.cli.requests import (
 )
 from gossamer.observe.text import headline
 from gossamer.words.errors import UsageError
+from gossamer.words.text import quantity
 
 if TYPE_CHECKING:
     from gossamer.wiring.desk import Desk
@@ -252,7 +253,9 @@ def retry(
     if as_json:
         print_json({"job": job.id, "retried": count})
     else:
-        typer.echo(f"{count:,} requests of {job.id} wait again{_fetched_by(job) if count else ''}")
+        wait = "waits" if count == 1 else "wait"
+        by = _fetched_by(job) if count else ""
+        typer.echo(f"{quantity(count, 'request')} of {job.id} {wait} again{by}")
 
 
 def _fetched_by(job: Job) -> str:
@@ -292,7 +295,7 @@ def drop(
     if as_json:
         print_json({"job": job.id, "dropped": count})
     else:
-        typer.echo(f"{count:,} dead letters of {job.id} dropped")
+        typer.echo(f"{quantity(count, 'dead letter')} of {job.id} dropped")
 
 
 COMMANDS = (

@@ -14,6 +14,7 @@ from gossamer.cli.options import AsJson, Data, Format, JobName, Set, settings_of
 from gossamer.cli.output import LONG, iso, local, local_short, plain_url, print_facts, print_json, print_table
 from gossamer.cli.pace import Pace, pace_of
 from gossamer.words.errors import Remark, UsageError
+from gossamer.words.text import quantity
 
 if TYPE_CHECKING:
     from gossamer.config import Settings
@@ -190,7 +191,7 @@ def _status_facts(found: Standing) -> list[tuple[str, str]]:
         *_queue_facts(stats, found.dedup),
         ("pages", f"{tally.pages:,}"),
         ("items", f"{tally.items:,} ({tally.duplicates:,} seen again)"),
-        ("attempts", f"{tally.attempts:,} ({tally.retries:,} retries)"),
+        ("attempts", f"{tally.attempts:,} ({quantity(tally.retries, 'retry', 'retries')})"),
         ("status", _counts(tally.by_status)),
         ("failures", _counts({name: n for name, n in tally.by_reason.items() if name not in set(Remark)})),
         ("redirects", _redirects(tally.by_reason.get(Remark.KNOWN_TARGET, 0))),
@@ -208,7 +209,10 @@ def _queue_facts(stats: FrontierStats | None, dedup: tuple[str, int, float] | No
         return [("requests", FORGOTTEN)]
     facts = [
         ("queue", f"{stats.pending:,} pending, {stats.delayed:,} delayed, {stats.leased:,} in flight"),
-        ("requests", f"{stats.done:,} done, {stats.dead:,} dead, {stats.duplicates:,} duplicates refused"),
+        (
+            "requests",
+            f"{stats.done:,} done, {stats.dead:,} dead, {quantity(stats.duplicates, 'duplicate')} refused",
+        ),
     ]
     if dedup is not None and dedup[0] == "bloom":
         facts.append(("dedup", f"bloom; {dedup[2]:.4%} of new URLs are taken for known ones"))
@@ -222,7 +226,7 @@ def _pace_facts(job: Job, pace: Pace) -> list[tuple[str, str]]:
     from gossamer.observe.units import rate
 
     facts = [
-        ("workers", f"{pace.working} shifts at work"),
+        ("workers", f"{quantity(pace.working, 'shift')} at work"),
         ("pace", rate(pace.pages_per_s) if pace.pages_per_s is not None else ""),
         ("left", _left(pace)),
         ("trouble", pace.trouble),
@@ -317,7 +321,7 @@ def export(
     if output and as_json:
         print_json({"job": job, "file": output, "format": kind, "items": count})
     elif output:
-        sys.stderr.write(f"{count:,} items to {output}\n")
+        sys.stderr.write(f"{quantity(count, 'item')} to {output}\n")
 
 
 def _export(

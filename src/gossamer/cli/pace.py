@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gossamer.observe.units import duration, rate
+from gossamer.words.text import quantity
 
 if TYPE_CHECKING:
     from gossamer.wiring.desk import Desk
@@ -23,7 +24,7 @@ class Pace(NamedTuple):
     def line(self) -> str:
         """The same in a few words."""
         parts = [rate(self.pages_per_s)] if self.pages_per_s is not None else []
-        parts += [f"{self.working} shifts"]
+        parts += [quantity(self.working, "shift")]
         parts += [f"ETA {duration(self.left_s)}"] if self.left_s is not None else []
         parts += [self.trouble] if self.trouble else []
         return "; ".join(parts)

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from gossamer.observe.text import one_line
+from gossamer.words.text import quantity
 
 if TYPE_CHECKING:
     from gossamer.words.model import Request, RequestPreview
@@ -74,7 +75,7 @@ def request_json(request: Request) -> dict[str, Any]:
 def request_facts(request: Request) -> list[tuple[str, str]]:
     """What there is to know of a request besides its URL: names and values."""
     told = request_json(request)
-    size = f"{told['body_bytes']:,} bytes: " if told["body_bytes"] else ""
+    size = f"{quantity(told['body_bytes'], 'byte')}: " if told["body_bytes"] else ""
     return [
         ("method", request.method),
         ("headers", "; ".join(f"{name}: {value}" for name, value in told["headers"].items())),

@@ -17,15 +17,17 @@ from gossamer.cli.exports import Output, export
 from gossamer.cli.live import LiveView, StderrHandler
 from gossamer.cli.output import plain, plain_url, print_facts, print_json
 from gossamer.cli.signals import Stopper
-from gossamer.crawling import Crawling, CrawlResult, by_reason, prepare
+from gossamer.crawling import Crawling, CrawlResult, prepare
 from gossamer.observe.log import LogFile, LogSink, attach
 from gossamer.observe.progress import LineProgress
 from gossamer.observe.tallies import Tallies
 from gossamer.observe.units import duration, rate, size
+from gossamer.run_notes import by_reason
 from gossamer.spider import Spider
 from gossamer.wiring.desk import open_desk
 from gossamer.words.errors import OperatorError, Remark, StorageError
 from gossamer.words.exits import Exit, exit_of
+from gossamer.words.text import quantity
 
 DEFAULT_DATA = ".gossamer"
 SWITCH_S = 0.0005
@@ -162,7 +164,10 @@ def summary(
         ("job", f"{result.job} ({result.finish_reason}, {duration(result.seconds)})"),
         ("pages", f"{result.pages:,} ({rate(result.pages_per_second)}, {size(result.bytes)})"),
         ("items", f"{result.items:,} ({result.duplicates:,} seen again)"),
-        ("requests", f"{result.attempts:,} ({result.retries:,} retries, {result.dead:,} dead)"),
+        (
+            "requests",
+            f"{result.attempts:,} ({quantity(result.retries, 'retry', 'retries')}, {result.dead:,} dead)",
+        ),
         ("status", codes or "no answer"),
     ]
     facts += _redirects(result, where)
@@ -172,11 +177,11 @@ def summary(
         }
         if reasons:
             count = sum(reasons.values())
-            facts.append((label, f"{count:,} {kind}{'s' * (count > 1)}: {plain(by_reason(reasons))}"))
-    facts += [("exported", f"{count:,} items to {output.name}") for output, count in exported]
+            facts.append((label, f"{quantity(count, kind)}: {plain(by_reason(reasons))}"))
+    facts += [("exported", f"{quantity(count, 'item')} to {output.name}") for output, count in exported]
     for flag, count in result.cut_pages.items():
         step = f"`gossamer attempts {result.job}{where} --flag {flag}`"
-        facts.append(("cut", f"{count:,} page{'s' * (count > 1)}: {step}"))
+        facts.append(("cut", f"{quantity(count, 'page')}: {step}"))
     steps = [f"gossamer export {result.job}{where} -o items.jsonl"] if result.items and not exported else []
     steps += [f"gossamer dead list {result.job}{where}"] if result.dead else []
     facts += [("" if place else "next", step) for place, step in enumerate(steps)]
@@ -191,6 +196,6 @@ def _redirects(result: CrawlResult, where: str) -> list[tuple[str, str]]:
     most = plain_url(result.known_target)
     led = f"1 redirect led to a page that was known already: {most}"
     if count > 1:
-        led = f"{count:,} redirects led to pages that were known already, most of them to {most}"
+        led = f"{quantity(count, 'redirect')} led to pages that were known already, most of them to {most}"
     listed = f"gossamer attempts {result.job}{where} --reason {Remark.KNOWN_TARGET}"
     return [("redirects", led), ("", listed)]

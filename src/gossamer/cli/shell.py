@@ -15,6 +15,7 @@ from gossamer.cli.options import Argument, NoRobots, PageSpider, Set, arguments_
 from gossamer.observe.text import lines
 from gossamer.words.errors import FetchError, SelectorError, ServiceMissing, UsageError
 from gossamer.words.exits import Exit
+from gossamer.words.text import quantity
 
 if TYPE_CHECKING:
     from code import InteractiveConsole
@@ -123,7 +124,7 @@ def _print(value: Any) -> None:
 def _interact(names: dict[str, Any]) -> None:
     response = names["response"]
     banner = (
-        f"{response.status} {lines(response.url)}  {len(response.body):,} bytes\n"
+        f"{response.status} {lines(response.url)}  {quantity(len(response.body), 'byte')}\n"
         "response   request   spider   fetch(url)     try: response.css('h1::text').getall()\n"
     )
     if find_spec("IPython") is None:

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from gossamer.cli.errors import SIGNALS
 from gossamer.observe.tallies import Tallies
 from gossamer.words.exits import Exit
+from gossamer.words.text import quantity
 
 PATIENCE_S = 1.5
 """Seconds after the second signal until the process ends itself. Everything acknowledged is on disk."""
@@ -66,8 +67,8 @@ class Stopper:
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._count += 1
         if self._count == 1:
-            leased = self._tallies.stats.leased
-            self.status = f"finishing {leased} requests; press Ctrl-C again to stop at once"
+            leased = quantity(self._tallies.stats.leased, "request")
+            self.status = f"finishing {leased}; press Ctrl-C again to stop at once"
             self._loop.call_soon_threadsafe(self._crawling.stop)
         elif self._count == 2:
             self.status = "stopping at once"

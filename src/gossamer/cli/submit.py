@@ -32,6 +32,7 @@ from gossamer.cli.options import (
 from gossamer.cli.output import plain, print_facts, print_json
 from gossamer.cli.pace import pace_of
 from gossamer.words.exits import exit_of
+from gossamer.words.text import quantity
 
 if TYPE_CHECKING:
     from gossamer.wiring.desk import Desk, SharedHost
@@ -149,7 +150,7 @@ def wait(
         print_json(result)
     elif not quiet:
         print_facts(_facts(job, tally, stats), stream=sys.stderr)
-    from gossamer.crawling import ending_of
+    from gossamer.run_notes import ending_of
 
     is_early = job.state != "finished" and job.finish_reason not in ("max_pages", "max_time")
     raise typer.Exit(exit_of(ending_of(tally, stats.dead, is_early=is_early), strict=strict))
@@ -203,7 +204,7 @@ async def _line(desk: Desk, job: Job, stats: FrontierStats) -> str:
     """How it stands, in a line."""
     pace = await pace_of(desk, job)
     queue = f"{stats.pending:,} pending, {stats.delayed:,} delayed, {stats.leased:,} in flight"
-    return f"{job.id}: {stats.pages:,} pages; {queue}; {plain(pace.line())}"
+    return f"{job.id}: {quantity(stats.pages, 'page')}; {queue}; {plain(pace.line())}"
 
 
 def _result(job: Job, tally: Tally, stats: FrontierStats) -> dict[str, Any]:
@@ -236,7 +237,10 @@ def _facts(job: Job, tally: Tally, stats: FrontierStats) -> list[tuple[str, str]
         ("job", f"{job.id} ({why}, {duration(result['seconds'])})"),
         ("pages", f"{tally.pages:,} ({rate(result['pages_per_second'])}, {size(tally.bytes)})"),
         ("items", f"{tally.items:,} ({tally.duplicates:,} seen again)"),
-        ("requests", f"{tally.attempts:,} ({tally.retries:,} retries, {stats.dead:,} dead)"),
+        (
+            "requests",
+            f"{tally.attempts:,} ({quantity(tally.retries, 'retry', 'retries')}, {stats.dead:,} dead)",
+        ),
         ("next", f"gossamer export {job.id} -o items.jsonl"),
     ]
 

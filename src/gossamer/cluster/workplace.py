@@ -28,6 +28,7 @@ from gossamer.wiring.desk import Desk, open_desk
 from gossamer.wiring.in_redis import roster_of
 from gossamer.words.errors import StorageError
 from gossamer.words.shifts import Shift, ShiftEnd, Why, WorkerCard, WorkerState
+from gossamer.words.text import quantity
 
 BEGIN = "cannot begin yet"
 """What servers that are away when a process starts are complained of as."""
@@ -110,7 +111,7 @@ class Workplace:
             self._tell(end)
         finally:
             del self._begun[shift_id]
-        return f"{end.why.value}: {end.pages} pages"
+        return f"{end.why.value}: {quantity(end.pages, 'page')}"
 
     def move(self, state: WorkerState) -> None:
         """Take shifts from now on, or none; then those that are under way end."""

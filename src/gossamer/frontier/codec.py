@@ -15,12 +15,14 @@ from typing import Any
 
 import msgspec
 
-from gossamer.words.errors import StorageError
+from gossamer.words.errors import StorageError, UsageError
 from gossamer.words.model import Request
 
 _SCHEMES = {"s": "https://", "p": "http://"}  # by the first letter of a URL part; "=": the URL as it is
 _PARTS = 6  # before the JSON
 _IN_PARTS = frozenset(("url", "callback", "depth", "via", "priority"))
+
+_UNREADABLE = (ValueError, LookupError, TypeError, RecursionError, UsageError, msgspec.MsgspecError)
 
 
 def pack(request: Request, host: str) -> str:
@@ -58,7 +60,7 @@ def unpack_parts(parts: Sequence[str], host: str) -> Request:
         shared, tail, name, depth, priority = (*parts[1:], *("",) * (_PARTS - len(parts)))
         via = url[: int(shared)] + tail if shared else tail
         return Request(url, name or None, priority=int(priority or 0), depth=int(depth or 0), via=via)
-    except (ValueError, LookupError, TypeError, RecursionError, msgspec.MsgspecError) as error:
+    except _UNREADABLE as error:
         raise StorageError(f"a stored request cannot be read: {error}") from error
 
 

@@ -18,6 +18,7 @@ from gossamer.observe.text import headline, lines, one_line, shown_url
 from gossamer.words.errors import Fault
 from gossamer.words.events import Event, JobFinished, JobStarted, LeaseLost, Notice, PageDone
 from gossamer.words.model import Attempt, Verdict
+from gossamer.words.text import quantity
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 MAX_TRACEBACKS = 50
@@ -79,9 +80,9 @@ def describe(event: PageDone) -> str:
     """One line about one attempt: ``200 https://… 31 ms, 1,204 bytes, 2 items, 40 requests``."""
     attempt = event.attempt
     if attempt.verdict is Verdict.SUCCESS:
-        found = [f"{attempt.elapsed_ms:,.0f} ms", f"{attempt.size_bytes:,} bytes"]
-        found += [f"{event.items:,} items"] if event.items else []
-        found += [f"{event.requests:,} requests"] if event.requests else []
+        found = [f"{attempt.elapsed_ms:,.0f} ms", quantity(attempt.size_bytes, "byte")]
+        found += [quantity(event.items, "item")] if event.items else []
+        found += [quantity(event.requests, "request")] if event.requests else []
         return f"{attempt.status} {shown_url(attempt.url)} {', '.join(found)}"
     return f"{attempt.verdict} {shown_url(attempt.url)} {_why(attempt)}"
 
@@ -94,7 +95,9 @@ def _why(attempt: Attempt) -> str:
 
 
 def _started(event: JobStarted) -> str:
-    taken_back = f", {event.recovered} requests of the last run taken back" if event.recovered else ""
+    taken_back = (
+        f", {quantity(event.recovered, 'request')} of the last run taken back" if event.recovered else ""
+    )
     return f"{event.job} {'goes on' if event.resumed else 'started'}{taken_back}"
 
 

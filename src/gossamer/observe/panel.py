@@ -13,6 +13,7 @@ from gossamer.observe.tallies import Tallies
 from gossamer.observe.text import one_line
 from gossamer.observe.units import duration, rate, size, statuses
 from gossamer.words.model import HostReport
+from gossamer.words.text import quantity
 
 LABEL_WIDTH = 9
 
@@ -53,9 +54,9 @@ def _bar(tallies: Tallies, now: float) -> RenderableType:
     """How much of what is known is done; the rest grows while links are found."""
     stats, max_pages = tallies.stats, tallies.max_pages
     done, known = stats.done + stats.dead, stats.done + stats.dead + stats.waiting
-    label = f"{done:,} of {known:,} known requests"
+    label = f"{done:,} of {quantity(known, 'known request')}"
     if max_pages is not None and stats.pages + stats.waiting > max_pages:
-        done, known, label = stats.pages, max_pages, f"{stats.pages:,} of {max_pages:,} pages"
+        done, known, label = stats.pages, max_pages, f"{stats.pages:,} of {quantity(max_pages, 'page')}"
     eta_s = tallies.eta_s(now)
     bar = Table.grid(padding=(0, 2))
     bar.add_row(
@@ -67,7 +68,7 @@ def _bar(tallies: Tallies, now: float) -> RenderableType:
 
 def _facts(tallies: Tallies, now: float) -> list[tuple[str, Text]]:
     stats = tallies.stats
-    trouble = Text(f"{tallies.retries:,} retries")
+    trouble = Text(quantity(tallies.retries, "retry", "retries"))
     trouble.append(f"   {stats.dead:,} dead", style="red" if stats.dead else "")
     if tallies.reasons:
         reasons = ", ".join(f"{one_line(name, 30)} {n:,}" for name, n in tallies.reasons.most_common(4))
@@ -85,7 +86,7 @@ def _facts(tallies: Tallies, now: float) -> list[tuple[str, Text]]:
             "queue",
             Text(
                 f"{stats.pending:,} pending   {stats.delayed:,} delayed   {stats.leased:,} in flight"
-                f"   {stats.hosts:,} hosts"
+                f"   {quantity(stats.hosts, 'host')}"
             ),
         ),
         ("trouble", trouble),

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from gossamer.observe.tallies import Tallies
 from gossamer.observe.units import duration, rate, statuses
 from gossamer.words.events import Event, Progress
+from gossamer.words.text import quantity
 
 
 def line(tallies: Tallies, now: float) -> str:
@@ -18,10 +19,10 @@ def line(tallies: Tallies, now: float) -> str:
     stats = tallies.stats
     parts = [
         f"{duration(tallies.elapsed_s(now))}",
-        f"{stats.pages:,} pages ({rate(tallies.rate(now))})",
-        f"{tallies.items:,} items",
+        f"{quantity(stats.pages, 'page')} ({rate(tallies.rate(now))})",
+        quantity(tallies.items, "item"),
         f"queue {stats.pending:,} pending, {stats.delayed:,} delayed, {stats.leased:,} in flight",
-        f"{tallies.retries:,} retries",
+        quantity(tallies.retries, "retry", "retries"),
         f"{stats.dead:,} dead",
         statuses(tallies.classes),
     ]

@@ -29,6 +29,7 @@ from gossamer.words.model import (
     Rules,
     Verdict,
 )
+from gossamer.words.text import quantity
 
 
 class Answer(StrEnum):
@@ -241,7 +242,7 @@ def _held_up(facts: Facts) -> tuple[Answer | None, list[str]]:
         }
         return Answer.STOPPED, [f"The job {job.id} is {stats.state}: {ways[stats.state]}."]
     if stats.budget_spent:
-        line = f"The job's budget of {_pages(facts.rules.max_pages)} is spent"
+        line = f"The job's budget of {quantity(facts.rules.max_pages or 0, 'page')} is spent"
         more = "" if job.plan else "; `gossamer crawl` with a larger --max-pages goes on"
         return Answer.OVER_BUDGET, [f"{line}{more}."]
     if not facts.is_at_work and job.finish_reason == "max_time":
@@ -257,10 +258,6 @@ def _held_up(facts: Facts) -> tuple[Answer | None, list[str]]:
     return None, []
 
 
-def _pages(count: int | None) -> str:
-    return f"{count:,} page{'s' * (count != 1)}"
-
-
 def _command(job: Job) -> str:
     """What makes a crawl of this kind."""
     return "gossamer submit" if job.plan else "gossamer crawl"
@@ -271,7 +268,7 @@ def _host_budget(facts: Facts, found: Found) -> str:
     if limit is None or host is None or host.pages < limit:
         return ""
     name = _host_name(facts, found)
-    return f"The budget of {_pages(limit)} for the host {name} is spent (max_pages_per_host)."
+    return f"The budget of {quantity(limit, 'page')} for the host {name} is spent (max_pages_per_host)."
 
 
 def _turn(facts: Facts, found: Found, show: Show) -> list[str]:
@@ -281,8 +278,8 @@ def _turn(facts: Facts, found: Found, show: Show) -> list[str]:
         return [f"The host {name} has not answered for so long that what waits for it is given up, untried."]
     wait_s = host.next_at - facts.now
     if host.in_flight >= rules.per_host:
-        busy = f"{host.in_flight} of {rules.per_host}"
-        lines = [f"It waits for the host {name}, which has {busy} requests in flight."]
+        busy = f"{host.in_flight} of {quantity(rules.per_host, 'request')}"
+        lines = [f"It waits for the host {name}, which has {busy} in flight."]
         if wait_s > 0:
             lines.append(f"The host's next turn is in {_when(wait_s, host.next_at, show)}.")
     elif wait_s > 0:
@@ -338,7 +335,7 @@ def _leased(facts: Facts, show: Show) -> tuple[Answer, list[str]]:
 
 
 def _dead(facts: Facts, found: Found, show: Show) -> tuple[Answer, list[str]]:
-    tries = f"{found.attempts:,} attempt{'s' * (found.attempts != 1)}"
+    tries = quantity(found.attempts, "attempt")
     when = f" {show.span(facts.now - facts.since)} ago" if facts.since else ""
     lines = [f"It was given up{when} after {tries}: {reason_text(found.reason)}."]
     if facts.attempts:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from gossamer.policy import urls
 from gossamer.words.errors import Fault, FetchError, Remark
 from gossamer.words.model import Entry, Harvest, Request, Verdict
+from gossamer.words.text import quantity
 
 STATUSES = frozenset({301, 302, 303, 307, 308})
 CREDENTIALS = frozenset({"authorization", "cookie", "proxy-authorization"})
@@ -37,7 +38,7 @@ def follow(request: Request, url: str, status: int, location: str, *, limit: int
     """
     chain = (*request.redirects, url)
     if len(chain) > limit:
-        raise FetchError(Fault.REDIRECT_LIMIT, f"{limit} redirects, the last from {url[:200]}")
+        raise FetchError(Fault.REDIRECT_LIMIT, f"{quantity(limit, 'redirect')}, the last from {url[:200]}")
     target = urls.join(url, location) if location.strip() else None
     if target is None or urls.canonicalise(target) is None:  # no URL, another scheme, longer than any URL
         raise FetchError(Fault.BAD_REDIRECT, f"status {status} with the Location {location[:200]!r}")

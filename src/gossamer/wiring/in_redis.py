@@ -24,6 +24,7 @@ from gossamer.wiring.plan import plan_from, settings_under
 from gossamer.wiring.trust import SPACE as TRUST
 from gossamer.words.errors import JobBusy, SettingError, StorageError
 from gossamer.words.model import Job, Rules
+from gossamer.words.text import quantity
 
 log = logging.getLogger("gossamer.redis")
 
@@ -135,7 +136,7 @@ class RedisRequests:
         view = await self.roster.look()
         workers = {shift.worker for shift in view.shifts if shift.job == job.id and shift.worker}
         if workers:
-            return f"{len(workers)} worker{'s' * (len(workers) > 1)} of the fleet"
+            return f"{quantity(len(workers), 'worker')} of the fleet"
         return (await RedisRoster(self.server, f"crawl:{job.target}", self.clock).look()).leader or None
 
     async def ring(self, job: Job) -> None:

@@ -15,7 +15,14 @@ from typing import Any
 import msgspec
 
 from gossamer.words.lifecycle import JobState, State
-from gossamer.words.storable import as_stored, callback_name, check_size, fitting, headers_as_stored
+from gossamer.words.storable import (
+    as_stored,
+    callback_name,
+    check_absolute,
+    check_size,
+    fitting,
+    headers_as_stored,
+)
 
 BANDS = 9
 """Priority bands of a frontier: band 0 is served first."""
@@ -72,6 +79,8 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
         if tuple(map(type, _FIELDS(self))) != _TYPES:
             for name, kind in _KINDS.items():
                 force(self, name, fitting(name, getattr(self, name), kind))
+        if not self.url.startswith(("http://", "https://")):
+            check_absolute(self.url)
         if self.method != "GET":
             force(self, "method", self.method.upper())
         self.validate()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable
+from types import FunctionType, MethodType
 from typing import Any
 
 from gossamer.words.errors import NotJsonable, UsageError
@@ -18,6 +20,7 @@ VALUE_COST = 64
 """Characters that a value in a list or dict counts for, beside those of a text that is not short."""
 SHORT = 256
 REPLACEMENT = "\ufffd"
+_SCHEME = re.compile(r"[\0-\x20]*[A-Za-z][A-Za-z0-9+.-]*:")
 _TOO_LARGE = (
     f"a request holds up to {MAX_CHARACTERS // 2**20} MiB of it; store it elsewhere, and pass where it is"
 )
@@ -171,6 +174,15 @@ def _short(name: str) -> str:
     return name if len(name) <= 100 else f"{name[:100]}..."
 
 
+def check_absolute(url: str) -> None:
+    """Refuse a URL without a scheme. Raises :class:`UsageError`."""
+    if _SCHEME.match(url) is None:
+        raise UsageError(
+            f"{url[:200]!r} is not an absolute URL (http://... or https://...); for a link of a page, "
+            "response.follow() makes a request of it"
+        )
+
+
 def callback_name(callback: Any, field: str) -> str | None:
     """A callback travels by its name, so that any worker can find it again on its spider."""
     if callback is None:
@@ -178,12 +190,20 @@ def callback_name(callback: Any, field: str) -> str | None:
     if isinstance(callback, str):
         return str(as_base_type(callback))
     name = getattr(callback, "__name__", "")
-    if not callable(callback) or not name or name == "<lambda>":
+    if name == "<lambda>" or not (isinstance(callback, MethodType) or _is_of_class(callback)):
         raise UsageError(
-            f"{field} must be a method of the spider or its name, not {callback!r}: "
-            "requests are stored, and a lambda or object cannot be found again after a restart"
+            f"{field} must be a method of the spider or its name, not {callback!r}: requests are stored, "
+            "and a function, lambda or object of its own cannot be found again after a restart"
         )
     return str(name)
+
+
+def _is_of_class(function: Any) -> bool:
+    """Whether a function is written in a class: a static method, or ``Shop.parse``."""
+    if not isinstance(function, FunctionType):
+        return False
+    owner = function.__qualname__.rpartition(".")[0]
+    return bool(owner) and not owner.endswith("<locals>")
 
 
 def fitting(name: str, value: Any, kind: type) -> Any:

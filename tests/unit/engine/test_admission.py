@@ -27,8 +27,8 @@ def test_entries_are_canonical_and_placed(door: Admission) -> None:
 
 def test_refusals_say_why(door: Admission) -> None:
     assert door.admit(Request("http://b.example/")) == "offsite"
-    assert door.admit(Request("nonsense")) == "bad_url"
-    assert door.fingerprint(Request("nonsense")) is None
+    assert door.admit(Request("non:sense")) == "bad_url"
+    assert door.fingerprint(Request("non:sense")) is None
 
 
 def test_links_of_a_page_are_unique_deeper_and_counted(door: Admission) -> None:

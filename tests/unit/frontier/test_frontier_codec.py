@@ -14,14 +14,14 @@ values = st.recursive(
     max_leaves=8,
 )
 hosts = st.sampled_from(["a.example", "a.example:8080", "b"])
-schemes = st.sampled_from(["https://", "http://", "ftp://", ""])
+schemes = st.sampled_from(["https://", "http://", "ftp://", "x:"])
 paths = st.sampled_from(["", "/", "/x/", "/x/y.html", "/x/y/z?q=/x/&r=\t", "/\n", "/é", "/\ud800", "//", "#"])
-urls = st.builds("".join, st.tuples(schemes, hosts, paths)) | st.text(max_size=9)
+urls = st.builds("".join, st.tuples(schemes, hosts, paths)) | st.builds("x:{}".format, st.text(max_size=9))
 
 
 @given(url=urls, via=urls, host=hosts, depth=st.integers(-1, 9), priority=st.integers(-9, 9), name=st.text())
 @example(url="https://b/x/1", via="https://b/x/", host="b", depth=0, priority=0, name="")
-@example(url="", via="/", host="b", depth=1, priority=0, name="parse")
+@example(url="x:", via="/", host="b", depth=1, priority=0, name="parse")
 def test_a_link_comes_back(url, via, host, depth, priority, name):
     for callback in (None, name):
         request = Request(url, callback, via=via, depth=depth, priority=priority)
@@ -29,9 +29,7 @@ def test_a_link_comes_back(url, via, host, depth, priority, name):
         assert unpack(pack(request.replace(lane="x"), host), host) == request.replace(lane="x")
 
 
-@given(
-    meta=st.dictionaries(st.text(max_size=4), values, max_size=3), body=st.binary(max_size=9), url=st.text()
-)
+@given(meta=st.dictionaries(st.text(max_size=4), values, max_size=3), body=st.binary(max_size=9), url=urls)
 def test_whatever_a_request_accepts_comes_back(meta, body, url):
     request = Request(url, body=body, meta=meta, redirects=("http://b",), headers={"a": "b"})
     assert unpack(pack(request, "a"), "a") == request

@@ -143,7 +143,7 @@ def test_lines_come_every_ten_seconds():
 def test_a_line_has_the_numbers():
     tallies = tally(page(), progress(9, pages=1, dead=2, pending=10))
     assert line(tallies, START + 10) == (
-        "10 s; 1 pages (6.0/min); 1 items; queue 10 pending, 0 delayed, 0 in flight; 0 retries; 2 dead; "
+        "10 s; 1 page (6.0/min); 1 item; queue 10 pending, 0 delayed, 0 in flight; 0 retries; 2 dead; "
         "2xx 1; ETA 1m 40s"
     )
 

@@ -4,6 +4,7 @@ import enum
 import json
 import math
 from collections import OrderedDict
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -34,15 +35,49 @@ def test_every_state_can_be_reached_and_left_but_done():
     assert {before for before, _ in TABLE} == {None, *State} - {State.DONE}
 
 
-def test_callbacks_travel_by_name():
-    class Shop:
-        def parse(self, response): ...
+class Shop:
+    def parse(self, response): ...
 
-    assert Request("http://a", callback=Shop().parse, errback="oops").callback == "parse"
-    with pytest.raises(UsageError, match="lambda"):
-        Request("http://a", callback=lambda r: None)
-    with pytest.raises(UsageError, match="errback"):
-        Request("http://a", errback=object())
+    @staticmethod
+    def parse_static(response): ...
+
+    @classmethod
+    def parse_class(cls, response): ...
+
+
+def of_no_class(response): ...
+
+
+@pytest.mark.parametrize(
+    "callback", [Shop().parse, Shop.parse, Shop().parse_static, Shop.parse_class, "parse", Shop.parse_static]
+)
+def test_callbacks_travel_by_name(callback):
+    name = callback if isinstance(callback, str) else callback.__name__
+    request = Request("http://a", callback=callback, errback="oops")
+    assert (request.callback, request.errback) == (name, "oops")
+
+
+def test_what_another_worker_could_not_find_on_its_spider_is_no_callback():
+    def local(response): ...
+
+    for callback in (lambda r: None, print, of_no_class, local, object(), Shop, partial(Shop.parse, None)):
+        with pytest.raises(UsageError, match="callback must be a method of the spider or its name"):
+            Request("http://a", callback=callback)
+        with pytest.raises(UsageError, match="errback"):
+            Request("http://a", errback=callback)
+
+
+@pytest.mark.parametrize(
+    "url", ["not a url", "", "/relative", "page.html", "?q=1", "//host/x", "127.0.0.1:80/x"]
+)
+def test_a_url_that_is_not_absolute_is_refused_where_it_is_made(url):
+    with pytest.raises(UsageError, match=r"is not an absolute URL .* response.follow\(\)"):
+        Request(url)
+
+
+@pytest.mark.parametrize("url", ["http://a", "HTTPS://a", " http://a", "mailto:me@a", "ftp://a/x", "data:,x"])
+def test_other_schemes_are_left_to_the_rules_of_the_crawl(url):
+    assert Request(url).url == url
 
 
 @pytest.mark.parametrize(

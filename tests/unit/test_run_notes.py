@@ -1,0 +1,141 @@
+"""What is said at the end of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gossamer.engine.seeding import Seeded
+from gossamer.engine.supervisor import Ran, Reason
+from gossamer.run_notes import callback_notes, ending_of, notes
+from gossamer.words.exits import Exit, exit_of
+from gossamer.words.lifecycle import JobState
+from gossamer.words.model import Added, FrontierStats, Tally
+
+FRESH = Tally()
+
+
+def ran(
+    reason: Reason = Reason.FINISHED,
+    *,
+    accepted: int = 0,
+    refused: dict[str, int] | None = None,
+    **stats: Any,
+) -> Ran:
+    return Ran(
+        reason=reason,
+        seeded=Seeded(added=Added(accepted=accepted), refused=refused or {}, example="x:y"),
+        recovered=0,
+        started_at=0,
+        ended_at=1,
+        stats=FrontierStats(state=JobState.FINISHED, **stats),
+    )
+
+
+ROBOTS = Tally(by_reason={"robots": 1})
+EMPTY = Tally(attempts=2, successes=2, by_status={"204": 1, "304": 1})
+REFUSED = Tally(attempts=1, by_reason={"connect": 1})
+DONE = Tally(pages=3, attempts=3, successes=3, callback_pages={"parse": 3}, callback_items={"parse": 3})
+
+
+@pytest.mark.parametrize(
+    ("run", "before", "after", "said", "code"),
+    [
+        (ran(), FRESH, FRESH, ["nothing to do: the spider has no start URLs"], Exit.OK),
+        (
+            ran(refused={"offsite": 1}),
+            FRESH,
+            FRESH,
+            ["nothing to do: no start URL was accepted (1 offsite), for example x:y"],
+            Exit.DEAD_LETTERS,
+        ),
+        (
+            ran(accepted=1),
+            FRESH,
+            ROBOTS,
+            ["no page was parsed (1 robots); `gossamer explain URL` says more of one"],
+            Exit.DEAD_LETTERS,
+        ),
+        (
+            ran(),
+            ROBOTS,
+            ROBOTS,
+            ["nothing to do: this crawl is finished, without a page (1 robots); --fresh starts it over"],
+            Exit.DEAD_LETTERS,
+        ),
+        (
+            ran(accepted=2),
+            FRESH,
+            EMPTY,
+            ["no page was parsed (2 answers without anything to parse: 204, 304)"],
+            Exit.OK,
+        ),
+        (
+            ran(accepted=1, dead=1),
+            FRESH,
+            REFUSED,
+            ["no page was parsed (1 connect); see `gossamer dead list shop-1`"],
+            Exit.DEAD_LETTERS,
+        ),
+        (ran(), DONE, DONE, ["nothing to do: this crawl is finished; --fresh starts it over"], Exit.OK),
+        (ran(accepted=1), FRESH, DONE, [], Exit.OK),
+        (
+            ran(Reason.MAX_PAGES, pending=1),
+            FRESH,
+            DONE,
+            [
+                "the budget of pages is spent; 1 request waits: "
+                "raise --max-pages (or max_pages_per_host) to go on"
+            ],
+            Exit.OK,
+        ),
+        (
+            ran(Reason.SIGNAL, pending=2),
+            FRESH,
+            DONE,
+            ["2 requests wait; the same command goes on with them"],
+            Exit.STOPPED,
+        ),
+    ],
+)
+def test_a_run_says_why_it_did_little(
+    run: Ran, before: Tally, after: Tally, said: list[str], code: Exit
+) -> None:
+    assert notes("shop-1", run, before, after) == said
+    ending = ending_of(
+        after,
+        run.stats.dead,
+        is_early=run.reason is Reason.SIGNAL,
+        refused_seeds=sum(run.seeded.refused.values()),
+    )
+    assert exit_of(ending) is code
+
+
+def test_links_that_were_too_deep_are_told_when_there_is_nothing_else_to_do() -> None:
+    deep = Tally(pages=1, attempts=1, successes=1, dropped={"link:too_deep": 1})
+    assert notes("a", ran(), deep, deep)[1] == "1 link was too deep; --fresh with more depth takes it"
+
+
+def test_a_callback_that_never_gives_anything_is_named() -> None:
+    tally = Tally(
+        pages=41,
+        callback_pages={"parse": 1, "parse_product": 40, "_sitemap": 2},
+        callback_requests={"parse": 40},
+    )
+    assert callback_notes(tally) == [
+        "parse_product() gave neither items nor new requests on any of its 40 pages: do its selectors fit?"
+    ]
+
+
+def test_a_crawl_without_any_item_says_so() -> None:
+    pages = {"parse": 1, "parse_list": 9}
+    tally = Tally(pages=10, callback_pages=pages, callback_requests=pages)
+    assert callback_notes(tally) == ["no callback gave an item: parse() on 1 page, parse_list() on 9 pages"]
+    assert callback_notes(Tally(pages=10, callback_pages=pages, callback_requests=pages,
+                                callback_items={"parse": 1})) == []  # fmt: skip
+
+
+def test_a_job_of_an_older_version_that_finished_well_has_not_failed() -> None:
+    old = Tally(pages=100, attempts=103, by_reason={"server": 3})
+    assert exit_of(ending_of(old, 3, is_early=False)) is Exit.OK
