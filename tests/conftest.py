@@ -29,6 +29,11 @@ _left_out_elsewhere: list[int] = []
 """Cases left out, as the processes of pytest-xdist have counted them."""
 
 
+# A test fails for what it finds, never because the machine is busy and an example takes longer by the clock.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
+
+
 def pytest_configure() -> None:
     """Say at once what would make the whole run worthless; and nothing that hypothesis tries is timed.
 

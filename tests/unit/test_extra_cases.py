@@ -14,12 +14,14 @@ PLUMBING = ("conftest.py", "corpora.py", "environment.py", "servers.py", "server
 EXAMPLE = """
 import os
 import pytest
+from hypothesis import settings
 from corpora import corpus, from_corpus
 from environment import environment
 
 def test_of_our_own():
     assert "PYTHONUNBUFFERED" not in os.environ
     assert set(environment()) <= {"PATH", "HOME", "TMPDIR"}
+    assert settings().deadline is None, "a busy machine is no reason to fail"
 
 @from_corpus("robots", cases=2000)
 def test_of_others():
