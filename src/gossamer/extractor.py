@@ -109,8 +109,8 @@ class SpiderExtractor:
         response = Response(
             request, fetched, follow_nofollow=options.follow_nofollow, cut=cut, max_links=options.max_links
         )
-        if is_examined:
-            response.parse()
+        if is_examined and response.is_html:
+            _ = response.page.document
             await asyncio.sleep(0)  # others have their turn before the callback holds the loop again
         return response
 

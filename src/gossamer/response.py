@@ -149,13 +149,6 @@ class Response:
             return parse_html(self._cut.body, self.url, _CUT_TYPE, max_links=self._max_links)
         return parse_html(self.body, self.url, self.content_type, max_links=self._max_links)
 
-    def parse(self) -> None:
-        """Parse what there is to be parsed now, and not when it is first asked for."""
-        if self.is_xml:
-            _ = self._xml_root
-        elif self.is_html:
-            _ = self.page.document
-
     @cached_property
     def _decoded(self) -> tuple[str, str]:
         if self.is_xml:

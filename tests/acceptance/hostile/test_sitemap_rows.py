@@ -152,8 +152,8 @@ async def test_row_36_a_sitemap_of_full_size_holds_nobody_up(tmp_path: Path) -> 
         result = await run(mapped(site.url + "/map.xml.gz"), tmp_path, max_pages=1)
     assert rows(tmp_path, "select pending from frontier") == [(sitemap.MAX_URLS,)]
     assert result.finish_reason == "max_pages"
-    print(f"{probe.worst_s:.3f} s late, {probe.grown_mb} MB more")
-    assert probe.worst_s < 0.5  # the aim is 0.2; a busy machine needs some room
+    print(f"{probe.worst_s:.3f} s at a time, {probe.grown_mb} MB more")
+    assert probe.worst_s < 0.35  # the aim is 0.2; a busy machine is slower, too
     assert probe.grown_mb < 300
 
 
