@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from gossamer.parse.isolate import Cut, ParseInterrupted, ParseKilled
 from gossamer.parse.isolate_limits import MAX_INLINE_BYTES, is_suspicious
 from gossamer.parse.links import MAX_LINKS
+from gossamer.parse.mime import is_html
 from gossamer.policy.urls import canonicalise
 from gossamer.response import Response, is_media
 from gossamer.spider import Spider
@@ -76,17 +77,16 @@ class SpiderExtractor:
 
     async def extract(self, request: Request, fetched: Fetched) -> Extraction:
         """Run the request's callback on the response."""
+        spider, name = self._choose(request), request.callback or "parse"
         try:
-            response = await self._response(request, fetched)
+            response = await self._response(request, fetched, is_selected=spider.selects(name))
         except ParseKilled as error:
             return Extraction(fault=Fault.PARSE_TIMEOUT, error=str(error), is_parsed=False)
         except ParseInterrupted as error:
             return Extraction(fault=Fault.PARSE_INTERRUPTED, error=str(error), is_parsed=False)
-        spider = self._choose(request)
         refresh = _refresh(response)
         if refresh:
             return Extraction(refresh_to=refresh)
-        name = request.callback or "parse"
         try:
             missing = [query for query in spider.required(name) if not response.css(query)]
         except SelectorError as error:
@@ -95,17 +95,19 @@ class SpiderExtractor:
             return Extraction(fault=Fault.MISSING, error=f"the page has no {', '.join(missing)}")
         return await self._run(spider, name, (response,), request.cb_kwargs, response)
 
-    async def _response(self, request: Request, fetched: Fetched) -> Response:
+    async def _response(self, request: Request, fetched: Fetched, *, is_selected: bool) -> Response:
         """What the spider gets; raises :class:`ParseKilled` and :class:`ParseInterrupted`."""
         cut = None
         options = self._options
+        content_type = fetched.header("content-type")
         is_examined = (
             self._isolation is not None
             and is_suspicious(fetched.body, options.max_inline_bytes)
-            and not is_media(fetched.header("content-type"))
+            and not is_media(content_type)
+            and (is_selected or is_html(content_type, fetched.body))
         )
         if is_examined and self._isolation is not None:
-            cut = await self._isolation.examine(fetched.body, fetched.header("content-type"))
+            cut = await self._isolation.examine(fetched.body, content_type)
         response = Response(
             request, fetched, follow_nofollow=options.follow_nofollow, cut=cut, max_links=options.max_links
         )

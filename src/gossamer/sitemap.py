@@ -53,6 +53,10 @@ class SitemapSpider(Spider):
         async for request in super().start():
             yield request
 
+    def selects(self, callback: str) -> bool:
+        """Whether ``callback`` selects elements of its pages; sitemaps are read from their bytes."""
+        return callback not in _OWN and super().selects(callback)
+
     def required(self, callback: str) -> Sequence[str]:
         """The selectors that a page must have; a sitemap has none."""
         return () if callback in _OWN else super().required(callback)

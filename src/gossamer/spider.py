@@ -71,6 +71,10 @@ class Spider:
             f"{type(self).__name__} has no method 'parse', the callback of requests that name none"
         )
 
+    def selects(self, callback: str) -> bool:
+        """Whether ``callback`` selects elements of its pages; one that reads the bytes alone does not."""
+        return True
+
     def required(self, callback: str) -> Sequence[str]:
         """The selectors that a page for ``callback`` must have."""
         require = self.require

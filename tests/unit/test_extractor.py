@@ -14,6 +14,7 @@ from gossamer.extractor import ExtractOptions, SpiderExtractor
 from gossamer.parse.isolate import Cut, ParseInterrupted, ParseKilled
 from gossamer.pipeline import DefaultPipeline
 from gossamer.response import Response
+from gossamer.sitemap import SitemapSpider
 from gossamer.spider import Spider
 from gossamer.testing.clock import run_virtual
 from gossamer.watchdog import Watchdog
@@ -212,6 +213,20 @@ async def test_ordinary_pages_and_pictures_are_not_sent_anywhere() -> None:
     assert judge.seen == 0
     with pytest.raises(ValueError, match="image/png"):
         _ = Response(Request(URL), fetched(LARGE, "image/png")).page
+
+
+async def test_large_sitemaps_are_not_sent_anywhere_for_they_are_read_from_their_bytes() -> None:
+    judge = Judge(ParseKilled("5 s"))
+    maps = SitemapSpider()
+    locations = b"".join(b"<url><loc>http://h/%d</loc></url>" % n for n in range(90_000))
+    body = b"<?xml version='1.0'?><urlset>" + locations + b"</urlset>"
+    request = Request(URL, callback="parse_sitemap", cb_kwargs={"level": 1, "named_by": []})
+    extractor = SpiderExtractor(lambda _: maps, ExtractOptions(max_links=100_000), isolation=judge)
+    result = await extractor.extract(request, fetched(body, "text/xml"))
+    assert (result.fault, result.flags, judge.seen) == ("", (), 0)
+    assert len(result.requests) == 50_000
+    result = await extractor.extract(request, fetched(LARGE))
+    assert (result.fault, judge.seen) == ("parse_timeout", 1)
 
 
 async def test_links_are_limited_and_counted() -> None:
