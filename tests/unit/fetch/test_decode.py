@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpora import corpus, from_corpus
-from gossamer.fetch.decode import MAX_STAGES, Decoder, zstd
+from gossamer.fetch.codings import zstd
+from gossamer.fetch.decode import MAX_STAGES, Decoder
 from gossamer.words.errors import Fault, FetchError
 
 LIMIT = 2_000_000

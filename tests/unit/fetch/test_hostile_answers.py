@@ -7,7 +7,8 @@ import zlib
 
 import pytest
 
-from gossamer.fetch.decode import PIECE_BYTES, Decoder
+from gossamer.fetch.codings import PIECE_BYTES
+from gossamer.fetch.decode import Decoder
 from gossamer.fetch.guard import Guard
 from gossamer.fetch.http import HttpFetcher
 from gossamer.fetch.limits import HttpOptions

@@ -1,0 +1,264 @@
+"""The codings that bodies come in: gzip, deflate, brotli, Zstandard, each undone piece by piece."""
+
+from __future__ import annotations
+
+import re
+import sys
+import zlib
+from collections.abc import Generator, Iterator
+from typing import Any, Protocol
+
+import brotli  # type: ignore[import-untyped]
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+PIECE_BYTES = 256 * 1024
+"""Most bytes that are decoded at once."""
+
+MAX_MEMBERS = 4096
+"""Members or frames of one body: a flood of empty ones costs time and decodes to nothing."""
+
+WINDOW_BYTES = 2048
+"""Input handed to each further member or frame at once: what it does not use is copied back."""
+
+ZSTD_WINDOW_LOG = 23
+"""8 MiB, the largest window the ``zstd`` content coding may use (RFC 9659)."""
+
+SIZE_BYTES = 4
+"""What follows the check sum of a gzip member."""
+
+_GZIP = zlib.MAX_WBITS | 16
+_WRONG_CHECK = re.compile("incorrect (data|length) check")
+
+
+class Damaged(Exception):
+    """The data is not, or no longer, what its encoding says."""
+
+
+class Stage(Protocol):
+    """One encoding, undone in pieces."""
+
+    complete: bool  # the end of the encoded data was seen, and nothing was begun after it
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether a check sum says that the data was changed."""
+        return False
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Decode what can be decoded; raises :class:`Damaged` after the last good piece."""
+        ...
+
+
+def _next(count: int) -> int:
+    if count >= MAX_MEMBERS:
+        raise Damaged(f"more than {MAX_MEMBERS} members")
+    return count + 1
+
+
+class Inflate(Stage):
+    """gzip of any number of members (RFC 1952), or deflate with and without its zlib wrapper."""
+
+    def __init__(self, *, gzip: bool) -> None:
+        self._gzip = gzip
+        self._inflate = zlib.decompressobj(_GZIP if gzip else zlib.MAX_WBITS)
+        self._settled = gzip
+        self._head = b""
+        self._members = 1
+        self._rest = -1  # bytes that came after a wrong check sum; negative: none was wrong
+        self.complete = False
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Decode; bytes after the end that begin no further member are dropped, as gzip itself does."""
+        if self._rest >= 0:
+            self._end(len(data))
+            return
+        position = 0
+        step = len(data)
+        while position < len(data):
+            if self.complete:
+                if not self._gzip or data[position] != 0x1F:
+                    return
+                self._members = _next(self._members)
+                self._inflate = zlib.decompressobj(_GZIP)
+                self.complete = False
+                step = WINDOW_BYTES
+            window = data[position : position + step] if position or step < len(data) else data
+            yield from self._member(window)
+            if self._rest >= 0:
+                self._end(len(data) - position - len(window))
+                return
+            position += len(window) - len(self._inflate.unused_data)
+            self.complete = self._inflate.eof
+
+    def _member(self, data: bytes) -> Iterator[bytes]:
+        if not self._settled:
+            data = self._settle(data)
+        while data:
+            before = self._inflate.copy()
+            try:
+                piece = self._inflate.decompress(data, PIECE_BYTES)
+            except zlib.error as error:
+                rest = yield from self._salvage(before, data)
+                if not _WRONG_CHECK.search(str(error)):
+                    raise Damaged(str(error)) from error
+                self._rest = rest  # "incorrect data check", "incorrect length check": all data was there
+                return
+            if piece:
+                yield piece
+            # At the end zlib leaves a stale tail behind, which is the unused data once more.
+            data = b"" if self._inflate.eof else self._inflate.unconsumed_tail
+
+    def _settle(self, data: bytes) -> bytes:
+        """Whether deflate comes in its zlib wrapper shows in two bytes (RFC 1950, 2.2)."""
+        self._head += data
+        if len(self._head) < 2:
+            return b""
+        self._settled = True
+        method, check = self._head[0] & 0x0F, self._head[0] << 8 | self._head[1]
+        if method != zlib.DEFLATED or check % 31:
+            self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+        return self._head
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether a check sum says that the data was changed."""
+        return self._rest >= 0
+
+    def _end(self, more: int) -> None:
+        """The data was whole, if nothing but the rest of its check sums came after the wrong one."""
+        self._rest += more
+        self.complete = self._rest <= SIZE_BYTES
+        if not self.complete:
+            raise Damaged("a wrong check sum in the middle")
+
+    @staticmethod
+    def _salvage(inflate: zlib._Decompress, data: bytes) -> Generator[bytes, None, int]:
+        """What comes before the damage: the failed call kept its output to itself. Returns what is left."""
+        for position in range(len(data)):
+            try:
+                piece = inflate.decompress(data[position : position + 1], PIECE_BYTES)
+            except zlib.error:
+                return len(data) - position - 1
+            if piece:
+                yield piece
+        return 0
+
+
+class Brotli(Stage):
+    """br (RFC 7932)."""
+
+    def __init__(self) -> None:
+        self._decoder = brotli.Decompressor()
+        self._fed: list[bytes] = []
+        self.complete = False
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Decode; bytes after the end are dropped."""
+        if self.complete:
+            return
+        given = 0
+        try:
+            for piece in self._pieces(self._decoder, data):
+                given += len(piece)
+                yield piece
+        except brotli.error as error:
+            self.complete = yield from self._salvage(data, given)
+            if not self.complete:
+                raise Damaged("br") from error
+            return
+        self._fed.append(data)
+        self.complete = self._decoder.is_finished()
+
+    @staticmethod
+    def _pieces(decoder: Any, data: bytes) -> Iterator[bytes]:
+        piece = decoder.process(data, output_buffer_limit=PIECE_BYTES)
+        while piece:
+            yield piece
+            piece = decoder.process(b"", output_buffer_limit=PIECE_BYTES)
+
+    def _salvage(self, data: bytes, given: int) -> Generator[bytes, None, bool]:
+        """What comes before the damage, or before bytes after the end; whether it has come to the end.
+
+        The decoder says neither where that is, nor what it had by then: all is decoded once more, the last
+        part byte by byte, and what was given before is left out.
+        """
+        decoder = brotli.Decompressor()
+        for before in self._fed:
+            for _ in self._pieces(decoder, before):
+                pass
+        try:
+            for position in range(len(data)):
+                for piece in self._pieces(decoder, data[position : position + 1]):
+                    new = piece[given:]
+                    given = max(given - len(piece), 0)
+                    if new:
+                        yield new
+                if decoder.is_finished():
+                    return True
+        except brotli.error:
+            pass
+        return False
+
+
+class Zstandard(Stage):
+    """zstd of any number of frames (RFC 8878)."""
+
+    def __init__(self) -> None:
+        self._decoder = self._new()
+        self._frames = 1
+        self.complete = False
+
+    @staticmethod
+    def _new() -> zstd.ZstdDecompressor:
+        return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: ZSTD_WINDOW_LOG})
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Decode; bytes after the end that begin no further frame are dropped."""
+        position = 0
+        step = len(data)
+        while position < len(data):
+            if self.complete:
+                self._frames = _next(self._frames)
+                if (
+                    data[position]
+                    not in b"\x28\x50\x51\x52\x53\x54\x55\x56\x57\x58\x59\x5a\x5b\x5c\x5d\x5e\x5f"
+                ):
+                    return
+                self._decoder = self._new()
+                self.complete = False
+                step = WINDOW_BYTES
+            window = data[position : position + step] if position or step < len(data) else data
+            yield from self._frame(window)
+            position += len(window) - len(self._decoder.unused_data)
+            self.complete = self._decoder.eof
+
+    def _frame(self, data: bytes) -> Iterator[bytes]:
+        try:
+            while True:
+                piece = self._decoder.decompress(data, PIECE_BYTES)
+                if piece:
+                    yield piece
+                if self._decoder.eof or self._decoder.needs_input:
+                    return
+                data = b""
+        except zstd.ZstdError as error:
+            raise Damaged(str(error)) from error
+
+
+def stage_for(token: str) -> Stage | None:
+    """What undoes the coding of this name, in lower case; ``None``: nobody knows it."""
+    match token:
+        case "gzip" | "x-gzip":
+            return Inflate(gzip=True)
+        case "deflate":
+            return Inflate(gzip=False)
+        case "br":
+            return Brotli()
+        case "zstd":
+            return Zstandard()
+        case _:
+            return None
