@@ -99,20 +99,24 @@ async def facts_of(desk: Desk, job: Job, lens: Lens, request: Request) -> Facts:
     url = entry.request.url
     is_denied = await desk.robots_deny(url) if lens.obeys_robots else False
     facts = replace(facts, canonical=url, is_denied=is_denied, items=await desk.ledger.items_on(job, url))
+    own = await desk.ledger.attempts(job, TRIES, urls_=(url,), fingerprint=entry.fingerprint)
+    known = await _with_request(desk, facts, entry.fingerprint, own)
     spelt = urls.canonicalise(request.url, urls.UrlOptions(drop_parameters=()))
-    tries = await _tries(desk, job, {url, spelt or url})
-    known = await _with_request(desk, facts, entry.fingerprint, tries.pop(entry.fingerprint, []))
+    latest = await desk.ledger.attempts(job, ROWS, urls_=tuple({url, spelt or url}))
+    tries = _by_request(latest)
+    tries.pop(entry.fingerprint, None)
     others = [
         await _with_request(desk, _of_other(facts, rows[0]), fingerprint, rows)
         for fingerprint, rows in list(tries.items())[:OTHERS]
     ]
-    return replace(known, others=tuple(others))
+    is_more = len(tries) > OTHERS or len(latest) == ROWS
+    return replace(known, others=tuple(others), has_more_others=is_more)
 
 
-async def _tries(desk: Desk, job: Job, spellings: set[str]) -> dict[int, list[Attempt]]:
-    """The attempts at a URL by request; the request that was tried last comes first."""
+def _by_request(latest: Sequence[Attempt]) -> dict[int, list[Attempt]]:
+    """Attempts by request; the request that was tried last comes first."""
     found: dict[int, list[Attempt]] = {}
-    for tried in await desk.ledger.attempts(job, ROWS, urls_=tuple(spellings)):
+    for tried in latest:
         found.setdefault(tried.fingerprint, []).append(tried)
     return found
 

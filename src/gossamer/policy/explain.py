@@ -81,6 +81,7 @@ class Facts(Record, frozen=True, kw_only=True):
     is_forgotten: bool = False  # the job is over, and its requests are not kept any more
     is_denied: bool = False  # by robots.txt, as remembered
     others: tuple[Facts, ...] = ()  # of other requests to the URL that the ledger has, the latest first
+    has_more_others: bool = False  # than these
 
 
 class Explanation(NamedTuple):
@@ -110,9 +111,9 @@ def explain(facts: Facts, show: Show) -> Explanation:
         told = [_of_other(other, said) for other, said in zip(facts.others, others, strict=True)]
         if facts.found is None:  # then the latest of the others is what was meant
             answer = others[0].page
-            lines = [f"{_missed(facts)}, but other requests to this URL are: {len(others)}.", *told]
+            lines = [f"{_missed(facts)}, but other requests to this URL are: {_count_others(facts)}.", *told]
         else:
-            lines = [*lines, f"Other requests to this URL: {len(others)}.", *told]
+            lines = [*lines, f"Other requests to this URL: {_count_others(facts)}.", *told]
     is_known = facts.found is not None or bool(others)
     if is_known and _is_duplicate(facts):
         same = f"It is a duplicate: the same page as {facts.canonical}, under which it is known."
@@ -131,6 +132,11 @@ def _of_request(facts: Facts, show: Show) -> tuple[Answer, list[str]]:
     if found.state is State.DONE:
         return _done(facts, show)
     return _to_come(facts, found, show)
+
+
+def _count_others(facts: Facts) -> str:
+    count = f"{len(facts.others):,}"
+    return f"more than {count}, of which the latest are told" if facts.has_more_others else count
 
 
 def _missed(facts: Facts) -> str:

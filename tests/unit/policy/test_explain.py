@@ -303,6 +303,8 @@ def test_other_requests_to_the_url_are_told():
     assert lines[0] == "No GET of it is known, but other requests to this URL are: 2."
     assert lines[1].startswith("POST (page=3): It was fetched 60 s ago")
     assert lines[2].startswith("POST (page=2): It was fetched")
+    more = explain(facts(others=posts, has_more_others=True), SHOW).lines[0]
+    assert more.endswith("other requests to this URL are: more than 2, of which the latest are told.")
     text = " ".join(explain(facts(others=posts, found=found(State.PENDING)), SHOW).lines)
     assert text.startswith("It may be fetched now")
     assert "Other requests to this URL: 2. POST (page=3)" in text
