@@ -62,9 +62,8 @@ class SharedCookies:
         self._stamp: bytes | None = None  # changes whenever somebody saves; None: nobody has
         self._is_announced = True
         self._generation = 0  # how often the stamp was found changed
-        self._looks = 0  # that were begun
+        self._coming: asyncio.Task[None] | None = None  # a look that has not begun
         self._has_looked = False
-        self._looking = asyncio.Lock()
 
     def __len__(self) -> int:
         return len(self._book)
@@ -107,17 +106,17 @@ class SharedCookies:
 
     async def _look(self) -> None:
         """Whether somebody has saved since the last look. One look serves all who asked before it began."""
-        before = self._looks
-        async with self._looking:
-            if self._looks > before:
-                return
-            await asyncio.sleep(0)  # who was leased together asks together
-            self._looks += 1
-            stamp = await self._shared.get(SPACE, self._place())
-            self._has_looked = True
-            if stamp != self._stamp:
-                self._stamp = stamp
-                self._generation += 1
+        if self._coming is None:
+            self._coming = asyncio.create_task(self._look_now())
+        await asyncio.shield(self._coming)
+
+    async def _look_now(self) -> None:
+        self._coming = None  # who asks from now on may know of something that was saved later
+        stamp = await self._shared.get(SPACE, self._place())
+        self._has_looked = True
+        if stamp != self._stamp:
+            self._stamp = stamp
+            self._generation += 1
 
     async def _load(self, key: Key, generation: int) -> None:
         try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from math import ceil
 from struct import Struct
-from typing import cast
 
 from gossamer.servers.redis import RedisServer, script
 from gossamer.words.clock import Clock
@@ -26,8 +25,8 @@ class RedisSharedState:
 
     async def get(self, space: str, key: str) -> bytes | None:
         """See :class:`~gossamer.words.ports.SharedState`."""
-        with self._server.translated():
-            stored = cast("bytes | None", await self._server.client.get(self._key(space, key)))
+        get = script("gossamer.store", "get_shared.lua")  # a script, so that a short break is waited for
+        stored: bytes | None = await self._server.run(get, self._key(space, key), repeat=True)
         if stored is None or _EXPIRES_AT.unpack_from(stored)[0] <= self._clock.now():
             return None
         return stored[_EXPIRES_AT.size :]

@@ -26,7 +26,7 @@ class SqliteSharedState:
     async def get(self, space: str, key: str) -> bytes | None:
         """See :class:`~gossamer.words.ports.SharedState`."""
         now = self._clock.now()
-        return await self._db.read(lambda conn: _value(conn, space, key, now))
+        return self._db.glance(lambda conn: _value(conn, space, key, now))
 
     async def put(self, space: str, key: str, value: bytes, ttl_s: float) -> None:
         """See :class:`~gossamer.words.ports.SharedState`."""

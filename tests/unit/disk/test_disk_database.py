@@ -306,3 +306,22 @@ def test_memory_holds_until_somebody_else_writes_or_a_call_fails(tmp_path):
     assert remembered(one) > second
     one.close()
     two.close()
+
+
+async def test_a_glance_sees_what_is_committed_and_nothing_else(db):
+    assert db.glance(values) == []
+    await db.run(put(1))
+    assert db.glance(values) == [1]
+    other = sqlite3.connect(db.path)
+    with other:
+        other.execute("INSERT INTO t VALUES (2)")
+        assert db.glance(values) == [1]
+    other.close()
+    assert db.glance(values) == [1, 2]
+    with pytest.raises(StorageError):
+        db.glance(put(3))
+    with pytest.raises(StorageError):
+        db.glance(lambda conn: conn.execute("SELECT nonsense").fetchone())
+    db.close()
+    with pytest.raises(StorageError, match="closed"):
+        db.glance(values)
