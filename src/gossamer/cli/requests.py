@@ -51,11 +51,11 @@ def preview_json(preview: RequestPreview | None) -> dict[str, Any] | None:
 
 def request_json(request: Request) -> dict[str, Any]:
     """A whole request, without secrets."""
-    from gossamer.policy.request_preview import shown_body, shown_values
+    from gossamer.policy.request_preview import shown_body, shown_headers, shown_values
 
     return {
         "method": request.method,
-        "headers": shown_values(request.headers),
+        "headers": shown_headers(request.headers),
         "body": shown_body(request.body),
         "body_bytes": len(request.body),
         "callback": request.callback,

@@ -28,8 +28,8 @@ MAX_DEPTH = 10
 """What is nested deeper is hidden."""
 
 _FORM = re.compile(r"[^=&\s{}\[\]<>\"']+=[^\r\n]*")
-_STRUCTURED = re.compile(r"[\"{\[<:=]")
 _NAME = re.compile(r"[\w-]+")
+_LABEL = re.compile(r"(?<![\w-])([\w-]++)[\"'\]\\]{0,9}\s{0,9}[=:>]")
 _USERINFO = re.compile(r"(?<=://)[^/@\s]*@")
 
 
@@ -64,7 +64,7 @@ def describe(preview: RequestPreview | None) -> str:
 
 def is_hidden(name: str) -> bool:
     """Whether the value of a field of that name is kept out of the ledger."""
-    return is_secret(name.replace("-", "_")) or is_credential(name.replace("_", "-"))
+    return is_secret(name.replace("-", "_")) or "session" in name.lower()
 
 
 def _names(mapping: dict[str, Any]) -> tuple[str, ...]:
@@ -72,8 +72,11 @@ def _names(mapping: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _arguments(values: dict[str, Any]) -> dict[str, Any]:
-    some = list(values.items())[:MAX_NAMES]
-    return {name[:MAX_VALUE]: _bounded(value) for name, value in shown_values(dict(some)).items()}
+    some = {
+        name: value[:MAX_PARSED_BYTES] if isinstance(value, str) else value
+        for name, value in list(values.items())[:MAX_NAMES]
+    }
+    return {name[:MAX_VALUE]: _bounded(value) for name, value in shown_values(some).items()}
 
 
 def _bounded(value: Any) -> Any:
@@ -83,6 +86,14 @@ def _bounded(value: Any) -> Any:
 
 def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+def shown_headers(headers: dict[str, str]) -> dict[str, str]:
+    """Headers without the values of those that may carry secrets."""
+    return {
+        name: HIDDEN if is_credential(name) or is_hidden(name) else _shown_text(value)
+        for name, value in headers.items()
+    }
 
 
 def shown_values(values: dict[str, Any]) -> dict[str, Any]:
@@ -103,9 +114,9 @@ def _masked(value: Any, depth: int) -> Any:
 
 
 def _shown_text(text: str) -> str:
-    """One value; hidden when it is made of names and values itself, and one of the names is a secret's."""
-    text = _clean(text)
-    return HIDDEN if _STRUCTURED.search(unquote_plus(text)) and _has_secrets(text) else text
+    """One value; hidden when it has names and values in it, and one of the names is that of a secret."""
+    labels = _LABEL.findall(unquote_plus(text))
+    return HIDDEN if any(map(is_hidden, labels)) else _clean(text)
 
 
 def _clean(text: str) -> str:
@@ -123,7 +134,7 @@ def shown_body(body: bytes) -> str:
 
 
 def _has_secrets(text: str) -> bool:
-    """Whether anything in it is a name of a secret."""
+    """Whether any word in it is the name of a secret."""
     return any(map(is_hidden, _NAME.findall(unquote_plus(text))))
 
 

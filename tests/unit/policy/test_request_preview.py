@@ -13,6 +13,7 @@ from gossamer.policy.request_preview import (
     describe,
     preview_of,
     shown_body,
+    shown_headers,
     shown_values,
 )
 from gossamer.words.model import Request
@@ -69,9 +70,28 @@ def test_secrets_in_bodies_are_hidden(body, shown):
 def test_secrets_among_values_are_hidden_at_any_depth():
     values = {"token": "hunter2", "x": [{"Set-Cookie": "hunter2", "n": 1}], "u": "ftp://me:hunter2@h/"}
     assert shown_values(values) == {"token": "***", "x": [{"Set-Cookie": "***", "n": 1}], "u": "ftp://***@h/"}
-    assert shown_values({"Authorization": "Bearer x", "X-Session-Id": "x", "Accept": "y"}) == {
+    assert shown_headers({"Authorization": "Bearer x", "X-Session-Id": "x", "Accept": "y"}) == {
         "Authorization": "***", "X-Session-Id": "***", "Accept": "y",
     }  # fmt: skip
+
+
+def test_what_only_resembles_a_secret_is_shown():
+    values = {
+        "author": "Ann",
+        "next": "http://shop.example/authors/key/3?page=2",
+        "note": "the secret of the token: none",
+        "keys": [1],
+    }
+    assert shown_values(values) == {**values, "note": "***"}
+    assert shown_body(b"author=Ann&q=the+secret+garden") == "author=Ann&q=the+secret+garden"
+    assert shown_body(b'{"author":"Ann","tokenless":1}') == '{"author":"Ann","tokenless":"***"}'
+    assert shown_body(b"<book><author>Ann</author></book>") == "<book><author>Ann</author></book>"
+
+
+def test_long_words_cost_no_time():
+    text = "a" * MAX_PARSED_BYTES
+    assert shown_values({"x": text, "y": f"{text}="}) == {"x": text, "y": f"{text}="}
+    assert shown_body(f"password {text}".encode()) == "***"
 
 
 def test_it_is_bounded_and_can_be_stored_whatever_the_request_holds():
