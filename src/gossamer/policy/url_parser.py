@@ -41,7 +41,7 @@ def normalise(url: str) -> str | None:
     """The serialisation of an absolute URL, ``None`` for a failure."""
     try:
         href: str = can_ada.parse(url).href
-        if _is_plain(url, href) or _is_settled(url, href):
+        if _is_plain(url, href) or _has_head(url, href):
             return href
     except ValueError:
         pass
@@ -91,8 +91,11 @@ def _is_plain(text: str, href: str) -> bool:
 
 def _is_settled(text: str, href: str) -> bool:
     """Whether the fast parser's reading of a text can be believed."""
-    if _is_plain(text, href):
-        return True
+    return _is_plain(text, href) or _has_head(text, href)
+
+
+def _has_head(text: str, href: str) -> bool:
+    """Whether the text names the host as it is serialised, and both parsers read that alike."""
     head = head_of(href)
     return text.startswith(head) and _reads_alike(head)
 

@@ -7,7 +7,7 @@ import sys
 import traceback
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from gossamer.config import Settings
 from gossamer.discovery import Target
@@ -51,7 +51,9 @@ class Wired:
     resumed: bool
     closing: AsyncExitStack
     guard: Guard
-    authorizations: Mapping[str, str]  # for the origins of start URLs with user and password
+    authorizations: Mapping[str, str] = field(
+        repr=False
+    )  # for the origins of start URLs with user and password
 
     async def seeds(self, spider: Spider) -> AsyncIterator[Request]:
         """The spider's first requests; their hosts were named by the operator and may be private.
