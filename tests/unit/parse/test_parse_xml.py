@@ -118,7 +118,7 @@ def test_nothing_is_expanded_or_loaded_and_what_is_cut_is_flagged(name: str) -> 
     began = time.process_time()
     feed = response("<?xml version='1.0'?>" + text)
     found = feed.xpath("string()").get("")
-    assert time.process_time() - began < 0.2
+    assert time.process_time() - began < 0.4
     assert "root:" not in found
     assert len(found) <= 10_000_000
     assert feed.flags == (("parse_truncated", flag) if flag else ())
