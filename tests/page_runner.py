@@ -42,6 +42,8 @@ VARYING = (
     (r"[\d.,]+/s\b", "RATE"),
     (r"\s+", " "),
 )
+NOUNS = re.compile(r"\b(request|item|page|link|wait)s?\b")
+"""Words that are in the singular or the plural, as the number before them is."""
 LOG = re.compile(r"\d{4}-\d\d-\d\dT")
 PAGES_BEFORE_INTERRUPT = 12
 PATIENCE_S = 60
@@ -216,4 +218,6 @@ def plain(line: str, marks: dict[str, str]) -> str:
     """A line without what differs from run to run."""
     for pattern, word in VARYING:
         line = re.sub(pattern, word, line)
-    return re.sub(r"[\d.,]+", "N", line).strip() if "roughly" in marks else line.strip()
+    if "roughly" in marks:
+        line = NOUNS.sub(r"\1s", re.sub(r"[\d.,]+", "N", line))
+    return line.strip()

@@ -39,7 +39,7 @@ def here(tmp_path, site):
 def test_items_go_to_stdout_and_everything_else_to_stderr(here, option):
     done = gossamer(f"crawl two.py {option} -", *FAST, cwd=here)
     assert done.stdout == '{"a":"a"}\n'
-    assert "1 items to stdout" in done.stderr
+    assert "1 item to stdout" in done.stderr
     done = gossamer(f"crawl two.py --fresh {option} - --format csv", *FAST, cwd=here)
     assert done.stdout == "a\na\n"  # as text; the file has CR LF
     assert not (here / "-").exists()
