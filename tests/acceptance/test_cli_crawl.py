@@ -284,7 +284,7 @@ def test_a_stopped_crawl_exports_what_it_has_and_goes_on_later(tmp_path, number)
 
 
 def test_the_second_signal_ends_at_once_and_loses_nothing(tmp_path):
-    with serve_in_thread(Shop(60, page_bytes=500, delay_s=3.0)) as slow:
+    with serve_in_thread(Shop(60, page_bytes=500, delay_s=25.0)) as slow:
         (tmp_path / "shop.py").write_text(SPIDER.replace("{url}", slow.url.rstrip("/")))
         process = started("crawl", "shop.py", "--delay", "0", "-o", "a.jsonl", "--no-robots", cwd=tmp_path)
         wait_until(lambda: len(slow.hits) >= 1)
@@ -294,7 +294,7 @@ def test_the_second_signal_ends_at_once_and_loses_nothing(tmp_path):
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=20)
         assert process.returncode == 3, err
-        assert time.monotonic() - begin < 2.0
+        assert time.monotonic() - begin < 6, "nobody waits for the page, which takes 25 s"
         status = json.loads(gossamer("status", "shop", "--json", cwd=tmp_path).stdout)
         assert status["queue"]["leased"] == 0
         assert status["waiting"] == 1

@@ -289,7 +289,7 @@ def test_row_71_the_first_signal_drains(tmp_path: Path, shop: Site, truth: Any, 
 def test_row_71_the_second_signal_ends_at_once(tmp_path: Path, truth: Any, second: int, shop: Site) -> None:
     """Exit code 3 within a second or so, what was in hand given back."""
     data = tmp_path / "data"
-    fast, shop.app = shop.app, Shop(PRODUCTS, page_bytes=2000, delay_s=5.0)
+    fast, shop.app = shop.app, Shop(PRODUCTS, page_bytes=2000, delay_s=25.0)
     try:
         spider = written(tmp_path, shop)
         process = started(spider, data, "--no-robots")
@@ -301,7 +301,7 @@ def test_row_71_the_second_signal_ends_at_once(tmp_path: Path, truth: Any, secon
         begin = time.monotonic()
         process.send_signal(second)
         ended(process, 3)
-        assert time.monotonic() - begin < 2.5
+        assert time.monotonic() - begin < 6, "nobody waits for the page, which takes 25 s"
     finally:
         shop.app = fast
     assert rows(data, "select leased from frontier") == [(0,)]
