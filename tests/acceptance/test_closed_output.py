@@ -3,6 +3,7 @@
 import os
 import shlex
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,15 +18,15 @@ FAST = ("--delay", "0", "--per-host", "8")
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory) -> Path:
-    """A folder with a spider and its finished crawl."""
+def project(tmp_path_factory) -> Iterator[Path]:
+    """A folder with a spider and its finished crawl; the shop is open."""
     folder = tmp_path_factory.mktemp("project")
     with serve_in_thread(Shop(20, page_bytes=2000)) as site:
         (folder / "shop.py").write_text(SPIDER.replace("{url}", site.url))
         subprocess.run(
             command("crawl", "shop.py", *FAST, "-q"), cwd=folder, env=environment(), timeout=60, check=True
         )
-    return folder
+        yield folder
 
 
 def without_a_reader(arguments: str, folder: Path) -> tuple[int, str]:
@@ -88,7 +89,7 @@ def test_a_full_disk_behind_the_output_is_said(project, arguments):
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&- <&-"])
-@pytest.mark.parametrize("arguments", ["settings", "version", "crawl shop.py --json"])
+@pytest.mark.parametrize("arguments", ["settings", "version", "crawl shop.py --json --max-pages 5"])
 def test_a_process_that_is_started_without_output_works(project, tmp_path, arguments, closed):
     words = [*command(*arguments.split()), "--data", str(tmp_path)] if "crawl" in arguments else None
     line = shlex.join(words or command(*arguments.split()))
