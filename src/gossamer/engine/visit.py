@@ -151,8 +151,8 @@ class Visitor:
         """What becomes of a lease: a harvest to land, or (a signal) to be given back."""
         parts, lease = self._parts, draft.lease
         request = lease.entry.request
-        if lease.host_down:
-            return draft.harvest(Verdict.DEAD, Fault.HOST_DOWN, detail="the host did not answer for too long")
+        if lease.entry.unreadable or lease.host_down:
+            return _given_up(draft)
         answer = await parts.robots.check(request)
         if answer.signal is not None and (answer.allowed or answer.reason == Fault.ROBOTS):
             return answer.signal  # robots.txt was this turn's request; the page has the next one
@@ -303,3 +303,10 @@ class Visitor:
                     told = f"an item cannot be stored: {error}"
                     result = replace(result, fault=Fault.CALLBACK, error=told)
         return tuple(kept), result
+
+
+def _given_up(draft: Draft) -> Harvest:
+    """A dead letter without a try."""
+    if reason := draft.lease.entry.unreadable:
+        return draft.harvest(Verdict.DEAD, Fault.UNREADABLE, detail=reason)
+    return draft.harvest(Verdict.DEAD, Fault.HOST_DOWN, detail="the host did not answer for too long")

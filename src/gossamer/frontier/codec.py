@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from gossamer.words.errors import StorageError, UsageError
-from gossamer.words.model import Request
+from gossamer.words.model import Entry, Request
 
 _SCHEMES = {"s": "https://", "p": "http://"}  # by the first letter of a URL part; "=": the URL as it is
 _PARTS = 6  # before the JSON
@@ -38,6 +38,18 @@ def pack(request: Request, host: str) -> str:
         return line.rstrip("\t")
     others = {name: value for name, value in msgspec.to_builtins(request).items() if name not in _IN_PARTS}
     return f"{line}\t{json.dumps(others, separators=(',', ':'))}"
+
+
+def read_entry(record: str | Sequence[str], fingerprint: int, host: str, due_at: float) -> Entry:
+    """The entry of a stored form, or of its parts; of a damaged one its host, and why it cannot be read."""
+    try:
+        request = unpack(record, host) if isinstance(record, str) else unpack_parts(record, host)
+    except StorageError as error:
+        stand_in = Request(f"http://{host}/")
+        return Entry(
+            request=stand_in, fingerprint=fingerprint, host=host, due_at=due_at, unreadable=str(error)
+        )
+    return Entry(request=request, fingerprint=fingerprint, host=host, due_at=due_at)
 
 
 def unpack(record: str, host: str) -> Request:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from gossamer.frontier.codec import pack, unpack
+from gossamer.frontier.codec import pack, read_entry
 from gossamer.frontier.rulings import state_after
 from gossamer.words.lifecycle import State
 from gossamer.words.model import Entry, HostSignal, HostState, Lease, Outcome, SignalKind
@@ -45,8 +45,7 @@ class Stored(NamedTuple):
 
     def entry(self, host: str) -> Entry:
         """What was accepted."""
-        request = unpack(self.text, host)
-        return Entry(request=request, fingerprint=self.fingerprint, host=host, due_at=self.due_at)
+        return read_entry(self.text, self.fingerprint, host, self.due_at)
 
 
 class Waiting(NamedTuple):
@@ -168,11 +167,19 @@ def stored_of(element: bytes) -> Stored:
     """A request from a queue."""
     number, fingerprint = int.from_bytes(element[:6]), int.from_bytes(element[6:14], signed=True)
     if not element[14]:
-        return Stored(number, fingerprint, 0.0, 0, 0, 0, 0, "", element[15:].decode())
+        return Stored(number, fingerprint, 0.0, 0, 0, 0, 0, "", _record(element[15:]))
     due_at, attempts, failures, throttled, expiries, size = _TRIES.unpack_from(element, 15)
     at = 15 + _TRIES.size
-    reason, text = text_of(element[at : at + size]), element[at + size :].decode()
+    reason, text = text_of(element[at : at + size]), _record(element[at + size :])
     return Stored(number, fingerprint, due_at, attempts, failures, throttled, expiries, reason, text)
+
+
+def _record(stored: bytes) -> str:
+    """The text of a request; of bytes that are no text nothing, which cannot be read."""
+    try:
+        return stored.decode()
+    except UnicodeDecodeError:
+        return ""
 
 
 def unplaced(member: bytes) -> tuple[bytes, Stored]:

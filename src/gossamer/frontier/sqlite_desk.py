@@ -7,13 +7,13 @@ from sqlite3 import Connection
 from typing import Any
 
 from gossamer.disk.sql import load
-from gossamer.frontier.codec import unpack
+from gossamer.frontier.codec import read_entry
 from gossamer.frontier.sqlite_hosts import as_json, state_of
 from gossamer.frontier.sqlite_moves import forget
 from gossamer.frontier.sqlite_session import CODES, Session
 from gossamer.policy import politeness
 from gossamer.words.lifecycle import JobState, Move, State, after
-from gossamer.words.model import DeadFilter, DeadLetter, Entry, Found, HostReport
+from gossamer.words.model import DeadFilter, DeadLetter, Found, HostReport
 
 SQL = load("gossamer.frontier", "desk.sql")
 _STATES = {code: state for state, code in CODES.items()}
@@ -29,7 +29,7 @@ def find(conn: Connection, job: str, fingerprint: int) -> Found | None:
         return Found(state=State.DONE)
     return Found(
         state=_STATES[code],
-        entry=Entry(request=unpack(record, host), fingerprint=number, host=host, due_at=due_at),
+        entry=read_entry(record, number, host, due_at),
         due_at=due_at,
         attempts=attempts,
         reason=reason,
@@ -48,7 +48,7 @@ def dead(conn: Connection, job: str, which: DeadFilter, limit: int) -> list[Dead
     return [
         DeadLetter(
             id=number,
-            entry=Entry(request=unpack(record, host), fingerprint=fingerprint, host=host, due_at=due_at),
+            entry=read_entry(record, fingerprint, host, due_at),
             reason=reason,
             attempts=attempts,
             died_at=died_at,

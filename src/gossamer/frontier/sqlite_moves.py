@@ -6,11 +6,11 @@ Everything is done by the batch: a lease or a settling of 64 costs about a dozen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import Any
 
-from gossamer.frontier.codec import unpack, unpack_parts
+from gossamer.frontier.codec import read_entry
 from gossamer.frontier.rulings import (
     EXPIRED,
     ROUND,
@@ -25,6 +25,9 @@ from gossamer.policy import politeness
 from gossamer.policy.retry import due_after_expiry
 from gossamer.words.lifecycle import JobState, Move, State, after
 from gossamer.words.model import Entry, HostSignal, Lease, Outcome, Verdict
+
+HEAD_COLUMNS = 6
+"""Of a line of the statement ``heads``, at least."""
 
 Head = tuple[int, int, int, Sequence[Any], Sequence[str]]
 """A request that may be handed out: band, id, fingerprint, earlier tries, parts of its record."""
@@ -92,7 +95,7 @@ def _load_heads(s: Session, hosts: list[Host], lane: str, limit: int) -> int:
 
 def _heads(s: Session, statement: str, *values: Any) -> dict[int, list[Head]]:
     """By host, the last one first."""
-    lines = list(of_lines(s.one(statement, *values)[0]))
+    lines = _whole(of_lines(s.one(statement, *values)[0]))
     tried = [int(line[2]) for line in lines if line[4] == "1"]
     trials = {row[0]: row[1:] for row in s.all("trials", as_json(tried))} if tried else {}
     found: dict[int, list[Head]] = {}
@@ -105,12 +108,21 @@ def _heads(s: Session, statement: str, *values: Any) -> dict[int, list[Head]]:
     return found
 
 
+def _whole(lines: Iterable[list[str]]) -> list[list[str]]:
+    """The lines of requests; one that is no such line belongs to a damaged one, which then has no record."""
+    found: list[list[str]] = []
+    for line in lines:
+        if len(line) < HEAD_COLUMNS and found:
+            found[-1] = [*found[-1][: HEAD_COLUMNS - 1], ""]
+        else:
+            found.append(line)
+    return found
+
+
 def _grant(s: Session, host: Host, head: Head, ttl_s: float) -> Lease:
     _, _, fingerprint, (due_at, attempts, failures, throttled, expiries), parts = head
     lease = Lease(
-        entry=Entry(
-            request=unpack_parts(parts, host.name), fingerprint=fingerprint, host=host.name, due_at=due_at
-        ),
+        entry=read_entry(parts, fingerprint, host.name, due_at),
         token=s.next_token,
         granted_at=s.now,
         start_by=politeness.start_by(host.state, s.rules, s.now),
@@ -188,7 +200,7 @@ def _lease_of(s: Session, row: Sequence[Any]) -> Lease:
     due_at, record = row[13:]
     host = s.hosts[row[1]].name
     return Lease(
-        entry=Entry(request=unpack(record, host), fingerprint=fingerprint, host=host, due_at=due_at),
+        entry=read_entry(record, fingerprint, host, due_at),
         token=token,
         granted_at=granted_at,
         start_by=start_by,

@@ -63,6 +63,7 @@ REASONS = {
     Fault.PIPELINE: "a pipeline step failed on an item",
     Fault.PARSE_TIMEOUT: "parsing the page needs more than parse.timeout or parse.max_memory_mb",
     Fault.PARSE_INTERRUPTED: "the process that judges suspicious pages was killed or stopped",
+    Fault.UNREADABLE: "what was stored of the request is damaged",
     Fault.INTERNAL: "an error of Gossamer itself",
     Fault.EXPIRED: "the worker never came back with it",
 }

@@ -46,6 +46,7 @@ class Fault(StrEnum):
     PIPELINE = "pipeline"  # a pipeline step failed on an item of the page
     PARSE_TIMEOUT = "parse_timeout"  # the page could not be parsed within the CPU time and memory it may have
     PARSE_INTERRUPTED = "parse_interrupted"  # the process that judges suspicious pages was killed or stopped
+    UNREADABLE = "unreadable"  # what the frontier has stored of the request is damaged
     INTERNAL = "internal"  # an error of Gossamer itself; the ledger has the traceback
     EXPIRED = "expired"  # the worker never came back with it
 

@@ -120,6 +120,7 @@ class Entry(Record, frozen=True, kw_only=True):
     fingerprint: int  # signed 64 bits, keyed per job; equal means "the same page"
     host: str  # the politeness key: ``host`` or ``host:port``
     due_at: float = 0.0  # not before this time; 0 means at once
+    unreadable: str = ""  # why what was stored cannot be read; ``request`` then only stands for it
 
 
 class Lease(Record, frozen=True, kw_only=True):
