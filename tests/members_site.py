@@ -9,6 +9,8 @@ from pathlib import Path
 from gossamer.testing.site import SiteResponse
 
 PAGES = 40
+MOVED = 5
+"""Pages that have an old address, too, which redirects to the new one."""
 
 SPIDER = """
 from gossamer import Request, Spider
@@ -59,7 +61,10 @@ class Members:
                 self.refused.append(path)
             return SiteResponse(302, headers=(("Location", "/login"),))
         if path == "/list":
-            return page("All", *(f"/page/{number}" for number in range(PAGES)))
+            old = [f"/old/{number}" for number in range(MOVED)]
+            return page("All", *(f"/page/{number}" for number in range(PAGES)), *old)
+        if path.startswith("/old/"):
+            return SiteResponse(301, headers=(("Location", path.replace("/old/", "/page/")),))
         with self._lock:
             self.read.add(path)
         last = ("Set-Cookie", f"last={path.rpartition('/')[2]}; Path=/; Max-Age=3600")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.testing.site import Site, serve_in_thread
-from members_site import PAGES, Members, spider_file
+from members_site import MOVED, PAGES, Members, spider_file
 from programs import crawl, rows, start
 
 SLOW = ("--delay", "0", "--per-host", "4", "--concurrency", "4")
@@ -47,7 +47,7 @@ def test_a_crawl_that_is_resumed_is_still_logged_in(
         process.wait(30)
         assert rows(data, "select count(*) from page")[0][0] < PAGES, "it was stopped in the middle"
         result = crawl(*options)
-        assert result["finish_reason"] == "finished"
+        assert (result["finish_reason"], result["redirects_to_known"]) == ("finished", MOVED)
         assert log_ins(site) == 1
     all_pages_are_had(data, app)
 

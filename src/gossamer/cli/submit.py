@@ -31,6 +31,7 @@ from gossamer.cli.options import (
 )
 from gossamer.cli.output import plain, print_facts, print_json
 from gossamer.cli.pace import pace_of
+from gossamer.words.errors import Remark
 from gossamer.words.exits import exit_of
 from gossamer.words.text import quantity
 
@@ -225,6 +226,7 @@ def _result(job: Job, tally: Tally, stats: FrontierStats) -> dict[str, Any]:
         "seconds": round(took_s, 3),
         "pages_per_second": round(tally.pages / took_s, 1),
         "by_status": tally.by_status,
+        "redirects_to_known": tally.by_reason.get(Remark.KNOWN_TARGET, 0),
     }
 
 
@@ -233,6 +235,9 @@ def _facts(job: Job, tally: Tally, stats: FrontierStats) -> list[tuple[str, str]
 
     result = _result(job, tally, stats)
     why = job.finish_reason or str(job.state)
+    known = result["redirects_to_known"]
+    listed = f"gossamer attempts {job.id} --reason {Remark.KNOWN_TARGET}"
+    redirects = [("redirects", f"{known:,} to pages that were known already: {listed}")] if known else []
     return [
         ("job", f"{job.id} ({why}, {duration(result['seconds'])})"),
         ("pages", f"{tally.pages:,} ({rate(result['pages_per_second'])}, {size(tally.bytes)})"),
@@ -241,6 +246,7 @@ def _facts(job: Job, tally: Tally, stats: FrontierStats) -> list[tuple[str, str]
             "requests",
             f"{tally.attempts:,} ({quantity(tally.retries, 'retry', 'retries')}, {stats.dead:,} dead)",
         ),
+        *redirects,
         ("next", f"gossamer export {job.id} -o items.jsonl"),
     ]
 
