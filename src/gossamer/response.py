@@ -92,13 +92,15 @@ class Response:
         self.url = fetched.url
         self.status = fetched.status
         self.body = fetched.body
-        self.flags = fetched.flags if cut is None else (*fetched.flags, *cut.flags)
+        self.flags = fetched.flags
         self.elapsed_s = fetched.elapsed_s
         self.dropped = {f"page:{flag}": 1 for flag in self.flags if flag in _CUT_FLAGS}
         self._pairs = fetched.headers
         self._follow_nofollow = follow_nofollow
         self._cut = cut
         self._max_links = max_links
+        if cut is not None and (self.is_html or self.is_xml):
+            self._note_cuts(cut.flags)
 
     def __repr__(self) -> str:
         return f"<{self.status} {self.url}>"
@@ -146,6 +148,7 @@ class Response:
         if (is_media(self.content_type) or self.is_xml) and is_suspicious(self.body):
             raise ValueError(f"{self.url} is {self.content_type}: no page, and too large to be read as one")
         if self._cut is not None:
+            self._note_cuts(self._cut.flags)  # of what is neither HTML nor XML, nobody may ever ask for this
             return parse_html(self._cut.body, self.url, _CUT_TYPE, max_links=self._max_links)
         return parse_html(self.body, self.url, self.content_type, max_links=self._max_links)
 
@@ -186,11 +189,11 @@ class Response:
         text = self._cut.body.decode() if self._cut is not None else self.text
         root, cuts = _xml().parse_xml(text)
         if cuts:
-            self._note_cuts(cuts)
+            self._note_cuts((PARSE_TRUNCATED, *(f"cut_{cut}" for cut in cuts)))
         return root
 
-    def _note_cuts(self, cuts: Iterable[str]) -> None:
-        self.flags = tuple(dict.fromkeys((*self.flags, PARSE_TRUNCATED, *(f"cut_{cut}" for cut in cuts))))
+    def _note_cuts(self, flags: Iterable[str]) -> None:
+        self.flags = tuple(dict.fromkeys((*self.flags, *flags)))
         self.dropped[f"page:{PARSE_TRUNCATED}"] = 1
 
     def css(self, query: str) -> SelectorList:

@@ -215,6 +215,19 @@ async def test_ordinary_pages_and_pictures_are_not_sent_anywhere() -> None:
         _ = Response(Request(URL), fetched(LARGE, "image/png")).page
 
 
+@pytest.mark.parametrize("content_type", ["application/json", "text/plain"])
+async def test_what_is_no_page_is_cut_only_for_those_who_select_from_it(content_type: str) -> None:
+    judge = Judge(Cut(b"<p>", "UTF-8", {"rest": 1}))
+    body = fetched(LARGE, content_type)
+    result = await extractor(judge).extract(Request(URL, callback="nothing"), body)
+    assert (judge.seen, result.flags, result.dropped) == (1, (), {})
+    spider = type(
+        "Selecting", (Spider,), {"name": "s", "parse": lambda self, response: response.css("p") and None}
+    )()
+    result = await SpiderExtractor(lambda _: spider, isolation=judge).extract(Request(URL), body)
+    assert (result.flags, result.dropped) == (("parse_truncated", "cut_rest"), {"page:parse_truncated": 1})
+
+
 async def test_large_sitemaps_are_not_sent_anywhere_for_they_are_read_from_their_bytes() -> None:
     judge = Judge(ParseKilled("5 s"))
     maps = SitemapSpider()
