@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-REPLACEMENT = "\ufffd"
+from gossamer.words.storable import REPLACEMENT, without_surrogates
 
 _decode: Callable[[bytes], Any] = msgspec.json.Decoder().decode
 _from_text: Callable[[str], dict[str, Any]] = msgspec.json.Decoder(dict[str, Any]).decode
@@ -48,9 +48,8 @@ def restored(data: str, layout: bytes | None) -> dict[str, Any]:
 
 
 def clean(text: str) -> str:
-    """Text that PostgreSQL can carry: NUL becomes U+FFFD, half a surrogate pair ``?``."""
-    if not text.isascii():
-        text = text.encode("utf-8", "replace").decode()
+    """Text that PostgreSQL can carry: NUL and half a surrogate pair become U+FFFD."""
+    text = without_surrogates(text)
     return text.replace("\0", REPLACEMENT) if "\0" in text else text
 
 

@@ -20,6 +20,7 @@ from gossamer.store.attempts import attempt_of, packed_request
 from gossamer.store.jobs import job_number
 from gossamer.store.totals import counted, counted_attempts, seen_at, tally, visit_of
 from gossamer.words.model import Attempt, Harvest, ItemRecord, Job, StoredItem, Tally
+from gossamer.words.storable import without_surrogates as text
 
 SQL = load("gossamer.store", "sqlite.sql")
 PAGE = 500  # items read at a time
@@ -79,11 +80,6 @@ class SqliteStore:
         """See :class:`~gossamer.words.ports.Store`."""
         rows = await self._db.read(lambda conn: conn.execute(SQL["tally"], (job.id,)).fetchall())
         return tally(dict(rows))
-
-
-def text(value: str) -> str:
-    """Text that UTF-8 can carry: lone surrogates, which pages' scripts produce, become ``?``."""
-    return value if value.isascii() else value.encode("utf-8", "replace").decode()
 
 
 def _write(

@@ -361,8 +361,14 @@ async def strange_text_is_stored(s: StoreSubject) -> None:
     attempt = Attempt(
         at=1, url="u\ud800", fingerprint=1, verdict=Verdict.DEAD, detail="\udfff", reason="x\ud800"
     )
-    await s.store.write(job, [harvest(*[item(f"k{text}") for text in strange], attempt=attempt)])
+    await s.store.write(
+        job, [harvest(*[item(f"{n}{text}") for n, text in enumerate(strange)], attempt=attempt)]
+    )
     equal(len(await s.items(job)), 5, "strange text is stored")
+    rows = await s.store.attempts(job, "u\ud800")
+    equal(len(rows), 1, "a row is found under the URL that it was written with")
+    for row in rows:  # an implementation in memory may keep it
+        holds(row.detail in ("\udfff", "\ufffd"), "half a pair becomes U+FFFD")
     hidden = item("\\u0000", rb'{"nul":"a\u0000b","not":"\\u0000","pair":"\ud83d\ude00"}')
     cut = Attempt(at=2, url="http://a/nul", fingerprint=2, verdict=Verdict.DEAD, detail="a\x00b")
     await s.store.write(job, [harvest(hidden, item("last"), attempt=cut, number=2)])
