@@ -179,7 +179,7 @@ async def _redirects_do_not_wait(fetcher: Fetcher, site: BadSite) -> None:
 
 
 async def _bad_urls(fetcher: Fetcher, site: BadSite) -> None:
-    for url in ("", "x", "http://", "http:///", "ftp://127.0.0.1/", "file:///etc/passwd", "http://a:99999/"):
+    for url in ("x:y", "http://", "http:///", "ftp://127.0.0.1/", "file:///etc/passwd", "http://a:99999/"):
         result = await outcome(fetcher, Request(url))
         assert result is Fault.BAD_URL, f"{url!r}: {result}"
     line = site.url("echo\r\nX-Injected: yes")
