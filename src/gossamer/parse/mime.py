@@ -23,9 +23,11 @@ _MARKUP = re.compile(
 """The signatures of the WHATWG MIME Sniffing standard."""
 _DECLARATION = re.compile(rb"(?:\xef\xbb\xbf)?[\t\n\r ]*<\?xml[\t\n\r ]")
 _ROOT = re.compile(
-    rb"(?:\xef\xbb\xbf)?(?:[\t\n\r ]|<\?.*?\?>|<!--.*?-->)*<(!doctype[\t\n\r ]+)?([a-z_][^\t\n\r />\[]*)",
+    rb"(?:\xef\xbb\xbf)?(?:[\t\n\r ]|<\?(?>.*?\?>)|<!--(?>.*?-->))*+"
+    rb"<(!doctype[\t\n\r ]+)?([a-z_][^\t\n\r />\[]*)",
     re.IGNORECASE | re.DOTALL,
 )
+"""Nothing before the root is read twice: else a few dozen comments would take years."""
 
 
 def is_html(content_type: str, body: bytes) -> bool:
