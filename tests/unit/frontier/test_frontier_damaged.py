@@ -12,12 +12,13 @@ from gossamer.servers.redis import RedisServer
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.frontier_world import entry, outcome
 from gossamer.words.model import DeadFilter, Harvest, Rules, Verdict
+from servers import on_servers
 
 EASY = Rules(delay_s=0.0, per_host=9)
 DAMAGES = ["?no url", "pa\tb\nc", "", "p/\tx", "\t\t\t\t\t\t{"]
 
 
-@pytest.fixture(params=["sqlite", "redis"])
+@pytest.fixture(params=["sqlite", *on_servers("redis")])
 async def frontier(request, tmp_path):
     """A frontier of three requests, and how the stored form of the second one is overwritten."""
     clock = ManualClock()
