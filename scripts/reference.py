@@ -21,7 +21,7 @@ from gossamer.crawling import NOT_IN_JSON, CrawlResult
 from gossamer.engine.supervisor import Reason
 from gossamer.policy.explain import Answer
 from gossamer.policy.reasons import FLAGS, LEFT_OUT
-from gossamer.policy.retry import AGAIN, LATER, SETTLED
+from gossamer.policy.retry import AGAIN, LATER, SETTLED, UNANSWERED
 from gossamer.words import errors, events
 from gossamer.words.errors import Fault, GossamerError, Remark
 from gossamer.words.exits import Exit
@@ -75,17 +75,16 @@ def events_page() -> str:
 
 def _ending(fault: Fault) -> str:
     """What becomes of a request with this fault."""
-    if fault is Fault.LOCAL:
-        return "tried again later; charged neither to the request nor to its host"
-    if fault in LATER:
-        return "tried again when the host said; not charged to the request"
-    if fault in AGAIN:
-        return "tried again with back-off, then dead"
-    if fault in SETTLED:
-        return "skipped: settled, no dead letter"
-    if fault is Fault.EXPIRED:
-        return "handed out again, later each time, then dead"
-    return "dead at once"
+    endings = (
+        ({Fault.LOCAL}, "tried again later; charged neither to the request nor to its host"),
+        (LATER, "tried again when the host said; not charged to the request"),
+        (UNANSWERED, "tried again with back-off; charged to the request only if its host answers others"),
+        (AGAIN, "tried again with back-off, then dead"),
+        (SETTLED, "skipped: settled, no dead letter"),
+        ({Fault.EXPIRED}, "handed out again, later each time, then dead"),
+        (set(Fault), "dead at once"),
+    )
+    return next(ending for faults, ending in endings if fault in faults)
 
 
 def errors_page() -> str:

@@ -57,6 +57,7 @@ rules_ = st.builds(
     max_expiries=st.sampled_from([0, 2]),
     max_depth=st.sampled_from([None, 1]),
     max_silences=st.just(3),
+    host_patience_s=st.sampled_from([30.0, 21_600.0]),
 )
 entries_ = st.lists(
     st.builds(
@@ -268,7 +269,7 @@ class Histories(RuleBasedStateMachine):
         verdict=st.sampled_from(
             [Verdict.SUCCESS, Verdict.SUCCESS, Verdict.SKIPPED, Verdict.RETRY, Verdict.DEAD]
         ),
-        charged=st.booleans(),
+        charged=st.sampled_from([True, False, None]),
         wait=st.sampled_from([0.0, 5.0]),
         drawn=signals_,
         outlinks=entries_,
@@ -284,7 +285,8 @@ class Histories(RuleBasedStateMachine):
             verdict=verdict,
             reason=verdict.value,
             due_at=self.now() + wait,
-            charged=charged,
+            charged=bool(charged),
+            is_excused=charged is None,
             is_page=is_page,
             signal=self.signal(drawn, lease),
             outlinks=links,
@@ -301,8 +303,8 @@ class Histories(RuleBasedStateMachine):
         if verdict is Verdict.RETRY:
             row.state, row.due_at = State.DELAYED, outcome.due_at
             row.entry = replace(row.entry, due_at=outcome.due_at)
-            row.failures += charged
-            row.throttled += not charged
+            row.failures += charged is True
+            row.throttled += charged is False
         else:
             row.state = State.DEAD if verdict is Verdict.DEAD else State.DONE
         self.accept(links)

@@ -74,7 +74,7 @@ async def _extracted(pages: PageFetcher, visit: Visit, callback: str, extractor:
     request, fetched = visit.request, visit.fetched
     spider = pages.spider_for(request)
     seen = Parsed(url=fetched.url, status=fetched.status, spider=spider.name, callback=callback)
-    fault = fault_of_status(fetched.status, has_retry_after=bool(fetched.header("retry-after")))
+    fault = fault_of_status(fetched.status)
     if fault is not None and not extractor.wants_status(request, fetched.status):
         verdict = f"{fault}: the spider gets no page with this status (handle_httpstatus_list)"
         return replace(seen, verdict=verdict)

@@ -278,6 +278,11 @@ class Settings(Section):
     retry_after_cap: Seconds = Field(
         default=3600.0, description="Most seconds a Retry-After header is honoured for."
     )
+    host_patience: Seconds = Field(
+        default=21_600.0,
+        description="How long a host that has answered before may be silent, or refuse everything, until its "
+        "requests become dead letters, in seconds. Meanwhile it is asked again about once a minute.",
+    )
     crawl_delay_cap: Seconds = Field(
         default=30.0, description="Most seconds a Crawl-delay in robots.txt is honoured for."
     )

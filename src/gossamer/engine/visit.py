@@ -175,7 +175,7 @@ class Visitor:
         location, retry_after = fetched.header("location"), fetched.header("retry-after")
         if fetched.status in redirects.STATUSES and not is_wanted:
             return self._redirected(draft, fetched.status, location)
-        fault = retry.fault_of_status(fetched.status, has_retry_after=bool(retry_after))
+        fault = retry.fault_of_status(fetched.status)
         if fault is None:
             return await self._extracted(draft, request, fetched, draft.signal())
         retry_after_s = retry.parse_retry_after(retry_after, self._parts.clock.now())
@@ -184,14 +184,16 @@ class Visitor:
             return await self._extracted(draft, request, fetched, signal)
         return self._failed(draft, FetchError(fault, f"status {fetched.status}", retry_after_s=retry_after_s))
 
-    def _refused(self, draft: Draft, answer: RobotsAnswer) -> Harvest:
-        """robots.txt says no, or could not be had."""
+    def _refused(self, draft: Draft, answer: RobotsAnswer) -> Harvest | HostSignal:
+        """robots.txt says no, or could not be fetched: just now, or when it was last tried."""
+        lease, fault = draft.lease, Fault(answer.reason)
+        wait_s = None if answer.retry_at is None else answer.retry_at - self._parts.clock.now()
         if answer.signal is not None:
             draft.started_at = answer.signal.started_at
-        wait_s = None if answer.retry_at is None else answer.retry_at - self._parts.clock.now()
-        return self._failed(
-            draft, FetchError(Fault(answer.reason), answer.detail, retry_after_s=wait_s), answer.signal
-        )
+        elif lease.host_troubles and wait_s is not None and retry.is_unanswered(fault, lease):
+            return HostSignal(retry_after_s=wait_s)  # nobody was asked: its turn comes when robots.txt may be
+        error = FetchError(fault, answer.detail, retry_after_s=wait_s)
+        return self._failed(draft, error, answer.signal or HostSignal())
 
     def _failed(self, draft: Draft, error: FetchError, signal: HostSignal | None = None) -> Harvest:
         now = self._parts.clock.now()
@@ -204,7 +206,7 @@ class Visitor:
             retry_after_s=error.retry_after_s,
         )
         if signal is None:
-            kind = retry.signal_kind(error.fault)
+            kind = retry.signal_kind(error.fault, None if error.retry_after_s else draft.lease)
             if kind is SignalKind.UNUSED and draft.fetched is not None:
                 kind = SignalKind.OK  # the host did its part; the fault is in where the answer leads
             signal = draft.signal(kind, error.retry_after_s if kind is SignalKind.THROTTLED else None)
@@ -215,6 +217,7 @@ class Visitor:
             signal=signal,
             due_at=decision.due_at,
             charged=decision.charged,
+            is_excused=decision.is_excused,
         )
 
     def _redirected(self, draft: Draft, status: int, location: str) -> Harvest:
@@ -309,4 +312,5 @@ def _given_up(draft: Draft) -> Harvest:
     """A dead letter without a try."""
     if reason := draft.lease.entry.unreadable:
         return draft.harvest(Verdict.DEAD, Fault.UNREADABLE, detail=reason)
-    return draft.harvest(Verdict.DEAD, Fault.HOST_DOWN, detail="the host did not answer for too long")
+    fault = Fault.HOST_LOST if draft.lease.host_answered else Fault.HOST_DOWN
+    return draft.harvest(Verdict.DEAD, fault, detail="not tried: the host was in trouble for too long")

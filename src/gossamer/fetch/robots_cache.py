@@ -2,8 +2,8 @@
 
 An origin's file is fetched by one of all workers (``SharedState.claim``) and by one of all tasks of a
 worker; the tasks wait for it, the other workers are told to come back. Nothing here sleeps. A file that
-could not be had closes its origin (RFC 9309, 2.3.1.4) for a time that doubles with each try in a row, up to
-:data:`LONGEST_WAIT_S`.
+could not be fetched closes its origin (RFC 9309, 2.3.1.4) for a time that doubles with each try in a row,
+up to :data:`LONGEST_WAIT_S`; for the frontier its host is then one that does not answer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ SHORTEST_TTL_S = 3600.0
 LONGEST_TTL_S = DAY_S  # RFC 9309, 2.4
 FIRST_WAIT_S = 60.0  # an error that robots.txt answered with
 FIRST_SILENCE_S = 1.0  # no answer
-LONGEST_WAIT_S = 3600.0
+LONGEST_WAIT_S = 60.0
+LONGEST_RETRY_AFTER_S = 3600.0
 CLAIM_S = 120.0
 """How long one worker may take to fetch a file before another one may try."""
 
@@ -65,7 +66,7 @@ class _Origin:
             self.deny = RobotsAnswer(
                 allowed=False,
                 reason=record.fault if hopeless else Fault.ROBOTS_UNREACHABLE.value,
-                retry_at=None if hopeless else record.expires_at,
+                retry_at=None if hopeless and record.fault != Fault.DNS else record.expires_at,
                 detail=_reason(record, hopeless=hopeless),
             )
 
@@ -185,7 +186,7 @@ class RobotsCache:
         if not self._fetcher.touches_network:
             return known, None
         signal = HostSignal(
-            kind=_kind(fetched, fault, retry_after_s),
+            kind=_kind(fetched, fault),
             started_at=fetched.started_at if fetched else started_at,
             latency_s=fetched.latency_s if fetched else None,
             retry_after_s=retry_after_s,
@@ -228,9 +229,9 @@ class RobotsCache:
             wanted_s = float(max_age[1]) if max_age else LONGEST_TTL_S
             return min(max(wanted_s, SHORTEST_TTL_S), LONGEST_TTL_S)
         await self._shared.put(_TRIES, site, tries[:30] + b"x", DAY_S)  # one mark per try
-        # A silent host is held back by the frontier; only what it answers is remembered for long.
         first_s = FIRST_WAIT_S if fetched else FIRST_SILENCE_S
-        return min(max(first_s * 2.0 ** len(tries), retry_after_s or 0.0), LONGEST_WAIT_S)
+        wait_s = min(first_s * 2.0 ** len(tries), LONGEST_WAIT_S)
+        return max(wait_s, min(retry_after_s or 0.0, LONGEST_RETRY_AFTER_S))
 
     def _remember(self, site: str, record: RobotsRecord) -> _Origin:
         known = _Origin(record, self._user_agent)
@@ -261,10 +262,15 @@ def _without_answer(error: FetchError) -> RobotsRecord:
     return RobotsRecord(access=Access.CLOSED, fault=error.fault.value, detail=error.detail)
 
 
-def _kind(fetched: Fetched | None, fault: Fault | None, retry_after_s: float | None) -> SignalKind:
-    """What the fetch says of the host. That there is no robots.txt is a fine answer."""
+def _kind(fetched: Fetched | None, fault: Fault | None) -> SignalKind:
+    """What the fetch says of the host. That there is no robots.txt is a fine answer.
+
+    One that cannot be had for now is as good as no answer at all: nothing else may be asked of the host.
+    """
     if fetched is not None:
-        fault = retry.fault_of_status(fetched.status, has_retry_after=retry_after_s is not None)
+        fault = retry.fault_of_status(fetched.status)
     if fault is None or fault is Fault.GONE:
         return SignalKind.OK
+    if fetched is not None and fault is not Fault.THROTTLED:
+        return SignalKind.UNREACHABLE if fetched.status >= 500 else SignalKind.FAULT
     return retry.signal_kind(fault)

@@ -114,7 +114,7 @@ class MemoryFrontier:
         for lease, signal in zip(leases, signals, strict=True):
             item = self._end(lease)
             if item is not None:
-                self._signal(item.host, signal, now, is_page=False)
+                self._signal(item, signal, now, is_page=False)
                 self._move(item, after(item.state, Move.RELEASE))
 
     async def control(self, change: Change, rules: Rules | None = None) -> tuple[Lease, ...]:
@@ -301,6 +301,9 @@ class MemoryFrontier:
             throttled=item.throttled,
             expiries=item.expiries,
             host_down=politeness.is_down(host.state, self._rules),
+            host_answered=host.state.answered_at > 0,
+            host_troubles=politeness.troubles_of(host.state),
+            is_suspect=politeness.is_suspect(host.state),
         )
         self._next_token += 1
         host.state = politeness.grant(host.state, self._rules, now)
@@ -345,12 +348,12 @@ class MemoryFrontier:
         item = self._end(outcome.lease)
         if item is None:
             return False
+        self._signal(item, outcome.signal, now, is_page=outcome.is_page)
         item.attempts += 1
-        self._signal(item.host, outcome.signal, now, is_page=outcome.is_page)
         self._pages += outcome.is_page
         if outcome.verdict is Verdict.RETRY:
             item.failures += outcome.charged
-            item.throttled += not outcome.charged
+            item.throttled += not (outcome.charged or outcome.is_excused)
             item.entry = replace(item.entry, due_at=outcome.due_at)
         item.reason = outcome.reason
         item.died_at = now
@@ -358,9 +361,15 @@ class MemoryFrontier:
         self._add(outcome.outlinks, now)
         return True
 
-    def _signal(self, host: Host, signal: HostSignal, now: float, *, is_page: bool) -> None:
-        host.state = politeness.settle(
-            host.state, self._rules, signal, now=now, is_page=is_page, jitter=self._random.random()
+    def _signal(self, item: Item, signal: HostSignal, now: float, *, is_page: bool) -> None:
+        item.host.state = politeness.settle(
+            item.host.state,
+            self._rules,
+            signal,
+            now=now,
+            is_page=is_page,
+            jitter=self._random.random(),
+            mark=politeness.mark_of(item.entry.fingerprint, item.attempts),
         )
 
     def _overdue(self, now: float) -> Iterator[Item]:
@@ -392,7 +401,7 @@ class MemoryFrontier:
         item.died_at = now
         item.host.state = politeness.lost(item.host.state)
         self._move(item, state_after_expiry(item.expiries, self._rules))
-        return lease
+        return replace(lease, host_down=False, host_answered=False, host_troubles=0, is_suspect=False)
 
     # ----------------------------------------------------------------- places
 

@@ -18,12 +18,15 @@ from gossamer.words.lifecycle import State
 from gossamer.words.model import Entry, HostSignal, HostState, Lease, Outcome, SignalKind
 
 _TRIES = Struct("<dIIIIH")
-_SHOWN = Struct("<dddB")  # granted_at, start_by, deadline, host_down; after the token, before the host's name
+_SHOWN = Struct("<dddB")  # granted_at, start_by, deadline, STANDING; after the token, before the host's name
+_DOWN, _ANSWERED, _SUSPECT, _TROUBLE = 1, 2, 4, 16  # STANDING of lua/library.lua
 _HOST = Struct("<6d4IBB")
+_HOST_MORE = Struct("<4dI")  # of a host that was written by this version
 _WAITING = Struct("<BBII")
 _LEASE = Struct("<4sBBddBB")
 _REASON_CHARACTERS = 10_000
 _KINDS = {kind: number for number, kind in enumerate(SignalKind)}
+_CHARGED, _LATER, _EXCUSED = 1, 2, 3
 _VERDICTS = {State.DONE: 0, State.DELAYED: 1, State.DEAD: 2}
 
 Batch = tuple[list[msgspec.Raw], list[msgspec.Raw], list[Any]]
@@ -138,7 +141,7 @@ def packed_outcome(outcome: Outcome, token: int, links: int) -> tuple[Any, ...]:
         _VERDICTS[state_after(outcome.verdict)],
         raw(text_bytes(outcome.reason[:_REASON_CHARACTERS])),
         outcome.due_at,
-        outcome.charged,
+        _CHARGED if outcome.charged else _EXCUSED if outcome.is_excused else _LATER,
         outcome.is_page,
         *_packed_signal(outcome.signal),
         links,
@@ -190,7 +193,7 @@ def unplaced(member: bytes) -> tuple[bytes, Stored]:
 def leases_of(shown: Sequence[bytes], index: int, of: int) -> Iterator[Lease]:
     """Leases that a script tells of, two strings each; ``index`` and ``of`` say which shard of how many."""
     for head, element in zip(shown[::2], shown[1::2], strict=True):
-        granted_at, start_by, deadline, is_down = _SHOWN.unpack_from(head, 6)
+        granted_at, start_by, deadline, standing = _SHOWN.unpack_from(head, 6)
         stored = stored_of(element)
         yield Lease(
             entry=stored.entry(text_of(head[6 + _SHOWN.size :])),
@@ -202,15 +205,21 @@ def leases_of(shown: Sequence[bytes], index: int, of: int) -> Iterator[Lease]:
             failures=stored.failures,
             throttled=stored.throttled,
             expiries=stored.expiries,
-            host_down=bool(is_down),
+            host_down=bool(standing & _DOWN),
+            host_answered=bool(standing & _ANSWERED),
+            host_troubles=standing // _TROUBLE,
+            is_suspect=bool(standing & _SUSPECT),
         )
 
 
 def host_of(raw: bytes) -> HostRow:
     """A host."""
     next_at, delay_s, crawl_delay_s, incident_at, last_at, hold_until, *counts = _HOST.unpack_from(raw)
-    in_flight, incidents, silences, pages, _, size = counts
-    slots_end = _HOST.size + size * _WAITING.size
+    in_flight, incidents, silences, pages, form, size = counts
+    more, slots_at = (0.0, 0.0, 0.0, 0.0, 0), _HOST.size
+    if form >= 2:
+        more, slots_at = _HOST_MORE.unpack_from(raw, slots_at), slots_at + _HOST_MORE.size
+    slots_end = slots_at + size * _WAITING.size
     state = HostState(
         next_at=next_at,
         delay_s=delay_s,
@@ -222,8 +231,13 @@ def host_of(raw: bytes) -> HostRow:
         pages=pages,
         last_at=last_at,
         hold_until=hold_until,
+        answered_at=more[0],
+        troubled_since=more[1],
+        pace_s=more[2],
+        limit_s=more[3],
+        troubled_by=more[4],
     )
-    waiting = tuple(Waiting(*slot) for slot in _WAITING.iter_unpack(raw[_HOST.size : slots_end]))
+    waiting = tuple(Waiting(*slot) for slot in _WAITING.iter_unpack(raw[slots_at:slots_end]))
     return HostRow(text_of(raw[slots_end:]), state, waiting)
 
 

@@ -132,6 +132,9 @@ def _grant(s: Session, host: Host, head: Head, ttl_s: float) -> Lease:
         throttled=throttled,
         expiries=expiries,
         host_down=politeness.is_down(host.state, s.rules),
+        host_answered=host.state.answered_at > 0,
+        host_troubles=politeness.troubles_of(host.state),
+        is_suspect=politeness.is_suspect(host.state),
     )
     s.next_token += 1
     host.state = politeness.grant(host.state, s.rules, s.now)
@@ -243,12 +246,14 @@ def settle(s: Session, outcomes: Sequence[Outcome], jitter: Callable[[], float])
         if row is None:
             continue
         _, number, host, lane, band, attempts, failures, throttled, expiries = row
-        _signal(s, host, outcome.signal, jitter(), is_page=outcome.is_page)
+        mark = politeness.mark_of(outcome.lease.entry.fingerprint, attempts)
+        _signal(s, host, outcome.signal, jitter(), mark, is_page=outcome.is_page)
         s.pages += outcome.is_page
         outlinks += outcome.outlinks
         s.move(1, State.LEASED, state)
         if outcome.verdict is Verdict.RETRY:
-            counts = (attempts + 1, failures + outcome.charged, throttled + (not outcome.charged), expiries)
+            is_later = not (outcome.charged or outcome.is_excused)
+            counts = (attempts + 1, failures + outcome.charged, throttled + is_later, expiries)
             tried.append((number, outcome.due_at, *counts, outcome.reason))
             delayed.append((lane, outcome.due_at, number, host, band))
         elif state is State.DEAD:
@@ -281,16 +286,25 @@ def release(
     for lease, signal in zip(leases, signals, strict=True):
         row = rows.pop(lease.token, None)
         if row is not None:
-            _, number, host, lane, band = row[:5]
+            _, number, host, lane, band, attempts = row[:6]
             back.append((host, lane, band, number))
-            _signal(s, host, signal, jitter(), is_page=False)
+            mark = politeness.mark_of(lease.entry.fingerprint, attempts)
+            _signal(s, host, signal, jitter(), mark, is_page=False)
     s.enqueue(back)
     s.move(len(back), State.LEASED, after(State.LEASED, Move.RELEASE))
 
 
-def _signal(s: Session, number: int, signal: HostSignal, jitter: float, *, is_page: bool) -> None:
+def _signal(s: Session, number: int, signal: HostSignal, jitter: float, mark: int, *, is_page: bool) -> None:
     host = s.hosts.touch(number)
-    host.state = politeness.settle(host.state, s.rules, signal, now=s.now, is_page=is_page, jitter=jitter)
+    host.state = politeness.settle(
+        host.state,
+        s.rules,
+        signal,
+        now=s.now,
+        is_page=is_page,
+        jitter=jitter,
+        mark=mark,
+    )
 
 
 def extend(s: Session, leases: Sequence[Lease], ttl_s: float) -> list[bool]:

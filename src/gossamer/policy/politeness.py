@@ -5,16 +5,25 @@ the same transaction as the lease itself; nobody else changes a host. Spacing is
 one (ITU-T I.371): ``next_at`` is the earliest next start. A turn that is taken a little late
 (``CATCH_UP_SHARE`` of the delay, GCRA's tolerance) does not make the following ones late: the mean rate is
 exactly the allowed one, and with one slot no two starts are closer than the rest of the delay. A Crawl-delay
-of robots.txt is never caught up: what a site asks for lies between any two starts. Troubles are counted per
-*incident*: failures of requests that were started before an incident began belong to it and do not
-lengthen its back-off, so 64 requests that fail together count once.
+of robots.txt is never caught up: what a site asks for lies between any two starts.
+
+A host is in *trouble* from the first failure that may be its own (no answer, "not so fast") until the next
+answer that is neither. While it is, one request at a time asks it again (a probe), with pauses that grow.
+Troubles are counted per *incident*: failures of requests that were started before an incident began belong
+to it, so 64 requests that fail together count once. When a request that was started before the host's latest
+answer gets none, that says something of its page, not of the host.
+
+A host that throttles gets a pace of its own, by additive increase and multiplicative decrease as in TCP (Chiu
+and Jain 1989, RFC 5681): half as fast with every trouble that begins, and with every success faster by the
+same step. Beyond the rate at which it throttled last its limit is sought faster (as RFC 9438 does), until the
+pace is what the operator asks for.
 """
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
-from gossamer.policy.retry import backoff_s
+from gossamer.policy.retry import LONGEST_PAUSE_S, growing_pause_s
 from gossamer.words.model import HostSignal, HostState, Rules, SignalKind
 
 CATCH_UP_SHARE, KEPT_SHARE = 0.05, 0.95
@@ -23,18 +32,35 @@ LATE_SHARE = 0.1
 """A lease that is not started within this share of its host's delay is given back."""
 LATE_FLOOR_S = 0.25
 """... but never sooner than this where nothing is crowded by it."""
+SLOW_DOWN = 2.0
+"""By how much a host that throttles is asked more slowly."""
+SPEED_UP_STEPS = 64
+"""In how many successes the rate grows by the rate at which it throttled last."""
+PROBING = 0.95
+"""... and by what share of the pace after each success beyond that."""
+SHORTEST_PACE_S = 0.001
+"""A host that may be asked this often is not throttling any more."""
+MOST_TROUBLES = 15
+"""Incidents in a row that a lease tells of at most."""
+SEVERAL, NO_WITNESS = 0, 1
+"""Who has met a host's trouble, if not one request: several, or only such as fail anyway."""
+UNASKED_S = 3600.0
+"""From this time on without a request, the time does not count against the patience with the host."""
 
 
 def delay_in_force(host: HostState, rules: Rules) -> float:
     """Seconds between two starts at this host now.
 
-    The job's fixed delay, else the adaptive one; robots.txt can only make it longer.
+    The job's fixed delay, else the adaptive one; robots.txt and a host that throttles only make it longer.
     """
+    return max(_own_delay(host, rules), host.crawl_delay_s or 0.0, host.pace_s)
+
+
+def _own_delay(host: HostState, rules: Rules) -> float:
+    """What the operator asks for."""
     if rules.delay_s is not None:
-        delay = rules.delay_s
-    else:
-        delay = min(max(host.delay_s or rules.initial_delay_s, rules.min_delay_s), rules.max_delay_s)
-    return max(delay, host.crawl_delay_s or 0.0)
+        return rules.delay_s
+    return min(max(host.delay_s or rules.initial_delay_s, rules.min_delay_s), rules.max_delay_s)
 
 
 def may_start(host: HostState, rules: Rules, now: float) -> bool:
@@ -44,7 +70,7 @@ def may_start(host: HostState, rules: Rules, now: float) -> bool:
 
 def has_room(host: HostState, rules: Rules) -> bool:
     """Whether the host has a free slot and page budget, whatever the time."""
-    if host.in_flight >= rules.per_host:
+    if host.in_flight >= (1 if host.troubled_since else rules.per_host):
         return False
     return rules.max_pages_per_host is None or host.pages + host.in_flight < rules.max_pages_per_host
 
@@ -58,13 +84,33 @@ def lost(host: HostState) -> HostState:
 
 
 def is_down(host: HostState, rules: Rules) -> bool:
-    """Whether the host has been silent through so many incidents that its requests are given up."""
+    """Whether the host has been in trouble for so long that its requests are given up."""
+    if host.answered_at:
+        return host.troubled_since > 0 and host.incident_at - host.troubled_since >= rules.host_patience_s
     return host.silences >= rules.max_silences
+
+
+def troubles_of(host: HostState) -> int:
+    """Incidents in a row, as a lease tells of them; 0 when the host is well."""
+    return min(host.incidents, MOST_TROUBLES) if host.troubled_since else 0
+
+
+def mark_of(fingerprint: int, attempts: int) -> int:
+    """By what a host remembers which request met its trouble.
+
+    One that was tried twice before, and never successfully, is no witness against its host.
+    """
+    return NO_WITNESS if attempts > 1 else max(fingerprint & 0xFFFFFFFF, NO_WITNESS + 1)
+
+
+def is_suspect(host: HostState) -> bool:
+    """Whether the host's trouble may be that of single requests: fewer than two witnesses have met it."""
+    return host.troubled_since > 0 and host.troubled_by != SEVERAL
 
 
 def revive(host: HostState) -> HostState:
     """The host after a person retried its dead letters: its troubles are forgotten, its pace is not."""
-    return replace(host, incidents=0, silences=0, incident_at=0.0)
+    return replace(host, incidents=0, silences=0, incident_at=0.0, troubled_since=0.0, troubled_by=0)
 
 
 def grant(host: HostState, rules: Rules, now: float) -> HostState:
@@ -86,14 +132,27 @@ def start_by(host: HostState, rules: Rules, now: float) -> float:
     """
     delay_s = delay_in_force(host, rules)
     slack_s = delay_s * LATE_SHARE
-    slack_s = slack_s if delay_s > 0 and rules.per_host > 1 else max(LATE_FLOOR_S, slack_s)
+    if (
+        delay_s <= 0 or rules.per_host == 1 or delay_s <= host.pace_s
+    ):  # a pace is found by trying, not asked for
+        slack_s = max(LATE_FLOOR_S, slack_s)
     return _turn(host, delay_s, now) + slack_s
 
 
 def settle(
-    host: HostState, rules: Rules, signal: HostSignal, *, now: float, is_page: bool, jitter: float
+    host: HostState,
+    rules: Rules,
+    signal: HostSignal,
+    *,
+    now: float,
+    is_page: bool,
+    jitter: float,
+    mark: int,
 ) -> HostState:
-    """The host after a lease ended with ``signal``; ``jitter`` in [0, 1) spreads back-offs."""
+    """The host after a lease ended with ``signal``.
+
+    ``jitter`` in [0, 1) spreads back-offs, ``mark`` (:func:`mark_of`) says which request it was.
+    """
     host = replace(host, in_flight=max(host.in_flight - 1, 0), pages=host.pages + is_page)
     if signal.robots_read:
         asked = signal.crawl_delay_s
@@ -103,15 +162,16 @@ def settle(
     if signal.kind is SignalKind.UNUSED:
         return _give_turn_back(host, rules, signal, now)
     host = replace(_adapt(host, rules, signal), last_at=max(host.last_at, signal.started_at))
-    delay_s = delay_in_force(host, rules)
-    if signal.kind is not SignalKind.UNREACHABLE:
-        host = replace(host, silences=0)
-    if signal.kind in (SignalKind.THROTTLED, SignalKind.UNREACHABLE):
-        host = _trouble(host, rules, signal, now, jitter)
-    elif signal.kind is SignalKind.OK and signal.started_at >= host.incident_at:
-        host = replace(host, incidents=0)
+    if signal.kind in (SignalKind.OK, SignalKind.FAULT):
+        host = _answered(host, rules, signal, now)
+    elif signal.kind is SignalKind.UNREACHABLE and host.answered_at > signal.started_at:
+        if signal.started_at >= host.incident_at:
+            host = replace(_slowed(host, rules, signal), incident_at=now)
+    else:
+        host = _trouble(host, rules, signal, now=now, jitter=jitter, mark=mark)
     # The real start corrects the grant's, if it was later than what may be caught up, or the delay has become
     # longer: what lies between two starts is never less than what is always kept of a delay.
+    delay_s = delay_in_force(host, rules)
     if host.next_at < signal.started_at + delay_s * (1.0 if host.crawl_delay_s else KEPT_SHARE):
         host = replace(host, next_at=signal.started_at + delay_s)
     return host
@@ -144,19 +204,79 @@ def _adapt(host: HostState, rules: Rules, signal: HostSignal) -> HostState:
     return replace(host, delay_s=min(max(wanted, rules.min_delay_s), rules.max_delay_s))
 
 
-def _trouble(host: HostState, rules: Rules, signal: HostSignal, now: float, jitter: float) -> HostState:
-    """Put the host on hold: for as long as it asks, else for a back-off that doubles per incident."""
+def _answered(host: HostState, rules: Rules, signal: HostSignal, now: float) -> HostState:
+    """An answer to a request that was started since the latest incident ends the trouble."""
+    if signal.started_at < host.incident_at:
+        return replace(host, answered_at=now)
+    if host.pace_s and signal.kind is SignalKind.OK:
+        host = _hastened(host, rules)
+    return replace(host, answered_at=now, incidents=0, silences=0, troubled_since=0.0, troubled_by=0)
+
+
+def _hastened(host: HostState, rules: Rules) -> HostState:
+    """Asked faster: by equal steps of the rate up to where it throttled last; beyond that by a share."""
+    if host.pace_s > host.limit_s:
+        step_s = host.limit_s * SPEED_UP_STEPS
+        pace_s = host.pace_s * step_s / (host.pace_s + step_s)
+    else:
+        pace_s = host.pace_s * PROBING
+    is_over = pace_s <= max(_own_delay(host, rules), SHORTEST_PACE_S)
+    return replace(host, pace_s=0.0 if is_over else pace_s)
+
+
+def _slowed(host: HostState, rules: Rules, signal: HostSignal) -> HostState:
+    """Asked more slowly than now: by the delay, or where there is none, by as many as answer side by side."""
+    side_by_side_s = (signal.latency_s or 0.0) / (host.in_flight + 1)
+    limit_s = max(delay_in_force(host, rules), side_by_side_s, SHORTEST_PACE_S)
+    return replace(host, pace_s=min(limit_s * SLOW_DOWN, rules.max_delay_s), limit_s=limit_s)
+
+
+def _trouble(
+    host: HostState, rules: Rules, signal: HostSignal, *, now: float, jitter: float, mark: int
+) -> HostState:
+    """Put the host on hold: for as long as it asks, else for a pause that doubles per incident."""
+    is_silent = signal.kind is SignalKind.UNREACHABLE
     is_new = signal.started_at >= host.incident_at
+    if not is_silent:
+        host = replace(host, answered_at=now, silences=0)
     if is_new:
-        silent = signal.kind is SignalKind.UNREACHABLE
-        host = replace(host, incidents=host.incidents + 1, silences=host.silences + silent, incident_at=now)
+        host = _incident(host, rules, signal, now, mark)
+    else:
+        host = replace(host, troubled_by=_witnesses(host.troubled_by, mark))
     if is_down(host, rules):
         return host  # no hold: what still waits for this host is given up without asking it
     if signal.retry_after_s is not None:
         hold = min(max(signal.retry_after_s, 0.0), rules.retry_after_cap_s)
     elif is_new:
-        hold = backoff_s(host.incidents, rules, jitter)
+        base_s = rules.backoff_base_s if is_silent else delay_in_force(host, rules)
+        hold = growing_pause_s(host.incidents, base_s, min(rules.backoff_cap_s, LONGEST_PAUSE_S), jitter)
     else:
         return host
     until = now + hold
     return replace(host, next_at=max(host.next_at, until), hold_until=max(host.hold_until, until))
+
+
+def _witnesses(troubled_by: int, mark: int) -> int:
+    """Who has met the trouble, with one more request."""
+    if mark in (NO_WITNESS, troubled_by):
+        return troubled_by
+    return mark if troubled_by == NO_WITNESS else SEVERAL
+
+
+def _incident(host: HostState, rules: Rules, signal: HostSignal, now: float, mark: int) -> HostState:
+    """One trouble more. The first refusal of several slows down; the pauses between the others grow."""
+    if signal.kind is SignalKind.THROTTLED and not host.incidents:
+        host = _slowed(host, rules, signal)
+    since, troubled_by = host.troubled_since, host.troubled_by
+    if since:
+        unasked_s = signal.started_at - max(host.hold_until, host.incident_at)
+        since += unasked_s if unasked_s > UNASKED_S else 0.0
+        troubled_by = _witnesses(troubled_by, mark)
+    return replace(
+        host,
+        incidents=host.incidents + 1,
+        silences=host.silences + (signal.kind is SignalKind.UNREACHABLE),
+        incident_at=now,
+        troubled_since=since or now,
+        troubled_by=troubled_by if since else mark,
+    )

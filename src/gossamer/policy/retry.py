@@ -1,9 +1,9 @@
 """What becomes of a request after a fault. Pure; the numbers are in :class:`Rules`.
 
 Faults fall into classes by what helps: *later* (the host asked for time, or this machine has trouble of its
-own: not the request's fault),
-*again* (transient: charged to the request, with back-off), *never* (give up at once), and *settled*
-(an answer that will not change and is nobody's failure: gone, robots, out of scope).
+own: not the request's fault), *unanswered* (the host's fault while nobody is answered, else the request's),
+*again* (transient: charged to the request, with back-off), *never* (give up at once), and *settled* (an
+answer that will not change and is nobody's failure: gone, robots, out of scope).
 """
 
 from __future__ import annotations
@@ -14,27 +14,25 @@ from gossamer.words.errors import Fault
 from gossamer.words.model import Lease, Record, Rules, SignalKind, Verdict
 
 LATER = frozenset({Fault.THROTTLED, Fault.LOCAL})
+UNREACHABLE = frozenset(
+    {Fault.DNS, Fault.DNS_TEMPORARY, Fault.CONNECT, Fault.TIMEOUT_CONNECT, Fault.TIMEOUT_HEADERS}
+)
+"""No answer. Mostly the host's fault and not the page's: then its pages wait, and cost nothing."""
+UNANSWERED = (UNREACHABLE | {Fault.ROBOTS_UNREACHABLE}) - {Fault.DNS}
+"""Faults that are charged only to the pages that meet them while others are answered."""
 AGAIN = frozenset(
     {
-        Fault.DNS_TEMPORARY,
-        Fault.CONNECT,
-        Fault.TIMEOUT_CONNECT,
-        Fault.TIMEOUT_HEADERS,
         Fault.TIMEOUT_BODY,
         Fault.INCOMPLETE,
         Fault.PROTOCOL,
+        Fault.GATEWAY,
         Fault.SERVER,
         Fault.MISSING,
         Fault.PIPELINE,
-        Fault.ROBOTS_UNREACHABLE,
         Fault.PARSE_INTERRUPTED,
     }
 )
 SETTLED = frozenset({Fault.GONE, Fault.ROBOTS, Fault.OUT_OF_SCOPE})
-UNREACHABLE = frozenset(
-    {Fault.DNS, Fault.DNS_TEMPORARY, Fault.CONNECT, Fault.TIMEOUT_CONNECT, Fault.TIMEOUT_HEADERS}
-)
-"""Faults of the host, not of the page: its other pages wait, and are given up when it stays silent."""
 
 UNTOUCHED = frozenset(
     {
@@ -44,28 +42,43 @@ UNTOUCHED = frozenset(
         Fault.NOT_ARCHIVED,
         Fault.OUT_OF_SCOPE,
         Fault.ROBOTS,
+        Fault.ROBOTS_UNREACHABLE,
         Fault.HOST_DOWN,
+        Fault.HOST_LOST,
         Fault.PIPELINE,
     }
 )
 """Faults that say nothing of the host: found before it was spoken to, or after it had done its part."""
 
+REFUSALS_OF_A_PAGE = 3
+"""Refusals of one page from which on they are not the host's way of slowing a crawl down."""
+MOST_PAUSES = 30
+"""For so many pauses of its host a request that was a probe again and again lets others go first."""
+LONGEST_PAUSE_S = 60.0
+"""Most seconds between two looks at a host that is in trouble, unless it names a time."""
+
 
 class Decision(Record, frozen=True, kw_only=True):
-    """What is to be done: the verdict, and for a retry its time and whether it is charged."""
+    """What is to be done: the verdict, and for a retry its time and what it is charged to (``Outcome``)."""
 
     verdict: Verdict
     due_at: float = 0.0
     charged: bool = True
+    is_excused: bool = False
 
 
 def backoff_s(nth: int, rules: Rules, jitter: float) -> float:
-    """Exponential back-off before the ``nth`` retry (1 = first), spread over its upper half.
+    """Exponential back-off before the ``nth`` retry (1 = first), spread over its upper half."""
+    return growing_pause_s(nth, rules.backoff_base_s, rules.backoff_cap_s, jitter)
 
-    Equal jitter: between half and the whole of ``base * 2 ** (nth - 1)``, capped
+
+def growing_pause_s(nth: int, base_s: float, cap_s: float, jitter: float) -> float:
+    """The ``nth`` of pauses that double from ``base_s`` up to ``cap_s``.
+
+    Equal jitter: between half and the whole of ``base_s * 2 ** (nth - 1)``, capped
     (Brooker, "Exponential Backoff And Jitter", 2015).
     """
-    whole = min(rules.backoff_base_s * 2.0 ** min(nth - 1, 60), rules.backoff_cap_s)
+    whole = min(base_s * 2.0 ** min(nth - 1, 60), cap_s)
     return whole / 2 + whole / 2 * jitter
 
 
@@ -90,40 +103,88 @@ def decide(
     """What becomes of the lease's request. ``jitter`` is uniform in [0, 1)."""
     if fault in SETTLED:
         return Decision(verdict=Verdict.SKIPPED)
-    if fault in LATER:
-        if lease.throttled >= rules.max_throttled:
-            return Decision(verdict=Verdict.DEAD)
-        wait = (
-            backoff_s(lease.throttled + 1, rules, jitter)
-            if retry_after_s is None
-            else max(retry_after_s, 0.0)
-        )
-        return Decision(verdict=Verdict.RETRY, due_at=now + min(wait, rules.retry_after_cap_s), charged=False)
-    if fault in AGAIN and lease.failures < rules.max_retries:
-        wait = backoff_s(lease.failures + 1, rules, jitter)
+    if _is_hosts(fault, lease):
+        return _later(fault, lease, rules, now=now, jitter=jitter, retry_after_s=retry_after_s)
+    may_pass = fault in AGAIN or is_unanswered(fault, lease)
+    if may_pass and lease.failures < rules.max_retries:
+        nth = lease.failures + 1 + is_unanswered(fault, lease)  # others go before it: see `_later`
+        wait = backoff_s(nth, rules, jitter)
         if retry_after_s is not None:
             wait = max(wait, min(max(retry_after_s, 0.0), rules.retry_after_cap_s))
         return Decision(verdict=Verdict.RETRY, due_at=now + wait)
     return Decision(verdict=Verdict.DEAD)
 
 
-def signal_kind(fault: Fault) -> SignalKind:
-    """What a fault says of the host."""
+def is_unanswered(fault: Fault, lease: Lease) -> bool:
+    """Whether nothing came back and something may later; a name that was never found is hopeless."""
+    return fault in UNANSWERED or (fault is Fault.DNS and lease.host_answered)
+
+
+def _is_hosts(fault: Fault, lease: Lease) -> bool:
+    """Whether a failure is the host's, and not charged to the page.
+
+    A page whose host was well when it was handed out meets, the first time, maybe the beginning of an outage.
+    A host that has never answered has no outage: most of those are dead links.
+    """
+    if fault is Fault.GATEWAY:
+        return not lease.is_suspect and (lease.host_troubles > 0 or lease.throttled == 0)
+    if is_unanswered(fault, lease):
+        is_outage = lease.host_troubles > 0 and not (lease.is_suspect and lease.failures)
+        return lease.host_answered and (is_outage or lease.throttled == 0)
+    return fault in LATER
+
+
+def _later(
+    fault: Fault, lease: Lease, rules: Rules, *, now: float, jitter: float, retry_after_s: float | None
+) -> Decision:
+    """Again at no charge; bounded, unless other requests have met the same trouble of the host.
+
+    The request waits longer than its host, and longer each time, so that others are the next probes: were it
+    one of the pages that make the host hang, the host would never be seen well again.
+    """
+    is_excused = lease.host_troubles > 0 and not lease.is_suspect and fault not in LATER
+    if not is_excused and lease.throttled >= rules.max_throttled:
+        return Decision(verdict=Verdict.DEAD)
+    nth, cap_s = lease.throttled + 1 + (fault not in LATER), min(rules.backoff_cap_s, LONGEST_PAUSE_S)
+    if lease.host_troubles and not (lease.is_suspect and fault not in LATER):
+        nth, cap_s = (
+            max(lease.host_troubles, lease.attempt) + 2,
+            max(2, min(lease.attempt, MOST_PAUSES)) * cap_s,
+        )
+    wait = growing_pause_s(nth, rules.backoff_base_s, cap_s, jitter)
+    if retry_after_s is not None:
+        asked_s = min(max(retry_after_s, 0.0), rules.retry_after_cap_s)
+        wait = asked_s if fault in LATER else max(wait, asked_s)
+    return Decision(verdict=Verdict.RETRY, due_at=now + wait, charged=False, is_excused=is_excused)
+
+
+def signal_kind(fault: Fault, lease: Lease | None = None) -> SignalKind:
+    """What a fault says of the host. A page that is refused again and again says nothing of it."""
     if fault in UNTOUCHED:
         return SignalKind.UNUSED
     if fault in LATER:
+        if lease is not None and lease.throttled >= REFUSALS_OF_A_PAGE and not lease.host_troubles:
+            return SignalKind.FAULT
         return SignalKind.THROTTLED
-    return SignalKind.UNREACHABLE if fault in UNREACHABLE else SignalKind.FAULT
+    if fault in UNREACHABLE:
+        return SignalKind.UNREACHABLE
+    return SignalKind.THROTTLED if fault is Fault.GATEWAY else SignalKind.FAULT
 
 
-def fault_of_status(status: int, *, has_retry_after: bool) -> Fault | None:
-    """The fault that an HTTP status means, ``None`` for a success or a redirect (RFC 9110, 6585)."""
+def fault_of_status(status: int) -> Fault | None:
+    """The fault that an HTTP status means, ``None`` for a success or a redirect (RFC 9110, 6585).
+
+    503 is what servers say that limit the rate of requests (nginx's ``limit_req`` by default, without a
+    Retry-After), as much as those that are down for maintenance: the same is right for both.
+    """
     if status < 400:
         return None
-    if status == 429 or (status == 503 and has_retry_after):
+    if status in (429, 503):
         return Fault.THROTTLED
     if status in (404, 410):
         return Fault.GONE
+    if status in (502, 504):
+        return Fault.GATEWAY
     if status in (408, 425) or status >= 500:
         return Fault.SERVER
     return Fault.CLIENT

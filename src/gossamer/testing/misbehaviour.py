@@ -152,5 +152,5 @@ def route(
 def _ending(outcome: Fault | int) -> str:
     if isinstance(outcome, Fault):
         return outcome.value
-    fault = fault_of_status(outcome, has_retry_after=False)
+    fault = fault_of_status(outcome)
     return fault.value if fault else "redirect" if 300 <= outcome < 400 else "success"

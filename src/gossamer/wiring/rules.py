@@ -26,6 +26,7 @@ def rules_of(settings: Settings, *, touches_network: bool = True) -> Rules:
         backoff_base_s=settings.retry_backoff,
         backoff_cap_s=settings.retry_backoff_cap,
         max_retries=settings.max_retries,
+        host_patience_s=settings.host_patience,
         max_pages=settings.max_pages,
         max_pages_per_host=settings.max_pages_per_host,
         max_depth=settings.max_depth,

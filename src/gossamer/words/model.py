@@ -135,7 +135,10 @@ class Lease(Record, frozen=True, kw_only=True):
     failures: int = 0  # earlier attempts that were charged to the request
     throttled: int = 0  # earlier attempts the host answered with "later"
     expiries: int = 0  # earlier leases that no worker came back from
-    host_down: bool = False  # the host has been silent for too long: settle as DEAD without trying
+    host_down: bool = False  # the host has been in trouble for too long: settle as DEAD without trying
+    host_answered: bool = False  # the host has answered something before
+    host_troubles: int = 0  # incidents in a row at the host, 15 at most: with any, this is a probe
+    is_suspect: bool = False  # that trouble may be of single pages: fewer than two witnesses have met it
 
 
 class Grant(Record, frozen=True, kw_only=True):
@@ -168,7 +171,8 @@ class Rules(Record, frozen=True, kw_only=True):
     max_retries: int = 3  # failures charged to a request before it is given up
     max_throttled: int = 20  # "later" answers to one request before it is given up
     max_expiries: int = 10  # workers that one request may take down before it is given up
-    max_silences: int = 8  # incidents without any answer, in a row, after which a host counts as down
+    host_patience_s: float = 21_600.0  # how long a host that has answered before may be in trouble
+    max_silences: int = 8  # incidents in a row after which a host that has never answered is given up
     max_pages: int | None = None  # pages of the job (responses parsed)
     max_pages_per_host: int | None = None
     max_depth: int | None = None
@@ -182,11 +186,16 @@ class HostState(Record, frozen=True, kw_only=True):
     in_flight: int = 0
     crawl_delay_s: float | None = None  # from robots.txt, capped
     incidents: int = 0  # consecutive troubles of the host; 0 when it is well
-    silences: int = 0  # consecutive incidents in which the host did not answer at all
+    silences: int = 0  # consecutive incidents in which the host did not answer at all; 0 when it refuses
     incident_at: float = 0.0  # when the last one began: failures started before it belong to it
     pages: int = 0  # pages of this host that count against its budget
     last_at: float = 0.0  # the latest start that is known to have been made
     hold_until: float = 0.0  # no start before this, whatever turns are given back
+    answered_at: float = 0.0  # when its latest answer was settled; 0: it has never answered
+    troubled_since: float = 0.0  # since when there was no answer but refusals; 0 when it is well
+    troubled_by: int = 0  # the mark of the one request that has met this trouble; 0: several, 1: no witness
+    pace_s: float = 0.0  # seconds between two starts while it throttles, if that is more than the delay
+    limit_s: float = 0.0  # the spacing at which it throttled last
 
 
 class SignalKind(StrEnum):
@@ -195,7 +204,7 @@ class SignalKind(StrEnum):
     UNUSED = "unused"  # no request was started: the turn is given back
     OK = "ok"
     FAULT = "fault"  # an answer that is no success: never makes the delay shorter
-    THROTTLED = "throttled"  # 429, 503: the host asks for time
+    THROTTLED = "throttled"  # 429, 502, 503, 504: the host asks for time, or has more to do than it can
     UNREACHABLE = "unreachable"  # no answer: DNS, connect, timeout
 
 
@@ -231,7 +240,8 @@ class Outcome(Record, frozen=True, kw_only=True):
     verdict: Verdict  # SUCCESS, REDIRECT, SKIPPED, RETRY or DEAD
     reason: str = ""  # a ``Fault`` value, or free text for people
     due_at: float = 0.0  # RETRY: not before
-    charged: bool = True  # RETRY: whether it counts against ``max_retries``
+    charged: bool = True  # RETRY: whether it counts against ``max_retries``, else against ``max_throttled``
+    is_excused: bool = False  # RETRY: it counts against neither: the host was in trouble, not the page
     is_page: bool = False  # a response for the spider: counts against the page budgets
     signal: HostSignal = HostSignal()
     outlinks: tuple[Entry, ...] = ()

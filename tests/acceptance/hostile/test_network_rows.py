@@ -63,7 +63,9 @@ def only(done: Round, name: str) -> list[str]:
 
 def test_row_01_slow_headers(quick: Round) -> None:
     quick.check(*of_row(1))
-    assert only(quick, "slow_headers") == ["timeout_headers"] * 2
+    assert (
+        only(quick, "slow_headers") == ["timeout_headers"] * 3
+    )  # the first may be the beginning of an outage
 
 
 def test_row_02_stalled_bodies(quick: Round) -> None:
@@ -275,7 +277,7 @@ def test_row_20_a_hold_is_kept_over_a_restart(tmp_path: Path) -> None:
     for kind in ("date", "years", "digits"):
         assert held[kind] == pytest.approx(900, abs=2), kind
     for kind in ("negative", "junk"):
-        assert 30 <= held[kind] <= 92, "no time that anybody understands: the host's own back-off"
+        assert held[kind] < 30, "no time that anybody understands: slowed, and not held"
     assert asked["past"] == 21, "no wait, but an end"
     for kind in ("seconds", "date", "years", "negative", "junk", "digits"):
         path = f"/retry_after_as/{kind}"

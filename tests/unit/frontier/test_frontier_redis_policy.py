@@ -16,7 +16,8 @@ local rules, signal, h = case.rules, case.signal, case.host
 local answers = {}
 local function tell()
   for _, name in ipairs({'next_at', 'delay_s', 'crawl_delay_s', 'incident_at', 'last_at', 'hold_until',
-      'in_flight', 'incidents', 'silences', 'pages'}) do
+      'in_flight', 'incidents', 'silences', 'pages', 'answered_at', 'troubled_since', 'troubled_by', 'pace_s',
+      'limit_s'}) do
     answers[#answers + 1] = string.format('%.17g', h[name] or -1)
   end
 end
@@ -26,7 +27,7 @@ answers[3] = string.format('%.17g', backoff_s(case.nth, rules, case.jitter))
 answers[4] = string.format('%.17g', delay_in_force(h, rules))
 grant(h, rules, now)
 tell()
-settle_host(h, rules, signal, now, case.is_page, case.jitter)
+settle_host(h, rules, signal, now, case.is_page, case.jitter, case.mark)
 tell()
 lost(h)
 tell()
@@ -57,6 +58,7 @@ def drawn(rng):
         per_host=rng.choice([1, 2, 8]),
         max_pages_per_host=rng.choice([None, 3]),
         max_silences=rng.choice([1, 3]),
+        host_patience_s=rng.choice([0.0, 4.0, 21_600.0]),
         backoff_cap_s=rng.choice([5.0, 300.0]),
     )
     host = HostState(
@@ -64,16 +66,21 @@ def drawn(rng):
         delay_s=rng.choice([0.0, rng.random() * 40]),
         in_flight=rng.randrange(4),
         crawl_delay_s=rng.choice([None, 0.0, rng.random() * 9]),
-        incidents=rng.randrange(70),
+        incidents=rng.choice([0, 0, 1, 1, 2, 70]),
         silences=rng.randrange(4),
         incident_at=moment(),
         pages=rng.randrange(5),
         last_at=moment(),
         hold_until=moment(),
+        answered_at=moment(),
+        troubled_since=rng.choice([0.0, moment(), now - 900.0]),
+        troubled_by=rng.choice([0, 1, 7, 8]),
+        pace_s=rng.choice([0.0, 0.0011, rng.random() * 9]),
+        limit_s=rng.choice([0.001, 0.5, rng.random() * 9]),
     )
     signal = HostSignal(
         kind=rng.choice(list(SignalKind)),
-        started_at=moment(),
+        started_at=rng.choice([moment(), now + 4000.0]),
         latency_s=rng.choice([None, rng.random() * 50]),
         retry_after_s=rng.choice([None, None, -1.0, rng.random() * 5000]),
         robots_read=rng.random() < 0.3,
@@ -85,6 +92,7 @@ def drawn(rng):
 def told(host):
     values = (host.next_at, host.delay_s, host.crawl_delay_s, host.incident_at, host.last_at)
     values += (host.hold_until, host.in_flight, host.incidents, host.silences, host.pages)
+    values += (host.answered_at, host.troubled_since, host.troubled_by, host.pace_s, host.limit_s)
     return [-1.0 if value is None else float(value) for value in values]
 
 
@@ -93,9 +101,10 @@ async def test_lua_and_python_decide_alike(server):
     both = Script(library + DRIVER, "0" * 40)
     rng = random.Random(11)
     kinds = {kind: number for number, kind in enumerate(SignalKind)}
-    for _ in range(600):
+    for _ in range(1500):
         now, rules, host, signal = drawn(rng)
         is_page, jitter, nth = rng.random() < 0.5, rng.random(), rng.randrange(1, 80)
+        mark = politeness.mark_of(rng.choice([7, 8 - 2**40]), rng.choice([0, 1, 2]))
         case = {
             "rules": {name: getattr(rules, name) for name in rules.__struct_fields__},
             "host": {name: getattr(host, name) for name in host.__struct_fields__},
@@ -104,6 +113,7 @@ async def test_lua_and_python_decide_alike(server):
             "is_page": is_page,
             "jitter": jitter,
             "nth": nth,
+            "mark": mark,
         }
         answers = await server.run(both, "k", f"{now:.17g}", msgspec.msgpack.encode(case))
         expected = [politeness.start_by(host, rules, now)]
@@ -112,7 +122,7 @@ async def test_lua_and_python_decide_alike(server):
         expected += [backoff_s(nth, rules, jitter), politeness.delay_in_force(host, rules)]
         after = politeness.grant(host, rules, now)
         expected += told(after)
-        after = politeness.settle(after, rules, signal, now=now, is_page=is_page, jitter=jitter)
+        after = politeness.settle(after, rules, signal, now=now, is_page=is_page, jitter=jitter, mark=mark)
         expected += told(after)
         expected += told(politeness.lost(after))
         expected += told(politeness.revive(politeness.lost(after)))

@@ -15,9 +15,9 @@ ADAPTIVE = Rules(min_delay_s=0.5, initial_delay_s=1.0, max_delay_s=8.0)
 T = 1000.0
 
 
-def ended(host, rules, kind, *, now=T, started_at=T, is_page=False, jitter=1.0, **signal):
+def ended(host, rules, kind, *, now=T, started_at=T, is_page=False, jitter=1.0, page=2, **signal):
     signal = HostSignal(kind=kind, started_at=started_at, **signal)
-    return p.settle(host, rules, signal, now=now, is_page=is_page, jitter=jitter)
+    return p.settle(host, rules, signal, now=now, is_page=is_page, jitter=jitter, mark=page)
 
 
 def test_starts_are_a_delay_apart_and_slots_are_counted():
@@ -58,6 +58,10 @@ def test_a_late_lease_has_a_floor_and_a_share():
     assert p.start_by(HostState(crawl_delay_s=10.0), alone, T) == T + 1.0
     assert p.start_by(HostState(), PACED, T) == T + 0.2, "another slot's turn follows"
     assert p.start_by(HostState(), Rules(delay_s=0.0, per_host=9), T) == T + 0.25
+    paced = HostState(pace_s=0.002)
+    assert p.start_by(paced, Rules(delay_s=0.0, per_host=9), T) == T + 0.25, (
+        "or nothing would ever start in time"
+    )
 
 
 def test_the_delay_goes_half_way_to_the_latency_and_never_down_on_failure():
@@ -71,32 +75,32 @@ def test_the_delay_goes_half_way_to_the_latency_and_never_down_on_failure():
 
 def test_an_unused_turn_is_given_back_but_not_a_hold():
     host = p.grant(HostState(), PACED, T)
-    back = p.settle(host, PACED, HostSignal(), now=T, is_page=False, jitter=0.0)
+    back = p.settle(host, PACED, HostSignal(), now=T, is_page=False, jitter=0.0, mark=2)
     assert (back.in_flight, back.next_at) == (0, T)
     held = replace(host, hold_until=T + 500, next_at=T + 500)
-    assert p.settle(held, PACED, HostSignal(), now=T, is_page=False, jitter=0.0).next_at == T + 500
+    assert ended(held, PACED, SignalKind.UNUSED).next_at == T + 500
 
 
 def test_a_turn_that_others_are_built_upon_is_not_given_back():
     host = p.grant(p.grant(HostState(), PACED, T), PACED, T + 2)  # A at T, B at T + 2
-    after_a = p.settle(host, PACED, HostSignal(), now=T + 2.1, is_page=False, jitter=0.0)
+    after_a = p.settle(host, PACED, HostSignal(), now=T + 2.1, is_page=False, jitter=0.0, mark=2)
     assert after_a.next_at == T + 4
     made = HostSignal(kind=SignalKind.OK, started_at=T + 2)
-    after_b = p.settle(host, PACED, made, now=T + 2.1, is_page=False, jitter=0.0)
-    assert p.settle(after_b, PACED, HostSignal(), now=T + 2.2, is_page=False, jitter=0.0).next_at == T + 4
+    after_b = p.settle(host, PACED, made, now=T + 2.1, is_page=False, jitter=0.0, mark=2)
+    assert ended(after_b, PACED, SignalKind.UNUSED, now=T + 2.2).next_at == T + 4
 
 
 def test_a_turn_can_be_put_off():
     host = p.grant(HostState(), PACED, T)
     later = HostSignal(retry_after_s=9.0)
-    assert p.settle(host, PACED, later, now=T, is_page=False, jitter=0.0).next_at == T + 9
+    assert p.settle(host, PACED, later, now=T, is_page=False, jitter=0.0, mark=2).next_at == T + 9
 
 
 def test_retry_after_holds_the_host_with_a_cap():
     host = HostState(in_flight=1)
     assert ended(host, PACED, SignalKind.THROTTLED, retry_after_s=100.0).next_at == T + 100
     assert ended(host, PACED, SignalKind.THROTTLED, retry_after_s=1e12).next_at == T + 3600
-    assert ended(host, PACED, SignalKind.THROTTLED, retry_after_s=-5.0).next_at == T + 2
+    assert ended(host, PACED, SignalKind.THROTTLED, retry_after_s=-5.0).next_at == T + 4, "half as fast"
 
 
 def test_failures_together_are_one_incident():
@@ -112,7 +116,7 @@ def test_back_off_doubles_per_incident_and_ends_with_a_success():
     rules, host, holds = Rules(delay_s=0.0, backoff_base_s=1.0), HostState(), []
     for n in range(4):
         now = T + 1000 * n
-        host = ended(host, rules, SignalKind.THROTTLED, now=now, started_at=now)
+        host = ended(host, rules, SignalKind.UNREACHABLE, now=now, started_at=now)
         holds.append(host.next_at - now)
     assert holds == [1, 2, 4, 8]
     old = ended(host, rules, SignalKind.OK, now=T + 9000, started_at=T)
@@ -173,7 +177,7 @@ def test_whatever_happens_starts_keep_their_distance_and_slots_hold(steps, rules
                 robots_read=robots,
                 crawl_delay_s=retry_after,
             )
-            host = p.settle(host, rules, signal, now=now, is_page=False, jitter=0.5)
+            host = p.settle(host, rules, signal, now=now, is_page=False, jitter=0.5, mark=2)
             if kind is not SignalKind.UNUSED:
                 made.append(started)
         assert host.in_flight == len(open_starts) <= rules.per_host
@@ -201,7 +205,7 @@ def test_two_starts_are_never_closer_than_what_is_kept_of_the_delay(lates):
         host = p.grant(host, rules, now)
         starts.append(now + late_s / 2)
         signal = HostSignal(kind=SignalKind.OK, started_at=starts[-1], latency_s=0.0)
-        host = p.settle(host, rules, signal, now=starts[-1], is_page=True, jitter=0.0)
+        host = p.settle(host, rules, signal, now=starts[-1], is_page=True, jitter=0.0, mark=2)
     gaps = [later - sooner for sooner, later in pairwise(starts)]
     assert all(gap >= p.KEPT_SHARE - 1e-6 for gap in gaps)
 

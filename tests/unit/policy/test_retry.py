@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gossamer.policy import retry
 from gossamer.words.errors import Fault
@@ -12,10 +13,10 @@ RULES = Rules(max_retries=2, max_throttled=3, backoff_base_s=1.0, backoff_cap_s=
 NOW = 1000.0
 
 
-def lease(failures=0, throttled=0):
+def lease(failures=0, throttled=0, **more):
     entry = Entry(request=Request("http://a/"), fingerprint=1, host="a")
     times = {"granted_at": NOW, "start_by": NOW, "deadline": NOW}
-    return Lease(entry=entry, token=1, attempt=1, failures=failures, throttled=throttled, **times)
+    return Lease(entry=entry, token=1, attempt=1, failures=failures, throttled=throttled, **times, **more)
 
 
 def decide(fault, held=None, **more):
@@ -23,7 +24,7 @@ def decide(fault, held=None, **more):
 
 
 def test_every_fault_has_a_class_and_only_one():
-    classes = [retry.LATER, retry.AGAIN, retry.SETTLED]
+    classes = [retry.LATER, retry.UNANSWERED, retry.AGAIN, retry.SETTLED]
     never = set(Fault) - set().union(*classes)
     assert sum(map(len, classes)) + len(never) == len(Fault)
     assert {Fault.DNS, Fault.TLS, Fault.CLIENT, Fault.CALLBACK, Fault.GUARD, Fault.HOST_DOWN} <= never
@@ -34,12 +35,14 @@ def test_what_will_not_change_is_skipped(fault):
     assert decide(fault).verdict is Verdict.SKIPPED
 
 
-@pytest.mark.parametrize("fault", sorted(set(Fault) - retry.SETTLED - retry.AGAIN - retry.LATER))
+@pytest.mark.parametrize(
+    "fault", sorted(set(Fault) - retry.SETTLED - retry.AGAIN - retry.LATER - retry.UNANSWERED)
+)
 def test_the_hopeless_is_given_up_at_once(fault):
     assert decide(fault).verdict is Verdict.DEAD
 
 
-@pytest.mark.parametrize("fault", sorted(retry.AGAIN))
+@pytest.mark.parametrize("fault", sorted(retry.AGAIN - {Fault.GATEWAY}))
 def test_the_transient_is_tried_again_and_charged(fault):
     first = decide(fault)
     assert (first.verdict, first.due_at, first.charged) == (Verdict.RETRY, NOW + 0.5, True)
@@ -58,6 +61,51 @@ def test_this_machines_trouble_is_charged_to_nobody():
     assert (decision.verdict, decision.charged, decision.due_at) == (Verdict.RETRY, False, NOW + 0.5)
     assert decide(Fault.LOCAL, lease(throttled=3)).verdict is Verdict.DEAD  # it ends, too
     assert retry.signal_kind(Fault.LOCAL) is SignalKind.UNUSED
+
+
+@pytest.mark.parametrize("fault", sorted([*retry.UNANSWERED, Fault.GATEWAY]))
+def test_no_answer_is_charged_to_the_page_that_meets_it_twice_at_a_host_that_answers_others(fault):
+    first = decide(fault, lease(host_answered=True))
+    assert (first.verdict, first.charged, first.is_excused) == (Verdict.RETRY, False, False)
+    second = decide(fault, lease(throttled=1, host_answered=True))
+    assert (second.verdict, second.charged) == (Verdict.RETRY, True)
+    assert decide(fault, lease(throttled=1, failures=2, host_answered=True)).verdict is Verdict.DEAD
+
+
+@pytest.mark.parametrize("fault", sorted(retry.UNANSWERED))
+def test_no_answer_of_a_host_that_has_never_answered_is_charged(fault):
+    assert decide(fault, lease(host_troubles=3)).charged
+    assert decide(fault, lease(host_troubles=3, failures=2)).verdict is Verdict.DEAD
+
+
+@pytest.mark.parametrize("fault", sorted([*retry.UNANSWERED, Fault.GATEWAY]))
+def test_while_the_host_is_in_trouble_nothing_is_charged_to_its_pages(fault):
+    tired = lease(throttled=99, failures=99, host_answered=True, host_troubles=1)
+    decision = decide(fault, tired)
+    assert (decision.verdict, decision.charged, decision.is_excused) == (Verdict.RETRY, False, True)
+
+
+def test_trouble_that_one_page_alone_has_met_is_bounded():
+    for fault in (Fault.TIMEOUT_HEADERS, Fault.THROTTLED):
+        alone = lease(throttled=2, host_troubles=1, is_suspect=True, host_answered=True)
+        assert (decide(fault, alone).charged, decide(fault, alone).is_excused) == (False, False)
+        assert decide(fault, replace(alone, throttled=3)).verdict is Verdict.DEAD
+    gateway = decide(Fault.GATEWAY, lease(host_troubles=1, is_suspect=True))
+    assert (gateway.verdict, gateway.charged) == (Verdict.RETRY, True)
+
+
+def test_a_name_that_is_gone_is_an_outage_only_of_a_host_that_had_one():
+    assert decide(Fault.DNS, lease(host_troubles=1)).verdict is Verdict.DEAD
+    assert decide(Fault.DNS, lease(host_troubles=1, host_answered=True)).is_excused
+
+
+def test_a_probe_waits_longer_than_its_host_so_that_another_page_is_the_next():
+    for nth in range(1, 20):
+        host_waits = retry.growing_pause_s(nth, 1.0, retry.LONGEST_PAUSE_S, 0.999)
+        rules = replace(RULES, backoff_cap_s=300.0)
+        probe = lease(host_troubles=nth - 1, host_answered=True)
+        due = retry.decide(Fault.CONNECT, probe, rules, now=NOW, jitter=0.0).due_at
+        assert due - NOW >= host_waits
 
 
 def test_a_named_time_is_honoured_with_a_cap():
@@ -82,24 +130,25 @@ def test_what_a_fault_says_of_the_host():
 
 
 @pytest.mark.parametrize(
-    ("status", "has_retry_after", "fault"),
+    ("status", "fault"),
     [
-        (200, False, None),
-        (304, True, None),
-        (404, False, Fault.GONE),
-        (410, False, Fault.GONE),
-        (401, False, Fault.CLIENT),
-        (408, False, Fault.SERVER),
-        (425, False, Fault.SERVER),
-        (429, False, Fault.THROTTLED),
-        (500, True, Fault.SERVER),
-        (503, False, Fault.SERVER),
-        (503, True, Fault.THROTTLED),
-        (999, False, Fault.SERVER),
+        (200, None),
+        (304, None),
+        (404, Fault.GONE),
+        (410, Fault.GONE),
+        (401, Fault.CLIENT),
+        (408, Fault.SERVER),
+        (425, Fault.SERVER),
+        (429, Fault.THROTTLED),
+        (500, Fault.SERVER),
+        (502, Fault.GATEWAY),
+        (503, Fault.THROTTLED),
+        (504, Fault.GATEWAY),
+        (999, Fault.SERVER),
     ],
 )
-def test_statuses(status, has_retry_after, fault):
-    assert retry.fault_of_status(status, has_retry_after=has_retry_after) is fault
+def test_statuses(status, fault):
+    assert retry.fault_of_status(status) is fault
 
 
 @pytest.mark.parametrize(

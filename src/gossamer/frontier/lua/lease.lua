@@ -90,7 +90,12 @@ local function pop(heap)
   end
 end
 
--- Whose turn it is, request by request (rulings.in_turn): {host, band, start_by, host_down} each. Hosts that come
+local function standing_of(h)
+  return (is_down(h, rules) and DOWN or 0) + (h.answered_at > 0 and ANSWERED or 0)
+    + troubles_of(h) * TROUBLE + (is_suspect(h) and SUSPECT or 0)
+end
+
+-- Whose turn it is, request by request (rulings.in_turn): {host, band, start_by, standing} each. Hosts that come
 -- again stand in a heap beside the ordered ones that have not been served.
 local function choose(wanted)
   local hosts_ready, served, at, picks = ready(wanted), {}, 1, {}
@@ -108,7 +113,7 @@ local function choose(wanted)
     if not slot.size then slot.size, slot.listed, slot.back = 0, slot[3], slot[4] end
     slot.size = slot.size + 1
     if slot[3] > 0 then slot[3] = slot[3] - 1 else slot[4] = slot[4] - 1 end -- `take` sets it right
-    picks[#picks + 1] = {h, band, start_by(h, rules, now), is_down(h, rules) and 1 or 0, slot}
+    picks[#picks + 1] = {h, band, start_by(h, rules, now), standing_of(h), slot}
     grant(h, rules, now)
     local next_band = best(h, lane)
     if next_band and h.next_at <= now and has_room(h, rules) then
@@ -168,11 +173,11 @@ local function hand_out(wanted)
     local h, band, slot = pick[1], pick[2], pick[5]
     slot.size = slot.size + 1
     local element = taken[slot][slot.size]
-    local lease = {token = count.next_token, granted_at = now, start_by = pick[3], host_down = pick[4]}
+    local lease = {token = count.next_token, granted_at = now, start_by = pick[3], standing = pick[4]}
     count.next_token = count.next_token + 1
     local field = pack('>I6', lease.token)
     leases[2 * i - 1], leases[2 * i] = field,
-      pack(LEASE, h.key, lane, band, now, lease.start_by, lease.host_down, #owner) .. owner .. element
+      pack(LEASE, h.key, lane, band, now, lease.start_by, lease.standing, #owner) .. owner .. element
     deadlines[2 * i - 1], deadlines[2 * i] = deadline_text, field
     shown[2 * i - 1], shown[2 * i] = shown_lease(lease, h, deadline), element
   end

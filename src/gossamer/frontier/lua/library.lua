@@ -37,8 +37,12 @@ local META, NAMES, HOSTS = P .. ':meta', P .. ':names', P .. ':hosts'
 local LEASES, DEADLINES, DEAD = P .. ':leases', P .. ':deadlines', P .. ':dead'
 local RELIED = P .. ':relied'
 local ROUND, BANDS = 500, 9
-local HOST, WAITING = '<ddddddIIIIBB', '<BBII' -- lane, band, in the list, come back
-local LEASE = '<c4BBddBB' -- host, lane, band, granted_at, start_by, host_down, length of the owner's name after it
+-- A host's last byte but one is 0 or 1 (it has turns), and 2 more where the rest of this form follows: the former
+-- version wrote hosts without it (HOST_BEFORE), and knew nothing of when they had answered.
+local HOST, WAITING = '<ddddddIIIIBBddddI', '<BBII' -- lane, band, in the list, come back
+local HOST_BEFORE, FORM_AT = '<ddddddIIIIBB', 65
+local LEASE = '<c4BBddBB' -- host, lane, band, granted_at, start_by, STANDING, length of the owner's name after it
+local DOWN, ANSWERED, SUSPECT, TROUBLE = 1, 2, 4, 16 -- STANDING: of a host when the lease was granted, added up
 local PLACE = '>c4BB'
 local TRIES = '<dIIIIH' -- due_at, attempts, failures, throttled, expiries, length of the reason after it
 
@@ -60,6 +64,7 @@ do
   if not row[1] then return redis.error_reply('GOSSAMER_GONE no such job') end
   job = {state = row[1], dedup = row[2], buckets = tonumber(row[3]), generation_s = tonumber(row[4])}
   rules, lanes = cmsgpack.unpack(row[5]), cmsgpack.unpack(row[6])
+  rules.host_patience_s = rules.host_patience_s or 21600 -- a job of the former version, as by default
   for i, name in ipairs(COUNTERS) do
     count[name] = tonumber(row[i + 6])
     counted[name] = count[name]
@@ -168,8 +173,12 @@ local function turns_of(h)
 end
 
 local function read_host(key, raw)
-  local next_at, delay_s, crawl_delay_s, incident_at, last_at, hold_until,
-    in_flight, incidents, silences, pages, placed, size, at = read(HOST, raw)
+  local is_whole = string.byte(raw, FORM_AT) >= 2
+  local next_at, delay_s, crawl_delay_s, incident_at, last_at, hold_until, in_flight, incidents, silences, pages,
+    form, size, answered_at, troubled_since, pace_s, limit_s, troubled_by, at = read(is_whole and HOST or HOST_BEFORE, raw)
+  if not is_whole then
+    at, answered_at, troubled_since, pace_s, limit_s, troubled_by = answered_at, 0, 0, 0, 0, 0
+  end
   local waiting = {}
   for i = 1, size do
     local lane, band, listed, back
@@ -181,9 +190,11 @@ local function read_host(key, raw)
     next_at = next_at, delay_s = delay_s, crawl_delay_s = crawl_delay_s >= 0 and crawl_delay_s,
     incident_at = incident_at, last_at = last_at, hold_until = hold_until,
     in_flight = in_flight, incidents = incidents, silences = silences, pages = pages,
+    answered_at = answered_at, troubled_since = troubled_since, troubled_by = troubled_by,
+    pace_s = pace_s, limit_s = limit_s,
     waiting = waiting, turns = false, turn_at = next_at, is_touched = false,
   }
-  h.turns = placed == 1 and turns_of(h) or {}
+  h.turns = form % 2 == 1 and turns_of(h) or {}
   hosts[key] = h
 end
 
@@ -207,6 +218,7 @@ local function new_host(name)
     key = pack('>I4', count.hosts), name = name,
     next_at = 0, delay_s = 0, crawl_delay_s = false, incident_at = 0, last_at = 0, hold_until = 0,
     in_flight = 0, incidents = 0, silences = 0, pages = 0,
+    answered_at = 0, troubled_since = 0, troubled_by = 0, pace_s = 0, limit_s = 0,
     waiting = {}, turns = {}, turn_at = 0, is_touched = false,
   }
   hosts[h.key] = h
@@ -242,7 +254,8 @@ local function packed_host(h, placed)
   end
   return pack(
     HOST, h.next_at, h.delay_s, h.crawl_delay_s or -1, h.incident_at, h.last_at, h.hold_until,
-    h.in_flight, h.incidents, h.silences, h.pages, placed and 1 or 0, size
+    h.in_flight, h.incidents, h.silences, h.pages, placed and 3 or 2, size,
+    h.answered_at, h.troubled_since, h.pace_s, h.limit_s, h.troubled_by
   ) .. slots .. h.name
 end
 
@@ -286,11 +299,19 @@ end
 
 local function id_of(element) return (read('>I6', element)) end
 
+
 -- due_at, attempts, failures, throttled, expiries, reason, and where the text begins
 local function tries_of(element)
   if string.byte(element, 15) == 0 then return 0, 0, 0, 0, 0, '', 16 end
   local due_at, attempts, failures, throttled, expiries, size, at = read(TRIES, element, 16)
   return due_at, attempts, failures, throttled, expiries, sub(element, at, at + size - 1), at + size
+end
+
+-- politeness.mark_of, from the lower half of the fingerprint.
+local function mark_of(element)
+  local _, attempts = tries_of(element)
+  if attempts > 1 then return NO_WITNESS end
+  return max((read('>I4', element, 11)), NO_WITNESS + 1)
 end
 
 local function with_tries(element, text_at, due_at, attempts, failures, throttled, expiries, reason)
@@ -324,16 +345,16 @@ end
 -- ------------------------------------------------------------------------------------------ leases
 
 local function read_lease(token, raw)
-  local host, lane, band, granted_at, start_by, host_down, size, at = read(LEASE, raw)
+  local host, lane, band, granted_at, start_by, standing, size, at = read(LEASE, raw)
   return {
     token = token, host = host, lane = lane, band = band, granted_at = granted_at, start_by = start_by,
-    host_down = host_down, deadline = false, element = sub(raw, at + size),
+    standing = standing, deadline = false, element = sub(raw, at + size),
   }
 end
 
 local function shown_lease(lease, h, deadline)
   return pack('>I6', lease.token)
-    .. pack('<dddB', lease.granted_at, lease.start_by, deadline, lease.host_down) .. h.name
+    .. pack('<dddB', lease.granted_at, lease.start_by, deadline, lease.standing) .. h.name
 end
 
 -- The leases that are in force, each at the place of its token; false for a stale one, and for one whose fingerprint
@@ -370,7 +391,7 @@ local function expire(rows)
   for i, raw in ipairs(call('HMGET', LEASES, unpack(fields))) do
     if raw then
       local lease = read_lease(rows[i][1], raw)
-      lease.deadline = rows[i][2]
+      lease.deadline, lease.standing = rows[i][2], 0
       held[#held + 1], tokens[#tokens + 1], keys[#keys + 1] = lease, lease.token, lease.host
     end
   end

@@ -5,31 +5,53 @@
 local max, min = math.max, math.min
 local CATCH_UP_SHARE, KEPT_SHARE = 0.05, 0.95
 local LATE_SHARE, LATE_FLOOR_S = 0.1, 0.25
+local SLOW_DOWN, SPEED_UP_STEPS, PROBING, SHORTEST_PACE_S = 2, 64, 0.95, 0.001
+local UNASKED_S, LONGEST_PAUSE_S, MOST_TROUBLES = 3600, 60, 15
 
-local function backoff_s(nth, rules, jitter)
-  local whole = min(rules.backoff_base_s * 2 ^ min(nth - 1, 60), rules.backoff_cap_s)
+local function growing_pause_s(nth, base_s, cap_s, jitter)
+  local whole = min(base_s * 2 ^ min(nth - 1, 60), cap_s)
   return whole / 2 + whole / 2 * jitter
 end
 
-local function delay_in_force(h, rules)
-  local delay = rules.delay_s
-  if not delay then
-    local known = h.delay_s ~= 0 and h.delay_s or rules.initial_delay_s
-    delay = min(max(known, rules.min_delay_s), rules.max_delay_s)
-  end
-  return max(delay, h.crawl_delay_s or 0)
+local function backoff_s(nth, rules, jitter)
+  return growing_pause_s(nth, rules.backoff_base_s, rules.backoff_cap_s, jitter)
 end
 
+local function own_delay(h, rules)
+  if rules.delay_s then return rules.delay_s end
+  local known = h.delay_s ~= 0 and h.delay_s or rules.initial_delay_s
+  return min(max(known, rules.min_delay_s), rules.max_delay_s)
+end
+
+local function delay_in_force(h, rules) return max(own_delay(h, rules), h.crawl_delay_s or 0, h.pace_s) end
+
 local function has_room(h, rules)
-  if h.in_flight >= rules.per_host then return false end
+  if h.in_flight >= (h.troubled_since ~= 0 and 1 or rules.per_host) then return false end
   return not rules.max_pages_per_host or h.pages + h.in_flight < rules.max_pages_per_host
 end
 
-local function is_down(h, rules) return h.silences >= rules.max_silences end
+local function is_down(h, rules)
+  if h.answered_at ~= 0 then
+    return h.troubled_since > 0 and h.incident_at - h.troubled_since >= rules.host_patience_s
+  end
+  return h.silences >= rules.max_silences
+end
 
 local function lost(h) h.in_flight = max(h.in_flight - 1, 0) end
 
-local function forgive(h) h.incidents, h.silences, h.incident_at = 0, 0, 0 end
+local function troubles_of(h) return h.troubled_since > 0 and min(h.incidents, MOST_TROUBLES) or 0 end
+
+local SEVERAL, NO_WITNESS = 0, 1
+local function is_suspect(h) return h.troubled_since > 0 and h.troubled_by ~= SEVERAL end
+
+local function witness(h, mark)
+  if mark == NO_WITNESS or mark == h.troubled_by then return end
+  h.troubled_by = h.troubled_by == NO_WITNESS and mark or SEVERAL
+end
+
+local function forgive(h)
+  h.incidents, h.silences, h.incident_at, h.troubled_since, h.troubled_by = 0, 0, 0, 0, 0
+end
 
 local function asks_for_delay(h) return (h.crawl_delay_s or 0) ~= 0 end
 
@@ -47,12 +69,12 @@ end
 local function start_by(h, rules, now)
   local delay_s = delay_in_force(h, rules)
   local slack_s = delay_s * LATE_SHARE
-  if not (delay_s > 0 and rules.per_host > 1) then slack_s = max(LATE_FLOOR_S, slack_s) end
+  if delay_s <= 0 or rules.per_host == 1 or delay_s <= h.pace_s then slack_s = max(LATE_FLOOR_S, slack_s) end
   return turn(h, delay_s, now) + slack_s
 end
 
 -- A signal is {kind, started_at, latency_s, retry_after_s, robots_read, crawl_delay_s}; absent values are nil.
-local UNUSED, OK, THROTTLED, UNREACHABLE = 0, 1, 3, 4
+local UNUSED, OK, FAULT, THROTTLED, UNREACHABLE = 0, 1, 2, 3, 4
 
 local function give_turn_back(h, rules, signal, now)
   local delay_s = delay_in_force(h, rules)
@@ -73,41 +95,83 @@ local function adapt(h, rules, signal)
   h.delay_s = min(max(wanted, rules.min_delay_s), rules.max_delay_s)
 end
 
-local function trouble(h, rules, signal, now, jitter)
-  local is_new = signal.started_at >= h.incident_at
+local function hasten(h, rules)
+  if h.pace_s > h.limit_s then
+    local step_s = h.limit_s * SPEED_UP_STEPS
+    h.pace_s = h.pace_s * step_s / (h.pace_s + step_s)
+  else
+    h.pace_s = h.pace_s * PROBING
+  end
+  if h.pace_s <= max(own_delay(h, rules), SHORTEST_PACE_S) then h.pace_s = 0 end
+end
+
+local function answer(h, rules, signal, now)
+  h.answered_at = now
+  if signal.started_at < h.incident_at then return end
+  if h.pace_s ~= 0 and signal.kind == OK then hasten(h, rules) end
+  h.incidents, h.silences, h.troubled_since, h.troubled_by = 0, 0, 0, 0
+end
+
+local function slow(h, rules, signal)
+  h.limit_s = max(delay_in_force(h, rules), (signal.latency_s or 0) / (h.in_flight + 1), SHORTEST_PACE_S)
+  h.pace_s = min(h.limit_s * SLOW_DOWN, rules.max_delay_s)
+end
+
+local function incident(h, rules, signal, now, mark)
+  if signal.kind == THROTTLED and h.incidents == 0 then slow(h, rules, signal) end
+  if h.troubled_since ~= 0 then
+    local unasked_s = signal.started_at - max(h.hold_until, h.incident_at)
+    if unasked_s > UNASKED_S then h.troubled_since = h.troubled_since + unasked_s end
+    witness(h, mark)
+  else
+    h.troubled_since, h.troubled_by = now, mark
+  end
+  h.incidents, h.incident_at = h.incidents + 1, now
+  if signal.kind == UNREACHABLE then h.silences = h.silences + 1 end
+end
+
+local function trouble(h, rules, signal, now, jitter, mark)
+  local is_silent, is_new = signal.kind == UNREACHABLE, signal.started_at >= h.incident_at
+  if not is_silent then h.answered_at, h.silences = now, 0 end
   if is_new then
-    h.incidents, h.incident_at = h.incidents + 1, now
-    if signal.kind == UNREACHABLE then h.silences = h.silences + 1 end
+    incident(h, rules, signal, now, mark)
+  else
+    witness(h, mark)
   end
   if is_down(h, rules) then return end
   local hold
   if signal.retry_after_s then
     hold = min(max(signal.retry_after_s, 0), rules.retry_after_cap_s)
   elseif is_new then
-    hold = backoff_s(h.incidents, rules, jitter)
+    local base_s = is_silent and rules.backoff_base_s or delay_in_force(h, rules)
+    hold = growing_pause_s(h.incidents, base_s, min(rules.backoff_cap_s, LONGEST_PAUSE_S), jitter)
   else
     return
   end
   h.next_at, h.hold_until = max(h.next_at, now + hold), max(h.hold_until, now + hold)
 end
 
-local function settle_host(h, rules, signal, now, is_page, jitter)
+local function settle_host(h, rules, signal, now, is_page, jitter, mark)
   lost(h)
   if is_page then h.pages = h.pages + 1 end
   if signal.robots_read then
     local asked = signal.crawl_delay_s
     h.crawl_delay_s = asked and min(max(asked, 0), rules.crawl_delay_cap_s)
   end
-  if signal.kind == UNUSED then return give_turn_back(h, rules, signal, now) end
+  local kind, started_at = signal.kind, signal.started_at
+  if kind == UNUSED then return give_turn_back(h, rules, signal, now) end
   adapt(h, rules, signal)
-  h.last_at = max(h.last_at, signal.started_at)
-  local delay_s = delay_in_force(h, rules)
-  if signal.kind ~= UNREACHABLE then h.silences = 0 end
-  if signal.kind == THROTTLED or signal.kind == UNREACHABLE then
-    trouble(h, rules, signal, now, jitter)
-  elseif signal.kind == OK and signal.started_at >= h.incident_at then
-    h.incidents = 0
+  h.last_at = max(h.last_at, started_at)
+  if kind == OK or kind == FAULT then
+    answer(h, rules, signal, now)
+  elseif kind == UNREACHABLE and h.answered_at > started_at then
+    if started_at >= h.incident_at then
+      slow(h, rules, signal)
+      h.incident_at = now
+    end
+  else
+    trouble(h, rules, signal, now, jitter, mark)
   end
-  local kept = asks_for_delay(h) and 1 or KEPT_SHARE
-  if h.next_at < signal.started_at + delay_s * kept then h.next_at = signal.started_at + delay_s end
+  local delay_s, kept = delay_in_force(h, rules), asks_for_delay(h) and 1 or KEPT_SHARE
+  if h.next_at < started_at + delay_s * kept then h.next_at = started_at + delay_s end
 end

@@ -18,7 +18,7 @@ for i, token in ipairs(tokens) do
     }
     ended[#ended + 1] = token
     back[#back + 1] = {h, lease.lane, lease.band, lease.element}
-    settle_host(h, rules, signal, now, false, jitters[#ended])
+    settle_host(h, rules, signal, now, false, jitters[#ended], mark_of(lease.element))
   end
 end
 end_leases(ended)

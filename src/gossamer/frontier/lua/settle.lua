@@ -7,6 +7,7 @@
 local OUTCOME = 15 -- token, fingerprint, verdict, reason, due_at, charged, is_page, kind, started_at, latency_s,
 -- retry_after_s, robots_read, crawl_delay_s, number of outlinks in the batch, whether others were added before
 local DONE, RETRY, GIVE_UP = 0, 1, 2
+local CHARGED, LATER = 1, 2 -- and 3: excused
 local KEPT_S = 10 -- a server syncs its file every second, or is delayed by two
 local flat, jitters, batch, added = unpack(args)
 
@@ -54,7 +55,7 @@ for i, answer in ipairs(answers) do
     local verdict, reason, is_page = flat[at + 3], flat[at + 4], flat[at + 7]
     local is_relying = flat[at + OUTCOME] and verdict ~= RETRY -- a retry brings the links again
     used = used + 1
-    settle_host(h, rules, signal, now, is_page, jitters[used])
+    settle_host(h, rules, signal, now, is_page, jitters[used], mark_of(lease.element))
     if is_page then count.pages = count.pages + 1 end
     if verdict == DONE then
       move('leased', 'done', 1)
@@ -65,7 +66,8 @@ for i, answer in ipairs(answers) do
       local due_at, attempts, failures, throttled, expiries, _, text_at = tries_of(lease.element)
       if verdict == RETRY then
         due_at = flat[at + 5]
-        if flat[at + 6] then failures = failures + 1 else throttled = throttled + 1 end
+        if flat[at + 6] == CHARGED then failures = failures + 1 end
+        if flat[at + 6] == LATER then throttled = throttled + 1 end
       end
       local element = with_tries(
         lease.element, text_at, due_at, attempts + 1, failures, throttled, expiries, reason)

@@ -261,3 +261,53 @@ async def a_silent_host_counts_as_down(w: World) -> None:
     equal(await w.frontier.revive(DeadFilter()), 3, "all are revived")
     w.clock.advance(10)
     holds(not (await w.one()).host_down, "a revived host is tried again")
+
+
+@checked(Rules(delay_s=0.0, per_host=3, backoff_base_s=1.0, host_patience_s=150.0))
+async def a_host_in_trouble_is_probed(w: World) -> None:
+    """One request at a time, over a restart too; when the patience with it is spent, it is down."""
+    await w.add(*[entry(number) for number in range(6)])
+    first = (await w.lease(1)).leases[0]
+    equal((first.host_answered, first.host_troubles), (False, 0), "nothing is known of a new host")
+    await w.settle(first)
+    leases = (await w.lease()).leases
+    equal([lease.host_answered for lease in leases], [True] * 3, "the host has answered")
+    now = w.clock.now()
+    silence = HostSignal(kind=SignalKind.UNREACHABLE, started_at=now)
+    await w.settle(leases[0], Verdict.RETRY, due_at=now, signal=silence, charged=False, is_excused=True)
+    await w.frontier.release(leases[1:], [UNUSED] * 2)
+    w.frontier = await w.subject.reopen() or w.frontier
+    w.clock.advance(2)
+    (probe,) = (await w.lease()).leases
+    equal((probe.host_troubles, probe.is_suspect, probe.host_down), (1, True, False), "the probe knows it")
+    equal((probe.failures, probe.throttled), (0, 0), "what is excused counts against nothing")
+    await w.frontier.release([probe], [UNUSED])
+    for _ in range(12):
+        w.clock.advance(60)
+        lease = await w.one()
+        if lease.host_down:
+            break
+        signal = HostSignal(kind=SignalKind.UNREACHABLE, started_at=w.clock.now())
+        due_at = w.clock.now() + 5000
+        await w.settle(lease, Verdict.RETRY, due_at=due_at, signal=signal, charged=False)
+    holds(lease.host_down and lease.host_answered, "a host is down when the patience with it is spent")
+    holds(not lease.is_suspect, "several requests have met the silence")
+
+
+@checked(Rules(delay_s=0.1, per_host=2))
+async def a_host_that_throttles_is_slowed(w: World) -> None:
+    """Half as fast after a refusal, whatever the fixed delay; faster again with each success."""
+    await w.add(*[entry(number) for number in range(9)])
+
+    async def gap_after(kind: SignalKind) -> float:
+        (lease,) = (await w.lease(1)).leases
+        await w.settle(lease, signal=HostSignal(kind=kind, started_at=w.clock.now()))
+        next_at = (await w.lease(0)).next_at or 0.0
+        gap = next_at - w.clock.now()
+        w.clock.advance(gap)
+        return round(gap, 6)
+
+    equal(await gap_after(SignalKind.OK), 0.1, "the fixed delay")
+    equal(await gap_after(SignalKind.THROTTLED), 0.2, "half as fast")
+    gaps = [await gap_after(SignalKind.OK) for _ in range(4)]
+    holds(0.2 >= gaps[0] > gaps[-1] > 0.1, f"faster with each success: {gaps}")

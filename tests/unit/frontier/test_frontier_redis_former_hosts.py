@@ -1,0 +1,48 @@
+"""Hosts that the former version has written into Redis are read, and written anew when they change."""
+
+from __future__ import annotations
+
+import struct
+
+import msgspec
+import pytest
+
+from gossamer.frontier.redis import RedisFrontier
+from gossamer.frontier.redis_wire import host_of
+from gossamer.servers.redis import RedisServer
+from gossamer.testing.clock import ManualClock
+from gossamer.testing.contracts.frontier_world import entry, outcome
+from gossamer.words.model import Rules, Verdict
+
+NEW_FIELDS = struct.calcsize("<4dI")
+FORM_AT, FIXED = 64, 66
+
+
+@pytest.fixture
+async def server(redis_url: str):
+    opened = RedisServer(redis_url)
+    yield opened
+    await opened.close()
+
+
+async def test_a_job_of_the_former_version_goes_on(server: RedisServer) -> None:
+    clock = ManualClock()
+    frontier = RedisFrontier(server, "former-1", Rules(delay_s=0.0), clock, uses_server_time=False, seed=1)
+    await frontier.create()
+    await frontier.add([entry(number) for number in range(3)])
+    key = server.key("former-1:0")
+    ((host, row),) = (await server.ask("HGETALL", f"{key}:hosts")).items()
+    former = row[:FORM_AT] + bytes([row[FORM_AT] - 2]) + row[FORM_AT + 1 : FIXED] + row[FIXED + NEW_FIELDS :]
+    await server.ask("HSET", f"{key}:hosts", host, former)
+    rules = msgspec.msgpack.decode(await server.ask("HGET", f"{key}:meta", "rules"))
+    del rules["host_patience_s"]
+    await server.ask("HSET", f"{key}:meta", "rules", msgspec.msgpack.encode(rules))
+
+    assert host_of(former).name == "a.example"
+    (report,) = await frontier.hosts(9)
+    assert (report.pending, report.state.answered_at) == (3, 0.0)
+    for _ in range(3):
+        (lease,) = (await frontier.lease("http", 9, 60.0)).leases
+        assert await frontier.settle([outcome(lease, Verdict.SUCCESS, clock.now())]) == [True]
+    assert host_of(await server.ask("HGET", f"{key}:hosts", host)).state.answered_at == clock.now()
+    await frontier.forget()
