@@ -104,10 +104,15 @@ def callback_notes(tally: Tally) -> list[str]:
         for name, count in pages.items()
         if not tally.callback_items.get(name) and not tally.callback_requests.get(name)
     ]
-    if pages and not said and not any(tally.callback_items.values()):
+    if pages and not said and not (any(tally.callback_items.values()) or _has_items(tally)):
         names = ", ".join(f"{name}() on {quantity(count, 'page')}" for name, count in pages.items())
         said.append(f"no callback gave an item: {names}")
     return said
+
+
+def _has_items(tally: Tally) -> bool:
+    """Whether there was an item, stored or dropped: also one of a callback that failed later."""
+    return bool(tally.items) or any(reason.startswith("item:") for reason in tally.dropped)
 
 
 def by_reason(counts: Mapping[str, int], most: int = 4) -> str:

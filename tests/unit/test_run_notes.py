@@ -136,6 +136,12 @@ def test_a_crawl_without_any_item_says_so() -> None:
                                 callback_items={"parse": 1})) == []  # fmt: skip
 
 
+@pytest.mark.parametrize("given", [{"items": 30}, {"dropped": {"item:draft": 30}}])
+def test_items_of_callbacks_that_failed_later_are_items(given: dict[str, Any]) -> None:
+    tally = Tally(pages=31, callback_pages={"parse": 1}, callback_requests={"parse": 30}, **given)
+    assert callback_notes(tally) == []
+
+
 def test_a_job_of_an_older_version_that_finished_well_has_not_failed() -> None:
     old = Tally(pages=100, attempts=103, by_reason={"server": 3})
     assert exit_of(ending_of(old, 3, is_early=False)) is Exit.OK

@@ -120,7 +120,7 @@ def check_shape(kind: str, values: Mapping[Any, Any]) -> None:
 def check_plain(kind: str, values: Mapping[Any, Any]) -> None:
     """Refuse what JSON cannot carry, naming the place. Raises :class:`UnstorableItem`."""
     for name, value in values.items():
-        if type(name) is not str:
+        if not isinstance(name, str):
             raise unstorable(kind, "", f"a field is named {name!r}, which is not a string")
         if type(value) not in PLAIN:
             _check(kind, name, value)
@@ -134,7 +134,7 @@ def _check(kind: str, place: str, value: Any) -> None:
             raise unstorable(kind, place, "not a finite number")
     elif isinstance(value, dict):
         for name, inner in value.items():
-            if type(name) is not str:
+            if not isinstance(name, str):
                 raise unstorable(kind, place, f"has the key {name!r}; keys must be strings")
             _check(kind, f"{place}.{name}", inner)
     elif isinstance(value, list | tuple | set | frozenset):

@@ -215,6 +215,10 @@ class Grade(enum.IntEnum):
     GOOD = 1
 
 
+class Size(enum.StrEnum):
+    LARGE = "l"
+
+
 class Float64(float):
     """As numpy's."""
 
@@ -229,6 +233,7 @@ class Float64(float):
         ([Soup("x"), {Soup("k"): (Float64(2),)}], ["x", {"k": [2.0]}]),
         (type("Row", (list,), {})([Soup("x")]), ["x"]),
         (defaultdict(list, {Soup("k"): [1]}), {"k": [1]}),
+        ({Size.LARGE: Size.LARGE}, {"l": "l"}),
         (Point(1, Soup("y")), [1, "y"]),
     ],
 )
@@ -239,6 +244,7 @@ async def test_subclasses_of_what_json_knows_are_stored_as_what_they_extend(pipe
 
 async def test_a_field_may_be_named_by_a_subclass_of_text(pipeline):
     assert (await pipeline.process({Soup("a"): 1}, URL)).data == b'{"a":1}'
+    assert (await pipeline.process({Size.LARGE: {Size.LARGE: 1}}, URL)).data == b'{"l":{"l":1}}'
 
 
 async def test_nul_and_lone_surrogates_are_replaced(pipeline):
