@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from gossamer.engine.supervisor import Ran, Reason
 from gossamer.observe.text import headline
-from gossamer.words.errors import Remark
+from gossamer.words.errors import Fault, Remark
 from gossamer.words.exits import Ending
 from gossamer.words.model import Tally
 from gossamer.words.text import quantity
@@ -23,8 +23,14 @@ def ending_of(
         successes=tally.successes or max(tally.pages - dead, 0),
         failures=sum(failures_of(tally).values()) + refused_seeds,
         dead=dead,
+        lost=_lost(tally, dead),
         failed_hooks=failed_hooks,
     )
+
+
+def _lost(tally: Tally, dead: int) -> int:
+    """Dead letters of hosts that were lost; those that were retried since may count until none is dead."""
+    return min(tally.by_reason.get(Fault.HOST_LOST, 0), dead)
 
 
 def failed_hook_note(failure: str) -> str:
@@ -43,6 +49,11 @@ def notes(job: str, ran: Ran, before: Tally, tally: Tally) -> list[str]:
         )
     elif ran.reason in (Reason.SIGNAL, Reason.MAX_TIME, Reason.PAUSED):
         said.append(f"{waits}; the same command goes on with {'it' if waiting == 1 else 'them'}")
+    if lost := _lost(tally, ran.stats.dead):
+        said.append(
+            f"{quantity(lost, 'request')} given up: the host did not come back within host_patience; "
+            f"when it is back: `gossamer dead retry {job} --reason host_lost`, then the same command"
+        )
     seeded = ran.seeded
     if seeded.refused and (seeded.added.accepted or seeded.added.duplicates):
         said.append(

@@ -27,17 +27,19 @@ class Ending:
     successes: int = 0  # requests that were answered and handled without a fault, pages or not
     failures: int = 0  # attempts without success, and start URLs that were not accepted
     dead: int = 0  # dead letters
+    lost: int = 0  # those of hosts that had answered, and did not come back in time
     failed_hooks: int = 0  # code of the spider that failed at the end: ``closed()``, ``close_spider()``
 
 
 def exit_of(ending: Ending, *, strict: bool = False) -> Exit:
     """How a crawl's process is to end. Pure.
 
-    A crawl from which nothing came because everything failed has failed; one that had nothing to do has not.
+    A crawl from which nothing came because everything failed has failed, and so has one that lost a host
+    half-way; one that had nothing to do has not.
     """
     if ending.is_early:
         return Exit.STOPPED
     has_nothing = (ending.pages == 0 and ending.dead > 0) or (ending.successes == 0 and ending.failures > 0)
-    if has_nothing or ending.failed_hooks or (strict and ending.dead):
+    if has_nothing or ending.lost or ending.failed_hooks or (strict and ending.dead):
         return Exit.DEAD_LETTERS
     return Exit.OK

@@ -28,6 +28,9 @@ OK, FAILED, STOPPED = Exit.OK, Exit.DEAD_LETTERS, Exit.STOPPED
         (Ending(pages=0, dead=1), FAILED, FAILED),
         # every page was parsed, and its callback failed
         (Ending(pages=2, successes=0, failures=2, dead=2), FAILED, FAILED),
+        # a host was lost half-way
+        (Ending(pages=9, successes=9, failures=3, dead=3, lost=3), FAILED, FAILED),
+        (Ending(is_early=True, pages=9, successes=9, dead=3, lost=3), STOPPED, STOPPED),
         # the spider's own end
         (Ending(pages=9, successes=9, failed_hooks=1), FAILED, FAILED),
         # stopped early: whatever else there is
