@@ -304,6 +304,11 @@ def _when(wait_s: float, at: float, show: Show) -> str:
 
 def _pace(host: HostState, rules: Rules, now: float, show: Show) -> list[str]:
     lines = []
+    if host.troubled_since:
+        what = "has not answered" if host.silences else "has refused every request"
+        lines.append(
+            f"The host {what} since {show.time(host.troubled_since)}; one request at a time asks again."
+        )
     if host.hold_until > now:
         held = show.span(host.hold_until - now)
         lines.append(f"The host asked for time, or was in trouble: it is left alone for {held}.")

@@ -359,3 +359,10 @@ def test_every_fault_can_be_said(fault):
     text = reason_text(fault.value)
     assert text
     assert "_" not in re.sub(r"\b[a-z]+\.[a-z_]+", "", text.partition(" (")[0])  # but in names of settings
+
+
+def test_a_host_in_trouble_is_said_to_be():
+    silent = HostState(troubled_since=NOW - 90, silences=2, answered_at=NOW - 100, next_at=NOW + 5)
+    assert "has not answered since t910" in said(found=found(State.PENDING, host=silent))[1]
+    refusing = HostState(troubled_since=NOW - 90, answered_at=NOW - 100, next_at=NOW + 5)
+    assert "has refused every request since t910" in said(found=found(State.PENDING, host=refusing))[1]
