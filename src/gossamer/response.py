@@ -140,7 +140,7 @@ class Response:
     @cached_property
     def is_xml(self) -> bool:
         """Whether the body is XML and not HTML: a feed, a sitemap, a drawing."""
-        return is_xml(self.content_type, self.body)
+        return not self.is_html and is_xml(self.content_type, self.body)
 
     @cached_property
     def page(self) -> Page:

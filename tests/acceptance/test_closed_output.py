@@ -97,3 +97,13 @@ def test_a_process_that_is_started_without_output_works(project, tmp_path, argum
         ["sh", "-c", f"exec {line} {closed}"], cwd=project, env=environment(), timeout=60, check=False
     )
     assert done.returncode == 0
+
+
+def test_a_spider_that_closes_stdout_does_not_end_its_crawl_with_an_error(project, tmp_path):
+    source = (project / "shop.py").read_text()
+    (tmp_path / "closing.py").write_text(f"import sys\n\nsys.stdout.close()\n{source}")
+    done = subprocess.run(
+        command("crawl", "closing.py", *FAST), cwd=tmp_path, env=environment(), capture_output=True,
+        text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr

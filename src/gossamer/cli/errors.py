@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
 import typer
 
@@ -73,9 +74,15 @@ def _flushed_stdout() -> Iterator[None]:
     try:
         yield
     except typer.Exit:
-        sys.stdout.flush()
+        _flush(sys.stdout)
         raise
-    sys.stdout.flush()
+    _flush(sys.stdout)
+
+
+def _flush(stream: TextIO) -> None:
+    """Write out what a stream holds, unless a spider has closed it."""
+    if not stream.closed:
+        stream.flush()
 
 
 def replace_missing_output() -> None:
@@ -92,6 +99,6 @@ def release_output() -> None:
     """
     for stream in (sys.stdout, sys.stderr):
         try:
-            stream.flush()
+            _flush(stream)
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

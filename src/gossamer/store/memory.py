@@ -77,9 +77,9 @@ class MemoryStore:
                 last_seen=at,
                 changed_at=at,
             )
-        stored = replace(stored, last_seen=max(stored.last_seen, at))
+        former, stored = stored, replace(stored, last_seen=max(stored.last_seen, at))
         if content != item.hash and at >= stored.last_seen:
-            self._former[stored.id, content] = stored
+            self._former[stored.id, content] = former
             stored = replace(stored, data=msgspec.json.decode(item.data), url=item.url, changed_at=at)
             content = item.hash
         self._items[place] = (content, stored)

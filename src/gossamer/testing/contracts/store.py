@@ -230,6 +230,8 @@ async def a_job_keeps_the_values_it_saw(s: StoreSubject) -> None:
     one, two, three = (({"z": 1, "n": n}, f"http://a/{n}") for n in (1, 2, 3))
     same = ({"name": "x"}, "http://a/1")
     equal(await seen(), [[one, same], [two, same], [], []], "what each saw last")
+    former = (await s.items(jobs[0]))[0]
+    equal((former.changed_at, former.last_seen), (2, 2), "a former value was last seen before the news")
     await s.store.write(jobs[2], [harvest(values[2], at=4), harvest(values[0], at=5)])
     equal(await seen(), [[one, same], [two, same], [one], []], "a value may come back")
     await s.store.write(jobs[3], [harvest(values[0], at=6)])
