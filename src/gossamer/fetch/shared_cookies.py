@@ -177,10 +177,10 @@ class SharedCookies:
             made = record_with(record or b"", key[1], cookies, self._clock.now())
             if made is None:
                 return
+            self._is_announced = False  # over a break of the server it may be saved whatever the answer is
             if await self._shared.swap(SPACE, place, record, *made):
                 break
             record = await self._shared.get(SPACE, place)
-        self._is_announced = False
         self._known[key] = _Known(made[0], self._generation)
         self._use(key, made[0])
 

@@ -23,6 +23,7 @@ class Shared(MemorySharedState):
         super().__init__(clock)
         self.calls: Counter[str] = Counter()
         self.is_away = False
+        self.is_breaking = False  # the next change is made, and its answer is that of the try after the break
 
     async def get(self, space: str, key: str) -> bytes | None:
         self._called("get")
@@ -37,7 +38,8 @@ class Shared(MemorySharedState):
         if (present if expires_at > self._clock.now() else None) != expected:
             return False
         self._values[space, key] = (value, self._clock.now() + ttl_s)
-        return True
+        is_lost, self.is_breaking = self.is_breaking, False
+        return not is_lost
 
     def _called(self, what: str) -> None:
         self.calls[what] += 1
@@ -188,6 +190,17 @@ async def test_what_could_not_be_saved_is_saved_the_next_time(world: World) -> N
     await one.save()
     assert await world.sent(world.worker()) == "a=1; b=2"
     assert await world.sent(world.worker(), OTHER) == "a=1"
+
+
+async def test_what_is_saved_over_a_break_of_the_server_is_known_to_the_others(world: World) -> None:
+    one, two = world.worker(), world.worker()
+    world.answered(one, "sid=1; Path=/")
+    await one.save()
+    assert await world.sent(two) == "sid=1"
+    world.answered(one, "sid=2; Path=/")
+    world.shared.is_breaking = True
+    await one.save()
+    assert await world.sent(two) == "sid=2"
 
 
 async def test_jars_are_let_go_of_and_read_again(world: World) -> None:
