@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from gossamer.observe.silent_hosts import SilentHosts
 from gossamer.observe.text import headline, lines, one_line, shown_url
 from gossamer.words.errors import Fault
 from gossamer.words.events import Event, JobFinished, JobStarted, LeaseLost, Notice, PageDone
@@ -34,6 +35,7 @@ class LogSink:
         self._logger = logger or logging.getLogger("gossamer.crawl")
         self._tracebacks: set[str] = set()
         self._drops: set[str] = set()
+        self._silent_hosts = SilentHosts()
 
     def emit(self, event: Event) -> None:
         """Log one event, if its level is asked for."""
@@ -47,6 +49,8 @@ class LogSink:
                     if is_users_code:
                         self._log_traceback(event.attempt.detail)
                 self._log_drops(event)
+                if remark := self._silent_hosts.remark(event):
+                    self._log(logging.INFO if event.attempt.status else logging.WARNING, remark)
             case Notice():
                 self._log(LEVELS.get(event.level, logging.INFO), one_line(event.text, 1000))
             case JobStarted():

@@ -220,6 +220,17 @@ def test_a_spiders_traceback_is_logged_once(log):
     assert all(row.startswith(("2", "    ")) for row in text.splitlines())
 
 
+def test_a_host_that_stops_answering_is_a_warning(log):
+    sink = LogSink()
+    for second in range(5):
+        sink.emit(page(second, Verdict.RETRY, status=0, reason="connect", detail="Connection refused"))
+    sink.emit(page(60))
+    rows = [row.split(" ", 1)[1] for row in log.getvalue().splitlines() if "DEBUG" not in row]
+    assert [row.split()[0] for row in rows] == ["WARNING", "INFO"]
+    assert "does not answer (Connection refused)" in rows[0]
+    assert rows[1].endswith("answers again, after 1m 00s")
+
+
 def test_levels_are_obeyed_and_everything_is_put_back():
     stream = io.StringIO()
     root, own = logging.getLogger(), logging.getLogger("gossamer")
