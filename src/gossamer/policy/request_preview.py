@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from itertools import takewhile
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -26,6 +28,10 @@ MAX_PARSED_BYTES = 64 * 1024
 """Of bodies up to this size only the secrets are hidden; a larger one that has any is hidden whole."""
 MAX_DEPTH = 10
 """What is nested deeper is hidden."""
+_MARGIN = 1000
+"""Characters of a text that are looked at behind those that are kept: a secret may begin before the end."""
+_ENTRY = 3
+"""Characters of JSON that a name in a dict takes besides itself."""
 
 _FORM = re.compile(r"[^=&\s{}\[\]<>\"']+=[^\r\n]*")
 _NAME = re.compile(r"[\w-]+")
@@ -72,11 +78,11 @@ def _names(mapping: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _arguments(values: dict[str, Any]) -> dict[str, Any]:
-    some = {
-        name: value[:MAX_PARSED_BYTES] if isinstance(value, str) else value
-        for name, value in list(values.items())[:MAX_NAMES]
-    }
-    return {name[:MAX_VALUE]: _bounded(value) for name, value in shown_values(some).items()}
+    shown: dict[str, Any] = {}
+    for name, value in list(values.items())[:MAX_NAMES]:
+        masked = _masked({name: value}, 0, [MAX_VALUE + len(name) + _ENTRY + 1])
+        shown |= {clean[:MAX_VALUE]: _bounded(inner) for clean, inner in masked.items()}
+    return shown
 
 
 def _bounded(value: Any) -> Any:
@@ -98,19 +104,30 @@ def shown_headers(headers: dict[str, str]) -> dict[str, str]:
 
 def shown_values(values: dict[str, Any]) -> dict[str, Any]:
     """Values by name without those that are secrets, at any depth."""
-    shown: dict[str, Any] = _masked(values, 0)
+    shown: dict[str, Any] = _masked(values, 0, [sys.maxsize])
     return shown
 
 
-def _masked(value: Any, depth: int) -> Any:
+def _masked(value: Any, depth: int, left: list[int]) -> Any:
+    """A value without secrets. It ends where its JSON has ``left`` characters: nobody pays for the rest."""
+    left[0] -= 1
+    if isinstance(value, str):
+        text = _shown_text(value[: max(left[0], 0) + _MARGIN])
+        left[0] -= len(text)
+        return text
     if isinstance(value, dict):
-        return {
-            _clean(name): HIDDEN if is_hidden(name) or depth > MAX_DEPTH else _masked(inner, depth + 1)
-            for name, inner in value.items()
-        }
+        named: dict[str, Any] = {}
+        for name, inner in takewhile(lambda _: left[0] >= 0, value.items()):
+            clean = _clean(name)
+            left[0] -= len(clean) + _ENTRY
+            is_secret_value = is_hidden(name) or depth > MAX_DEPTH
+            named[clean] = HIDDEN if is_secret_value else _masked(inner, depth + 1, left)
+        return named
     if isinstance(value, list | tuple):
-        return HIDDEN if depth > MAX_DEPTH else [_masked(inner, depth + 1) for inner in value]
-    return _shown_text(value) if isinstance(value, str) else value
+        if depth > MAX_DEPTH:
+            return HIDDEN
+        return [_masked(inner, depth + 1, left) for inner in takewhile(lambda _: left[0] >= 0, value)]
+    return value
 
 
 def _shown_text(text: str) -> str:
@@ -141,7 +158,7 @@ def _has_secrets(text: str) -> bool:
 def _without_secrets(text: str) -> str:
     """A body that has names of secrets in it, without their values; hidden where its form is not known."""
     try:
-        return _dumped(_masked(json.loads(text), 0))
+        return _dumped(_masked(json.loads(text), 0, [sys.maxsize]))
     except (ValueError, RecursionError):
         pass
     if not _FORM.fullmatch(text):

@@ -5,6 +5,7 @@ import json
 import msgspec
 import pytest
 
+from gossamer.policy import request_preview
 from gossamer.policy.request_preview import (
     MAX_BODY,
     MAX_NAMES,
@@ -114,6 +115,34 @@ def test_it_is_bounded_and_can_be_stored_whatever_the_request_holds():
     assert kept.body_bytes == 10 * MAX_PARSED_BYTES
     assert len(msgspec.json.encode(kept)) < 10_000
     assert len(json.dumps(kept.cb_kwargs["long"])) < MAX_VALUE + 20
+
+
+@pytest.mark.parametrize(
+    "value",
+    [["x" * 10] * 10_000, [{"n": 1}] * 10_000, [[]] * 10_000, {"item": {str(n): [n] for n in range(10_000)}}],
+)
+def test_arguments_cost_no_more_than_what_is_kept_of_them(monkeypatch, value):
+    request = Request(URL, cb_kwargs={"value": value})
+    calls = 0
+
+    def masked(*arguments):
+        nonlocal calls
+        calls += 1
+        return original(*arguments)
+
+    original = request_preview._masked
+    monkeypatch.setattr(request_preview, "_masked", masked)
+    kept = preview_of(request)
+    assert kept is not None
+    assert kept.cb_kwargs["value"] == json.dumps(value, separators=(",", ":"))[:MAX_VALUE] + "…"
+    assert calls < 2 * MAX_VALUE
+
+
+def test_what_just_fits_is_kept_as_it_is():
+    values = {"a": ["x" * 40, {"b": "y" * 40}], "t": "z" * MAX_VALUE, "n": list(range(10))}
+    kept = preview_of(Request(URL, cb_kwargs=values))
+    assert kept is not None
+    assert kept.cb_kwargs == values
 
 
 def test_a_large_body_with_a_secret_is_hidden_whole():
