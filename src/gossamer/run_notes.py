@@ -110,8 +110,7 @@ def callback_notes(tally: Tally) -> list[str]:
     """
     pages = {name: count for name, count in tally.callback_pages.items() if not name.startswith("_")}
     said = [
-        f"{name}() gave neither items nor new requests on any of its {quantity(count, 'page')}: "
-        "do its selectors fit?"
+        f"{name}() gave neither items nor new requests on {_all_its_pages(count)}: do its selectors fit?"
         for name, count in pages.items()
         if not tally.callback_items.get(name) and not tally.callback_requests.get(name)
     ]
@@ -119,6 +118,10 @@ def callback_notes(tally: Tally) -> list[str]:
         names = ", ".join(f"{name}() on {quantity(count, 'page')}" for name, count in pages.items())
         said.append(f"no callback gave an item: {names}")
     return said
+
+
+def _all_its_pages(count: int) -> str:
+    return "its only page" if count == 1 else f"any of its {count:,} pages"
 
 
 def _has_items(tally: Tally) -> bool:

@@ -331,6 +331,51 @@ def test_fetch_asks_robots_and_says_faults(tmp_path, site):
     assert json.loads(done.stdout)["fault"] == "connect"
 
 
+FAILING = """
+from gossamer import Spider
+
+def fragile(item):
+    if "b" in item:
+        raise ConnectionError("the database is away")
+    return item
+
+class Failing(Spider):
+    name = "failing"
+    pipelines = [fragile]
+
+    def parse(self, response):
+        yield {"a": 1}
+        yield {"a": response}
+
+    def parse_both(self, response):
+        yield {"a": 1}
+        yield {"b": 1}
+"""
+
+
+@pytest.mark.parametrize(
+    ("callback", "verdict", "why"),
+    [
+        ("parse", "callback: an item cannot be stored", "item.a: a Response cannot be stored as JSON"),
+        (
+            "parse_both",
+            "pipeline: a pipeline step failed on an item: nothing of",
+            "ConnectionError: the data",
+        ),
+    ],
+)
+def test_parse_tells_items_that_fail_their_page_from_dropped_ones(tmp_path, site, callback, verdict, why):
+    (tmp_path / "failing.py").write_text(FAILING)
+    command = f"parse {site.url}/page --spider failing.py --callback {callback}"
+    text = gossamer(command, cwd=tmp_path, code=2).stdout
+    assert "items     1 to store, 0 dropped, 1 not possible to store" in text
+    assert f"verdict   {verdict}" in text
+    assert "cannot be stored: " in text
+    found = json.loads(gossamer(f"{command} --json", cwd=tmp_path, code=2).stdout)
+    assert found["verdict"].startswith(verdict)
+    assert why in found["items"][1]["dropped"]
+
+
 def test_parse_shows_what_a_crawl_would_keep(crawled, site):
     found = asked(f"parse {site.url} --spider world.py", cwd=crawled)
     assert (found["spider"], found["callback"], found["status"]) == ("world", "parse", 200)

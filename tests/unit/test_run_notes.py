@@ -126,6 +126,9 @@ def test_a_callback_that_never_gives_anything_is_named() -> None:
     assert callback_notes(tally) == [
         "parse_product() gave neither items nor new requests on any of its 40 pages: do its selectors fit?"
     ]
+    assert callback_notes(Tally(pages=1, callback_pages={"parse": 1})) == [
+        "parse() gave neither items nor new requests on its only page: do its selectors fit?"
+    ]
 
 
 def test_a_crawl_without_any_item_says_so() -> None:

@@ -14,7 +14,9 @@ from gossamer.words.errors import FetchError, ServiceMissing
 from gossamer.words.exits import Exit
 
 if TYPE_CHECKING:
-    from gossamer.cli.parsing import Parsed
+    from collections.abc import Sequence
+
+    from gossamer.cli.parsing import ItemSeen, Parsed
 
 EXAMPLES = """
   gossamer parse https://shop.example/a/1 --spider shop.py --callback parse_product
@@ -37,7 +39,7 @@ def parse(
 ) -> None:
     """Fetch one page and show what the spider makes of it.
 
-    The items as they would be stored, or why they would be dropped; the requests as they would be
+    The items as they would be stored, or why they would not; the requests as they would be
     admitted, or why not. Nothing is stored, and nothing else is fetched.
     """
     from gossamer.cli.pages import PageFetcher
@@ -55,20 +57,18 @@ def parse(
         _print(found)
     if found.error:
         sys.stderr.write(f"{lines(found.error.rstrip())}\n")
+    if found.error or any(item.fault for item in found.items):
         raise typer.Exit(Exit.USAGE)
 
 
 def _print(found: Parsed) -> None:
-    kept, taken = (
-        [item for item in found.items if not item.dropped],
-        [r for r in found.requests if not r.refused],
-    )
+    taken = [r for r in found.requests if not r.refused]
     print_facts(
         [
             ("page", f"{found.status} {plain_url(found.url)}"),
             ("spider", f"{found.spider}, {found.callback}()"),
             *([("verdict", found.verdict)] if found.verdict else []),
-            ("items", f"{len(kept):,} to store, {len(found.items) - len(kept):,} dropped"),
+            ("items", _counted(found.items)),
             ("requests", f"{len(taken):,} to admit, {len(found.requests) - len(taken):,} refused"),
             *(
                 [("left out", ", ".join(f"{n:,} {why}" for why, n in found.left_out.items()))]
@@ -78,7 +78,8 @@ def _print(found: Parsed) -> None:
         ]
     )
     for item in found.items:
-        state = f"dropped: {item.dropped}" if item.dropped else item.data.decode("utf-8", "replace")
+        why = "cannot be stored" if item.fault else "dropped"
+        state = f"{why}: {item.dropped}" if item.dropped else item.data.decode("utf-8", "replace")
         name = f"{item.type} {item.key}".strip()
         typer.echo(plain(f"item      {name}  {state}", 4000))
     if found.requests:
@@ -95,6 +96,13 @@ def _print(found: Parsed) -> None:
             ),
             wide="url",
         )
+
+
+def _counted(items: Sequence[ItemSeen]) -> str:
+    faulty = sum(item.fault is not None for item in items)
+    dropped = sum(bool(item.dropped) for item in items) - faulty
+    stored = f"{len(items) - dropped - faulty:,} to store, {dropped:,} dropped"
+    return f"{stored}, {faulty:,} not possible to store" if faulty else stored
 
 
 def _json(found: Parsed) -> dict[str, Any]:

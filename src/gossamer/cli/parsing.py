@@ -14,15 +14,22 @@ from gossamer.wiring.rules import admission_of
 from gossamer.words.errors import DropItem, Fault, PipelineError, UnstorableItem, UsageError
 from gossamer.words.model import Extraction, Request
 
+_FAULTS = {UnstorableItem: Fault.CALLBACK, PipelineError: Fault.PIPELINE}
+_VERDICTS = {
+    Fault.PIPELINE: "a pipeline step failed on an item: nothing of the page would be stored",
+    Fault.CALLBACK: "an item cannot be stored; what can be would be",
+}
+
 
 @dataclass(frozen=True)
 class ItemSeen:
-    """One item: as it would be stored, or why it would be dropped."""
+    """One item: as it would be stored, or why it would not."""
 
     type: str
     key: str = ""
     data: bytes = b""
-    dropped: str = ""  # or why it fails its page
+    dropped: str = ""  # why it would not be stored
+    fault: Fault | None = None  # what it would make of its page; None when only the item is dropped
 
 
 @dataclass(frozen=True)
@@ -82,14 +89,22 @@ async def _extracted(pages: PageFetcher, visit: Visit, callback: str, extractor:
     if result.refresh_to:
         return replace(seen, verdict=f"redirects to {result.refresh_to}, by a meta refresh")
     is_error = result.fault == Fault.CALLBACK
+    items = await _items(pages, result, fetched.url)
+    verdict = f"{result.fault}: {'it raised' if is_error else result.error}" if result.fault else ""
     return replace(
         seen,
-        verdict=f"{result.fault}: {'it raised' if is_error else result.error}" if result.fault else "",
+        verdict=verdict or _verdict_of(items),
         error=result.error if is_error else "",
-        items=await _items(pages, result, fetched.url),
+        items=items,
         requests=_requests(pages, request, result),
         left_out={name.removeprefix("link:"): count for name, count in result.dropped.items()},
     )
+
+
+def _verdict_of(items: Sequence[ItemSeen]) -> str:
+    """Why items would make their page no success; "" when none does."""
+    faults = {item.fault for item in items}
+    return next((f"{fault}: {said}" for fault, said in _VERDICTS.items() if fault in faults), "")
 
 
 async def _items(pages: PageFetcher, result: Extraction, url: str) -> list[ItemSeen]:
@@ -101,7 +116,8 @@ async def _items(pages: PageFetcher, result: Extraction, url: str) -> list[ItemS
                 record = await pipelines.process(item, url)
                 found.append(ItemSeen(record.type, record.key, record.data))
             except (DropItem, UnstorableItem, PipelineError) as error:
-                found.append(ItemSeen(type(item).__name__, dropped=str(error).rstrip()))
+                fault = _FAULTS.get(type(error))
+                found.append(ItemSeen(type(item).__name__, dropped=str(error).rstrip(), fault=fault))
     finally:
         await pipelines.close()
     return found

@@ -68,4 +68,18 @@ def clean_dict(values: dict[Any, Any]) -> dict[Any, Any]:
                 break
         else:
             return values
-    return {clean(name): clean(value) for name, value in values.items()}
+    cleaned = {clean(name): clean(value) for name, value in values.items()}
+    return cleaned if len(cleaned) == len(values) else _with_all_names(values)
+
+
+def _with_all_names(values: dict[Any, Any]) -> dict[Any, Any]:
+    """The same where names become one: the second ``Size`` is ``Size (2)``, so that no value is lost."""
+    cleaned: dict[Any, Any] = {}
+    numbers: dict[Any, int] = {}
+    for name, value in values.items():
+        free = wanted = clean(name)
+        while free in cleaned:
+            numbers[wanted] = numbers.get(wanted, 1) + 1
+            free = f"{wanted} ({numbers[wanted]})".lstrip()
+        cleaned[free] = clean(value)
+    return cleaned

@@ -247,6 +247,19 @@ async def test_a_field_may_be_named_by_a_subclass_of_text(pipeline):
     assert (await pipeline.process({Size.LARGE: {Size.LARGE: 1}}, URL)).data == b'{"l":{"l":1}}'
 
 
+@pytest.mark.parametrize("kind", [lambda v: v, lambda v: {"a": v}, lambda v: Loose(a=v), LooseRow])
+async def test_no_value_is_lost_when_names_become_one(pipeline, kind):
+    names = ["Size ", "Size", " Size", "Size (2)", "Price"]
+    data = json.loads((await pipeline.process(kind({name: name for name in names}), URL)).data)
+    assert data.get("a", data) == {
+        "Size": "Size",
+        "Size (2)": "Size",
+        "Size (3)": "Size",
+        "Size (2) (2)": "Size (2)",
+        "Price": "Price",
+    }
+
+
 async def test_nul_and_lone_surrogates_are_replaced(pipeline):
     dirty, clean = " a\0b\ud800c\ud83d\ude00 ", "a\ufffdb\ufffdc\U0001f600"
     model = await pipeline.process(Product(sku="k", name=dirty, price=1), URL)
