@@ -143,11 +143,13 @@ def test_nobody_reads_any_more():
 
 
 def test_a_pipe_that_breaks_at_the_last_flush(monkeypatch):
-    class Closed:
+    class Broken:
+        closed = False
+
         def flush(self):
             raise BrokenPipeError
 
-    monkeypatch.setattr(sys, "stdout", Closed())
+    monkeypatch.setattr(sys, "stdout", Broken())
     with pytest.raises(typer.Exit) as raised, exit_codes():
         pass
     assert raised.value.exit_code == 141
