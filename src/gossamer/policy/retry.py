@@ -127,7 +127,8 @@ def _is_hosts(fault: Fault, lease: Lease) -> bool:
     A host that has never answered has no outage: most of those are dead links.
     """
     if fault is Fault.GATEWAY:
-        return not lease.is_suspect and (lease.host_troubles > 0 or lease.throttled == 0)
+        is_overload = lease.host_troubles > 0 and not lease.is_suspect
+        return is_overload or lease.throttled < REFUSALS_OF_A_PAGE
     if is_unanswered(fault, lease):
         is_outage = lease.host_troubles > 0 and not (lease.is_suspect and lease.failures)
         return lease.host_answered and (is_outage or lease.throttled == 0)
@@ -146,7 +147,7 @@ def _later(
     if not is_excused and lease.throttled >= rules.max_throttled:
         return Decision(verdict=Verdict.DEAD)
     nth, cap_s = lease.throttled + 1 + (fault not in LATER), min(rules.backoff_cap_s, LONGEST_PAUSE_S)
-    if lease.host_troubles and not (lease.is_suspect and fault not in LATER):
+    if lease.host_troubles and not lease.is_suspect:
         nth, cap_s = (
             max(lease.host_troubles, lease.attempt) + 2,
             max(2, min(lease.attempt, MOST_PAUSES)) * cap_s,

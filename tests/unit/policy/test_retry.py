@@ -63,7 +63,7 @@ def test_this_machines_trouble_is_charged_to_nobody():
     assert retry.signal_kind(Fault.LOCAL) is SignalKind.UNUSED
 
 
-@pytest.mark.parametrize("fault", sorted([*retry.UNANSWERED, Fault.GATEWAY]))
+@pytest.mark.parametrize("fault", sorted(retry.UNANSWERED))
 def test_no_answer_is_charged_to_the_page_that_meets_it_twice_at_a_host_that_answers_others(fault):
     first = decide(fault, lease(host_answered=True))
     assert (first.verdict, first.charged, first.is_excused) == (Verdict.RETRY, False, False)
@@ -85,13 +85,18 @@ def test_while_the_host_is_in_trouble_nothing_is_charged_to_its_pages(fault):
     assert (decision.verdict, decision.charged, decision.is_excused) == (Verdict.RETRY, False, True)
 
 
+def test_a_failing_gateway_is_charged_when_the_same_page_meets_it_again_and_again():
+    for standing in ({}, {"host_troubles": 1, "is_suspect": True}):
+        assert not decide(Fault.GATEWAY, lease(throttled=2, **standing)).charged
+        assert decide(Fault.GATEWAY, lease(throttled=3, **standing)).charged
+        assert decide(Fault.GATEWAY, lease(throttled=3, failures=2, **standing)).verdict is Verdict.DEAD
+
+
 def test_trouble_that_one_page_alone_has_met_is_bounded():
     for fault in (Fault.TIMEOUT_HEADERS, Fault.THROTTLED):
         alone = lease(throttled=2, host_troubles=1, is_suspect=True, host_answered=True)
         assert (decide(fault, alone).charged, decide(fault, alone).is_excused) == (False, False)
         assert decide(fault, replace(alone, throttled=3)).verdict is Verdict.DEAD
-    gateway = decide(Fault.GATEWAY, lease(host_troubles=1, is_suspect=True))
-    assert (gateway.verdict, gateway.charged) == (Verdict.RETRY, True)
 
 
 def test_a_name_that_is_gone_is_an_outage_only_of_a_host_that_had_one():
