@@ -97,17 +97,12 @@ class SpiderExtractor:
 
     async def _response(self, request: Request, fetched: Fetched, *, is_selected: bool) -> Response:
         """What the spider gets; raises :class:`ParseKilled` and :class:`ParseInterrupted`."""
-        cut = None
-        options = self._options
-        content_type = fetched.header("content-type")
-        is_examined = (
-            self._isolation is not None
-            and is_suspicious(fetched.body, options.max_inline_bytes)
-            and not is_media(content_type)
-            and (is_selected or is_html(content_type, fetched.body))
-        )
-        if is_examined and self._isolation is not None:
-            cut = await self._isolation.examine(fetched.body, content_type)
+        cut, is_examined, options = None, False, self._options
+        if self._isolation is not None and is_suspicious(fetched.body, options.max_inline_bytes):
+            content_type = fetched.header("content-type")
+            is_examined = not is_media(content_type) and (is_selected or is_html(content_type, fetched.body))
+            if is_examined:
+                cut = await self._isolation.examine(fetched.body, content_type)
         response = Response(
             request, fetched, follow_nofollow=options.follow_nofollow, cut=cut, max_links=options.max_links
         )

@@ -22,7 +22,7 @@ def clean_text(text: str) -> str:
     text = text.strip()
     if "\0" in text:
         text = text.replace("\0", REPLACEMENT)
-    return without_surrogates(text)
+    return text if text.isascii() else without_surrogates(text)
 
 
 def clean(value: Any) -> Any:

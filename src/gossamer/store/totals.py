@@ -18,11 +18,12 @@ def counted(harvests: Iterable[Harvest]) -> Counter[str]:
     """The counters a batch adds to, without what only the store knows to be new: pages, items, duplicates."""
     total: Counter[str] = Counter()
     for harvest in harvests:
+        successes = total["successes"]
         for attempt in harvest.attempts:
             _count_attempt(total, attempt)
         for reason, number in harvest.dropped.items():
             total[f"dropped:{reason[:_LABEL]}"] += number
-        if harvest.outcome.is_page and any(map(_is_success, harvest.attempts)):
+        if harvest.outcome.is_page and total["successes"] > successes:
             _count_callback(total, harvest)
     return +total
 
@@ -38,21 +39,19 @@ def counted_attempts(attempts: Iterable[Attempt]) -> Counter[str]:
 def _count_callback(total: Counter[str], harvest: Harvest) -> None:
     """What a callback makes of its pages, so that one which never gives anything can be named."""
     name = (harvest.outcome.lease.entry.request.callback or "parse")[:_LABEL]
-    dropped = sum(number for reason, number in harvest.dropped.items() if reason.startswith("item:"))
+    items = len(harvest.items)
+    for reason, number in harvest.dropped.items():
+        items += number if reason.startswith("item:") else 0
     total[f"callback_pages:{name}"] += 1
-    total[f"callback_items:{name}"] += len(harvest.items) + dropped
+    total[f"callback_items:{name}"] += items
     total[f"callback_requests:{name}"] += len(harvest.outcome.outlinks)
-
-
-def _is_success(attempt: Attempt) -> bool:
-    """One that counts: the attempt of a lost lease has a reason."""
-    return attempt.verdict is Verdict.SUCCESS and not attempt.reason
 
 
 def _count_attempt(total: Counter[str], attempt: Attempt) -> None:
     total["attempts"] += bool(attempt.status) or attempt.verdict is not Verdict.SKIPPED  # robots.txt said no
     total["bytes"] += attempt.size_bytes
-    total["successes"] += _is_success(attempt)
+    if attempt.verdict is Verdict.SUCCESS and not attempt.reason:  # that of a lost lease has one
+        total["successes"] += 1
     total["retries"] += attempt.verdict is Verdict.RETRY
     if attempt.status:
         total[f"status:{attempt.status}"] += 1
