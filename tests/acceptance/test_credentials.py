@@ -120,3 +120,16 @@ def test_a_fleet_says_how_to_go_on(tmp_path: Path, site: Site) -> None:
     said = gossamer(f"submit {with_credentials(site.url)}/", cwd=tmp_path, code=2).stderr
     assert "user and password of a URL are not kept with a job" in said
     assert "pass%3A" not in said
+
+
+def test_who_submits_a_crawl_with_a_secret_is_told_that_workers_need_it(
+    tmp_path: Path, redis_url: str, postgres_url: str
+) -> None:
+    env = {"GOSSAMER_FRONTIER__URL": redis_url, "GOSSAMER_STORE__URL": postgres_url}
+    (tmp_path / "mine.py").write_text(
+        "from gossamer import Spider\n\n\nclass Mine(Spider):\n"
+        '    name = "mine"\n    start_urls = ["http://127.0.0.1:1/"]\n    password: str = ""\n'
+    )
+    said = gossamer("submit mine.py -a password=hunter2", cwd=tmp_path, env=env).stderr
+    assert "secret arguments are not kept with a job: set SPIDER_ARG_PASSWORD for every worker" in said
+    assert "hunter2" not in said

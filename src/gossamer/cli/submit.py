@@ -78,6 +78,7 @@ def submit(
     """
     from gossamer.cluster.jobs import submission
     from gossamer.cluster.jobs import submit as submit_job
+    from gossamer.wiring.plan import plan_from, wanted_of_workers
 
     given = crawl_overrides(
         settings,
@@ -94,7 +95,6 @@ def submit(
 
     async def work(desk: Desk) -> tuple[Job, int, list[SharedHost]]:
         from gossamer.wiring.in_redis import roster_of
-        from gossamer.wiring.plan import plan_from
 
         job = await submit_job(desk, settled, plan, name, text)
         view = await roster_of(desk).roster.look()
@@ -102,8 +102,8 @@ def submit(
         return job, len(view.workers) if view.leader else 0, sharing
 
     job, workers, sharing = at_desk(settled, work, create=True)
-    for other in sharing:
-        complain(other.warning(job))
+    for warning in (*wanted_of_workers(plan_from(plan)), *(other.warning(job) for other in sharing)):
+        complain(warning)
     if as_json:
         print_json({"job": job.id, "spider": job.name, "target": job.target, "workers": workers})
         return

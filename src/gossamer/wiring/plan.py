@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ OWN = ("broker", "redis", "cluster", "log", "data")
 """Settings that are each machine's own."""
 FROM_ENVIRONMENT = "SPIDER_ARG_"
 """Before the name of an argument, in capitals: the variable that a worker takes a secret one from."""
+
+_AS_IN = 'as in: GOSSAMER_HTTP__HEADERS=\'{"NAME": "VALUE"}\''
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,11 +87,8 @@ def settings_under(plan: Plan, own: Settings) -> Settings:
 def target_under(plan: Plan, project: Path | None) -> Target:
     """The spider of a plan, as it is here. Raises ``UsageError`` when it is another one, or not here."""
     secrets = {name: os.environ.get(FROM_ENVIRONMENT + name.upper()) for name in plan.secrets}
-    missing = [FROM_ENVIRONMENT + name.upper() for name, value in secrets.items() if value is None]
-    if missing:
-        raise UsageError(
-            f"secret arguments are not kept with a job: set {', '.join(missing)} for this worker"
-        )
+    if missing := [name for name, value in secrets.items() if value is None]:
+        raise UsageError(f"{_secrets_not_kept(missing)} for this worker")
     given = {name: value for name, value in secrets.items() if value is not None}
     found = find_target(plan.target, {**plan.arguments, **given}, project)
     here = version_of(found)
@@ -106,10 +105,26 @@ def check_headers(plan: Plan, own: Settings) -> None:
     here = {name.lower() for name in own.http.headers}
     missing = [name for name in plan.headers if name.lower() not in here]
     if missing:
-        raise UsageError(
-            f"headers that carry secrets are not kept with a job: set {', '.join(missing)} for this worker, "
-            'as in: GOSSAMER_HTTP__HEADERS=\'{"NAME": "VALUE"}\''
-        )
+        raise UsageError(f"{_headers_not_kept(missing)} for this worker, {_AS_IN}")
+
+
+def wanted_of_workers(plan: Plan) -> list[str]:
+    """What every worker must have of its own, since a plan holds no secret: sentences for who submits it."""
+    said = []
+    if plan.secrets:
+        said.append(f"{_secrets_not_kept(plan.secrets)} for every worker")
+    if plan.headers:
+        said.append(f"{_headers_not_kept(plan.headers)} for every worker, {_AS_IN}")
+    return said
+
+
+def _secrets_not_kept(names: Iterable[str]) -> str:
+    variables = ", ".join(FROM_ENVIRONMENT + name.upper() for name in names)
+    return f"secret arguments are not kept with a job: set {variables}"
+
+
+def _headers_not_kept(names: Iterable[str]) -> str:
+    return f"headers that carry secrets are not kept with a job: set {', '.join(names)}"
 
 
 def version_of(found: Target) -> str:

@@ -13,6 +13,7 @@ from gossamer.wiring.plan import (
     settings_under,
     target_under,
     version_of,
+    wanted_of_workers,
 )
 from gossamer.words.errors import StorageError, UsageError
 
@@ -57,6 +58,18 @@ def test_arguments_named_like_a_secret_come_from_the_worker(file, monkeypatch):
     monkeypatch.setenv("SPIDER_ARG_TOKEN", SECRET)
     spider = target_under(plan, None).spider
     assert (spider.token, spider.pages) == (SECRET, 3)
+
+
+def test_who_submits_is_told_what_every_worker_must_have(file):
+    secret = settings(http={"headers": {"Authorization": SECRET, "X-Shop": "a"}})
+    said = wanted_of_workers(plan_from(planned(file, {"token": SECRET, "pages": "3"}, secret)))
+    assert SECRET not in str(said)
+    assert said == [
+        "secret arguments are not kept with a job: set SPIDER_ARG_TOKEN for every worker",
+        "headers that carry secrets are not kept with a job: set Authorization for every worker, "
+        'as in: GOSSAMER_HTTP__HEADERS=\'{"NAME": "VALUE"}\'',
+    ]
+    assert wanted_of_workers(plan_from(planned(file, {"pages": "3"}))) == []
 
 
 def test_headers_that_carry_secrets_come_from_the_worker():
