@@ -21,7 +21,7 @@ from gossamer.parse.mime import is_html
 from gossamer.policy.urls import canonicalise
 from gossamer.response import Response, is_media
 from gossamer.spider import Spider
-from gossamer.usercode import ends_task, traceback_text
+from gossamer.usercode import endable, ends_task, traceback_text
 from gossamer.words.errors import Fault, SelectorError
 from gossamer.words.model import Extraction, Fetched, Request
 
@@ -134,7 +134,7 @@ class SpiderExtractor:
             returned = getattr(spider, name)(*args, **kwargs)
             if _may_wait(returned):
                 async with asyncio.timeout(limit_s) as timer:
-                    await given.take(returned, limit_s)
+                    await endable(given.take(returned, limit_s))
             else:  # nothing that a timer could interrupt
                 await given.take(returned, limit_s)
         except BaseException as raised:

@@ -17,6 +17,7 @@ from gossamer.engine.shift import ShiftRun
 from gossamer.engine.worker import Worker
 from gossamer.observe.log import LogSink
 from gossamer.policy import urls
+from gossamer.usercode import endable
 from gossamer.wiring.crawl import Wired, assemble
 from gossamer.wiring.desk import Desk
 from gossamer.wiring.in_redis import roster_of
@@ -166,7 +167,7 @@ class Work:
 
 async def _all_of(seeding: Seeding, seeds: AsyncIterator[Request]) -> str:
     """Add all seeds; what a person should know of those that were refused."""
-    await seeding.run(seeds)
+    await endable(seeding.run(seeds))
     seeded = seeding.so_far
     if not seeded.refused:
         return ""

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from gossamer.engine.seeding import Seeded, Seeding
 from gossamer.engine.visit import Parts
+from gossamer.usercode import endable
 from gossamer.words.events import JobFinished, JobStarted, Progress
 from gossamer.words.lifecycle import JobState
 from gossamer.words.model import Change, FrontierStats, Lease, Record, Request
@@ -104,7 +105,7 @@ class Supervisor:
         await parts.frontier.control(Change.RESUME, parts.rules)
         parts.sink.emit(JobStarted(at=started_at, job=parts.job.id, resumed=resumed, recovered=len(expired)))
         seeding = Seeding(parts.admission, parts.frontier, self._worker.wake)
-        seeds_task = asyncio.create_task(seeding.run(seeds))
+        seeds_task = asyncio.create_task(endable(seeding.run(seeds)))
         shift = asyncio.create_task(self._worker.run())
         try:
             reason = await self._watch(shift, seeds_task, started_at)
