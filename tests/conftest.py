@@ -35,16 +35,8 @@ settings.load_profile("suite")
 
 
 def pytest_configure() -> None:
-    """Say at once what would make the whole run worthless; and nothing that hypothesis tries is timed.
-
-    How long an example takes on a busy machine says nothing of the code; pytest's own time limit ends what
-    takes for ever.
-    """
+    """Say at once what would make the whole run worthless."""
     corpora.check_root()
-    settings.register_profile(
-        "untimed", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
-    )
-    settings.load_profile("untimed")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
