@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from gossamer.engine.admission import Admission
 from gossamer.engine.draft import MAX_DETAIL, Draft
-from gossamer.policy import redirects, retry
+from gossamer.policy import redirects, retry, urls
 from gossamer.usercode import ends_task
 from gossamer.words.clock import Clock
 from gossamer.words.errors import (
@@ -162,12 +162,32 @@ class Visitor:
         if draft.started_at > lease.start_by:
             return HostSignal()
         draft.is_asked = True
+        if lease.host_silent and lease.host_answered and lease.attempt > 1:
+            return await self._probe(draft)
+        return await self._fetch_page(draft, request)
+
+    async def _fetch_page(self, draft: Draft, request: Request) -> Harvest:
         try:
-            fetched = await parts.fetcher.fetch(request)
+            draft.fetched = fetched = await self._parts.fetcher.fetch(request)
         except FetchError as error:
             return self._failed(draft, error)
-        draft.fetched = fetched
         return await self._classified(draft, request, fetched)
+
+    async def _probe(self, draft: Draft) -> HostSignal:
+        """What the host answers to a request that it has answered before, instead of one that had no answer.
+
+        The page itself may be the cause of the silence: then the host would never be seen well again. This
+        costs the page nothing, and it has the host's next turn when there is an answer.
+        """
+        request = draft.lease.entry.request
+        origin = urls.origin(request.url)
+        known = request.via if urls.origin(request.via) == origin else f"{origin}/robots.txt"
+        try:
+            draft.fetched = await self._parts.fetcher.fetch(Request(known, session=request.session))
+        except FetchError as error:
+            return draft.signal(retry.signal_kind(error.fault))
+        fault = retry.fault_of_status(draft.fetched.status)
+        return draft.signal(SignalKind.OK if fault in (None, Fault.GONE) else retry.signal_kind(fault))
 
     async def _classified(self, draft: Draft, request: Request, fetched: Fetched) -> Harvest:
         """A redirect, a fault by its status, or a page for the spider."""

@@ -303,6 +303,7 @@ class MemoryFrontier:
             host_down=politeness.is_down(host.state, self._rules),
             host_answered=host.state.answered_at > 0,
             host_troubles=politeness.troubles_of(host.state),
+            host_silent=politeness.is_silent(host.state),
             is_suspect=politeness.is_suspect(host.state),
         )
         self._next_token += 1
@@ -401,7 +402,9 @@ class MemoryFrontier:
         item.died_at = now
         item.host.state = politeness.lost(item.host.state)
         self._move(item, state_after_expiry(item.expiries, self._rules))
-        return replace(lease, host_down=False, host_answered=False, host_troubles=0, is_suspect=False)
+        return replace(
+            lease, host_down=False, host_answered=False, host_troubles=0, host_silent=False, is_suspect=False
+        )
 
     # ----------------------------------------------------------------- places
 

@@ -19,7 +19,7 @@ from gossamer.words.model import Entry, HostSignal, HostState, Lease, Outcome, S
 
 _TRIES = Struct("<dIIIIH")
 _SHOWN = Struct("<dddB")  # granted_at, start_by, deadline, STANDING; after the token, before the host's name
-_DOWN, _ANSWERED, _SUSPECT, _TROUBLE = 1, 2, 4, 16  # STANDING of lua/library.lua
+_DOWN, _ANSWERED, _SUSPECT, _SILENT, _TROUBLE = 1, 2, 4, 8, 16  # STANDING of lua/library.lua
 _HOST = Struct("<6d4IBB")
 _HOST_MORE = Struct("<4dI")  # of a host that was written by this version
 _WAITING = Struct("<BBII")
@@ -208,6 +208,7 @@ def leases_of(shown: Sequence[bytes], index: int, of: int) -> Iterator[Lease]:
             host_down=bool(standing & _DOWN),
             host_answered=bool(standing & _ANSWERED),
             host_troubles=standing // _TROUBLE,
+            host_silent=bool(standing & _SILENT),
             is_suspect=bool(standing & _SUSPECT),
         )
 

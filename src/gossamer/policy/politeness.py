@@ -95,6 +95,11 @@ def troubles_of(host: HostState) -> int:
     return min(host.incidents, MOST_TROUBLES) if host.troubled_since else 0
 
 
+def is_silent(host: HostState) -> bool:
+    """Whether the host's trouble is that it does not answer; a refusal is an answer."""
+    return host.troubled_since > 0 and host.silences > 0
+
+
 def mark_of(fingerprint: int, attempts: int) -> int:
     """By what a host remembers which request met its trouble.
 

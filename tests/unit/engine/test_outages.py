@@ -46,7 +46,7 @@ def crawl(
         kit = Kit(rules, latency_s=0.05)
         outage = Outage(kit, begins_s, lasts_s, fault)
         urls = [f"{URL}{number}" for number in range(pages)]
-        kit.site.replies = dict.fromkeys(urls, outage)
+        kit.site.replies = dict.fromkeys([URL, *urls], outage)
         kit.pages.yields = {URL: follow(*urls)}
         worker = Worker(kit.parts, kit.shift)
         return kit, outage, await Supervisor(kit.parts, worker, **options).run(kit.seeds(URL))
@@ -150,7 +150,7 @@ def test_pages_that_always_fail_do_not_keep_the_others_from_being_fetched(answer
 
     ran = virtually(main)
     assert (ran.stats.done, ran.stats.dead) == (301, count)
-    assert ran.ended_at - ran.started_at < 8 * 3600
+    assert ran.ended_at - ran.started_at < 2 * 3600
 
 
 def test_an_outage_may_be_interrupted_and_the_time_nobody_asked_does_not_count() -> None:
@@ -158,7 +158,7 @@ def test_an_outage_may_be_interrupted_and_the_time_nobody_asked_does_not_count()
         kit = Kit(replace(DEFAULT, host_patience_s=1000.0), latency_s=0.05)
         urls = [f"{URL}{number}" for number in range(PAGES)]
         outage = Outage(kit, 2.0, 90_000.0, Fault.CONNECT)
-        kit.site.replies = dict.fromkeys(urls, outage)
+        kit.site.replies = dict.fromkeys([URL, *urls], outage)
         kit.pages.yields = {URL: follow(*urls)}
         first = await Supervisor(kit.parts, Worker(kit.parts, kit.shift), max_time_s=600.0).run(
             kit.seeds(URL)
@@ -177,7 +177,7 @@ def test_dead_letters_of_a_lost_host_can_be_retried() -> None:
     async def main() -> tuple[int, Ran]:
         kit = Kit(replace(DEFAULT, host_patience_s=100.0), latency_s=0.05)
         urls = [f"{URL}{number}" for number in range(PAGES)]
-        kit.site.replies = dict.fromkeys(urls, Outage(kit, 2.0, 200.0, Fault.CONNECT))
+        kit.site.replies = dict.fromkeys([URL, *urls], Outage(kit, 2.0, 200.0, Fault.CONNECT))
         kit.pages.yields = {URL: follow(*urls)}
         await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds(URL))
         await kit.clock.sleep(100.0)

@@ -93,6 +93,7 @@ end
 local function standing_of(h)
   return (is_down(h, rules) and DOWN or 0) + (h.answered_at > 0 and ANSWERED or 0)
     + troubles_of(h) * TROUBLE + (is_suspect(h) and SUSPECT or 0)
+    + (is_silent(h) and SILENT or 0)
 end
 
 -- Whose turn it is, request by request (rulings.in_turn): {host, band, start_by, standing} each. Hosts that come

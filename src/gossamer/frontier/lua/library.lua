@@ -42,7 +42,7 @@ local ROUND, BANDS = 500, 9
 local HOST, WAITING = '<ddddddIIIIBBddddI', '<BBII' -- lane, band, in the list, come back
 local HOST_BEFORE, FORM_AT = '<ddddddIIIIBB', 65
 local LEASE = '<c4BBddBB' -- host, lane, band, granted_at, start_by, STANDING, length of the owner's name after it
-local DOWN, ANSWERED, SUSPECT, TROUBLE = 1, 2, 4, 16 -- STANDING: of a host when the lease was granted, added up
+local DOWN, ANSWERED, SUSPECT, SILENT, TROUBLE = 1, 2, 4, 8, 16 -- STANDING: of a host when the lease was granted, added up
 local PLACE = '>c4BB'
 local TRIES = '<dIIIIH' -- due_at, attempts, failures, throttled, expiries, length of the reason after it
 

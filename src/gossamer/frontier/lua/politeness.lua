@@ -42,6 +42,8 @@ local function lost(h) h.in_flight = max(h.in_flight - 1, 0) end
 local function troubles_of(h) return h.troubled_since > 0 and min(h.incidents, MOST_TROUBLES) or 0 end
 
 local SEVERAL, NO_WITNESS = 0, 1
+local function is_silent(h) return h.troubled_since > 0 and h.silences > 0 end
+
 local function is_suspect(h) return h.troubled_since > 0 and h.troubled_by ~= SEVERAL end
 
 local function witness(h, mark)

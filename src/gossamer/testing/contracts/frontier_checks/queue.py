@@ -280,6 +280,7 @@ async def a_host_in_trouble_is_probed(w: World) -> None:
     w.clock.advance(2)
     (probe,) = (await w.lease()).leases
     equal((probe.host_troubles, probe.is_suspect, probe.host_down), (1, True, False), "the probe knows it")
+    holds(probe.host_silent and not first.host_silent, "and that there was no answer")
     equal((probe.failures, probe.throttled), (0, 0), "what is excused counts against nothing")
     await w.frontier.release([probe], [UNUSED])
     for _ in range(12):
