@@ -260,7 +260,7 @@ def test_row_20_a_hold_is_kept_over_a_restart(tmp_path: Path) -> None:
             site.url(f"retry_after_as/{kind}", host=host)
             for kind, host in zip(kinds, site.hosts, strict=True)
         ]
-        settings = {"robots": False, "retry_after_cap": 900.0, "retry_backoff": 60.0, "max_time": 0.7}
+        settings = {"robots": False, "retry_after_cap": 900.0, "retry_backoff": 60.0, "max_time": 3.0}
         settings["retry_backoff_cap"] = 90.0
         done = crawl(tmp_path, seeds, **settings)
         assert [len(done.tries[url]) for url in seeds][:3] == [1, 1, 1]

@@ -28,7 +28,7 @@ from acceptance.hostile.inside import (
 from corpora import corpus, from_corpus
 from gossamer.parse import sitemap
 from gossamer.parse.sitemap import SitemapReader
-from gossamer.policy.politeness import delay_in_force, settle
+from gossamer.policy.politeness import delay_in_force, mark_of, settle
 from gossamer.policy.robots import MAX_BYTES, RobotsRules, interpret
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve, serve_in_thread
@@ -303,7 +303,7 @@ def test_row_38_real_robots_files_never_raise() -> None:
 
 
 async def test_row_39_what_the_status_of_robots_means_to_a_crawl(tmp_path: Path) -> None:
-    """4xx allows, 5xx is ``robots_unreachable``; a hundred URLs of a host ask once."""
+    """4xx allows, 5xx is ``robots_unreachable``, and pages wait; a hundred URLs of a host ask once."""
     statuses = {"127.0.0.1": 404, "127.0.0.2": 403, "127.0.0.3": 500, "127.0.0.4": 200}
 
     def app(path: str, headers: Any) -> SiteResponse:
@@ -322,7 +322,9 @@ async def test_row_39_what_the_status_of_robots_means_to_a_crawl(tmp_path: Path)
     found = endings(tmp_path)
     for host in ("127.0.0.1", "127.0.0.2", "127.0.0.4"):
         assert {found[f"{ends[host]}/{n}"] for n in range(25)} == {"success"}, host
-    assert {found[f"{ends['127.0.0.3']}/{n}"] for n in range(25)} == {"robots_unreachable"}
+    told = {ending for url, ending in found.items() if url.startswith(ends["127.0.0.3"])}
+    assert told == {"robots_unreachable"}
+    assert paths(sites["127.0.0.3"]) == ["/robots.txt"], "its pages wait, and are not asked for"
     assert found[f"{ends['127.0.0.4']}/no"] == "robots"
     assert result.pages == 75
 
@@ -341,6 +343,8 @@ def test_row_40_crawl_delays_are_capped_or_ignored(asked: str, delay_s: float) -
         robots_read=True,
     )
     rules = Rules(delay_s=0.5)
-    state = settle(HostState(in_flight=1), rules, signal, now=1.0, is_page=False, jitter=0.0)
+    state = settle(
+        HostState(in_flight=1), rules, signal, now=1.0, is_page=False, jitter=0.0, mark=mark_of(1, 0)
+    )
     assert delay_in_force(state, rules) == delay_s
     assert state.next_at <= 1.0 + delay_s
