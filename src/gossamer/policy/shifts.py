@@ -305,7 +305,8 @@ def _is_void(shift: Shift, at: float) -> bool:
 
 def _failing(standing: Standing, able: Sequence[WorkerCard], takers: Sequence[WorkerCard]) -> str:
     if standing.why is Why.REFUSED and not able:
-        return f"none of the workers ({len(takers)}) can do it: {standing.detail}"
+        who = "the only worker cannot" if len(takers) == 1 else f"none of {len(takers)} workers can"
+        return f"{who} do it: {standing.detail}"
     return f"its shifts fail ({standing.failures} in a row): {standing.detail}"
 
 

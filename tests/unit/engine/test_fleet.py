@@ -713,7 +713,7 @@ async def test_a_job_that_no_worker_can_do_says_so(world):
     fine = await world.submit(500)
     await world.until_over(fine)
     await asyncio.sleep(90)
-    assert await trouble(world, broken) == "none of the workers (1) can do it: another version of the spider"
+    assert await trouble(world, broken) == "the only worker cannot do it: another version of the spider"
     assert len([shift for shift in world.published if shift.job == broken.job.id]) < 12, "ever more rarely"
     world.station()
     began = world.clock.now()

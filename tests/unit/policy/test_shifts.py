@@ -231,7 +231,7 @@ def test_a_job_that_some_workers_refuse_is_done_by_the_others():
 
 def test_a_job_that_all_workers_refuse_says_so():
     decision = decide(wish("a"), standings=[failing(9, 1.0, Why.REFUSED, refused_by=("w1",))])
-    assert (by_job(decision), decision.troubles["a"]) == ({}, "none of the workers (1) can do it: no store")
+    assert (by_job(decision), decision.troubles["a"]) == ({}, "the only worker cannot do it: no store")
 
 
 def test_empty_shifts_are_asked_for_more_rarely():
