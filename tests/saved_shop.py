@@ -77,7 +77,8 @@ def real_shop() -> SavedShop:
 
 
 def _listing(name: str, number: int, ids: list[int]) -> bytes:
-    near = sorted({1, 2, 3, number - 1, number, number + 1, PAGES - 1, PAGES} & {*range(1, PAGES + 1)})
+    # So many that no two processes which keep a page to themselves cut the others off from the rest.
+    near = sorted({1, 2, 3, *range(number - 3, number + 4), PAGES - 1, PAGES} & {*range(1, PAGES + 1)})
     links = "".join(
         f'<li><span class="page-numbers current">{other}</span></li>'
         if other == number

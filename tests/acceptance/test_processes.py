@@ -20,7 +20,7 @@ from gossamer.words.errors import UsageError
 from programs import crawl, rows, run, start
 from saved_shop import PAGES, PRODUCTS, served, spider_file
 
-# Two requests at once in each of three processes, four at the host: no two of them have it to themselves.
+# One request at once in each of three processes, four at the host: no two of them have it to themselves.
 FAST = ("--delay", "0", "--per-host", "4", "--concurrency", "2", "--processes", "3")
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks processes up in /proc")
