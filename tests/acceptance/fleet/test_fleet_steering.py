@@ -184,7 +184,7 @@ def test_a_worker_does_not_grow_with_jobs(folder: Path, places: Servers, small: 
         sizes = []
         for _ in range(3):
             asyncio.run(submit_many(fleet, small, 10))
-            sizes.append(size_of(fleet))
+            sizes.append(size_at_rest(fleet))
         assert sizes[2] == sizes[1]
 
 
@@ -201,6 +201,16 @@ async def submit_many(fleet: Fleet, known: Known, count: int) -> None:
                 await asyncio.sleep(0.05)
     finally:
         await desk.close()
+
+
+def size_at_rest(fleet: Fleet) -> tuple[int, int, int, int]:
+    """Its size when that has not changed for a second: shifts end, and let go of things, after their jobs."""
+    deadline, same = time.monotonic() + 20, [size_of(fleet)]
+    while len(same) < 10 and time.monotonic() < deadline:
+        time.sleep(0.1)
+        size = size_of(fleet)
+        same = [*same, size] if size == same[-1] else [size]
+    return same[-1]
 
 
 def size_of(fleet: Fleet) -> tuple[int, int, int, int]:
