@@ -302,7 +302,7 @@ class MemoryFrontier:
             expiries=item.expiries,
             host_down=politeness.is_down(host.state, self._rules),
             host_answered=host.state.answered_at > 0,
-            host_troubles=politeness.troubles_of(host.state),
+            host_pause_s=politeness.next_pause_s(host.state, self._rules),
             host_silent=politeness.is_silent(host.state),
             is_suspect=politeness.is_suspect(host.state),
         )
@@ -403,7 +403,7 @@ class MemoryFrontier:
         item.host.state = politeness.lost(item.host.state)
         self._move(item, state_after_expiry(item.expiries, self._rules))
         return replace(
-            lease, host_down=False, host_answered=False, host_troubles=0, host_silent=False, is_suspect=False
+            lease, host_down=False, host_answered=False, host_pause_s=0.0, host_silent=False, is_suspect=False
         )
 
     # ----------------------------------------------------------------- places

@@ -18,8 +18,8 @@ from gossamer.words.lifecycle import State
 from gossamer.words.model import Entry, HostSignal, HostState, Lease, Outcome, SignalKind
 
 _TRIES = Struct("<dIIIIH")
-_SHOWN = Struct("<dddB")  # granted_at, start_by, deadline, STANDING; after the token, before the host's name
-_DOWN, _ANSWERED, _SUSPECT, _SILENT, _TROUBLE = 1, 2, 4, 8, 16  # STANDING of lua/library.lua
+_SHOWN = Struct("<ddddB")  # granted_at, start_by, deadline, pause, STANDING; between token and host's name
+_DOWN, _ANSWERED, _SUSPECT, _SILENT = 1, 2, 4, 8  # STANDING of lua/library.lua
 _HOST = Struct("<6d4IBB")
 _HOST_MORE = Struct("<4dI")  # of a host that was written by this version
 _WAITING = Struct("<BBII")
@@ -193,7 +193,7 @@ def unplaced(member: bytes) -> tuple[bytes, Stored]:
 def leases_of(shown: Sequence[bytes], index: int, of: int) -> Iterator[Lease]:
     """Leases that a script tells of, two strings each; ``index`` and ``of`` say which shard of how many."""
     for head, element in zip(shown[::2], shown[1::2], strict=True):
-        granted_at, start_by, deadline, standing = _SHOWN.unpack_from(head, 6)
+        granted_at, start_by, deadline, pause_s, standing = _SHOWN.unpack_from(head, 6)
         stored = stored_of(element)
         yield Lease(
             entry=stored.entry(text_of(head[6 + _SHOWN.size :])),
@@ -207,7 +207,7 @@ def leases_of(shown: Sequence[bytes], index: int, of: int) -> Iterator[Lease]:
             expiries=stored.expiries,
             host_down=bool(standing & _DOWN),
             host_answered=bool(standing & _ANSWERED),
-            host_troubles=standing // _TROUBLE,
+            host_pause_s=pause_s,
             host_silent=bool(standing & _SILENT),
             is_suspect=bool(standing & _SUSPECT),
         )

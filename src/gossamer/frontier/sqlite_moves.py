@@ -133,7 +133,7 @@ def _grant(s: Session, host: Host, head: Head, ttl_s: float) -> Lease:
         expiries=expiries,
         host_down=politeness.is_down(host.state, s.rules),
         host_answered=host.state.answered_at > 0,
-        host_troubles=politeness.troubles_of(host.state),
+        host_pause_s=politeness.next_pause_s(host.state, s.rules),
         host_silent=politeness.is_silent(host.state),
         is_suspect=politeness.is_suspect(host.state),
     )

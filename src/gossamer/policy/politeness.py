@@ -40,8 +40,6 @@ PROBING = 0.95
 """... and by what share of the pace after each success beyond that."""
 SHORTEST_PACE_S = 0.001
 """A host that may be asked this often is not throttling any more."""
-MOST_TROUBLES = 15
-"""Incidents in a row that a lease tells of at most."""
 SEVERAL, NO_WITNESS = 0, 1
 """Who has met a host's trouble, if not one request: several, or only such as fail anyway."""
 UNASKED_S = 3600.0
@@ -90,9 +88,15 @@ def is_down(host: HostState, rules: Rules) -> bool:
     return host.silences >= rules.max_silences
 
 
-def troubles_of(host: HostState) -> int:
-    """Incidents in a row, as a lease tells of them; 0 when the host is well."""
-    return min(host.incidents, MOST_TROUBLES) if host.troubled_since else 0
+def next_pause_s(host: HostState, rules: Rules) -> float:
+    """Most seconds that the host is left alone if its next request fails too; 0 when it is well."""
+    return _pause_s(host, rules, host.incidents + 1, 1.0) if host.troubled_since else 0.0
+
+
+def _pause_s(host: HostState, rules: Rules, incidents: int, jitter: float) -> float:
+    """Without an answer the pauses begin with the back-off; at a host that refuses, with its delay."""
+    base_s = rules.backoff_base_s if host.silences else max(delay_in_force(host, rules), SHORTEST_PACE_S)
+    return growing_pause_s(incidents, base_s, min(rules.backoff_cap_s, LONGEST_PAUSE_S), jitter)
 
 
 def is_silent(host: HostState) -> bool:
@@ -253,8 +257,7 @@ def _trouble(
     if signal.retry_after_s is not None:
         hold = min(max(signal.retry_after_s, 0.0), rules.retry_after_cap_s)
     elif is_new:
-        base_s = rules.backoff_base_s if is_silent else delay_in_force(host, rules)
-        hold = growing_pause_s(host.incidents, base_s, min(rules.backoff_cap_s, LONGEST_PAUSE_S), jitter)
+        hold = _pause_s(host, rules, host.incidents, jitter)
     else:
         return host
     until = now + hold

@@ -127,10 +127,10 @@ def _is_hosts(fault: Fault, lease: Lease) -> bool:
     A host that has never answered has no outage: most of those are dead links.
     """
     if fault is Fault.GATEWAY:
-        is_overload = lease.host_troubles > 0 and not lease.is_suspect
+        is_overload = lease.host_pause_s > 0 and not lease.is_suspect
         return is_overload or lease.throttled < REFUSALS_OF_A_PAGE
     if is_unanswered(fault, lease):
-        is_outage = lease.host_troubles > 0 and not (lease.is_suspect and lease.failures)
+        is_outage = lease.host_pause_s > 0 and not (lease.is_suspect and lease.failures)
         return lease.host_answered and (is_outage or lease.throttled == 0)
     return fault in LATER
 
@@ -143,16 +143,15 @@ def _later(
     The request waits longer than its host, and longer each time, so that others are the next probes: were it
     one of the pages that make the host hang, the host would never be seen well again.
     """
-    is_excused = lease.host_troubles > 0 and not lease.is_suspect and fault not in LATER
+    is_excused = lease.host_pause_s > 0 and not lease.is_suspect and fault not in LATER
     if not is_excused and lease.throttled >= rules.max_throttled:
         return Decision(verdict=Verdict.DEAD)
-    nth, cap_s = lease.throttled + 1 + (fault not in LATER), min(rules.backoff_cap_s, LONGEST_PAUSE_S)
-    if lease.host_troubles and not lease.is_suspect:
-        nth, cap_s = (
-            max(lease.host_troubles, lease.attempt) + 2,
-            max(2, min(lease.attempt, MOST_PAUSES)) * cap_s,
-        )
-    wait = growing_pause_s(nth, rules.backoff_base_s, cap_s, jitter)
+    nth, base_s = lease.throttled + 1 + (fault not in LATER), rules.backoff_base_s
+    cap_s = min(rules.backoff_cap_s, LONGEST_PAUSE_S)
+    if lease.host_pause_s and not lease.is_suspect:
+        times = min(lease.attempt, MOST_PAUSES)
+        nth, base_s, cap_s = 1, lease.host_pause_s * 2 * times, cap_s * max(2, times)
+    wait = growing_pause_s(nth, base_s, cap_s, jitter)
     if retry_after_s is not None:
         asked_s = min(max(retry_after_s, 0.0), rules.retry_after_cap_s)
         wait = asked_s if fault in LATER else max(wait, asked_s)
@@ -164,7 +163,7 @@ def signal_kind(fault: Fault, lease: Lease | None = None) -> SignalKind:
     if fault in UNTOUCHED:
         return SignalKind.UNUSED
     if fault in LATER:
-        if lease is not None and lease.throttled >= REFUSALS_OF_A_PAGE and not lease.host_troubles:
+        if lease is not None and lease.throttled >= REFUSALS_OF_A_PAGE and not lease.host_pause_s:
             return SignalKind.FAULT
         return SignalKind.THROTTLED
     if fault in UNREACHABLE:

@@ -20,6 +20,7 @@ import random
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from math import inf
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -74,6 +75,7 @@ class PostgresServer:
         self._timeout_s = timeout_s
         self._loops: dict[asyncio.AbstractEventLoop, _Loop] = {}
         self._away_since: float | None = None  # when it was first found away; None: all is well
+        self._well_at = -inf  # when it answered last
 
     def __repr__(self) -> str:
         return f"<PostgresServer {self.place} ({'away' if self._away_since is not None else 'well'})>"
@@ -112,6 +114,7 @@ class PostgresServer:
         failed_at: float | None = None
         pause_s = PAUSES_S[0]
         while True:
+            begun_at = now()
             try:
                 result = await self._once(work)
             except errors as error:
@@ -119,9 +122,9 @@ class PostgresServer:
                 spent_s = now() - failed_at
                 if not passes(error) or spent_s + pause_s > patience_s:
                     raise self._final(error, spent_s) from error
-                self._note(error, now(), patience_s)
+                self._note_failure(error, begun_at, now(), patience_s)
             else:
-                self._is_well(now())
+                self._note_answer(begun_at, now())
                 return result
             await asyncio.sleep(pause_s * random.uniform(0.5, 1.0))  # noqa: S311
             pause_s = min(pause_s * 2, PAUSES_S[1])
@@ -186,16 +189,22 @@ class PostgresServer:
             return found
         return type(found)(f"{found}; gave up after {spent_s:.0f} s")
 
-    def _note(self, error: BaseException, now: float, patience_s: float) -> None:
-        """One line when it is first found away, not one for each try of each caller."""
-        if self._away_since is None and not is_conflict(error):
+    def _note_failure(self, error: BaseException, begun_at: float, now: float, patience_s: float) -> None:
+        """One line when it is first found away, not one for each try of each caller.
+
+        A try that was begun before the latest answer says nothing of the server since then.
+        """
+        if self._away_since is None and begun_at >= self._well_at and not is_conflict(error):
             self._away_since = now
             log.warning("%s; trying again for up to %.0f s", translated(error, self.place), patience_s)
 
-    def _is_well(self, now: float) -> None:
-        if self._away_since is not None:
+    def _note_answer(self, begun_at: float, now: float) -> None:
+        """One line when it is back: when it answers what it was asked since it was found away."""
+        if self._away_since is None:
+            self._well_at = now
+        elif begun_at >= self._away_since:
             log.warning("PostgreSQL at %s is back after %.1f s", self.place, now - self._away_since)
-            self._away_since = None
+            self._away_since, self._well_at = None, now
 
 
 class _Loop:

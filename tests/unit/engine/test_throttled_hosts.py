@@ -145,6 +145,26 @@ def test_a_quota_per_window_costs_the_rest_of_the_window_and_little_more(window_
     assert refused < 400
 
 
+@pytest.mark.parametrize("per_host", [8, 16, 64])
+@pytest.mark.parametrize(("most", "window_s"), [(20, 1.0), (5, 1.0), (20, 5.0)])
+def test_so_many_answers_in_any_stretch_of_time(per_host: int, most: int, window_s: float) -> None:
+    """A sliding window: what it refuses does not count. No page waits long for having been refused."""
+    pages = 15 * most
+
+    class Window(Limiter):
+        async def __call__(self, request: Request) -> Any:
+            now = self.kit.clock.now()
+            self.tokens = most - sum(at > now - window_s for at in self.served[-most:])
+            self.at = now
+            return await super().__call__(request)
+
+    rules = replace(CALM, per_host=per_host)
+    _, limit, ran = crawl(rules, lambda kit: Window(kit, 0.0, most, 503), pages)
+    assert (ran.stats.dead, len(limit.served)) == (0, pages)
+    assert limit.served[-1] - limit.served[0] < 3 * 15 * window_s
+    assert len(limit.refused) < pages + 2 * per_host
+
+
 def test_a_maintenance_page_of_an_hour_costs_no_page() -> None:
     async def main() -> tuple[Ran, int]:
         kit = Kit(FAST, latency_s=0.02)

@@ -25,6 +25,7 @@ answers[1] = string.format('%.17g', start_by(h, rules, now))
 answers[2] = (is_down(h, rules) and 'down' or 'up') .. (has_room(h, rules) and ' room' or ' full')
 answers[3] = string.format('%.17g', backoff_s(case.nth, rules, case.jitter))
 answers[4] = string.format('%.17g', delay_in_force(h, rules))
+answers[5] = string.format('%.17g', next_pause_s(h, rules))
 grant(h, rules, now)
 tell()
 settle_host(h, rules, signal, now, case.is_page, case.jitter, case.mark)
@@ -120,6 +121,7 @@ async def test_lua_and_python_decide_alike(server):
         down = "down" if politeness.is_down(host, rules) else "up"
         expected.append(down + (" room" if politeness.has_room(host, rules) else " full"))
         expected += [backoff_s(nth, rules, jitter), politeness.delay_in_force(host, rules)]
+        expected.append(politeness.next_pause_s(host, rules))
         after = politeness.grant(host, rules, now)
         expected += told(after)
         after = politeness.settle(after, rules, signal, now=now, is_page=is_page, jitter=jitter, mark=mark)

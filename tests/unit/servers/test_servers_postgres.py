@@ -268,6 +268,35 @@ async def test_it_goes_on_when_the_server_is_back(postgres_server, server, caplo
     assert "is back after" in lines[1]
 
 
+async def test_a_try_that_was_begun_before_the_latest_answer_says_nothing(server, caplog):
+    """Which try fails when, while a server comes back, is chance."""
+    failing, answering = asyncio.Event(), asyncio.Event()
+
+    async def fails_late(conn):
+        if not failing.is_set():
+            await failing.wait()
+            await conn.execute("DO $$ BEGIN RAISE SQLSTATE '57P03'; END $$")
+
+    async def answers_late(conn):
+        await answering.wait()
+
+    begun = [asyncio.create_task(server.run(work)) for work in (fails_late, answers_late)]
+    await server.run(flaky(1, "57P03"))
+    failing.set()
+    await begun[0]
+    assert [record.getMessage().count("is back after") for record in caplog.records] == [0, 1]
+
+    trouble = asyncio.create_task(server.run(flaky(3, "57P03")))
+    while len(caplog.records) < 3:  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    answering.set()
+    await begun[1]
+    assert len(caplog.records) == 3, "what was asked before does not show that it is back"
+    await trouble
+    assert "is back after" in caplog.records[3].getMessage()
+    assert len(caplog.records) == 4
+
+
 async def test_who_is_cancelled_gives_the_connection_back(postgres_url):
     server = PostgresServer(postgres_url, connections=1)
     await server.check()

@@ -92,12 +92,11 @@ end
 
 local function standing_of(h)
   return (is_down(h, rules) and DOWN or 0) + (h.answered_at > 0 and ANSWERED or 0)
-    + troubles_of(h) * TROUBLE + (is_suspect(h) and SUSPECT or 0)
-    + (is_silent(h) and SILENT or 0)
+    + (is_suspect(h) and SUSPECT or 0) + (is_silent(h) and SILENT or 0)
 end
 
--- Whose turn it is, request by request (rulings.in_turn): {host, band, start_by, standing} each. Hosts that come
--- again stand in a heap beside the ordered ones that have not been served.
+-- Whose turn it is, request by request (rulings.in_turn): {host, band, start_by, standing, next_pause_s} each.
+-- Hosts that come again stand in a heap beside the ordered ones that have not been served.
 local function choose(wanted)
   local hosts_ready, served, at, picks = ready(wanted), {}, 1, {}
   while #picks < wanted do
@@ -114,7 +113,7 @@ local function choose(wanted)
     if not slot.size then slot.size, slot.listed, slot.back = 0, slot[3], slot[4] end
     slot.size = slot.size + 1
     if slot[3] > 0 then slot[3] = slot[3] - 1 else slot[4] = slot[4] - 1 end -- `take` sets it right
-    picks[#picks + 1] = {h, band, start_by(h, rules, now), standing_of(h), slot}
+    picks[#picks + 1] = {h, band, start_by(h, rules, now), standing_of(h), next_pause_s(h, rules), slot}
     grant(h, rules, now)
     local next_band = best(h, lane)
     if next_band and h.next_at <= now and has_room(h, rules) then
@@ -147,7 +146,7 @@ end
 local function take(picks)
   local taken = {}
   for _, pick in ipairs(picks) do
-    local h, band, slot = pick[1], pick[2], pick[5]
+    local h, band, slot = pick[1], pick[2], pick[6]
     if not taken[slot] then
       local key = key_of('q', h, lane, band)
       if slot.back > 0 then
@@ -171,10 +170,12 @@ local function hand_out(wanted)
   local taken, leases, deadlines, deadline = take(picks), {}, {}, now + ttl_s
   local deadline_text = exact(deadline)
   for i, pick in ipairs(picks) do
-    local h, band, slot = pick[1], pick[2], pick[5]
+    local h, band, slot = pick[1], pick[2], pick[6]
     slot.size = slot.size + 1
     local element = taken[slot][slot.size]
-    local lease = {token = count.next_token, granted_at = now, start_by = pick[3], standing = pick[4]}
+    local lease = {
+      token = count.next_token, granted_at = now, start_by = pick[3], standing = pick[4], pause_s = pick[5],
+    }
     count.next_token = count.next_token + 1
     local field = pack('>I6', lease.token)
     leases[2 * i - 1], leases[2 * i] = field,

@@ -42,7 +42,7 @@ local ROUND, BANDS = 500, 9
 local HOST, WAITING = '<ddddddIIIIBBddddI', '<BBII' -- lane, band, in the list, come back
 local HOST_BEFORE, FORM_AT = '<ddddddIIIIBB', 65
 local LEASE = '<c4BBddBB' -- host, lane, band, granted_at, start_by, STANDING, length of the owner's name after it
-local DOWN, ANSWERED, SUSPECT, SILENT, TROUBLE = 1, 2, 4, 8, 16 -- STANDING: of a host when the lease was granted, added up
+local DOWN, ANSWERED, SUSPECT, SILENT = 1, 2, 4, 8 -- STANDING: of a host when the lease was granted, added up
 local PLACE = '>c4BB'
 local TRIES = '<dIIIIH' -- due_at, attempts, failures, throttled, expiries, length of the reason after it
 
@@ -354,7 +354,7 @@ end
 
 local function shown_lease(lease, h, deadline)
   return pack('>I6', lease.token)
-    .. pack('<dddB', lease.granted_at, lease.start_by, deadline, lease.standing) .. h.name
+    .. pack('<ddddB', lease.granted_at, lease.start_by, deadline, lease.pause_s, lease.standing) .. h.name
 end
 
 -- The leases that are in force, each at the place of its token; false for a stale one, and for one whose fingerprint
@@ -391,7 +391,7 @@ local function expire(rows)
   for i, raw in ipairs(call('HMGET', LEASES, unpack(fields))) do
     if raw then
       local lease = read_lease(rows[i][1], raw)
-      lease.deadline, lease.standing = rows[i][2], 0
+      lease.deadline, lease.standing, lease.pause_s = rows[i][2], 0, 0
       held[#held + 1], tokens[#tokens + 1], keys[#keys + 1] = lease, lease.token, lease.host
     end
   end

@@ -6,7 +6,7 @@ local max, min = math.max, math.min
 local CATCH_UP_SHARE, KEPT_SHARE = 0.05, 0.95
 local LATE_SHARE, LATE_FLOOR_S = 0.1, 0.25
 local SLOW_DOWN, SPEED_UP_STEPS, PROBING, SHORTEST_PACE_S = 2, 64, 0.95, 0.001
-local UNASKED_S, LONGEST_PAUSE_S, MOST_TROUBLES = 3600, 60, 15
+local UNASKED_S, LONGEST_PAUSE_S = 3600, 60
 
 local function growing_pause_s(nth, base_s, cap_s, jitter)
   local whole = min(base_s * 2 ^ min(nth - 1, 60), cap_s)
@@ -39,7 +39,14 @@ end
 
 local function lost(h) h.in_flight = max(h.in_flight - 1, 0) end
 
-local function troubles_of(h) return h.troubled_since > 0 and min(h.incidents, MOST_TROUBLES) or 0 end
+local function pause_s(h, rules, incidents, jitter)
+  local base_s = h.silences > 0 and rules.backoff_base_s or max(delay_in_force(h, rules), SHORTEST_PACE_S)
+  return growing_pause_s(incidents, base_s, min(rules.backoff_cap_s, LONGEST_PAUSE_S), jitter)
+end
+
+local function next_pause_s(h, rules)
+  return h.troubled_since > 0 and pause_s(h, rules, h.incidents + 1, 1) or 0
+end
 
 local SEVERAL, NO_WITNESS = 0, 1
 local function is_silent(h) return h.troubled_since > 0 and h.silences > 0 end
@@ -145,8 +152,7 @@ local function trouble(h, rules, signal, now, jitter, mark)
   if signal.retry_after_s then
     hold = min(max(signal.retry_after_s, 0), rules.retry_after_cap_s)
   elseif is_new then
-    local base_s = is_silent and rules.backoff_base_s or delay_in_force(h, rules)
-    hold = growing_pause_s(h.incidents, base_s, min(rules.backoff_cap_s, LONGEST_PAUSE_S), jitter)
+    hold = pause_s(h, rules, h.incidents, jitter)
   else
     return
   end

@@ -268,7 +268,7 @@ async def a_host_in_trouble_is_probed(w: World) -> None:
     """One request at a time, over a restart too; when the patience with it is spent, it is down."""
     await w.add(*[entry(number) for number in range(6)])
     first = (await w.lease(1)).leases[0]
-    equal((first.host_answered, first.host_troubles), (False, 0), "nothing is known of a new host")
+    equal((first.host_answered, first.host_pause_s), (False, 0.0), "nothing is known of a new host")
     await w.settle(first)
     leases = (await w.lease()).leases
     equal([lease.host_answered for lease in leases], [True] * 3, "the host has answered")
@@ -279,7 +279,7 @@ async def a_host_in_trouble_is_probed(w: World) -> None:
     w.frontier = await w.subject.reopen() or w.frontier
     w.clock.advance(2)
     (probe,) = (await w.lease()).leases
-    equal((probe.host_troubles, probe.is_suspect, probe.host_down), (1, True, False), "the probe knows it")
+    equal((probe.host_pause_s, probe.is_suspect, probe.host_down), (2.0, True, False), "the probe knows it")
     holds(probe.host_silent and not first.host_silent, "and that there was no answer")
     equal((probe.failures, probe.throttled), (0, 0), "what is excused counts against nothing")
     await w.frontier.release([probe], [UNUSED])
