@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import resource
@@ -20,13 +21,14 @@ from gossamer.discovery import Target, find_target
 from gossamer.engine.supervisor import Ran, Reason, Shift, Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.observe.log import LogSink
+from gossamer.observe.text import headline
 from gossamer.policy.shared_hosts import named_hosts
 from gossamer.run_notes import ending_of, failed_hook_note, notes
 from gossamer.spider import Spider
 from gossamer.usercode import ends_task, settle, traceback_text
 from gossamer.wiring.crawl import Wired, wire
 from gossamer.wiring.desk import Desk
-from gossamer.words.errors import Remark, UsageError
+from gossamer.words.errors import OperatorError, Remark, UsageError
 from gossamer.words.exits import Ending
 from gossamer.words.lifecycle import JobState
 from gossamer.words.model import Job, Record, Tally
@@ -37,6 +39,9 @@ log = logging.getLogger("gossamer.crawl")
 LATEST_REDIRECTS = 1000
 """Of so many the commonest target is named."""
 
+
+RECORD_S = 5.0
+"""How long the book of jobs may take to note that a run has failed, in seconds; it may be what failed."""
 
 NOT_IN_JSON = ("notes", "left_out", "known_target", "failed_hooks", "ending")
 """Fields of a result that `crawl --json` does not print."""
@@ -111,6 +116,9 @@ class Crawling:
                 replace(self.job, state=state, finished_at=ran.ended_at, finish_reason=ran.reason.value)
             )
             reason = ran.reason
+        except Exception as error:
+            await self._record_failure(error)
+            raise
         finally:
             await self._close_spider(reason)
         tally = await store.tally(self.job)
@@ -125,6 +133,19 @@ class Crawling:
         """Give everything back and end within a second."""
         self.stop()
         self._aborting = asyncio.ensure_future(self._shift.abandon())
+
+    async def _record_failure(self, error: Exception) -> None:
+        """Say in the job's end what ended this run; as far as there still is a place to say it."""
+        what = traceback_text(error, __file__) if not isinstance(error, OperatorError) else str(error)
+        ended = replace(
+            self.job,
+            state=JobState.RUNNING,
+            finished_at=self._wired.parts.clock.now(),
+            finish_reason=f"{Reason.ERROR.value}: {headline(what)}",
+        )
+        with contextlib.suppress(OperatorError, TimeoutError):
+            async with asyncio.timeout(RECORD_S):
+                await self._wired.desk.book.update(ended)
 
     async def _close_spider(self, reason: Reason) -> None:
         """Close the pipelines and tell the spider; what fails there is said, and takes nothing."""

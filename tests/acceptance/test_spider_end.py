@@ -152,3 +152,40 @@ def test_a_crawl_that_got_nothing_has_failed(tmp_path: Path, shop: Site, path: s
     assert run(*args).returncode == code
     again = run(*args[:-2])
     assert again.returncode == code
+
+
+RAISES = """
+from gossamer import Request, Spider
+
+
+class Ends(Spider):
+    name = "ends"
+    settings = {{"delay": 0.0}}
+
+    async def start(self):
+        yield Request("{url}")
+        raise ValueError("the list of shops is \\x1b[31mempty")
+
+    def closed(self, reason):
+        print("closed", reason)
+
+    def parse(self, response):
+        yield {{"url": response.url}}
+"""
+
+
+def test_a_start_that_raises_is_what_the_job_ended_with(tmp_path: Path, shop: Site) -> None:
+    (tmp_path / "ends.py").write_text(RAISES.format(url=shop.url))
+    done = run("crawl", "ends.py", cwd=tmp_path)
+    what = "start() of the spider 'ends' raised ValueError: the list of shops is \\x1b[31mempty"
+    assert (done.returncode, done.stdout) == (2, "closed error\n")
+    assert f"gossamer: {what} (" in done.stderr
+    assert "unfinished (error) " in run("jobs", cwd=tmp_path).stdout
+    assert f"unfinished (error: {what} (" in run("status", "ends", cwd=tmp_path).stdout
+    found = json.loads(run("status", "ends", "--json", cwd=tmp_path).stdout)
+    assert (found["state"], found["finish_reason"]) == ("running", "error")
+    assert found["error"].startswith(what)
+    (tmp_path / "ends.py").write_text(RAISES.format(url=shop.url).replace("raise", "return #"))
+    assert run("crawl", "ends.py", cwd=tmp_path).returncode == 0
+    found = json.loads(run("status", "ends", "--json", cwd=tmp_path).stdout)
+    assert (found["job"], found["state"], found["finish_reason"]) == ("ends-1", "finished", "finished")

@@ -11,7 +11,17 @@ import typer
 from gossamer.cli.desk import at_desk, job_of
 from gossamer.cli.errors import complain
 from gossamer.cli.options import AsJson, Data, Format, JobName, Set, settings_of
-from gossamer.cli.output import LONG, iso, local, local_short, plain_url, print_facts, print_json, print_table
+from gossamer.cli.output import (
+    LONG,
+    iso,
+    local,
+    local_short,
+    plain,
+    plain_url,
+    print_facts,
+    print_json,
+    print_table,
+)
 from gossamer.cli.pace import Pace, pace_of
 from gossamer.words.errors import Remark, UsageError
 from gossamer.words.text import quantity
@@ -62,7 +72,7 @@ def jobs(
         (
             (
                 job.id,
-                _state(job),
+                _state(job, short=True),
                 tally.pages,
                 tally.items,
                 stats.waiting if stats else "?",
@@ -102,10 +112,11 @@ async def _as_it_is(desk: Desk, job: Job) -> Job:
     return job
 
 
-def _state(job: Job) -> str:
-    """``finished``, or why the last run of an unfinished job ended."""
+def _state(job: Job, *, short: bool = False) -> str:
+    """``finished``, or why the last run of an unfinished job ended; ``short``: without what an error said."""
     if job.state == "running" and job.finish_reason:
-        return f"unfinished ({job.finish_reason})"
+        reason = job.end_reason if short else plain(job.finish_reason)
+        return f"unfinished ({reason})"
     return str(job.state)
 
 
@@ -115,7 +126,8 @@ def _job_json(job: Job, tally: Tally, stats: FrontierStats | None) -> dict[str, 
         "name": job.name,
         "target": job.target,
         "state": job.state.value,
-        "finish_reason": job.finish_reason,
+        "finish_reason": job.end_reason,
+        "error": job.end_error,
         "created_at": iso(job.created_at),
         "finished_at": iso(job.finished_at),
         "pages": tally.pages,

@@ -214,7 +214,7 @@ def _result(job: Job, tally: Tally, stats: FrontierStats) -> dict[str, Any]:
     return {
         "job": job.id,
         "spider": job.name,
-        "finish_reason": job.finish_reason or str(job.state),
+        "finish_reason": job.end_reason or str(job.state),
         "pages": tally.pages,
         "items": tally.items,
         "attempts": tally.attempts,

@@ -30,7 +30,7 @@ class Reason(StrEnum):
     PAUSED = "paused"  # the job was paused; more waits
     CANCELLED = "cancelled"  # the job was cancelled
     SIGNAL = "signal"  # told to stop; more waits
-    ERROR = "error"  # the storage failed, or Gossamer itself; more waits
+    ERROR = "error"  # the storage failed, the spider's ``start()``, or Gossamer itself; more waits
 
 
 class Ran(Record, frozen=True, kw_only=True):

@@ -459,9 +459,19 @@ class Job(Record, frozen=True, kw_only=True):
     created_at: float
     state: JobState = JobState.RUNNING
     finished_at: float | None = None
-    finish_reason: str = ""
+    finish_reason: str = ""  # why the last run ended; behind "error: " what the error said
     key: bytes = b""  # keys the fingerprints
     plan: bytes = b""  # how any worker puts the same crawl together; empty for a crawl of one machine
+
+    @property
+    def end_reason(self) -> str:
+        """Why the last run ended, in a word; empty while it runs."""
+        return self.finish_reason.partition(":")[0]
+
+    @property
+    def end_error(self) -> str:
+        """What the error said that ended the last run; empty when none did."""
+        return self.finish_reason.partition(": ")[2]
 
 
 class Tally(Record, frozen=True, kw_only=True):
