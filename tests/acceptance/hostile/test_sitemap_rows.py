@@ -6,9 +6,11 @@ The numbers are those of the rows of hostile inputs; each test names the class t
 from __future__ import annotations
 
 import codecs
+import gc
 import gzip
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -99,6 +101,14 @@ async def test_row_36_sitemaps_that_list_each_other_end(tmp_path: Path) -> None:
     assert result.items == 1
 
 
+@pytest.fixture
+def _no_garbage_collection() -> Iterator[None]:
+    """It would go through all that the tests before have left in this process."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
 def read(body: bytes, **options: Any) -> tuple[list[str], dict[str, int], float]:
     """The URLs, what was not taken, and the longest time between two pauses."""
     reader, longest, found = SitemapReader(body, "http://h.test/sitemap", **options), 0.0, []
@@ -117,6 +127,7 @@ def urlset(count: int) -> bytes:
     return ("<urlset>" + "".join(urls) + "</urlset>").encode()
 
 
+@pytest.mark.usefixtures("_no_garbage_collection")
 def test_row_36_large_packed_and_endless_sitemaps_are_read_to_their_bounds() -> None:
     """``too_many``, ``too_large``, ``packing`` and ``broken``, and never long without a pause."""
     body = urlset(sitemap.MAX_URLS + 10_000)
