@@ -17,13 +17,19 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 from gossamer.fetch.body import TINY_BYTES, BodyBuffer, check_tiny
 from gossamer.fetch.deadline import Deadline
 from gossamer.fetch.limits import REDIRECT_BODY_BYTES, REDIRECT_BODY_S, HttpOptions
-from gossamer.fetch.repair import ChunkReader, Unrepairable, repair
+from gossamer.fetch.repair import ChunkReader, Unrepairable, may_have_ended, repair
 from gossamer.fetch.room import LARGE_BYTES, Room
-from gossamer.fetch.wire import Answer, Closed, Headers, Shortfall, keeps_alive, new_parser, readable
+from gossamer.fetch.wire import (
+    MAX_INFORMATIONAL,
+    Answer,
+    Closed,
+    Headers,
+    Shortfall,
+    keeps_alive,
+    new_parser,
+    readable,
+)
 from gossamer.words.errors import Fault, FetchError
-
-MAX_INFORMATIONAL = 16
-"""Responses 1xx before the real one; there is no use for more than two."""
 
 _NOTHING = BodyBuffer(0)
 """The body of a connection without an exchange."""
@@ -114,10 +120,10 @@ class Connection(asyncio.Protocol):
         self._body = BodyBuffer(self._options.max_body_bytes)
         self._body_end = 0.0
 
-    def _may_be_kept(self) -> bool:
-        """Whether the other side leaves the connection open, and both agree on where the answer ended."""
-        parser, transport = self._parser, self._transport
-        if parser is None or transport is None or self._is_repaired or not parser.should_keep_alive():
+    def _may_be_kept(self, *, is_left_open: bool) -> bool:
+        """Whether the other side leaves the connection open, and both agree on where the messages ended."""
+        transport = self._transport
+        if transport is None or self._is_repaired or not is_left_open:
             return False
         # An answer may come before the request has gone out: what is left of it would reach the next one.
         return not (self._sends_body and transport.get_write_buffer_size())
@@ -200,10 +206,10 @@ class Connection(asyncio.Protocol):
         was_in_body, size = self._in_body, self._body.size
         if not size:
             self._raw.append(data)
-        if self._is_waiting_for_head:
-            self._repair("")
-        else:
+        if not self._is_waiting_for_head:
             self._parse(data)
+        elif may_have_ended(self._raw):
+            self._repair("")
         if self._is_over():
             return
         if len(data) < TINY_BYTES:
@@ -331,7 +337,8 @@ class Connection(asyncio.Protocol):
         self._in_body = True
         self._body_end = now + options.body_s
         if self._is_head:
-            self.is_reusable = not self._is_repaired and keeps_alive(parser.get_http_version(), self._headers)
+            is_left_open = keeps_alive(parser.get_http_version(), self._headers)
+            self.is_reusable = self._may_be_kept(is_left_open=is_left_open)
             self._parser = None  # it waits for the body that the header announces
             self._finish()
             return
@@ -366,5 +373,6 @@ class Connection(asyncio.Protocol):
         if not self._in_body:
             self._begin_message()
             return
-        self.is_reusable = self._may_be_kept()
+        parser = self._parser
+        self.is_reusable = parser is not None and self._may_be_kept(is_left_open=parser.should_keep_alive())
         self._finish()

@@ -34,11 +34,11 @@ class Decoder:
         self._damaged = False
         tokens = [token for token in re.split(r"[\s,]+", content_encoding.lower()) if token]
         tokens = [token for token in tokens if token != "identity"]  # noqa: S105 - a coding, no secret
-        stages = [stage_for(token) for token in tokens]
-        known = [stage for stage in stages if stage is not None]
-        self._is_unknown = len(known) < len(tokens)
         self._is_refused = len(tokens) > MAX_STAGES
-        self._stages = [] if self._is_unknown or self._is_refused else known[::-1]
+        stages = [] if self._is_refused else [stage_for(token) for token in tokens]
+        known = [stage for stage in stages if stage is not None]
+        self._is_unknown = len(known) < len(stages)
+        self._stages = [] if self._is_unknown else known[::-1]
         self._counts = [0] * (len(self._stages) + 1)
         self.wire_bytes = 0
 
@@ -87,7 +87,7 @@ class Decoder:
 
     def _passed_on(self, body: bytes) -> tuple[str, ...]:
         """The flags of a body that was not decoded."""
-        if self._is_unknown and not self._is_refused:
+        if self._is_unknown:
             return ("not_encoded",) if _TEXT.match(body[:1024]) else ("unknown_encoding",)
         return self._plain(body) if self._is_refused else ()
 

@@ -11,16 +11,18 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from gossamer.fetch.wire import MAX_INFORMATIONAL
+
 MAX_REPAIRED_BYTES = 64 * 1024
 """A header that is longer is not put in order."""
 
-MAX_CHUNKS = 100_000
-"""Of a body behind such a header."""
+MAX_LINES = 200_000
+"""Between the chunks of a body behind such a header: mostly two for each chunk."""
 
 _MAX_SIZE_LINE = 4096
 
 _END = re.compile(rb"\r?\n\r?\n")
-_BEGINNING = re.compile(rb"[\r\n]*(?:H(?:T(?:T(?:P|\Z)|\Z)|\Z)|I(?:C(?:Y|\Z)|\Z)|\Z)", re.IGNORECASE)
+_BEGINNING = re.compile(rb"[\r\n]{0,64}+(?:H(?:T(?:T(?:P|\Z)|\Z)|\Z)|I(?:C(?:Y|\Z)|\Z)|\Z)", re.IGNORECASE)
 _STATUS = re.compile(rb"(?:HTTP/\d(?:\.\d)?|HTTP|ICY)[ \t]*([1-9]\d\d)(?!\d)[ \t]*(.*)", re.IGNORECASE)
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROLS = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
@@ -45,11 +47,11 @@ def repair(raw: bytes) -> Repaired | None:
 
     Informational responses before it are left out. Raises :class:`Unrepairable`.
     """
-    while True:
+    for _ in range(MAX_INFORMATIONAL + 1):
         if not _BEGINNING.match(raw):
             raise Unrepairable("not HTTP")
         raw = raw.lstrip(b"\r\n")
-        end = _END.search(raw)
+        end = _END.search(raw, 0, MAX_REPAIRED_BYTES)
         if end is None:
             if len(raw) > MAX_REPAIRED_BYTES:
                 raise Unrepairable("a broken header without end")
@@ -61,6 +63,8 @@ def repair(raw: bytes) -> Repaired | None:
         raw = raw[end.end() :]
         if status[1][:1] != b"1" or status[1] == b"101":
             break
+    else:
+        raise Unrepairable("no end of informational responses")
     fields, is_chunked = _framed(_fields(lines))
     reason = _CONTROLS.sub(b" ", status[2])
     head = b"HTTP/1.1 %s %s\r\n%s\r\n" % (
@@ -69,6 +73,11 @@ def repair(raw: bytes) -> Repaired | None:
         b"".join(b"%s: %s\r\n" % pair for pair in fields),
     )
     return Repaired(head, raw, is_chunked)
+
+
+def may_have_ended(pieces: list[bytes]) -> bool:
+    """Whether a blank line may end in the last piece; to search all of them each time would take long."""
+    return _END.search(b"".join(pieces[-4:])) is not None
 
 
 def _fields(lines: list[bytes]) -> list[tuple[bytes, bytes]]:
@@ -121,7 +130,7 @@ class ChunkReader:
         self.is_complete = False
         self._waiting = b""  # the beginning of a chunk's header
         self._left = 0  # bytes to come of the chunk under way
-        self._chunks = 0
+        self._lines = 0
 
     def feed(self, data: bytes) -> bytes:
         """The body in the next bytes. Raises :class:`Unrepairable` where there is no chunk."""
@@ -149,6 +158,9 @@ class ChunkReader:
 
     def _begin(self, line: bytes) -> None:
         """The header of the next chunk, or the end of the line after the last one."""
+        self._lines += 1
+        if self._lines > MAX_LINES:
+            raise Unrepairable("a body of very many chunks")
         size = line.partition(b";")[0].strip()
         if not size and not line.strip():
             return
@@ -159,6 +171,3 @@ class ChunkReader:
         if self._left < 0:
             raise Unrepairable("the size of a chunk is not a number")
         self.is_complete = self._left == 0
-        self._chunks += 1
-        if self._chunks > MAX_CHUNKS:
-            raise Unrepairable("a body of very many chunks")

@@ -13,7 +13,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from functools import cached_property
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, cast
 
 TlsMode = Literal["modern", "compatible"]
 
@@ -62,6 +62,12 @@ class _LeanTls(asyncio.sslproto.SSLProtocol):
     """asyncio's TLS with a smaller buffer: its own 256 kB stay with every idle connection."""
 
     max_size = 32 * 1024
+
+    def _get_write_buffer_size(self) -> int:
+        """Bytes that are not sent yet. Those that the socket has not taken are left out by asyncio's own."""
+        own: int = super()._get_write_buffer_size()  # type: ignore[misc]  # typeshed does not know it
+        below = cast("asyncio.Transport | None", self._transport)
+        return own if below is None else own + below.get_write_buffer_size()
 
 
 async def start_tls(

@@ -11,6 +11,9 @@ from gossamer.words.errors import FetchError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+MAX_INFORMATIONAL = 16
+"""Responses 1xx before the real one; there is no use for more than two."""
+
 Headers = list[tuple[str, str]]
 
 

@@ -204,6 +204,14 @@ def test_junk_under_a_false_name_is_refused(encoding: str) -> None:
     assert caught.value.fault is Fault.BAD_ENCODING
 
 
+def test_a_header_of_very_many_codings_makes_no_decoders(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them holds some kilobytes, and a header has room for a hundred thousand."""
+    made: list[str] = []
+    monkeypatch.setattr("gossamer.fetch.decode.stage_for", made.append)
+    assert decode(",".join(["zstd"] * 10_000), b"plain") == (b"plain", ("not_encoded",))
+    assert made == []
+
+
 @pytest.mark.parametrize("pack", [gzip.compress, zstd.compress])
 @pytest.mark.parametrize("step", [1000, 65536, 10_000_000])
 def test_floods_of_empty_members_are_cheap(pack: object, step: int) -> None:

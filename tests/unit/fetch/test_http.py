@@ -89,6 +89,17 @@ async def test_a_good_certificate(authority: trustme.CA) -> None:
     assert (fetched.status, fetched.address, fetched.started_at) == (200, "127.0.0.1", EPOCH)
 
 
+async def test_what_is_left_of_an_upload_over_tls_reaches_no_other_request(authority: trustme.CA) -> None:
+    async with BadSite(tls=server(authority)) as site:
+        options = HttpOptions(headers_s=2.0)
+        fetcher = HttpFetcher(options, clock=ManualClock(), guard=TRUSTED, tls=client(authority))
+        upload = Request(site.url("early_answer"), method="POST", body=bytes(16_000_000))
+        assert (await fetcher.fetch(upload)).status == 200
+        assert (await fetcher.fetch(Request(site.url("good")))).status == 200
+        assert site.connections == 2
+        await fetcher.close()
+
+
 @pytest.mark.parametrize("case", ["unknown authority", "expired", "wrong name"])
 async def test_bad_certificates_and_the_opt_out_per_host(authority: trustme.CA, case: str) -> None:
     past = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)

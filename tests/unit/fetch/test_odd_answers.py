@@ -12,7 +12,7 @@ from gossamer.fetch.body import MAX_TINY_PIECES
 from gossamer.fetch.connection import Connection
 from gossamer.fetch.deadline import Deadline
 from gossamer.fetch.limits import HttpOptions
-from gossamer.fetch.repair import MAX_REPAIRED_BYTES, ChunkReader, Unrepairable, repair
+from gossamer.fetch.repair import MAX_LINES, MAX_REPAIRED_BYTES, ChunkReader, Unrepairable, repair
 from gossamer.fetch.room import Room
 from gossamer.fetch.wire import Answer, keeps_alive
 from gossamer.testing.clock import VirtualLoop
@@ -55,12 +55,13 @@ class Wire(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.closed = False
+        self.unsent = 0
 
     def write(self, data: bytes) -> None:
         pass
 
     def get_write_buffer_size(self) -> int:
-        return 0
+        return self.unsent
 
     def is_closing(self) -> bool:
         return self.closed
@@ -158,6 +159,20 @@ def test_a_repaired_answer_gives_its_connection_up(loop: VirtualLoop) -> None:
             assert repair_was_not_needed(loop, answer), name
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_who_answers_before_the_request_has_gone_out_is_not_asked_again(
+    loop: VirtualLoop, method: str
+) -> None:
+    wire = Wire()
+    wire.unsent = 1000
+    connection = Connection(loop, HttpOptions(), Room(10**9))
+    connection.connection_made(wire)
+    promise = connection.exchange(b"X / HTTP/1.1\r\n\r\n", b"body", loop.time(), is_head=method == "HEAD")
+    connection.data_received(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    assert promise.result().status == 200
+    assert not connection.is_reusable
+
+
 def repair_was_not_needed(loop: VirtualLoop, answer: bytes) -> bool:
     connection = Connection(loop, HttpOptions(), Room(10**9))
     connection.connection_made(Wire())
@@ -189,8 +204,37 @@ async def test_a_broken_header_may_come_in_pieces(size: int) -> None:
 def test_a_broken_header_has_a_bound() -> None:
     line = b"x: y\r\n"
     assert repair(b"HTTP/1.1 200OK\r\n" + line * 10) is None
-    with pytest.raises(Unrepairable, match="without end"):
-        repair(b"HTTP/1.1 200OK\r\n" + line * (MAX_REPAIRED_BYTES // len(line)))
+    long = b"HTTP/1.1 200OK\r\n" + line * (MAX_REPAIRED_BYTES // len(line))
+    for header in (long, long + b"\r\n"):
+        with pytest.raises(Unrepairable, match="without end"):
+            repair(header)
+
+
+def test_no_end_of_informational_responses_is_refused() -> None:
+    assert repair(b"HTTP 100\n\n" * 3 + b"HTTP 200\n\nok") is not None
+    for flood in (b"HTTP 100\n\n" * 20, b"HTTP 100\n\n" + b"\n" * 100):
+        with pytest.raises(Unrepairable):
+            repair(flood)
+
+
+def test_a_broken_header_is_not_read_anew_with_each_of_its_pieces(
+    loop: VirtualLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a host could hold the event loop for as long as a header may take."""
+    read: list[int] = []
+
+    def counted(raw: bytes) -> object:
+        read.append(len(raw))
+        return repair(raw)
+
+    monkeypatch.setattr("gossamer.fetch.connection.repair", counted)
+    connection = Connection(loop, HttpOptions(), Room(10**9))
+    connection.connection_made(Wire())
+    parts = [b"HTTP/1.1 200OK\r\n", *[b"x: y\r\n"] * 200, b"Content-Length: 2\r", b"\n", b"\r", b"\n", b"ok"]
+    result = ask(loop, connection, parts, ends=False)
+    assert isinstance(result, Answer)
+    assert result.body == b"ok"
+    assert len(read) < 10
 
 
 @pytest.mark.parametrize("junk", [b"220 mail", b"<html>", b"\0", b"HTML", b"\r\n\r\nx"])
@@ -207,6 +251,13 @@ def test_chunks_byte_by_byte() -> None:
         body = answer.partition(b"\r\n\r\n")[2]
         assert b"".join(reader.feed(body[at : at + 1]) for at in range(len(body))) == PAGE, name
         assert reader.is_complete
+
+
+def test_blank_lines_between_chunks_come_to_an_end() -> None:
+    reader = ChunkReader()
+    assert reader.feed(b"1\r\nx\r\n" * 10) == b"x" * 10
+    with pytest.raises(Unrepairable, match="very many"):
+        reader.feed(b"\n" * (MAX_LINES + 1))
 
 
 async def test_a_body_of_very_many_tiny_pieces_ends() -> None:
