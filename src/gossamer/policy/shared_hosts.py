@@ -6,12 +6,12 @@ domains, which stand for their sub-domains on every port, too (``*.example.com``
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from gossamer.policy import urls
 from gossamer.policy.scope import domain_of
 
-_ANY_HOST = "*."
+_ANY_HOST, _ANY_PORT = "*.", "*"
 
 
 def named_hosts(allowed_domains: Iterable[str], start_urls: Iterable[str]) -> tuple[str, ...]:
@@ -22,23 +22,43 @@ def named_hosts(allowed_domains: Iterable[str], start_urls: Iterable[str]) -> tu
 
 
 def shared_host(ours: Iterable[str], theirs: Iterable[str]) -> str | None:
-    """A host or domain that both may ask, as far as one is known."""
-    others = [_parts(name) for name in theirs if name]
+    """A host or domain that both may ask, as far as one is known. Costs what it takes to read both once."""
+    others = _Named(name for name in theirs if name)
     for name in ours:
-        host, port, is_domain = _parts(name)
-        for other, other_port, other_is_domain in others:
-            is_same = host == other and (port == other_port or _is_any(port, is_domain))
-            if is_same or (host == other and _is_any(other_port, other_is_domain)):
-                return host
-            if is_domain and other.endswith(f".{host}") and port in ("", other_port):
-                return other
-            if other_is_domain and host.endswith(f".{other}") and other_port in ("", port):
-                return host
+        if (host := others.shared_with(*_parts(name))) is not None:
+            return host
     return None
 
 
-def _is_any(port: str, is_domain: bool) -> bool:
-    return is_domain and not port
+class _Named:
+    """What one crawl names, to be asked about many other names."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._places: set[tuple[str, str]] = set()  # hosts and domains with their ports
+        self._domains: set[tuple[str, str]] = set()
+        self._below: dict[tuple[str, str], str] = {}  # a host below a domain, on a port or (none) on any
+        for name in names:
+            host, port, is_domain = _parts(name)
+            self._places |= {(host, port), (host, _ANY_PORT)}
+            if is_domain:
+                self._domains.add((host, port or _ANY_PORT))
+            for domain in _domains_above(host):
+                self._below.setdefault((domain, port or _ANY_PORT), host)
+                self._below.setdefault((domain, _ANY_PORT), host)
+
+    def shared_with(self, host: str, port: str, is_domain: bool) -> str | None:
+        """A host that is asked by whoever names this one, too."""
+        asked = port or _ANY_PORT if is_domain else port
+        if (host, asked) in self._places:
+            return host
+        if any({(name, port), (name, _ANY_PORT)} & self._domains for name in (host, *_domains_above(host))):
+            return host
+        return self._below.get((host, asked)) if is_domain else None
+
+
+def _domains_above(host: str) -> Iterator[str]:
+    while host := host.partition(".")[2]:
+        yield host
 
 
 def _parts(name: str) -> tuple[str, str, bool]:

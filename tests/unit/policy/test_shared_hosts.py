@@ -1,5 +1,7 @@
 """Two crawls of one host are noticed, and only those."""
 
+import time
+
 import pytest
 
 from gossamer.policy.shared_hosts import named_hosts, shared_host
@@ -34,3 +36,11 @@ def test_what_a_spider_names():
 def test_a_host_that_both_may_ask(ours, theirs, shared):
     assert shared_host(ours, theirs) == shared
     assert shared_host(theirs, ours) == shared
+
+
+def test_two_crawls_of_many_hosts_are_compared_at_once():
+    ours = [f"a{number}.example" for number in range(20_000)]
+    theirs = [f"b{number}.example" for number in range(20_000)]
+    began = time.process_time()
+    assert shared_host(ours, theirs) is None
+    assert time.process_time() - began < 10, "each name of one was compared with each of the other"
