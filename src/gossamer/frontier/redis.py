@@ -114,7 +114,7 @@ class RedisFrontier:
         fields = {
             "state": JobState.RUNNING.value,
             "rules": _packed_rules(self._rules),
-            "lanes": msgspec.msgpack.encode(["http"]),
+            "lane_names": msgspec.msgpack.encode(["http"]),
             "shards": shards,
             "dedup": dedup,
             "buckets": buckets_for(dedup, ceil(expected / shards)),

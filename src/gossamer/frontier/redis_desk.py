@@ -164,8 +164,8 @@ async def _search(shard: Shard, fingerprint: bytes, group: list[Part]) -> Spot |
 
 async def _parts(shard: Shard) -> AsyncIterator[Part]:
     """Everything that waits or is dead, in parts of ``ROUND`` at most."""
-    (packed,) = await shard.meta("lanes")
-    lanes: list[str] = msgspec.msgpack.decode(packed)
+    packed, former = await shard.meta("lane_names", "lanes")
+    lanes: list[str] = msgspec.msgpack.decode(packed or former)
     scored = [(f"d:{number}", State.DELAYED) for number in range(1, len(lanes) + 1)]
     for key, state in (("dead", State.DEAD), *scored):
         size = await shard.ask("ZCARD", key)

@@ -3,8 +3,9 @@
 -- One shard of a job has these keys. P is KEYS[1], "gossamer:{JOB-DIGEST:SHARD}": the braces put all keys of a shard
 -- into one slot of a Redis Cluster, so that declaring P is enough.
 --
---   P:meta       HASH    the job: state, rules and lanes (msgpack), how it dedups, counters. Its absence means
---                        that the requests are gone.
+--   P:meta       HASH    the job: state, rules and lane_names (msgpack), how it dedups, counters. Its absence means
+--                        that the requests are gone. The former version had the names of lanes in the field `lanes`,
+--                        and its scripts stop before they change anything where that is missing.
 --   P:going      HASH    only while the job is being forgotten: how many shards it has
 --   P:s:BUCKET   SET     fingerprints as decimal numbers, few enough to stay a small intset (about 9 bytes each);
 --                        or STRING, the bits of a Bloom filter. With seen_ttl_s P:sGENERATION:BUCKET.
@@ -59,11 +60,14 @@ local COUNTERS = {
   'pending', 'delayed', 'leased', 'done', 'dead', 'pages', 'duplicates', 'too_deep', 'hosts', 'next_id', 'next_token',
 }
 local job, rules, lanes, count, counted = nil, nil, nil, {}, {}
+local is_former = false -- no host was written by this version yet: the former one can still read them all
 do
-  local row = call('HMGET', META, 'state', 'dedup', 'buckets', 'generation_s', 'rules', 'lanes', unpack(COUNTERS))
+  local row = call(
+    'HMGET', META, 'state', 'dedup', 'buckets', 'generation_s', 'rules', 'lane_names', unpack(COUNTERS))
   if not row[1] then return redis.error_reply('GOSSAMER_GONE no such job') end
   job = {state = row[1], dedup = row[2], buckets = tonumber(row[3]), generation_s = tonumber(row[4])}
-  rules, lanes = cmsgpack.unpack(row[5]), cmsgpack.unpack(row[6])
+  is_former = not row[6]
+  rules, lanes = cmsgpack.unpack(row[5]), cmsgpack.unpack(row[6] or call('HGET', META, 'lanes'))
   rules.host_patience_s = rules.host_patience_s or 21600 -- a job of the former version, as by default
   for i, name in ipairs(COUNTERS) do
     count[name] = tonumber(row[i + 6])
@@ -130,7 +134,7 @@ local function save_job()
     end
   end
   if new_lanes then
-    changed[#changed + 1], changed[#changed + 2] = 'lanes', cmsgpack.pack(lanes)
+    changed[#changed + 1], changed[#changed + 2] = 'lane_names', cmsgpack.pack(lanes)
     new_lanes = false
   end
   if #changed > 0 then call('HSET', META, unpack(changed)) end
@@ -282,6 +286,11 @@ local function save_hosts()
   call_each('ZREM', gone)
   for key, list in pairs(come) do call('ZADD', key, 'inf', PAD, unpack(list)) end
   call('HSET', HOSTS, unpack(rows))
+  if is_former then -- from now on the former version would misread these hosts, and write them back wrong
+    call('HSET', META, 'lane_names', cmsgpack.pack(lanes))
+    call('HDEL', META, 'lanes')
+    is_former = false
+  end
 end
 
 -- ------------------------------------------------------------------------------------------ requests
