@@ -12,6 +12,7 @@ import json
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -258,3 +259,57 @@ async def test_a_crawl_of_nothing_but_the_mistake_has_failed(
     alone = type("Alone", (spider,), {"start": start})
     result = await run(alone, "raise", site, tmp_path)
     assert exit_of(result.ending) is Exit.DEAD_LETTERS
+
+
+class Carrying(Base):
+    """A page's values go along to the next page, which adds what no request could carry."""
+
+    name = "carrying"
+
+    async def start(self) -> AsyncIterator[Request]:
+        half = {"page": "first"}
+        meta = {"half": half}
+        for name in ("first", "second"):
+            half["page"] = name
+            yield Request(f"{self.root}/{name}", self.parse, meta=meta, cb_kwargs={"item": half})
+
+    def parse(self, response: Any, item: Any) -> Any:
+        meta = {"half": item}
+        yield Request(f"{response.url}/more", self.parse_more, meta=meta, cb_kwargs={"item": item})
+        meta["junk"] = item["junk"] = object()
+        response.request.meta["junk"] = response.request.cb_kwargs["item"]["junk"] = object()
+
+    def parse_more(self, response: Any, item: Any) -> Any:
+        item["price"] = Decimal("1.50")
+        response.meta["half"]["junk"] = object()
+        yield item
+
+
+async def test_what_a_request_was_made_with_may_be_used_again(site: Site, tmp_path: Path) -> None:
+    result = await run(Carrying, "", site, tmp_path)
+    items = [json.loads(row[0]) for row in rows(tmp_path, "SELECT data FROM item ORDER BY data")]
+    assert items == [{"page": "first", "price": "1.50"}, {"page": "second", "price": "1.50"}]
+    assert (result.finish_reason, result.dead, result.attempts) == ("finished", 0, 4)
+
+
+@pytest.mark.parametrize("field", ["meta", "cb_kwargs", "headers"])
+async def test_a_request_that_is_spoilt_after_it_was_yielded_costs_its_page(
+    field: str, site: Site, tmp_path: Path
+) -> None:
+    class Spoiling(Base):
+        name = "spoiling"
+
+        def parse(self, response: Any, name: str) -> Any:
+            request = Request(f"{response.url}/next", self.parse, cb_kwargs={"name": name})
+            if name == "bad":
+                yield request
+                getattr(request, field)["junk"] = object()
+            yield {"page": name}
+
+    result = await run(Spoiling, "", site, tmp_path)
+    ((url, reason, detail),) = rows(
+        tmp_path, "SELECT url, reason, detail FROM attempt WHERE verdict = 'dead'"
+    )
+    assert (url, reason) == (f"{site.url}/bad", "callback")
+    assert "junk" in detail
+    assert (result.finish_reason, result.dead, result.items) == ("finished", 1, 1)

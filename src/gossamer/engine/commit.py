@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from gossamer.policy.redirects import redirect_targets, with_known_targets
-from gossamer.words.model import Harvest, Job
+from gossamer.words.model import Harvest, Job, Verdict
 from gossamer.words.ports import Frontier, FrontierDesk, Store
 
 
@@ -23,17 +23,31 @@ class SplitCommitter:
 
     Which redirects lead to known pages is asked before the store is written: of two workers that land
     redirects to the same new page within the same milliseconds, the second may not hear of the first.
+
+    What was stored, but could not be settled with others, is not stored again when it is committed alone.
     """
 
     def __init__(self, frontier: FullFrontier, store: Store, job: Job) -> None:
         self._frontier = frontier
         self._store = store
         self._job = job
+        self._unsettled: set[tuple[int, Verdict]] = set()  # stored already, by the token of the lease
 
     async def commit(self, harvests: Sequence[Harvest]) -> list[bool]:
         """Store everything, then settle; ``False`` for leases that were lost (their items are kept)."""
         targets = redirect_targets(harvests)
         if targets:
             harvests = with_known_targets(harvests, targets, await self._frontier.known(targets))
-        await self._store.write(self._job, harvests)
-        return await self._frontier.settle([harvest.outcome for harvest in harvests])
+        new = [harvest for harvest in harvests if _place(harvest) not in self._unsettled]
+        if new:
+            await self._store.write(self._job, new)
+        places = [_place(harvest) for harvest in harvests]
+        self._unsettled.update(places)
+        kept = await self._frontier.settle([harvest.outcome for harvest in harvests])
+        self._unsettled.difference_update(places)
+        return kept
+
+
+def _place(harvest: Harvest) -> tuple[int, Verdict]:
+    """A harvest, as long as its lease is in force."""
+    return harvest.outcome.lease.token, harvest.outcome.verdict

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gossamer.policy.request_preview import preview_of
 from gossamer.words.errors import Fault
@@ -17,6 +17,7 @@ from gossamer.words.model import (
     Lease,
     Outcome,
     PageRecord,
+    RequestPreview,
     SignalKind,
     Verdict,
 )
@@ -36,6 +37,12 @@ class Draft:
     fetched: Fetched | None = None
     flags: tuple[str, ...] = ()  # what parsing says of the page, besides what fetching says of it
     is_asked: bool = False  # the host was asked for the page: its turn is used up, whatever comes of it
+    preview: RequestPreview | None = field(
+        init=False
+    )  # of the request, before a callback changes what it holds
+
+    def __post_init__(self) -> None:
+        self.preview = preview_of(self.lease.entry.request)
 
     def unfinished(self) -> HostSignal:
         """What to give the lease back with, or to fail with, wherever the visit was broken off."""
@@ -119,7 +126,7 @@ class Draft:
             via=request.via,
             method=request.method,
             flags=self._flags(),
-            request=preview_of(request),
+            request=self.preview,
         )
 
     def _flags(self) -> tuple[str, ...]:

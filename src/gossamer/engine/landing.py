@@ -83,11 +83,11 @@ def _unstorable(harvest: Harvest) -> Harvest:
     """What is left of a harvest that a store could not encode, while that error is handled."""
     log.exception("what a page gave cannot be stored; the page is a dead letter")
     outcome = replace(
-        harvest.outcome, verdict=Verdict.DEAD, reason=Fault.INTERNAL.value, is_page=False, outlinks=()
+        harvest.outcome, verdict=Verdict.DEAD, reason=Fault.CALLBACK.value, is_page=False, outlinks=()
     )
     detail = traceback.format_exc()[-MAX_DETAIL:]
     attempts = tuple(
-        replace(attempt, verdict=Verdict.DEAD, reason=Fault.INTERNAL.value, detail=detail)
+        replace(attempt, verdict=Verdict.DEAD, reason=Fault.CALLBACK.value, detail=detail)
         for attempt in harvest.attempts
     )
     return Harvest(outcome=outcome, attempts=attempts)

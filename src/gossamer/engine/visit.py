@@ -27,6 +27,7 @@ from gossamer.words.errors import (
     OperatorError,
     PipelineError,
     UnstorableItem,
+    UsageError,
 )
 from gossamer.words.model import (
     Entry,
@@ -110,6 +111,10 @@ class Visitor:
             harvest = await self._work(draft)
             if isinstance(harvest, Harvest) and draft.lease.entry.request.errback:
                 harvest = await self._with_errback(draft, harvest)
+        except UsageError as error:  # a request that was changed after it was yielded
+            return draft.harvest(
+                Verdict.DEAD, Fault.CALLBACK, detail=str(error)[-MAX_DETAIL:], signal=draft.unfinished()
+            )
         except OperatorError:
             raise
         except (

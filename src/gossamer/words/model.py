@@ -86,22 +86,19 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
         self.validate()
 
     def validate(self) -> None:
-        """Bring headers, ``meta`` and ``cb_kwargs`` into the form in which they are stored.
+        """Make headers, ``meta`` and ``cb_kwargs`` the request's own, in the form in which they are stored.
 
         Raises :class:`UsageError` for what cannot be stored.
         """
         if self.body:
             check_size("body", len(self.body))
+        become = msgspec.structs.force_setattr
         if self.headers:
-            self._become("headers", headers_as_stored(self.headers))
+            become(self, "headers", headers_as_stored(self.headers))
         if self.meta:
-            self._become("meta", as_stored(self.meta, "meta"))
+            become(self, "meta", as_stored(self.meta, "meta"))
         if self.cb_kwargs:
-            self._become("cb_kwargs", as_stored(self.cb_kwargs, "cb_kwargs"))
-
-    def _become(self, name: str, value: Any) -> None:
-        if value is not getattr(self, name):
-            msgspec.structs.force_setattr(self, name, value)
+            become(self, "cb_kwargs", as_stored(self.cb_kwargs, "cb_kwargs"))
 
     def replace(self, **changes: Any) -> Request:
         """The same request with some fields changed."""

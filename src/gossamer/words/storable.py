@@ -61,8 +61,8 @@ def without_surrogates(text: str) -> str:
 def as_stored(value: Any, name: str) -> Any:
     """The value as JSON carries it: subclasses as their base types, lone surrogates as U+FFFD.
 
-    What needs no change is returned as the same object. Raises :class:`NotJsonable` for what cannot be
-    stored, naming the place: ``cb_kwargs['when'] is a datetime``.
+    Lists and dicts are copies: who made them may use them for the next request. Raises
+    :class:`NotJsonable` for what cannot be stored, naming the place: ``cb_kwargs['when'] is a datetime``.
     """
     return _as_stored(value, name, 0, [MAX_CHARACTERS])
 
@@ -71,12 +71,12 @@ def _as_stored(value: Any, name: str, depth: int, left: list[int]) -> Any:
     if isinstance(value, dict):
         if type(value) is dict and _are_names(value) and _are_plain(value.values()):
             _enter(len(value), name, depth, left)
-            return value
+            return value.copy()
         return _dict_as_stored(value, name, depth, left)
     if isinstance(value, list | tuple):
         if type(value) is list and _are_plain(value):
             _enter(len(value), name, depth, left)
-            return value
+            return value.copy()
         return _list_as_stored(value, name, depth, left)
     return _scalar_as_stored(value, name, left)
 
@@ -125,27 +125,18 @@ def _scalar_as_stored(value: Any, name: str, left: list[int]) -> Any:
 def _list_as_stored(value: Any, name: str, depth: int, left: list[int]) -> Any:
     _enter(len(value), name, depth, left)
     result = [_as_stored(element, f"{name}[{index}]", depth + 1, left) for index, element in enumerate(value)]
-    if type(value) in (list, tuple) and all(map(_is_same, result, value)):
-        return value
     return tuple(result) if isinstance(value, tuple) else result
 
 
 def _dict_as_stored(value: Any, name: str, depth: int, left: list[int]) -> Any:
     _enter(len(value), name, depth, left)
     result: dict[str, Any] = {}
-    is_same = type(value) is dict
     for key, element in value.items():
         if not isinstance(key, str):
             raise NotJsonable(f"{_short(name)} has the key {key!r}; keys must be strings")
         stored_key = without_surrogates(as_base_type(key))
-        stored = _as_stored(element, f"{name}[{stored_key!r}]", depth + 1, left)
-        is_same = is_same and stored is element and stored_key is key
-        result[stored_key] = stored
-    return value if is_same else result
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    return one is other
+        result[stored_key] = _as_stored(element, f"{name}[{stored_key!r}]", depth + 1, left)
+    return result
 
 
 def _enter(count: int, name: str, depth: int, left: list[int]) -> None:
@@ -221,15 +212,15 @@ def fitting(name: str, value: Any, kind: type) -> Any:
 
 
 def headers_as_stored(headers: dict[Any, Any]) -> dict[str, str]:
-    """Headers by name, as strings; the same object when they are. Raises :class:`UsageError`."""
-    is_same = True
+    """A dict of its own of headers by name, as strings. Raises :class:`UsageError`."""
+    is_plain = True
     size = 0
     for name, value in headers.items():
         if not isinstance(name, str) or not isinstance(value, str):
             raise UsageError(f"a request's headers must be strings by name; {name!r} is {value!r}")
-        is_same = is_same and type(name) is type(value) is str
+        is_plain = is_plain and type(name) is type(value) is str
         size += len(name) + len(value)
     check_size("headers", size)
-    if is_same:
-        return headers
+    if is_plain:
+        return dict(headers)
     return {as_base_type(name): as_base_type(value) for name, value in headers.items()}

@@ -162,9 +162,23 @@ def test_what_is_changed_after_it_was_made_is_brought_into_form_when_it_is_yield
     assert type(request.meta["b"]) is str
 
 
-def test_what_needs_no_change_is_not_copied():
-    meta = {"a": [1, "é", {"b": (None, 1.5)}]}
-    assert Request("http://a", meta=meta).meta is meta
+@pytest.mark.parametrize("field", ["meta", "cb_kwargs", "headers"])
+@pytest.mark.parametrize("more", [{}, {"é": "x"}, {"x": "é" * 300}])
+def test_a_request_owns_what_it_was_given(field, more):
+    given = {"a": "b", **more}
+    request = Request("http://a", **{field: given})
+    held = dict(given)
+    given["c"] = object()
+    assert getattr(request, field) == held
+
+
+def test_a_request_owns_what_is_nested_in_what_it_was_given():
+    given = {"a": [1, {"b": [None, 1.5, "é"]}], "c": {"d": 1}, "e": ([1],)}
+    request = Request("http://a", meta=given)
+    for inner in (given["a"], given["a"][1]["b"], given["e"][0]):
+        inner.append(object())
+    given["c"]["d"] = given["a"][1]["b"] = object()
+    assert request.meta == {"a": [1, {"b": [None, 1.5, "é"]}], "c": {"d": 1}, "e": ([1],)}
 
 
 def test_every_field_of_a_request_takes_subclasses():

@@ -1,0 +1,93 @@
+"""A batch that cannot land as a whole lands page by page, and no page of it counts twice."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from engine_kit import JOB, Events
+from gossamer.disk.committer import SameFileCommitter
+from gossamer.disk.database import Database
+from gossamer.engine.admission import Admission
+from gossamer.engine.commit import SplitCommitter
+from gossamer.engine.landing import Landing
+from gossamer.frontier.redis import RedisFrontier
+from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.policy.scope import Scope
+from gossamer.policy.urls import UrlOptions
+from gossamer.servers.postgres import PostgresServer
+from gossamer.servers.redis import RedisServer
+from gossamer.store.postgres import PostgresStore
+from gossamer.store.sqlite import SqliteStore
+from gossamer.testing.clock import ManualClock
+from gossamer.testing.contracts.frontier_world import entry
+from gossamer.testing.contracts.store import harvest, item
+from gossamer.words.model import Harvest, Lease, Outcome, Rules, Verdict
+from gossamer.words.ports import Committer, Frontier, Store
+from servers import on_servers
+
+RULES = Rules(delay_s=0.0, per_host=64)
+BAD = 2
+
+
+@asynccontextmanager
+async def in_one_file(folder: Path) -> AsyncIterator[tuple[Frontier, Store, Committer]]:
+    with closing(Database(folder / "gossamer.db")) as db:
+        frontier, store = SqliteFrontier(db, JOB.id, RULES, ManualClock()), SqliteStore(db)
+        yield (
+            frontier,
+            store,
+            SameFileCommitter(db, frontier.settle_within, frontier.known_within, store.write_within, JOB),
+        )
+
+
+@asynccontextmanager
+async def in_two_places(
+    redis_url: str, postgres_url: str
+) -> AsyncIterator[tuple[Frontier, Store, Committer]]:
+    async with AsyncExitStack() as opening:
+        redis, postgres = RedisServer(redis_url), PostgresServer(postgres_url)
+        opening.push_async_callback(redis.close)
+        opening.push_async_callback(postgres.close)
+        frontier = RedisFrontier(redis, JOB.id, RULES, ManualClock(), uses_server_time=False)
+        await frontier.create()
+        store = PostgresStore(postgres)
+        yield frontier, store, SplitCommitter(frontier, store, JOB)
+
+
+def brought_by(lease: Lease) -> Harvest:
+    """A page with an item and a link; that of the bad page holds what no frontier can store."""
+    number = lease.entry.fingerprint
+    link = entry(100 + number)
+    if number == BAD:
+        link.request.meta["junk"] = object()
+    outcome = Outcome(lease=lease, verdict=Verdict.SUCCESS, is_page=True, outlinks=(link,))
+    return replace(harvest(item(str(number)), number=number, at=lease.granted_at), outcome=outcome)
+
+
+@pytest.mark.parametrize("place", ["sqlite", *on_servers("postgres")])
+async def test_what_cannot_be_stored_is_one_dead_letter_and_the_others_count_once(
+    place: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if place == "sqlite":
+        making = in_one_file(tmp_path)
+    else:
+        making = in_two_places(*map(request.getfixturevalue, ("redis_url", "postgres_url")))
+    async with making as (frontier, store, committer):
+        await frontier.add([entry(number) for number in (1, BAD, 3)])
+        leases = (await frontier.lease("http", 9, 60.0)).leases
+        landing = Landing(JOB, committer, store, Admission(Scope([]), UrlOptions(), JOB.key), Events())
+        await landing.land([brought_by(lease) for lease in leases])
+        stats = await frontier.stats()
+        assert (stats.done, stats.dead, stats.pending) == (2, 1, 2)
+        for number in (1, 3):
+            (row,) = await store.attempts(JOB, f"http://a/{number}")
+            assert row.verdict is Verdict.SUCCESS
+        latest, *_ = await store.attempts(JOB, f"http://a/{BAD}")
+        assert (latest.verdict, latest.reason) == (Verdict.DEAD, "callback")
+        assert "objects of type object" in latest.detail
+        assert (await store.tally(JOB)).duplicates == 0
