@@ -120,10 +120,13 @@ class SharedCookies:
 
     async def _load(self, key: Key, generation: int) -> None:
         try:
-            record = await self._shared.get(SPACE, self._place(*key))
+            while True:
+                known = self._known.get(key)
+                record = await self._shared.get(SPACE, self._place(*key))
+                if self._known.get(key) is known:
+                    break  # else it was saved here meanwhile, and what was read may be older than that
         finally:
             del self._loading[key, generation]
-        known = self._known.get(key)
         if known is None or known.record != record:
             self._use(key, record)
         self._known[key] = _Known(record, generation)
@@ -174,14 +177,19 @@ class SharedCookies:
         place, known = self._place(*key), self._known.get(key)
         record = await self._shared.get(SPACE, place) if known is None else known.record
         while True:
+            generation = self._generation  # what others save and tell from now on is read again
             made = record_with(record or b"", key[1], cookies, self._clock.now())
+            if made is None and known is not None and known.record == record:
+                return
+            # Over a break of the server it may be saved whatever the answer is; and who has saved just this
+            # already may have ended before it could tell anybody.
+            self._is_announced = False
             if made is None:
                 return
-            self._is_announced = False  # over a break of the server it may be saved whatever the answer is
             if await self._shared.swap(SPACE, place, record, *made):
                 break
             record = await self._shared.get(SPACE, place)
-        self._known[key] = _Known(made[0], self._generation)
+        self._known[key] = _Known(made[0], generation)
         self._use(key, made[0])
 
     async def _announce(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from typing import NamedTuple
 
 import pytest
 
@@ -16,6 +17,13 @@ SHOP = "https://www.shop.co.uk/a/b"
 OTHER = "https://other.example/"
 
 
+class Held(NamedTuple):
+    """An answer that waits."""
+
+    is_waiting: asyncio.Event
+    goes_on: asyncio.Event
+
+
 class Shared(MemorySharedState):
     """Counts calls, answers after a turn of the loop, and can be away."""
 
@@ -23,12 +31,13 @@ class Shared(MemorySharedState):
         super().__init__(clock)
         self.calls: Counter[str] = Counter()
         self.is_away = False
+        self.held: dict[str, Held] = {}  # the next answer to such a call waits
         self.is_breaking = False  # the next change is made, and its answer is that of the try after the break
 
     async def get(self, space: str, key: str) -> bytes | None:
         self._called("get")
         value = await super().get(space, key)
-        await asyncio.sleep(0)
+        await self._answered("get")
         return value
 
     async def swap(self, space: str, key: str, expected: bytes | None, value: bytes, ttl_s: float) -> bool:
@@ -39,7 +48,20 @@ class Shared(MemorySharedState):
             return False
         self._values[space, key] = (value, self._clock.now() + ttl_s)
         is_lost, self.is_breaking = self.is_breaking, False
+        await self._answered("swap")
         return not is_lost
+
+    def hold(self, what: str) -> Held:
+        self.held[what] = Held(asyncio.Event(), asyncio.Event())
+        return self.held[what]
+
+    async def _answered(self, what: str) -> None:
+        held = self.held.pop(what, None)
+        if held is None:
+            await asyncio.sleep(0)
+        else:
+            held.is_waiting.set()
+            await held.goes_on.wait()
 
     def _called(self, what: str) -> None:
         self.calls[what] += 1
@@ -201,6 +223,61 @@ async def test_what_is_saved_over_a_break_of_the_server_is_known_to_the_others(w
     world.shared.is_breaking = True
     await one.save()
     assert await world.sent(two) == "sid=2"
+
+
+@pytest.mark.parametrize("was_told", [False, True])
+async def test_what_somebody_saved_and_told_nobody_is_told_by_who_saves_the_same(
+    world: World, was_told: bool
+) -> None:
+    """A worker that is killed between the two: its page is done again, and sets the same cookies."""
+    killed, again, other = world.worker(), world.worker(), world.worker()
+    if was_told:
+        world.answered(other, "lang=en; Path=/")
+        await other.save()
+        assert await world.sent(killed) == "lang=en"
+    world.answered(killed, "sid=1; Path=/")
+    held = world.shared.hold("swap")
+    saving = asyncio.create_task(killed.save())
+    await held.is_waiting.wait()
+    saving.cancel()
+    held.goes_on.set()
+    await asyncio.gather(saving, return_exceptions=True)
+    world.answered(again, "sid=1; Path=/")
+    await again.save()
+    assert "sid=1" in await world.sent(other)
+    assert "sid=1" in await world.sent(world.worker(is_alone=True))
+
+
+async def test_an_answer_that_comes_late_takes_nothing_back_that_was_saved_meanwhile(world: World) -> None:
+    one, two = world.worker(), world.worker()
+    world.answered(two, "base=0; Path=/")
+    await two.save()
+    assert await world.sent(one, OTHER) == ""
+    held = world.shared.hold("get")
+    held.goes_on.set()  # that of the look
+    world.answered(one, "a=1; Path=/")
+    ready = asyncio.create_task(one.ready("", SHOP))
+    await held.is_waiting.wait()
+    held = world.shared.hold("get")  # that of the jar
+    await held.is_waiting.wait()
+    await one.save()
+    held.goes_on.set()
+    await ready
+    assert one.header("", SHOP, world.clock.now()) == "base=0; a=1"
+
+
+async def test_what_others_save_before_the_answer_to_a_save_is_read_again(world: World) -> None:
+    one, two = world.worker(), world.worker()
+    world.answered(one, "a=1; Path=/")
+    held = world.shared.hold("swap")
+    saving = asyncio.create_task(one.save())
+    await held.is_waiting.wait()
+    world.answered(two, "b=2; Path=/")
+    await two.save()
+    await one.ready("", OTHER)
+    held.goes_on.set()
+    await saving
+    assert await world.sent(one) == "a=1; b=2"
 
 
 async def test_jars_are_let_go_of_and_read_again(world: World) -> None:
