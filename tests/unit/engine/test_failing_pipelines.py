@@ -127,7 +127,7 @@ def with_committer(error: Exception) -> tuple[Kit, Ran]:
 def test_what_a_store_cannot_encode_costs_its_page_and_not_the_turn() -> None:
     made, ran = with_committer(UnicodeEncodeError("utf-8", "x", 0, 1, "surrogates not allowed"))
     assert sorted(made.ledger.verdicts) == [
-        (URL, "dead", "internal"),
+        (URL, "dead", "callback"),
         (URL + "b", "success", ""),
         (URL + "c", "success", ""),
     ]
