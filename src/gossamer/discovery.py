@@ -21,6 +21,7 @@ from types import ModuleType
 from gossamer.arguments import read, target_text
 from gossamer.config.names import nearest
 from gossamer.generic import GenericSpider
+from gossamer.observe.text import shown_url
 from gossamer.parse.selectors import Selector
 from gossamer.policy import urls
 from gossamer.policy.credentials import authorizations
@@ -263,7 +264,7 @@ def _not_found(target: str, found: Discovered, project: Path | None) -> str:
     known = ", ".join(sorted(found.spiders)) or "none"
     where = f"in {project}" if project else "(no gossamer.toml here or above, so no project was searched)"
     broken = "".join(f"\n  {message}" for message in found.broken)
-    return f"there is no spider {target!r}{hint}\n  spiders found {where}: {known}{broken}"
+    return f"there is no spider {shown_url(target)!r}{hint}\n  spiders found {where}: {known}{broken}"
 
 
 # --------------------------------------------------------------------------- by URL
@@ -272,7 +273,7 @@ def _not_found(target: str, found: Discovered, project: Path | None) -> str:
 def _of_url(url: str, arguments: Mapping[str, str], project: Path | None) -> Target:
     canonical = urls.canonicalise(url)
     if canonical is None:
-        raise UsageError(f"{url!r} is not a URL that can be crawled (http or https with a host)")
+        raise UsageError(f"{shown_url(url)!r} is not a URL that can be crawled (http or https with a host)")
     host = urls.hostname(canonical)
     domain = host.removeprefix("www.")
     key = urls.host_key(canonical)

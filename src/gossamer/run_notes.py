@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gossamer.engine.seeding import Seeded
 from gossamer.engine.supervisor import Ran, Reason
-from gossamer.observe.text import headline
+from gossamer.observe.text import headline, shown_url
 from gossamer.words.errors import Fault, Remark
 from gossamer.words.exits import Ending
 from gossamer.words.model import Tally
@@ -56,14 +57,16 @@ def notes(job: str, ran: Ran, before: Tally, tally: Tally) -> list[str]:
         )
     seeded = ran.seeded
     if seeded.refused and (seeded.added.accepted or seeded.added.duplicates):
-        said.append(
-            f"some start URLs were not accepted ({by_reason(seeded.refused)}), for example {seeded.example}"
-        )
+        said.append(f"some start URLs were not accepted {_refused(seeded)}")
     if tally.pages > before.pages:
         said += callback_notes(tally)
     elif ran.reason is Reason.FINISHED:
         said += _no_page_notes(job, ran, before, tally)
     return said
+
+
+def _refused(seeded: Seeded) -> str:
+    return f"({by_reason(seeded.refused)}), for example {shown_url(seeded.example)}"
 
 
 def _no_page_notes(job: str, ran: Ran, before: Tally, tally: Tally) -> list[str]:
@@ -73,8 +76,7 @@ def _no_page_notes(job: str, ran: Ran, before: Tally, tally: Tally) -> list[str]
     is_tried = bool(tally.attempts or failures)
     if not is_tried and not seeded.added.accepted:
         if seeded.refused:
-            reasons = by_reason(seeded.refused)
-            return [f"nothing to do: no start URL was accepted ({reasons}), for example {seeded.example}"]
+            return [f"nothing to do: no start URL was accepted {_refused(seeded)}"]
         return ["nothing to do: the spider has no start URLs"]
     if tally == before and not seeded.added.accepted:
         without = "" if tally.pages else f", without a page ({_without_page(tally)})"

@@ -99,6 +99,26 @@ def test_single_pages(tmp_path: Path, site: Site) -> None:
         assert asked(f"{line} {with_credentials(site.url)}/", cwd=tmp_path)["status"] == 200
 
 
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("fetch http://{}127.0.0.1:1/ --no-robots", 4),
+        ("fetch http://{}127.0.0.1:1/ --no-robots --json", 4),
+        ("parse http://{}127.0.0.1:1/ --no-robots", 4),
+        ("shell http://{}127.0.0.1:1/ --no-robots -c 1", 4),
+        ("fetch http://{}/x", 2),
+        ("crawl ftp://{}h/", 2),
+        ("crawl wrong.py", 1),
+    ],
+)
+def test_a_password_is_not_in_what_is_said_of_a_failure(tmp_path: Path, line: str, code: int) -> None:
+    text = SPIDER.format(url=f"ftp://{WRITTEN}127.0.0.1")
+    (tmp_path / "wrong.py").write_text(text)
+    done = gossamer(line.format(WRITTEN), cwd=tmp_path, code=code)
+    assert "***@" in done.stdout + done.stderr
+    assert "pass%3A" not in done.stdout + done.stderr
+
+
 def test_a_request_of_start_says_how_to_go_on(tmp_path: Path, site: Site) -> None:
     text = (
         SPIDER.format(url="http://127.0.0.1:9")

@@ -65,6 +65,7 @@ def explain(
     """
     from gossamer.cli.facts import choose, facts_of
     from gossamer.cli.lens import Lenses
+    from gossamer.observe.text import shown_url
     from gossamer.observe.units import duration, size
     from gossamer.policy.explain import Show
     from gossamer.policy.explain import explain as explained
@@ -74,7 +75,9 @@ def explain(
     lenses = Lenses(spider, data, settings)
     forms = (f"https://{url}", f"http://{url}") if _HOST.match(url) else (url,)
     if ":" not in forms[0]:
-        raise UsageError(f"{url!r} is neither a URL nor a host: write it in full, http://... or https://...")
+        raise UsageError(
+            f"{shown_url(url)!r} is neither a URL nor a host: write it in full, http://... or https://..."
+        )
     made = method or ("POST" if body is not None else "GET")
     wanted = tuple(Request(form, method=made, body=(body or "").encode()) for form in forms)
 

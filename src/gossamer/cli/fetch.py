@@ -9,7 +9,7 @@ import typer
 
 from gossamer.cli.options import AsJson, NoRobots, Set, overrides
 from gossamer.cli.output import plain, plain_url, print_facts, print_json
-from gossamer.observe.text import lines
+from gossamer.observe.text import lines, shown_url
 from gossamer.observe.units import duration, size
 from gossamer.words.errors import FetchError, ServiceMissing, UsageError
 from gossamer.words.exits import Exit
@@ -51,8 +51,8 @@ def fetch(
             visit = pages.visit(url)
         except FetchError as error:
             if not as_json:
-                raise ServiceMissing(f"{url} was not fetched: {error}") from None
-            print_json({"url": url, "fault": error.fault.value, "detail": error.detail})
+                raise ServiceMissing(f"{shown_url(url)} was not fetched: {error}") from None
+            print_json({"url": shown_url(url), "fault": error.fault.value, "detail": error.detail})
             raise typer.Exit(Exit.MISSING) from None
     response = Response(visit.request, visit.fetched)
     if as_json:

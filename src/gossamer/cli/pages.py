@@ -90,7 +90,8 @@ class PageFetcher:
         refuse_file(url)
         canonical = urls.canonicalise(PageFetcher._absolute(url))
         if canonical is None or not canonical.startswith(("http://", "https://")):
-            raise UsageError(f"{url!r} is not a URL that can be fetched (http or https with a host)")
+            shown = shown_url(url)
+            raise UsageError(f"{shown!r} is not a URL that can be fetched (http or https with a host)")
         return canonical
 
     async def _visit(self, request: Request) -> Visit:

@@ -9,7 +9,7 @@ import typer
 
 from gossamer.cli.options import Argument, AsJson, NoRobots, PageSpider, Set, arguments_of, overrides
 from gossamer.cli.output import LONG, plain, plain_url, print_facts, print_json, print_table
-from gossamer.observe.text import lines
+from gossamer.observe.text import lines, shown_url
 from gossamer.words.errors import FetchError, ServiceMissing
 from gossamer.words.exits import Exit
 
@@ -50,7 +50,7 @@ def parse(
         try:
             found = parsed(pages, url, callback)
         except FetchError as error:
-            raise ServiceMissing(f"{url} was not fetched: {error}") from None
+            raise ServiceMissing(f"{shown_url(url)} was not fetched: {error}") from None
     if as_json:
         print_json(_json(found))
     else:

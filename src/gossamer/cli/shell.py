@@ -12,7 +12,7 @@ import typer
 
 from gossamer.cli.errors import complain
 from gossamer.cli.options import Argument, NoRobots, PageSpider, Set, arguments_of, overrides
-from gossamer.observe.text import lines
+from gossamer.observe.text import lines, shown_url
 from gossamer.words.errors import FetchError, SelectorError, ServiceMissing, UsageError
 from gossamer.words.exits import Exit
 from gossamer.words.text import quantity
@@ -53,7 +53,7 @@ def shell(
         try:
             response = pages.fetch(url)
         except FetchError as error:
-            raise ServiceMissing(f"{url} was not fetched: {error}") from None
+            raise ServiceMissing(f"{shown_url(url)} was not fetched: {error}") from None
         names = _names(pages, response)
         if code is not None:
             _evaluate(code, names)

@@ -16,6 +16,7 @@ from gossamer.engine.seeding import Seeding
 from gossamer.engine.shift import ShiftRun
 from gossamer.engine.worker import Worker
 from gossamer.observe.log import LogSink
+from gossamer.observe.text import shown_url
 from gossamer.policy import urls
 from gossamer.usercode import endable
 from gossamer.wiring.crawl import Wired, assemble
@@ -172,7 +173,7 @@ async def _all_of(seeding: Seeding, seeds: AsyncIterator[Request]) -> str:
     if not seeded.refused:
         return ""
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in seeded.refused.items())
-    return f"some start URLs were not accepted ({reasons}), for example {seeded.example}"
+    return f"some start URLs were not accepted ({reasons}), for example {shown_url(seeded.example)}"
 
 
 async def _named(wired: Wired, target: Target, trust: SharedTrust) -> AsyncIterator[Request]:
