@@ -103,6 +103,8 @@ def decide(
     """What becomes of the lease's request. ``jitter`` is uniform in [0, 1)."""
     if fault in SETTLED:
         return Decision(verdict=Verdict.SKIPPED)
+    if fault is Fault.LOCAL:
+        return _when_machine_can(lease, rules, now=now, jitter=jitter)
     if _is_hosts(fault, lease):
         return _later(fault, lease, rules, now=now, jitter=jitter, retry_after_s=retry_after_s)
     may_pass = fault in AGAIN or is_unanswered(fault, lease)
@@ -133,6 +135,16 @@ def _is_hosts(fault: Fault, lease: Lease) -> bool:
         is_outage = lease.host_pause_s > 0 and not (lease.is_suspect and lease.failures)
         return lease.host_answered and (is_outage or lease.throttled == 0)
     return fault in LATER
+
+
+def _when_machine_can(lease: Lease, rules: Rules, *, now: float, jitter: float) -> Decision:
+    """Again at no charge, with pauses that grow; for as long as a host has to come back, and some tries more."""
+    cap_s = min(rules.backoff_cap_s, LONGEST_PAUSE_S)
+    is_excused = lease.attempt * max(cap_s, 1.0) < rules.host_patience_s
+    if not is_excused and lease.throttled >= rules.max_throttled:
+        return Decision(verdict=Verdict.DEAD)
+    wait = growing_pause_s(lease.attempt, rules.backoff_base_s, cap_s, jitter)
+    return Decision(verdict=Verdict.RETRY, due_at=now + wait, charged=False, is_excused=is_excused)
 
 
 def _later(

@@ -70,6 +70,13 @@ def test_a_host_that_comes_back_has_lost_no_page(rules: Rules, lasts_s: float, f
     assert all(gap > 0.45 for gap in alone), "one request at a time, with pauses"
 
 
+@pytest.mark.parametrize("lasts_s", [20.0, 600.0, 3 * 3600.0])
+def test_a_machine_that_was_without_a_network_has_lost_no_page(lasts_s: float) -> None:
+    _, outage, ran = crawl(DEFAULT, lasts_s, Fault.LOCAL)
+    assert (ran.reason, ran.stats.dead, ran.stats.waiting) == (Reason.FINISHED, 0, 0)
+    assert ran.ended_at - outage.ends_at < 120, "and it is noticed soon"
+
+
 def test_a_host_that_does_not_come_back_is_given_up_when_the_patience_with_it_is_spent() -> None:
     rules = replace(DEFAULT, host_patience_s=3600.0)
     kit, outage, ran = crawl(rules, 1e9, Fault.CONNECT)

@@ -59,7 +59,9 @@ def test_later_is_not_charged_but_bounded():
 def test_this_machines_trouble_is_charged_to_nobody():
     decision = decide(Fault.LOCAL, lease(failures=99))
     assert (decision.verdict, decision.charged, decision.due_at) == (Verdict.RETRY, False, NOW + 0.5)
-    assert decide(Fault.LOCAL, lease(throttled=3)).verdict is Verdict.DEAD  # it ends, too
+    assert decide(Fault.LOCAL, lease(throttled=3)).is_excused
+    later = replace(lease(throttled=3), attempt=2160)  # it ends, too: after the time that hosts have
+    assert decide(Fault.LOCAL, later).verdict is Verdict.DEAD
     assert retry.signal_kind(Fault.LOCAL) is SignalKind.UNUSED
 
 
