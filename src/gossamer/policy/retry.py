@@ -138,7 +138,7 @@ def _is_hosts(fault: Fault, lease: Lease) -> bool:
 
 
 def _when_machine_can(lease: Lease, rules: Rules, *, now: float, jitter: float) -> Decision:
-    """Again at no charge, with pauses that grow; for as long as a host has to come back, and some tries more."""
+    """Again at no charge, with pauses that grow, for as long as a host has to come back."""
     cap_s = min(rules.backoff_cap_s, LONGEST_PAUSE_S)
     is_excused = lease.attempt * max(cap_s, 1.0) < rules.host_patience_s
     if not is_excused and lease.throttled >= rules.max_throttled:
