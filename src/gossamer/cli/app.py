@@ -17,8 +17,8 @@ from gossamer.cli.errors import exit_codes
 HELP = """Crawl and scrape the web, from one file on a laptop.
 
 Progress and logs go to stderr, results to stdout. Exit codes: 0 finished, 1 finished, but nothing could
-be had, a hook of the spider failed, or there are dead letters (--strict), 2 wrong use, 3 stopped early,
-4 a needed service is missing.
+be had, a host was lost, a hook of the spider failed, or there are dead letters (--strict), 2 wrong use,
+3 stopped early, 4 a needed service is missing.
 """
 EXAMPLES = """
   gossamer demo                            crawl a small shop on this machine

@@ -130,8 +130,8 @@ def wait(
 ) -> None:
     """Wait for the end of a job of the fleet.
 
-    Exits as `gossamer crawl` does: 0 finished, 1 finished without anything since everything failed, 3 stopped
-    early (paused, cancelled, or the time is over; or nobody is at work on a crawl of one process).
+    Exits as `gossamer crawl` does: 0 finished, 1 finished, but nothing could be had or a host was lost,
+    3 stopped early (paused, cancelled, or the time is over; or nobody is at work on a crawl of one process).
     """
     patience_s = None if timeout is None else seconds(timeout, "--timeout")
 
