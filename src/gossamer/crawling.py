@@ -237,7 +237,13 @@ def _shift(
         trusted=sorted(wired.guard.trusted),
     )
     crew = Crew(
-        worker, plan, settings.processes - 1, wired.parts.sink, wired.desk.writers, failed_hooks=failed_hooks
+        worker,
+        wired.desk.frontier(wired.parts.job),
+        plan,
+        settings.processes - 1,
+        wired.parts.sink,
+        writers=wired.desk.writers,
+        failed_hooks=failed_hooks,
     )
     wired.guard.told = crew.trust
     return crew

@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections import Counter
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pytest
 from gossamer import Spider
 from gossamer import crawl as crawl_here
 from gossamer.testing.shop import Shop
-from gossamer.testing.site import Site, serve_in_thread
+from gossamer.testing.site import Site, SiteResponse, serve_in_thread
 from gossamer.words.errors import UsageError
 from programs import crawl, rows, run, start
 from saved_shop import PAGES, PRODUCTS, served, spider_file
@@ -125,10 +126,11 @@ def test_a_killed_member_is_replaced_and_loses_nothing(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with serve_in_thread(served(lambda: site.url, delay_s=0.2)) as site:
         spider = spider_file(tmp_path, site.url)
-        process = start("crawl", spider, "--data", data, *FAST, "-s", "frontier.lease_ttl=1.5")
+        process = start("crawl", spider, "--data", data, *FAST)
         wait_for_hits(site, 4)
         first = wait_for_members(process.pid, 2)
         os.kill(first[0], signal.SIGKILL)
+        wait_for_the_end(first[:1])
         again = wait_for_members(process.pid, 2)
         assert len(set(again) - set(first)) == 1
         assert process.wait(60) == 0
@@ -154,11 +156,64 @@ def test_a_member_that_is_stopped_in_a_write_is_replaced(tmp_path: Path) -> None
         code = STOP_IN_A_WRITE.format(mark=str(mark), file=str(data / "gossamer.db"))
         begin = "def parse(self, response):"
         spider.write_text(spider.read_text().replace(begin, f"{begin}\n        exec({code!r})"))
-        done = run("crawl", spider, "--data", data, *FAST, "-s", "frontier.lease_ttl=1.5")
+        done = run("crawl", spider, "--data", data, *FAST)
         assert done.returncode == 0, done.stderr
         assert mark.exists()
         assert "keeps the database locked and does not run; it is killed" in done.stderr
         all_is_there(data, site, refetched=4)
+    ((took_s,),) = rows(data, "select max(at) - min(at) from attempt")
+    assert took_s < 40, "nobody waits for the deadline of a lease that nobody holds"
+
+
+DIE = """
+import os, signal, sys, time
+from pathlib import Path
+if "gossamer.processes.member" in sys.orig_argv and not Path({mark!r}).exists():
+    Path({mark!r}).write_text(f"{{os.getpid()}} {{time.time()}} {{response.url}}")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+TWO_HOSTS = """
+from gossamer import Spider
+
+class TwoHosts(Spider):
+    name = "two-hosts"
+    start_urls = {urls!r}
+
+    def parse(self, response):
+        exec({code!r})
+"""
+
+
+def test_the_host_of_a_killed_member_goes_on_at_once(tmp_path: Path) -> None:
+    """Its one slot was the member's, which is killed while it has a page of that host in hand."""
+    data, mark, spider = tmp_path / "data", tmp_path / "mark", tmp_path / "two_hosts.py"
+    # One request at once in each process and at each host: the member has a host to itself.
+    options = ("--delay", "0", "--per-host", "1", "--concurrency", "2", "--processes", "2")
+    with serve_in_thread(slow) as one, serve_in_thread(slow) as two:
+        urls = [f"{site.url}/{number}" for number in range(20) for site in (one, two)]
+        spider.write_text(TWO_HOSTS.format(urls=urls, code=DIE.format(mark=str(mark))))
+        done = run("crawl", spider, "--data", data, *options)
+        assert done.returncode == 0, done.stderr
+        hits = Counter({f"{site.url}{p}": n for site in (one, two) for p, n in site.log.paths().items()})
+    pid, died_at, killed = mark.read_text().split()
+    ((at, url, worker),) = rows(data, "select at, url, worker from attempt where verdict = 'expired'")
+    assert url == killed
+    assert at - float(died_at) < 5, "its lease is taken back at once"
+    assert worker == f"w{pid}"
+    host = killed.rpartition("/")[0]
+    ((next_at,),) = rows(
+        data,
+        f"select min(at) from attempt where at > {died_at} and url like '{host}/%' and verdict = 'success'",
+    )
+    assert next_at - float(died_at) < 5, "and its host is asked for another page"
+    assert f"process {pid} of the crawl is gone; taken back from it: 1 request" in done.stderr
+    assert sorted(url for (url,) in rows(data, "select url from page")) == sorted(urls)
+    assert {url: n for url, n in hits.items() if n > 1} == {killed: 2}
+
+
+def slow(path: str, headers: Mapping[str, str]) -> SiteResponse:
+    return SiteResponse(404) if path == "/robots.txt" else SiteResponse(delay_s=0.2)
 
 
 def test_members_end_with_the_first_process_and_the_crawl_goes_on(tmp_path: Path) -> None:
@@ -226,6 +281,7 @@ def test_a_member_held_up_by_its_spider_keeps_nobody(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 3
         wait_for_the_end(held)
+        assert rows(data, "select leased from frontier") == [(0,)], "nothing is left in their hands"
         process = start("crawl", spider, "--data", data, *FAST)
         wait_for_hits(site, len(site.hits) + 4)
         held = wait_for_members(process.pid, 2)
@@ -237,7 +293,7 @@ def test_a_member_held_up_by_its_spider_keeps_nobody(tmp_path: Path) -> None:
 def wait_for_the_end(pids: list[int]) -> None:
     deadline = time.monotonic() + 10
     while any(map(is_alive, pids)) and time.monotonic() < deadline:
-        time.sleep(0.05)
+        time.sleep(0.01)
     assert not any(map(is_alive, pids))
 
 

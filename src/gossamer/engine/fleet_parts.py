@@ -11,8 +11,8 @@ from typing import Protocol
 
 from gossamer.policy.shifts import Limits
 from gossamer.words.clock import Clock
-from gossamer.words.model import Job, Lease
-from gossamer.words.ports import Frontier, JobBook, Roster, SharedState, Store
+from gossamer.words.model import Job
+from gossamer.words.ports import JobBook, OwnedFrontier, Roster, SharedState, Store
 from gossamer.words.shifts import PAGE_LANE, Shift
 
 log = logging.getLogger("gossamer.fleet")
@@ -25,12 +25,8 @@ KEPT_S = 10 * 365 * 86_400.0
 """The mark outlives any job; losing it lets the job's time count anew."""
 
 
-class OwnedFrontier(Frontier, Protocol):
-    """A frontier that knows which shift holds which lease, and that may lose its latest changes."""
-
-    async def recover(self, owner: str) -> tuple[Lease, ...]:
-        """Take back every lease that ``owner`` holds, as if expired."""
-        ...
+class FleetFrontier(OwnedFrontier, Protocol):
+    """A frontier whose leases belong to shifts, and that may lose its latest changes."""
 
     async def finish_seeding(self) -> None:
         """Record that all seeds were added, by this object: ``stats().seeded`` is true from now on.
@@ -52,7 +48,7 @@ class OwnedFrontier(Frontier, Protocol):
 class Watched:
     """A job as the supervisor sees it."""
 
-    frontier: OwnedFrontier
+    frontier: FleetFrontier
     per_host: int = 1
     max_time_s: float | None = None
     lanes: tuple[str, ...] = (PAGE_LANE,)  # of its requests

@@ -1,4 +1,4 @@
-"""What a process of a fleet is called."""
+"""What processes are called."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ import secrets
 import socket
 
 
+def worker_name(pid: int) -> str:
+    """The worker of a crawl on this machine, in the ledger and as the owner of its leases."""
+    return f"w{pid}"
+
+
 def this_process() -> str:
-    """``host:pid:random``: people find the process by it, and no two are called the same."""
+    """``host:pid:random``: people find the process of a fleet by it, and no two are called the same."""
     return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"

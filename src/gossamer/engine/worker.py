@@ -98,9 +98,9 @@ class Worker:
         self._ask_at = -inf
         self._wake.set()
 
-    async def record_expired(self, leases: Sequence[Lease]) -> None:
-        """Enter leases that were found past their deadline into the ledger."""
-        await self._landing.record_expired(leases, self._parts.clock.now(), self._options.worker)
+    async def record_expired(self, leases: Sequence[Lease], holder: str = "") -> None:
+        """Enter leases that nobody came back from into the ledger, under ``holder`` or who found them."""
+        await self._landing.record_expired(leases, self._parts.clock.now(), holder or self._options.worker)
 
     async def abandon(self) -> None:
         """Give back at once everything in hand (a second Ctrl-C, or the end of the time to drain)."""

@@ -149,11 +149,11 @@ class MemoryFrontier:
         )
 
     async def finish_seeding(self) -> None:
-        """See :class:`~gossamer.engine.fleet_parts.OwnedFrontier`."""
+        """See :class:`~gossamer.engine.fleet_parts.FleetFrontier`."""
         self._is_seeded = True
 
     async def redo_lost(self) -> int:
-        """See :class:`~gossamer.engine.fleet_parts.OwnedFrontier`. Memory loses nothing but as a whole."""
+        """See :class:`~gossamer.engine.fleet_parts.FleetFrontier`. Memory loses nothing but as a whole."""
         return 0
 
     # ----------------------------------------------------------------- the desk

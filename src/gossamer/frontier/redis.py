@@ -61,7 +61,7 @@ from gossamer.words.model import (
 
 
 class RedisFrontier:
-    """A ``Frontier`` and ``FrontierDesk`` over a Redis.
+    """An ``OwnedFrontier`` and ``FrontierDesk`` over a Redis.
 
     ``create`` makes a job's requests a place once; ``rules``, ``shards``, ``dedup``, ``seen_ttl_s`` and
     ``expected`` are those of a new job, and one that exists keeps its own. ``owner`` is who leases, for
@@ -320,17 +320,17 @@ class RedisFrontier:
         return await self._recover(shards, None)
 
     async def finish_seeding(self) -> None:
-        """See :class:`~gossamer.engine.fleet_parts.OwnedFrontier`."""
+        """See :class:`~gossamer.engine.fleet_parts.FleetFrontier`."""
         for shard in await self._shards():
             known = self._lives.get(shard.index, b"")
             self._meet(shard, known, await shard.run("seeded", raw(known), repeat=True))
 
     async def redo_lost(self) -> int:
-        """See :class:`~gossamer.engine.fleet_parts.OwnedFrontier`."""
+        """See :class:`~gossamer.engine.fleet_parts.FleetFrontier`."""
         return await redo_lost(await self._shards())
 
     async def recover(self, owner: str) -> tuple[Lease, ...]:
-        """Take back every lease that ``owner`` holds, as if expired: the caller knows that it is gone."""
+        """See :class:`~gossamer.words.ports.OwnedFrontier`."""
         return await self._recover(await self._shards(), text_bytes(owner)[:255])
 
     async def _recover(self, shards: Sequence[Shard], owner: bytes | None) -> tuple[Lease, ...]:

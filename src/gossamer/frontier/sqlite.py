@@ -42,17 +42,26 @@ T = TypeVar("T")
 
 
 class SqliteFrontier:
-    """A ``Frontier`` and ``FrontierDesk`` over a database.
+    """An ``OwnedFrontier`` and ``FrontierDesk`` over a database.
 
     ``rules`` are those of a new job; a job that exists keeps its own until ``control`` changes them.
-    ``seed`` seeds the jitter of back-offs. Opening blocks for one small transaction.
+    ``owner`` is who leases, for ``recover``. ``seed`` seeds the jitter of back-offs. Opening blocks for one
+    small transaction.
     """
 
     def __init__(
-        self, db: Database, job: str, rules: Rules, clock: Clock, *, seed: int | None = None
+        self,
+        db: Database,
+        job: str,
+        rules: Rules,
+        clock: Clock,
+        *,
+        owner: str = "",
+        seed: int | None = None,
     ) -> None:
         self._db = db
         self._job = job
+        self._owner = owner
         self._key = ("frontier", job)  # of the session in the database's memory
         self._clock = clock
         self._random = random.Random(seed)  # noqa: S311 - spreads back-offs, guards nothing
@@ -77,7 +86,7 @@ class SqliteFrontier:
             expired = moves.take_back(s, s.now, ROUND)
             moves.promote(s, key)
             s.hosts.save(s.conn)  # so that their turns are seen
-            leases = moves.hand_out(s, key, limit, ttl_s)
+            leases = moves.hand_out(s, key, limit, ttl_s, self._owner)
             s.hosts.save(s.conn)
             return Grant(leases=leases, next_at=moves.next_at(s, [key]), expired=expired)
 
@@ -109,6 +118,10 @@ class SqliteFrontier:
             return moves.take_back(s, inf, -1) if change is Change.RECOVER else ()
 
         return await self._change(control)
+
+    async def recover(self, owner: str) -> tuple[Lease, ...]:
+        """See :class:`~gossamer.words.ports.OwnedFrontier`."""
+        return await self._change(lambda s: moves.take_back(s, inf, -1, owner))
 
     async def stats(self) -> FrontierStats:
         """See :class:`~gossamer.words.ports.Frontier`."""

@@ -79,7 +79,7 @@ WHERE request IN (SELECT value FROM json_each(?));
 -- A trigger takes them from the queue.
 INSERT INTO lease (
     frontier, token, request, host, lane, band, fingerprint, granted_at, start_by, deadline,
-    attempts, failures, throttled, expiries
+    attempts, failures, throttled, expiries, owner
 ) VALUES :rows;
 
 -- name: next_times
@@ -93,11 +93,13 @@ SELECT
     );
 
 -- name: overdue
+-- Of one owner, or (NULL) of all.
 SELECT lease.request, lease.host, lease.lane, lease.band, token, lease.fingerprint, granted_at, start_by,
     deadline, lease.attempts, lease.failures, lease.throttled, lease.expiries, coalesce(trial.due_at, 0.0),
     entry.record
 FROM lease JOIN entry ON entry.id = lease.request LEFT JOIN trial ON trial.request = lease.request
-WHERE lease.frontier = ? AND deadline <= ? ORDER BY deadline, token LIMIT ?;
+WHERE lease.frontier = ?1 AND deadline <= ?2 AND (?4 IS NULL OR owner = ?4)
+ORDER BY deadline, token LIMIT ?3;
 
 -- name: expire
 DELETE FROM lease WHERE frontier = ? AND token IN (SELECT value FROM json_each(?));

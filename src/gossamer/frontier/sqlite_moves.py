@@ -35,8 +35,8 @@ Head = tuple[int, int, int, Sequence[Any], Sequence[str]]
 # --------------------------------------------------------------------------- handing out
 
 
-def hand_out(s: Session, lane: str, limit: int, ttl_s: float) -> tuple[Lease, ...]:
-    """Lease what may start now, within the job's budget."""
+def hand_out(s: Session, lane: str, limit: int, ttl_s: float, owner: str) -> tuple[Lease, ...]:
+    """Lease what may start now to ``owner``, within the job's budget."""
     left = leases_left(s.rules, s.pages, s.counts[State.LEASED])
     limit = limit if left is None else min(limit, left)
     if s.state is not JobState.RUNNING or limit <= 0:
@@ -52,7 +52,8 @@ def hand_out(s: Session, lane: str, limit: int, ttl_s: float) -> tuple[Lease, ..
         lease = _grant(s, host, head, ttl_s)
         leases.append(lease)
         times = (lease.granted_at, lease.start_by, lease.deadline)
-        rows.append((s.id, lease.token, head[1], host.id, lane, head[0], head[2], *times, *head[3][1:]))
+        keys = (s.id, lease.token, head[1], host.id, lane, head[0], head[2])
+        rows.append((*keys, *times, *head[3][1:], owner))
         if len(leases) == limit:
             break
         if not host.heads and at_once:
@@ -170,11 +171,11 @@ def promote(s: Session, lane: str) -> None:
     s.move(len(rows), State.DELAYED, after(State.DELAYED, Move.COME_DUE))
 
 
-def take_back(s: Session, until: float, limit: int) -> tuple[Lease, ...]:
-    """End the leases whose deadline is at or before ``until`` as expired."""
+def take_back(s: Session, until: float, limit: int, owner: str | None = None) -> tuple[Lease, ...]:
+    """End the leases whose deadline is at or before ``until`` as expired: those of ``owner``, or all."""
     if not s.counts[State.LEASED] or s.first_deadline > until:
         return ()
-    rows = s.all("overdue", s.id, until, limit)
+    rows = s.all("overdue", s.id, until, limit, owner)
     s.hosts.load(s.conn, {row[1] for row in rows})
     s.all("expire", s.id, as_json([row[4] for row in rows]))
     leases, tried, delayed, dead = [], [], [], []

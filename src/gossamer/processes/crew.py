@@ -1,10 +1,12 @@
 """The first process of a crawl, and the others that it keeps going beside its own worker.
 
 Every member works on the same frontier under the same promises: a lease belongs to one worker, politeness
-is decided where it is granted, a member that is killed loses nothing that is not leased out again when its
-leases expire. The first process alone seeds, looks and decides when the job is over. A member that dies
-is replaced; one that keeps dying at once is given up, and the crawl goes on with the others. One that was
-stopped in the middle of a write would hold up everybody: it is killed, and replaced, too.
+is decided where it is granted. The first process alone seeds, looks and decides when the job is over.
+
+A member that dies is replaced; one that keeps dying at once is given up, and the crawl goes on with the
+others. One that was stopped in the middle of a write would hold up everybody: it is killed and replaced, too.
+However a member has ended, what it still had in hand is taken back at once: no host's slot waits for the
+deadline of a lease that nobody holds.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from gossamer.engine.identity import worker_name
 from gossamer.engine.worker import Worker
 from gossamer.processes.cost import PageCost
 from gossamer.processes.messages import (
@@ -38,8 +41,10 @@ from gossamer.processes.messages import (
     next_frame,
     unpacked,
 )
+from gossamer.words.errors import StorageError
 from gossamer.words.model import Lease
-from gossamer.words.ports import Sink
+from gossamer.words.ports import OwnedFrontier, Sink
+from gossamer.words.text import quantity
 
 MAX_EARLY_DEATHS = 3
 EARLY_S = 5.0
@@ -58,21 +63,24 @@ _decode = msgspec.msgpack.Decoder(FromMember).decode
 class Crew:
     """A ``Shift`` of the engine: a worker in this process, and ``others`` processes with one each.
 
-    ``writers`` says which processes keep all others from writing at the moment; ``failed_hooks`` takes what
-    fails in the others when their pipelines are closed.
+    ``frontier`` takes back the leases of those that are gone. ``writers`` says which processes keep all
+    others from writing at the moment; ``failed_hooks`` takes what fails in the others as their pipelines are
+    closed.
     """
 
     def __init__(
         self,
         worker: Worker,
+        frontier: OwnedFrontier,
         plan: Plan,
         others: int,
         sink: Sink,
-        writers: Callable[[], set[int]] = set,
         *,
+        writers: Callable[[], set[int]] = set,
         failed_hooks: list[str] | None = None,
     ) -> None:
         self._worker = worker
+        self._frontier = frontier
         self._plan = plan
         self._others = others
         self._sink = sink
@@ -226,6 +234,20 @@ class Crew:
             raise
         finally:
             self._members.pop(member, None)
+            await self._take_back(member.pid)
+
+    async def _take_back(self, pid: int) -> None:
+        """End the leases of a member that is gone; their deadlines do so, should that fail."""
+        name = worker_name(pid)
+        try:
+            leases = await self._frontier.recover(name)
+            await self._worker.record_expired(leases, name)
+        except StorageError as error:
+            log.warning("what process %d of the crawl had in hand waits for its deadline: %s", pid, error)
+            return
+        if leases:
+            held = quantity(len(leases), "request")
+            log.warning("process %d of the crawl is gone; taken back from it: %s", pid, held)
 
     def _hear(self, member: asyncio.subprocess.Process, message: FromMember) -> None:
         if isinstance(message, Happened):

@@ -1,7 +1,7 @@
 """A further process of a crawl: ``python -m gossamer.processes.member``, started by the crew.
 
 It reads its plan from stdin, works on the frontier until it is told to stop, and ends at once when the first
-process is gone: its leases expire, and another run takes them.
+process is gone: the next run takes its leases back.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from gossamer.config import Settings
 from gossamer.discovery import Target
 from gossamer.engine.commit import SplitCommitter
 from gossamer.engine.fleet_parts import tag_of
+from gossamer.engine.identity import worker_name
 from gossamer.engine.visit import Parts, ShiftOptions
 from gossamer.extractor import results
 from gossamer.fetch.guard import Guard
@@ -129,11 +130,13 @@ async def assemble(
 ) -> Wired:
     """The parts of a worker at a desk that stays open.
 
-    ``trusted`` are hosts that the operator named elsewhere, ``owner`` is who will hold its leases.
+    ``trusted`` are hosts that the operator named elsewhere, ``owner`` is the shift of a fleet that will hold
+    its leases; those of a crawl on this machine belong to its process.
     """
     async with AsyncExitStack() as opening:
         guard = Guard((*trusted_hosts(target.spider), *trusted))
         clock, spider = desk.clock, target.spider
+        worker = owner or worker_name(os.getpid())
         running = opening.enter_context(ExitStack())
         is_alone = settings.processes == 1 and not owner
         cookies = SharedCookies(
@@ -153,7 +156,7 @@ async def assemble(
         rules = rules_of(settings, touches_network=fetcher.touches_network)
         if not resumed:
             await desk.requests.make(job, rules)
-        frontier = desk.requests.frontier(job, rules, owner=owner)
+        frontier = desk.requests.frontier(job, rules, owner=worker)
         pipeline = SpiderPipelines(target.choose, timeout_s=settings.parse.callback_timeout)
         opening.push_async_callback(pipeline.close)
         await pipeline.open(spider)
@@ -175,7 +178,7 @@ async def assemble(
             clock=clock,
         )
         shift = ShiftOptions(
-            worker=owner or f"w{os.getpid()}",
+            worker=worker,
             concurrency=-(-settings.concurrency // settings.processes),
             lease_ttl_s=settings.frontier.lease_ttl,
             idle_wait_s=ALONE_IDLE_S if is_alone else CREW_IDLE_S,

@@ -82,7 +82,7 @@ class SqliteRequests:
 
     def frontier(self, job: Job, rules: Rules, *, owner: str = "") -> SqliteFrontier:
         """See :class:`~gossamer.wiring.places.Requests`."""
-        return SqliteFrontier(self._databases.frontier, job.id, rules, self.clock)
+        return SqliteFrontier(self._databases.frontier, job.id, rules, self.clock, owner=owner)
 
     async def make(self, job: Job, rules: Rules) -> None:
         """Nothing: a frontier is made when it is opened."""

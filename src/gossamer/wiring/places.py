@@ -16,14 +16,14 @@ from gossamer.wiring.in_sqlite import Databases, SqliteKeeping, SqliteRequests
 from gossamer.words.clock import Clock
 from gossamer.words.errors import SettingError
 from gossamer.words.model import Attempt, Job, PageRecord, Rules
-from gossamer.words.ports import Frontier, FrontierDesk, JobBook, SharedState, Store
+from gossamer.words.ports import FrontierDesk, JobBook, OwnedFrontier, SharedState, Store
 from gossamer.words.servers import shown_server
 
 if TYPE_CHECKING:
     from gossamer.frontier.redis_dedup import DedupReport
 
 
-class JobFrontier(Frontier, FrontierDesk, Protocol):
+class JobFrontier(OwnedFrontier, FrontierDesk, Protocol):
     """The requests of a job, to work on and to look into."""
 
     async def place(self, fingerprint: int) -> tuple[Rules, Place]:

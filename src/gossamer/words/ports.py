@@ -92,6 +92,20 @@ class Frontier(Protocol):
         ...
 
 
+class OwnedFrontier(Frontier, Protocol):
+    """A frontier that several processes share: every lease belongs to the owner that it was opened for.
+
+    One that lives and dies with its process has no use for owners.
+    """
+
+    async def recover(self, owner: str) -> tuple[Lease, ...]:
+        """Take back every lease of ``owner`` as if expired and return them: the caller knows that it is gone.
+
+        The leases of all others stay in force.
+        """
+        ...
+
+
 class FrontierDesk(Protocol):
     """Looking into a frontier, and what a person may do to it."""
 

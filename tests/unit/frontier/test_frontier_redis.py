@@ -158,23 +158,6 @@ async def test_users_never_get_the_same_request(redis_url, make, clock):
         await each.close()
 
 
-@pytest.mark.parametrize("shards", [1, 3])
-async def test_what_an_owner_held_is_taken_back(make, clock, shards):
-    one = await make(owner="shift-1", shards=shards)
-    two = await make(owner="shift-2", shards=shards)
-    await one.add([entry(n, f"h{n}") for n in range(20)])
-    ours = (await one.lease("http", 8, 60)).leases
-    others = (await two.lease("http", 8, 60)).leases
-    taken = await two.recover("shift-1")
-    assert sorted(fingerprints(taken)) == sorted(fingerprints(ours))
-    assert {lease.token: lease for lease in taken} == {lease.token: lease for lease in ours}
-    assert await two.recover("shift-1") == await two.recover("nobody") == ()
-    assert await one.settle([outcome(lease, Verdict.SUCCESS, 0.0) for lease in ours]) == [False] * 8
-    assert await two.settle([outcome(lease, Verdict.SUCCESS, 0.0) for lease in others]) == [True] * 8
-    stats = await one.stats()
-    assert (stats.delayed, stats.leased, stats.done) == (8, 0, 8)
-
-
 async def test_turns_and_counts_follow_from_the_queues(server, make, clock):
     """After any history the turns must be what the queues and the hosts say, and the counters, too."""
     frontier = await make(Rules(delay_s=None, per_host=2))

@@ -1,4 +1,4 @@
--- OwnedFrontier.redo_lost, for up to ROUND requests. args: {reliance}: a member of RELIED whose server has lost its last
+-- FleetFrontier.redo_lost, for up to ROUND requests. args: {reliance}: a member of RELIED whose server has lost its last
 -- second. Makes the requests that were settled in reliance on it pending again. Returns how many, and how many are left.
 -- This is no move of the life cycle: it takes back what the shard would have lost with the links, had they been on one
 -- server.

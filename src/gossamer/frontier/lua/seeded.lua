@@ -1,4 +1,4 @@
--- OwnedFrontier.finish_seeding. args: {known_life}. Returns the server's life; in another than the known one, which may
+-- FleetFrontier.finish_seeding. args: {known_life}. Returns the server's life; in another than the known one, which may
 -- have lost seeds, nothing is done. In the append-only file the mark stands behind the seeds: a server that loses the
 -- end of the file loses the mark before it loses a seed.
 

@@ -1,4 +1,4 @@
--- Frontier.recover, for up to ROUND leases. args: {tokens}. Ends those in force as expired; what lease.lua tells of
+-- OwnedFrontier.recover, for up to ROUND leases. args: {tokens}. Ends those in force as expired; what lease.lua tells of
 -- them.
 
 local tokens, fields, rows = args[1], {}, {}
