@@ -10,7 +10,7 @@ class Exit(IntEnum):
     """Exit codes of every command."""
 
     OK = 0  # finished
-    DEAD_LETTERS = 1  # finished, but had nothing, lost a host, a hook failed, or (``--strict``) letters are dead
+    DEAD_LETTERS = 1  # finished, but had nothing, lost a host, a hook failed, or (``--strict``) dead letters
     USAGE = 2  # wrong use: an option, a name, a setting, a spider that does not import or start
     STOPPED = 3  # stopped early: by a signal, or because the job was paused or cancelled
     MISSING = 4  # a needed service, package or the storage is missing or fails

@@ -48,7 +48,7 @@ def format_of(path: Path | str) -> str:
     if suffix not in SUFFIXES:
         raise UsageError(
             f"{path}: {f'the suffix {suffix} names no format' if suffix else 'no suffix'}; "
-            f"known are {', '.join(SUFFIXES)}"
+            f"known are {', '.join(SUFFIXES)}; --format says it for any file"
         )
     return SUFFIXES[suffix]
 
