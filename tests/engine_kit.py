@@ -123,6 +123,7 @@ class Ledger:
     def __init__(self) -> None:
         self.harvests: list[Harvest] = []
         self.expired: list[Attempt] = []
+        self.stale: list[Attempt] = []
         self.trouble: Exception | None = None
 
     async def write(self, job: Job, harvests: Sequence[Harvest]) -> None:
@@ -132,6 +133,9 @@ class Ledger:
 
     async def record(self, job: Job, attempts: Sequence[Attempt]) -> None:
         self.expired += attempts
+
+    async def mark_stale(self, job: Job, attempts: Sequence[Attempt]) -> None:
+        self.stale += attempts
 
     @property
     def verdicts(self) -> list[tuple[str, str, str]]:

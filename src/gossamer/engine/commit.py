@@ -34,7 +34,10 @@ class SplitCommitter:
         self._unsettled: set[tuple[int, Verdict]] = set()  # stored already, by the token of the lease
 
     async def commit(self, harvests: Sequence[Harvest]) -> list[bool]:
-        """Store everything, then settle; ``False`` for leases that were lost (their items are kept)."""
+        """Store everything, then settle; ``False`` for leases that were lost.
+
+        Of those the items are kept, and the rows of the ledger are marked ``stale``.
+        """
         targets = redirect_targets(harvests)
         if targets:
             harvests = with_known_targets(harvests, targets, await self._frontier.known(targets))
@@ -45,6 +48,10 @@ class SplitCommitter:
         self._unsettled.update(places)
         kept = await self._frontier.settle([harvest.outcome for harvest in harvests])
         self._unsettled.difference_update(places)
+        if not all(kept):
+            lost = [harvest for harvest, is_kept in zip(harvests, kept, strict=True) if not is_kept]
+            rows = [attempt for harvest in lost for attempt in harvest.attempts]
+            await self._store.mark_stale(self._job, rows)
         return kept
 
 

@@ -12,6 +12,8 @@ from gossamer.words.model import Attempt, RequestPreview, Verdict
 
 ROUND = 1000
 """Rows read at a time."""
+LATEST = 100_000
+"""Rows among which one is looked for that was written a moment ago: a large ledger is not searched."""
 NEWEST = 2**63 - 1
 """Larger than the id of any row."""
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gossamer.store.jobs import slug
-from gossamer.store.totals import counted, counted_attempts, seen_at, tally, visit_of
+from gossamer.store.totals import counted, counted_attempts, counted_stale, seen_at, stale, tally, visit_of
 from gossamer.words.clock import Clock
 from gossamer.words.lifecycle import JobState
 from gossamer.words.model import Attempt, Harvest, ItemRecord, Job, PageRecord, StoredItem, Tally
@@ -48,6 +48,14 @@ class MemoryStore:
         """See :class:`~gossamer.words.ports.Store`."""
         self._attempts[job.id] += attempts
         self._totals[job.id].update(counted_attempts(attempts))
+
+    async def mark_stale(self, job: Job, attempts: Sequence[Attempt]) -> None:
+        """See :class:`~gossamer.words.ports.Store`."""
+        rows = self._attempts[job.id]
+        for attempt in attempts:
+            if attempt in rows:
+                rows[rows.index(attempt)] = stale(attempt)
+                self._totals[job.id].update(counted_stale([attempt]))
 
     @staticmethod
     def _keep(pages: dict[tuple[int, int], PageRecord], harvest: Harvest, page: PageRecord) -> bool:

@@ -22,11 +22,12 @@ from gossamer.disk.sql import load
 from gossamer.servers.postgres import PostgresServer
 from gossamer.servers.postgres_errors import Refused
 from gossamer.servers.postgres_schema import LOCK
-from gossamer.store.attempts import NEWEST, attempt_of
+from gossamer.store.attempts import LATEST, NEWEST, attempt_of
 from gossamer.store.postgres_jobs import job_number
 from gossamer.store.postgres_json import clean, restored
-from gossamer.store.postgres_rows import DAY_S, Batch, Place, batch_of, batch_of_attempts
+from gossamer.store.postgres_rows import DAY_S, Batch, Place, batch_of, batch_of_attempts, stale_rows
 from gossamer.store.totals import tally
+from gossamer.words.errors import Remark
 from gossamer.words.model import Attempt, Harvest, Job, StoredItem, Tally
 
 if TYPE_CHECKING:
@@ -83,6 +84,12 @@ class PostgresStore:
     async def record(self, job: Job, attempts: Sequence[Attempt]) -> None:
         """See :class:`~gossamer.words.ports.Store`."""
         await self._write(job, batch_of_attempts(attempts))
+
+    async def mark_stale(self, job: Job, attempts: Sequence[Attempt]) -> None:
+        """See :class:`~gossamer.words.ports.Store`."""
+        number = await self._number(job)
+        values = (number, 0, Remark.STALE.value, LATEST, *stale_rows(attempts))
+        await self._server.run(lambda conn: conn.execute(SQL["mark_stale"], *values))
 
     async def _write(self, job: Job, batch: Batch) -> None:
         number = await self._number(job)

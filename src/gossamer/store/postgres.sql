@@ -97,6 +97,27 @@ INSERT INTO tally AS t (job, slot, name, value)
 SELECT $3, $4, name, value FROM counted WHERE value <> 0 ORDER BY name
 ON CONFLICT (job, slot, name) DO UPDATE SET value = t.value + excluded.value;
 
+-- name: mark_stale
+-- Rows of lost leases, among the latest: they were written a moment ago. The totals follow in the same statement,
+-- for those that were not marked already.
+WITH marked AS (
+    UPDATE attempt AS a SET reason = $3
+    FROM unnest($5::bigint[], $6::float8[], $7::text[]) AS s (fingerprint, at, worker)
+    WHERE a.job = $1 AND a.id > (SELECT last_value FROM attempt_id) - $4::bigint
+        AND a.fingerprint = s.fingerprint AND a.at = s.at AND a.worker = s.worker AND a.reason <> $3
+    RETURNING a.fingerprint, a.at, a.worker
+),
+counted AS (
+    SELECT c.name, sum(c.value) AS value
+    FROM marked m JOIN unnest($8::bigint[], $9::float8[], $10::text[], $11::text[], $12::bigint[])
+        AS c (fingerprint, at, worker, name, value)
+        ON (m.fingerprint, m.at, m.worker) = (c.fingerprint, c.at, c.worker)
+    GROUP BY c.name
+)
+INSERT INTO tally AS t (job, slot, name, value)
+SELECT $1, $2, name, value FROM counted WHERE value <> 0 ORDER BY name
+ON CONFLICT (job, slot, name) DO UPDATE SET value = t.value + excluded.value;
+
 -- name: add_day
 -- A partition, in two steps, because a table that is made as a partition locks all readers and writers out.
 CREATE TABLE IF NOT EXISTS :name (LIKE attempt INCLUDING ALL);

@@ -15,7 +15,7 @@ import msgspec
 
 from gossamer.store.attempts import packed_request
 from gossamer.store.postgres_json import clean, stored
-from gossamer.store.totals import counted, counted_attempts, seen_at, visit_of
+from gossamer.store.totals import counted, counted_attempts, counted_stale, seen_at, visit_of
 from gossamer.words.model import Attempt, Harvest
 
 Place = tuple[str, str]  # type and key of an item
@@ -89,6 +89,17 @@ def batch_of_attempts(attempts: Sequence[Attempt]) -> Batch:
     batch.total = counted_attempts(attempts)
     batch.attempts = _attempts(attempts)
     return batch
+
+
+def stale_rows(attempts: Sequence[Attempt]) -> Columns:
+    """Which rows of the ledger are stale, and what that changes of the totals: eight columns."""
+    rows = [(attempt.fingerprint, attempt.at, clean(attempt.worker)) for attempt in attempts]
+    changes = [
+        (*row, clean(name), value)
+        for row, attempt in zip(rows, attempts, strict=True)
+        for name, value in counted_stale([attempt]).items()
+    ]
+    return [*_transposed(rows, 3), *_transposed(changes, 5)]
 
 
 def _add_items(batch: Batch, harvests: Sequence[Harvest]) -> None:

@@ -16,9 +16,10 @@ import msgspec
 
 from gossamer.disk.database import Database
 from gossamer.disk.sql import bulk, bulk_returning, load
-from gossamer.store.attempts import attempt_of, packed_request
+from gossamer.store.attempts import LATEST, attempt_of, packed_request
 from gossamer.store.jobs import job_number
-from gossamer.store.totals import counted, counted_attempts, seen_at, tally, visit_of
+from gossamer.store.totals import counted, counted_attempts, counted_stale, seen_at, tally, visit_of
+from gossamer.words.errors import Remark
 from gossamer.words.model import Attempt, Harvest, ItemRecord, Job, StoredItem, Tally
 from gossamer.words.storable import without_surrogates as text
 
@@ -50,6 +51,16 @@ class SqliteStore:
             _count(conn, number, counted_attempts(attempts))
 
         await self._db.run(record)
+
+    async def mark_stale(self, job: Job, attempts: Sequence[Attempt]) -> None:
+        """See :class:`~gossamer.words.ports.Store`."""
+
+        def mark(conn: Connection) -> None:
+            number = job_number(conn, job)
+            marked = [attempt for attempt in attempts if _mark_stale(conn, number, attempt)]
+            _count(conn, number, counted_stale(marked))
+
+        await self._db.run(mark)
 
     def write_within(self, conn: Connection, job: Job, harvests: Sequence[Harvest]) -> None:
         """The same inside a transaction of the caller's that settles the leases, too.
@@ -119,6 +130,12 @@ def _item_row(item: ItemRecord, at: float) -> tuple[Any, ...]:
 
 def _write_attempts(conn: Connection, job: int, attempts: Sequence[Attempt]) -> None:
     bulk(conn, SQL["add_attempts"], [_attempt_row(job, attempt) for attempt in attempts])
+
+
+def _mark_stale(conn: Connection, job: int, attempt: Attempt) -> bool:
+    """Whether it was not marked already."""
+    row = (job, attempt.fingerprint, attempt.at, text(attempt.worker))
+    return conn.execute(SQL["mark_stale"], (*row, Remark.STALE.value, LATEST)).rowcount > 0
 
 
 def _count(conn: Connection, job: int, total: Mapping[str, int]) -> None:

@@ -51,6 +51,12 @@ INSERT INTO attempt (
     url, via, detail, method, flags, request
 ) VALUES :rows;
 
+-- name: mark_stale
+-- Among the latest rows: it was written a moment ago.
+UPDATE attempt SET reason = ?5
+WHERE job = ?1 AND id > (SELECT max(id) FROM attempt) - ?6
+    AND fingerprint = ?2 AND at = ?3 AND worker = ?4 AND reason <> ?5;
+
 -- name: count
 INSERT INTO tally (job, name, value) VALUES :rows
 ON CONFLICT (job, name) DO UPDATE SET value = value + excluded.value;

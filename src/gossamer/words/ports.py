@@ -145,6 +145,13 @@ class Store(Protocol):
         """Store rows of the ledger that no harvest carries (expired leases)."""
         ...
 
+    async def mark_stale(self, job: Job, attempts: Sequence[Attempt]) -> None:
+        """Give rows that were written a moment ago the reason ``stale``: their leases had been lost.
+
+        They count as attempts and no longer as successes. Items and pages stay. Safe to repeat.
+        """
+        ...
+
     def items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
         """Items that a job saw, with the values that it saw (or all, as they are now), as first stored."""
         ...

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
@@ -26,7 +26,8 @@ from gossamer.store.sqlite import SqliteStore
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.frontier_world import entry
 from gossamer.testing.contracts.store import harvest, item
-from gossamer.words.model import Harvest, Lease, Outcome, Rules, Verdict
+from gossamer.words.events import LeaseLost
+from gossamer.words.model import Change, Harvest, Lease, Outcome, Rules, Verdict
 from gossamer.words.ports import Committer, Frontier, Store
 from servers import on_servers
 
@@ -69,19 +70,26 @@ def brought_by(lease: Lease) -> Harvest:
     return replace(harvest(item(str(number)), number=number, at=lease.granted_at), outcome=outcome)
 
 
-@pytest.mark.parametrize("place", ["sqlite", *on_servers("postgres")])
-async def test_what_cannot_be_stored_is_one_dead_letter_and_the_others_count_once(
-    place: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    if place == "sqlite":
-        making = in_one_file(tmp_path)
-    else:
-        making = in_two_places(*map(request.getfixturevalue, ("redis_url", "postgres_url")))
-    async with making as (frontier, store, committer):
+Making = Callable[[], AbstractAsyncContextManager[tuple[Frontier, Store, Committer]]]
+
+
+@pytest.fixture(params=["sqlite", *on_servers("postgres")])
+def making(tmp_path: Path, request: pytest.FixtureRequest) -> Making:
+    if request.param == "sqlite":
+        return lambda: in_one_file(tmp_path)
+    urls = [request.getfixturevalue(name) for name in ("redis_url", "postgres_url")]
+    return lambda: in_two_places(*urls)
+
+
+def landing_of(committer: Committer, store: Store, events: Events) -> Landing:
+    return Landing(JOB, committer, store, Admission(Scope([]), UrlOptions(), JOB.key), events)
+
+
+async def test_what_cannot_be_stored_is_one_dead_letter_and_the_others_count_once(making: Making) -> None:
+    async with making() as (frontier, store, committer):
         await frontier.add([entry(number) for number in (1, BAD, 3)])
         leases = (await frontier.lease("http", 9, 60.0)).leases
-        landing = Landing(JOB, committer, store, Admission(Scope([]), UrlOptions(), JOB.key), Events())
-        await landing.land([brought_by(lease) for lease in leases])
+        await landing_of(committer, store, Events()).land([brought_by(lease) for lease in leases])
         stats = await frontier.stats()
         assert (stats.done, stats.dead, stats.pending) == (2, 1, 2)
         for number in (1, 3):
@@ -91,3 +99,19 @@ async def test_what_cannot_be_stored_is_one_dead_letter_and_the_others_count_onc
         assert (latest.verdict, latest.reason) == (Verdict.DEAD, "callback")
         assert "objects of type object" in latest.detail
         assert (await store.tally(JOB)).duplicates == 0
+
+
+async def test_the_ledger_says_which_rows_are_of_leases_that_were_lost(making: Making) -> None:
+    async with making() as (frontier, store, committer):
+        await frontier.add([entry(1), entry(3)])
+        lost = (await frontier.lease("http", 1, 60.0)).leases
+        await frontier.control(Change.RECOVER)
+        leases = (await frontier.lease("http", 9, 60.0)).leases
+        kept = [lease for lease in leases if lease.entry.fingerprint != lost[0].entry.fingerprint]
+        events = Events()
+        await landing_of(committer, store, events).land([brought_by(lease) for lease in (*lost, *kept)])
+        assert [event.url for event in events.of(LeaseLost)] == ["http://a/1"]
+        rows = await store.attempts(JOB)
+        assert sorted((row.url, row.reason) for row in rows) == [("http://a/1", "stale"), ("http://a/3", "")]
+        tally = await store.tally(JOB)
+        assert (tally.attempts, tally.successes, tally.by_reason) == (2, 1, {"stale": 1})

@@ -406,7 +406,7 @@ async def test_totals_are_spread_over_few_rows(postgres_url):
 
 async def test_batches_that_meet_do_not_deadlock(server, store, monkeypatch):
     tried_again = []
-    monkeypatch.setattr(server, "_note", lambda *found: tried_again.append(found))
+    monkeypatch.setattr(server, "_note_failure", lambda *found: tried_again.append(found))
     await store.write(JOB, [harvest()])
 
     async def write(number):

@@ -356,6 +356,30 @@ async def the_ledger_keeps_every_attempt(s: StoreSubject) -> None:
 
 
 @_checked
+async def rows_of_lost_leases_are_marked(s: StoreSubject) -> None:
+    """They count as attempts and not as successes, each once; what they brought stays."""
+    job = await s.book.create("shop", "")
+    made = [harvest(item(str(number)), number=number) for number in (1, 2, 3)]
+    retry = replace(made[2].attempts[0], verdict=Verdict.RETRY, reason="server", status=503)
+    made[2] = replace(made[2], attempts=(retry,), page=None)
+    await s.store.write(job, made)
+    lost = [attempt for found in made[1:] for attempt in found.attempts]
+    for _ in range(2):
+        await s.store.mark_stale(job, lost)
+    rows = await s.store.attempts(job)
+    equal([row.reason for row in rows], ["stale", "stale", ""], "rows of the ledger")
+    expected = [replace(attempt, reason="stale") for attempt in lost[::-1]]
+    equal(rows[:2], expected, "the rest of them")
+    t = await s.store.tally(job)
+    equal((t.attempts, t.successes, t.retries, t.by_status), (3, 1, 1, {"200": 2, "503": 1}), "totals")
+    equal(t.by_reason, {"stale": 2}, "by reason")
+    equal((t.pages, t.items), (2, 3), "pages and items")
+    await s.store.mark_stale(await s.book.create("shop", ""), [made[0].attempts[0]])
+    equal((await s.store.tally(job)).successes, 1, "each job has its own rows")
+    await s.store.mark_stale(job, [])
+
+
+@_checked
 async def strange_text_is_stored(s: StoreSubject) -> None:
     """NUL, lone surrogates, non-characters, SQL; and it loses nobody else's item."""
     job = await s.book.create("shop", "")
