@@ -134,7 +134,7 @@ class SpiderExtractor:
             returned = getattr(spider, name)(*args, **kwargs)
             if _may_wait(returned):
                 async with asyncio.timeout(limit_s) as timer:
-                    await endable(given.take(returned, limit_s))
+                    await endable(given.await_and_take(returned, limit_s))
             else:  # nothing that a timer could interrupt
                 await given.take(returned, limit_s)
         except BaseException as raised:
@@ -179,13 +179,17 @@ class _Given:
         self.dropped: dict[str, int] = {}
         self._limit = limit
 
-    async def take(self, returned: Any, limit_s: float) -> None:
-        """Take all that a callback gives, or as much as there may be; others have their turn meanwhile."""
+    async def await_and_take(self, returned: Any, limit_s: float) -> None:
+        """Take all that a callback gives which has to be awaited, within its caller's time limit."""
         if inspect.isawaitable(returned):
             returned = await returned
         if hasattr(returned, "__aiter__"):
             await self._take_waiting(returned)
-            return
+        else:
+            await self.take(returned, limit_s)
+
+    async def take(self, returned: Any, limit_s: float) -> None:
+        """Take all that a callback gives, or as much as there may be; others have their turn meanwhile."""
         turn = time.monotonic()
         end = turn + limit_s
         for result in _each(returned):
@@ -218,7 +222,8 @@ class _Given:
             if len(self.requests) >= self._limit:
                 self.dropped["link:too_many"] = 1
                 return False
-            result.validate()  # its meta may have been changed since it was made
+            if result.meta or result.cb_kwargs or result.headers:  # changed, perhaps, since it was made
+                result.validate()
             self.requests.append(result)
         elif result is not None:
             if len(self.items) >= self._limit:

@@ -21,7 +21,7 @@ from gossamer.parse.meta import read_robots_headers
 from gossamer.parse.mime import is_html, is_xml
 from gossamer.parse.selectors import Selector, SelectorList
 from gossamer.parse.xml_text import decode_xml
-from gossamer.policy import urls
+from gossamer.policy.urls import Joiner
 from gossamer.words.errors import UsageError
 from gossamer.words.model import Fetched, Request
 
@@ -94,7 +94,9 @@ class Response:
         self.body = fetched.body
         self.flags = fetched.flags
         self.elapsed_s = fetched.elapsed_s
-        self.dropped = {f"page:{flag}": 1 for flag in self.flags if flag in _CUT_FLAGS}
+        self.dropped: dict[str, int] = {}
+        if self.flags:
+            self.dropped.update({f"page:{flag}": 1 for flag in self.flags if flag in _CUT_FLAGS})
         self._pairs = fetched.headers
         self._follow_nofollow = follow_nofollow
         self._cut = cut
@@ -137,7 +139,7 @@ class Response:
         """Whether the body is plain text, by its header: a page, though without elements and links."""
         return self.content_type.lower().lstrip().startswith(("text/plain", "text/markdown"))
 
-    @cached_property
+    @property
     def is_xml(self) -> bool:
         """Whether the body is XML and not HTML: a feed, a sitemap, a drawing."""
         return not self.is_html and is_xml(self.content_type, self.body)
@@ -242,10 +244,13 @@ class Response:
             return True
         return self.is_html and self.page.robots_for(ROBOTS_NAME).nofollow
 
+    @cached_property
+    def _joiner(self) -> Joiner:
+        return Joiner(self.page.base_url if self.is_html else self.url)
+
     def urljoin(self, url: str) -> str:
         """The absolute URL that ``url`` means on this page (its base element honoured)."""
-        base = self.page.base_url if self.is_html else self.url
-        joined = urls.join(base, url)
+        joined = self._joiner[url]
         if joined is None:
             raise ValueError(f"{url!r} on {self.url} is not a URL")
         return joined
@@ -285,7 +290,7 @@ class Response:
 
         Options are those of :class:`Request`.
         """
-        href = url if isinstance(url, str) or url is None else _href(url)
+        href = None if url is None else _read_link(url)[0]
         if href is None:
             raise ValueError(f"{url!r} on {self.url} has no href to follow")
         return Request(self.urljoin(href), callback, **options)
@@ -312,33 +317,39 @@ class Response:
         elif xpath is not None:
             urls = self.xpath(xpath)
         for link in urls or ():
-            if self._is_marked(link):
+            href, is_marked = _read_link(link)
+            if not self._follow_nofollow and (is_marked or self.nofollow):
                 self._drop("link:nofollow")
                 continue
+            if href is None:
+                self._drop("link:bad_url")
+                continue
             try:
-                yield self.follow(link, callback, **options)
+                yield self.follow(href, callback, **options)
             except ValueError:
                 self._drop("link:bad_url")
-
-    def _is_marked(self, link: str | Selector) -> bool:
-        """Whether the page or the link itself asks not to follow it."""
-        if self._follow_nofollow:
-            return False
-        rel = "" if isinstance(link, str) else link.attrib.get("rel", "")
-        return "nofollow" in rel.lower().split() or self.nofollow
 
     def _drop(self, reason: str) -> None:
         self.dropped[reason] = self.dropped.get(reason, 0) + 1
 
 
-def _href(selector: Selector) -> str | None:
-    """The link of an element, or the text of ``::attr(href)``."""
-    href: str | None = selector.attrib.get("href")
-    if href is not None:
-        return href
-    if selector.type == "xml" and not isinstance(selector.root, str):
-        return selector.xpath("string()").get("").strip() or None
-    return selector.root.strip() if isinstance(selector.root, str) else None
+def _read_link(link: str | Selector) -> tuple[str | None, bool]:
+    """The URL of a link as written, if it has one, and whether the link asks not to be followed."""
+    if isinstance(link, str):
+        return link, False
+    attributes = link.attrib  # worked out each time it is asked for
+    rel = attributes.get("rel")
+    href = attributes.get("href")
+    return _text_as_link(
+        link
+    ) if href is None else href, rel is not None and "nofollow" in rel.lower().split()
+
+
+def _text_as_link(selector: Selector) -> str | None:
+    """The text of ``::attr(href)``, or of an element of XML, as in RSS."""
+    if isinstance(selector.root, str):
+        return selector.root.strip()
+    return selector.xpath("string()").get("").strip() or None if selector.type == "xml" else None
 
 
 def _xml() -> ModuleType:

@@ -37,9 +37,7 @@ class Draft:
     fetched: Fetched | None = None
     flags: tuple[str, ...] = ()  # what parsing says of the page, besides what fetching says of it
     is_asked: bool = False  # the host was asked for the page: its turn is used up, whatever comes of it
-    preview: RequestPreview | None = field(
-        init=False
-    )  # of the request, before a callback changes what it holds
+    preview: RequestPreview | None = field(init=False)  # made before a callback changes what a request holds
 
     def __post_init__(self) -> None:
         self.preview = preview_of(self.lease.entry.request)
@@ -125,11 +123,11 @@ class Draft:
             depth=request.depth,
             via=request.via,
             method=request.method,
-            flags=self._flags(),
+            flags=self._flags() if self.flags else fetched.flags if fetched else (),
             request=self.preview,
         )
 
     def _flags(self) -> tuple[str, ...]:
         """What fetching and parsing say of the page, each word once."""
         fetched = self.fetched.flags if self.fetched else ()
-        return tuple(dict.fromkeys((*fetched, *self.flags))) if self.flags else fetched
+        return tuple(dict.fromkeys((*fetched, *self.flags)))

@@ -197,13 +197,12 @@ class Visitor:
     async def _classified(self, draft: Draft, request: Request, fetched: Fetched) -> Harvest:
         """A redirect, a fault by its status, or a page for the spider."""
         is_wanted = self._parts.extractor.wants_status(request, fetched.status)
-        location, retry_after = fetched.header("location"), fetched.header("retry-after")
         if fetched.status in redirects.STATUSES and not is_wanted:
-            return self._redirected(draft, fetched.status, location)
+            return self._redirected(draft, fetched.status, fetched.header("location"))
         fault = retry.fault_of_status(fetched.status)
         if fault is None:
             return await self._extracted(draft, request, fetched, draft.signal())
-        retry_after_s = retry.parse_retry_after(retry_after, self._parts.clock.now())
+        retry_after_s = retry.parse_retry_after(fetched.header("retry-after"), self._parts.clock.now())
         if is_wanted:  # the page is the spider's, but the host has said what it has said
             signal = draft.signal(retry.signal_kind(fault), retry_after_s)
             return await self._extracted(draft, request, fetched, signal)

@@ -96,7 +96,9 @@ def _load_heads(s: Session, hosts: list[Host], lane: str, limit: int) -> int:
 
 def _heads(s: Session, statement: str, *values: Any) -> dict[int, list[Head]]:
     """By host, the last one first."""
-    lines = _whole(of_lines(s.one(statement, *values)[0]))
+    lines = list(of_lines(s.one(statement, *values)[0]))
+    if min(map(len, lines), default=HEAD_COLUMNS) < HEAD_COLUMNS:
+        lines = _whole(lines)
     tried = [int(line[2]) for line in lines if line[4] == "1"]
     trials = {row[0]: row[1:] for row in s.all("trials", as_json(tried))} if tried else {}
     found: dict[int, list[Head]] = {}

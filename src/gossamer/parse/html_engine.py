@@ -10,6 +10,8 @@ from turbohtml import Document, Element, Node
 
 from gossamer.parse.queries import compile_css, compile_xpath, expand_xpath
 
+_WITH_ELEMENTS = (Document, Element)
+
 
 class HtmlEngine:
     """Port ``Engine`` over turbohtml. A document is a root, too; paths start at its ``<html>``."""
@@ -23,7 +25,7 @@ class HtmlEngine:
     def css(self, root: object, query: str) -> Sequence[object]:
         """Nodes and strings in document order."""
         compiled = compile_css(query)
-        return compiled(root) if isinstance(root, Document | Element) else ()
+        return compiled(root) if isinstance(root, _WITH_ELEMENTS) else ()
 
     def xpath(
         self, root: object, query: str, namespaces: Mapping[str, str] | None, variables: Mapping[str, Any]

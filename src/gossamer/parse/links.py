@@ -70,7 +70,7 @@ def join_links(hrefs: list[str], joiner: Joiner, limit: int) -> tuple[list[str],
 
 def _references(hrefs: list[str]) -> list[str]:
     """The hrefs without their fragments: pages link to many fragments of few pages."""
-    references = [href.partition("#")[0] for href in hrefs]
+    references = [href.partition("#")[0] if "#" in href else href for href in hrefs]
     if any(reference and reference[-1] <= " " for reference in dict.fromkeys(references)):
         return hrefs  # a blank before "#" belongs to the URL, one at the end does not; the parser knows
     return references

@@ -8,6 +8,7 @@ declaration and has a root that HTML does not know is XML, whatever its header s
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _HTML_TYPES = frozenset({"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"})
 _UNSURE_TYPES = frozenset({"", "application/octet-stream", "application/x-unknown", "unknown/unknown", "*/*"})
@@ -48,6 +49,7 @@ def is_xml(content_type: str, body: bytes) -> bool:
     return mime in _DECLARED_TYPES and _is_declared_xml(body)
 
 
+@lru_cache(maxsize=256)
 def _mime(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower()
 

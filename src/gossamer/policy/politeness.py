@@ -162,15 +162,17 @@ def settle(
 
     ``jitter`` in [0, 1) spreads back-offs, ``mark`` (:func:`mark_of`) says which request it was.
     """
-    host = replace(host, in_flight=max(host.in_flight - 1, 0), pages=host.pages + is_page)
+    is_used = signal.kind is not SignalKind.UNUSED
+    last_at = max(host.last_at, signal.started_at) if is_used else host.last_at
+    host = replace(host, in_flight=max(host.in_flight - 1, 0), pages=host.pages + is_page, last_at=last_at)
     if signal.robots_read:
         asked = signal.crawl_delay_s
         host = replace(
             host, crawl_delay_s=None if asked is None else min(max(asked, 0.0), rules.crawl_delay_cap_s)
         )
-    if signal.kind is SignalKind.UNUSED:
+    if not is_used:
         return _give_turn_back(host, rules, signal, now)
-    host = replace(_adapt(host, rules, signal), last_at=max(host.last_at, signal.started_at))
+    host = _adapt(host, rules, signal)
     if signal.kind in (SignalKind.OK, SignalKind.FAULT):
         host = _answered(host, rules, signal, now)
     elif signal.kind is SignalKind.UNREACHABLE and host.answered_at > signal.started_at:

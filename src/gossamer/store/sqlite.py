@@ -93,6 +93,11 @@ class SqliteStore:
         return tally(dict(rows))
 
 
+def texts(values: Sequence[str]) -> Sequence[str]:
+    """Texts that UTF-8 can carry; nearly always all of a row are ASCII, and nothing has to be done."""
+    return values if "".join(values).isascii() else [text(value) for value in values]
+
+
 def _write(
     conn: Connection,
     job: Job,
@@ -125,7 +130,8 @@ def _write_items(conn: Connection, job: int, spider: str, harvests: Sequence[Har
 
 def _item_row(item: ItemRecord, at: float) -> tuple[Any, ...]:
     data = item.data.decode("utf-8", "replace")
-    return (text(item.type), text(item.key), item.hash, at, at, at, text(item.url), data)
+    kind, key, url = texts((item.type, item.key, item.url))
+    return (kind, key, item.hash, at, at, at, url, data)
 
 
 def _write_attempts(conn: Connection, job: int, attempts: Sequence[Attempt]) -> None:
@@ -164,14 +170,13 @@ def _page_row(job: int, harvest: Harvest) -> tuple[Any, ...]:
     page = harvest.page
     assert page is not None
     numbers = (job, page.fingerprint, page.at, page.status, page.depth, page.size_bytes)
-    return (*numbers, text(page.content_type), text(page.title), text(page.url))
+    return (*numbers, *texts((page.content_type, page.title, page.url)))
 
 
 def _attempt_row(job: int, a: Attempt) -> tuple[Any, ...]:
     numbers = (job, a.fingerprint, a.at, a.attempt, a.status, a.depth, a.size_bytes, a.elapsed_ms)
-    texts = (a.verdict.value, text(a.reason), text(a.rung), text(a.worker))
-    request = (text(a.method), " ".join(a.flags), packed_request(a))
-    return (*numbers, *texts, text(a.url), text(a.via), text(a.detail), *request)
+    stored = texts((a.reason, a.rung, a.worker, a.url, a.via, a.detail, a.method))
+    return (*numbers, a.verdict.value, *stored, " ".join(a.flags), packed_request(a))
 
 
 def _items(conn: Connection, job: Job | None, after_id: int) -> list[Any]:

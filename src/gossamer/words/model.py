@@ -83,7 +83,8 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
             check_absolute(self.url)
         if self.method != "GET":
             force(self, "method", self.method.upper())
-        self.validate()
+        if self.body or self.headers or self.meta or self.cb_kwargs:
+            self.validate()
 
     def validate(self) -> None:
         """Make headers, ``meta`` and ``cb_kwargs`` the request's own, in the form in which they are stored.

@@ -2,14 +2,18 @@
 
 import sqlite3
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from gossamer.disk.database import Database
 from gossamer.disk.schema import migrate, migrations
 from gossamer.store.jobs import SqliteJobBook, slug
 from gossamer.store.shared_state import SqliteSharedState
-from gossamer.store.sqlite import SqliteStore
+from gossamer.store.sqlite import SqliteStore, texts
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.store import harvest, item
 from gossamer.words.model import Job
+from gossamer.words.storable import without_surrogates
 
 
 async def test_a_job_of_another_book_is_entered(tmp_path):
@@ -119,3 +123,8 @@ def test_slugs():
         assert len(made) <= 64
         assert made[0] not in ".-"
         assert not set(made) & set("/\\ \0\n")
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=())), max_size=8))
+def test_the_texts_of_a_row_are_stored_like_each_of_them(values):
+    assert list(texts(values)) == [without_surrogates(value) for value in values]
