@@ -170,8 +170,11 @@ import os, signal, sys, time
 from pathlib import Path
 if "gossamer.processes.member" in sys.orig_argv and not Path({mark!r}).exists():
     Path({mark!r}).write_text(f"{{os.getpid()}} {{time.time()}} {{response.url}}")
+    {before}
     os.kill(os.getpid(), signal.SIGKILL)
 """
+
+LEAVE_A_CHILD = "if os.fork() == 0: os.closerange(0, 3); time.sleep(15); os._exit(0)"
 
 TWO_HOSTS = """
 from gossamer import Spider
@@ -185,14 +188,15 @@ class TwoHosts(Spider):
 """
 
 
-def test_the_host_of_a_killed_member_goes_on_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", ["pass", LEAVE_A_CHILD], ids=["alone", "with a child of its spider"])
+def test_the_host_of_a_killed_member_goes_on_at_once(tmp_path: Path, before: str) -> None:
     """Its one slot was the member's, which is killed while it has a page of that host in hand."""
     data, mark, spider = tmp_path / "data", tmp_path / "mark", tmp_path / "two_hosts.py"
     # One request at once in each process and at each host: the member has a host to itself.
     options = ("--delay", "0", "--per-host", "1", "--concurrency", "2", "--processes", "2")
     with serve_in_thread(slow) as one, serve_in_thread(slow) as two:
         urls = [f"{site.url}/{number}" for number in range(20) for site in (one, two)]
-        spider.write_text(TWO_HOSTS.format(urls=urls, code=DIE.format(mark=str(mark))))
+        spider.write_text(TWO_HOSTS.format(urls=urls, code=DIE.format(mark=str(mark), before=before)))
         done = run("crawl", spider, "--data", data, *options)
         assert done.returncode == 0, done.stderr
         hits = Counter({f"{site.url}{p}": n for site in (one, two) for p, n in site.log.paths().items()})

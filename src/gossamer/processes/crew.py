@@ -56,6 +56,9 @@ LEAVE_S = 1.0
 SILENT_BEATS = 3
 """A member that was not heard of for so many beats, and keeps everybody from writing, is killed."""
 
+LAST_BEATS = 2
+"""A member that has ended and was not heard of for so many beats has nothing more to say."""
+
 log = logging.getLogger("gossamer.crawl")
 _decode = msgspec.msgpack.Decoder(FromMember).decode
 
@@ -161,12 +164,16 @@ class Crew:
     async def _watch(self) -> None:
         """Kill members that keep everybody from writing and do not run (stopped, or their disk hangs).
 
+        One that has ended is let go of, even while a process that its spider forked keeps its pipe open.
         Beats are counted, not measured: while this process is stopped itself, nobody is silent.
         """
         while True:
             await asyncio.sleep(BEAT_S)
             for member in self._members:
                 self._members[member] += 1
+                if member.returncode is not None and self._members[member] >= LAST_BEATS:
+                    assert member.stdout is not None
+                    member.stdout.feed_eof()
             silent = [member for member, missed in self._members.items() if missed > SILENT_BEATS]
             writers = await asyncio.to_thread(self._writers) if silent else set()
             for member in silent:
