@@ -123,7 +123,8 @@ class Crawling:
             await self._close_spider(reason)
         tally = await store.tally(self.job)
         target = await _known_target(self._wired.desk, self.job, tally)
-        return replace(self._result(ran, before, tally), known_target=target)
+        lost = await self._wired.desk.lost_letters(self.job, tally)
+        return replace(self._result(ran, before, tally, lost), known_target=target)
 
     def stop(self) -> None:
         """Start nothing new and finish what is in hand."""
@@ -164,7 +165,7 @@ class Crawling:
         """Let go of files and connections."""
         await self._wired.close()
 
-    def _result(self, ran: Ran, before: Tally, tally: Tally) -> CrawlResult:
+    def _result(self, ran: Ran, before: Tally, tally: Tally, lost: int) -> CrawlResult:
         seconds = max(ran.ended_at - ran.started_at, 1e-6)
         return CrawlResult(
             job=self.job.id,
@@ -190,7 +191,7 @@ class Crawling:
             redirects_to_known=tally.by_reason.get(Remark.KNOWN_TARGET, 0),
             peak_rss_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
             notes=(
-                *notes(self.job.id, ran, before, tally),
+                *notes(self.job.id, ran, before, tally, lost=lost),
                 *map(failed_hook_note, self._failed_hooks),
             ),
             failed_hooks=tuple(self._failed_hooks),
@@ -198,6 +199,7 @@ class Crawling:
                 tally,
                 ran.stats.dead,
                 is_early=ran.reason in STOPPED_EARLY,
+                lost=lost,
                 refused_seeds=sum(ran.seeded.refused.values()),
                 failed_hooks=len(self._failed_hooks),
             ),

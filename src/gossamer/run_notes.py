@@ -7,16 +7,22 @@ from collections.abc import Mapping
 from gossamer.engine.seeding import Seeded
 from gossamer.engine.supervisor import Ran, Reason
 from gossamer.observe.text import headline, shown_url
-from gossamer.words.errors import Fault, Remark
+from gossamer.words.errors import Remark
 from gossamer.words.exits import Ending
 from gossamer.words.model import Tally
 from gossamer.words.text import quantity
 
 
 def ending_of(
-    tally: Tally, dead: int, *, is_early: bool, refused_seeds: int = 0, failed_hooks: int = 0
+    tally: Tally,
+    dead: int,
+    *,
+    is_early: bool,
+    lost: int = 0,
+    refused_seeds: int = 0,
+    failed_hooks: int = 0,
 ) -> Ending:
-    """What decides the exit code, from a job's totals."""
+    """What decides the exit code, from a job's totals; ``lost`` of the dead letters are of lost hosts."""
     return Ending(
         is_early=is_early,
         pages=tally.pages,
@@ -24,14 +30,9 @@ def ending_of(
         successes=tally.successes or max(tally.pages - dead, 0),
         failures=sum(failures_of(tally).values()) + refused_seeds,
         dead=dead,
-        lost=_lost(tally, dead),
+        lost=lost,
         failed_hooks=failed_hooks,
     )
-
-
-def _lost(tally: Tally, dead: int) -> int:
-    """Dead letters of hosts that were lost; those that were retried since may count until none is dead."""
-    return min(tally.by_reason.get(Fault.HOST_LOST, 0), dead)
 
 
 def failed_hook_note(failure: str) -> str:
@@ -39,7 +40,7 @@ def failed_hook_note(failure: str) -> str:
     return f"{failure.partition(':')[0]}: {headline(failure)}; everything else is stored"
 
 
-def notes(job: str, ran: Ran, before: Tally, tally: Tally) -> list[str]:
+def notes(job: str, ran: Ran, before: Tally, tally: Tally, *, lost: int = 0) -> list[str]:
     """Why a run did nothing or little, and how to go on; empty when there is nothing to say."""
     said = []
     waiting = ran.stats.waiting
@@ -50,7 +51,7 @@ def notes(job: str, ran: Ran, before: Tally, tally: Tally) -> list[str]:
         )
     elif ran.reason in (Reason.SIGNAL, Reason.MAX_TIME, Reason.PAUSED):
         said.append(f"{waits}; the same command goes on with {'it' if waiting == 1 else 'them'}")
-    if lost := _lost(tally, ran.stats.dead):
+    if lost:
         said.append(
             f"{quantity(lost, 'request')} given up: the host did not come back within host_patience; "
             f"when it is back: `gossamer dead retry {job} --reason host_lost`, then the same command"

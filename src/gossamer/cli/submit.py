@@ -135,17 +135,18 @@ def wait(
     """
     patience_s = None if timeout is None else seconds(timeout, "--timeout")
 
-    async def work(desk: Desk) -> tuple[Job, Tally, FrontierStats]:
+    async def work(desk: Desk) -> tuple[Job, Tally, FrontierStats, int]:
         from gossamer.words.model import FrontierStats
 
         job = await _until_over(desk, await job_of(desk, name), patience_s, quiet=quiet)
         stats = await desk.stats(job)
         if stats is None:
             complain(f"the requests of {job.id} are {FORGOTTEN}")
-        return job, await desk.store.tally(job), stats or FrontierStats(state=job.state)
+        tally = await desk.store.tally(job)
+        return job, tally, stats or FrontierStats(state=job.state), await desk.lost_letters(job, tally)
 
     at_most_s = PATIENCE_S if patience_s is None else min(patience_s, PATIENCE_S)
-    job, tally, stats = at_desk(settings_of(data, settings), work, patience_s=at_most_s)
+    job, tally, stats, lost = at_desk(settings_of(data, settings), work, patience_s=at_most_s)
     result = _result(job, tally, stats)
     if as_json:
         print_json(result)
@@ -154,7 +155,8 @@ def wait(
     from gossamer.run_notes import ending_of
 
     is_early = job.state != "finished" and job.finish_reason not in ("max_pages", "max_time")
-    raise typer.Exit(exit_of(ending_of(tally, stats.dead, is_early=is_early), strict=strict))
+    ending = ending_of(tally, stats.dead, is_early=is_early, lost=lost)
+    raise typer.Exit(exit_of(ending, strict=strict))
 
 
 async def _until_over(desk: Desk, job: Job, patience_s: float | None, *, quiet: bool) -> Job:

@@ -18,12 +18,15 @@ from gossamer.wiring.places import JobFrontier, Keeping, Requests, open_places
 from gossamer.wiring.plan import plan_from
 from gossamer.wiring.rules import rules_of
 from gossamer.words.clock import Clock
-from gossamer.words.errors import RequestsGone, StorageError
+from gossamer.words.errors import Fault, RequestsGone, StorageError
 from gossamer.words.lifecycle import JobState
-from gossamer.words.model import FrontierStats, Job, Rules
+from gossamer.words.model import DeadFilter, FrontierStats, Job, Rules, Tally
 
 HOSTS_LOOKED_AT = 200
 """Hosts of another job that are compared with those of a new one: those with most requests."""
+
+LOST_COUNTED = 1000
+"""More dead letters of lost hosts are not counted one by one."""
 
 
 class SharedHost(NamedTuple):
@@ -69,6 +72,14 @@ class Desk:
             if job.finished_at is None:
                 raise
             return None
+
+    async def lost_letters(self, job: Job, tally: Tally) -> int:
+        """How many dead letters of a job with these totals are of lost hosts, and not retried since."""
+        ever = tally.by_reason.get(Fault.HOST_LOST, 0)
+        if not ever or await self.stats(job) is None:
+            return 0
+        found = await self.frontier(job).dead(DeadFilter(reason=Fault.HOST_LOST), LOST_COUNTED)
+        return len(found) if len(found) < LOST_COUNTED else ever
 
     async def place(self, job: Job, fingerprint: int) -> tuple[Rules, Place]:
         """The rules in force for a job, and where one of its requests stands; of one forgotten neither."""
