@@ -1,7 +1,7 @@
 """The files that ``-o`` and ``-O`` name: checked before the crawl, written after it. ``-`` is stdout.
 
-``-o`` appends each item of a job once to a file, over however many runs the job takes: which items a file
-has is remembered in the data directory, once the file is safely in its place.
+``-o`` appends each item of a job once to a file, over however many runs the job takes, and whenever one of
+them is killed: which items a file has is remembered in the data directory, before it takes its place.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from gossamer.observe.text import shown_url
 from gossamer.words.errors import UsageError
@@ -103,7 +104,13 @@ async def export(output: Output, store: Store, job: Job, data: Path) -> int:
         return await write_items(store.items(job), sys.stdout.buffer, output.format)
     mark = _Mark(data, output.path)
     reader = _Reader(store, job, mark.known(job) if output.append else ())
-    count = await write_items(reader.items(), output.path, output.format, append=output.append)
+    count = await write_items(
+        reader.items(),
+        output.path,
+        output.format,
+        append=output.append,
+        ready=lambda part: mark.announce(part, job, reader.seen),
+    )
     mark.set(job, reader.seen)
     return count
 
@@ -118,6 +125,8 @@ class _Known(Record, frozen=True, kw_only=True):
     file: str  # for people
     job: str
     ranges: tuple[tuple[int, int], ...] = ()
+    place: tuple[int, ...] = ()  # of a file that is about to take that one's place; empty: no other is
+    former: _Known | None = None  # what the file has as long as that has not happened
 
 
 class _Reader:
@@ -159,17 +168,38 @@ class _Mark:
 
     def known(self, job: Job) -> Ranges:
         """The items of the job that the file has; none when the file is gone, or nobody knows."""
-        try:
-            known = msgspec.json.decode(self._path.read_bytes(), type=_Known)
-            has_content = self._target.stat().st_size > 0
-        except (OSError, msgspec.MsgspecError):
-            return ()
-        return known.ranges if has_content and known.job == job.id else ()
+        known = self._read()
+        return known.ranges if known is not None and known.job == job.id else ()
+
+    def announce(self, part: Path, job: Job, ranges: Ranges) -> None:
+        """Remember what a new file has that takes this one's place next, unless the process is killed."""
+        known = _Known(file=str(self._target), job=job.id, ranges=tuple(ranges), place=_place(part))
+        self._write(replace(known, former=self._read()))
 
     def set(self, job: Job, ranges: Ranges) -> None:
-        """Remember; written beside its place and renamed, so that it is never half written."""
-        known = _Known(file=str(self._target), job=job.id, ranges=tuple(ranges))
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        part = self._path.with_suffix(".part")
-        part.write_bytes(msgspec.json.encode(known))
-        part.replace(self._path)
+        """Remember what the file has."""
+        self._write(_Known(file=str(self._target), job=job.id, ranges=tuple(ranges)))
+
+    def _read(self) -> _Known | None:
+        """What the file has that is there now."""
+        try:
+            known = msgspec.json.decode(self._path.read_bytes(), type=_Known)
+            if self._target.stat().st_size == 0:
+                return None
+            is_former = known.place and known.place != _place(self._target)
+        except (OSError, msgspec.MsgspecError):
+            return None
+        return known.former if is_former else replace(known, place=(), former=None)
+
+    def _write(self, known: _Known) -> None:
+        """Written beside its place and renamed, so that it is never half written."""
+        from gossamer.store.export.files import replacing
+
+        with replacing(self._path, keep=False) as (out, _):
+            out.write(msgspec.json.encode(known))
+
+
+def _place(path: Path) -> tuple[int, ...]:
+    """What tells a file from all others, and stays when it is renamed."""
+    found = path.stat()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

@@ -4,6 +4,8 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from environment import environment
 from gossamer.cli import signals
 from gossamer.cli.exports import Output, checked, export
 from gossamer.cli.signals import Stopper
@@ -83,6 +86,60 @@ async def test_items_seen_later_may_have_lower_ids(first, second, third):
             store.found = [item for item in everything.found if item.id in seen]
             await export(file, store, job(), data)
         assert sorted(numbers(file.path)) == sorted(seen)
+
+
+KILLED = """
+import asyncio, os, sys
+from pathlib import Path
+from gossamer.cli.exports import checked, export
+from gossamer.words.model import Job, StoredItem
+
+folder, point, when, append, count = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4] == "-o", 5
+rename, renamed = Path.replace, 0
+
+
+class Items:
+    async def items(self, job):
+        for n in range(1, count + 1):
+            yield StoredItem(
+                id=n, type="item", key=str(n), data={"n": n}, url="", first_seen=0, last_seen=0, changed_at=0
+            )
+
+
+def killed(self, target):
+    global renamed
+    renamed += 1
+    if renamed == point and when == "before":
+        os._exit(9)
+    rename(self, target)
+    if renamed == point:
+        os._exit(9)
+
+
+Path.replace = killed
+job = Job(id="shop-1", name="shop", target="shop", created_at=0.0)
+asyncio.run(export(checked(str(folder / "out.jsonl"), append=append), Items(), job, folder / "data"))
+"""
+
+
+@pytest.mark.parametrize("option", ["-o", "-O"])
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("point", [1, 2, 3])
+async def test_a_kill_at_any_point_leaves_each_item_once(tmp_path, point, when, option):
+    """Before or after each of the renames of an export: announced, the file itself, noted as done."""
+    store, data = Items(), tmp_path / "data"
+    file = checked(str(tmp_path / "out.jsonl"), append=True)
+    store.add(3)
+    await export(file, store, job(), data)
+    command = [sys.executable, "-c", KILLED, tmp_path, str(point), when, option]
+    ended = await asyncio.to_thread(
+        subprocess.run, command, env=environment(), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.returncode == 9, ended.stderr
+    store.add(4)
+    for _ in range(2):
+        await export(file, store, job(), data)
+    assert sorted(numbers(file.path)) == [1, 2, 3, 4, 5, 6, 7]
 
 
 async def test_another_job_another_file_or_a_lost_file_gets_everything(tmp_path):

@@ -60,18 +60,21 @@ async def write_items(
     *,
     append: bool = False,
     safe_csv: bool = False,
+    ready: Callable[[Path], None] = lambda part: None,
 ) -> int:
     """Write the items' data and say how many there were.
 
     ``target`` is a path, whose suffix is the ``format`` unless one is given, or an open binary file, which is
     neither renamed nor closed. ``append`` keeps what a file has; ``safe_csv`` marks cells that a spreadsheet
-    would take for a formula with a leading apostrophe. Raises :class:`UsageError` for an unknown format and
-    for a file that cannot be appended to, :class:`~gossamer.words.errors.StorageError` when writing fails.
+    would take for a formula with a leading apostrophe. ``ready`` is called with the path of the new file when
+    that is complete, before it takes the place of the old one. Raises :class:`UsageError` for an unknown
+    format and for a file that cannot be appended to, :class:`~gossamer.words.errors.StorageError` when
+    writing fails.
     """
     if isinstance(target, str | Path):
         path = Path(target)
         make = _maker(format or format_of(path), safe_csv)
-        with replacing(path, keep=append) as (out, old):
+        with replacing(path, keep=append, ready=ready) as (out, old):
             return await _fill(make(out, old, str(path)), items)
     return await _fill(_maker(format or "jsonl", safe_csv)(target, None, "output"), items)
 

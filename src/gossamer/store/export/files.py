@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -13,11 +13,14 @@ from gossamer.words.errors import StorageError, UsageError
 
 
 @contextmanager
-def replacing(path: Path, *, keep: bool) -> Iterator[tuple[BinaryIO, BinaryIO | None]]:
+def replacing(
+    path: Path, *, keep: bool, ready: Callable[[Path], None] = lambda part: None
+) -> Iterator[tuple[BinaryIO, BinaryIO | None]]:
     """A new file to write, and the old one to copy from (``keep``, when it has content).
 
     The new one takes the old one's place (that of a symlink's target) when the block ends well, and is gone
-    otherwise. Devices and pipes are written directly.
+    otherwise; ``ready`` is called right before, with its path until then. Devices and pipes are written
+    directly.
     """
     try:
         path = Path(os.path.realpath(path))
@@ -29,14 +32,14 @@ def replacing(path: Path, *, keep: bool) -> Iterator[tuple[BinaryIO, BinaryIO | 
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         has_old = keep and path.exists() and path.stat().st_size > 0
-        with path.open("rb") if has_old else nullcontext() as old, _renamed(path) as out:
+        with path.open("rb") if has_old else nullcontext() as old, _renamed(path, ready) as out:
             yield out, old
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 @contextmanager
-def _renamed(path: Path) -> Iterator[BinaryIO]:
+def _renamed(path: Path, ready: Callable[[Path], None]) -> Iterator[BinaryIO]:
     # Short, whatever the length of the name beside it.
     part = path.with_name(f".{secrets.token_hex(6)}.part")
     try:
@@ -46,6 +49,7 @@ def _renamed(path: Path) -> Iterator[BinaryIO]:
             yield out
             out.flush()
             os.fsync(out.fileno())
+        ready(part)
         part.replace(path)
     except BaseException:
         with suppress(OSError):
