@@ -7,10 +7,14 @@ represented. What needs no change is returned as the same object.
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
 from typing import Any
+
+from pydantic import BaseModel
 
 from gossamer.words.storable import REPLACEMENT, as_base_type, without_surrogates
 
@@ -26,7 +30,7 @@ def clean_text(text: str) -> str:
 
 
 def clean(value: Any) -> Any:
-    """The same value with all strings within lists, tuples and dicts cleaned.
+    """The same value with all strings within lists, sets, dicts, models and dataclasses cleaned.
 
     It must not contain itself (:func:`~gossamer.pipeline.validate.check_shape`).
     """
@@ -39,6 +43,18 @@ def clean(value: Any) -> Any:
         return clean_dict(value)
     if isinstance(value, list | tuple):
         return _clean_list(value)
+    return _clean_other(value)
+
+
+def _clean_other(value: Any) -> Any:
+    """The same for all that is neither text, list nor dict."""
+    if isinstance(value, set | frozenset):
+        return _clean_set(value)
+    if isinstance(value, BaseModel):
+        values = clean_dict(value.__dict__)
+        return value if values is value.__dict__ else value.model_copy(update=values)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _clean_dataclass(value)
     if isinstance(value, Enum):  # encoders know them, and a model may ask for one
         return value
     value = as_base_type(value)
@@ -51,6 +67,25 @@ def _clean_list(values: list[Any] | tuple[Any, ...]) -> list[Any] | tuple[Any, .
     if is_plain and all(new is old for new, old in zip(cleaned, values, strict=True)):
         return values
     return tuple(cleaned) if isinstance(values, tuple) else cleaned
+
+
+def _clean_set(values: set[Any] | frozenset[Any]) -> set[Any] | frozenset[Any]:
+    cleaned = [clean(value) for value in values]
+    if all(new is old for new, old in zip(cleaned, values, strict=True)):
+        return values
+    return frozenset(cleaned) if isinstance(values, frozenset) else set(cleaned)
+
+
+def _clean_dataclass(item: Any) -> Any:
+    """Not by its own ``__init__``, which may want something else than its fields."""
+    given = {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
+    values = clean_dict(given)
+    if values is given:
+        return item
+    cleaned = copy.copy(item)
+    for name, value in values.items():
+        object.__setattr__(cleaned, name, value)
+    return cleaned
 
 
 def clean_dict(values: dict[Any, Any]) -> dict[Any, Any]:

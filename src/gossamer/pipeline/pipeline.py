@@ -11,8 +11,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Sequence
-from datetime import date, datetime
-from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -25,6 +23,7 @@ from gossamer.pipeline.keys import content_hash, content_key, key_text
 from gossamer.pipeline.validate import (
     MAX_ITEM_BYTES,
     MAX_REASON,
+    SCALARS,
     adapter,
     check_plain,
     check_required,
@@ -37,9 +36,6 @@ from gossamer.pipeline.validate import (
 from gossamer.usercode import ends_task, settle, traceback_text
 from gossamer.words.errors import DropItem, PipelineError, UnstorableItem
 from gossamer.words.model import ItemRecord
-
-_SCALARS = frozenset({str, int, float, bool, type(None), Decimal, date, datetime})
-"""Values that cannot be changed, only be replaced."""
 
 PLAIN_TYPE = "item"
 """The type of plain dicts."""
@@ -188,7 +184,7 @@ def _step(thing: Any) -> tuple[str, Callable[[Any, Any], Any]]:
 def _from_model(item: BaseModel) -> tuple[str, dict[str, Any], bytes]:
     """A model was checked when it was made, so only misfits and what was assigned later need it again."""
     kind = type(item).__name__
-    is_flat = _SCALARS.issuperset(map(type, item.__dict__.values()))
+    is_flat = SCALARS.issuperset(map(type, item.__dict__.values()))
     if not is_flat:
         check_shape(kind, item.__dict__)
     values = clean_dict(item.__dict__)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
-from datetime import date, time, timedelta
+from collections.abc import Collection, Mapping
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from functools import cache
@@ -33,7 +33,8 @@ PLAIN = frozenset({str, int, bool, type(None)})
 ENCODABLE = (str, int, date, time, timedelta, Enum, UUID)
 """What JSON carries by itself or as a string with one meaning (ISO 8601 for times)."""
 
-CONTAINERS = (dict, list, tuple, set, frozenset)
+SCALARS = frozenset({str, int, float, bool, type(None), Decimal, date, datetime})
+"""Types of values that hold no others, and that cannot be changed, only be replaced."""
 
 PHRASES = {
     "missing": "missing",
@@ -98,13 +99,13 @@ def checked_dataclass(item: Any, values: dict[str, Any]) -> Any:
 def check_shape(kind: str, values: Mapping[Any, Any]) -> None:
     """Refuse what is nested too deep, contains itself, or has no end. Raises :class:`UnstorableItem`.
 
-    It looks at lists and dicts only, so that all who come after it may follow them without care.
+    It looks at what holds other values only, so that all who come after it may follow them without care.
     """
     left = MAX_VALUES
     waiting = [
-        (value, str(name), 1)
+        (held, str(name), 1)
         for name, value in values.items()
-        if type(value) not in PLAIN and isinstance(value, CONTAINERS)
+        if type(value) not in SCALARS and (held := _held_by(value)) is not None
     ]
     while waiting:
         container, name, depth = waiting.pop()
@@ -113,8 +114,24 @@ def check_shape(kind: str, values: Mapping[Any, Any]) -> None:
             raise unstorable(kind, name, "nested too deep, or contains itself")
         if left < 0:
             raise unstorable(kind, name, f"more than {MAX_VALUES:,} values")
-        inner = container.values() if isinstance(container, dict) else container
-        waiting += [(value, name, depth + 1) for value in inner if isinstance(value, CONTAINERS)]
+        waiting += [
+            (held, name, depth + 1)
+            for value in container
+            if type(value) not in SCALARS and (held := _held_by(value)) is not None
+        ]
+
+
+def _held_by(value: Any) -> Collection[Any] | None:
+    """The values in a list, a dict, a set, a model or a dataclass; ``None`` for what is none of these."""
+    if isinstance(value, dict):
+        return value.values()
+    if isinstance(value, list | tuple | set | frozenset):
+        return value
+    if isinstance(value, BaseModel):
+        return value.__dict__.values()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [getattr(value, field.name) for field in dataclasses.fields(value)]
+    return None
 
 
 def check_plain(kind: str, values: Mapping[Any, Any]) -> None:

@@ -175,6 +175,12 @@ def endless() -> list[Any]:
     return value
 
 
+def circle(kind: Any) -> Any:
+    value = kind(a=None)
+    value.a = {"x": [value]}
+    return value
+
+
 TOO_DEEP = "nested too deep, or contains itself"
 
 
@@ -195,6 +201,9 @@ TOO_DEEP = "nested too deep, or contains itself"
         (LooseRow(endless()), f"LooseRow.a: {TOO_DEEP}"),
         (Loose(a=deep()), f"Loose.a: {TOO_DEEP}"),
         (Loose(b=endless()), f"Loose.b: {TOO_DEEP}"),
+        ({"a": circle(Loose)}, f"item.a: {TOO_DEEP}"),
+        (circle(LooseRow), f"LooseRow.a: {TOO_DEEP}"),
+        (Loose(a=circle(LooseRow)), f"Loose.a: {TOO_DEEP}"),
         ({"a": [0] * 1_000_001}, "item.a: more than 1,000,000 values"),
         ({"a": "x" * (64 * 2**20)}, "item: more than 64 MiB as JSON"),
         (Loose(a=object()), "Loose: Unable to serialize unknown type: <class 'object'>"),
@@ -268,6 +277,46 @@ async def test_nul_and_lone_surrogates_are_replaced(pipeline):
     assert json.loads(plain.data) == {clean: [clean, {"x": [clean]}]}
     nul = await pipeline.process(Product(sku="k\0", name="", price=1), URL)
     assert nul.key == "k\ufffd"
+
+
+class Brand(Item):
+    name: str
+
+
+class Maker(BaseModel):
+    name: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Label:
+    name: str
+
+
+class Nested(Item):
+    maker: Maker | None = None
+    brand: Brand | None = None
+    label: Label | None = None
+    tags: set[str] = set()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda text: {"a": Maker(name=text)},
+        lambda text: {"a": Label(text)},
+        lambda text: {"a": {"name": {text}}},
+        lambda text: Loose(a=[Label(text), frozenset({text})]),
+        lambda text: LooseRow([Maker(name=text)]),
+        lambda text: Nested(maker=Maker(name=text)),
+        lambda text: Nested(brand=Brand(name=text)),
+        lambda text: Nested(label=Label(text)),
+        lambda text: Nested(tags={text}),
+    ],
+)
+async def test_text_is_cleaned_wherever_it_is_in_an_item(pipeline, make):
+    """One such text must not cost the item, or its page."""
+    data = (await pipeline.process(make(" a\0b\ud800 "), URL)).data
+    assert '"a\ufffdb\ufffd"'.encode() in data
 
 
 async def test_json_forms_of_other_values(pipeline):
