@@ -91,6 +91,8 @@ class Isolation:
     def _ask(self, question: Question, body: bytes) -> tuple[Answer, bytes]:
         """One exchange."""
         process = self._running()
+        if self._is_closed:  # since it was looked for: nobody else ends what was started just now
+            process.kill()
         alarm = threading.Timer(self._patience_s, process.kill)
         alarm.daemon = True
         alarm.start()

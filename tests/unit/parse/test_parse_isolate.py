@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import os
 import signal
+import subprocess
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import nullcontext
@@ -198,6 +199,25 @@ async def test_closing_gives_up_what_is_being_tried_and_ends_the_process(isolati
     assert process.poll() is not None
     with pytest.raises(ParseInterrupted):
         await isolation.examine(b"<p>", HTML)
+
+
+async def test_closing_waits_for_no_process_that_is_being_started(
+    isolation: Isolation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = isolation._running
+
+    def closed_meanwhile() -> subprocess.Popen[bytes]:
+        process = start()
+        process.send_signal(signal.SIGSTOP)  # it would answer later than anybody waits
+        isolation._is_closed = True  # by close(), which has found no process
+        return process
+
+    monkeypatch.setattr(isolation, "_running", closed_meanwhile)
+    monkeypatch.setattr(isolation, "_patience_s", 5.0)
+    began = time.monotonic()
+    with pytest.raises(ParseInterrupted):
+        await isolation.examine(b"<p>", HTML)
+    assert time.monotonic() - began < 4.0
 
 
 def test_the_process_ends_when_its_input_does() -> None:
