@@ -15,6 +15,7 @@ from gossamer.policy.url_parser import normalise
 from gossamer.words.errors import Fault, FetchError
 
 _SPLIT = re.compile(r"(https?)://([^/?#]*)([^#]*)", re.ASCII)
+_DIGITS = re.compile(r"0*\d{1,5}", re.ASCII)
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -58,7 +59,7 @@ def _origin(scheme: str, authority: str) -> Origin | None:
     host, colon, port_text = place.rpartition(":")
     if not colon or place.endswith("]"):
         host, port_text = place, ""
-    if port_text and not (port_text.isdigit() and int(port_text) < 65536):
+    if port_text and not (_DIGITS.fullmatch(port_text) and int(port_text) < 65536):
         return None
     port = int(port_text) if port_text else _PORTS[scheme]
     bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host

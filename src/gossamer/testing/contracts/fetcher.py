@@ -179,9 +179,10 @@ async def _redirects_do_not_wait(fetcher: Fetcher, site: BadSite) -> None:
 
 
 async def _bad_urls(fetcher: Fetcher, site: BadSite) -> None:
-    for url in ("x:y", "http://", "http:///", "ftp://127.0.0.1/", "file:///etc/passwd", "http://a:99999/"):
+    ports = [f"http://a:{port}/" for port in ("99999", "9" * 5000)]
+    for url in ("x:y", "http://", "http:///", "ftp://127.0.0.1/", "file:///etc/passwd", *ports):
         result = await outcome(fetcher, Request(url))
-        assert result is Fault.BAD_URL, f"{url!r}: {result}"
+        assert result is Fault.BAD_URL, f"{url[:40]!r}: {result}"
     line = site.url("echo\r\nX-Injected: yes")
     await outcome(fetcher, Request(line))
     assert all("x-injected" not in hit.headers for hit in site.log)
