@@ -479,3 +479,10 @@ def test_genspider_refuses_what_would_not_run(tmp_path, name, domain, part):
         assert list(tmp_path.iterdir()) == []
     else:
         compile((tmp_path / "shop.py").read_text(), "shop.py", "exec")
+
+
+def test_list_says_what_to_do_where_there_is_nothing_to_list(tmp_path):
+    said = gossamer("list", cwd=tmp_path).stderr
+    assert "`gossamer list FILE.py` lists the spiders of a file, `gossamer new DIR` makes a project" in said
+    (tmp_path / "gossamer.toml").write_text("")
+    assert "`gossamer genspider NAME DOMAIN` writes one" in gossamer("list", cwd=tmp_path).stderr

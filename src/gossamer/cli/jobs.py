@@ -249,8 +249,8 @@ def _pace_facts(job: Job, pace: Pace) -> list[tuple[str, str]]:
 def _left(pace: Pace) -> str:
     from gossamer.observe.units import duration
 
-    if pace.left_s is None:
-        return pace.note
+    if pace.left_s is None:  # trouble says it better than that nothing is known yet
+        return "" if pace.trouble else pace.note
     return f"about {duration(pace.left_s)}{f' ({pace.note})' if pace.note else ''}"
 
 

@@ -77,7 +77,7 @@ async def run(plan: Plan) -> CrawlResult:
         sinks=(tallies, LogSink(), *lines),
     )
     tallies.max_pages = crawling.settings.max_pages
-    stopper = Stopper(crawling, tallies)
+    stopper = Stopper(crawling)
     try:
         with ExitStack() as stack:
             terminal = StderrHandler()

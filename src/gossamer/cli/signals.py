@@ -16,9 +16,7 @@ from types import FrameType
 from typing import Any, Protocol
 
 from gossamer.cli.errors import SIGNALS
-from gossamer.observe.tallies import Tallies
 from gossamer.words.exits import Exit
-from gossamer.words.text import quantity
 
 PATIENCE_S = 1.5
 """Seconds after the second signal until the process ends itself. Everything acknowledged is on disk."""
@@ -40,9 +38,8 @@ class Stoppable(Protocol):
 class Stopper:
     """Listens for signals while it is entered (in the loop's thread)."""
 
-    def __init__(self, crawling: Stoppable, tallies: Tallies) -> None:
+    def __init__(self, crawling: Stoppable) -> None:
         self._crawling = crawling
-        self._tallies = tallies
         self._count = 0
         self._before: dict[int, Any] = {}
         self._watchdog = threading.Timer(PATIENCE_S, leave)
@@ -67,8 +64,7 @@ class Stopper:
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._count += 1
         if self._count == 1:
-            leased = quantity(self._tallies.stats.leased, "request")
-            self.status = f"finishing {leased}; press Ctrl-C again to stop at once"
+            self.status = "finishing what is in hand; press Ctrl-C again to stop at once"
             self._loop.call_soon_threadsafe(self._crawling.stop)
         elif self._count == 2:
             self.status = "stopping at once"

@@ -69,7 +69,12 @@ def _found(target: str | None) -> list[type[Spider]]:
     for message in found.broken:
         complain(message)
     if not found.spiders and project is None:
-        complain("there is no gossamer.toml here or above, so no project was searched; name a FILE.py")
+        complain(
+            "there is no gossamer.toml here or above, so no project was searched: "
+            "`gossamer list FILE.py` lists the spiders of a file, `gossamer new DIR` makes a project"
+        )
+    elif not found.spiders:
+        complain("the project has no spiders yet: `gossamer genspider NAME DOMAIN` writes one")
     return [spider for _, spider in sorted(found.spiders.items())]
 
 

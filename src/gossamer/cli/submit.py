@@ -78,7 +78,7 @@ def submit(
     """
     from gossamer.cluster.jobs import submission
     from gossamer.cluster.jobs import submit as submit_job
-    from gossamer.wiring.plan import plan_from, wanted_of_workers
+    from gossamer.wiring.plan import fleet_notes, plan_from
 
     given = crawl_overrides(
         settings,
@@ -102,7 +102,7 @@ def submit(
         return job, len(view.workers) if view.leader else 0, sharing
 
     job, workers, sharing = at_desk(settled, work, create=True)
-    for warning in (*wanted_of_workers(plan_from(plan)), *(other.warning(job) for other in sharing)):
+    for warning in (*fleet_notes(plan_from(plan)), *(other.warning(job) for other in sharing)):
         complain(warning)
     if as_json:
         print_json({"job": job.id, "spider": job.name, "target": job.target, "workers": workers})
@@ -186,6 +186,13 @@ async def _until_over(desk: Desk, job: Job, patience_s: float | None, *, quiet: 
                 sys.stderr.write(f"gossamer: {error}; waiting\n")
             trouble = str(error)
             await asyncio.sleep(TELL_S / 5)
+    if job.state == "running" and not job.finish_reason:
+        from gossamer.observe.units import duration
+
+        complain(
+            f"{job.id} has not ended after {duration(patience_s or 0.0)}, and goes on; "
+            f"`gossamer wait {job.id}` waits again, `gossamer status {job.id}` says how it stands"
+        )
     return job
 
 

@@ -21,6 +21,7 @@ from gossamer.generic import GenericSpider
 from gossamer.policy.redirects import is_credential
 from gossamer.policy.secret_names import is_secret
 from gossamer.policy.shared_hosts import named_hosts
+from gossamer.spider import Spider
 from gossamer.words.errors import StorageError, UsageError
 
 OWN = ("broker", "redis", "cluster", "log", "data")
@@ -42,6 +43,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     fleet: str = "default"  # whose supervisor looks after it
     hosts: tuple[str, ...] = ()  # that the spider names, for whoever submits another crawl of them
     version: str = ""  # of the spider's source; "" where there is none to compare
+    has_closed: bool = False  # the spider has a ``closed()`` of its own, which nobody calls on a fleet
 
 
 def plan_of(target: str, arguments: Mapping[str, str], settings: Settings, found: Target) -> bytes:
@@ -60,6 +62,7 @@ def plan_of(target: str, arguments: Mapping[str, str], settings: Settings, found
         fleet=settings.cluster.fleet,
         hosts=named_hosts(found.spider.allowed_domains, found.spider.start_urls),
         version=version_of(found),
+        has_closed=type(found.spider).closed is not Spider.closed,
     )
     return msgspec.msgpack.encode(plan)
 
@@ -108,13 +111,18 @@ def check_headers(plan: Plan, own: Settings) -> None:
         raise UsageError(f"{_headers_not_kept(missing)} for this worker, {_AS_IN}")
 
 
-def wanted_of_workers(plan: Plan) -> list[str]:
-    """What every worker must have of its own, since a plan holds no secret: sentences for who submits it."""
+def fleet_notes(plan: Plan) -> list[str]:
+    """What is otherwise on a fleet, for who submits: what workers must have, since a plan holds no secret."""
     said = []
     if plan.secrets:
         said.append(f"{_secrets_not_kept(plan.secrets)} for every worker")
     if plan.headers:
         said.append(f"{_headers_not_kept(plan.headers)} for every worker, {_AS_IN}")
+    if plan.has_closed:
+        said.append(
+            "closed() of the spider is not called on a fleet, where no process sees the whole crawl: "
+            "do what it does after `gossamer wait`"
+        )
     return said
 
 

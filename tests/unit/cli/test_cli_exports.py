@@ -17,11 +17,8 @@ from environment import environment
 from gossamer.cli import signals
 from gossamer.cli.exports import Output, checked, export
 from gossamer.cli.signals import Stopper
-from gossamer.observe.tallies import Tallies
 from gossamer.words.errors import UsageError
-from gossamer.words.events import Progress
-from gossamer.words.lifecycle import JobState
-from gossamer.words.model import FrontierStats, Job, StoredItem
+from gossamer.words.model import Job, StoredItem
 
 
 class Items:
@@ -238,14 +235,13 @@ def left(monkeypatch):
 
 @pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 async def test_the_first_drains_the_second_aborts_the_third_leaves(first, left, capsys):
-    crawl, tallies = Crawl(), Tallies()
-    tallies.emit(Progress(at=0, job="j", stats=FrontierStats(state=JobState.RUNNING, leased=7)))
+    crawl = Crawl()
     before = signal.getsignal(first)
-    with Stopper(crawl, tallies) as stopper:
+    with Stopper(crawl) as stopper:
         os.kill(os.getpid(), first)
         await asyncio.sleep(0)
         assert (crawl.told, stopper.aborted) == (["stop"], False)
-        assert stopper.status == "finishing 7 requests; press Ctrl-C again to stop at once"
+        assert stopper.status == "finishing what is in hand; press Ctrl-C again to stop at once"
         os.kill(os.getpid(), signal.SIGINT)
         await asyncio.sleep(0)
         assert (crawl.told, stopper.aborted) == (["stop", "abort"], True)
@@ -253,12 +249,12 @@ async def test_the_first_drains_the_second_aborts_the_third_leaves(first, left, 
         await asyncio.sleep(0)
         assert left == ["left"]
     assert signal.getsignal(first) is before
-    assert "finishing 7 requests" in capsys.readouterr().err
+    assert "finishing what is in hand" in capsys.readouterr().err
 
 
 async def test_a_crawl_that_does_not_end_is_ended(left, monkeypatch):
     monkeypatch.setattr(signals, "PATIENCE_S", 0.0)
-    with Stopper(Crawl(), Tallies()) as stopper:
+    with Stopper(Crawl()) as stopper:
         for _ in range(2):
             os.kill(os.getpid(), signal.SIGINT)
         stopper._watchdog.join(5)

@@ -8,6 +8,8 @@ from msgspec.structs import replace
 from gossamer.cli.app import build
 from gossamer.cli.dead import _fetched_by
 from gossamer.cli.fleet import _whole
+from gossamer.cli.jobs import _pace_facts
+from gossamer.cli.pace import Pace
 from gossamer.cli.submit import _until_over
 from gossamer.cluster.jobs import change, retry, submission, submit
 from gossamer.config import load_settings
@@ -18,7 +20,7 @@ from gossamer.wiring.in_redis import RedisRequests, roster_of
 from gossamer.wiring.plan import plan_from
 from gossamer.words.errors import JobBusy, RequestsGone, SettingError, StorageError, UsageError
 from gossamer.words.lifecycle import JobState
-from gossamer.words.model import Change, DeadFilter, Entry, Outcome, Request, Rules, Verdict
+from gossamer.words.model import Change, DeadFilter, Entry, Job, Outcome, Request, Rules, Verdict
 from gossamer.words.shifts import Shift
 
 TARGET = "https://shop.example/"
@@ -256,3 +258,25 @@ def test_submit_says_it(settings, monkeypatch, capsys):
         assert not end.value.code
     said = capsys.readouterr().err
     assert "news.shop.example-1 and shop.example-1 (https://shop.example/) both crawl" in said
+
+
+def test_wait_says_that_its_time_is_over(settings, monkeypatch, capsys):
+    monkeypatch.setenv("GOSSAMER_FRONTIER__URL", settings.frontier.url)
+    codes = []
+    for line in (["submit", TARGET], ["wait", "shop.example", "--timeout", "0.1s", "-q"]):
+        with pytest.raises(SystemExit) as end:
+            build(line[0])([*line, "--data", settings.data], prog_name="gossamer")
+        codes.append(end.value.code or 0)
+    assert codes == [0, 3]
+    said = capsys.readouterr().err
+    assert (
+        "shop.example-1 has not ended after 0.1 s, and goes on; `gossamer wait shop.example-1` waits" in said
+    )
+
+
+def test_what_keeps_a_job_waiting_is_said_instead_of_that_it_is_too_early():
+    job = Job(id="shop-1", name="shop", target=TARGET, created_at=0.0, plan=b"p")
+    trouble = "secret arguments are not kept with a job: set SPIDER_ARG_TOKEN for this worker"
+    facts = _pace_facts(job, Pace(note="too early to say", trouble=trouble))
+    assert facts == [("workers", "0 shifts at work"), ("trouble", trouble)]
+    assert ("left", "too early to say") in _pace_facts(job, Pace(note="too early to say"))

@@ -8,12 +8,12 @@ from gossamer.config import Settings, load_settings
 from gossamer.discovery import find_target
 from gossamer.wiring.plan import (
     check_headers,
+    fleet_notes,
     plan_from,
     plan_of,
     settings_under,
     target_under,
     version_of,
-    wanted_of_workers,
 )
 from gossamer.words.errors import StorageError, UsageError
 
@@ -62,14 +62,21 @@ def test_arguments_named_like_a_secret_come_from_the_worker(file, monkeypatch):
 
 def test_who_submits_is_told_what_every_worker_must_have(file):
     secret = settings(http={"headers": {"Authorization": SECRET, "X-Shop": "a"}})
-    said = wanted_of_workers(plan_from(planned(file, {"token": SECRET, "pages": "3"}, secret)))
+    said = fleet_notes(plan_from(planned(file, {"token": SECRET, "pages": "3"}, secret)))
     assert SECRET not in str(said)
     assert said == [
         "secret arguments are not kept with a job: set SPIDER_ARG_TOKEN for every worker",
         "headers that carry secrets are not kept with a job: set Authorization for every worker, "
         'as in: GOSSAMER_HTTP__HEADERS=\'{"NAME": "VALUE"}\'',
     ]
-    assert wanted_of_workers(plan_from(planned(file, {"pages": "3"}))) == []
+    assert fleet_notes(plan_from(planned(file, {"pages": "3"}))) == []
+
+
+def test_who_submits_is_told_that_nobody_calls_closed(file):
+    file.write_text(SPIDER + "\n    def closed(self, reason):\n        print(reason)\n")
+    (said,) = fleet_notes(plan_from(planned(file, {"pages": "3"})))
+    assert said.startswith("closed() of the spider is not called on a fleet")
+    assert "after `gossamer wait`" in said
 
 
 def test_headers_that_carry_secrets_come_from_the_worker():
