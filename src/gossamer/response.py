@@ -70,8 +70,9 @@ class Headers(Mapping[str, str]):
 class Response:
     """One fetched page.
 
-    ``url``, ``status``, ``headers``, ``body`` (decoded bytes), ``request``, ``meta`` and ``cb_kwargs`` of the
-    request, ``flags``. Everything that needs parsing is done when first asked for.
+    ``url``, ``status``, ``headers``, ``content_type`` (that header as sent, ``""`` without one), ``body``
+    (decoded bytes), ``request``, ``meta`` and ``cb_kwargs`` of the request, ``flags``. Everything that needs
+    parsing is done when first asked for.
 
     Of a page with the flag ``parse_truncated``, selectors and links know only what was left when it was cut
     to a size and a depth that can be parsed in little time; ``body`` and ``text`` are whole. Further flags
@@ -91,6 +92,7 @@ class Response:
         self.request = request
         self.url = fetched.url
         self.status = fetched.status
+        self.content_type = fetched.header("content-type")
         self.body = fetched.body
         self.flags = fetched.flags
         self.elapsed_s = fetched.elapsed_s
@@ -123,11 +125,6 @@ class Response:
         return self.request.cb_kwargs
 
     # ------------------------------------------------------------------ text
-
-    @cached_property
-    def content_type(self) -> str:
-        """The Content-Type header as sent, ``""`` without one."""
-        return self.headers.get("content-type", "")
 
     @cached_property
     def is_html(self) -> bool:

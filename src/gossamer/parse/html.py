@@ -61,7 +61,7 @@ class Page:
         declared = declared_encoding(self.body, self.content_type)
         source: bytes | str = self.body
         if declared == "UTF-8":  # the common case, and Python decodes it faster
-            source, declared = self.text, None
+            source, declared = decode_as(self.body, declared), None
         return turbohtml.parse(
             source, encoding=declared, positions=False, allow_declarative_shadow_roots=False
         )

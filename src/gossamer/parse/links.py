@@ -51,10 +51,14 @@ def join_links(hrefs: list[str], joiner: Joiner, limit: int) -> tuple[list[str],
     if len(hrefs) > limit:
         dropped["too_many"] = len(hrefs) - limit
         del hrefs[limit:]
-    references = _references(hrefs)
+    references = [href.partition("#")[0] for href in hrefs]  # pages link to many fragments of few pages
+    distinct = dict.fromkeys(references)
+    if [reference for reference in distinct if reference and reference[-1] <= " "]:
+        # A blank before "#" belongs to the URL, one at the end does not; the parser knows.
+        references, distinct = hrefs, dict.fromkeys(hrefs)
     urls: dict[str, None] = {}
     unusable: dict[str, str] = {}
-    for reference in dict.fromkeys(references):
+    for reference in distinct:
         url = joiner[reference] if len(reference) <= MAX_REFERENCE else None
         if url is None:
             unusable[reference] = "invalid"
@@ -66,14 +70,6 @@ def join_links(hrefs: list[str], joiner: Joiner, limit: int) -> tuple[list[str],
         for reason in (unusable[reference] for reference in references if reference in unusable):
             dropped[reason] = dropped.get(reason, 0) + 1
     return list(urls), references, dropped
-
-
-def _references(hrefs: list[str]) -> list[str]:
-    """The hrefs without their fragments: pages link to many fragments of few pages."""
-    references = [href.partition("#")[0] if "#" in href else href for href in hrefs]
-    if any(reference and reference[-1] <= " " for reference in dict.fromkeys(references)):
-        return hrefs  # a blank before "#" belongs to the URL, one at the end does not; the parser knows
-    return references
 
 
 def _only_marked(references: Sequence[str], marked: Sequence[Element], joiner: Joiner) -> frozenset[str]:
