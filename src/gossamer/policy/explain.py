@@ -283,8 +283,9 @@ def _turn(facts: Facts, found: Found, show: Show) -> list[str]:
     if politeness.is_down(host, rules):
         return [f"The host {name} has not answered for so long that what waits for it is given up, untried."]
     wait_s = host.next_at - facts.now
-    if host.in_flight >= rules.per_host:
-        busy = f"{host.in_flight} of {quantity(rules.per_host, 'request')}"
+    slots = politeness.slots(host, rules)
+    if host.in_flight >= slots:
+        busy = f"{host.in_flight} of {quantity(slots, 'request')}"
         lines = [f"It waits for the host {name}, which has {busy} in flight."]
         if wait_s > 0:
             lines.append(f"The host's next turn is in {_when(wait_s, host.next_at, show)}.")
@@ -313,12 +314,16 @@ def _pace(host: HostState, rules: Rules, now: float, show: Show) -> list[str]:
         held = show.span(host.hold_until - now)
         lines.append(f"The host asked for time, or was in trouble: it is left alone for {held}.")
     delay_s = politeness.delay_in_force(host, rules)
-    whose = (
-        "robots.txt asks for it"
-        if (host.crawl_delay_s or 0.0) >= delay_s > 0
-        else ("it follows the host's response time" if rules.delay_s is None else "as set")
-    )
+    whose = _whose_delay(host, rules, delay_s)
     return [*lines, f"Two requests to this host are {show.span(delay_s)} apart ({whose})."]
+
+
+def _whose_delay(host: HostState, rules: Rules, delay_s: float) -> str:
+    if (host.crawl_delay_s or 0.0) >= delay_s > 0:
+        return "robots.txt asks for it"
+    if host.pace_s >= delay_s > 0:
+        return "it refused what came faster"
+    return "it follows the host's response time" if rules.delay_s is None else "as set"
 
 
 def _host_name(facts: Facts, found: Found) -> str:

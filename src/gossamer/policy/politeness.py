@@ -68,9 +68,14 @@ def may_start(host: HostState, rules: Rules, now: float) -> bool:
 
 def has_room(host: HostState, rules: Rules) -> bool:
     """Whether the host has a free slot and page budget, whatever the time."""
-    if host.in_flight >= (1 if host.troubled_since else rules.per_host):
+    if host.in_flight >= slots(host, rules):
         return False
     return rules.max_pages_per_host is None or host.pages + host.in_flight < rules.max_pages_per_host
+
+
+def slots(host: HostState, rules: Rules) -> int:
+    """Requests that may be in flight at the host at once: while it is in trouble, one that asks again."""
+    return 1 if host.troubled_since else rules.per_host
 
 
 def lost(host: HostState) -> HostState:

@@ -155,6 +155,8 @@ def test_politeness_tells_the_hosts_next_turn():
         (HostState(), Rules(delay_s=2.0), "2 s apart (as set)"),
         (HostState(delay_s=0.5), Rules(), "0.5 s apart (it follows"),
         (HostState(in_flight=1, next_at=NOW + 5), Rules(), "has 1 of 1 request in flight"),
+        (HostState(in_flight=1, troubled_since=1.0), Rules(per_host=8), "has 1 of 1 request in flight"),
+        (HostState(pace_s=4.0, limit_s=2.0), Rules(delay_s=0.0), "4 s apart (it refused what came faster)"),
         (HostState(next_at=NOW + 30, hold_until=NOW + 30), Rules(), "left alone for 30 s"),
         (HostState(silences=8), Rules(), "has not answered for so long"),
     ],
