@@ -1,12 +1,14 @@
 """Commands that look at the ledger, one URL, one page, the settings; and the spider to begin with."""
 
 import json
+import re
 
 import pytest
 
 from command_line import FAST, asked, gossamer
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve_in_thread
+from programs import free_port
 
 LINKS = (
     "/private",
@@ -486,3 +488,17 @@ def test_list_says_what_to_do_where_there_is_nothing_to_list(tmp_path):
     assert "`gossamer list FILE.py` lists the spiders of a file, `gossamer new DIR` makes a project" in said
     (tmp_path / "gossamer.toml").write_text("")
     assert "`gossamer genspider NAME DOMAIN` writes one" in gossamer("list", cwd=tmp_path).stderr
+
+
+def test_status_says_which_host_does_not_answer(tmp_path):
+    (tmp_path / "silent.py").write_text(
+        "from gossamer import Spider\n"
+        "class Silent(Spider):\n"
+        "    name = 'silent'\n"
+        f"    start_urls = [f'http://127.0.0.1:{free_port()}/{{n}}' for n in range(5)]\n"
+        "    settings = {'retry_backoff': 1000.0, 'retry_backoff_cap': 1000.0, 'robots': False}\n"
+    )
+    gossamer("crawl silent.py --max-time 1s", cwd=tmp_path, code=1)
+    said = gossamer("status silent", cwd=tmp_path).stdout
+    assert re.search(r"silent +127.0.0.1:\d+ has not answered for [\d.]+ s; next try in ", said), said
+    assert asked("status silent", cwd=tmp_path)["hosts"][0]["silent_since"]

@@ -149,13 +149,15 @@ class Standing(NamedTuple):
     hosts: Sequence[HostReport] = ()
     pace: Pace = Pace()
     dedup: tuple[str, int, float] | None = None  # how, of how many URLs, and the rate of errors
+    silent: str = ""  # which of the hosts does not answer, for people
 
 
 def status(name: JobName, data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
     """Show how a crawl stands.
 
-    Its queue, its totals, what failed, and its busiest hosts.
+    Its queue, its totals, what failed, its busiest hosts, and which of them does not answer.
     """
+    from gossamer.observe.silent_hosts import waiting_for
 
     async def work(desk: Desk) -> Standing:
         job = await _as_it_is(desk, await job_of(desk, name))
@@ -167,7 +169,8 @@ def status(name: JobName, data: Data = None, settings: Set = None, as_json: AsJs
         rules, _ = await desk.place(job, 0)
         hosts = [_as_paced(report, rules) for report in await frontier.hosts(HOSTS)]
         pace = await pace_of(desk, job) if job.plan else Pace()
-        return Standing(job, tally, stats, hosts, pace, await desk.requests.dedup(job))
+        silent = waiting_for(hosts, desk.clock.now())
+        return Standing(job, tally, stats, hosts, pace, await desk.requests.dedup(job), silent)
 
     found = at_desk(settings_of(data, settings), work)
     if as_json:
@@ -201,6 +204,7 @@ def _status_facts(found: Standing) -> list[tuple[str, str]]:
         ("started", local(job.created_at)),
         ("finished", local(job.finished_at)),
         *_queue_facts(stats, found.dedup),
+        ("silent", found.silent),
         ("pages", f"{tally.pages:,}"),
         ("items", f"{tally.items:,} ({tally.duplicates:,} seen again)"),
         ("attempts", f"{tally.attempts:,} ({quantity(tally.retries, 'retry', 'retries')})"),
@@ -287,6 +291,7 @@ def _status_json(found: Standing) -> dict[str, Any]:
                 "delay_s": report.state.delay_s,
                 "next_at": iso(report.state.next_at),
                 "pages": report.state.pages,
+                "silent_since": iso(report.state.troubled_since) if report.state.silences else None,
             }
             for report in found.hosts
         ],

@@ -9,6 +9,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from gossamer.observe.silent_hosts import waiting_for
 from gossamer.observe.tallies import Tallies
 from gossamer.observe.text import one_line
 from gossamer.observe.units import duration, rate, size, statuses
@@ -38,6 +39,8 @@ def view(
     parts: list[RenderableType] = [_head(tallies, now, status), _bar(tallies, now), facts]
     if hosts:
         parts.append(_hosts(hosts, now, delay_s))
+    if silent := waiting_for(hosts, now):
+        parts.append(Text(silent, style="yellow", no_wrap=True, overflow="ellipsis"))
     return Group(*parts)
 
 

@@ -1,12 +1,19 @@
-"""Hosts that have stopped answering, each told once: a crawl that waits for one would else only look slow."""
+"""Hosts that have stopped answering: a crawl that waits for one would else only look slow.
+
+The log tells each once (:class:`SilentHosts`); views of a crawl say how it stands (:func:`waiting_for`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from gossamer.observe.text import headline, one_line
 from gossamer.observe.units import duration
+from gossamer.policy.politeness import is_silent
 from gossamer.policy.retry import UNREACHABLE
 from gossamer.words.events import PageDone
-from gossamer.words.model import Attempt, Record, Verdict
+from gossamer.words.model import Attempt, HostReport, Record, Verdict
+from gossamer.words.text import quantity
 
 FAILURES = 3
 """Attempts in a row without an answer from which on a host is named."""
@@ -51,3 +58,18 @@ class SilentHosts:
         if known.failures < FAILURES:
             return ""
         return f"{host} answers again, after {duration(attempt.at - known.since)}"
+
+
+def waiting_for(reports: Iterable[HostReport], now: float) -> str:
+    """The host that has been silent for longest and its next try, in one line; ``""`` when all answer."""
+    silent = sorted(
+        (report for report in reports if is_silent(report.state)), key=lambda r: r.state.troubled_since
+    )
+    if not silent:
+        return ""
+    host, state = one_line(silent[0].host, 60), silent[0].state
+    wait_s = max(state.next_at, state.hold_until) - now
+    next_try = "it is asked now" if state.in_flight or wait_s <= 0 else f"next try in {duration(wait_s)}"
+    others = len(silent) - 1
+    more = f"; nor {'has' if others == 1 else 'have'} {quantity(others, 'other host')}" if others else ""
+    return f"{host} has not answered for {duration(now - state.troubled_since)}; {next_try}{more}"

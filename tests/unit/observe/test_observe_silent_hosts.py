@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from gossamer.observe import silent_hosts
-from gossamer.observe.silent_hosts import SilentHosts
+from gossamer.observe.silent_hosts import SilentHosts, waiting_for
 from gossamer.words.events import PageDone
-from gossamer.words.model import Attempt, Verdict
+from gossamer.words.model import Attempt, HostReport, HostState, Verdict
 
 DOWN = (
     "a.example does not answer (Connection refused): it is asked again with growing pauses, its requests wait"
@@ -60,3 +60,36 @@ def test_what_is_given_up_is_told_elsewhere() -> None:
 def test_no_more_hosts_are_remembered_than_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(silent_hosts, "MOST_HOSTS", 1)
     assert told(*[silent(at, host) for at in range(3) for host in ("a.example", "b.example")]) == [DOWN]
+
+
+def report(host: str, since: float, **state: Any) -> HostReport:
+    fields = {"silences": 3, "incidents": 3, "troubled_since": since, **state}
+    return HostReport(host=host, pending=5, state=HostState(**fields))
+
+
+@pytest.mark.parametrize(
+    ("reports", "said"),
+    [
+        ([], ""),
+        ([report("a.example", 0.0, silences=0)], ""),
+        ([report("a.example", 820.0, silences=0)], ""),  # it refuses, which is an answer
+        (
+            [report("a.example", 820.0, next_at=1040.0)],
+            "a.example has not answered for 3m 00s; next try in 40 s",
+        ),
+        (
+            [report("a.example", 820.0, next_at=1010.0, hold_until=1040.0)],
+            "a.example has not answered for 3m 00s; next try in 40 s",
+        ),
+        (
+            [report("a.example", 820.0, next_at=1040.0, in_flight=1)],
+            "a.example has not answered for 3m 00s; it is asked now",
+        ),
+        (
+            [report("b.example", 990.0), report("a.example", 820.0), report("c.example", 950.0)],
+            "a.example has not answered for 3m 00s; it is asked now; nor have 2 other hosts",
+        ),
+    ],
+)
+def test_views_say_which_host_is_waited_for(reports: list[HostReport], said: str) -> None:
+    assert waiting_for(reports, 1000.0) == said

@@ -114,6 +114,12 @@ def test_the_view_says_it_all():
     assert len(text.splitlines()) < 15
 
 
+def test_the_view_says_which_host_does_not_answer():
+    silent = HostState(next_at=START + 50, silences=3, incidents=3, troubled_since=START - 170)
+    text = shown(Tallies(), hosts=[HostReport(host="shop.example", pending=9, state=silent)])
+    assert "shop.example has not answered for 3m 00s; next try in 40 s" in text
+
+
 def test_the_view_fits_a_narrow_terminal_and_hostile_names():
     tallies = tally(page(reason="x\x1b[2J" * 30, verdict=Verdict.RETRY, status=0), progress(1, pending=5))
     hosts = [HostReport(host="h\x1b]0;" * 40, pending=5, state=HostState())]
