@@ -204,9 +204,11 @@ def test_secrets_are_never_shown():
     )
     assert canary not in str([loaded.explain(key) for key in fields()])
     assert loaded.explain("http.headers").value == {"Authorization": "***", "X-A": "1"}
-    with pytest.raises(SettingError) as caught:
-        load(f"fronteer.url=redis://user:{canary}@host/0")
-    assert canary not in str(caught.value)
+    wrong_name, no_json = f"fronteer.url=redis://user:{canary}@host/0", f"http.headers=Cookie: sid={canary}"
+    for wrong in (wrong_name, no_json):
+        with pytest.raises(SettingError) as caught:
+            load(wrong)
+        assert canary not in str(caught.value)
 
 
 def test_explain_knows_its_names():

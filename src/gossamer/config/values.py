@@ -72,7 +72,8 @@ def shown(key: str, value: Any) -> Any:
     """A value without what must not be shown: passwords in URLs, headers that carry secrets."""
     if isinstance(value, str):
         # Also what was meant to be headers, and could not be read as such.
-        if SECRET_HEADERS.search(key) or ("{" in value and SECRET_HEADERS.search(value)):
+        is_like_headers = "{" in value or ": " in value
+        if SECRET_HEADERS.search(key) or (is_like_headers and SECRET_HEADERS.search(value)):
             return "***"
         return USERINFO.sub("***@", value)
     if isinstance(value, Mapping):

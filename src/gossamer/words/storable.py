@@ -20,6 +20,8 @@ VALUE_COST = 64
 """Characters that a value in a list or dict counts for, beside those of a text that is not short."""
 SHORT = 256
 REPLACEMENT = "\ufffd"
+_MAY_BE_SECRET = frozenset({"body", "headers", "meta", "cb_kwargs"})
+"""What a message does not show."""
 _SCHEME = re.compile(r"[\0-\x20]*[A-Za-z][A-Za-z0-9+.-]*:")
 _TOO_LARGE = (
     f"a request holds up to {MAX_CHARACTERS // 2**20} MiB of it; store it elsewhere, and pass where it is"
@@ -208,7 +210,8 @@ def fitting(name: str, value: Any, kind: type) -> Any:
     if kind is bytes and isinstance(value, str):  # Scrapy users pass str; what is stored is bytes
         return without_surrogates(as_base_type(value)).encode()
     wanted = {"str": "a string", "int": "a whole number"}.get(kind.__name__, f"a {kind.__name__}")
-    raise UsageError(f"a request's {name} must be {wanted}, not {value!r}")
+    given = f"a {type(value).__name__}" if name in _MAY_BE_SECRET else repr(value)
+    raise UsageError(f"a request's {name} must be {wanted}, not {given}")
 
 
 def headers_as_stored(headers: dict[Any, Any]) -> dict[str, str]:
@@ -217,7 +220,8 @@ def headers_as_stored(headers: dict[Any, Any]) -> dict[str, str]:
     size = 0
     for name, value in headers.items():
         if not isinstance(name, str) or not isinstance(value, str):
-            raise UsageError(f"a request's headers must be strings by name; {name!r} is {value!r}")
+            kind = type(value).__name__  # the value may be a secret
+            raise UsageError(f"a request's headers must be strings by name; {name!r} is a {kind}")
         is_plain = is_plain and type(name) is type(value) is str
         size += len(name) + len(value)
     check_size("headers", size)

@@ -241,6 +241,23 @@ def test_a_request_is_tidied():
         request.url = "http://b"
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"headers": {"Authorization": b"s3cret"}}, "'Authorization' is a bytes"),
+        ({"headers": "s3cret"}, "a request's headers must be a dict, not a str"),
+        ({"body": {"password": "s3cret"}}, "a request's body must be a bytes, not a dict"),
+        ({"meta": ["s3cret"]}, "a request's meta must be a dict, not a list"),
+        ({"priority": "high"}, "a request's priority must be a whole number, not 'high'"),
+    ],
+)
+def test_what_a_request_cannot_hold_is_named_without_what_may_be_a_secret(wrong, said):
+    with pytest.raises(UsageError) as caught:
+        Request("http://a", **wrong)
+    assert said in str(caught.value)
+    assert "s3cret" not in str(caught.value)
+
+
 @given(st.integers())
 def test_bands_follow_priority_and_are_clamped(priority):
     band = Request("http://a", priority=priority).band
