@@ -12,6 +12,9 @@ from gossamer.words.exits import Ending
 from gossamer.words.model import Tally
 from gossamer.words.text import quantity
 
+MOST_NAMES = 4
+"""Callbacks that are named in one line."""
+
 
 def ending_of(
     tally: Tally,
@@ -112,19 +115,29 @@ def callback_notes(tally: Tally) -> list[str]:
     Gossamer's own callbacks, whose names begin with an underscore, are not meant.
     """
     pages = {name: count for name, count in tally.callback_pages.items() if not name.startswith("_")}
-    said = [
-        f"{name}() gave neither items nor new requests on {_all_its_pages(count)}: do its selectors fit?"
+    idle = {
+        name: count
         for name, count in pages.items()
         if not tally.callback_items.get(name) and not tally.callback_requests.get(name)
-    ]
-    if pages and not said and not (any(tally.callback_items.values()) or _has_items(tally)):
+    }
+    said = [_idle_note(idle, is_all=len(idle) == len(pages))] if idle else []
+    if pages and not idle and not (any(tally.callback_items.values()) or _has_items(tally)):
         names = ", ".join(f"{name}() on {quantity(count, 'page')}" for name, count in pages.items())
         said.append(f"no callback gave an item: {names}")
     return said
 
 
-def _all_its_pages(count: int) -> str:
-    return "its only page" if count == 1 else f"any of its {count:,} pages"
+def _idle_note(pages: Mapping[str, int], *, is_all: bool) -> str:
+    """That these callbacks gave nothing on so many pages each, in one line."""
+    if len(pages) == 1:
+        ((name, count),) = pages.items()
+        on = "its only page" if count == 1 else f"any of its {count:,} pages"
+        return f"{name}() gave neither items nor new requests on {on}: do its selectors fit?"
+    most_first = sorted(pages.items(), key=lambda each: -each[1])
+    listed = ", ".join(f"{name}() on {quantity(count, 'page')}" for name, count in most_first[:MOST_NAMES])
+    listed += ", ..." if len(pages) > MOST_NAMES else ""
+    which = "no callback gave items or" if is_all else f"{len(pages)} callbacks gave neither items nor"
+    return f"{which} new requests on any page: {listed}; do their selectors fit?"
 
 
 def _has_items(tally: Tally) -> bool:

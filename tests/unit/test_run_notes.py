@@ -131,6 +131,20 @@ def test_a_callback_that_never_gives_anything_is_named() -> None:
     ]
 
 
+def test_callbacks_that_never_give_anything_are_named_in_one_line() -> None:
+    pages = {"parse": 1, "parse_product": 40, "_sitemap": 2}
+    assert callback_notes(Tally(pages=41, callback_pages=pages)) == [
+        "no callback gave items or new requests on any page: parse_product() on 40 pages, parse() on 1 page; "
+        "do their selectors fit?"
+    ]
+    pages = {"parse": 1, **{f"parse_{n}": 10 + n for n in range(6)}}
+    (said,) = callback_notes(Tally(pages=76, callback_pages=pages, callback_requests={"parse": 75}))
+    assert said.startswith(
+        "6 callbacks gave neither items nor new requests on any page: parse_5() on 15 pages,"
+    )
+    assert said.endswith("parse_2() on 12 pages, ...; do their selectors fit?")
+
+
 def test_a_crawl_without_any_item_says_so() -> None:
     pages = {"parse": 1, "parse_list": 9}
     tally = Tally(pages=10, callback_pages=pages, callback_requests=pages)
