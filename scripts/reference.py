@@ -7,6 +7,7 @@ can be added without being documented.
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable
 from enum import Enum
@@ -218,13 +219,20 @@ def pages() -> dict[str, str]:
 
 def main(arguments: list[str]) -> int:
     """Write the pages, or say which are not what the code says."""
+    parser = argparse.ArgumentParser(
+        prog="reference.py", description="Write the reference pages of the documentation from the code."
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; end with 1 when a page is not what the code says"
+    )
+    is_check = parser.parse_args(arguments).check
     made = pages()
     stale = [
         name
         for name, text in made.items()
         if not (PAGES / name).exists() or (PAGES / name).read_text() != text
     ]
-    if "--check" in arguments:
+    if is_check:
         for name in stale:
             print(f"docs/reference/{name} is not what the code says: run scripts/reference.py")
         return 1 if stale else 0

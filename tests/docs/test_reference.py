@@ -45,6 +45,26 @@ def test_the_pages_are_what_the_code_says(scripts: ModuleType) -> None:
         assert f"`{word.value}`" in made["errors.md"] + made["states.md"]
 
 
+@pytest.mark.parametrize(
+    ("argument", "code", "said"), [("--help", 0, "usage: reference.py"), ("--chekc", 2, "--chekc")]
+)
+def test_help_helps_and_writes_nothing(
+    scripts: ModuleType,
+    argument: str,
+    code: int,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(scripts, "PAGES", tmp_path / "reference")
+    with pytest.raises(SystemExit) as end:
+        scripts.main([argument])
+    assert end.value.code == code
+    assert said in "".join(capsys.readouterr())
+    assert list(tmp_path.iterdir()) == []
+
+
 class Silent(Enum):
     """An enum with a member of which nothing is said."""
 
