@@ -27,7 +27,7 @@ from gossamer.words import errors, events
 from gossamer.words.errors import Fault, GossamerError, Remark
 from gossamer.words.exits import Exit
 from gossamer.words.lifecycle import TABLE, JobState, Move, State
-from gossamer.words.model import Attempt, Record, StoredItem, Verdict
+from gossamer.words.model import Attempt, Record, Rules, StoredItem, Verdict
 
 PAGES = Path(__file__).parents[1] / "docs" / "reference"
 MADE = "<!-- Made from the code by scripts/reference.py: do not edit. -->"
@@ -76,9 +76,10 @@ def events_page() -> str:
 
 def _ending(fault: Fault) -> str:
     """What becomes of a request with this fault."""
+    times = f"up to {Rules().max_throttled} times"
     endings = (
-        ({Fault.LOCAL}, "tried again later; charged neither to the request nor to its host"),
-        (LATER, "tried again when the host said; not charged to the request"),
+        ({Fault.LOCAL}, f"tried again later, {times}; charged neither to `max_retries` nor to the host"),
+        (LATER, f"tried again when the host said, {times}; not charged to `max_retries`"),
         (UNANSWERED, "tried again with back-off; charged to the request only if its host answers others"),
         (AGAIN, "tried again with back-off, then dead"),
         (SETTLED, "skipped: settled, no dead letter"),
