@@ -11,25 +11,12 @@ from gossamer.frontier.redis import RedisFrontier
 from gossamer.frontier.redis_shard import Shard
 from gossamer.frontier.rulings import ROUND
 from gossamer.servers.redis import RedisServer
-from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.frontier_world import entry, fingerprints, outcome
 from gossamer.words.errors import StorageError, UsageError
 from gossamer.words.lifecycle import JobState, State
 from gossamer.words.model import Change, DeadFilter, Entry, HostSignal, Request, Rules, SignalKind, Verdict
 
 FREE = Rules(delay_s=0.0, per_host=64)
-
-
-@pytest.fixture
-async def server(redis_url):
-    opened = RedisServer(redis_url)
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-def clock():
-    return ManualClock()
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 
 import msgspec
-import pytest
 
 from gossamer.frontier.redis import RedisFrontier
 from gossamer.frontier.redis_wire import host_of
@@ -16,13 +15,6 @@ from gossamer.words.model import Rules, Verdict
 
 NEW_FIELDS = struct.calcsize("<4dI")
 FORM_AT, FIXED = 64, 66
-
-
-@pytest.fixture
-async def server(redis_url: str):
-    opened = RedisServer(redis_url)
-    yield opened
-    await opened.close()
 
 
 async def test_a_job_of_the_former_version_goes_on(server: RedisServer) -> None:

@@ -3,11 +3,10 @@
 import random
 
 import msgspec
-import pytest
 
 from gossamer.policy import politeness
 from gossamer.policy.retry import backoff_s
-from gossamer.servers.redis import RedisServer, Script, script
+from gossamer.servers.redis import Script, script
 from gossamer.words.model import HostSignal, HostState, Rules, SignalKind
 
 DRIVER = """
@@ -36,13 +35,6 @@ forgive(h)
 tell()
 return answers
 """
-
-
-@pytest.fixture
-async def server(redis_url):
-    opened = RedisServer(redis_url)
-    yield opened
-    await opened.close()
 
 
 def drawn(rng):

@@ -9,7 +9,6 @@ from gossamer.frontier.redis import RedisFrontier
 from gossamer.frontier.redis_shares import shard_of
 from gossamer.frontier.rulings import ROUND
 from gossamer.servers.redis import RedisServer
-from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.frontier_world import entry, fingerprints, outcome
 from gossamer.words.errors import StorageError
 from gossamer.words.model import Change, DeadFilter, Rules, Verdict
@@ -25,15 +24,8 @@ def process():
 
 
 @pytest.fixture
-async def server(process):
-    opened = RedisServer(process.url)
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-def clock():
-    return ManualClock()
+def redis_url(process):
+    return process.url
 
 
 @pytest.fixture
