@@ -62,6 +62,12 @@ def notes(job: str, ran: Ran, before: Tally, tally: Tally, *, lost: int = 0) -> 
     seeded = ran.seeded
     if seeded.refused and (seeded.added.accepted or seeded.added.duplicates):
         said.append(f"some start URLs were not accepted {_refused(seeded)}")
+    stopped = tally.dropped.get("item:too_many", 0) - before.dropped.get("item:too_many", 0)
+    if stopped:
+        said.append(
+            f"items are missing of {quantity(stopped, 'page')}: the callback gave more than parse.max_links, "
+            "and was stopped there; --fresh with more of it takes them"
+        )
     if tally.pages > before.pages:
         said += callback_notes(tally)
     elif ran.reason is Reason.FINISHED:

@@ -117,6 +117,17 @@ def test_links_that_were_too_deep_are_told_when_there_is_nothing_else_to_do() ->
     assert notes("a", ran(), deep, deep)[1] == "1 link was too deep; --fresh with more depth takes it"
 
 
+def test_pages_whose_callback_gave_too_much_are_told_of() -> None:
+    """How many items are missing nobody knows: the callback was stopped."""
+    before = Tally(pages=1, dropped={"item:too_many": 1})
+    after = Tally(pages=4, dropped={"item:too_many": 3}, callback_items={"parse": 4})
+    assert notes("a", ran(), before, after) == [
+        "items are missing of 2 pages: the callback gave more than parse.max_links, and was stopped there; "
+        "--fresh with more of it takes them"
+    ]
+    assert notes("a", ran(), after, after)[0].startswith("nothing to do")
+
+
 def test_a_callback_that_never_gives_anything_is_named() -> None:
     tally = Tally(
         pages=41,
