@@ -293,6 +293,23 @@ async def test_what_a_request_was_made_with_may_be_used_again(site: Site, tmp_pa
 
 
 @pytest.mark.parametrize("field", ["meta", "cb_kwargs", "headers"])
+async def test_a_first_request_is_what_it_was_when_it_was_yielded(
+    field: str, site: Site, tmp_path: Path
+) -> None:
+    class Spoiling(Base):
+        name = "spoiling"
+
+        async def start(self) -> AsyncIterator[Request]:
+            given = {"name": "good"}
+            request = Request(f"{self.root}/good", self.parse, cb_kwargs=given, meta=given, headers=given)
+            yield request
+            getattr(request, field)["junk"] = object()
+
+    result = await run(Spoiling, "", site, tmp_path)
+    assert (result.finish_reason, result.items, result.dead) == ("finished", 1, 0)
+
+
+@pytest.mark.parametrize("field", ["meta", "cb_kwargs", "headers"])
 async def test_a_request_that_is_spoilt_after_it_was_yielded_costs_its_page(
     field: str, site: Site, tmp_path: Path
 ) -> None:

@@ -62,8 +62,8 @@ class Admission:
         if isinstance(place, str):
             return place
         url, fingerprint, host = place
-        if url != request.url:
-            request = request.replace(url=url)
+        if url != request.url or request.meta or request.cb_kwargs or request.headers:
+            request = request.replace(url=url)  # with dicts of its own: `start()` may go on with the others
         return Entry(request=request, fingerprint=fingerprint, host=host)
 
     def admit_links(
