@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -23,6 +22,7 @@ from gossamer.parse.selectors import Selector, SelectorList
 from gossamer.parse.xml_text import decode_xml
 from gossamer.policy.urls import Joiner
 from gossamer.words.errors import UsageError
+from gossamer.words.lazy import lazy_property
 from gossamer.words.model import Fetched, Request
 
 ROBOTS_NAME = "gossamer"
@@ -109,7 +109,7 @@ class Response:
     def __repr__(self) -> str:
         return f"<{self.status} {self.url}>"
 
-    @cached_property
+    @lazy_property
     def headers(self) -> Headers:
         """The response's headers."""
         return Headers(self._pairs)
@@ -126,7 +126,7 @@ class Response:
 
     # ------------------------------------------------------------------ text
 
-    @cached_property
+    @lazy_property
     def is_html(self) -> bool:
         """Whether the body is HTML, by its header or, without one, by its first bytes."""
         return is_html(self.content_type, self.body)
@@ -141,7 +141,7 @@ class Response:
         """Whether the body is XML and not HTML: a feed, a sitemap, a drawing."""
         return not self.is_html and is_xml(self.content_type, self.body)
 
-    @cached_property
+    @lazy_property
     def page(self) -> Page:
         """The parsed HTML document. Raises ``ValueError`` for what is none and large: a picture, XML."""
         if (is_media(self.content_type) or self.is_xml) and is_suspicious(self.body):
@@ -151,7 +151,7 @@ class Response:
             return parse_html(self._cut.body, self.url, _CUT_TYPE, max_links=self._max_links)
         return parse_html(self.body, self.url, self.content_type, max_links=self._max_links)
 
-    @cached_property
+    @lazy_property
     def _decoded(self) -> tuple[str, str]:
         if self.is_xml:
             return decode_xml(self.body, self.content_type)
@@ -178,12 +178,12 @@ class Response:
 
     # ------------------------------------------------------------------ selecting
 
-    @cached_property
+    @lazy_property
     def selector(self) -> Selector:
         """The root of the document: of XML if :attr:`is_xml`, else of HTML."""
         return Selector(self._xml_root, engine=_xml().XML) if self.is_xml else self.page.selector
 
-    @cached_property
+    @lazy_property
     def _xml_root(self) -> Any:
         text = self._cut.body.decode() if self._cut is not None else self.text
         root, cuts = _xml().parse_xml(text)
@@ -234,14 +234,14 @@ class Response:
 
     # ------------------------------------------------------------------ following
 
-    @cached_property
+    @lazy_property
     def nofollow(self) -> bool:
         """Whether the page as a whole asks not to follow its links (X-Robots-Tag, meta robots)."""
         if read_robots_headers(self.headers.getlist("x-robots-tag"), ROBOTS_NAME).nofollow:
             return True
         return self.is_html and self.page.robots_for(ROBOTS_NAME).nofollow
 
-    @cached_property
+    @lazy_property
     def _joiner(self) -> Joiner:
         return Joiner(self.page.base_url if self.is_html else self.url)
 

@@ -7,7 +7,6 @@ what the rest of the house sees.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import NamedTuple
 
 import turbohtml
@@ -18,6 +17,7 @@ from gossamer.parse.links import MAX_LINKS, Links, extract_links
 from gossamer.parse.meta import RobotsDirectives, read_refresh, read_robots
 from gossamer.parse.selectors import Selector
 from gossamer.policy.urls import Joiner
+from gossamer.words.lazy import lazy_property
 
 _MIN_ARTICLE = 250
 """Characters; shorter "main content" than this is more likely a misjudged teaser than an article."""
@@ -55,7 +55,7 @@ class Page:
     def __repr__(self) -> str:
         return f"<Page {self.url} {len(self.body)} bytes>"
 
-    @cached_property
+    @lazy_property
     def document(self) -> Document:
         """The tree."""
         declared = declared_encoding(self.body, self.content_type)
@@ -66,25 +66,25 @@ class Page:
             source, encoding=declared, positions=False, allow_declarative_shadow_roots=False
         )
 
-    @cached_property
+    @lazy_property
     def encoding(self) -> str:
         """The encoding of the body, by its name in the WHATWG Encoding standard."""
         declared = declared_encoding(self.body, self.content_type)
         return declared or self.document.encoding or "windows-1252"
 
-    @cached_property
+    @lazy_property
     def text(self) -> str:
         """The decoded source of the page."""
         return decode_as(self.body, self.encoding)
 
-    @cached_property
+    @lazy_property
     def selector(self) -> Selector:
         """The page for ``css()`` and ``xpath()``."""
         return Selector(self.document)
 
     # ----------------------------------------------------------------------- what the head says
 
-    @cached_property
+    @lazy_property
     def title(self) -> str:
         """The title, blanks collapsed; ``""`` without one."""
         for element in self.document.select("title"):
@@ -92,7 +92,7 @@ class Page:
                 return _collapsed(element.text)
         return ""
 
-    @cached_property
+    @lazy_property
     def _joiner(self) -> Joiner:
         own = Joiner(self.url)
         base = self.document.select_one("base[href]")
@@ -101,7 +101,7 @@ class Page:
             return own
         return Joiner(target)
 
-    @cached_property
+    @lazy_property
     def base_url(self) -> str:
         """What relative references are resolved against (HTML standard, "document base URL").
 
@@ -114,7 +114,7 @@ class Page:
         """The absolute URL that a reference on this page means; ``None`` when it means none."""
         return self._joiner[href]
 
-    @cached_property
+    @lazy_property
     def metas(self) -> list[tuple[str, str, Element]]:
         """``(name or property, content, element)`` of every ``meta`` that has a name and a content."""
         found = []
@@ -132,19 +132,19 @@ class Page:
                     return _collapsed(content)
         return ""
 
-    @cached_property
+    @lazy_property
     def description(self) -> str:
         """What the page says it is about; ``""`` when it does not say."""
         return self.meta("description", "og:description", "twitter:description")
 
-    @cached_property
+    @lazy_property
     def canonical(self) -> str | None:
         """The http(s) URL of ``<link rel=canonical>``: what the site prefers this page to be known by."""
         link = self.document.select_one("link[rel~=canonical i][href]")
         target = self.join(link.attr("href") or "") if link is not None else None
         return target if target is not None and target.startswith(("http://", "https://")) else None
 
-    @cached_property
+    @lazy_property
     def meta_refresh(self) -> tuple[float, str] | None:
         """Seconds and absolute URL of a ``<meta http-equiv=refresh>``; ``None`` without a usable one.
 
@@ -159,7 +159,7 @@ class Page:
                 return refresh[0], target
         return None
 
-    @cached_property
+    @lazy_property
     def robots(self) -> RobotsDirectives:
         """What ``<meta name=robots>`` asks of everyone."""
         return self.robots_for()
@@ -171,12 +171,12 @@ class Page:
 
     # ----------------------------------------------------------------------- what the body holds
 
-    @cached_property
+    @lazy_property
     def links(self) -> Links:
         """The http(s) links of the page."""
         return extract_links(self.document, self._joiner, self._max_links)
 
-    @cached_property
+    @lazy_property
     def frames(self) -> list[str]:
         """The http(s) URLs of its frames and iframes, each once."""
         joined = (
