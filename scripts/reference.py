@@ -78,7 +78,7 @@ def _ending(fault: Fault) -> str:
     """What becomes of a request with this fault."""
     times = f"up to {Rules().max_throttled} times"
     endings = (
-        ({Fault.LOCAL}, "tried again later, for `host_patience`; charged neither to the request nor to its host"),
+        ({Fault.LOCAL}, "tried again later, for `host_patience`; charged neither to it nor to its host"),
         (LATER, f"tried again when the host said, {times}; not charged to `max_retries`"),
         (UNANSWERED, "tried again with back-off; charged to the request only if its host answers others"),
         (AGAIN, "tried again with back-off, then dead"),
