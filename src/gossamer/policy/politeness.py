@@ -40,6 +40,8 @@ PROBING = 0.95
 """... and by what share of the pace after each success beyond that."""
 SHORTEST_PACE_S = 0.001
 """A host that may be asked this often is not throttling any more."""
+CALM_STARTS = 30
+"""A host that limits its rate refuses about one request in so many (as the pace is sought, see above)."""
 SEVERAL, NO_WITNESS = 0, 1
 """Who has met a host's trouble, if not one request: several, or only such as fail anyway."""
 UNASKED_S = 3600.0
@@ -178,7 +180,10 @@ def settle(
     if not is_used:
         return _give_turn_back(host, rules, signal, now)
     host = _adapt(host, rules, signal)
-    if signal.kind in (SignalKind.OK, SignalKind.FAULT):
+    is_refusal = signal.kind is SignalKind.THROTTLED
+    if signal.kind in (SignalKind.OK, SignalKind.FAULT) or (
+        is_refusal and _is_pages_own(host, rules, signal, mark)
+    ):
         host = _answered(host, rules, signal, now)
     elif signal.kind is SignalKind.UNREACHABLE and host.answered_at > signal.started_at:
         if signal.started_at >= host.incident_at:
@@ -227,6 +232,13 @@ def _answered(host: HostState, rules: Rules, signal: HostSignal, now: float) -> 
     if host.pace_s and signal.kind is SignalKind.OK:
         host = _hastened(host, rules)
     return replace(host, answered_at=now, incidents=0, silences=0, troubled_since=0.0, troubled_by=0)
+
+
+def _is_pages_own(host: HostState, rules: Rules, signal: HostSignal, mark: int) -> bool:
+    """Whether a refusal says nothing of the host: the page is always refused, others no more than usual."""
+    if mark != NO_WITNESS or (host.troubled_since and host.troubled_by == SEVERAL):
+        return False
+    return signal.started_at - host.incident_at >= CALM_STARTS * delay_in_force(host, rules)
 
 
 def _hastened(host: HostState, rules: Rules) -> HostState:

@@ -145,6 +145,21 @@ def test_a_page_that_alone_gives_503_ends_as_a_dead_letter(others: int) -> None:
     assert ran.ended_at - ran.started_at < 1200 + others * 0.4
 
 
+def test_some_pages_that_are_always_refused_do_not_hold_a_crawl_for_hours() -> None:
+    """Nor when they alone are left: a look a minute at the host would be twenty minutes for each."""
+
+    async def main() -> Ran:
+        kit = Kit(DEFAULT, latency_s=0.05)
+        urls = [f"{URL}{number}" for number in range(2000)]
+        kit.site.replies = dict.fromkeys(urls[::100], 503)
+        kit.pages.yields = {URL: follow(*urls)}
+        return await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds(URL))
+
+    ran = virtually(main)
+    assert (ran.stats.done, ran.stats.dead) == (1981, 20)
+    assert ran.ended_at - ran.started_at < 3600
+
+
 @pytest.mark.parametrize("count", [2, 3, 12])
 @pytest.mark.parametrize("answer", [hangs, lambda _: 503], ids=["hang", "503"])
 def test_pages_that_always_fail_do_not_keep_the_others_from_being_fetched(answer: Any, count: int) -> None:

@@ -6,7 +6,7 @@ local max, min = math.max, math.min
 local CATCH_UP_SHARE, KEPT_SHARE = 0.05, 0.95
 local LATE_SHARE, LATE_FLOOR_S = 0.1, 0.25
 local SLOW_DOWN, SPEED_UP_STEPS, PROBING, SHORTEST_PACE_S = 2, 64, 0.95, 0.001
-local UNASKED_S, LONGEST_PAUSE_S = 3600, 60
+local UNASKED_S, LONGEST_PAUSE_S, CALM_STARTS = 3600, 60, 30
 
 local function growing_pause_s(nth, base_s, cap_s, jitter)
   local whole = min(base_s * 2 ^ min(nth - 1, 60), cap_s)
@@ -121,6 +121,11 @@ local function answer(h, rules, signal, now)
   h.incidents, h.silences, h.troubled_since, h.troubled_by = 0, 0, 0, 0
 end
 
+local function is_pages_own(h, rules, signal, mark)
+  if mark ~= NO_WITNESS or (h.troubled_since ~= 0 and h.troubled_by == SEVERAL) then return false end
+  return signal.started_at - h.incident_at >= CALM_STARTS * delay_in_force(h, rules)
+end
+
 local function slow(h, rules, signal)
   h.limit_s = max(delay_in_force(h, rules), (signal.latency_s or 0) / (h.in_flight + 1), SHORTEST_PACE_S)
   h.pace_s = min(h.limit_s * SLOW_DOWN, rules.max_delay_s)
@@ -170,7 +175,7 @@ local function settle_host(h, rules, signal, now, is_page, jitter, mark)
   if kind == UNUSED then return give_turn_back(h, rules, signal, now) end
   adapt(h, rules, signal)
   h.last_at = max(h.last_at, started_at)
-  if kind == OK or kind == FAULT then
+  if kind == OK or kind == FAULT or (kind == THROTTLED and is_pages_own(h, rules, signal, mark)) then
     answer(h, rules, signal, now)
   elseif kind == UNREACHABLE and h.answered_at > started_at then
     if started_at >= h.incident_at then
