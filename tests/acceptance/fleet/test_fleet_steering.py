@@ -185,7 +185,8 @@ def test_a_worker_does_not_grow_with_jobs(folder: Path, places: Servers, small: 
         for _ in range(3):
             asyncio.run(submit_many(fleet, small, 10))
             sizes.append(size_at_rest(fleet))
-        assert sizes[2] == sizes[1]
+        # Ten more jobs that left something behind would be ten more; pools grow with what runs at once.
+        assert all(after - before < 5 for before, after in zip(*sizes[1:], strict=True)), sizes
 
 
 async def submit_many(fleet: Fleet, known: Known, count: int) -> None:
