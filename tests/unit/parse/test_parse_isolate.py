@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import hashlib
 import os
 import signal
 import subprocess
+import termios
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import nullcontext
@@ -160,13 +162,22 @@ async def test_a_page_that_needs_more_memory_says_so() -> None:
     small.close()
 
 
+async def has_been_sent(process: subprocess.Popen[bytes]) -> None:
+    """Wait until a page is on its way to a process that is stopped."""
+    assert process.stdin is not None
+    waiting = bytearray(4)
+    while not (any(waiting) or process.stdin.closed):
+        fcntl.ioctl(process.stdin.fileno(), termios.FIONREAD, waiting)
+        await asyncio.sleep(0.001)
+
+
 async def test_a_process_that_is_stopped_or_killed_says_nothing_of_its_page() -> None:
     isolation = Isolation(ParseLimits(), patience_s=0.2)
     for sign in (signal.SIGSTOP, signal.SIGKILL):
         process = isolation._running()
         os.kill(process.pid, signal.SIGSTOP)
         examining = asyncio.ensure_future(isolation.examine(b"<p>", HTML))
-        await asyncio.sleep(0)
+        await has_been_sent(process)  # one that is killed before is replaced, and says nothing of its end
         os.kill(process.pid, sign)
         with pytest.raises(ParseInterrupted, match="killed"):
             await examining
