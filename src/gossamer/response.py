@@ -337,9 +337,9 @@ def _read_link(link: str | Selector) -> tuple[str | None, bool]:
     attributes = link.attrib  # worked out each time it is asked for
     rel = attributes.get("rel")
     href = attributes.get("href")
-    return _text_as_link(
-        link
-    ) if href is None else href, rel is not None and "nofollow" in rel.lower().split()
+    if href is None:
+        href = _text_as_link(link)
+    return href, rel is not None and "nofollow" in rel.lower().split()
 
 
 def _text_as_link(selector: Selector) -> str | None:

@@ -264,6 +264,8 @@ def _counts(counts: dict[str, int]) -> str:
 
 
 def _status_json(found: Standing) -> dict[str, Any]:
+    from gossamer.policy.politeness import is_silent
+
     job, tally, stats, pace, dedup = found.job, found.tally, found.stats, found.pace, found.dedup
     return {
         **_job_json(job, tally, stats),
@@ -291,7 +293,7 @@ def _status_json(found: Standing) -> dict[str, Any]:
                 "delay_s": report.state.delay_s,
                 "next_at": iso(report.state.next_at),
                 "pages": report.state.pages,
-                "silent_since": iso(report.state.troubled_since) if report.state.silences else None,
+                "silent_since": iso(report.state.troubled_since) if is_silent(report.state) else None,
             }
             for report in found.hosts
         ],

@@ -10,11 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from sqlite3 import Connection
 
-from msgspec.structs import replace
-
 from gossamer.disk.database import Database
 from gossamer.policy.redirects import redirect_targets, with_known_targets
-from gossamer.words.errors import Remark
 from gossamer.words.model import Entry, Harvest, Job, Outcome
 
 
@@ -57,5 +54,5 @@ class SameFileCommitter:
 
 
 def _only_ledger(harvest: Harvest) -> Harvest:
-    attempts = tuple(replace(attempt, reason=Remark.STALE.value) for attempt in harvest.attempts)
+    attempts = tuple(attempt.as_stale() for attempt in harvest.attempts)
     return Harvest(outcome=harvest.outcome, attempts=attempts)

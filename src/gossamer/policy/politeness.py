@@ -180,10 +180,8 @@ def settle(
     if not is_used:
         return _give_turn_back(host, rules, signal, now)
     host = _adapt(host, rules, signal)
-    is_refusal = signal.kind is SignalKind.THROTTLED
-    if signal.kind in (SignalKind.OK, SignalKind.FAULT) or (
-        is_refusal and _is_pages_own(host, rules, signal, mark)
-    ):
+    is_answer = signal.kind in (SignalKind.OK, SignalKind.FAULT)
+    if is_answer or _is_refusal_of_page(host, rules, signal, mark):
         host = _answered(host, rules, signal, now)
     elif signal.kind is SignalKind.UNREACHABLE and host.answered_at > signal.started_at:
         if signal.started_at >= host.incident_at:
@@ -234,9 +232,10 @@ def _answered(host: HostState, rules: Rules, signal: HostSignal, now: float) -> 
     return replace(host, answered_at=now, incidents=0, silences=0, troubled_since=0.0, troubled_by=0)
 
 
-def _is_pages_own(host: HostState, rules: Rules, signal: HostSignal, mark: int) -> bool:
-    """Whether a refusal says nothing of the host: the page is always refused, others no more than usual."""
-    if mark != NO_WITNESS or (host.troubled_since and host.troubled_by == SEVERAL):
+def _is_refusal_of_page(host: HostState, rules: Rules, signal: HostSignal, mark: int) -> bool:
+    """A refusal that says nothing of the host: the page is always refused, others no more than usual."""
+    is_witnessed = host.troubled_since > 0 and not is_suspect(host)
+    if signal.kind is not SignalKind.THROTTLED or mark != NO_WITNESS or is_witnessed:
         return False
     return signal.started_at - host.incident_at >= CALM_STARTS * delay_in_force(host, rules)
 

@@ -140,11 +140,16 @@ def _is_hosts(fault: Fault, lease: Lease) -> bool:
 def _when_machine_can(lease: Lease, rules: Rules, *, now: float, jitter: float) -> Decision:
     """Again at no charge, with pauses that grow, for as long as a host has to come back."""
     cap_s = min(rules.backoff_cap_s, LONGEST_PAUSE_S)
+    wait = growing_pause_s(lease.attempt, rules.backoff_base_s, cap_s, jitter)
     is_excused = lease.attempt * max(cap_s, 1.0) < rules.host_patience_s
+    return _at_no_charge(lease, rules, due_at=now + wait, is_excused=is_excused)
+
+
+def _at_no_charge(lease: Lease, rules: Rules, *, due_at: float, is_excused: bool) -> Decision:
+    """Again, unless the page was put off too often without an excuse."""
     if not is_excused and lease.throttled >= rules.max_throttled:
         return Decision(verdict=Verdict.DEAD)
-    wait = growing_pause_s(lease.attempt, rules.backoff_base_s, cap_s, jitter)
-    return Decision(verdict=Verdict.RETRY, due_at=now + wait, charged=False, is_excused=is_excused)
+    return Decision(verdict=Verdict.RETRY, due_at=due_at, charged=False, is_excused=is_excused)
 
 
 def _later(
@@ -155,19 +160,17 @@ def _later(
     The request waits longer than its host, and longer each time, so that others are the next probes: were it
     one of the pages that make the host hang, the host would never be seen well again.
     """
-    is_excused = lease.host_pause_s > 0 and not lease.is_suspect and fault not in LATER
-    if not is_excused and lease.throttled >= rules.max_throttled:
-        return Decision(verdict=Verdict.DEAD)
+    is_probe = lease.host_pause_s > 0 and not lease.is_suspect
     nth, base_s = lease.throttled + 1 + (fault not in LATER), rules.backoff_base_s
     cap_s = min(rules.backoff_cap_s, LONGEST_PAUSE_S)
-    if lease.host_pause_s and not lease.is_suspect:
+    if is_probe:
         times = min(lease.attempt, MOST_PAUSES)
         nth, base_s, cap_s = 1, lease.host_pause_s * 2 * times, cap_s * max(2, times)
     wait = growing_pause_s(nth, base_s, cap_s, jitter)
     if retry_after_s is not None:
         asked_s = min(max(retry_after_s, 0.0), rules.retry_after_cap_s)
         wait = asked_s if fault in LATER else max(wait, asked_s)
-    return Decision(verdict=Verdict.RETRY, due_at=now + wait, charged=False, is_excused=is_excused)
+    return _at_no_charge(lease, rules, due_at=now + wait, is_excused=is_probe and fault not in LATER)
 
 
 def signal_kind(fault: Fault, lease: Lease | None = None) -> SignalKind:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gossamer.store.jobs import slug
-from gossamer.store.totals import counted, counted_attempts, counted_stale, seen_at, stale, tally, visit_of
+from gossamer.store.totals import counted, counted_attempts, counted_stale, seen_at, tally, visit_of
 from gossamer.words.clock import Clock
 from gossamer.words.lifecycle import JobState
 from gossamer.words.model import Attempt, Harvest, ItemRecord, Job, PageRecord, StoredItem, Tally
@@ -54,7 +54,7 @@ class MemoryStore:
         rows = self._attempts[job.id]
         for attempt in attempts:
             if attempt in rows:
-                rows[rows.index(attempt)] = stale(attempt)
+                rows[rows.index(attempt)] = attempt.as_stale()
                 self._totals[job.id].update(counted_stale([attempt]))
 
     @staticmethod

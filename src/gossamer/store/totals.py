@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
-from msgspec.structs import replace
-
-from gossamer.words.errors import Remark
 from gossamer.words.model import Attempt, Harvest, Tally, Verdict
 
 _LABEL = 100  # characters of a reason that are told apart; reasons may be free text
@@ -42,14 +39,9 @@ def counted_attempts(attempts: Iterable[Attempt]) -> Counter[str]:
 def counted_stale(attempts: Iterable[Attempt]) -> Counter[str]:
     """What changes of the counters when rows of the ledger become stale."""
     attempts = list(attempts)
-    total = counted_attempts(stale(attempt) for attempt in attempts)
+    total = counted_attempts(attempt.as_stale() for attempt in attempts)
     total.subtract(counted_attempts(attempts))
     return total
-
-
-def stale(attempt: Attempt) -> Attempt:
-    """The row of an attempt whose lease was lost before it was settled."""
-    return replace(attempt, reason=Remark.STALE.value)
 
 
 def _count_callback(total: Counter[str], harvest: Harvest) -> None:

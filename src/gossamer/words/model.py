@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from gossamer.words.errors import Remark
 from gossamer.words.lifecycle import JobState, State
 from gossamer.words.storable import (
     as_stored,
@@ -278,6 +279,10 @@ class Attempt(Record, frozen=True, kw_only=True):
     method: str = "GET"  # the request's method
     flags: tuple[str, ...] = ()  # what fetching and parsing say of the page: ``truncated`` and the like
     request: RequestPreview | None = None  # what else tells it from requests to the same URL; None: nothing
+
+    def as_stale(self) -> Attempt:
+        """The row when its lease was lost before it was settled: the fetch did happen."""
+        return msgspec.structs.replace(self, reason=Remark.STALE.value)
 
 
 class ItemRecord(Record, frozen=True, kw_only=True):

@@ -121,8 +121,9 @@ local function answer(h, rules, signal, now)
   h.incidents, h.silences, h.troubled_since, h.troubled_by = 0, 0, 0, 0
 end
 
-local function is_pages_own(h, rules, signal, mark)
-  if mark ~= NO_WITNESS or (h.troubled_since ~= 0 and h.troubled_by == SEVERAL) then return false end
+local function is_refusal_of_page(h, rules, signal, mark)
+  local is_witnessed = h.troubled_since > 0 and not is_suspect(h)
+  if signal.kind ~= THROTTLED or mark ~= NO_WITNESS or is_witnessed then return false end
   return signal.started_at - h.incident_at >= CALM_STARTS * delay_in_force(h, rules)
 end
 
@@ -175,7 +176,7 @@ local function settle_host(h, rules, signal, now, is_page, jitter, mark)
   if kind == UNUSED then return give_turn_back(h, rules, signal, now) end
   adapt(h, rules, signal)
   h.last_at = max(h.last_at, started_at)
-  if kind == OK or kind == FAULT or (kind == THROTTLED and is_pages_own(h, rules, signal, mark)) then
+  if kind == OK or kind == FAULT or is_refusal_of_page(h, rules, signal, mark) then
     answer(h, rules, signal, now)
   elseif kind == UNREACHABLE and h.answered_at > started_at then
     if started_at >= h.incident_at then
