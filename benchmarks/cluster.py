@@ -24,9 +24,8 @@ from dataclasses import dataclass
 from cluster_fleets import FLEETS, Fleet
 from cluster_processes import FleetError, cpu_s, wait_until_idle
 from run import CACHE, HERE, WORKLOADS, is_page, median, problem, remember, versions
-from sites import read_truth
-
 from servers import Answer, answers_since, log_position, serve
+from sites import read_truth
 
 HISTORY = HERE / "results" / "cluster.jsonl"
 SITES = ("catalogue", "docs")

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cluster_processes import running
-
 from servers import free_ports, wait_for
 
 

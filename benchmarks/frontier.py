@@ -27,25 +27,18 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from gossamer.disk.database import Database
-from gossamer.engine.clock import SystemClock
-from gossamer.frontier.memory import MemoryFrontier
-from gossamer.frontier.redis import RedisFrontier
-from gossamer.frontier.sqlite import SqliteFrontier
-from gossamer.servers.redis import RedisServer
-from gossamer.words.errors import StorageError
-from gossamer.words.model import (
-    Change,
-    Entry,
-    HostSignal,
-    Lease,
-    Outcome,
-    Request,
-    Rules,
-    SignalKind,
-    Verdict,
-)
-from gossamer.words.ports import Frontier
+from gossamer.core.errors import StorageError
+from gossamer.core.hosts import HostSignal, Rules, SignalKind
+from gossamer.core.jobs import Change
+from gossamer.core.requests import Entry, Lease, Request
+from gossamer.core.results import Outcome, Verdict
+from gossamer.drivers.redis.server import RedisServer
+from gossamer.drivers.sqlite.database import Database
+from gossamer.frontier.memory.frontier import MemoryFrontier
+from gossamer.frontier.redis.frontier import RedisFrontier
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
+from gossamer.ports.frontier import Frontier
+from gossamer.runtime.clock import SystemClock
 
 KINDS = ("memory", "sqlite", "redis")
 BATCH = 64

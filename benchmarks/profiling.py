@@ -18,9 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from run import WORKLOADS, Workload, command, environment
-from sites import CACHE
-
 from servers import serve
+from sites import CACHE
 
 HERE = Path(__file__).resolve().parent
 PY_SPY = CACHE / "venv" / "bin" / "py-spy"

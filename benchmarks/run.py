@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
+from servers import HOSTS, Answer, answers_since, log_position, serve
+
 # Beside this file. Small: the memory of this process is the least that the kernel reports for a child.
 from sites import CACHE, read_truth
-
-from servers import HOSTS, Answer, answers_since, log_position, serve
 
 HERE = Path(__file__).resolve().parent
 HISTORY = HERE / "results" / "history.jsonl"

@@ -5,4 +5,4 @@ cd "$(dirname "$0")/.."
 rm -f .coverage .coverage.*
 .venv/bin/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder --cov --cov-report=
 .venv/bin/coverage report --skip-covered --fail-under=90 \
-  --include='src/gossamer/words/*,src/gossamer/policy/*,src/gossamer/frontier/*,src/gossamer/engine/*'
+  --include='src/gossamer/core/*,src/gossamer/policy/*,src/gossamer/frontier/*,src/gossamer/engine/*'

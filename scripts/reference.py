@@ -18,16 +18,19 @@ from meanings import code, docstring, inherited, meanings, prose, sentence, tabl
 from reference_commands import commands_page
 from reference_settings import settings_page
 
-from gossamer.crawling import NOT_IN_JSON, CrawlResult
+from gossamer.core import errors, events
+from gossamer.core.errors import Fault, GossamerError, Remark
+from gossamer.core.exits import Exit
+from gossamer.core.hosts import Rules
+from gossamer.core.jobs import StoredItem
+from gossamer.core.lifecycle import TABLE, JobState, Move, State
+from gossamer.core.record import Record
+from gossamer.core.results import Attempt, Verdict
+from gossamer.crawl.result import NOT_IN_JSON, CrawlResult
 from gossamer.engine.supervisor import Reason
-from gossamer.policy.explain import Answer
-from gossamer.policy.reasons import FLAGS, LEFT_OUT
 from gossamer.policy.retry import AGAIN, LATER, SETTLED, UNANSWERED
-from gossamer.words import errors, events
-from gossamer.words.errors import Fault, GossamerError, Remark
-from gossamer.words.exits import Exit
-from gossamer.words.lifecycle import TABLE, JobState, Move, State
-from gossamer.words.model import Attempt, Record, Rules, StoredItem, Verdict
+from gossamer.queries.explain import Answer
+from gossamer.queries.reasons import FLAGS, LEFT_OUT
 
 PAGES = Path(__file__).parents[1] / "docs" / "reference"
 MADE = "<!-- Made from the code by scripts/reference.py: do not edit. -->"
@@ -120,7 +123,7 @@ def errors_page() -> str:
             table(("reason", "meaning"), [(code(one.value), remarks[one.name]) for one in Remark]),
             "## Exceptions",
             f"All derive from `GossamerError`: {_lower(docstring(GossamerError))} They are in "
-            "`gossamer.words.errors`. A command that ends with one of them ends with its exit code.",
+            "`gossamer.core.errors`. A command that ends with one of them ends with its exit code.",
             table(("exception", "is a", "exit code", "meaning"), rows),
         ]
     )  # fmt: skip

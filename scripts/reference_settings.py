@@ -8,9 +8,10 @@ from typing import Any, Literal, Union, get_args, get_origin
 from meanings import Undocumented, code, sentence, table
 from pydantic.fields import FieldInfo
 
+from gossamer.compat.scrapy import hints
 from gossamer.config.layers import PREFIX
-from gossamer.config.settings import Section, Settings, fields
-from gossamer.words import scrapy
+from gossamer.config.section import Section
+from gossamer.config.settings import Settings, fields
 
 INTRO = """\
 # Settings
@@ -48,8 +49,8 @@ def settings_page() -> str:
         parts += [f"## {section}", title, table(("setting", "type", "default", "meaning"), rows)]
     if long:
         parts += ["## Long defaults", *(f"`{name}`: {default}" for name, default in long)]
-    known = [(code(name.upper()), code(ours)) for name, ours in scrapy.SETTINGS.items()]
-    advice = [(code(name.upper()), words) for name, words in scrapy.ADVICE.items()]
+    known = [(code(name.upper()), code(ours)) for name, ours in hints.SETTINGS.items()]
+    advice = [(code(name.upper()), words) for name, words in hints.ADVICE.items()]
     parts += [
         "## Names of Scrapy",
         "What these settings of Scrapy are called here.",

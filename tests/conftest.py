@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-import corpora
-from environment import keep_plain
-from server_process import Process
-from servers import PostgresProcess, RabbitProcess, RedisProcess
+from kit import corpora
+from kit.environment import keep_plain
+from kit.server_process import Process
+from kit.servers import PostgresProcess, RabbitProcess, RedisProcess
 
 SERVER_FIXTURES = frozenset(
     {"redis_server", "postgres_server", "rabbit_server", "redis_url", "postgres_url", "amqp_url"}

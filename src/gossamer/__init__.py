@@ -8,26 +8,27 @@ from typing import TYPE_CHECKING, Any
 from gossamer.version import __version__
 
 if TYPE_CHECKING:
-    from gossamer.crawling import CrawlResult, crawl
-    from gossamer.items import Item, key, key_field
-    from gossamer.response import Response
-    from gossamer.sitemap import SitemapSpider
-    from gossamer.spider import Spider
-    from gossamer.words.errors import DropItem
-    from gossamer.words.model import Request
+    from gossamer.core.errors import DropItem
+    from gossamer.core.requests import Request
+    from gossamer.crawl.result import CrawlResult
+    from gossamer.crawl.run import crawl
+    from gossamer.items.item import Item, key, key_field
+    from gossamer.spiders.response import Response
+    from gossamer.spiders.sitemap import SitemapSpider
+    from gossamer.spiders.spider import Spider
 
 # Imported when first used: `gossamer --help` needs none of it.
 _HOMES = {
-    "CrawlResult": "gossamer.crawling",
-    "DropItem": "gossamer.words.errors",
-    "Item": "gossamer.items",
-    "Request": "gossamer.words.model",
-    "Response": "gossamer.response",
-    "SitemapSpider": "gossamer.sitemap",
-    "Spider": "gossamer.spider",
-    "crawl": "gossamer.crawling",
-    "key": "gossamer.items",
-    "key_field": "gossamer.items",
+    "CrawlResult": "gossamer.crawl.result",
+    "DropItem": "gossamer.core.errors",
+    "Item": "gossamer.items.item",
+    "Request": "gossamer.core.requests",
+    "Response": "gossamer.spiders.response",
+    "SitemapSpider": "gossamer.spiders.sitemap",
+    "Spider": "gossamer.spiders.spider",
+    "crawl": "gossamer.crawl.run",
+    "key": "gossamer.items.item",
+    "key_field": "gossamer.items.item",
 }
 __all__ = [
     "CrawlResult",
@@ -46,7 +47,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        from gossamer.words.scrapy import IMPORTS
+        from gossamer.compat.scrapy.hints import IMPORTS
 
         if name in IMPORTS:  # an AttributeError's words would not reach who imports it
             raise ImportError(f"gossamer has no {name}: {IMPORTS[name]}", name=name)

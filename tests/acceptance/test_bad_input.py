@@ -18,12 +18,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from environment import environment
-from gossamer.disk.schema import migrations
+from gossamer.drivers.sqlite.schema import migrations
 from gossamer.testing.shop import Shop
 from gossamer.testing.site import Site, serve_in_thread
-from programs import command, crawl, free_port, rows, run, start
-from shop_spider import SPIDER
+from kit.environment import environment
+from kit.programs import command, crawl, free_port, rows, run, start
+from kit.shop_spider import SPIDER
 
 PRODUCTS = 60
 FAST = ("--delay", "0", "--per-host", "8")

@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from environment import environment
 from gossamer.cli.app import build
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.shop import Shop
 from gossamer.testing.site import serve_in_thread
-from shop_spider import SPIDER
+from kit.environment import environment
+from kit.shop_spider import SPIDER
 
 FAST = ("--delay", "0", "--per-host", "16")
 GOSSAMER = (sys.executable, "-m", "gossamer.cli.main")

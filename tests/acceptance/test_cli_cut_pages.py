@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from command_line import FAST, asked, gossamer
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve_in_thread
+from kit.command_line import FAST, asked, gossamer
 
 PAGES = {
     "/": SiteResponse(200, b"<a href=/deep>deep</a><a href=/plain>plain</a>"),

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 import pytest
 from typer.testing import CliRunner
 
-from environment import environment
 from gossamer.cli.app import build
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve_in_thread
+from kit.environment import environment
 
 PATIENCE_S = 30
 SPIDER = """

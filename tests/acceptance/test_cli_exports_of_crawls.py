@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from command_line import FAST, asked, gossamer
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve_in_thread
+from kit.command_line import FAST, asked, gossamer
 
 SPIDER = """
 from gossamer import Spider
@@ -75,8 +75,8 @@ def test_a_file_that_cannot_be_continued_is_refused_before_the_crawl(here, site)
 
 def test_a_file_that_is_spoilt_meanwhile_loses_nothing(here, monkeypatch):
     """It is said which command exports the items, and the other files are written."""
-    from gossamer.store.export import json as module
-    from gossamer.words.errors import UsageError
+    from gossamer.core.errors import UsageError
+    from gossamer.export import json as module
 
     def refuse(*_):
         raise UsageError("items.json was changed")

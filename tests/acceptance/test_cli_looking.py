@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from command_line import FAST, asked, gossamer
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve_in_thread
-from programs import free_port
+from kit.command_line import FAST, asked, gossamer
+from kit.programs import free_port
 
 LINKS = (
     "/private",

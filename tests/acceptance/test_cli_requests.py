@@ -5,9 +5,9 @@ import random
 
 import pytest
 
-from command_line import FAST, asked, gossamer
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve_in_thread
+from kit.command_line import FAST, asked, gossamer
 
 SPIDER = """
 from gossamer import Request, Spider

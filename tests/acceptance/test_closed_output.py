@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from environment import environment
 from gossamer.testing.shop import Shop
 from gossamer.testing.site import serve_in_thread
-from programs import command
-from shop_spider import SPIDER
+from kit.environment import environment
+from kit.programs import command
+from kit.shop_spider import SPIDER
 
 FAST = ("--delay", "0", "--per-host", "8")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from command_line import FAST, asked, gossamer
 from gossamer.testing.site import Site, SiteResponse, serve_in_thread
+from kit.command_line import FAST, asked, gossamer
 
 PASSWORD = "pass:w\u00f6rd"
 BASIC = "Basic " + b64encode(f"me:{PASSWORD}".encode()).decode()

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from corpora import corpus, from_corpus
 from gossamer.testing.site import serve_folder, serve_in_thread
-from made_docs import START, make_docs
-from programs import crawl, rows
+from kit.corpora import corpus, from_corpus
+from kit.made_docs import START, make_docs
+from kit.programs import crawl, rows
 
 UNPACKED = Path(__file__).parents[2] / ".cache" / "docs"
 FAST = ("--delay", "0", "--per-host", "16")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from command_line import FAST, asked, gossamer
 from gossamer.testing.site import Site, SiteResponse, serve_in_thread
-from programs import rows
+from kit.command_line import FAST, asked, gossamer
+from kit.programs import rows
 
 SPIDER = """
 from gossamer import Spider

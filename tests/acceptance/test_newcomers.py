@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import gossamer as package
-from command_line import FAST, asked, gossamer
+from gossamer.compat.scrapy import hints
 from gossamer.testing.shop import Shop
 from gossamer.testing.site import serve_in_thread
-from gossamer.words import scrapy
+from kit.command_line import FAST, asked, gossamer
 
 SPIDER = """
 from gossamer import {imported}Spider
@@ -30,11 +30,11 @@ def refused(folder: Path, *, imported: str = "", line: str = "", options: str = 
     return said
 
 
-@pytest.mark.parametrize("name", scrapy.IMPORTS)
+@pytest.mark.parametrize("name", hints.IMPORTS)
 def test_a_name_of_scrapy_that_is_not_here_says_what_to_use(tmp_path: Path, name: str) -> None:
     said = refused(tmp_path, imported=f"{name}, ")
     assert f"line 2: ImportError: gossamer has no {name}: " in said
-    assert scrapy.IMPORTS[name][:30] in said
+    assert hints.IMPORTS[name][:30] in said
 
 
 def test_a_name_that_nobody_has_is_an_ordinary_error() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.testing.site import Site, SiteResponse, serve_in_thread
-from programs import rows, run
+from kit.programs import rows, run
 
 
 def site_of(path: str, headers: Mapping[str, str]) -> SiteResponse:

@@ -9,17 +9,18 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from engine_kit import Kit, virtually
 from gossamer import crawl
+from gossamer.callbacks.extractor import SpiderExtractor
+from gossamer.core.hosts import Rules
+from gossamer.core.requests import Request
 from gossamer.engine.supervisor import Ran, Supervisor
 from gossamer.engine.worker import Worker
-from gossamer.extractor import SpiderExtractor
 from gossamer.fetch.robots_cache import RobotsCache
-from gossamer.generic import GenericSpider
-from gossamer.store.memory import MemorySharedState
+from gossamer.shared.memory import MemorySharedState
+from gossamer.spiders.generic import GenericSpider
 from gossamer.testing.shop import Shop
 from gossamer.testing.site import Hit, RateLimit, SiteFetcher, serve
-from gossamer.words.model import Request, Rules
+from kit.engine import Kit, virtually
 
 DELAY_S = 0.2
 RETRY_AFTER_S = 3

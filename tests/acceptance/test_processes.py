@@ -15,11 +15,11 @@ import pytest
 
 from gossamer import Spider
 from gossamer import crawl as crawl_here
+from gossamer.core.errors import UsageError
 from gossamer.testing.shop import Shop
 from gossamer.testing.site import Site, SiteResponse, serve_in_thread
-from gossamer.words.errors import UsageError
-from programs import crawl, rows, run, start
-from saved_shop import PAGES, PRODUCTS, served, spider_file
+from kit.programs import crawl, rows, run, start
+from kit.saved_shop import PAGES, PRODUCTS, served, spider_file
 
 # One request at once in each of three processes, four at the host: no two of them have it to themselves.
 FAST = ("--delay", "0", "--per-host", "4", "--concurrency", "2", "--processes", "3")
@@ -38,7 +38,7 @@ def members(parent: int) -> list[int]:
             ppid = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
         except (OSError, ValueError):
             continue
-        if ppid == parent and b"gossamer.processes.member" in line:
+        if ppid == parent and b"gossamer.crawl.processes.member" in line:
             found.append(int(entry.name))
     return found
 
@@ -140,7 +140,7 @@ def test_a_killed_member_is_replaced_and_loses_nothing(tmp_path: Path) -> None:
 STOP_IN_A_WRITE = """
 import os, signal, sqlite3, sys
 from pathlib import Path
-if "gossamer.processes.member" in sys.orig_argv and not Path({mark!r}).exists():
+if "gossamer.crawl.processes.member" in sys.orig_argv and not Path({mark!r}).exists():
     Path({mark!r}).touch()
     conn = sqlite3.connect({file!r}, isolation_level=None, timeout=60)
     conn.execute("begin immediate")
@@ -168,7 +168,7 @@ def test_a_member_that_is_stopped_in_a_write_is_replaced(tmp_path: Path) -> None
 DIE = """
 import os, signal, sys, time
 from pathlib import Path
-if "gossamer.processes.member" in sys.orig_argv and not Path({mark!r}).exists():
+if "gossamer.crawl.processes.member" in sys.orig_argv and not Path({mark!r}).exists():
     Path({mark!r}).write_text(f"{{os.getpid()}} {{time.time()}} {{response.url}}")
     {before}
     os.kill(os.getpid(), signal.SIGKILL)
@@ -273,7 +273,7 @@ def test_a_member_held_up_by_its_spider_keeps_nobody(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with serve_in_thread(served(lambda: site.url, delay_s=0.1)) as site:
         spider = spider_file(tmp_path, site.url)
-        stuck = 'import sys, time; time.sleep(120 * ("gossamer.processes.member" in sys.orig_argv))'
+        stuck = 'import sys, time; time.sleep(120 * ("gossamer.crawl.processes.member" in sys.orig_argv))'
         text = spider.read_text().replace(
             "def parse(self, response):", f"def parse(self, response):\n        {stuck}"
         )

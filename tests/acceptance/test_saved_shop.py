@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from corpora import from_corpus
 from gossamer.testing.site import Site, serve_in_thread
-from programs import crawl, rows, run, start
-from saved_shop import PAGES, PRODUCTS, SavedShop, made_shop, real_shop, served, spider_file
+from kit.corpora import from_corpus
+from kit.programs import crawl, rows, run, start
+from kit.saved_shop import PAGES, PRODUCTS, SavedShop, made_shop, real_shop, served, spider_file
 
 FAST = ("--delay", "0", "--per-host", "4")
 KILLS = 10

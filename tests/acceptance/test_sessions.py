@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gossamer.testing.site import Site, serve_in_thread
-from members_site import MOVED, PAGES, Members, spider_file
-from programs import crawl, rows, start
+from kit.members_site import MOVED, PAGES, Members, spider_file
+from kit.programs import crawl, rows, start
 
 SLOW = ("--delay", "0", "--per-host", "4", "--concurrency", "4")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from gossamer.testing.site import Site, serve_in_thread
-from programs import run, start
-from saved_shop import served, spider_file
+from kit.programs import run, start
+from kit.saved_shop import served, spider_file
 
 
 def second_crawl(site: Site, data: Path) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from gossamer.testing.shop import Shop
 from gossamer.testing.site import Site, serve_in_thread
-from programs import rows, run
+from kit.programs import rows, run
 
 PRODUCTS = 30
 SPIDER = """

@@ -19,12 +19,12 @@ from typing import Any
 import pytest
 
 from gossamer import Request, Spider, crawl
-from gossamer.crawling import CrawlResult
+from gossamer.callbacks.watchdog import Watchdog
+from gossamer.core.exits import Exit, exit_of
+from gossamer.crawl.result import CrawlResult
 from gossamer.testing.site import Site, SiteResponse, serve_in_thread
-from gossamer.watchdog import Watchdog
-from gossamer.wiring import pages as wiring
-from gossamer.words.exits import Exit, exit_of
-from programs import rows
+from gossamer.wiring import extractors as wiring
+from kit.programs import rows
 
 LARGE = 65 * 2**20
 TOLD = threading.Event()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from gossamer.fetch.guard import Guard
-from gossamer.fetch.http import HttpFetcher
-from gossamer.fetch.limits import HttpOptions
+from gossamer.fetch.http.fetcher import HttpFetcher
+from gossamer.fetch.http.limits import HttpOptions
+from gossamer.ports.fetch import Fetcher
 from gossamer.testing.badsite import BadSite
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.fetcher import FETCHER_CHECKS, LIMITS, check_fetcher
-from gossamer.words.ports import Fetcher
 
 
 def http() -> Fetcher:
@@ -34,7 +34,7 @@ async def test_the_contract_notices_a_fetcher_that_fails() -> None:
         touches_network = True
 
         async def fetch(self, request):
-            from gossamer.words.errors import Fault, FetchError
+            from gossamer.core.errors import Fault, FetchError
 
             raise FetchError(Fault.CONNECT)
 

@@ -16,25 +16,18 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
 from msgspec.structs import replace
 
-from gossamer.disk.database import Database
-from gossamer.frontier.memory import MemoryFrontier
-from gossamer.frontier.redis import RedisFrontier
-from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.core.hosts import HostSignal, Rules, SignalKind
+from gossamer.core.jobs import Change, DeadFilter
+from gossamer.core.lifecycle import JobState, State
+from gossamer.core.requests import Entry, Request
+from gossamer.core.results import Outcome, Verdict
+from gossamer.drivers.redis.server import RedisServer
+from gossamer.drivers.sqlite.database import Database
+from gossamer.frontier.memory.frontier import MemoryFrontier
+from gossamer.frontier.redis.frontier import RedisFrontier
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.policy.retry import due_after_expiry
-from gossamer.servers.redis import RedisServer
 from gossamer.testing.clock import EPOCH, ManualClock
-from gossamer.words.lifecycle import JobState, State
-from gossamer.words.model import (
-    Change,
-    DeadFilter,
-    Entry,
-    HostSignal,
-    Outcome,
-    Request,
-    Rules,
-    SignalKind,
-    Verdict,
-)
 
 PLACE = {"url": ""}
 

@@ -4,14 +4,14 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from gossamer.disk.database import Database
-from gossamer.frontier.memory import MemoryFrontier
-from gossamer.frontier.redis import RedisFrontier
-from gossamer.frontier.sqlite import SqliteFrontier
-from gossamer.servers.redis import RedisServer
+from gossamer.core.hosts import Rules
+from gossamer.drivers.redis.server import RedisServer
+from gossamer.drivers.sqlite.database import Database
+from gossamer.frontier.memory.frontier import MemoryFrontier
+from gossamer.frontier.redis.frontier import RedisFrontier
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.testing.contracts.frontier import Subject, check_frontier, frontier_checks
-from gossamer.words.model import Rules
-from servers import on_servers
+from kit.servers import on_servers
 
 
 @asynccontextmanager

@@ -5,12 +5,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from gossamer.engine.clock import SystemClock
+from gossamer.core.errors import StorageError
+from gossamer.core.shifts import Sample, Why
 from gossamer.roster.memory import MemoryRoster
+from gossamer.runtime.clock import SystemClock
 from gossamer.testing.contracts.roster import ROSTER_CHECKS, RosterSubject, check_roster
 from gossamer.testing.contracts.roster_world import EXPIRES_S, card, end, shift
-from gossamer.words.errors import StorageError
-from gossamer.words.shifts import Sample, Why
 
 
 @asynccontextmanager
@@ -24,8 +24,8 @@ async def memory(clock):
 
 
 def redis_at(url):
+    from gossamer.drivers.redis.server import RedisServer
     from gossamer.roster.redis import RedisRoster
-    from gossamer.servers.redis import RedisServer
 
     @asynccontextmanager
     async def make(clock):
@@ -63,8 +63,8 @@ async def test_the_suite_runs_every_check():
 @pytest.fixture
 async def roster(redis_url):
     """A roster as in production: by the server's time."""
+    from gossamer.drivers.redis.server import RedisServer
     from gossamer.roster.redis import RedisRoster
-    from gossamer.servers.redis import RedisServer
 
     server = RedisServer(redis_url)
     try:
@@ -113,8 +113,8 @@ async def test_what_a_roster_keeps_in_redis_has_bounds(roster):
 
 
 async def test_a_redis_that_is_gone_is_a_storage_error():
+    from gossamer.drivers.redis.server import RedisServer
     from gossamer.roster.redis import RedisRoster
-    from gossamer.servers.redis import RedisServer
 
     server = RedisServer("redis://:secret@127.0.0.1:1/0")
     roster = RedisRoster(server, "fleet", SystemClock())

@@ -4,18 +4,20 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from gossamer.disk.database import Database
-from gossamer.servers.postgres import PostgresServer
-from gossamer.servers.redis import RedisServer
-from gossamer.store.jobs import SqliteJobBook
-from gossamer.store.memory import MemoryJobBook, MemorySharedState, MemoryStore
-from gossamer.store.postgres import PostgresStore
-from gossamer.store.postgres_jobs import PostgresJobBook
-from gossamer.store.redis_state import RedisSharedState
-from gossamer.store.shared_state import SqliteSharedState
-from gossamer.store.sqlite import SqliteStore
+from gossamer.drivers.postgres.server import PostgresServer
+from gossamer.drivers.redis.server import RedisServer
+from gossamer.drivers.sqlite.database import Database
+from gossamer.shared.memory import MemorySharedState
+from gossamer.shared.redis import RedisSharedState
+from gossamer.shared.sqlite import SqliteSharedState
+from gossamer.store.memory.jobs import MemoryJobBook
+from gossamer.store.memory.store import MemoryStore
+from gossamer.store.postgres.jobs import PostgresJobBook
+from gossamer.store.postgres.store import PostgresStore
+from gossamer.store.sqlite.jobs import SqliteJobBook
+from gossamer.store.sqlite.store import SqliteStore
 from gossamer.testing.contracts.store import STORE_CHECKS, StoreSubject, check_store
-from servers import on_servers
+from kit.servers import on_servers
 
 
 @asynccontextmanager

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.words.lifecycle import TABLE
-from page_runner import PageRunner, blocks
+from gossamer.core.lifecycle import TABLE
+from kit.page_runner import PageRunner, blocks
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

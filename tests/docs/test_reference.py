@@ -16,11 +16,11 @@ import pytest
 import typer
 import yaml
 
-from environment import environment
 from gossamer.cli.app import build
 from gossamer.config.settings import fields
-from gossamer.words.errors import Fault
-from gossamer.words.lifecycle import State
+from gossamer.core.errors import Fault
+from gossamer.core.lifecycle import State
+from kit.environment import environment
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

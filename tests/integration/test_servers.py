@@ -16,14 +16,14 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-import server_process
-from environment import environment
-from server_process import Process
-from servers import PostgresProcess, RabbitProcess, RedisProcess
+from kit import server_process
+from kit.environment import environment
+from kit.server_process import Process
+from kit.servers import PostgresProcess, RabbitProcess, RedisProcess
 
 KILLED = """
 import sys, time
-from servers import *
+from kit.servers import *
 with {kind}() as server:
     print(server.pid, server.port, server.folder, flush=True)
     time.sleep(600)
@@ -150,7 +150,7 @@ def test_nothing_stays_when_the_tests_are_killed(kind: type[Process]) -> None:
     program = subprocess.Popen(
         [sys.executable, "-c", KILLED.format(kind=kind.__name__)],
         stdout=subprocess.PIPE,
-        env=environment(PYTHONPATH=str(Path(server_process.__file__).parent)),
+        env=environment(PYTHONPATH=str(Path(server_process.__file__).parents[1])),
     )
     assert program.stdout is not None
     with program.stdout:

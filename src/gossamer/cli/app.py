@@ -68,7 +68,7 @@ class Face(TyperGroup):
 
 def _show_version(value: bool) -> None:
     if value:
-        from gossamer.cli import doctor
+        from gossamer.cli.commands import doctor
 
         doctor.version(as_json=False)
         raise typer.Exit
@@ -94,7 +94,7 @@ def build(first: str = "") -> typer.Typer:
     app = typer.Typer(name="gossamer", cls=Face, help=HELP, epilog=examples(EXAMPLES), **STYLE)
     app.callback(invoke_without_command=True)(_root)
     for home in [home for home, names in HOMES.items() if first in names] or HOMES:
-        module = import_module(f"gossamer.cli.{home}")
+        module = import_module(f"gossamer.cli.commands.{home}")
         group = app
         if home == "dead":  # a group of its own
             group = typer.Typer(

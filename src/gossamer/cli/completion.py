@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from gossamer.wiring.desk import Desk
+    from gossamer.wiring.backends import Desk
 
 Words = list[tuple[str, str]]
 """What can stand there, each with a short help."""
@@ -42,8 +42,8 @@ def spiders(incomplete: str) -> Words:
     """The spiders of the project, and files of Python."""
     found: dict[str, str] = {}
     with _quietly():
-        from gossamer.config import find_project
-        from gossamer.discovery import discover
+        from gossamer.config.layers import find_project
+        from gossamer.targets.discovery import discover
 
         project = find_project(Path.cwd())
         known = discover(project.parent if project else None).spiders
@@ -66,8 +66,8 @@ def jobs(context: typer.Context, incomplete: str) -> Words:
     """The ids of the jobs, newest first, and the names of which there are several."""
     found: dict[str, str] = {}
     with _quietly():
-        from gossamer.cli.desk import at_desk
-        from gossamer.cli.options import settings_of
+        from gossamer.cli.terminal.desk import at_desk
+        from gossamer.config.overrides import settings_of
 
         async def work(desk: Desk) -> list[Any]:
             return await desk.book.list()
@@ -89,7 +89,7 @@ def setting_keys(incomplete: str) -> Words:
 
 
 def _settings() -> list[tuple[str, str]]:
-    from gossamer.config import fields
+    from gossamer.config.settings import fields
 
     return [(name, field.description or "") for name, field in fields().items()]
 
@@ -105,27 +105,27 @@ def words(*, of: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
 
 def faults() -> list[str]:
     """Reasons of dead letters."""
-    from gossamer.words.errors import Fault
+    from gossamer.core.errors import Fault
 
     return [fault.value for fault in Fault]
 
 
 def reasons() -> list[str]:
     """Reasons of the ledger."""
-    from gossamer.words.errors import Remark
+    from gossamer.core.errors import Remark
 
     return [*faults(), *(remark.value for remark in Remark)]
 
 
 def verdicts() -> list[str]:
     """How attempts end."""
-    from gossamer.words.model import Verdict
+    from gossamer.core.results import Verdict
 
     return [verdict.value for verdict in Verdict]
 
 
 def formats() -> list[str]:
     """Formats of exports."""
-    from gossamer.store.export import SUFFIXES
+    from gossamer.export import SUFFIXES
 
     return list(dict.fromkeys(SUFFIXES.values()))

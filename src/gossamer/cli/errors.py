@@ -14,9 +14,9 @@ from typing import TextIO
 
 import typer
 
+from gossamer.core.errors import OperatorError
+from gossamer.core.exits import Exit
 from gossamer.observe.text import lines
-from gossamer.words.errors import OperatorError
-from gossamer.words.exits import Exit
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """What asks a process to end."""

@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from gossamer.cli.desk import NAMED, job_of
+from gossamer.cli.terminal.desk import NAMED, job_of
+from gossamer.core.errors import Remark, UsageError
+from gossamer.core.jobs import Found, FrontierStats
+from gossamer.core.lifecycle import State
+from gossamer.core.requests import Request
+from gossamer.core.results import Attempt
 from gossamer.policy import urls
-from gossamer.policy.explain import Facts
 from gossamer.policy.request_preview import preview_of
-from gossamer.words.errors import Remark, UsageError
-from gossamer.words.lifecycle import State
-from gossamer.words.model import Attempt, Found, FrontierStats, Request
+from gossamer.queries.explain import Facts
 
 if TYPE_CHECKING:
-    from gossamer.cli.lens import Lens, Lenses
-    from gossamer.wiring.desk import Desk
-    from gossamer.words.model import Entry, Job
+    from gossamer.core.jobs import Job
+    from gossamer.core.requests import Entry
+    from gossamer.queries.job_scope import Lens, Lenses
+    from gossamer.wiring.backends import Desk
 
 JOBS = 100
 """Jobs that are asked when none is named: the newest."""

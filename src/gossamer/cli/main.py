@@ -31,7 +31,7 @@ def _run(arguments: list[str]) -> None:
     if first in ("version", "--version") and not more:  # must not wait for option parsing
         import typer
 
-        from gossamer.cli import doctor
+        from gossamer.cli.commands import doctor
         from gossamer.cli.errors import exit_codes
 
         try:

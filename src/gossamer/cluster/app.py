@@ -6,84 +6,18 @@ it is received; lost, late and doubled ones are recognised by the roster, and th
 
 from __future__ import annotations
 
-import contextlib
-import logging
 import os
-import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
 
-from gossamer.config import Settings, load_settings
-from gossamer.words.errors import ServiceMissing, SettingError, StorageError
-from gossamer.words.servers import shown_server
-from gossamer.words.shifts import SEED_LANE, Shift
-
-try:
-    from celery import Celery
-    from celery.exceptions import SecurityWarning
-    from kombu import Connection, Queue
-    from kombu.exceptions import KombuError, OperationalError
-except ImportError as error:
-    raise ServiceMissing(
-        f"a fleet needs other packages ({error.name} is missing): pip install 'gossamer[cluster]'"
-    ) from None
-
-TASK = "gossamer.shift"
-LIFE_S = 60.0
-"""Seconds until a message that nobody took is void; the roster forgets what it asked for sooner."""
-REDIS = ("redis:", "rediss:", "redis+cluster:")
-"""How the URL of a Redis begins."""
-BROKERS = ("redis", "rediss", "amqp", "amqps", "pyamqp")
-"""The schemes of brokers."""
-
-
-def queue_of(fleet: str, lane: str) -> str:
-    """The queue of a lane."""
-    return f"gossamer.{fleet}.{lane}"
-
-
-def broker_url(settings: Settings) -> str:
-    """The broker's URL. Raises ``SettingError`` for one that is none, or without a Redis for the requests."""
-    if not (settings.frontier.url or "").startswith(REDIS):
-        raise SettingError("a fleet keeps its requests in Redis: set frontier.url to redis://HOST/0")
-    url = settings.broker.url or settings.frontier.url or ""
-    if url.startswith(("redis+cluster:", "sqlite:")) or not url:
-        raise SettingError(
-            "a fleet needs a broker: set broker.url to redis://HOST/0 or amqp://USER@HOST/VHOST "
-            "(a frontier.url of redis:// serves as both)"
-        )
-    wrong = _wrong_with(url)
-    if wrong:
-        name = "broker.url" if settings.broker.url else "frontier.url, which names the broker, too,"
-        raise SettingError(
-            f"{name} is no URL of a broker: {wrong}. Write redis://HOST:PORT/DB (rediss:// for TLS) or "
-            "amqp://USER:PASSWORD@HOST:PORT/VHOST"
-        )
-    return url
-
-
-def _wrong_with(url: str) -> str:
-    """What is wrong with a broker's URL, without a word of it; nothing, if nothing is."""
-    try:
-        parts = urlsplit(url)
-        if parts.scheme not in BROKERS or "://" not in url:
-            return f"it does not begin with {', '.join(f'{scheme}://' for scheme in BROKERS)}"
-        _ = parts.port
-        database = parts.path.strip("/")
-    except ValueError:
-        return "its host or port cannot be read (in a password, write / as %2F, # as %23, @ as %40)"
-    if "@" in parts.path + parts.query + parts.fragment:
-        return "there is an @ behind its host (in a password, write / as %2F, # as %23, ? as %3F, @ as %40)"
-    if parts.scheme.startswith("redis") and database and not database.isdecimal():
-        return "its database is no number"
-    try:
-        Connection(url)  # connects to nothing yet
-    except (TypeError, ValueError, KeyError):
-        return "it has parameters behind the ? that no broker has"
-    return ""
+from gossamer.cluster.broker import broker_errors, broker_trouble, broker_url
+from gossamer.cluster.packages import Celery, Queue
+from gossamer.cluster.publisher import queue_of
+from gossamer.config.layers import load_settings
+from gossamer.config.settings import Settings
+from gossamer.core.errors import StorageError
+from gossamer.core.shifts import SEED_LANE
 
 
 @cache
@@ -139,42 +73,6 @@ def make_app(settings: Settings, lanes: Sequence[str] = ("http", SEED_LANE)) -> 
     return app
 
 
-class Publisher:
-    """Publishes shifts."""
-
-    def __init__(self, app: Celery, fleet: str) -> None:
-        self._app = app
-        self._fleet = fleet
-
-    def publish(self, shifts: Iterable[Shift]) -> None:
-        """Publish them all; blocks. Raises ``StorageError`` when the broker is away."""
-        try:
-            with self._app.producer_or_acquire() as producer:
-                for shift in shifts:
-                    self._publish(producer, shift)
-        except broker_errors(self._app) as error:
-            raise StorageError(broker_trouble(self._app.conf.broker_url, error)) from None
-
-    def _publish(self, producer: Any, shift: Shift, passed_on: int = 0) -> None:
-        # Flower and the logs show the shadow instead of the task's name.
-        self._app.send_task(
-            TASK,
-            args=(shift.job, shift.lane, shift.id, passed_on),
-            queue=queue_of(self._fleet, shift.lane),
-            shadow=f"shift {shift.job} {shift.lane}",
-            task_id=f"{shift.id}:{passed_on}" if passed_on else shift.id,
-            expires=LIFE_S,
-            producer=producer,
-            retry=False,
-        )
-
-    def pass_on(self, job: str, lane: str, shift_id: str, times: int) -> None:
-        """Let another worker take a shift. When that fails, it is asked for again in a few seconds."""
-        failing = contextlib.suppress(KombuError, OperationalError, OSError)
-        with failing, self._app.producer_or_acquire() as producer:
-            self._publish(producer, Shift(id=shift_id, job=job, lane=lane), times)
-
-
 def check_broker(settings: Settings) -> None:
     """Connect to the broker; blocks. Raises ``StorageError`` when it is away or refuses."""
     with make_app(settings) as app, app.connection_for_write() as connection:
@@ -183,42 +81,3 @@ def check_broker(settings: Settings) -> None:
             connection.default_channel.close()
         except broker_errors(connection) as error:
             raise StorageError(broker_trouble(app.conf.broker_url, error)) from None
-
-
-def broker_errors(connection: Any) -> tuple[type[BaseException], ...]:
-    """What a broker's driver raises, by one of its connections or an application."""
-    if isinstance(connection, Celery):
-        connection = connection.connection_for_write()
-    return (
-        KombuError,
-        OperationalError,
-        OSError,
-        *connection.connection_errors,
-        *connection.channel_errors,
-    )
-
-
-def broker_trouble(url: str, error: BaseException) -> str:
-    """What is wrong with a broker, for people; no secrets."""
-    while isinstance(error, KombuError | OperationalError) and error.__cause__ is not None:
-        error = error.__cause__
-    after = "shifts are asked for again when that is mended"
-    if url.startswith("redis"):
-        from gossamer.wiring.in_redis import broker_meaning
-
-        return f"the broker {shown_server(url)} {broker_meaning(error)}; {after}"
-    said = " ".join(str(error).split()) or type(error).__name__
-    return (
-        f"the broker {shown_server(url)} cannot be used ({said}): is it running, and are user, password and "
-        f"virtual host right? {after[0].upper()}{after[1:]}"
-    )
-
-
-def quiet() -> None:
-    """Celery's own lines that repeat what a worker says anyway."""
-    from gossamer.cluster.consumer import is_news
-
-    for name in ("celery.app.trace", "celery.worker.strategy", "kombu.transport.redis"):
-        logging.getLogger(name).setLevel(logging.WARNING)
-    logging.getLogger("celery.worker.consumer.consumer").addFilter(is_news)
-    warnings.filterwarnings("ignore", category=SecurityWarning)  # no message of ours is ever unpickled

@@ -16,8 +16,9 @@ from celery.worker.consumer import Consumer
 from celery.worker.consumer.consumer import CONNECTION_RETRY
 from celery.worker.state import maybe_shutdown
 
-from gossamer.cluster.app import broker_errors, broker_trouble
-from gossamer.engine.fleet_parts import Complaints
+from gossamer.cluster.broker import broker_errors, broker_trouble
+from gossamer.cluster.packages import SecurityWarning
+from gossamer.fleet.complaints import Complaints
 
 BROKER = "no messages"
 LOOK_S = 0.2
@@ -70,3 +71,13 @@ class PatientConsumer(Consumer):  # type: ignore[misc] # it has no types
 def is_news(record: logging.LogRecord) -> bool:
     """Whether a line of Celery's consumer says what this one has not said."""
     return not (isinstance(record.args, tuple) and record.args and record.args[0] == CONNECTION_RETRY)
+
+
+def quiet() -> None:
+    """Celery's own lines that repeat what a worker says anyway."""
+    from gossamer.cluster.consumer import is_news
+
+    for name in ("celery.app.trace", "celery.worker.strategy", "kombu.transport.redis"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("celery.worker.consumer.consumer").addFilter(is_news)
+    warnings.filterwarnings("ignore", category=SecurityWarning)  # no message of ours is ever unpickled

@@ -10,27 +10,28 @@ import signal
 import socket
 import time
 from collections.abc import Sequence
-from math import inf
 from typing import Any
 
-from gossamer.cluster.app import Publisher, broker_url, make_app
+from gossamer.cluster.app import make_app
+from gossamer.cluster.broker import broker_url
+from gossamer.cluster.publisher import Publisher
 from gossamer.cluster.tasks import register
-from gossamer.cluster.workplace import BEGIN
-from gossamer.config import Settings
-from gossamer.engine.fleet import Fleet
-from gossamer.engine.fleet_parts import Complaints, FleetParts, Watched
-from gossamer.engine.identity import this_process
-from gossamer.wiring.desk import Desk, open_desk
-from gossamer.wiring.in_redis import roster_of
-from gossamer.wiring.pages import touches_network
-from gossamer.wiring.plan import plan_from, settings_under
+from gossamer.cluster.worker_process import BEGIN
+from gossamer.config.settings import Settings
+from gossamer.core.errors import StorageError
+from gossamer.core.jobs import Job
+from gossamer.core.redaction import shown_server
+from gossamer.core.shifts import SEED_LANE, Shift
+from gossamer.fleet.complaints import Complaints
+from gossamer.fleet.parts import FleetParts, Watched
+from gossamer.fleet.supervisor import Fleet
+from gossamer.jobs.retention import FleetJobBook, forget_old
+from gossamer.runtime.process_name import this_process
+from gossamer.targets.plan import plan_from, settings_under
+from gossamer.wiring.backends import Desk, open_desk
+from gossamer.wiring.fetchers import touches_network
+from gossamer.wiring.fleet import roster_of
 from gossamer.wiring.rules import rules_of
-from gossamer.words.errors import StorageError
-from gossamer.words.lifecycle import JobState
-from gossamer.words.model import Job
-from gossamer.words.ports import JobBook
-from gossamer.words.servers import shown_server
-from gossamer.words.shifts import SEED_LANE, Shift
 
 FIRST_TIDY_S, TIDY_S = 60.0, 3600.0
 AGAIN_S = 1.0
@@ -113,23 +114,6 @@ async def _tidy(fleet: Fleet, desk: Desk, settings: Settings) -> None:
                 log.warning("what is too old was not dropped: %s", error)
 
 
-async def forget_old(settings: Settings, desk: Desk) -> None:
-    """Delete from Redis what is left of the fleet's jobs that ended longer ago than ``frontier.keep``."""
-    requests, book = roster_of(desk), _OfFleet(desk.book, settings.cluster.fleet)
-    ended_before = desk.clock.now() - (inf if settings.frontier.keep is None else settings.frontier.keep)
-    for listed in await book.list():
-        if not _is_old(listed, ended_before):
-            continue
-        job = await book.get(listed.id)  # it may have been taken up again meanwhile
-        if job is not None and _is_old(job, ended_before) and await requests.forget(job):
-            log.info("%s: ended long ago; its requests are deleted from Redis", job.id)
-
-
-def _is_old(job: Job, ended_before: float) -> bool:
-    """A paused job waits for somebody."""
-    return job.state is not JobState.PAUSED and job.finished_at is not None and job.finished_at < ended_before
-
-
 def fleet_of(settings: Settings, desk: Desk, publisher: Publisher, me: str) -> Fleet:
     """A supervisor at a desk."""
     requests = roster_of(desk)
@@ -145,7 +129,7 @@ def fleet_of(settings: Settings, desk: Desk, publisher: Publisher, me: str) -> F
         await asyncio.to_thread(publisher.publish, shifts)
 
     parts = FleetParts(
-        book=_OfFleet(desk.book, settings.cluster.fleet),
+        book=FleetJobBook(desk.book, settings.cluster.fleet),
         store=desk.store,
         roster=requests.roster,
         shared=requests.shared,
@@ -154,28 +138,6 @@ def fleet_of(settings: Settings, desk: Desk, publisher: Publisher, me: str) -> F
         publish=publish,
     )
     return Fleet(parts, me=me)
-
-
-class _OfFleet:
-    """A book that lists the jobs of one fleet; those of `gossamer crawl` look after themselves."""
-
-    def __init__(self, book: JobBook, fleet: str) -> None:
-        self._book = book
-        self._fleet = fleet
-        self.create = book.create
-        self.get = book.get
-        self.update = book.update
-
-    async def list(self, *, unfinished: bool = False) -> list[Job]:
-        """See :class:`~gossamer.words.ports.JobBook`."""
-        found = await self._book.list(unfinished=unfinished)
-        return [job for job in found if job.plan and self._is_ours(job)]
-
-    def _is_ours(self, job: Job) -> bool:
-        try:
-            return plan_from(job.plan).fleet == self._fleet
-        except StorageError:
-            return True  # whoever looks at it complains
 
 
 async def _desk_in_time(settings: Settings) -> Desk:

@@ -22,12 +22,13 @@ from celery.concurrency.thread import TaskPool
 from celery.worker import state as celery_state
 from celery.worker.control import control_command, inspect_command
 
-from gossamer.cluster.app import TASK, Publisher, queue_of, quiet
-from gossamer.cluster.workplace import Workplace
-from gossamer.config import Settings
-from gossamer.words.errors import OperatorError
-from gossamer.words.exits import Exit
-from gossamer.words.shifts import WorkerState
+from gossamer.cluster.consumer import quiet
+from gossamer.cluster.publisher import TASK, Publisher, queue_of
+from gossamer.cluster.worker_process import Workplace
+from gossamer.config.settings import Settings
+from gossamer.core.errors import OperatorError
+from gossamer.core.exits import Exit
+from gossamer.core.shifts import WorkerState
 
 MOST_PASSES = 3
 """How often a shift is passed on to a worker that is idle, before whoever has it begins it."""

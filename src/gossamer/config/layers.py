@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from gossamer.config.names import canonical, nearest
 from gossamer.config.settings import Settings, fields
 from gossamer.config.values import parse_text, shown, untext
-from gossamer.words.errors import SettingError
+from gossamer.core.errors import SettingError
 
 PROJECT_FILE = "gossamer.toml"
 PREFIX = "GOSSAMER_"

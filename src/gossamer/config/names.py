@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gossamer.compat.scrapy import hints
 from gossamer.config.settings import fields
-from gossamer.words import scrapy
 
 
 def canonical(key: str) -> str:
@@ -16,9 +16,9 @@ def nearest(key: str) -> str:
     import difflib
 
     wrong = canonical(key).lower()
-    if wrong in scrapy.SETTINGS:
-        return f"; did you mean {scrapy.SETTINGS[wrong]!r}?"
-    if advice := scrapy.setting_advice(wrong):
+    if wrong in hints.SETTINGS:
+        return f"; did you mean {hints.SETTINGS[wrong]!r}?"
+    if advice := hints.setting_advice(wrong):
         return f": {advice}"
     names = list(fields())
     # Somebody who leaves out or misplaces the section means the same last part.

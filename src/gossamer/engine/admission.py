@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from gossamer.core.requests import Entry, Request
 from gossamer.policy import urls
 from gossamer.policy.scope import Scope
 from gossamer.policy.traps import Traps
 from gossamer.policy.urls import UrlOptions
-from gossamer.words.model import Entry, Request
 
 REMEMBERED = 100_000
 """URLs and fingerprints kept in memory (about 25 MB of each at most); beyond it, memory starts anew."""

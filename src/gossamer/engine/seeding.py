@@ -8,9 +8,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 
+from gossamer.core.jobs import Added
+from gossamer.core.record import Record
+from gossamer.core.requests import Entry, Request
 from gossamer.engine.admission import Admission
-from gossamer.words.model import Added, Entry, Record, Request
-from gossamer.words.ports import Frontier
+from gossamer.ports.frontier import Frontier
 
 BATCH = 500
 ADD_EVERY_S = 0.5

@@ -9,16 +9,18 @@ process.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from enum import StrEnum
-from typing import Protocol
 
+from gossamer.core.events import JobFinished, JobStarted, Progress
+from gossamer.core.jobs import Change, FrontierStats
+from gossamer.core.lifecycle import JobState
+from gossamer.core.record import Record
+from gossamer.core.requests import Request
+from gossamer.engine.parts import Parts
 from gossamer.engine.seeding import Seeded, Seeding
-from gossamer.engine.visit import Parts
-from gossamer.usercode import endable
-from gossamer.words.events import JobFinished, JobStarted, Progress
-from gossamer.words.lifecycle import JobState
-from gossamer.words.model import Change, FrontierStats, Lease, Record, Request
+from gossamer.ports.workers import Shift
+from gossamer.runtime.user_code import endable
 
 
 class Reason(StrEnum):
@@ -42,35 +44,6 @@ class Ran(Record, frozen=True, kw_only=True):
     started_at: float
     ended_at: float
     stats: FrontierStats
-
-
-class Shift(Protocol):
-    """A worker, or several that are started and stopped as one."""
-
-    @property
-    def idle(self) -> asyncio.Event:
-        """Set whenever nothing is in hand and nothing was due."""
-        ...
-
-    async def run(self) -> None:
-        """Work until stopped. Raises storage trouble."""
-        ...
-
-    def stop(self) -> None:
-        """Take no new work."""
-        ...
-
-    def wake(self) -> None:
-        """Something was added to the frontier."""
-        ...
-
-    async def abandon(self) -> None:
-        """Give back at once everything in hand."""
-        ...
-
-    async def record_expired(self, leases: Sequence[Lease]) -> None:
-        """Enter leases that nobody came back from into the ledger."""
-        ...
 
 
 class Supervisor:

@@ -8,19 +8,11 @@ fetched first) is a :class:`HostSignal` to give the lease back with, which costs
 from __future__ import annotations
 
 import asyncio
-import random
 import traceback
-from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from gossamer.engine.admission import Admission
-from gossamer.engine.draft import MAX_DETAIL, Draft
-from gossamer.policy import redirects, retry, urls
-from gossamer.usercode import ends_task
-from gossamer.words.clock import Clock
-from gossamer.words.errors import (
+from gossamer.core.errors import (
     DropItem,
     Fault,
     FetchError,
@@ -29,66 +21,17 @@ from gossamer.words.errors import (
     UnstorableItem,
     UsageError,
 )
-from gossamer.words.model import (
-    Entry,
-    Extraction,
-    Fetched,
-    Harvest,
-    HostSignal,
-    ItemRecord,
-    Job,
-    Lease,
-    Request,
-    RobotsAnswer,
-    Rules,
-    SignalKind,
-    Verdict,
-)
-from gossamer.words.ports import (
-    Committer,
-    Extractor,
-    Fetcher,
-    Frontier,
-    Pipeline,
-    RobotsGate,
-    Sink,
-    Store,
-)
+from gossamer.core.hosts import HostSignal, SignalKind
+from gossamer.core.requests import Entry, Lease, Request
+from gossamer.core.results import Extraction, Fetched, Harvest, ItemRecord, RobotsAnswer, Verdict
+from gossamer.engine.attempt import MAX_DETAIL, Draft
+from gossamer.engine.parts import Parts, ShiftOptions
+from gossamer.policy import redirects, retry, urls
+from gossamer.runtime.user_code import ends_task
 
 ADMITTED_AT_ONCE = 5000
 """Requests of a page that pass the door without a pause: some 50 ms."""
 _SPIDERS_OWN = frozenset({Fault.CALLBACK, Fault.CALLBACK_TIMEOUT, Fault.PIPELINE})
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What a worker works with."""
-
-    job: Job
-    rules: Rules
-    frontier: Frontier
-    committer: Committer
-    store: Store
-    fetcher: Fetcher
-    robots: RobotsGate
-    extractor: Extractor
-    pipeline: Pipeline
-    admission: Admission
-    sink: Sink
-    clock: Clock
-
-
-@dataclass(frozen=True, slots=True)
-class ShiftOptions:
-    """How a worker works."""
-
-    worker: str = "w1"
-    lane: str = "http"
-    concurrency: int = 64
-    lease_ttl_s: float = 60.0
-    max_redirects: int = 10
-    idle_wait_s: float = 1.0  # the longest wait before asking the frontier again
-    random: Callable[[], float] = field(default=random.random)
 
 
 class Visitor:

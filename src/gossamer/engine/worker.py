@@ -18,12 +18,15 @@ from collections.abc import Awaitable, Sequence
 from math import inf
 from typing import Any
 
-from gossamer.engine.draft import Draft
-from gossamer.engine.landing import Landing
+from gossamer.core.errors import StorageError
+from gossamer.core.hosts import HostSignal
+from gossamer.core.requests import Lease
+from gossamer.core.results import Harvest
+from gossamer.engine.attempt import Draft
+from gossamer.engine.parts import Parts, ShiftOptions
+from gossamer.engine.recorder import Landing
 from gossamer.engine.sharing import Share
-from gossamer.engine.visit import Parts, ShiftOptions, Visitor
-from gossamer.words.errors import StorageError
-from gossamer.words.model import Harvest, HostSignal, Lease
+from gossamer.engine.visit import Visitor
 
 GROUP = 256
 """Harvests landed in one turn at most."""

@@ -15,9 +15,10 @@ from pathlib import Path
 from string import Formatter
 from urllib.parse import urlsplit
 
-from gossamer.words.clock import Clock
-from gossamer.words.errors import Fault, FetchError, UsageError
-from gossamer.words.model import Fetched, Request
+from gossamer.core.clock import Clock
+from gossamer.core.errors import Fault, FetchError, UsageError
+from gossamer.core.requests import Request
+from gossamer.core.results import Fetched
 
 MAX_PAGE_BYTES = 64 * 1024 * 1024
 
@@ -50,7 +51,7 @@ class _Rule:
 
 
 class ReplayFetcher:
-    """A :class:`~gossamer.words.ports.Fetcher` of saved pages; the first rule whose file exists wins.
+    """A :class:`~gossamer.ports.fetch.Fetcher` of saved pages; the first rule whose file exists wins.
 
     ``rules`` maps URL templates to file names below ``folder``. A name that ends in ``.gz`` is unpacked;
     the content type follows the rest of the suffix. A robots.txt that no rule gives is answered by 404;

@@ -14,13 +14,16 @@ from collections import OrderedDict
 
 import msgspec
 
+from gossamer.core.clock import Clock
+from gossamer.core.errors import Fault, FetchError
+from gossamer.core.hosts import HostSignal, SignalKind
+from gossamer.core.requests import Request
+from gossamer.core.results import Fetched, RobotsAnswer
 from gossamer.policy import redirects, retry
 from gossamer.policy.robots import Access, RobotsRecord, RobotsRules, interpret
 from gossamer.policy.urls import origin
-from gossamer.words.clock import Clock
-from gossamer.words.errors import Fault, FetchError
-from gossamer.words.model import Fetched, HostSignal, Request, RobotsAnswer, SignalKind
-from gossamer.words.ports import Fetcher, SharedState
+from gossamer.ports.fetch import Fetcher
+from gossamer.ports.shared_state import SharedState
 
 DAY_S = 86_400.0
 SHORTEST_TTL_S = 3600.0
@@ -72,7 +75,7 @@ class _Origin:
 
 
 class RobotsCache:
-    """A :class:`~gossamer.words.ports.RobotsGate` for one user agent. ``obey=False`` lets everything pass."""
+    """A :class:`~gossamer.ports.fetch.RobotsGate` for one user agent. ``obey=False`` lets everything pass."""
 
     def __init__(
         self, fetcher: Fetcher, shared: SharedState, clock: Clock, *, user_agent: str, obey: bool = True

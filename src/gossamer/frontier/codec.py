@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from gossamer.words.errors import StorageError, UsageError
-from gossamer.words.model import Entry, Request
+from gossamer.core.errors import StorageError, UsageError
+from gossamer.core.requests import Entry, Request
 
 _SCHEMES = {"s": "https://", "p": "http://"}  # by the first letter of a URL part; "=": the URL as it is
 _PARTS = 6  # before the JSON

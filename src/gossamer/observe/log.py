@@ -14,12 +14,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from gossamer.core.errors import Fault
+from gossamer.core.events import Event, JobFinished, JobStarted, LeaseLost, Notice, PageDone
+from gossamer.core.results import Attempt, Verdict
+from gossamer.core.text import quantity
 from gossamer.observe.silent_hosts import SilentHosts
 from gossamer.observe.text import headline, lines, one_line, shown_url
-from gossamer.words.errors import Fault
-from gossamer.words.events import Event, JobFinished, JobStarted, LeaseLost, Notice, PageDone
-from gossamer.words.model import Attempt, Verdict
-from gossamer.words.text import quantity
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 MAX_TRACEBACKS = 50

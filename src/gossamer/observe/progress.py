@@ -1,4 +1,4 @@
-"""What a crawl is doing, a line now and then, for logs; :mod:`gossamer.observe.panel` is for terminals.
+"""What a crawl is doing, a line now and then, for logs; :mod:`gossamer.cli.terminal.panel` is for terminals.
 
 Both show the numbers of one :class:`~gossamer.observe.tallies.Tallies`. Nothing here reads a clock; the time
 is a parameter or comes with the events.
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gossamer.core.events import Event, Progress
+from gossamer.core.text import quantity
 from gossamer.observe.tallies import Tallies
 from gossamer.observe.units import duration, rate, statuses
-from gossamer.words.events import Event, Progress
-from gossamer.words.text import quantity
 
 
 def line(tallies: Tallies, now: float) -> str:

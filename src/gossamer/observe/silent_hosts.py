@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gossamer.core.events import PageDone
+from gossamer.core.jobs import HostReport
+from gossamer.core.record import Record
+from gossamer.core.results import Attempt, Verdict
+from gossamer.core.text import quantity
 from gossamer.observe.text import headline, one_line
 from gossamer.observe.units import duration
 from gossamer.policy.politeness import is_silent
 from gossamer.policy.retry import UNREACHABLE
-from gossamer.words.events import PageDone
-from gossamer.words.model import Attempt, HostReport, Record, Verdict
-from gossamer.words.text import quantity
 
 FAILURES = 3
 """Attempts in a row without an answer from which on a host is named."""

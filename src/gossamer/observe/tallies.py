@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter, deque
 
-from gossamer.words.events import Event, JobFinished, JobStarted, PageDone, Progress
-from gossamer.words.lifecycle import JobState
-from gossamer.words.model import FrontierStats, Verdict
+from gossamer.core.events import Event, JobFinished, JobStarted, PageDone, Progress
+from gossamer.core.jobs import FrontierStats
+from gossamer.core.lifecycle import JobState
+from gossamer.core.results import Verdict
 
 WINDOW_S = 10
 """Seconds over which the rate of now is taken."""

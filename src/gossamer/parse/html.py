@@ -12,12 +12,12 @@ from typing import NamedTuple
 import turbohtml
 from turbohtml import Document, Element, Namespace
 
+from gossamer.core.lazy import lazy_property
 from gossamer.parse.encoding import declared_encoding, decode_as
 from gossamer.parse.links import MAX_LINKS, Links, extract_links
 from gossamer.parse.meta import RobotsDirectives, read_refresh, read_robots
 from gossamer.parse.selectors import Selector
 from gossamer.policy.urls import Joiner
-from gossamer.words.lazy import lazy_property
 
 _MIN_ARTICLE = 250
 """Characters; shorter "main content" than this is more likely a misjudged teaser than an article."""

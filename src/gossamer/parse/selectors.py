@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping
 from re import Pattern
 from typing import Any, SupportsIndex, overload
 
+from gossamer.core.errors import SelectorError
 from gossamer.parse.engine import Engine
 from gossamer.parse.html_engine import HTML
-from gossamer.words.errors import SelectorError
 
 
 class Selector:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gossamer.words.model import Record
-from gossamer.words.shifts import Sample
+from gossamer.core.record import Record
+from gossamer.core.shifts import Sample
 
 LEAST_S = 5.0
 """Less than this says nothing about a rate."""

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from gossamer.core.hosts import HostSignal, HostState, Rules, SignalKind
 from gossamer.policy.retry import LONGEST_PAUSE_S, growing_pause_s
-from gossamer.words.model import HostSignal, HostState, Rules, SignalKind
 
 CATCH_UP_SHARE, KEPT_SHARE = 0.05, 0.95
 """What of a delay may be caught up, and what of it always lies between two starts."""

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from gossamer.core.errors import Fault, FetchError, Remark
+from gossamer.core.requests import Entry, Request
+from gossamer.core.results import Harvest, Verdict
+from gossamer.core.text import quantity
 from gossamer.policy import urls
-from gossamer.words.errors import Fault, FetchError, Remark
-from gossamer.words.model import Entry, Harvest, Request, Verdict
-from gossamer.words.text import quantity
 
 STATUSES = frozenset({301, 302, 303, 307, 308})
 CREDENTIALS = frozenset({"authorization", "cookie", "proxy-authorization"})

@@ -12,9 +12,9 @@ from itertools import takewhile
 from typing import Any
 from urllib.parse import unquote_plus
 
+from gossamer.core.requests import Request, RequestPreview
 from gossamer.policy.redirects import is_credential
 from gossamer.policy.secret_names import HIDDEN, is_secret
-from gossamer.words.model import Request, RequestPreview
 
 MAX_BODY = 300
 """Characters of a body that are kept."""

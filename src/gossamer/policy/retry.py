@@ -10,8 +10,11 @@ from __future__ import annotations
 
 from email.utils import parsedate_to_datetime
 
-from gossamer.words.errors import Fault
-from gossamer.words.model import Lease, Record, Rules, SignalKind, Verdict
+from gossamer.core.errors import Fault
+from gossamer.core.hosts import Rules, SignalKind
+from gossamer.core.record import Record
+from gossamer.core.requests import Lease
+from gossamer.core.results import Verdict
 
 LATER = frozenset({Fault.THROTTLED, Fault.LOCAL})
 UNREACHABLE = frozenset(

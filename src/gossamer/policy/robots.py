@@ -15,9 +15,9 @@ from functools import lru_cache
 
 from protego import Protego
 
+from gossamer.core.errors import Fault
+from gossamer.core.record import Record
 from gossamer.policy.urls import join
-from gossamer.words.errors import Fault
-from gossamer.words.model import Record
 
 MAX_BYTES = 1024 * 1024
 """How much of a robots.txt is read: RFC 9309, 2.5 asks for 500 KiB at least, real ones reach 850."""

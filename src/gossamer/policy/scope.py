@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from gossamer.core.errors import UsageError
 from gossamer.policy import urls
 from gossamer.policy.url_parser import head_of
-from gossamer.words.errors import UsageError
 
 _IGNORED = """
     7z 7zip apk bin bz2 cab deb dmg exe gz img iso jar msi pkg rar rpm tar tgz whl xz zip zst

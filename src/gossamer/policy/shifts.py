@@ -12,9 +12,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
-from gossamer.words.lifecycle import JobState
-from gossamer.words.model import FrontierStats, Record
-from gossamer.words.shifts import (
+from gossamer.core.jobs import FrontierStats
+from gossamer.core.lifecycle import JobState
+from gossamer.core.record import Record
+from gossamer.core.shifts import (
     SEED_LANE,
     RosterView,
     Shift,

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 
+from gossamer.core.record import Record
 from gossamer.policy import urls
 from gossamer.policy.url_parser import head_of
-from gossamer.words.model import Record
 
 MAX_PERIOD = 8  # segments of a group that repeats: ``/a/b/a/b/a/b`` has two
 MAX_COUNTED = 200_000

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from gossamer.roster.limits import BURIED_S, ENDS, GONE_S, REFUSERS, SAMPLES, STANDING_S
-from gossamer.words.clock import Clock
-from gossamer.words.shifts import (
+from gossamer.core.clock import Clock
+from gossamer.core.shifts import (
     RosterView,
     Sample,
     Shift,
@@ -24,6 +23,7 @@ from gossamer.words.shifts import (
     WorkerCard,
     WorkerState,
 )
+from gossamer.roster.limits import BURIED_S, ENDS, GONE_S, REFUSERS, SAMPLES, STANDING_S
 
 SHOWN_GOOD = (Why.IDLE, Why.TIME, Why.SEEDED)
 """Ends that show that a job can be done, whatever came of it."""
@@ -50,7 +50,7 @@ class MemoryRoster:
     # ----------------------------------------------------------------- attendance
 
     async def begin(self, shift_id: str, worker_id: str) -> Shift | None:
-        """See :class:`~gossamer.words.ports.Attendance`."""
+        """See :class:`~gossamer.ports.fleet.Attendance`."""
         now = self._clock.now()
         shift = self._shifts.get(shift_id)
         if shift is None or shift.state is not ShiftState.ASKED or shift.expires_at <= now:
@@ -60,7 +60,7 @@ class MemoryRoster:
         return shift
 
     async def beat(self, worker: WorkerCard, shifts: Sequence[Shift]) -> dict[str, Why]:
-        """See :class:`~gossamer.words.ports.Attendance`."""
+        """See :class:`~gossamer.ports.fleet.Attendance`."""
         now = self._clock.now()
         before = self._workers.get(worker.id)
         self._workers[worker.id] = replace(worker, beat_at=now)
@@ -90,7 +90,7 @@ class MemoryRoster:
         return known.recalled if worker.state is WorkerState.WORKING else Why.DRAINED
 
     async def end(self, ends: Sequence[ShiftEnd]) -> None:
-        """See :class:`~gossamer.words.ports.Attendance`."""
+        """See :class:`~gossamer.ports.fleet.Attendance`."""
         now = self._clock.now()
         for end in ends:
             known = self._shifts.pop(end.id, None)
@@ -111,7 +111,7 @@ class MemoryRoster:
         self._bell.set()
 
     async def leave(self, worker_id: str) -> None:
-        """See :class:`~gossamer.words.ports.Attendance`."""
+        """See :class:`~gossamer.ports.fleet.Attendance`."""
         self._workers.pop(worker_id, None)
         for shift in list(self._shifts.values()):
             if shift.worker == worker_id and shift.state is ShiftState.WORKING:
@@ -122,7 +122,7 @@ class MemoryRoster:
     # ----------------------------------------------------------------- the roster
 
     async def lead(self, me: str, ttl_s: float) -> int | None:
-        """See :class:`~gossamer.words.ports.Roster`."""
+        """See :class:`~gossamer.ports.fleet.Roster`."""
         now = self._clock.now()
         leader, token, until = self._leader
         if leader != me and until > now:
@@ -137,7 +137,7 @@ class MemoryRoster:
         return token
 
     async def ask(self, shifts: Sequence[Shift], recalls: Mapping[str, Why], token: int) -> bool:
-        """See :class:`~gossamer.words.ports.Roster`."""
+        """See :class:`~gossamer.ports.fleet.Roster`."""
         now = self._clock.now()
         _, leading, until = self._leader
         if token != leading or until <= now:
@@ -153,7 +153,7 @@ class MemoryRoster:
         return True
 
     async def look(self, *, history: bool = False) -> RosterView:
-        """See :class:`~gossamer.words.ports.Roster`."""
+        """See :class:`~gossamer.ports.fleet.Roster`."""
         now = self._clock.now()
         leader, _, until = self._leader
         return RosterView(
@@ -167,7 +167,7 @@ class MemoryRoster:
         )
 
     async def bury(self, shift_ids: Sequence[str]) -> None:
-        """See :class:`~gossamer.words.ports.Roster`."""
+        """See :class:`~gossamer.ports.fleet.Roster`."""
         for shift_id in shift_ids:
             shift = self._shifts.pop(shift_id, None)
             if shift is not None and shift.state is ShiftState.WORKING:
@@ -175,15 +175,15 @@ class MemoryRoster:
             self._buried[shift_id] = self._clock.now()
 
     async def note(self, job: str, sample: Sample) -> None:
-        """See :class:`~gossamer.words.ports.Roster`."""
+        """See :class:`~gossamer.ports.fleet.Roster`."""
         self._samples.setdefault(job, deque(maxlen=SAMPLES)).append(sample)
 
     async def ring(self) -> None:
-        """See :class:`~gossamer.words.ports.Roster`."""
+        """See :class:`~gossamer.ports.fleet.Roster`."""
         self._bell.set()
 
     async def wait_bell(self, timeout_s: float) -> bool:
-        """See :class:`~gossamer.words.ports.Roster`."""
+        """See :class:`~gossamer.ports.fleet.Roster`."""
         if not self._bell.is_set() and timeout_s > 0:
             waits = {
                 asyncio.ensure_future(self._bell.wait()),

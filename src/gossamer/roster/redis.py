@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
+from gossamer.core.clock import Clock
+from gossamer.core.shifts import RosterView, Sample, Shift, ShiftEnd, Standing, Why, WorkerCard
+from gossamer.drivers.redis.server import RedisServer, script
 from gossamer.roster.limits import BURIED_S, ENDS, FORGET_EVERY_S, GONE_S, REFUSERS, SAMPLES, STANDING_S
-from gossamer.servers.redis import RedisServer, script
-from gossamer.words.clock import Clock
-from gossamer.words.shifts import RosterView, Sample, Shift, ShiftEnd, Standing, Why, WorkerCard
 
 _pack = msgspec.msgpack.encode
 _card = msgspec.msgpack.Decoder(WorkerCard).decode
@@ -56,37 +56,37 @@ class RedisRoster:
     # ----------------------------------------------------------------- attendance
 
     async def begin(self, shift_id: str, worker_id: str) -> Shift | None:
-        """See :class:`~gossamer.words.ports.Attendance`."""
+        """See :class:`~gossamer.ports.fleet.Attendance`."""
         found = await self._call("begin", shift_id, worker_id)
         return None if found is None else _shift(found)
 
     async def beat(self, worker: WorkerCard, shifts: Sequence[Shift]) -> dict[str, Why]:
-        """See :class:`~gossamer.words.ports.Attendance`."""
+        """See :class:`~gossamer.ports.fleet.Attendance`."""
         orders = [text.decode() for text in await self._call("beat", _pack(worker), *map(_pack, shifts))]
         return {shift_id: Why(why) for shift_id, why in zip(orders[::2], orders[1::2], strict=True)}
 
     async def end(self, ends: Sequence[ShiftEnd]) -> None:
-        """See :class:`~gossamer.words.ports.Attendance`."""
+        """See :class:`~gossamer.ports.fleet.Attendance`."""
         await self._call("end", *map(_pack, ends), repeat=True)
 
     async def leave(self, worker_id: str) -> None:
-        """See :class:`~gossamer.words.ports.Attendance`."""
+        """See :class:`~gossamer.ports.fleet.Attendance`."""
         await self._call("leave", worker_id, repeat=True)
 
     # ----------------------------------------------------------------- the roster
 
     async def lead(self, me: str, ttl_s: float) -> int | None:
-        """See :class:`~gossamer.words.ports.Roster`."""
+        """See :class:`~gossamer.ports.fleet.Roster`."""
         token = await self._call("lead", me, repr(ttl_s))
         return None if token is None else int(token)
 
     async def ask(self, shifts: Sequence[Shift], recalls: Mapping[str, Why], token: int) -> bool:
-        """See :class:`~gossamer.words.ports.Roster`."""
+        """See :class:`~gossamer.ports.fleet.Roster`."""
         pairs = [text for shift_id, why in recalls.items() for text in (shift_id, why.value)]
         return bool(await self._call("ask", token, len(recalls), *pairs, *map(_pack, shifts)))
 
     async def look(self, *, history: bool = False) -> RosterView:
-        """See :class:`~gossamer.words.ports.Roster`."""
+        """See :class:`~gossamer.ports.fleet.Roster`."""
         at, leader, workers, shifts, standings, ends, samples = await self._call("look", int(history))
         return RosterView(
             at=float(at),
@@ -101,19 +101,19 @@ class RedisRoster:
         )
 
     async def bury(self, shift_ids: Sequence[str]) -> None:
-        """See :class:`~gossamer.words.ports.Roster`."""
+        """See :class:`~gossamer.ports.fleet.Roster`."""
         await self._call("bury", *shift_ids)
 
     async def note(self, job: str, sample: Sample) -> None:
-        """See :class:`~gossamer.words.ports.Roster`."""
+        """See :class:`~gossamer.ports.fleet.Roster`."""
         await self._call("note", job, _pack(sample))
 
     async def ring(self) -> None:
-        """See :class:`~gossamer.words.ports.Roster`."""
+        """See :class:`~gossamer.ports.fleet.Roster`."""
         await self._call("ring")
 
     async def wait_bell(self, timeout_s: float) -> bool:
-        """See :class:`~gossamer.words.ports.Roster`."""
+        """See :class:`~gossamer.ports.fleet.Roster`."""
         client, bell = self._server.client, f"{self._key}:bell"
         with self._server.translated():
             if timeout_s <= 0:

@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
+from gossamer.core.requests import RequestPreview
+from gossamer.core.results import Attempt, Verdict
 from gossamer.policy import urls
-from gossamer.words.model import Attempt, RequestPreview, Verdict
 
 ROUND = 1000
 """Rows read at a time."""

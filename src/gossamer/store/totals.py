@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
-from gossamer.words.model import Attempt, Harvest, Tally, Verdict
+from gossamer.core.jobs import Tally
+from gossamer.core.results import Attempt, Harvest, Verdict
 
 _LABEL = 100  # characters of a reason that are told apart; reasons may be free text
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
-from gossamer.engine.clock import SystemClock
-from gossamer.words.clock import Clock
+from gossamer.core.clock import Clock
+from gossamer.runtime.clock import SystemClock
 
 HTML = "text/html; charset=utf-8"
 

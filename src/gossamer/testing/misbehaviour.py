@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from gossamer.core.errors import Fault
 from gossamer.policy.retry import fault_of_status
-from gossamer.words.errors import Fault
 
 PAGE = b"<!doctype html><title>A page</title><p>A page of a few words, with nothing wrong.</p>"
 OPEN = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"

@@ -19,11 +19,11 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from types import TracebackType
 
-from gossamer.engine.clock import SystemClock
+from gossamer.core.clock import Clock
+from gossamer.runtime.clock import SystemClock
 from gossamer.testing.answers import AccessLog, App, Hit, RateLimit, SiteResponse
 from gossamer.testing.fetcher import SiteFetcher
 from gossamer.testing.folder import serve_folder
-from gossamer.words.clock import Clock
 
 __all__ = [
     "AccessLog",

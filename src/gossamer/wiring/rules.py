@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from gossamer.config import Settings
+from gossamer.config.settings import Settings
+from gossamer.core.hosts import Rules
 from gossamer.engine.admission import Admission
 from gossamer.policy import urls
 from gossamer.policy.scope import Scope, domain_of
 from gossamer.policy.traps import TrapRules, Traps
 from gossamer.policy.urls import UrlOptions
-from gossamer.spider import Spider
-from gossamer.words.model import Rules
+from gossamer.spiders.spider import Spider
 
 
 def rules_of(settings: Settings, *, touches_network: bool = True) -> Rules:

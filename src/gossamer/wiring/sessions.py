@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gossamer.fetch.shared_cookies import SharedCookies
-from gossamer.words.model import Fetched, Harvest, Request
-from gossamer.words.ports import Committer, Fetcher
+from gossamer.core.requests import Request
+from gossamer.core.results import Fetched, Harvest
+from gossamer.fetch.sessions.shared_cookies import SharedCookies
+from gossamer.ports.fetch import Fetcher
+from gossamer.ports.store import Committer
 
 
 class SessionFetcher:
@@ -19,7 +21,7 @@ class SessionFetcher:
         self.touches_network = fetcher.touches_network
 
     async def fetch(self, request: Request) -> Fetched:
-        """See :class:`~gossamer.words.ports.Fetcher`. Raises ``StorageError``, too."""
+        """See :class:`~gossamer.ports.fetch.Fetcher`. Raises ``StorageError``, too."""
         await self._cookies.ready(request.session, request.url)
         return await self._fetcher.fetch(request)
 
@@ -36,6 +38,6 @@ class SessionCommitter:
         self._cookies = cookies
 
     async def commit(self, harvests: Sequence[Harvest]) -> list[bool]:
-        """See :class:`~gossamer.words.ports.Committer`."""
+        """See :class:`~gossamer.ports.store.Committer`."""
         await self._cookies.save()
         return await self._committer.commit(harvests)

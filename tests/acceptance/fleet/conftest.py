@@ -12,12 +12,12 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from acceptance.fleet import spiders
-from acceptance.fleet.kit import FULL, Fleet, Servers
-from acceptance.fleet.serving import ServedSite
-from acceptance.fleet.site import Catalogue, Truth
-from acceptance.fleet.steps import SLOW_S
-from servers import PostgresProcess, RedisProcess
+from kit.fleet import spiders
+from kit.fleet.processes import FULL, Fleet, Servers
+from kit.fleet.serving import ServedSite
+from kit.fleet.site import Catalogue, Truth
+from kit.fleet.steps import SLOW_S
+from kit.servers import PostgresProcess, RedisProcess
 
 PAGES = 20_000 if FULL else 2_000
 LATENCY_S = 0.01

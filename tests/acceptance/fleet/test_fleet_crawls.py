@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from acceptance.fleet import spiders
 from acceptance.fleet.conftest import Known
-from acceptance.fleet.history import judge, learnt
-from acceptance.fleet.kit import FULL, Fleet, Servers
-from acceptance.fleet.serving import ServedSite
-from acceptance.fleet.stored import Stored, from_sqlite
 from acceptance.test_documentation_sites import truth, unpacked
-from corpora import from_corpus
-from made_docs import START, make_docs
-from programs import crawl, run
-from saved_shop import PAGES, PRODUCTS, spider_file
+from kit.corpora import from_corpus
+from kit.fleet import spiders
+from kit.fleet.history import judge, learnt
+from kit.fleet.processes import FULL, Fleet, Servers
+from kit.fleet.serving import ServedSite
+from kit.fleet.stored import Stored, from_sqlite
+from kit.made_docs import START, make_docs
+from kit.programs import crawl, run
+from kit.saved_shop import PAGES, PRODUCTS, spider_file
 
 LONG_S = 900 if FULL else 150
 EMBEDDED = ("--delay", "0", "--per-host", "64", "-s", "retry_backoff=0.2")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.fleet import nemesis
 from acceptance.fleet.conftest import PAGES, Known
-from acceptance.fleet.history import again, judge
-from acceptance.fleet.kit import FULL, Fleet, Servers
-from acceptance.fleet.nemesis import Act, Nemesis
+from kit.fleet import nemesis
+from kit.fleet.history import again, judge
+from kit.fleet.nemesis import Act, Nemesis
+from kit.fleet.processes import FULL, Fleet, Servers
 
 LONG_S = 1800 if FULL else 200
 EVERY = (600, 1400) if FULL else (PAGES // 8, PAGES // 5)

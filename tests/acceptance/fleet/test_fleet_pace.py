@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.fleet import nemesis, spiders
-from acceptance.fleet.history import judge, pace
-from acceptance.fleet.kit import FULL, Fleet, Servers
-from acceptance.fleet.nemesis import Nemesis
-from acceptance.fleet.serving import ServedSite, host_names
-from acceptance.fleet.site import Hosts
+from kit.fleet import nemesis, spiders
+from kit.fleet.history import judge, pace
+from kit.fleet.nemesis import Nemesis
+from kit.fleet.processes import FULL, Fleet, Servers
+from kit.fleet.serving import ServedSite, host_names
+from kit.fleet.site import Hosts
 
 HOSTS, PAGES = (200, 150) if FULL else (30, 40)
 DELAY_S = 0.2

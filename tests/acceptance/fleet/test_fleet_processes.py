@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.fleet import spiders
 from acceptance.fleet.conftest import Known
-from acceptance.fleet.history import again
-from acceptance.fleet.kit import Fleet, Member, Servers
-from acceptance.fleet.steps import (
+from kit.environment import environment
+from kit.fleet import spiders
+from kit.fleet.history import again
+from kit.fleet.processes import Fleet, Member, Servers
+from kit.fleet.steps import (
     SLOW_S,
     STOPPED,
     ended,
@@ -27,8 +28,7 @@ from acceptance.fleet.steps import (
     told_until_it_drains,
     until,
 )
-from environment import environment
-from server_process import free_port
+from kit.server_process import free_port
 
 # --------------------------------------------------------------------------- a worker is told to end
 
@@ -256,7 +256,7 @@ def is_running(pid: int) -> bool:
 
 CANNOT = """
 import sys
-from gossamer.cluster.up import Up
+from gossamer.cluster.local_fleet import Up
 
 child = "import sys, time; print(time.monotonic(), flush=True); sys.exit('no such broker')"
 sys.exit(Up([("worker 1", [sys.executable, "-c", child])], drain_s=1).run())

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.fleet import nemesis
 from acceptance.fleet.conftest import Known
-from acceptance.fleet.kit import FULL, Fleet, Servers
 from acceptance.fleet.test_fleet_nemesis import LONG_S, check
+from kit.fleet import nemesis
+from kit.fleet.processes import FULL, Fleet, Servers
 
 
 @pytest.mark.timeout(LONG_S + 120)

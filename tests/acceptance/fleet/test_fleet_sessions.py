@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.fleet.kit import Fleet, Servers
 from gossamer.testing.site import serve_in_thread
-from members_site import MOVED, PAGES, Members, spider_file
+from kit.fleet.processes import Fleet, Servers
+from kit.members_site import MOVED, PAGES, Members, spider_file
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -18,21 +18,21 @@ import redis
 from celery import Celery
 
 from acceptance.fleet.conftest import Known
-from acceptance.fleet.history import again, judge
-from acceptance.fleet.kit import Fleet, Member, Servers
-from acceptance.fleet.steps import (
+from gossamer.cluster.app import make_app
+from gossamer.config.layers import load_settings
+from gossamer.jobs.control import submit
+from gossamer.targets.discovery import find_target
+from gossamer.targets.plan import plan_of
+from gossamer.wiring.backends import open_desk
+from kit.fleet.history import again, judge
+from kit.fleet.processes import Fleet, Member, Servers
+from kit.fleet.steps import (
     STOPPED,
     ended,
     shown_fleet,
     status,
     until,
 )
-from gossamer.cluster.app import make_app
-from gossamer.cluster.jobs import submit
-from gossamer.config import load_settings
-from gossamer.discovery import find_target
-from gossamer.wiring.desk import open_desk
-from gossamer.wiring.plan import plan_of
 
 # --------------------------------------------------------------------------- celery's own commands
 

@@ -18,15 +18,15 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from acceptance.fleet import spiders
 from acceptance.fleet.conftest import Known
-from acceptance.fleet.history import judge
-from acceptance.fleet.kit import Fleet, Servers
-from acceptance.fleet.serving import ServedSite
-from acceptance.fleet.site import Catalogue
-from acceptance.fleet.upset import PASSWORD, Watched, clean, execute, refused, rest, tell, until
-from programs import command
-from servers import PostgresProcess, RedisProcess
+from kit.fleet import spiders
+from kit.fleet.history import judge
+from kit.fleet.processes import Fleet, Servers
+from kit.fleet.serving import ServedSite
+from kit.fleet.site import Catalogue
+from kit.fleet.upset import PASSWORD, Watched, clean, execute, refused, rest, tell, until
+from kit.programs import command
+from kit.servers import PostgresProcess, RedisProcess
 
 PAGES = 150
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.fleet import spiders
-from acceptance.fleet.history import judge, learnt, pace
-from acceptance.fleet.serving import Asked, ServedSite
-from acceptance.fleet.site import Catalogue, Truth
-from acceptance.fleet.stored import Stored, Tried, from_sqlite
-from programs import crawl, rows, run
+from kit.fleet import spiders
+from kit.fleet.history import judge, learnt, pace
+from kit.fleet.serving import Asked, ServedSite
+from kit.fleet.site import Catalogue, Truth
+from kit.fleet.stored import Stored, Tried, from_sqlite
+from kit.programs import crawl, rows, run
 
 PAGES = 450
 FAST = ("--delay", "0", "--per-host", "64", "-s", "retry_backoff=0.1")

@@ -12,11 +12,11 @@ import pytest
 import redis
 from kombu.connection import Connection
 
-from acceptance.fleet import nemesis
-from acceptance.fleet.kit import Fleet, Member, Servers, variables
-from acceptance.fleet.nemesis import Deed, Nemesis
-from acceptance.fleet.serving import Asked, ServedSite
-from servers import PostgresProcess, RedisProcess
+from kit.fleet import nemesis
+from kit.fleet.nemesis import Deed, Nemesis
+from kit.fleet.processes import Fleet, Member, Servers, variables
+from kit.fleet.serving import Asked, ServedSite
+from kit.servers import PostgresProcess, RedisProcess
 
 AT_WORK = "import sys, time; print('supervisor or worker takes shifts', flush=True); time.sleep(600)"
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import trustme
 
-from acceptance.hostile.kit import crawl, headers_at, serving
+from kit.hostile.bad_site import crawl, headers_at, serving
 
 
 @pytest.fixture(scope="module")

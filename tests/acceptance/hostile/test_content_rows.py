@@ -17,21 +17,22 @@ from typing import Any
 
 import pytest
 
-from acceptance.hostile.inside import (
+from gossamer import Spider
+from gossamer.core.events import PageDone
+from gossamer.core.jobs import StoredItem
+from gossamer.core.results import Attempt, Verdict
+from gossamer.export import write_items
+from gossamer.observe.log import LineFormatter, LogSink
+from gossamer.testing.answers import SiteResponse
+from gossamer.testing.site import serve
+from kit.hostile.inside import (
     NOT_FOUND,
     endings,
     follower,
     html,
     run,
 )
-from gossamer import Spider
-from gossamer.observe.log import LineFormatter, LogSink
-from gossamer.store.export import write_items
-from gossamer.testing.answers import SiteResponse
-from gossamer.testing.site import serve
-from gossamer.words.events import PageDone
-from gossamer.words.model import Attempt, StoredItem, Verdict
-from programs import rows
+from kit.programs import rows
 
 # --------------------------------------------------------------------------- encodings
 

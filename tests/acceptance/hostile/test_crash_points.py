@@ -13,7 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from environment import environment
+from kit.environment import environment
+from kit.hostile import crash_it
 
 STRIDE = 1 if os.environ.get("GOSSAMER_TEST_EVERY_CRASH") else 7
 DIED = 86
@@ -21,7 +22,7 @@ DIED = 86
 
 def crashes(folder: Path, points: list[int]) -> list[dict[str, Any]]:
     done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("crash_it.py"))],
+        [sys.executable, str(Path(crash_it.__file__))],
         input=json.dumps({"folder": str(folder), "points": points}),
         capture_output=True,
         text=True,

@@ -21,18 +21,19 @@ from typing import Any
 
 import pytest
 
-from engine_kit import CALM, Kit, Ledger, virtually
-from environment import environment
-from gossamer.disk.database import Database
-from gossamer.engine.commit import SplitCommitter
+from gossamer.core.errors import StorageError
+from gossamer.core.jobs import Job
+from gossamer.core.results import Harvest
+from gossamer.drivers.sqlite.database import Database
+from gossamer.engine.store_then_settle import SplitCommitter
 from gossamer.engine.supervisor import Reason, Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.testing.shop import Shop
 from gossamer.testing.site import Site, serve_in_thread
-from gossamer.words.errors import StorageError
-from gossamer.words.model import Harvest, Job
-from programs import command, crawl, rows
-from shop_spider import SPIDER
+from kit.engine import CALM, Kit, Ledger, virtually
+from kit.environment import environment
+from kit.programs import command, crawl, rows
+from kit.shop_spider import SPIDER
 
 PRODUCTS = 60
 FAST = ("--delay", "0", "--per-host", "8")

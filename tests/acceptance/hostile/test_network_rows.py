@@ -16,20 +16,20 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.hostile.kit import CALM, Round, crawl, headers_at, of_row, serving
-from gossamer.config import load_settings
+from gossamer.config.layers import load_settings
+from gossamer.core.requests import Request
 from gossamer.fetch.guard import Guard
-from gossamer.fetch.http import HttpFetcher
-from gossamer.fetch.limits import HttpOptions
+from gossamer.fetch.http.fetcher import HttpFetcher
+from gossamer.fetch.http.limits import HttpOptions
 from gossamer.testing.badroutes import PAGE, routes
 from gossamer.testing.badsite import BadSite
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.misbehaving.headers import RETRY_AFTER
 from gossamer.testing.misbehaving.pages import SCHEMES, SCHEMES_REPEATED
 from gossamer.testing.misbehaving.places import HREFS, NO_HOSTS, PATHS
-from gossamer.wiring.desk import open_desk
-from gossamer.words.model import Request
-from programs import rows
+from gossamer.wiring.backends import open_desk
+from kit.hostile.bad_site import CALM, Round, crawl, headers_at, of_row, serving
+from kit.programs import rows
 
 HEAVY = ["million_chunks", *of_row(3, 6, 7, 8)]
 QUICK = [name for name, route in routes().items() if route.row and name not in HEAVY]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from acceptance.hostile.kit import Crawled, crawl, serving
 from gossamer.testing.badroutes import PAGE
-from large_pages import index_page
+from kit.hostile.bad_site import Crawled, crawl, serving
+from kit.large_pages import index_page
 
 GOOD = [f"good/{number}" for number in range(20)]
 AFTER = b"<a href='/after'>what comes after it</a>"

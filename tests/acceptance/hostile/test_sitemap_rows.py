@@ -17,7 +17,15 @@ from typing import Any
 
 import pytest
 
-from acceptance.hostile.inside import (
+from gossamer.core.hosts import HostSignal, HostState, Rules, SignalKind
+from gossamer.parse import sitemap
+from gossamer.parse.sitemap import SitemapReader
+from gossamer.policy.politeness import delay_in_force, mark_of, settle
+from gossamer.policy.robots import MAX_BYTES, RobotsRules, interpret
+from gossamer.testing.answers import SiteResponse
+from gossamer.testing.site import serve, serve_in_thread
+from kit.corpora import corpus, from_corpus
+from kit.hostile.inside import (
     NOT_FOUND,
     Probe,
     endings,
@@ -27,15 +35,7 @@ from acceptance.hostile.inside import (
     paths,
     run,
 )
-from corpora import corpus, from_corpus
-from gossamer.parse import sitemap
-from gossamer.parse.sitemap import SitemapReader
-from gossamer.policy.politeness import delay_in_force, mark_of, settle
-from gossamer.policy.robots import MAX_BYTES, RobotsRules, interpret
-from gossamer.testing.answers import SiteResponse
-from gossamer.testing.site import serve, serve_in_thread
-from gossamer.words.model import HostSignal, HostState, Rules, SignalKind
-from programs import rows
+from kit.programs import rows
 
 # --------------------------------------------------------------------------- sitemaps
 

@@ -13,16 +13,16 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from acceptance.hostile.inside import (
+from gossamer.policy.traps import TrapRules, path_trap
+from gossamer.testing.answers import SiteResponse
+from gossamer.testing.site import serve
+from kit.corpora import corpus, from_corpus
+from kit.hostile.inside import (
     follower,
     html,
     paths,
     run,
 )
-from corpora import corpus, from_corpus
-from gossamer.policy.traps import TrapRules, path_trap
-from gossamer.testing.answers import SiteResponse
-from gossamer.testing.site import serve
 
 
 def links(*targets: str) -> SiteResponse:
@@ -194,12 +194,12 @@ async def test_row_44_the_same_body_on_thousands_of_urls_is_followed_only_so_oft
 
 async def test_row_45_a_site_that_answers_everywhere_has_one_budget_for_its_domain(tmp_path: Path) -> None:
     """``link:trap_domain``: hosts below one registrable domain count together."""
-    from engine_kit import follow
+    from gossamer.core.requests import Request
     from gossamer.engine.admission import Admission
     from gossamer.policy.scope import Scope
     from gossamer.policy.traps import Traps
     from gossamer.policy.urls import UrlOptions
-    from gossamer.words.model import Request
+    from kit.engine import follow
 
     door = Admission(Scope(), UrlOptions(), b"k", traps=Traps(TrapRules(max_per_domain=50)))
     dropped: dict[str, int] = {}

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import redis
 
-from deploy_files import (
+from gossamer.config.layers import load_settings
+from kit.deploy_files import (
     DEPLOY,
     GIVEN,
     ROOT,
@@ -26,8 +27,7 @@ from deploy_files import (
     tool,
     variables,
 )
-from gossamer.config import load_settings
-from server_process import Process, program
+from kit.server_process import Process, program
 
 OURS = ("supervisor", "worker", "browser-worker", "gossamer")
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from deploy_files import (
+from gossamer.config.layers import load_settings
+from gossamer.config.settings import fields
+from kit.deploy_files import (
     DEPLOY,
     GIVEN,
     PAGES,
@@ -22,8 +24,6 @@ from deploy_files import (
     tool,
     typed,
 )
-from gossamer.config import load_settings
-from gossamer.config.settings import fields
 
 # --------------------------------------------------------------------------- their own tools
 

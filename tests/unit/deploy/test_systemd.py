@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from deploy_files import DEPLOY, STOP_S, UNITS, env_file, parses, run, seconds, unit
-from gossamer.config import load_settings
+from gossamer.config.layers import load_settings
 from gossamer.config.settings import fields
-from server_process import program
+from kit.deploy_files import DEPLOY, STOP_S, UNITS, env_file, parses, run, seconds, unit
+from kit.server_process import program
 
 
 @pytest.fixture

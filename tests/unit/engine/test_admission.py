@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from gossamer.core.requests import Entry, Request
 from gossamer.engine import admission
 from gossamer.engine.admission import Admission
 from gossamer.policy.scope import Scope
 from gossamer.policy.urls import UrlOptions
-from gossamer.words.model import Entry, Request
 
 PAGE = Request("http://a.example/", depth=2)
 

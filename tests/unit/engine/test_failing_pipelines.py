@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
-from engine_kit import CALM, URL, Kit, virtually
+from gossamer.core.errors import StorageError
+from gossamer.core.hosts import SignalKind
+from gossamer.core.requests import Request
+from gossamer.core.results import Extraction, Harvest
 from gossamer.engine.supervisor import Ran, Reason, Supervisor
 from gossamer.engine.worker import Worker
-from gossamer.pipeline.pipeline import DefaultPipeline
-from gossamer.words.errors import StorageError
-from gossamer.words.model import Extraction, Harvest, Request, SignalKind
+from gossamer.items.pipeline import DefaultPipeline
+from kit.engine import CALM, URL, Kit, virtually
 
 PAGE = Extraction(items=({"a": 1},), requests=(Request(URL + "next"),))
 

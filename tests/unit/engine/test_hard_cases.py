@@ -10,11 +10,13 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec.structs import replace
 
-from engine_kit import CALM, URL, Answer, Kit, follow, virtually
+from gossamer.core.errors import StorageError
+from gossamer.core.hosts import HostSignal, Rules
+from gossamer.core.requests import Request
+from gossamer.core.results import Extraction
 from gossamer.engine.supervisor import Ran, Reason, Supervisor
 from gossamer.engine.worker import Worker
-from gossamer.words.errors import StorageError
-from gossamer.words.model import Extraction, HostSignal, Request, Rules
+from kit.engine import CALM, URL, Answer, Kit, follow, virtually
 
 SPACED = Rules(delay_s=4.0, per_host=1)
 

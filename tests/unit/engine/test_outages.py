@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from engine_kit import CALM, URL, Kit, follow, virtually
+from gossamer.core.errors import Fault, FetchError
+from gossamer.core.hosts import Rules
+from gossamer.core.jobs import DeadFilter
+from gossamer.core.requests import Request
 from gossamer.engine.supervisor import Ran, Reason, Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.policy.retry import LONGEST_PAUSE_S
-from gossamer.words.errors import Fault, FetchError
-from gossamer.words.model import DeadFilter, Request, Rules
+from kit.engine import CALM, URL, Kit, follow, virtually
 
 PAGES = 60
 DEFAULT = Rules()

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from engine_kit import CALM, Kit, virtually
+from gossamer.core.errors import StorageError
+from gossamer.core.requests import Request
 from gossamer.engine import seeding as module
 from gossamer.engine.seeding import BATCH, Seeding
-from gossamer.words.errors import StorageError
-from gossamer.words.model import Request
+from kit.engine import CALM, Kit, virtually
 
 
 def seeding_of(kit):

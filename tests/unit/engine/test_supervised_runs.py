@@ -9,14 +9,17 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from engine_kit import CALM, URL, Answer, Kit, follow, virtually
+from gossamer.core.errors import Fault, FetchError, StorageError
+from gossamer.core.events import JobFinished, JobStarted, PageDone
+from gossamer.core.hosts import HostSignal, SignalKind
+from gossamer.core.jobs import Change, DeadFilter
+from gossamer.core.lifecycle import JobState
+from gossamer.core.requests import Request
+from gossamer.core.results import Extraction
 from gossamer.engine.supervisor import Ran, Reason, Supervisor
 from gossamer.engine.worker import Worker
-from gossamer.items import Item
-from gossamer.words.errors import Fault, FetchError, StorageError
-from gossamer.words.events import JobFinished, JobStarted, PageDone
-from gossamer.words.lifecycle import JobState
-from gossamer.words.model import Change, DeadFilter, Extraction, HostSignal, Request, SignalKind
+from gossamer.items.item import Item
+from kit.engine import CALM, URL, Answer, Kit, follow, virtually
 
 
 class Misfit(Item):

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from engine_kit import CALM, URL, Kit, follow, virtually
+from gossamer.core.hosts import Rules
+from gossamer.core.requests import Request
 from gossamer.engine.supervisor import Ran, Supervisor
 from gossamer.engine.worker import Worker
-from gossamer.words.model import Request, Rules
+from kit.engine import CALM, URL, Kit, follow, virtually
 
 FAST = replace(CALM, per_host=16)
 POLITE = Rules()

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpora import corpus, from_corpus
-from gossamer.fetch.codings import zstd
-from gossamer.fetch.decode import MAX_STAGES, Decoder
-from gossamer.words.errors import Fault, FetchError
+from gossamer.core.errors import Fault, FetchError
+from gossamer.fetch.http.codings import zstd
+from gossamer.fetch.http.decode import MAX_STAGES, Decoder
+from kit.corpora import corpus, from_corpus
 
 LIMIT = 2_000_000
 TEXT = b"<html><p>some words " + bytes(range(256)) * 20
@@ -207,7 +207,7 @@ def test_junk_under_a_false_name_is_refused(encoding: str) -> None:
 def test_a_header_of_very_many_codings_makes_no_decoders(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of them holds some kilobytes, and a header has room for a hundred thousand."""
     made: list[str] = []
-    monkeypatch.setattr("gossamer.fetch.decode.stage_for", made.append)
+    monkeypatch.setattr("gossamer.fetch.http.decode.stage_for", made.append)
     assert decode(",".join(["zstd"] * 10_000), b"plain") == (b"plain", ("not_encoded",))
     assert made == []
 

@@ -7,17 +7,17 @@ import zlib
 
 import pytest
 
-from gossamer.fetch.codings import PIECE_BYTES
-from gossamer.fetch.decode import Decoder
+from gossamer.core.errors import Fault, FetchError
+from gossamer.core.requests import Request
 from gossamer.fetch.guard import Guard
-from gossamer.fetch.http import HttpFetcher
-from gossamer.fetch.limits import HttpOptions
-from gossamer.fetch.room import LARGE_BYTES
+from gossamer.fetch.http.codings import PIECE_BYTES
+from gossamer.fetch.http.decode import Decoder
+from gossamer.fetch.http.fetcher import HttpFetcher
+from gossamer.fetch.http.limits import HttpOptions
+from gossamer.fetch.http.memory_budget import LARGE_BYTES
 from gossamer.testing.badsite import BadSite
 from gossamer.testing.clock import ManualClock
-from gossamer.words.errors import Fault, FetchError
-from gossamer.words.model import Request
-from raw_server import OK, Raw, fetcher_with
+from kit.raw_server import OK, Raw, fetcher_with
 
 
 def test_decoding_pauses_after_each_piece() -> None:

@@ -14,16 +14,17 @@ from contextlib import contextmanager, suppress
 import pytest
 import trustme
 
-from gossamer.fetch.faults import translate
+from gossamer.core.errors import Fault, FetchError
+from gossamer.core.requests import Request
+from gossamer.core.results import Fetched
 from gossamer.fetch.guard import Guard
-from gossamer.fetch.http import HttpFetcher, sendable
-from gossamer.fetch.limits import HttpOptions
+from gossamer.fetch.http.faults import translate
+from gossamer.fetch.http.fetcher import HttpFetcher, sendable
+from gossamer.fetch.http.limits import HttpOptions
 from gossamer.fetch.resolver import Names as RememberedNames
 from gossamer.fetch.resolver import ThreadResolver
 from gossamer.testing.badsite import BadSite
 from gossamer.testing.clock import EPOCH, ManualClock
-from gossamer.words.errors import Fault, FetchError
-from gossamer.words.model import Fetched, Request
 
 TRUSTED = Guard({"127.0.0.1", "localhost"})
 

@@ -15,24 +15,29 @@ import tracemalloc
 import pytest
 import trustme
 
+from gossamer.core.errors import Fault, FetchError
+from gossamer.core.requests import Request
 from gossamer.fetch import machine
 from gossamer.fetch.guard import Guard
-from gossamer.fetch.http import HttpFetcher
-from gossamer.fetch.limits import HttpOptions
-from gossamer.fetch.machine import LONGEST_PAUSE_S, LocalTrouble, max_idle_connections, open_files_allowed
+from gossamer.fetch.http.fetcher import HttpFetcher
+from gossamer.fetch.http.limits import HttpOptions
+from gossamer.fetch.machine import (
+    LONGEST_PAUSE_S,
+    LocalTrouble,
+    max_idle_connections,
+    open_files_allowed,
+)
 from gossamer.testing.badsite import BadSite
 from gossamer.testing.clock import ManualClock
-from gossamer.words.errors import Fault, FetchError
-from gossamer.words.model import Request
 
 CHILD = """
 import asyncio, os, resource, socket, sys
 from gossamer.fetch.guard import Guard
-from gossamer.fetch.http import HttpFetcher
-from gossamer.fetch.limits import HttpOptions
+from gossamer.fetch.http.fetcher import HttpFetcher
+from gossamer.fetch.http.limits import HttpOptions
 from gossamer.testing.clock import ManualClock
-from gossamer.words.errors import FetchError
-from gossamer.words.model import Request
+from gossamer.core.errors import FetchError
+from gossamer.core.requests import Request
 
 class Names:
     async def resolve(self, host, port):
@@ -110,7 +115,7 @@ async def test_a_machine_without_a_network_blames_no_host(
     async def connect(*_: object, **__: object) -> socket.socket:
         raise OSError(number, "no way")
 
-    monkeypatch.setattr("gossamer.fetch.pool.start_connection", connect)
+    monkeypatch.setattr("gossamer.fetch.http.pool.start_connection", connect)
     options = HttpOptions(local_pause_s=0.0)
     fetcher = HttpFetcher(options, clock=ManualClock(), guard=Guard({"127.0.0.1"}))
     with pytest.raises(FetchError) as caught:
@@ -129,8 +134,8 @@ async def test_a_host_of_ipv6_alone_is_not_waited_for_where_there_is_none(
     async def connect(*_: object, **__: object) -> socket.socket:
         raise OSError(errno.ENETUNREACH, "no way")
 
-    monkeypatch.setattr("gossamer.fetch.pool.start_connection", connect)
-    monkeypatch.setattr("gossamer.fetch.pool.has_ipv4", lambda: way)
+    monkeypatch.setattr("gossamer.fetch.http.pool.start_connection", connect)
+    monkeypatch.setattr("gossamer.fetch.http.pool.has_ipv4", lambda: way)
     options = HttpOptions(local_pause_s=0.0)
     fetcher = HttpFetcher(options, clock=ManualClock(), guard=Guard({"127.0.0.1", "::1"}))
     with pytest.raises(FetchError) as caught:

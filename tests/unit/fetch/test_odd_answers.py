@@ -8,20 +8,21 @@ from collections.abc import Iterator
 
 import pytest
 
-from gossamer.fetch.body import MAX_TINY_PIECES
-from gossamer.fetch.connection import Connection
-from gossamer.fetch.deadline import Deadline
-from gossamer.fetch.limits import HttpOptions
-from gossamer.fetch.repair import MAX_LINES, MAX_REPAIRED_BYTES, ChunkReader, Unrepairable, repair
-from gossamer.fetch.room import Room
-from gossamer.fetch.wire import Answer, keeps_alive
+from gossamer.core.errors import Fault, FetchError
+from gossamer.core.requests import Request
+from gossamer.core.results import Fetched
+from gossamer.fetch.http.body import MAX_TINY_PIECES
+from gossamer.fetch.http.connection import Connection
+from gossamer.fetch.http.deadline import Deadline
+from gossamer.fetch.http.limits import HttpOptions
+from gossamer.fetch.http.memory_budget import Room
+from gossamer.fetch.http.repair import MAX_LINES, MAX_REPAIRED_BYTES, ChunkReader, Unrepairable, repair
+from gossamer.fetch.http.wire import Answer, keeps_alive
 from gossamer.testing.clock import VirtualLoop
 from gossamer.testing.contracts.fetcher import outcome
 from gossamer.testing.misbehaving.odd import HOPELESS_ANSWERS, ODD_ANSWERS
 from gossamer.testing.misbehaviour import PAGE
-from gossamer.words.errors import Fault, FetchError
-from gossamer.words.model import Fetched, Request
-from raw_server import Raw, fetcher_with
+from kit.raw_server import Raw, fetcher_with
 
 
 async def test_odd_answers_are_read_whole_and_hopeless_ones_refused() -> None:
@@ -227,7 +228,7 @@ def test_a_broken_header_is_not_read_anew_with_each_of_its_pieces(
         read.append(len(raw))
         return repair(raw)
 
-    monkeypatch.setattr("gossamer.fetch.connection.repair", counted)
+    monkeypatch.setattr("gossamer.fetch.http.connection.repair", counted)
     connection = Connection(loop, HttpOptions(), Room(10**9))
     connection.connection_made(Wire())
     parts = [b"HTTP/1.1 200OK\r\n", *[b"x: y\r\n"] * 200, b"Content-Length: 2\r", b"\n", b"\r", b"\n", b"ok"]

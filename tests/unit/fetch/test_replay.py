@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from corpora import from_corpus
+from gossamer.core.errors import Fault, FetchError, UsageError
+from gossamer.core.requests import Request
 from gossamer.fetch.replay import ReplayFetcher
 from gossamer.testing.clock import EPOCH, ManualClock
-from gossamer.words.errors import Fault, FetchError, UsageError
-from gossamer.words.model import Request
-from saved_shop import PAGES, SavedShop, made_shop, real_shop
+from kit.corpora import from_corpus
+from kit.saved_shop import PAGES, SavedShop, made_shop, real_shop
 
 
 async def fault(fetcher: ReplayFetcher, url: str) -> Fault:

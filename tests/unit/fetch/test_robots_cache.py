@@ -7,6 +7,10 @@ from itertools import pairwise
 
 import pytest
 
+from gossamer.core.errors import Fault, FetchError
+from gossamer.core.hosts import HostSignal, SignalKind
+from gossamer.core.requests import Request
+from gossamer.core.results import Fetched, RobotsAnswer
 from gossamer.fetch.robots_cache import (
     COME_BACK_S,
     DAY_S,
@@ -17,10 +21,8 @@ from gossamer.fetch.robots_cache import (
     SHORTEST_TTL_S,
     RobotsCache,
 )
-from gossamer.store.memory import MemorySharedState
+from gossamer.shared.memory import MemorySharedState
 from gossamer.testing.clock import ManualClock
-from gossamer.words.errors import Fault, FetchError
-from gossamer.words.model import Fetched, HostSignal, Request, RobotsAnswer, SignalKind
 
 SITE = "https://site.example"
 DENY = b"User-agent: *\nDisallow: /private\nCrawl-delay: 3\nSitemap: /map.xml\n"

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gossamer.fetch.set_cookie import MAX_AGE_S, MAX_COOKIE_BYTES, Cookie, read_cookie, read_date, spot
+from gossamer.fetch.sessions.set_cookie import (
+    MAX_AGE_S,
+    MAX_COOKIE_BYTES,
+    Cookie,
+    read_cookie,
+    read_date,
+    spot,
+)
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC).timestamp()
 SHOP = "https://www.shop.co.uk/a/b?c=/d/"

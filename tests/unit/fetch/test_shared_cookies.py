@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import pytest
 
-from gossamer.fetch.shared_cookies import SPACE, SharedCookies
-from gossamer.store.memory import MemorySharedState
+from gossamer.core.errors import StorageError
+from gossamer.fetch.sessions.shared_cookies import SPACE, SharedCookies
+from gossamer.shared.memory import MemorySharedState
 from gossamer.testing.clock import ManualClock
-from gossamer.words.errors import StorageError
 
 SHOP = "https://www.shop.co.uk/a/b"
 OTHER = "https://other.example/"

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from gossamer.servers.redis import RedisServer
+from gossamer.drivers.redis.server import RedisServer
 from gossamer.testing.clock import ManualClock
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from gossamer.core.hosts import HostSignal, HostState, Rules, SignalKind
 from gossamer.policy import politeness as p
-from gossamer.words.model import HostSignal, HostState, Rules, SignalKind
 
 PACED = Rules(delay_s=2.0, per_host=3)
 ADAPTIVE = Rules(min_delay_s=0.5, initial_delay_s=1.0, max_delay_s=8.0)

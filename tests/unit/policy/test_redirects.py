@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from gossamer.core.errors import Fault, FetchError
+from gossamer.core.requests import Entry, Lease, Request
+from gossamer.core.results import Attempt, Harvest, Outcome, Verdict
 from gossamer.policy.redirects import follow, is_credential, redirect_targets, with_known_targets
 from gossamer.testing.contracts.frontier_world import entry
-from gossamer.words.errors import Fault, FetchError
-from gossamer.words.model import Attempt, Entry, Harvest, Lease, Outcome, Request, Verdict
 
 HERE = "https://a.example/x"
 SECRET = {"Authorization": "Basic x", "Cookie": "a=b", "X-Api-Key": "k", "Referer": "r", "Accept": "t"}

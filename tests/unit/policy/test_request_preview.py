@@ -5,6 +5,8 @@ import json
 import msgspec
 import pytest
 
+from gossamer.core.requests import Request
+from gossamer.core.storable import MAX_DEPTH
 from gossamer.policy import request_preview
 from gossamer.policy.request_preview import (
     MAX_BODY,
@@ -17,8 +19,6 @@ from gossamer.policy.request_preview import (
     shown_headers,
     shown_values,
 )
-from gossamer.words.model import Request
-from gossamer.words.storable import MAX_DEPTH
 
 URL = "http://a/"
 

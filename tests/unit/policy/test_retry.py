@@ -5,9 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from gossamer.core.errors import Fault
+from gossamer.core.hosts import Rules, SignalKind
+from gossamer.core.requests import Entry, Lease, Request
+from gossamer.core.results import Verdict
 from gossamer.policy import retry
-from gossamer.words.errors import Fault
-from gossamer.words.model import Entry, Lease, Request, Rules, SignalKind, Verdict
 
 RULES = Rules(max_retries=2, max_throttled=3, backoff_base_s=1.0, backoff_cap_s=10.0, retry_after_cap_s=600.0)
 NOW = 1000.0

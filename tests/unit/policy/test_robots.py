@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora import corpus, from_corpus
 from gossamer.policy.robots import (
     MAX_BYTES,
     MAX_WILDCARDS,
@@ -20,6 +19,7 @@ from gossamer.policy.robots import (
     interpret,
     product_token,
 )
+from kit.corpora import corpus, from_corpus
 
 DENY_ALL = b"User-agent: *\nDisallow: /\n"
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from gossamer.core.errors import UsageError
 from gossamer.policy.scope import IGNORED_EXTENSIONS, Scope, extension
-from gossamer.words.errors import UsageError
 
 
 def test_empty_scope_allows_every_page():

@@ -7,20 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from gossamer.core.jobs import FrontierStats
+from gossamer.core.lifecycle import JobState
+from gossamer.core.shifts import RosterView, Sample, Shift, ShiftState, Standing, Why, WorkerCard, WorkerState
 from gossamer.policy.eta import eta
 from gossamer.policy.shifts import Claim, Limits, claim, lost, pause_s, plan
-from gossamer.words.lifecycle import JobState
-from gossamer.words.model import FrontierStats
-from gossamer.words.shifts import (
-    RosterView,
-    Sample,
-    Shift,
-    ShiftState,
-    Standing,
-    Why,
-    WorkerCard,
-    WorkerState,
-)
 
 NOW = 1000.0
 LIMITS = Limits()

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from corpora import corpus, from_corpus
 from gossamer.policy import urls
 from gossamer.policy.urls import DEFAULT_OPTIONS, SESSION_PARAMETERS, TRACKING_PARAMETERS, Joiner, UrlOptions
+from kit.corpora import corpus, from_corpus
 
 CARET = "the standard began to escape ^ in paths after the parser's tables were made; servers read both alike"
 OPAQUE = "blanks at the end of an opaque path are kept by the newest standard; no http URL has an opaque path"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.store.postgres_json import clean, restored, stored
+from gossamer.store.postgres.json import clean, restored, stored
 
 
 def as_jsonb(value):

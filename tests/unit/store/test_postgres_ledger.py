@@ -3,14 +3,14 @@
 import pytest
 from msgspec.structs import replace
 
-from gossamer.servers.postgres import PostgresServer
+from gossamer.core.results import Attempt, Verdict
+from gossamer.drivers.postgres.server import PostgresServer
 from gossamer.store import attempts as module
-from gossamer.store.postgres import PostgresStore
-from gossamer.store.postgres_jobs import PostgresJobBook
-from gossamer.store.postgres_ledger import PostgresLedger
+from gossamer.store.postgres.jobs import PostgresJobBook
+from gossamer.store.postgres.ledger import PostgresLedger
+from gossamer.store.postgres.store import PostgresStore
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.store import harvest, item
-from gossamer.words.model import Attempt, Verdict
 
 
 @pytest.fixture

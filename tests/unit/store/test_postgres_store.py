@@ -9,15 +9,17 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from gossamer.servers.postgres import PostgresServer
-from gossamer.servers.postgres_schema import migrations, prepare
-from gossamer.store.postgres import SQL, PostgresStore, day_name
-from gossamer.store.postgres_jobs import PostgresJobBook
-from gossamer.store.postgres_rows import batch_of
+from gossamer.core.errors import StorageError
+from gossamer.core.jobs import Job
+from gossamer.core.requests import Request
+from gossamer.core.results import Attempt, Verdict
+from gossamer.drivers.postgres.schema import migrations, prepare
+from gossamer.drivers.postgres.server import PostgresServer
+from gossamer.store.postgres.jobs import PostgresJobBook
+from gossamer.store.postgres.rows import batch_of
+from gossamer.store.postgres.store import SQL, PostgresStore, day_name
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.store import harvest, item
-from gossamer.words.errors import StorageError
-from gossamer.words.model import Attempt, Job, Request, Verdict
 
 JOB = Job(id="shop-1", name="shop", target="t", created_at=5.0, key=b"k", plan=b"p")
 DAY = 86400.0

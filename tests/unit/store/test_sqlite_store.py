@@ -5,15 +5,15 @@ import sqlite3
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.disk.database import Database
-from gossamer.disk.schema import migrate, migrations
-from gossamer.store.jobs import SqliteJobBook, slug
-from gossamer.store.shared_state import SqliteSharedState
-from gossamer.store.sqlite import SqliteStore, texts
+from gossamer.core.jobs import Job
+from gossamer.core.storable import without_surrogates
+from gossamer.drivers.sqlite.database import Database
+from gossamer.drivers.sqlite.schema import migrate, migrations
+from gossamer.shared.sqlite import SqliteSharedState
+from gossamer.store.sqlite.jobs import SqliteJobBook, slug
+from gossamer.store.sqlite.store import SqliteStore, texts
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.store import harvest, item
-from gossamer.words.model import Job
-from gossamer.words.storable import without_surrogates
 
 
 async def test_a_job_of_another_book_is_entered(tmp_path):

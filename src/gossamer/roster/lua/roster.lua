@@ -1,4 +1,4 @@
--- The roster of one fleet. Every call is one atomic step; what each does is said in words/ports.py
+-- The roster of one fleet. Every call is one atomic step; what each does is said in ports/frontier.py
 -- (Attendance, Roster), and roster/memory.py is the same in Python.
 --
 -- Keys: KEYS[1] and a word each, so that all are in one slot of a cluster; all of bounded size, and all may
@@ -11,7 +11,7 @@
 --   ends       LIST  ShiftEnd, the newest first
 --   samples    HASH  job -> array of Sample, the oldest first
 --   bell       LIST  one element while it rings
--- Records are msgpack maps (words/shifts.py); a field that is not there has its default.
+-- Records are msgpack maps (core/shifts.py); a field that is not there has its default.
 --
 -- ARGV: 1 what to do; 2 now (empty: this server's time); 3 the bounds of roster/limits.py, packed; 4.. its own.
 

@@ -1,4 +1,4 @@
-"""What every :class:`~gossamer.words.ports.Fetcher` of the network must do, checked on the bad site.
+"""What every :class:`~gossamer.ports.fetch.Fetcher` of the network must do, checked on the bad site.
 
 A fetcher under test is made with small limits (:data:`LIMITS`), trusts ``127.0.0.1`` and ``localhost`` and
 needs nothing else. In a test suite, run :data:`FETCHER_CHECKS` one by one; :func:`check_fetcher` runs all.
@@ -11,12 +11,13 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
+from gossamer.core.errors import Fault, FetchError
+from gossamer.core.requests import Request
+from gossamer.core.results import Fetched
+from gossamer.ports.fetch import Fetcher
 from gossamer.testing.badroutes import PAGE, routes
 from gossamer.testing.badsite import BadSite
 from gossamer.testing.misbehaving.odd import HOPELESS_ANSWERS, ODD_ANSWERS
-from gossamer.words.errors import Fault, FetchError
-from gossamer.words.model import Fetched, Request
-from gossamer.words.ports import Fetcher
 
 LIMITS = {"connect_s": 1.0, "headers_s": 0.5, "idle_s": 0.3, "body_s": 0.6, "max_body_bytes": 4_000_000}
 """Limits, by their names in ``HttpOptions``, under which every route ends within :data:`PATIENCE_S`."""

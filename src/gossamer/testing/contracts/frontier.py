@@ -1,6 +1,6 @@
 """The contract of a frontier, as named checks that any implementation can be put through.
 
-Guarantee: each check states one promise of :class:`~gossamer.words.ports.Frontier` and fails when it is
+Guarantee: each check states one promise of :class:`~gossamer.ports.frontier.Frontier` and fails when it is
 broken. Time stands still but for the clock's ``advance``. Use, for a frontier of your own::
 
     @asynccontextmanager
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gossamer.engine.commit import FullFrontier
+from gossamer.engine.store_then_settle import FullFrontier
 from gossamer.testing.contracts.frontier_checks import jobs, leases, queue
 from gossamer.testing.contracts.frontier_world import CHECKS, Check, Make, Subject
 

@@ -6,20 +6,12 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
-from gossamer.engine.commit import FullFrontier
+from gossamer.core.hosts import HostSignal, Rules, SignalKind
+from gossamer.core.lifecycle import State
+from gossamer.core.requests import Entry, Grant, Lease, Request
+from gossamer.core.results import Outcome, Verdict
+from gossamer.engine.store_then_settle import FullFrontier
 from gossamer.testing.clock import ManualClock
-from gossamer.words.lifecycle import State
-from gossamer.words.model import (
-    Entry,
-    Grant,
-    HostSignal,
-    Lease,
-    Outcome,
-    Request,
-    Rules,
-    SignalKind,
-    Verdict,
-)
 
 
 @dataclass

@@ -18,6 +18,11 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
+from gossamer.core.hosts import HostSignal, Rules
+from gossamer.core.jobs import DeadFilter
+from gossamer.core.lifecycle import State
+from gossamer.core.requests import Lease
+from gossamer.ports.frontier import FrontierDesk, OwnedFrontier
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.frontier_world import (
     EASY,
@@ -28,9 +33,6 @@ from gossamer.testing.contracts.frontier_world import (
     equal,
     fingerprints,
 )
-from gossamer.words.lifecycle import State
-from gossamer.words.model import DeadFilter, HostSignal, Lease, Rules
-from gossamer.words.ports import FrontierDesk, OwnedFrontier
 
 __all__ = ["OWNED_FRONTIER_CHECKS", "FullOwnedFrontier", "Make", "check_owned_frontier"]
 

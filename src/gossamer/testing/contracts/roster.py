@@ -10,6 +10,7 @@ import asyncio
 
 from msgspec.structs import replace
 
+from gossamer.core.shifts import RosterView, Sample, ShiftState, Why, WorkerState
 from gossamer.testing.contracts.frontier_world import equal, holds
 from gossamer.testing.contracts.roster_world import (
     EXPIRES_S,
@@ -24,7 +25,6 @@ from gossamer.testing.contracts.roster_world import (
     end,
     shift,
 )
-from gossamer.words.shifts import RosterView, Sample, ShiftState, Why, WorkerState
 
 __all__ = ["ROSTER_CHECKS", "FullRoster", "Make", "RosterSubject", "check_roster"]
 

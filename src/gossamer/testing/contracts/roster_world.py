@@ -7,10 +7,10 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from gossamer.core.shifts import Shift, ShiftEnd, Standing, Why, WorkerCard
+from gossamer.ports.fleet import Attendance, Roster
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.frontier_world import holds
-from gossamer.words.ports import Attendance, Roster
-from gossamer.words.shifts import Shift, ShiftEnd, Standing, Why, WorkerCard
 
 TTL_S = 5.0
 EXPIRES_S = 5.0

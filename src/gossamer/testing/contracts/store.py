@@ -14,24 +14,14 @@ from dataclasses import dataclass
 import msgspec
 from msgspec.structs import replace
 
+from gossamer.core.jobs import Job, StoredItem
+from gossamer.core.lifecycle import JobState
+from gossamer.core.requests import Entry, Lease, Request, RequestPreview
+from gossamer.core.results import Attempt, Harvest, ItemRecord, Outcome, PageRecord, Verdict
+from gossamer.ports.shared_state import SharedState
+from gossamer.ports.store import JobBook, Store
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.frontier_world import equal, holds
-from gossamer.words.lifecycle import JobState
-from gossamer.words.model import (
-    Attempt,
-    Entry,
-    Harvest,
-    ItemRecord,
-    Job,
-    Lease,
-    Outcome,
-    PageRecord,
-    Request,
-    RequestPreview,
-    StoredItem,
-    Verdict,
-)
-from gossamer.words.ports import JobBook, SharedState, Store
 
 
 @dataclass

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gzip
 
+from gossamer.core.errors import Fault
 from gossamer.testing.misbehaviour import OPEN, PAGE, Visit, route
-from gossamer.words.errors import Fault
 
 
 @route("short_body", "The body ends before its Content-Length.", Fault.INCOMPLETE, row=4)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from gossamer.core.errors import Fault
 from gossamer.testing.misbehaviour import OPEN, PAGE, Visit, route
-from gossamer.words.errors import Fault
 
 
 @route("junk", "Bytes that are no HTTP.", Fault.PROTOCOL, row=19)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gossamer.core.errors import Fault
 from gossamer.testing.misbehaviour import PAGE, Visit, route
-from gossamer.words.errors import Fault
 
 
 @route("retry_after", "429, come back in 120 seconds.", 429, row=20, ends=Fault.THROTTLED)

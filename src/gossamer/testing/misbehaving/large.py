@@ -6,8 +6,8 @@ import gzip
 import zlib
 from functools import lru_cache
 
+from gossamer.core.errors import Fault
 from gossamer.testing.misbehaviour import OPEN, Visit, route
-from gossamer.words.errors import Fault
 
 MEGABYTE = 1024 * 1024
 BOMB_BYTES = 64 * MEGABYTE

@@ -8,8 +8,8 @@ from __future__ import annotations
 import gzip
 import zlib
 
+from gossamer.core.errors import Fault
 from gossamer.testing.misbehaviour import PAGE, Visit, route
-from gossamer.words.errors import Fault
 
 _LENGTH = b"Content-Length: %d\r\n" % len(PAGE)
 _CHUNKED = b"Transfer-Encoding: chunked\r\n"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from gossamer.core.errors import Fault
 from gossamer.testing.misbehaving.large import gzip_of_zeros
 from gossamer.testing.misbehaviour import PAGE, Visit, route
-from gossamer.words.errors import Fault
 
 
 @route("redirect_loop", "A redirect to itself.", 302, row=10, ends=Fault.REDIRECT_LIMIT)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gossamer.core.errors import Fault
 from gossamer.testing.misbehaviour import OPEN, Visit, route
-from gossamer.words.errors import Fault
 
 
 @route("slow_headers", "The header comes one byte at a time, for ever.", Fault.TIMEOUT_HEADERS, row=1)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from gossamer.core.hosts import HostSignal, Rules
+from gossamer.core.jobs import Change, DeadFilter
+from gossamer.core.lifecycle import JobState, State
+from gossamer.core.results import Verdict
 from gossamer.testing.contracts.frontier_world import (
     PACED,
     World,
@@ -12,8 +16,6 @@ from gossamer.testing.contracts.frontier_world import (
     holds,
     outcome,
 )
-from gossamer.words.lifecycle import JobState, State
-from gossamer.words.model import Change, DeadFilter, HostSignal, Rules, Verdict
 
 ONE = Rules(delay_s=0.0, per_host=1)
 UNUSED = HostSignal()

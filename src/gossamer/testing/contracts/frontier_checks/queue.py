@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from gossamer.core.hosts import HostSignal, Rules, SignalKind
+from gossamer.core.jobs import DeadFilter
+from gossamer.core.lifecycle import State
+from gossamer.core.results import Verdict
 from gossamer.testing.contracts.frontier_world import (
     PACED,
     World,
@@ -14,8 +18,6 @@ from gossamer.testing.contracts.frontier_world import (
     holds,
     outcome,
 )
-from gossamer.words.lifecycle import State
-from gossamer.words.model import DeadFilter, HostSignal, Rules, SignalKind, Verdict
 
 ONE = Rules(delay_s=0.0, per_host=1)
 UNUSED = HostSignal()

@@ -1,0 +1,1 @@
+"""Users' callbacks and pipelines, called and watched."""

@@ -1,0 +1,278 @@
+"""Runs a spider's callbacks: the only place where users' code is called for a page.
+
+Whatever a callback does - raise, return junk, call ``sys.exit``, give no end of requests, wait for ever -
+ends as a record of that page, with what it had yielded until then. Only Ctrl-C and the end of the task are
+not its own. Pages that are suspicious are judged in another process before they come here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import AsyncGenerator, Callable, Iterable, MappingView
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from gossamer.core.errors import Fault, SelectorError
+from gossamer.core.requests import Request
+from gossamer.core.results import Extraction, Fetched
+from gossamer.parse.isolation.limits import MAX_INLINE_BYTES, is_suspicious
+from gossamer.parse.isolation.process import Cut, ParseInterrupted, ParseKilled
+from gossamer.parse.links import MAX_LINKS
+from gossamer.parse.mime import is_html
+from gossamer.policy.urls import canonicalise
+from gossamer.runtime.user_code import endable, ends_task, traceback_text
+from gossamer.spiders.failure import Failure
+from gossamer.spiders.response import Response, is_media
+from gossamer.spiders.spider import Spider
+
+MAX_REFRESH_S = 5.0
+"""A meta refresh up to so many seconds is a redirect, as search engines read it; a later one is not."""
+
+
+_TURN_S = 0.05
+"""Seconds after which a callback that yields lets others run."""
+
+
+class Examines(Protocol):
+    """Where suspicious pages are judged: :class:`gossamer.parse.isolation.process.Isolation`."""
+
+    async def examine(self, body: bytes, content_type: str) -> Cut | None:
+        """``None``: the page may be parsed as it is. Raises ``ParseKilled`` and ``ParseInterrupted``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractOptions:
+    """What one page may cost."""
+
+    follow_nofollow: bool = False
+    max_links: int = MAX_LINKS  # of a page; also the requests, and the items, that a callback may give
+    max_inline_bytes: int = MAX_INLINE_BYTES
+    callback_timeout_s: float = 60.0
+
+
+class SpiderExtractor:
+    """Port ``Extractor`` over spiders; ``choose`` names the one that a request goes to.
+
+    Without ``isolation`` every page is parsed as it is.
+    """
+
+    def __init__(
+        self,
+        choose: Callable[[Request], Spider],
+        options: ExtractOptions | None = None,
+        *,
+        isolation: Examines | None = None,
+    ) -> None:
+        self._choose = choose
+        self._options = options or ExtractOptions()
+        self._isolation = isolation
+
+    def wants_status(self, request: Request, status: int) -> bool:
+        """Whether the spider handles this status itself."""
+        if request.meta.get("handle_httpstatus_all") is True:
+            return True
+        wanted = request.meta.get("handle_httpstatus_list")
+        return status in (self._choose(request).handle_httpstatus_list if wanted is None else wanted)
+
+    async def extract(self, request: Request, fetched: Fetched) -> Extraction:
+        """Run the request's callback on the response."""
+        spider, name = self._choose(request), request.callback or "parse"
+        try:
+            response = await self._response(request, fetched, is_selected=spider.selects(name))
+        except ParseKilled as error:
+            return Extraction(fault=Fault.PARSE_TIMEOUT, error=str(error), is_parsed=False)
+        except ParseInterrupted as error:
+            return Extraction(fault=Fault.PARSE_INTERRUPTED, error=str(error), is_parsed=False)
+        refresh = _refresh(response)
+        if refresh:
+            return Extraction(refresh_to=refresh)
+        try:
+            missing = [query for query in spider.required(name) if not response.css(query)]
+        except SelectorError as error:
+            return Extraction(fault=Fault.CALLBACK, error=f"in `require` of the spider: {error}")
+        if missing:
+            return Extraction(fault=Fault.MISSING, error=f"the page has no {', '.join(missing)}")
+        return await self._run(spider, name, (response,), request.cb_kwargs, response)
+
+    async def _response(self, request: Request, fetched: Fetched, *, is_selected: bool) -> Response:
+        """What the spider gets; raises :class:`ParseKilled` and :class:`ParseInterrupted`."""
+        cut, is_examined, options = None, False, self._options
+        if self._isolation is not None and is_suspicious(fetched.body, options.max_inline_bytes):
+            content_type = fetched.header("content-type")
+            is_examined = not is_media(content_type) and (is_selected or is_html(content_type, fetched.body))
+            if is_examined:
+                cut = await self._isolation.examine(fetched.body, content_type)
+        response = Response(
+            request, fetched, follow_nofollow=options.follow_nofollow, cut=cut, max_links=options.max_links
+        )
+        if is_examined and response.is_html:
+            _ = response.page.document
+            await asyncio.sleep(0)  # others have their turn before the callback holds the loop again
+        return response
+
+    async def give_up(self, request: Request, fault: str, detail: str) -> Extraction | None:
+        """Run the request's errback with a :class:`Failure`."""
+        if not request.errback:
+            return None
+        failure = Failure(request, fault, detail)
+        return await self._run(self._choose(request), request.errback, (failure,), {}, None)
+
+    async def _run(
+        self,
+        spider: Spider,
+        name: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        response: Response | None,
+    ) -> Extraction:
+        given = _Given(self._options.max_links)
+        fault = error = ""
+        timer: asyncio.Timeout | None = None
+        limit_s = self._options.callback_timeout_s
+        try:
+            returned = getattr(spider, name)(*args, **kwargs)
+            if _may_wait(returned):
+                async with asyncio.timeout(limit_s) as timer:
+                    await endable(given.await_and_take(returned, limit_s))
+            else:  # nothing that a timer could interrupt
+                await given.take(returned, limit_s)
+        except BaseException as raised:
+            if ends_task(raised):
+                raise
+            # Users' code: one page, not the crawl.
+            fault, error = Fault.CALLBACK, _explain(spider, name, raised)
+            if isinstance(raised, _TooSlow) or (timer is not None and timer.expired()):
+                fault, error = Fault.CALLBACK_TIMEOUT, f"{name}() took longer than {limit_s:g} s"
+        return self._extraction(given, fault, error, response)
+
+    def _extraction(self, given: _Given, fault: str, error: str, response: Response | None) -> Extraction:
+        items, requests = tuple(given.items), tuple(given.requests)
+        dropped = given.dropped
+        for reason, count in response.dropped.items() if response else ():
+            dropped[reason] = dropped.get(reason, 0) + count
+        is_html = response is not None and response.is_html
+        is_page = is_html or (response is not None and response.is_text)
+        return Extraction(
+            items=items,
+            requests=requests,
+            dropped=dropped,
+            fault=fault,
+            error=error,
+            is_parsed=bool(items or requests or is_page),
+            title=response.page.title if response is not None and is_html else "",
+            content_type=response.content_type if response else "",
+            flags=response.flags if response else (),
+        )
+
+
+class _TooSlow(Exception):
+    """A callback that yields has had its time."""
+
+
+class _Given:
+    """What a callback has given so far, with an end to it."""
+
+    def __init__(self, limit: int) -> None:
+        self.items: list[Any] = []
+        self.requests: list[Request] = []
+        self.dropped: dict[str, int] = {}
+        self._limit = limit
+
+    async def await_and_take(self, returned: Any, limit_s: float) -> None:
+        """Take all that a callback gives which has to be awaited, within its caller's time limit."""
+        if inspect.isawaitable(returned):
+            returned = await returned
+        if hasattr(returned, "__aiter__"):
+            await self._take_waiting(returned)
+        else:
+            await self.take(returned, limit_s)
+
+    async def take(self, returned: Any, limit_s: float) -> None:
+        """Take all that a callback gives, or as much as there may be; others have their turn meanwhile."""
+        turn = time.monotonic()
+        end = turn + limit_s
+        for result in _each(returned):
+            if not self._add(result):
+                return
+            now = time.monotonic()
+            if now - turn > _TURN_S:
+                await asyncio.sleep(0)
+                turn = time.monotonic()
+                if now > end:
+                    raise _TooSlow
+
+    async def _take_waiting(self, returned: AsyncGenerator[Any, None]) -> None:
+        """The same for what waits by itself, within its caller's time limit."""
+        turn = time.monotonic()
+        try:
+            async for result in returned:
+                if not self._add(result):
+                    return
+                if time.monotonic() - turn > _TURN_S:
+                    await asyncio.sleep(0)
+                    turn = time.monotonic()
+        finally:
+            if hasattr(returned, "aclose"):
+                await returned.aclose()
+
+    def _add(self, result: Any) -> bool:
+        """Whether there is room for more."""
+        if isinstance(result, Request):
+            if len(self.requests) >= self._limit:
+                self.dropped["link:too_many"] = 1
+                return False
+            if result.meta or result.cb_kwargs or result.headers:  # changed, perhaps, since it was made
+                result.validate()
+            self.requests.append(result)
+        elif result is not None:
+            if len(self.items) >= self._limit:
+                self.dropped["item:too_many"] = 1
+                return False
+            self.items.append(result)
+        return True
+
+
+async def results(returned: Any) -> AsyncGenerator[Any, None]:
+    """Everything a callback gives: generators of both kinds, lists, single things, awaitables of them."""
+    if inspect.isawaitable(returned):
+        returned = await returned
+    if hasattr(returned, "__aiter__"):
+        async for result in returned:
+            yield result
+        return
+    for result in _each(returned):
+        yield result
+
+
+def _each(returned: Any) -> Iterable[Any]:
+    """The results of a callback that has returned: those of a generator or a collection, or one."""
+    if hasattr(returned, "__next__") or isinstance(returned, list | tuple | set | MappingView):
+        return returned  # type: ignore[no-any-return]
+    return (returned,)
+
+
+def _may_wait(returned: Any) -> bool:
+    return inspect.isawaitable(returned) or hasattr(returned, "__aiter__")
+
+
+def _refresh(response: Response) -> str:
+    """The target of a meta refresh that acts as a redirect."""
+    head = response.body[:4096].lower()
+    if b"http-equiv" not in head or b"refresh" not in head or not response.is_html:
+        return ""
+    refresh = response.page.meta_refresh
+    if refresh is None or refresh[0] > MAX_REFRESH_S:
+        return ""
+    return "" if canonicalise(refresh[1]) == canonicalise(response.url) else refresh[1]
+
+
+def _explain(spider: Spider, name: str, raised: BaseException) -> str:
+    """The traceback, from the callback's frame down: what a spider's author needs."""
+    if name == "parse" and type(spider).parse is Spider.parse and isinstance(raised, NotImplementedError):
+        return str(raised)
+    if isinstance(raised, AttributeError) and not hasattr(spider, name):
+        return f"{type(spider).__name__} has no method {name!r}, which the request names as its callback"
+    return traceback_text(raised, __file__)

@@ -1,0 +1,91 @@
+"""Says who holds the event loop: a callback that neither yields nor awaits stops every other page.
+
+Nothing can interrupt such code; but a person can, when told which callback of which page it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import threading
+import traceback
+from types import FrameType
+from typing import Self
+
+from gossamer.observe.text import shown_url
+from gossamer.spiders.response import Response
+
+HELD_S = 10.0
+_FRAMES = 8
+_PIPELINE = "gossamer.items.pipeline"
+
+
+class Watchdog:
+    """Looks, from a thread, whether the event loop still turns.
+
+    Use as a context manager, within the loop. What holds the loop for ``held_s`` seconds is logged, again
+    when it has been twice as long, and so on.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, *, held_s: float = HELD_S) -> None:
+        self._loop = loop
+        self._held_s = held_s
+        self._stopped = threading.Event()
+        self._turned = threading.Event()
+        self._loop_thread = threading.get_ident()
+        self._thread = threading.Thread(target=self._watch, name="gossamer-watchdog", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        self._turned.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._stopped.wait(self._held_s / 2):
+            self._turned.clear()
+            if self._stopped.is_set():
+                return
+            try:
+                self._loop.call_soon_threadsafe(self._turned.set)
+            except RuntimeError:  # the loop is closed
+                return
+            patience_s = self._held_s
+            waited_s = 0.0
+            while not self._turned.wait(patience_s - waited_s):
+                waited_s = patience_s
+                self._report(waited_s)
+                patience_s *= 2
+
+    def _report(self, held_s: float) -> None:
+        frame = sys._current_frames().get(self._loop_thread)
+        if frame is not None:
+            logging.getLogger("gossamer.crawl").error("%s", describe(frame, held_s))
+
+
+def describe(frame: FrameType, held_s: float) -> str:
+    """Which callback or pipeline step of which page the code at this frame belongs to, and where it is."""
+    where = "".join(traceback.format_stack(frame, limit=_FRAMES)).rstrip()
+    who = _owner(frame)
+    return f"{who} has held up everything else for {held_s:g} s; it is at:\n{where}"
+
+
+def _owner(frame: FrameType | None) -> str:
+    """Whose code it is, from the frame of the extractor or the pipeline that called it."""
+    while frame is not None:
+        if frame.f_code.co_name == "_run":
+            called = frame.f_locals
+            if frame.f_globals.get("__name__") == "gossamer.callbacks.extractor":
+                response = called.get("response")
+                url = shown_url(response.url) if isinstance(response, Response) else "a request given up"
+                return f"the callback {type(called['spider']).__name__}.{called['name']}() of {url}"
+            if frame.f_globals.get("__name__") == _PIPELINE:
+                return f"the pipeline step {called['name']} on an item of {shown_url(called['url'])}"
+        elif frame.f_code.co_name == "process" and frame.f_globals.get("__name__") == _PIPELINE:
+            return f"an item of {shown_url(frame.f_locals['url'])}"
+        frame = frame.f_back
+    return "something"

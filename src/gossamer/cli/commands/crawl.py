@@ -1,0 +1,108 @@
+"""``gossamer crawl``: one crawl, here, to its end."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gossamer.cli.options import (
+    Argument,
+    AsJson,
+    Data,
+    Delay,
+    Format,
+    MaxDepth,
+    MaxPages,
+    MaxTime,
+    NoRobots,
+    PerHost,
+    Set,
+    TargetText,
+)
+from gossamer.config.overrides import arguments_of, crawl_overrides
+from gossamer.core.errors import UsageError
+
+EXAMPLES = """
+  gossamer crawl https://example.com -o pages.jsonl
+  gossamer crawl shop.py --max-pages 100 -O items.csv
+  gossamer crawl shop -a category=books -s http.max_redirects=3
+  gossamer crawl http://localhost:8000 --delay 0 --per-host 64 --json
+"""
+
+
+def crawl(
+    target: TargetText,
+    *,
+    output: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Append the items to FILE (.jsonl .json .csv .xml); - is stdout.",
+        ),
+    ] = None,
+    overwrite: Annotated[
+        list[str] | None,
+        typer.Option("-O", "--overwrite-output", metavar="FILE", help="The same, replacing FILE."),
+    ] = None,
+    format_: Format = None,
+    settings: Set = None,
+    argument: Argument = None,
+    data: Data = None,
+    max_pages: MaxPages = None,
+    max_depth: MaxDepth = None,
+    max_time: MaxTime = None,
+    delay: Delay = None,
+    per_host: PerHost = None,
+    concurrency: Annotated[int | None, typer.Option(metavar="N", help="Requests at once altogether.")] = None,
+    processes: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes of this machine that work on it [default: 1].")
+    ] = None,
+    no_robots: NoRobots = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over instead of resuming.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are dead letters.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("-q", "--no-progress", help="No progress and no summary; warnings are shown.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Crawl a URL or run a spider, to the end.
+
+    A live view shows the progress. An unfinished crawl of the same target goes on where it stopped, unless
+    --fresh is given. Ctrl-C finishes what is in flight and stops; a second Ctrl-C stops at once. Nothing
+    is lost either way.
+    """
+    from gossamer.cli.terminal.exports import Output
+    from gossamer.cli.terminal.running import Plan, run_to_end
+
+    outputs = Output.of(append=output, overwrite=overwrite, format=format_)
+    if format_ is not None and not outputs:
+        raise UsageError("--format is for the items: name a file with -o or -O, or - for stdout")
+    if as_json and any(output.path is None for output in outputs):
+        raise UsageError("--json and the items (-) cannot both go to stdout; name a file")
+    plan = Plan(
+        target=target,
+        arguments=arguments_of(argument),
+        overrides=crawl_overrides(
+            settings,
+            max_time=max_time,
+            no_robots=no_robots,
+            data=data,
+            max_pages=max_pages,
+            max_depth=max_depth,
+            delay=delay,
+            per_host=per_host,
+            concurrency=concurrency,
+            processes=processes,
+        ),
+        outputs=outputs,
+        fresh=fresh,
+        quiet=quiet,
+        as_json=as_json,
+    )
+    raise typer.Exit(run_to_end(plan, strict=strict))
+
+
+COMMANDS = (("crawl", crawl, EXAMPLES),)

@@ -1,0 +1,308 @@
+"""``gossamer dead``: the requests that were given up; look at them, try them again, forget them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gossamer.cli import completion
+from gossamer.cli.options import AsJson, Data, JobName, Set
+from gossamer.cli.terminal.desk import at_desk, job_of
+from gossamer.cli.terminal.output import (
+    LONG,
+    attempt_json,
+    iso,
+    local,
+    local_short,
+    plain,
+    plain_url,
+    print_facts,
+    print_json,
+    print_table,
+)
+from gossamer.cli.terminal.requests import (
+    RARE,
+    fingerprint_text,
+    method_cell,
+    request_cell,
+    request_facts,
+    request_json,
+)
+from gossamer.config.overrides import seconds, settings_of
+from gossamer.core.errors import UsageError
+from gossamer.core.text import quantity
+from gossamer.observe.text import headline
+
+if TYPE_CHECKING:
+    from gossamer.core.jobs import DeadFilter, DeadLetter, Job
+    from gossamer.core.results import Attempt
+    from gossamer.wiring.backends import Desk
+
+HELP = "Dead letters: requests that were given up. List, show, retry or drop them."
+EXAMPLES = """
+  gossamer dead list shop --reason server
+  gossamer dead retry shop --host shop.example && gossamer crawl shop
+  gossamer dead drop shop --older-than 7d
+"""
+LIST_EXAMPLES = """
+  gossamer dead list shop
+  gossamer dead list shop --reason timeout_body --older-than 1h --json
+"""
+SHOW_EXAMPLES = """
+  gossamer dead show shop 17
+  gossamer dead show shop --reason callback
+"""
+RETRY_EXAMPLES = """
+  gossamer dead retry shop                 all of them
+  gossamer dead retry shop 17 18           two of them
+"""
+DROP_EXAMPLES = """
+  gossamer dead drop shop --reason gone
+"""
+
+Ids = Annotated[list[int] | None, typer.Argument(metavar="ID", help="Only these dead letters.")]
+Reason = Annotated[
+    str | None,
+    typer.Option(
+        metavar="REASON",
+        help="Only those given up for this: server, dns, callback ...",
+        autocompletion=completion.words(of=completion.faults),
+    ),
+]
+Host = Annotated[
+    str | None, typer.Option(metavar="HOST", help="Only those of this host (HOST or HOST:PORT).")
+]
+OlderThan = Annotated[
+    str | None,
+    typer.Option("--older-than", metavar="TIME", help="Only those given up longer ago: 30m, 2h, 7d."),
+]
+TRIES = 1000
+"""Attempts of a dead letter that are shown."""
+Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="At most N.")]
+
+
+def _filter(
+    ids: list[int] | None, reason: str | None, host: str | None, older_than: str | None
+) -> DeadFilter:
+    from gossamer.core.errors import Fault
+    from gossamer.core.jobs import DeadFilter
+
+    if reason is not None and reason not in set(Fault):
+        known = ", ".join(sorted(Fault))
+        raise UsageError(f"--reason {reason!r} is no reason of a dead letter; known are {known}")
+    before = None if older_than is None else time.time() - seconds(older_than, "--older-than")
+    return DeadFilter(
+        reason=reason, host=host.lower() if host else None, older_than=before, ids=tuple(ids or ())
+    )
+
+
+def listing(
+    name: JobName,
+    *,
+    reason: Reason = None,
+    host: Host = None,
+    older_than: OlderThan = None,
+    limit: Limit = 1000,
+    data: Data = None,
+    settings: Set = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the dead letters of a job, oldest first."""
+    which = _filter(None, reason, host, older_than)
+
+    async def work(desk: Desk) -> list[DeadLetter]:
+        return await desk.frontier(await job_of(desk, name)).dead(which, limit)
+
+    letters = at_desk(settings_of(data, settings), work)
+    if as_json:
+        print_json([_letter_json(letter) for letter in letters])
+        return
+    columns = {name: show for name, show in COLUMNS.items() if name not in RARE or any(map(show, letters))}
+    print_table(
+        tuple(columns),
+        ([show(letter) for show in columns.values()] for letter in letters),
+        right=("id", "attempts"),
+        wide="url",
+    )
+
+
+COLUMNS: dict[str, Callable[[DeadLetter], object]] = {
+    "id": lambda letter: str(letter.id),
+    "reason": lambda letter: letter.reason,
+    "attempts": lambda letter: letter.attempts,
+    "given up": lambda letter: local_short(letter.died_at),
+    "method": lambda letter: method_cell(letter.entry.request.method),
+    "request": lambda letter: request_cell(letter.entry.request),
+    "url": lambda letter: plain_url(letter.entry.request.url, LONG),
+}
+
+
+def _check_found(name: str, ids: list[int] | None, count: int) -> None:
+    """Who names dead letters is told when there are none of them."""
+    if ids and not count:
+        raise UsageError(f"{name} has no dead letter {', '.join(map(str, ids))}")
+
+
+def _letter_json(letter: DeadLetter) -> dict[str, Any]:
+    return {
+        "id": letter.id,
+        "url": letter.entry.request.url,
+        "fingerprint": fingerprint_text(letter.entry.fingerprint),
+        "host": letter.entry.host,
+        "reason": letter.reason,
+        "attempts": letter.attempts,
+        "died_at": iso(letter.died_at),
+        **request_json(letter.entry.request),
+    }
+
+
+# --------------------------------------------------------------------------- show
+
+
+def show(
+    name: JobName,
+    ids: Ids = None,
+    *,
+    reason: Reason = None,
+    host: Host = None,
+    older_than: OlderThan = None,
+    limit: Limit = 10,
+    data: Data = None,
+    settings: Set = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show dead letters with every attempt that was made."""
+    which = _filter(ids, reason, host, older_than)
+
+    async def work(desk: Desk) -> list[tuple[DeadLetter, list[Attempt]]]:
+        job = await job_of(desk, name)
+        letters = await desk.frontier(job).dead(which, limit)
+        return [(letter, await _tries(desk, job, letter)) for letter in letters]
+
+    found = at_desk(settings_of(data, settings), work)
+    _check_found(name, ids, len(found))
+    if as_json:
+        print_json(
+            [{**_letter_json(letter), "tries": [attempt_json(a) for a in tries]} for letter, tries in found]
+        )
+        return
+    for letter, tries in found:
+        print_facts(_letter_facts(letter, tries))
+        print_facts([("", "")])
+
+
+async def _tries(desk: Desk, job: Job, letter: DeadLetter) -> list[Attempt]:
+    """The attempts of exactly this request: there may be others to its URL."""
+    entry = letter.entry
+    return await desk.ledger.attempts(job, TRIES, urls_=(entry.request.url,), fingerprint=entry.fingerprint)
+
+
+def _letter_facts(letter: DeadLetter, tries: list[Attempt]) -> list[tuple[str, str]]:
+    request = letter.entry.request
+    facts = [
+        ("id", str(letter.id)),
+        ("url", plain_url(request.url, 1000)),
+        ("found on", plain_url(request.via, 1000)),
+        ("reason", f"{letter.reason} at {local(letter.died_at)}"),
+        *request_facts(request),
+    ]
+    facts += [(f"attempt {tried.attempt}", _try(tried)) for tried in reversed(tries)]
+    if tries and "\n" in tries[0].detail:
+        facts += [("", plain(line, 500)) for line in tries[0].detail.rstrip().split("\n")]
+    return [(label, value) for label, value in facts if value]
+
+
+def _try(tried: Attempt) -> str:
+    status = f"{tried.status} " if tried.status else ""
+    what = f"{status}{tried.verdict} {tried.reason} {tried.elapsed_ms:,.0f} ms"
+    return f"{local(tried.at)}  {what}  {headline(tried.detail)}"
+
+
+# --------------------------------------------------------------------------- retry, drop
+
+
+def retry(
+    name: JobName,
+    ids: Ids = None,
+    *,
+    reason: Reason = None,
+    host: Host = None,
+    older_than: OlderThan = None,
+    data: Data = None,
+    settings: Set = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let dead letters be tried again.
+
+    They wait again, with their counts at zero; the next crawl of the job fetches them, or the fleet, whose
+    finished job runs again.
+    """
+    which = _filter(ids, reason, host, older_than)
+
+    async def work(desk: Desk) -> tuple[Job, int]:
+        job = await job_of(desk, name)
+        if not job.plan:
+            return job, await desk.frontier(job).revive(which)
+        from gossamer.jobs.control import retry
+
+        return await retry(desk, job, which)
+
+    job, count = at_desk(settings_of(data, settings), work)
+    _check_found(name, ids, count)
+    if as_json:
+        print_json({"job": job.id, "retried": count})
+    else:
+        wait = "waits" if count == 1 else "wait"
+        by = _fetched_by(job) if count else ""
+        typer.echo(f"{quantity(count, 'request')} of {job.id} {wait} again{by}")
+
+
+def _fetched_by(job: Job) -> str:
+    """What fetches the requests that wait again."""
+    if not job.plan:
+        return "; the same `gossamer crawl` command as before fetches them"
+    if job.state == "running":
+        return f"; the fleet fetches them, `gossamer wait {job.id}` follows it"
+    if job.state == "paused":
+        return f"; `gossamer resume {job.id}` lets the fleet fetch them"
+    return f", but it is {job.state}: `gossamer submit` makes a new job"
+
+
+def drop(
+    name: JobName,
+    ids: Ids = None,
+    *,
+    reason: Reason = None,
+    host: Host = None,
+    older_than: OlderThan = None,
+    data: Data = None,
+    settings: Set = None,
+    as_json: AsJson = False,
+) -> None:
+    """Forget dead letters.
+
+    Their URLs stay known, so that they are not fetched again in this job.
+    """
+    which = _filter(ids, reason, host, older_than)
+
+    async def work(desk: Desk) -> tuple[Job, int]:
+        job = await job_of(desk, name)
+        return job, await desk.frontier(job).drop(which)
+
+    job, count = at_desk(settings_of(data, settings), work)
+    _check_found(name, ids, count)
+    if as_json:
+        print_json({"job": job.id, "dropped": count})
+    else:
+        typer.echo(f"{quantity(count, 'dead letter')} of {job.id} dropped")
+
+
+COMMANDS = (
+    ("list", listing, LIST_EXAMPLES),
+    ("show", show, SHOW_EXAMPLES),
+    ("retry", retry, RETRY_EXAMPLES),
+    ("drop", drop, DROP_EXAMPLES),
+)

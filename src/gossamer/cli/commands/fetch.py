@@ -1,0 +1,119 @@
+"""``gossamer fetch``: one page, fetched as a crawl would, and what happened on the way."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gossamer.cli.options import AsJson, NoRobots, Set
+from gossamer.cli.terminal.output import plain, plain_url, print_facts, print_json
+from gossamer.config.overrides import overrides
+from gossamer.core.errors import FetchError, ServiceMissing, UsageError
+from gossamer.core.exits import Exit
+from gossamer.observe.text import lines, shown_url
+from gossamer.observe.units import duration, size
+
+if TYPE_CHECKING:
+    from gossamer.queries.single_page import Visit
+    from gossamer.spiders.response import Response
+
+EXAMPLES = """
+  gossamer fetch https://example.com
+  gossamer fetch https://example.com --headers
+  gossamer fetch https://example.com --body > page.html
+"""
+
+
+def fetch(
+    url: Annotated[str, typer.Argument(metavar="URL", help="The page.")],
+    *,
+    body: Annotated[
+        bool, typer.Option("--body", help="Print the body to stdout, and the rest to stderr.")
+    ] = False,
+    headers: Annotated[bool, typer.Option("--headers", help="Show all headers of the response.")] = False,
+    settings: Set = None,
+    no_robots: NoRobots = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fetch one page and show what happened.
+
+    By which rung of the ladder, from which address, with which redirects, status, time and size. An answer
+    with an error status is an answer; without one, the fault is said and the exit code is 4.
+    """
+    from gossamer.queries.single_page import PageFetcher
+    from gossamer.spiders.response import Response
+
+    if body and as_json:
+        raise UsageError("--body and --json both want stdout; choose one")
+    with PageFetcher(url, None, {}, overrides(settings, robots="false" if no_robots else None)) as pages:
+        try:
+            visit = pages.visit(url)
+        except FetchError as error:
+            if not as_json:
+                raise ServiceMissing(f"{shown_url(url)} was not fetched: {error}") from None
+            print_json({"url": shown_url(url), "fault": error.fault.value, "detail": error.detail})
+            raise typer.Exit(Exit.MISSING) from None
+    response = Response(visit.request, visit.fetched)
+    if as_json:
+        print_json(_json(visit, response))
+        return
+    print_facts(_facts(visit, response, headers=headers), stream=sys.stderr if body else None)
+    if body:
+        _print_body(response)
+
+
+def _facts(visit: Visit, response: Response, *, headers: bool) -> list[tuple[str, str]]:
+    fetched = visit.fetched
+    wire = f" ({size(fetched.wire_bytes)} on the wire)" if fetched.wire_bytes else ""
+    timing = f"{duration(fetched.latency_s)} to the header, {duration(fetched.elapsed_s)} to the end"
+    facts = [
+        *(("redirect", f"{hop.status} from {plain_url(hop.url)}") for hop in visit.hops),
+        ("url", plain_url(fetched.url, 1000)),
+        ("status", str(fetched.status)),
+        ("rung", fetched.rung),
+        ("address", fetched.address),
+        ("time", timing),
+        ("size", size(len(fetched.body)) + wire),
+        ("type", plain(response.content_type)),
+        ("encoding", response.encoding if response.body else ""),
+        ("title", plain(response.page.title) if response.is_html else ""),
+        ("flags", ", ".join(fetched.flags)),
+    ]
+    if headers:
+        facts += [("header", plain(f"{name}: {value}", 1000)) for name, value in fetched.headers]
+    return [(name, value) for name, value in facts if value]
+
+
+def _json(visit: Visit, response: Response) -> dict[str, Any]:
+    fetched = visit.fetched
+    return {
+        "url": fetched.url,
+        "status": fetched.status,
+        "rung": fetched.rung,
+        "address": fetched.address,
+        "redirects": [{"url": hop.url, "status": hop.status} for hop in visit.hops],
+        "latency_s": round(fetched.latency_s, 4),
+        "elapsed_s": round(fetched.elapsed_s, 4),
+        "size_bytes": len(fetched.body),
+        "wire_bytes": fetched.wire_bytes,
+        "content_type": response.content_type,
+        "encoding": response.encoding,
+        "title": response.page.title if response.is_html else "",
+        "flags": list(fetched.flags),
+        "headers": [list(pair) for pair in fetched.headers],
+    }
+
+
+def _print_body(response: Response) -> None:
+    """Byte for byte into a file or a pipe; a terminal gets text that moves no cursor."""
+    if sys.stdout.isatty():
+        typer.echo(lines(response.text, len(response.text)))
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(response.body)
+    sys.stdout.buffer.flush()
+
+
+COMMANDS = (("fetch", fetch, EXAMPLES),)

@@ -1,0 +1,137 @@
+"""``gossamer pause``, ``resume``, ``cancel`` and ``fleet``: steering jobs, and who works on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gossamer.cli.options import AsJson, Data, JobName, Set
+from gossamer.cli.terminal.desk import at_desk, job_of
+from gossamer.cli.terminal.output import LONG, local_short, plain, print_facts, print_json, print_table
+from gossamer.config.overrides import settings_of
+
+if TYPE_CHECKING:
+    from gossamer.core.jobs import Change, Job
+    from gossamer.core.shifts import RosterView
+    from gossamer.wiring.backends import Desk
+
+PAUSE_EXAMPLES = """
+  gossamer pause shop              nothing new is begun; what is in flight is finished
+"""
+RESUME_EXAMPLES = """
+  gossamer resume shop
+"""
+CANCEL_EXAMPLES = """
+  gossamer cancel shop-3           for good; what was stored stays
+"""
+FLEET_EXAMPLES = """
+  gossamer fleet                   supervisor, workers, shifts
+  gossamer fleet --json
+"""
+
+
+def pause(name: JobName, data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
+    """Pause a crawl: nothing new is fetched until it is resumed."""
+    _change(name, "pause", data, settings, as_json=as_json)
+
+
+def resume(name: JobName, data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
+    """Let a paused crawl of the fleet go on."""
+    _change(name, "resume", data, settings, as_json=as_json)
+
+
+def cancel(name: JobName, data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
+    """End a crawl for good. Its items, pages and ledger stay."""
+    _change(name, "cancel", data, settings, as_json=as_json)
+
+
+def _change(name: str, what: str, data: str | None, settings: list[str] | None, *, as_json: bool) -> None:
+    from gossamer.core.jobs import Change
+
+    wanted = Change(what)
+
+    async def work(desk: Desk) -> Job:
+        from gossamer.jobs.control import change
+
+        return await change(desk, await job_of(desk, name), wanted)
+
+    job = at_desk(settings_of(data, settings), work)
+    if as_json:
+        print_json({"job": job.id, "state": job.state.value})
+    else:
+        print_facts([("job", job.id), ("state", _after(job, wanted))])
+
+
+def _after(job: Job, change: Change) -> str:
+    """The job's state, with how it goes on where that is not plain."""
+    if change == "resume" and not job.plan:
+        return f"{job.state}; the same `gossamer crawl` goes on with it"
+    return str(job.state)
+
+
+# --------------------------------------------------------------------------- who works
+
+
+def fleet(data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
+    """Show who works on what.
+
+    The supervisor that leads, the workers, and the shifts that each of them works on."""
+
+    async def work(desk: Desk) -> RosterView:
+        from gossamer.wiring.fleet import roster_of
+
+        return await roster_of(desk).roster.look(history=True)
+
+    view = at_desk(settings_of(data, settings), work, create=True)
+    if as_json:
+        print_json(_whole(view))
+        return
+    print_facts([("supervisor", view.leader or "none: `gossamer supervisor` starts one")])
+    if view.workers:
+        print_table(
+            ("worker", "state", "slots", "busy", "lanes", "last seen", "since"),
+            (
+                (
+                    worker.id,
+                    worker.state.value,
+                    worker.slots,
+                    sum(shift.worker == worker.id for shift in view.shifts),
+                    ", ".join(worker.lanes),
+                    f"{max(view.at - worker.beat_at, 0.0):.0f} s ago",
+                    local_short(worker.started_at) if worker.started_at else "",
+                )
+                for worker in view.workers
+            ),
+            right=("slots", "busy"),
+        )
+    if view.shifts:
+        print_facts([("", "")])
+        print_table(
+            ("job", "lane", "state", "pages", "in flight", "worker"),
+            ((s.job, s.lane, s.state.value, s.pages, s.in_flight, s.worker) for s in view.shifts),
+            right=("pages", "in flight"),
+            wide="worker",
+        )
+    for standing in view.standings:
+        if standing.detail:
+            print_facts([(standing.job, plain(standing.detail, LONG))])
+
+
+def _whole(value: Any) -> Any:
+    """A record with all of its fields, those that have their default, too."""
+    import msgspec
+
+    if isinstance(value, msgspec.Struct):
+        return {name: _whole(getattr(value, name)) for name in value.__struct_fields__}
+    if isinstance(value, dict):
+        return {key: _whole(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_whole(each) for each in value]
+    return msgspec.to_builtins(value)
+
+
+COMMANDS: tuple[tuple[str, Any, str], ...] = (
+    ("pause", pause, PAUSE_EXAMPLES),
+    ("resume", resume, RESUME_EXAMPLES),
+    ("cancel", cancel, CANCEL_EXAMPLES),
+    ("fleet", fleet, FLEET_EXAMPLES),
+)

@@ -1,0 +1,84 @@
+"""``gossamer genspider``: a spider that runs. Nothing that exists is ever overwritten."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Annotated
+
+import typer
+
+from gossamer.core.errors import UsageError
+
+EXAMPLES = """
+  gossamer genspider shop shop.example        spiders/shop.py in a project, else shop.py
+  gossamer genspider shop https://shop.example/catalog
+"""
+_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*")
+
+
+def genspider(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The spider's name: letters, digits, - and _.")],
+    domain: Annotated[str, typer.Argument(metavar="DOMAIN", help="shop.example, or a URL to start from.")],
+) -> None:
+    """Write a spider that runs.
+
+    Into the spiders folder of the project, or into the current folder where there is no project.
+    """
+    from importlib.metadata import packages_distributions
+
+    module = name.replace("-", "_").lower()
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{name!r} is no name for a spider; use letters, digits, - and _")
+    if module in sys.stdlib_module_names | packages_distributions().keys():
+        raise UsageError(f"a file {module}.py would hide the module {module!r}; choose another name")
+    text = _text(name, module, domain)
+    path = _folder() / f"{module}.py"
+    try:
+        path.parent.mkdir(exist_ok=True)
+        with path.open("x", encoding="utf-8") as out:
+            out.write(text)
+    except FileExistsError:
+        raise UsageError(f"{path} exists already; nothing was written") from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from None
+    target = name if path.parent.name == "spiders" else str(path)
+    typer.echo(f"{path} is ready")
+    typer.echo(f"next: gossamer crawl {shlex.quote(target)} --max-pages 20 -O pages.jsonl")
+
+
+def _text(name: str, module: str, domain: str) -> str:
+    from gossamer.policy import urls
+
+    url = urls.canonicalise(domain if "://" in domain else f"https://{domain}")
+    if url is None or not url.startswith(("http://", "https://")):
+        raise UsageError(f"{domain!r} is no domain; write shop.example, or a URL with http or https")
+    host = urls.hostname(url)
+    allowed = urls.host_key(url) if urls.host_key(url) != host else host.removeprefix("www.")
+    template = files("gossamer.cli") / "templates" / "genspider.py.tmpl"
+    return Template(template.read_text(encoding="utf-8")).substitute(
+        domain=allowed,
+        class_name="".join(part.capitalize() for part in module.split("_")) + "Spider",
+        name=json.dumps(name),
+        url=json.dumps(url),
+        allowed=json.dumps(allowed),
+    )
+
+
+def _folder() -> Path:
+    """Where spiders are: relative to where we are, so that what is printed can be typed."""
+    from gossamer.config.layers import find_project
+
+    project = find_project(Path.cwd())
+    if project is None:
+        return Path()
+    folder = project.parent / "spiders"
+    return Path("spiders") if project.parent == Path.cwd() else folder
+
+
+COMMANDS = (("genspider", genspider, EXAMPLES),)

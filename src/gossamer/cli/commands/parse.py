@@ -1,0 +1,133 @@
+"""``gossamer parse``: one page, and what a spider makes of it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gossamer.cli.options import Argument, AsJson, NoRobots, PageSpider, Set
+from gossamer.cli.terminal.output import LONG, plain, plain_url, print_facts, print_json, print_table
+from gossamer.config.overrides import arguments_of, overrides
+from gossamer.core.errors import FetchError, ServiceMissing
+from gossamer.core.exits import Exit
+from gossamer.observe.text import lines, shown_url
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gossamer.queries.preview import ItemSeen, Parsed
+
+EXAMPLES = """
+  gossamer parse https://shop.example/a/1 --spider shop.py --callback parse_product
+  gossamer parse https://shop.example/a/1 --spider shop -a category=books
+  gossamer parse https://shop.example/ --json
+"""
+
+
+def parse(
+    url: Annotated[str, typer.Argument(metavar="URL", help="The page.")],
+    *,
+    spider: PageSpider = None,
+    callback: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The spider's method for the page [default: parse].")
+    ] = None,
+    settings: Set = None,
+    argument: Argument = None,
+    no_robots: NoRobots = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fetch one page and show what the spider makes of it.
+
+    The items as they would be stored, or why they would not; the requests as they would be
+    admitted, or why not. Nothing is stored, and nothing else is fetched.
+    """
+    from gossamer.queries.preview import parsed
+    from gossamer.queries.single_page import PageFetcher
+
+    given = overrides(settings, robots="false" if no_robots else None)
+    with PageFetcher(url, spider, arguments_of(argument), given) as pages:
+        try:
+            found = parsed(pages, url, callback)
+        except FetchError as error:
+            raise ServiceMissing(f"{shown_url(url)} was not fetched: {error}") from None
+    if as_json:
+        print_json(_json(found))
+    else:
+        _print(found)
+    if found.error:
+        sys.stderr.write(f"{lines(found.error.rstrip())}\n")
+    if found.error or any(item.fault for item in found.items):
+        raise typer.Exit(Exit.USAGE)
+
+
+def _print(found: Parsed) -> None:
+    taken = [r for r in found.requests if not r.refused]
+    print_facts(
+        [
+            ("page", f"{found.status} {plain_url(found.url)}"),
+            ("spider", f"{found.spider}, {found.callback}()"),
+            *([("verdict", found.verdict)] if found.verdict else []),
+            ("items", _counted(found.items)),
+            ("requests", f"{len(taken):,} to admit, {len(found.requests) - len(taken):,} refused"),
+            *(
+                [("left out", ", ".join(f"{n:,} {why}" for why, n in found.left_out.items()))]
+                if found.left_out
+                else []
+            ),
+        ]
+    )
+    for item in found.items:
+        why = "cannot be stored" if item.fault else "dropped"
+        state = f"{why}: {item.dropped}" if item.dropped else item.data.decode("utf-8", "replace")
+        name = f"{item.type} {item.key}".strip()
+        typer.echo(plain(f"item      {name}  {state}", 4000))
+    if found.requests:
+        print_facts([("", "")])
+        print_table(
+            ("callback", "admitted", "url"),
+            (
+                (
+                    request.callback,
+                    f"no: {request.refused}" if request.refused else "yes",
+                    plain_url(request.url, LONG),
+                )
+                for request in found.requests
+            ),
+            wide="url",
+        )
+
+
+def _counted(items: Sequence[ItemSeen]) -> str:
+    faulty = sum(item.fault is not None for item in items)
+    dropped = sum(bool(item.dropped) for item in items) - faulty
+    stored = f"{len(items) - dropped - faulty:,} to store, {dropped:,} dropped"
+    return f"{stored}, {faulty:,} not possible to store" if faulty else stored
+
+
+def _json(found: Parsed) -> dict[str, Any]:
+    import json
+
+    return {
+        "url": found.url,
+        "status": found.status,
+        "spider": found.spider,
+        "callback": found.callback,
+        "verdict": found.verdict,
+        "error": found.error,
+        "items": [
+            {"type": item.type, "key": item.key, "data": json.loads(item.data) if item.data else None,
+             "dropped": item.dropped}
+            for item in found.items
+        ],
+        "requests": [
+            {"url": request.url, "callback": request.callback, "priority": request.priority,
+             "refused": request.refused}
+            for request in found.requests
+        ],
+        "left_out": found.left_out,
+    }  # fmt: skip
+
+
+COMMANDS = (("parse", parse, EXAMPLES),)

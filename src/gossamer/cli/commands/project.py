@@ -1,0 +1,53 @@
+"""``gossamer new``: a project that runs. Nothing that exists is ever overwritten."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Annotated
+
+import typer
+
+from gossamer.core.errors import UsageError
+
+EXAMPLES = """
+  gossamer new shop
+  cd shop && gossamer crawl example -O books.jsonl
+"""
+FILES = {
+    "gossamer.toml": "gossamer.toml.tmpl",
+    "README.md": "README.md.tmpl",
+    ".gitignore": "gitignore.tmpl",
+    "spiders/__init__.py": "spiders_init.py.tmpl",
+    "spiders/example.py": "example.py.tmpl",
+}
+"""What a project begins with, and the template of each."""
+
+
+def new(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The folder to make; may exist if empty of these files.")
+    ],
+) -> None:
+    """Make a project with a spider that runs."""
+    folder = folder.expanduser()
+    name = folder.absolute().name
+    present = [file for file in FILES if (folder / file).exists() or (folder / file).is_symlink()]
+    if present:
+        raise UsageError(f"{folder} has {', '.join(present)} already; nothing was written")
+    templates = files("gossamer.cli") / "templates"
+    try:
+        for file, template in FILES.items():
+            text = Template((templates / template).read_text(encoding="utf-8")).substitute(name=name)
+            path = folder / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("x", encoding="utf-8") as out:
+                out.write(text)
+    except OSError as error:
+        raise UsageError(f"{error.filename or folder} cannot be made: {error.strerror}") from None
+    typer.echo(f"{folder} is ready: {', '.join(FILES)}")
+    typer.echo(f"next: cd {folder} && gossamer crawl example -O books.jsonl")
+
+
+COMMANDS = (("new", new, EXAMPLES),)

@@ -1,0 +1,118 @@
+"""``gossamer settings``: every setting, its value, and who set it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gossamer.cli import completion
+from gossamer.cli.options import AsJson, Data, Set
+from gossamer.cli.terminal.output import print_facts, print_json, print_table
+from gossamer.config.overrides import overrides
+
+if TYPE_CHECKING:
+    from gossamer.config.layers import Explanation, Loaded
+
+EXAMPLES = """
+  gossamer settings                           all of them, with the layer that set each
+  gossamer settings --explain http.max_redirects
+  gossamer settings --spider shop.py -s delay=2 --json
+"""
+
+
+def settings(
+    *,
+    explain: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY",
+            help="One setting in full: meaning, value, every layer.",
+            autocompletion=completion.setting_keys,
+        ),
+    ] = None,
+    spider: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPIDER",
+            help="With the settings of this spider (name or FILE.py).",
+            autocompletion=completion.spiders,
+        ),
+    ] = None,
+    data: Data = None,
+    given: Set = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the settings and which layer set each.
+
+    Strongest first: the command line, the environment (GOSSAMER_HTTP__MAX_REDIRECTS), the spider,
+    gossamer.toml, the defaults.
+    """
+    from gossamer.config.settings import fields
+
+    loaded = _load(spider, data, given)
+    if explain is not None:
+        found = loaded.explain(explain)
+        if as_json:
+            print_json(_json(found, full=True))
+        else:
+            print_facts(_facts(found))
+        return
+    every = [loaded.explain(key) for key in fields()]
+    if as_json:
+        print_json([_json(found) for found in every])
+        return
+    print_table(
+        ("setting", "layer", "value"),
+        ((found.key, found.layer, _text(found.value)) for found in every),
+        wide="value",
+    )
+
+
+def _load(spider: str | None, data: str | None, given: list[str] | None) -> Loaded:
+    from gossamer.config.layers import find_project, load_settings
+
+    start, own = Path.cwd(), {}
+    if spider is not None:
+        from gossamer.targets.discovery import find_target
+        from gossamer.targets.settings import spider_settings
+
+        project = find_project(start)
+        own = spider_settings(find_target(spider, {}, project.parent if project else None).spider)
+    return load_settings(overrides=overrides(given, data=data), env=os.environ, spider=own, start=start)
+
+
+def _facts(found: Explanation) -> list[tuple[str, str]]:
+    facts = [
+        ("setting", found.key),
+        ("meaning", found.description),
+        ("value", _text(found.value)),
+        ("set by", found.layer if found.layer == found.source else f"{found.layer} ({found.source})"),
+        ("default", _text(found.default)),
+    ]
+    return facts + [("overridden", f"{_text(value)} ({source})") for source, value in found.overridden]
+
+
+def _text(value: Any) -> str:
+    """As it is written after ``KEY=``."""
+    if value is None:
+        return "none"
+    return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
+
+
+def _json(found: Explanation, *, full: bool = False) -> dict[str, Any]:
+    brief = {"key": found.key, "value": found.value, "layer": found.layer, "source": found.source}
+    if not full:
+        return brief
+    return {
+        **brief,
+        "default": found.default,
+        "description": found.description,
+        "overridden": [{"source": source, "value": value} for source, value in found.overridden],
+    }
+
+
+COMMANDS = (("settings", settings, EXAMPLES),)

@@ -1,0 +1,137 @@
+"""``gossamer list``: the spiders that can be named here, and the arguments that each takes."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gossamer.cli.completion import spiders as complete_spiders
+from gossamer.cli.errors import complain
+from gossamer.cli.options import AsJson
+from gossamer.cli.terminal.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from gossamer.spiders.spider import Spider
+    from gossamer.targets.arguments import Accepted
+
+EXAMPLES = """
+  gossamer list                    the spiders of the project and of installed packages
+  gossamer list shop.py            those of a file, with their arguments
+  gossamer list shop --json
+"""
+
+
+def listing(
+    target: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SPIDER",
+            help="Only this spider (a name, or FILE.py[:Class]).",
+            autocompletion=complete_spiders,
+        ),
+    ] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """List the spiders and the arguments they take.
+
+    Arguments are given with -a NAME=VALUE; the type is the annotation of the attribute of that name in the
+    spider's class. A spider without annotations takes what its source mentions, as text.
+    """
+    from gossamer.targets.arguments import accepted
+
+    with redirect_stdout(sys.stderr):  # what files print when they are imported
+        found = [(spider, accepted(spider)) for spider in _found(target)]
+    if as_json:
+        print_json([_json(spider, takes) for spider, takes in found])
+        return
+    print_table(
+        ("spider", "domains", "argument", "type", "default"),
+        (row for spider, takes in found for row in _rows(spider, takes)),
+        wide="domains",
+    )
+
+
+def _found(target: str | None) -> list[type[Spider]]:
+    from gossamer.config.layers import find_project
+    from gossamer.targets.discovery import discover, spiders_in
+
+    project = find_project(Path.cwd())
+    folder = project.parent if project else None
+    if target is not None:
+        return spiders_in(target, folder)
+    found = discover(folder)
+    for message in found.broken:
+        complain(message)
+    if not found.spiders and project is None:
+        complain(
+            "there is no gossamer.toml here or above, so no project was searched: "
+            "`gossamer list FILE.py` lists the spiders of a file, `gossamer new DIR` makes a project"
+        )
+    elif not found.spiders:
+        complain("the project has no spiders yet: `gossamer genspider NAME DOMAIN` writes one")
+    return [spider for _, spider in sorted(found.spiders.items())]
+
+
+def _rows(spider: type[Spider], takes: Accepted) -> list[tuple[str, ...]]:
+    """One line for each argument; what they share stands in the first."""
+    from gossamer.targets.discovery import one_or_more
+
+    rows = [
+        (argument.name, argument.type, "(required)" if argument.required else _text(argument.shown_default))
+        for argument in takes.arguments.values()
+    ]
+    if takes.others:
+        rows.append(("any other" if rows else "any", "str", ""))
+    first, *more = rows or [("none", "", "")]
+    name, domains = spider.name or spider.__name__, ", ".join(one_or_more(spider.allowed_domains))
+    return [(name, domains, *first), *(("", "", *row) for row in more)]
+
+
+def _text(default: Any) -> str:
+    """A default as it would be typed."""
+    if default is None:
+        return ""
+    if isinstance(default, bool):
+        return str(default).lower()
+    if isinstance(default, list | tuple | set | frozenset):
+        return ",".join(map(str, default))
+    return str(getattr(default, "value", default))
+
+
+def _json(spider: type[Spider], takes: Accepted) -> dict[str, Any]:
+    from gossamer.targets.discovery import one_or_more
+
+    return {
+        "spider": spider.name,
+        "class": spider.__qualname__,
+        "module": spider.__module__,
+        "file": inspect.getsourcefile(spider),
+        "description": (spider.__doc__ or "").strip().partition("\n")[0],
+        "allowed_domains": list(one_or_more(spider.allowed_domains)),
+        "arguments": [
+            {
+                "name": argument.name,
+                "type": argument.type,
+                "required": argument.required,
+                "default": _plain(argument.shown_default),
+            }
+            for argument in takes.arguments.values()
+        ],
+        "other_arguments": takes.others,
+    }
+
+
+def _plain(default: Any) -> Any:
+    """A default as JSON has it; what JSON has no form for is text."""
+    if isinstance(default, set | frozenset):
+        return sorted(map(str, default))
+    return getattr(default, "value", default)
+
+
+COMMANDS = (("list", listing, EXAMPLES),)

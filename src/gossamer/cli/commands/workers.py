@@ -1,0 +1,117 @@
+"""``gossamer worker``, ``supervisor`` and ``up``: the processes of a fleet."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gossamer.cli.options import Data, Set
+from gossamer.config.overrides import overrides, settings_of
+
+if TYPE_CHECKING:
+    from gossamer.config.settings import Settings
+
+WORKER_EXAMPLES = """
+  gossamer worker                            takes shifts of every job of the fleet
+  gossamer worker --slots 4 -s frontier.url=redis://queue/0
+"""
+SUPERVISOR_EXAMPLES = """
+  gossamer supervisor                        any number may run; one of them leads
+"""
+UP_EXAMPLES = """
+  gossamer up --workers 4                    a supervisor and four workers on this machine
+"""
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Log every page, too.")]
+Slots = Annotated[int, typer.Option(metavar="N", min=1, help="Shifts that a worker works on at once.")]
+Lanes = Annotated[str, typer.Option(metavar="LANES", help="The kinds of requests it takes: http,browser")]
+
+
+def worker(
+    slots: Slots = 2,
+    lanes: Lanes = "http",
+    data: Data = None,
+    settings: Set = None,
+    verbose: Verbose = False,
+) -> None:
+    """Work for the fleet until told to end.
+
+    SIGTERM (or Ctrl-C) finishes what is in flight, gives back what was not begun and ends; a second one
+    gives everything back at once. Nothing is lost either way, nor when it is killed.
+    """
+    from gossamer.cluster.running import run_worker
+
+    settled = settings_of(data, settings)
+    _log(settled, verbose=verbose)
+    raise typer.Exit(run_worker(settled, slots=slots, lanes=_names(lanes)))
+
+
+def supervisor(data: Data = None, settings: Set = None, verbose: Verbose = False) -> None:
+    """Supervise the fleet until told to end.
+
+    Asks for shifts, replaces workers' shifts that are gone, ends jobs. It keeps nothing itself: it may be
+    killed and started at any time, anywhere, and several may run.
+    """
+    import asyncio
+
+    from gossamer.cluster.running import run_supervisor
+
+    settled = settings_of(data, settings)
+    _log(settled, verbose=verbose)
+    asyncio.run(run_supervisor(settled))
+
+
+def up(
+    *,
+    workers: Annotated[int, typer.Option(metavar="N", min=0, help="Workers.")] = 2,
+    slots: Slots = 2,
+    lanes: Lanes = "http",
+    data: Data = None,
+    settings: Set = None,
+    verbose: Verbose = False,
+) -> None:
+    """Run a supervisor and some workers here.
+
+    What dies is started again. SIGTERM (or Ctrl-C) ends them as it ends a worker; a second one ends them
+    at once.
+    """
+    from gossamer.cluster.broker import broker_url
+    from gossamer.cluster.local_fleet import Up
+
+    settled = settings_of(data, settings)
+    broker_url(settled)  # what is wrong with the settings is wrong with those of every process
+    _log(settled, verbose=verbose)
+    more = [word for pair in overrides(settings, data=data) for word in ("-s", pair)]
+    more += ["-v"] if verbose else []
+    gossamer = [sys.executable, "-m", "gossamer"]
+    commands = [("the supervisor", [*gossamer, "supervisor", *more])]
+    commands += [
+        (f"worker {number}", [*gossamer, "worker", "--slots", str(slots), "--lanes", lanes, *more])
+        for number in range(1, workers + 1)
+    ]
+    raise typer.Exit(Up(commands, drain_s=settled.cluster.drain).run())
+
+
+def _names(lanes: str) -> list[str]:
+    return [name for name in (lane.strip() for lane in lanes.split(",")) if name]
+
+
+def _log(settings: Settings, *, verbose: bool) -> None:
+    """Lines on stderr for as long as the process lives."""
+    from gossamer.observe.log import LEVELS, LineFormatter
+
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(LineFormatter())
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.setLevel(logging.WARNING)
+    logging.getLogger("gossamer").setLevel(logging.DEBUG if verbose else LEVELS[settings.log.level])
+
+
+COMMANDS = (
+    ("worker", worker, WORKER_EXAMPLES),
+    ("supervisor", supervisor, SUPERVISOR_EXAMPLES),
+    ("up", up, UP_EXAMPLES),
+)

@@ -1,0 +1,1 @@
+"""What commands share on the terminal: tables, the live panel, signals."""

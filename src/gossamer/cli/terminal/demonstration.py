@@ -1,0 +1,102 @@
+"""The crawl of ``gossamer demo``: a whole spider in thirty lines, and a look at what it brought home."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from decimal import Decimal
+from shutil import which
+from typing import TYPE_CHECKING
+
+from gossamer.cli.terminal.desk import at_desk
+from gossamer.cli.terminal.output import print_table
+from gossamer.cli.terminal.running import Plan, run_to_end
+from gossamer.config.overrides import settings_of
+from gossamer.core.exits import Exit
+from gossamer.core.requests import Request
+from gossamer.items.item import Item, key
+from gossamer.spiders.response import Response
+from gossamer.spiders.spider import Spider
+from gossamer.testing.shop import Shop
+from gossamer.testing.site import serve_in_thread
+
+if TYPE_CHECKING:
+    from gossamer.core.jobs import StoredItem
+    from gossamer.wiring.backends import Desk
+
+SAMPLE = 5
+"""Items that are shown at the end."""
+PACE = ("delay=0.01", "per_host=8")
+"""Brisk, because the shop is ours."""
+
+
+class Product(Item):
+    """A product of the shop; ``sku`` identifies it."""
+
+    sku: str = key()
+    name: str
+    price: Decimal
+
+
+class Demo(Spider):
+    """Follows the catalogue and takes every product."""
+
+    name = "demo"
+
+    def parse(self, response: Response) -> Iterator[Request]:
+        """A page of the catalogue: its products, and the next page."""
+        yield from response.follow_all(css="a.product", callback="parse_product")
+        yield from response.follow_all(css="a.next")
+
+    def parse_product(self, response: Response) -> Iterator[Product]:
+        """The page of a product."""
+        page = response.css("article")
+        yield Product(
+            sku=page.css("::attr(data-sku)").get(""),
+            name=page.css("h1::text").get(""),
+            price=page.css(".price::text").get(""),
+        )
+
+
+def demonstrate(products: int, data: str, *, as_json: bool) -> Exit:
+    """Serve, crawl, show. Starts over each time: the shop is at another port each time."""
+    with serve_in_thread(Shop(products)) as site:
+        start = f"{site.url.rstrip('/')}/catalog"
+        spider = type("Demo", (Demo,), {"start_urls": [start], "allowed_domains": [site.host]})
+        if not as_json:
+            sys.stderr.write(f"a shop with {products:,} products is at {site.url}; crawling it\n")
+        plan = Plan(spider, overrides=[f"data={data}", *PACE], fresh=True, as_json=as_json)
+        end = run_to_end(plan)
+    if not as_json:
+        _show(data)
+    return end
+
+
+def _show(data: str) -> None:
+    """Some items, and where to go from here."""
+
+    async def first(desk: Desk) -> list[StoredItem]:
+        job = await desk.book.get(Demo.name)
+        found: list[StoredItem] = []
+        async for item in desk.store.items(job):
+            found.append(item)
+            if len(found) == SAMPLE:
+                break
+        return found
+
+    items = at_desk(settings_of(data), first)
+    print_table(
+        ("sku", "name", "price"),
+        ([item.data[name] for name in ("sku", "name", "price")] for item in items),
+        right=["price"],
+    )
+    gossamer = sys.argv[0]  # in a checkout it is .venv/bin/gossamer
+    if which("gossamer") or not gossamer.endswith("/gossamer"):
+        gossamer = "gossamer"
+    sys.stderr.write(
+        f"\neverything is in {data}/gossamer.db; go on with\n"
+        f"  {gossamer} export demo --data {data} -o products.csv\n"
+        f"  {gossamer} status demo --data {data}\n"
+        f"  {gossamer} new shop                 a project of your own\n"
+        f"  {gossamer} crawl https://...        or just a site\n"
+    )

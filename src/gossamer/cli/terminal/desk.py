@@ -1,0 +1,78 @@
+"""Opening a data directory for one command: run a coroutine with it, close it whatever happens."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from gossamer.core.errors import StorageError, UsageError
+
+if TYPE_CHECKING:
+    from gossamer.config.settings import Settings
+    from gossamer.core.jobs import Job
+    from gossamer.wiring.backends import Desk
+
+T = TypeVar("T")
+AGAIN_S = 0.5
+NAMED = 10
+"""Jobs that are named when the one asked for is not there."""
+
+
+def at_desk(
+    settings: Settings,
+    work: Callable[[Desk], Awaitable[T]],
+    *,
+    create: bool = False,
+    patience_s: float = 0.0,
+) -> T:
+    """The result of ``work``. Raises ``StorageError`` when there is no database (and not ``create``).
+
+    ``patience_s`` is for how long servers that are away are waited for.
+    """
+    import asyncio
+
+    async def run() -> T:
+        desk = await _opened(settings, create=create, until=time.monotonic() + patience_s)
+        try:
+            return await work(desk)
+        finally:
+            await desk.close()
+
+    return asyncio.run(run())
+
+
+async def _opened(settings: Settings, *, create: bool, until: float) -> Desk:
+    import asyncio
+
+    from gossamer.cli.errors import complain
+    from gossamer.wiring.backends import open_desk
+
+    told = False
+    while True:
+        try:
+            return await open_desk(settings, create=create)
+        except StorageError as error:
+            if time.monotonic() >= until:
+                raise
+            if not told:
+                complain(f"{error}; waiting")
+            told = True
+            await asyncio.sleep(AGAIN_S)
+
+
+async def job_of(desk: Desk, name: str) -> Job:
+    """A job by its id, or the latest by its name: the spider's, or as the id spells it.
+
+    Raises ``UsageError`` that names those that are there.
+    """
+    job = await desk.book.get(name)
+    if job is not None:
+        return job
+    listed = await desk.book.list()
+    same = next((job for job in listed if job.id.rpartition("-")[0] == name), None)
+    if same is not None:
+        return same
+    known = [job.id for job in listed]
+    more = f" and {len(known) - NAMED} more" if len(known) > NAMED else ""
+    raise UsageError(f"there is no job {name!r}; there are: {', '.join(known[:NAMED]) or 'none'}{more}")

@@ -1,0 +1,206 @@
+"""The files that ``-o`` and ``-O`` name: checked before the crawl, written after it. ``-`` is stdout.
+
+``-o`` appends each item of a job once to a file, over however many runs the job takes, and whenever one of
+them is killed: which items a file has is remembered in the data directory, before it takes its place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from gossamer.core.errors import UsageError
+from gossamer.core.jobs import Job, StoredItem
+from gossamer.core.record import Record
+from gossamer.observe.text import shown_url
+from gossamer.ports.store import Store
+
+STDOUT = "-"
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+
+
+@dataclass(frozen=True)
+class Output:
+    """One file to export to."""
+
+    path: Path | None  # None: stdout
+    append: bool
+    format: str
+
+    @property
+    def name(self) -> str:
+        """How people are told of it."""
+        return "stdout" if self.path is None else str(self.path)
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        append: Sequence[str] | None,
+        overwrite: Sequence[str] | None,
+        format: str | None = None,  # noqa: A002 - users' word
+    ) -> tuple[Output, ...]:
+        """The files of the two options. Raises ``UsageError`` for what could not be written later."""
+        named = [(name, True) for name in append or ()] + [(name, False) for name in overwrite or ()]
+        outputs = tuple(checked(name, append=is_append, format=format) for name, is_append in named)
+        names = [output.name for output in outputs]
+        for name in names:
+            if names.count(name) > 1:
+                raise UsageError(f"{name} is named twice by -o and -O; name it once")
+        return outputs
+
+
+def checked(name: str, *, append: bool, format: str | None = None) -> Output:  # noqa: A002 - users' word
+    """A file that can be written: its format is known, its folder is there (it is made) and writable.
+
+    One that is to be continued holds what can be continued.
+    """
+    from gossamer.export import SUFFIXES, check_appendable, format_of
+
+    if format is not None and format not in SUFFIXES.values():
+        raise UsageError(
+            f"there is no format {format!r}; known are {', '.join(dict.fromkeys(SUFFIXES.values()))}"
+        )
+    if name == STDOUT:
+        return Output(None, append, format or "jsonl")
+    if scheme := _SCHEME.match(name):
+        raise UsageError(
+            f"{shown_url(name)}: items are written to files of this machine, not to {scheme[1]}:// places; "
+            "write to a file and copy it there"
+        )
+    path = Path(name).expanduser()
+    chosen = format or format_of(path)
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder; name a file in it")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"the folder {path.parent} cannot be made: {error.strerror}") from None
+    if not os.access(path.parent, os.W_OK | os.X_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        raise UsageError(f"{path} cannot be written: permission denied")
+    if append:
+        try:
+            check_appendable(path, chosen)
+        except OSError as error:
+            raise UsageError(f"{path} cannot be read, to append to it: {error.strerror}") from None
+    return Output(path.absolute(), append, chosen)
+
+
+async def export(output: Output, store: Store, job: Job, data: Path) -> int:
+    """Write a job's items; for ``append``, those that the file does not have from an earlier run.
+
+    Stdout gets all of them each time.
+    """
+    from gossamer.export import write_items
+
+    if output.path is None:
+        return await write_items(store.items(job), sys.stdout.buffer, output.format)
+    mark = _Mark(data, output.path)
+    reader = _Reader(store, job, mark.known(job) if output.append else ())
+    count = await write_items(
+        reader.items(),
+        output.path,
+        output.format,
+        append=output.append,
+        ready=lambda part: mark.announce(part, job, reader.seen),
+    )
+    mark.set(job, reader.seen)
+    return count
+
+
+Ranges = Sequence[tuple[int, int]]
+"""Ids of items in ascending order, as first and last of each unbroken row of them."""
+
+
+class _Known(Record, frozen=True, kw_only=True):
+    """What a file has. Ids, because the order of ids is not the order in which a job saw the items."""
+
+    file: str  # for people
+    job: str
+    ranges: tuple[tuple[int, int], ...] = ()
+    place: tuple[int, ...] = ()  # of a file that is about to take that one's place; empty: no other is
+    former: _Known | None = None  # what the file has as long as that has not happened
+
+
+class _Reader:
+    """Items of a job that are not among the known ones; ``seen`` are all of them."""
+
+    def __init__(self, store: Store, job: Job, known: Ranges) -> None:
+        self._store = store
+        self._job = job
+        self._known = iter(known)
+        self.seen: list[tuple[int, int]] = []
+
+    async def items(self) -> AsyncIterator[StoredItem]:
+        first, last = next(self._known, NO_RANGE)
+        async for item in self._store.items(self._job):
+            self._note(item.id)
+            while last < item.id:
+                first, last = next(self._known, NO_RANGE)
+            if item.id < first:
+                yield item
+
+    def _note(self, number: int) -> None:
+        if self.seen and self.seen[-1][1] == number - 1:
+            self.seen[-1] = (self.seen[-1][0], number)
+        else:
+            self.seen.append((number, number))
+
+
+NO_RANGE = (1 << 63, 1 << 63)
+"""Behind every id."""
+
+
+class _Mark:
+    """Remembers in the data directory which items of a job a file has."""
+
+    def __init__(self, data: Path, path: Path) -> None:
+        self._target = path
+        name = hashlib.blake2b(os.fsencode(path), digest_size=8).hexdigest()
+        self._path = data / "exports" / f"{name}.json"
+
+    def known(self, job: Job) -> Ranges:
+        """The items of the job that the file has; none when the file is gone, or nobody knows."""
+        known = self._read()
+        return known.ranges if known is not None and known.job == job.id else ()
+
+    def announce(self, part: Path, job: Job, ranges: Ranges) -> None:
+        """Remember what a new file has that takes this one's place next, unless the process is killed."""
+        known = _Known(file=str(self._target), job=job.id, ranges=tuple(ranges), place=_place(part))
+        self._write(replace(known, former=self._read()))
+
+    def set(self, job: Job, ranges: Ranges) -> None:
+        """Remember what the file has."""
+        self._write(_Known(file=str(self._target), job=job.id, ranges=tuple(ranges)))
+
+    def _read(self) -> _Known | None:
+        """What the file has that is there now."""
+        try:
+            known = msgspec.json.decode(self._path.read_bytes(), type=_Known)
+            if self._target.stat().st_size == 0:
+                return None
+            is_former = known.place and known.place != _place(self._target)
+        except (OSError, msgspec.MsgspecError):
+            return None
+        return known.former if is_former else replace(known, place=(), former=None)
+
+    def _write(self, known: _Known) -> None:
+        """Written beside its place and renamed, so that it is never half written."""
+        from gossamer.export.files import replacing
+
+        with replacing(self._path, keep=False) as (out, _):
+            out.write(msgspec.json.encode(known))
+
+
+def _place(path: Path) -> tuple[int, ...]:
+    """What tells a file from all others, and stays when it is renamed."""
+    found = path.stat()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

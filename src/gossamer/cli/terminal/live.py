@@ -1,0 +1,108 @@
+"""The live view on a terminal: drawn from the loop twice a second, gone when the crawl is over."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import time
+from typing import TYPE_CHECKING, Self
+
+from gossamer.cli.terminal.output import console
+from gossamer.cli.terminal.signals import Stopper
+from gossamer.core.errors import StorageError
+from gossamer.core.jobs import HostReport
+from gossamer.crawl.run import Crawling
+from gossamer.observe.tallies import Tallies
+from gossamer.ports.frontier import FrontierDesk
+from gossamer.wiring.backends import open_desk
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+log = logging.getLogger("gossamer.cli")
+DRAW_EVERY_S = 0.5
+HOSTS_SHOWN = 5
+
+
+class StderrHandler(logging.Handler):
+    """Writes log lines to stderr, or above the live view while one is shown."""
+
+    console: Console | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record."""
+        try:
+            line = self.format(record)
+            if self.console is None:
+                sys.stderr.write(f"{line}\n")
+            else:
+                from rich.text import Text
+
+                self.console.print(Text(line), soft_wrap=True)
+        except OSError:  # the terminal is gone; the crawl goes on
+            return
+        except Exception:  # noqa: BLE001 - as every handler: a line that is wrong costs no page
+            self.handleError(record)
+
+
+class LiveView:
+    """Shows a crawl while it is entered; with ``on=False`` it shows nothing."""
+
+    def __init__(
+        self, tallies: Tallies, crawling: Crawling, stopper: Stopper, log: StderrHandler, *, on: bool
+    ) -> None:
+        self._tallies = tallies
+        self._crawling = crawling
+        self._stopper = stopper
+        self._log = log
+        self._on = on
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        if self._on:
+            self._task = asyncio.create_task(self._show())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            (ended,) = await asyncio.gather(self._task, return_exceptions=True)
+            if isinstance(ended, Exception):  # the terminal is gone, for one; the crawl is what counts
+                log.warning("the live view had ended: %s", ended)
+
+    async def _show(self) -> None:
+        from rich.live import Live
+
+        from gossamer.cli.terminal.panel import view
+
+        # A reader of its own: looking never waits for, nor delays, what the crawl writes.
+        desk = await open_desk(self._crawling.settings)
+        delay_s = self._crawling.settings.delay
+        frontier = desk.frontier(self._crawling.job)
+        # What a spider prints goes above the view if it goes to the same terminal.
+        live = Live(
+            console=console(sys.stderr),
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=sys.stdout.isatty(),
+        )
+        try:
+            with live:
+                self._log.console = live.console
+                while True:
+                    hosts = await _hosts(frontier)
+                    status = self._stopper.status
+                    shown = view(self._tallies, time.time(), hosts=hosts, delay_s=delay_s, status=status)
+                    live.update(shown, refresh=True)
+                    await asyncio.sleep(DRAW_EVERY_S)
+        finally:
+            self._log.console = None
+            await desk.close()
+
+
+async def _hosts(frontier: FrontierDesk) -> list[HostReport]:
+    try:
+        return await frontier.hosts(HOSTS_SHOWN)
+    except StorageError:  # the crawl itself will say so
+        return []

@@ -1,0 +1,171 @@
+"""What commands print: tables for people, JSON for programs.
+
+Results go to stdout, everything else to stderr. Text that comes from the web passes through :func:`plain`
+before it reaches a terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TextIO
+
+from gossamer.cli.terminal.requests import fingerprint_text, preview_json
+from gossamer.observe.text import one_line, shown_url
+
+if TYPE_CHECKING:
+    from rich.console import Console, JustifyMethod
+
+    from gossamer.core.results import Attempt
+
+plain = one_line
+"""Text of strangers made harmless: one line, no control characters, bounded."""
+
+plain_url = shown_url
+"""The same for a URL, without its password."""
+
+LONG = 1000
+"""Characters of one cell, at most."""
+
+NARROW = 16
+"""Columns narrower than this are cut at their ends; of a middle there is not enough."""
+
+GAP = 2
+"""Blanks between two columns."""
+
+PIPE_WIDTH = 100_000
+"""Where there is no terminal there is no reason to cut a line."""
+
+
+def console(stream: TextIO | None = None) -> Console:
+    """A console on stdout, or ``stream``; never narrower than the text when it is no terminal."""
+    from rich.console import Console
+
+    stream = stream or sys.stdout
+    width = None if stream.isatty() else PIPE_WIDTH
+    return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
+
+
+def print_json(value: Any) -> None:
+    """One JSON value on one line of stdout. Control characters are escaped, so a terminal is safe too."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
+    sys.stdout.write(text if text.isprintable() else "".join(map(_escaped, text)))
+    sys.stdout.write("\n")
+
+
+def attempt_json(tried: Attempt) -> dict[str, Any]:
+    """One try at fetching, as every command prints it."""
+    return {
+        "at": iso(tried.at),
+        "url": tried.url,
+        "attempt": tried.attempt,
+        "status": tried.status,
+        "verdict": tried.verdict.value,
+        "reason": tried.reason,
+        "detail": tried.detail,
+        "elapsed_ms": tried.elapsed_ms,
+        "size_bytes": tried.size_bytes,
+        "rung": tried.rung,
+        "worker": tried.worker,
+        "depth": tried.depth,
+        "via": tried.via,
+        "method": tried.method,
+        "flags": list(tried.flags),
+        "fingerprint": fingerprint_text(tried.fingerprint),
+        "request": preview_json(tried.request),
+    }
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable() or character in "\u00a0\u200c\u200d":
+        return character
+    return json.dumps(character)[1:-1] if ord(character) > 0x7F else f"\\u{ord(character):04x}"
+
+
+def print_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    right: Iterable[str] = (),
+    wide: str = "",
+    stream: TextIO | None = None,
+) -> None:
+    """A table with a header; ``right`` names columns of numbers, ``wide`` the one that gives way first."""
+    from rich.cells import cell_len
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold")
+    numbers = set(right)
+    cells = [[_cell(value, LONG) for value in row] for row in rows]
+    widths = {
+        name: max([len(name), *(cell_len(row[place]) for row in cells)]) for place, name in enumerate(columns)
+    }
+    target = console(stream)
+    if wide:
+        others = sum(widths.values()) - widths[wide] + GAP * (len(columns) - 1)
+        widths[wide] = max(len(wide), min(widths[wide], target.width - others))
+    for name in columns:
+        justify: JustifyMethod = "right" if name in numbers else "left"
+        table.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis", width=widths[name])
+    place = columns.index(wide) if wide else -1
+    for row in cells:
+        if wide:
+            row[place] = _middle(row[place], widths[wide])
+        table.add_row(*map(Text, row))
+    _print(table, target)
+
+
+def _middle(text: str, width: int) -> str:
+    """A text that is cut in its middle: what tells URLs apart is their ends."""
+    from rich.cells import cell_len
+
+    if len(text) <= width or width < NARROW or cell_len(text) != len(text):
+        return text
+    head = (width - 1) // 3
+    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
+
+
+def print_facts(facts: Iterable[tuple[str, object]], *, stream: TextIO | None = None) -> None:
+    """Names and values, one pair on a line; a value may wrap."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, GAP))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in facts:
+        grid.add_row(Text(name), Text(_cell(value, LONG)))
+    _print(grid, console(stream))
+
+
+def _print(renderable: Any, target: Console) -> None:
+    """Lines carry no blanks at their ends where a program may read them."""
+    if target.is_terminal:
+        target.print(renderable)
+        return
+    with target.capture() as captured:
+        target.print(renderable)
+    lines = (line.rstrip() for line in captured.get().splitlines())
+    target.file.write("".join(f"{line}\n" for line in lines))
+
+
+def _cell(value: object, limit: int) -> str:
+    return f"{value:,}" if isinstance(value, int) else plain(str(value), limit)
+
+
+def iso(at: float | None) -> str | None:
+    """A time for programs: ISO 8601 in UTC, to the second."""
+    return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def local(at: float | None) -> str:
+    """A time for people, in their time zone."""
+    return "" if at is None else datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def local_short(at: float, *, seconds: bool = False) -> str:
+    """The same where space is short: without the year, and to the minute unless seconds matter."""
+    return datetime.fromtimestamp(at).astimezone().strftime("%m-%d %H:%M:%S" if seconds else "%m-%d %H:%M")

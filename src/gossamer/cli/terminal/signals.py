@@ -1,0 +1,89 @@
+"""Ctrl-C and SIGTERM: the first drains, the second stops at once, and nothing can keep the process alive.
+
+The handlers are Python's own and not the loop's: a callback of a spider that never returns blocks the loop,
+and must not take away the way out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from contextlib import suppress
+from types import FrameType
+from typing import Any, Protocol
+
+from gossamer.cli.errors import SIGNALS
+from gossamer.core.exits import Exit
+
+PATIENCE_S = 1.5
+"""Seconds after the second signal until the process ends itself. Everything acknowledged is on disk."""
+SHOW_CURSOR = "\x1b[?25h"
+
+
+class Stoppable(Protocol):
+    """What can be told to end."""
+
+    def stop(self) -> None:
+        """Drain."""
+        ...
+
+    def abort(self) -> None:
+        """End at once."""
+        ...
+
+
+class Stopper:
+    """Listens for signals while it is entered (in the loop's thread)."""
+
+    def __init__(self, crawling: Stoppable) -> None:
+        self._crawling = crawling
+        self._count = 0
+        self._before: dict[int, Any] = {}
+        self._watchdog = threading.Timer(PATIENCE_S, leave)
+        self._watchdog.daemon = True
+        self.status = ""  # for the live view: what was asked for
+
+    @property
+    def aborted(self) -> bool:
+        """Whether somebody was in a hurry."""
+        return self._count > 1
+
+    def __enter__(self) -> Stopper:
+        self._loop = asyncio.get_running_loop()
+        self._before = {number: signal.signal(number, self._on_signal) for number in SIGNALS}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._watchdog.cancel()
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self._count += 1
+        if self._count == 1:
+            self.status = "finishing what is in hand; press Ctrl-C again to stop at once"
+            self._loop.call_soon_threadsafe(self._crawling.stop)
+        elif self._count == 2:
+            self.status = "stopping at once"
+            self._watchdog.start()
+            self._loop.call_soon_threadsafe(self._crawling.abort)
+        else:
+            leave()
+        self._loop.call_soon_threadsafe(self._say, self.status)
+
+    @staticmethod
+    def _say(text: str) -> None:
+        with suppress(OSError):
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
+
+
+def leave() -> None:
+    """End the process now. The frontier takes the leases back at the next start."""
+    with suppress(OSError, ValueError):
+        if sys.stderr.isatty():
+            os.write(sys.stderr.fileno(), f"{SHOW_CURSOR}\n".encode())
+    os._exit(Exit.STOPPED)

@@ -1,0 +1,188 @@
+"""A worker's word to the roster: it beats, begins shifts and tells their ends, from a thread of its own.
+
+Guarantee: spiders that keep the loop of their shifts busy, for seconds on end, delay no beat; nobody takes
+their worker for dead. One whose loop does not turn at all any more for ``hung_s`` is as good as dead: it
+beats no more until the loop turns again, so that others get its shifts. Code that holds Python's own lock
+(GIL) for longer than a dead worker is given stops every thread, this one too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, TypeVar
+
+from gossamer.config.settings import Settings
+from gossamer.core.errors import GossamerError, OperatorError
+from gossamer.core.shifts import RosterView, Shift, ShiftEnd, Why, WorkerCard
+from gossamer.wiring.redis import RedisRequests
+
+BEAT_S = 1.0
+JOIN_S = 1.0
+
+log = logging.getLogger("gossamer.worker")
+T = TypeVar("T")
+
+
+def thread_of(loop: asyncio.AbstractEventLoop, name: str) -> threading.Thread:
+    """A thread in which a loop turns until it is stopped; then it is closed."""
+
+    def turn() -> None:
+        try:
+            loop.run_forever()
+        finally:
+            loop.close()
+
+    return threading.Thread(target=turn, name=name, daemon=True)
+
+
+class Pulse:
+    """One worker's connection to the roster. Its public methods are for any thread; they block.
+
+    ``said`` is what a beat says, asked in the pulse's thread; ``obey`` is called in ``loop`` with the answer.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        loop: asyncio.AbstractEventLoop,
+        said: Callable[[], tuple[WorkerCard, list[Shift]]],
+        obey: Callable[[dict[str, Why]], None],
+        *,
+        hung_s: float,
+    ) -> None:
+        self._settings = settings
+        self._said, self._obey = said, obey
+        self._works_in = loop
+        self._hung_s = hung_s
+        self._unheard = 0  # beats whose answer has not come through to the loop
+        self._loop = asyncio.new_event_loop()
+        self._thread = thread_of(self._loop, "gossamer-pulse")
+        self._soon = asyncio.Event()
+        self._is_ending = False
+        self._opening = asyncio.Lock()
+        self._requests: RedisRequests | None = None
+        self._beating: asyncio.Task[None] | None = None
+
+    def __repr__(self) -> str:
+        return f"<Pulse with {self._unheard} beats unheard>"
+
+    @property
+    def is_hung(self) -> bool:
+        """Whether the loop of the shifts has not turned for ``hung_s``."""
+        return self._unheard * BEAT_S >= self._hung_s
+
+    def start(self) -> None:
+        """Be there for calls; nothing connects yet."""
+        self._thread.start()
+
+    def begin_beating(self) -> None:
+        """Beat from now on, once a second."""
+        self._loop.call_soon_threadsafe(self._begin_beating)
+
+    def beat_soon(self) -> None:
+        """Beat at once: there is news."""
+        with contextlib.suppress(RuntimeError):  # it has ended
+            self._loop.call_soon_threadsafe(self._soon.set)
+
+    def begin(self, shift_id: str, worker_id: str) -> Shift | None:
+        """See :class:`~gossamer.ports.fleet.Attendance`."""
+        return self._call(self._begin(shift_id, worker_id))
+
+    def tell(self, end: ShiftEnd) -> None:
+        """See :class:`~gossamer.ports.fleet.Attendance`."""
+        self._call(self._tell((end,)))
+
+    def look(self) -> RosterView:
+        """See :class:`~gossamer.ports.fleet.Roster`."""
+        return self._call(self._look())
+
+    def end(self, worker_id: str, timeout_s: float) -> None:
+        """Beat no more, and strike the worker off; within so many seconds, or without a word."""
+        if not self._thread.is_alive():
+            return
+        ending = asyncio.run_coroutine_threadsafe(self._end(worker_id), self._loop)
+        try:
+            ending.result(timeout_s)
+        except Exception as error:  # noqa: BLE001 - it leaves: missing beats say the same, only later
+            ending.cancel()
+            log.debug("the roster was not told that this worker leaves: %r", error)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(JOIN_S)
+
+    def _call(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    # ------------------------------------------------------------------ in its thread
+
+    async def _opened(self) -> RedisRequests:
+        async with self._opening:
+            if self._requests is None:
+                url = self._settings.frontier.url or ""
+                self._requests = await RedisRequests.open(self._settings, url)
+            return self._requests
+
+    async def _begin(self, shift_id: str, worker_id: str) -> Shift | None:
+        return await (await self._opened()).roster.begin(shift_id, worker_id)
+
+    async def _tell(self, ends: Sequence[ShiftEnd]) -> None:
+        await (await self._opened()).roster.end(ends)
+
+    async def _look(self) -> RosterView:
+        return await (await self._opened()).roster.look()
+
+    def _begin_beating(self) -> None:
+        self._beating = asyncio.ensure_future(self._beat())
+
+    async def _beat(self) -> None:
+        """Say every second that this worker lives, and pass the answers on. Ends when it is told to."""
+        is_away = is_hung = False
+        while not self._is_ending:
+            was_hung, is_hung = is_hung, self.is_hung
+            if is_hung and not was_hung:
+                log.error(
+                    "no beat: a callback has blocked the event loop for %.0f s; until it turns again others "
+                    "take up what this worker holds",
+                    self._hung_s,
+                )
+            try:
+                orders = {} if is_hung else await self._one_beat()
+                self._unheard += 1
+                self._works_in.call_soon_threadsafe(self._heard, orders)
+                if is_away:
+                    log.info("the roster is back")
+                is_away = False
+            except GossamerError as error:
+                if not is_away:
+                    log.warning("no beat: %s", error)
+                is_away = True
+            except Exception:
+                log.exception("no beat")
+            with contextlib.suppress(TimeoutError):  # at once when there is news
+                await asyncio.wait_for(self._soon.wait(), BEAT_S)
+            self._soon.clear()
+
+    async def _one_beat(self) -> dict[str, Why]:
+        roster = (await self._opened()).roster
+        return await roster.beat(*self._said())
+
+    def _heard(self, orders: dict[str, Why]) -> None:
+        """In the loop of the shifts: it turns."""
+        self._unheard = 0
+        self._obey(orders)
+
+    async def _end(self, worker_id: str) -> None:
+        self._is_ending = True
+        self._soon.set()
+        if self._beating is not None:  # not cut off: a beat that came after the farewell would undo it
+            await self._beating
+        if self._requests is None:
+            return
+        try:
+            with contextlib.suppress(OperatorError):
+                await self._requests.roster.leave(worker_id)
+        finally:
+            await self._requests.close()

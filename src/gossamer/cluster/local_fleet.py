@@ -1,0 +1,108 @@
+"""A supervisor and some workers on one machine, kept going by one process."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import logging
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gossamer.core.exits import Exit
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+EARLY_S = 5.0
+"""A process that ends so soon after its start will hardly do better at once: its successor waits."""
+LONGEST_S = 30.0
+LOOK_S = 0.2
+log = logging.getLogger("gossamer.fleet")
+
+
+@dataclass
+class Child:
+    """One process that is kept going."""
+
+    label: str
+    command: list[str]
+    process: subprocess.Popen[bytes] | None = None
+    started_at: float = 0.0
+    deaths: int = 0  # early ones in a row
+    next_at: float = 0.0
+
+
+def _end_with_parent() -> None:
+    """A child drains when its parent is killed (Linux: ``prctl(PR_SET_PDEATHSIG)``)."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(1, int(signal.SIGTERM))
+
+
+class Up:
+    """Keeps a supervisor and some workers going; what dies is started again."""
+
+    def __init__(self, commands: Sequence[tuple[str, list[str]]], *, drain_s: float) -> None:
+        self._children = [Child(label, command) for label, command in commands]
+        self._drain_s = drain_s
+        self._told = 0
+
+    def run(self) -> int:
+        """Until told to end: the first signal drains, the second stops at once."""
+        before = {number: signal.signal(number, self._on_signal) for number in SIGNALS}
+        try:
+            while not self._told:
+                for child in self._children:
+                    self._keep(child)
+                time.sleep(LOOK_S)
+            return self._end()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _on_signal(self, number: int, frame: object) -> None:
+        self._told += 1
+
+    def _keep(self, child: Child) -> None:
+        now = time.monotonic()
+        if child.process is not None and child.process.poll() is None:
+            return
+        if child.process is not None:
+            code = child.process.returncode
+            child.deaths = child.deaths + 1 if now - child.started_at < EARLY_S else 0
+            child.next_at = now + (min(2.0 ** (child.deaths - 1), LONGEST_S) if child.deaths else 0.0)
+            log.warning("%s ended (%s); another takes its place", child.label, code)
+            child.process = None
+        if now >= child.next_at:
+            # A session of its own: Ctrl-C is for this process, which tells the others.
+            child.process = subprocess.Popen(  # noqa: S603 - our own
+                child.command,
+                start_new_session=True,
+                preexec_fn=_end_with_parent,  # noqa: PLW1509 - this process has one thread
+            )
+            child.started_at = now
+            log.info("%s is process %d", child.label, child.process.pid)
+
+    def _end(self) -> int:
+        self._tell(signal.SIGTERM)
+        until = time.monotonic() + self._drain_s + 5.0
+        log.info("ending: workers finish what is in hand; another signal ends them at once")
+        while self._alive() and self._told < 2 and time.monotonic() < until:
+            time.sleep(LOOK_S / 4)
+        if self._alive():
+            self._tell(signal.SIGTERM)
+            until = time.monotonic() + 1.5
+            while self._alive() and time.monotonic() < until:
+                time.sleep(LOOK_S / 4)
+            self._tell(signal.SIGKILL)
+            for process in self._alive():
+                process.wait()
+        return Exit.STOPPED if self._told > 1 else Exit.OK
+
+    def _alive(self) -> list[subprocess.Popen[bytes]]:
+        return [c.process for c in self._children if c.process is not None and c.process.poll() is None]
+
+    def _tell(self, number: signal.Signals) -> None:
+        for process in self._alive():
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(number)

@@ -1,0 +1,17 @@
+"""What a fleet needs of Celery and Kombu; without them, a message that says what to install."""
+
+from __future__ import annotations
+
+from gossamer.core.errors import ServiceMissing
+
+try:
+    from celery import Celery
+    from celery.exceptions import SecurityWarning
+    from kombu import Connection, Queue
+    from kombu.exceptions import KombuError, OperationalError
+except ImportError as error:
+    raise ServiceMissing(
+        f"a fleet needs other packages ({error.name} is missing): pip install 'gossamer[cluster]'"
+    ) from None
+
+__all__ = ["Celery", "Connection", "KombuError", "OperationalError", "Queue", "SecurityWarning"]

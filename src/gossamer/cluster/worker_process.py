@@ -1,0 +1,225 @@
+"""A worker process's place of work: one event loop in a thread, in which all its shifts run.
+
+Celery's threads only begin the shift that their message named, wait for its end and tell it. The place's
+:class:`~gossamer.cluster.heartbeat.Pulse` beats once a second for all its shifts, from another thread, since
+spiders may keep this loop busy; the loop does what the answers say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import time
+from collections.abc import Coroutine, Sequence
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from gossamer.cluster.heartbeat import BEAT_S, JOIN_S, Pulse, thread_of
+from gossamer.cluster.shift_task import Work
+from gossamer.config.settings import Settings
+from gossamer.core.errors import StorageError
+from gossamer.core.shifts import Shift, ShiftEnd, Why, WorkerCard, WorkerState
+from gossamer.core.text import quantity
+from gossamer.fleet.complaints import Complaints
+from gossamer.runtime.process_name import this_process
+from gossamer.version import __version__
+from gossamer.wiring.backends import Desk, open_desk
+from gossamer.wiring.fleet import roster_of
+
+BEGIN = "cannot begin yet"
+"""What servers that are away when a process starts are complained of as."""
+
+log = logging.getLogger("gossamer.worker")
+T = TypeVar("T")
+
+
+class Workplace:
+    """Where the shifts of one process run. Its public methods are for other threads."""
+
+    def __init__(self, settings: Settings, *, slots: int, lanes: Sequence[str]) -> None:
+        self._settings = settings
+        self._loop = asyncio.new_event_loop()
+        self._thread = thread_of(self._loop, "gossamer-loop")
+        self._desk: Desk | None = None
+        self._opening = asyncio.Lock()
+        self._moved = asyncio.Event()
+        self._works: dict[str, Work] = {}
+        self._begun: dict[str, Shift] = {}  # from their beginning until their end is told
+        hung_s = settings.frontier.lease_ttl  # by then others have what it held
+        self._pulse = Pulse(settings, self._loop, self._said, self._obey, hung_s=hung_s)
+        self.card = WorkerCard(
+            id=this_process(),
+            slots=slots,
+            lanes=tuple(lanes),
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            version=__version__,
+        )
+
+    def __repr__(self) -> str:
+        return f"<Workplace {self.card.id} {self.card.state} with {len(self._works)} shifts>"
+
+    # ------------------------------------------------------------------ for other threads
+
+    def start(self) -> bool:
+        """Begin to beat, when the servers are there; ``False``: it was told to end before.
+
+        Raises what waiting does not mend: a driver that is missing, a setting that is wrong.
+        """
+        self._thread.start()
+        self._pulse.start()
+        is_open = self._call(self._start())
+        if is_open:
+            self._pulse.begin_beating()
+        return is_open
+
+    def prefers_another(self, job: str, lane: str) -> bool:
+        """Whether this worker is at this job already, while another one has nothing to do."""
+        if not any(shift.job == job for shift in list(self._begun.values())):
+            return False
+        try:
+            view = self._pulse.look()
+        except StorageError:
+            return False
+        busy = {shift.worker for shift in view.shifts}
+        return any(
+            worker.id not in busy
+            and lane in worker.lanes
+            and worker.state is WorkerState.WORKING
+            and worker.beat_at + 3 * BEAT_S > view.at
+            for worker in view.workers
+        )
+
+    def work(self, job: str, lane: str, shift_id: str) -> str:
+        """Work on a shift to its end; why it ended, in a word. Blocks."""
+        if self.card.state is not WorkerState.WORKING or self._pulse.is_hung:
+            return "not begun: this worker takes no shifts now"
+        try:
+            shift = self._pulse.begin(shift_id, self.card.id)
+        except StorageError as error:
+            log.warning("a shift of %s was not begun: %s", job, error)
+            return "not begun: storage trouble"
+        if shift is None:
+            return "not begun: nobody asks for it any more"
+        self._begun[shift_id] = shift
+        try:
+            end = self._call(self._shift(shift))
+            self._tell(end)
+        finally:
+            del self._begun[shift_id]
+        return f"{end.why.value}: {quantity(end.pages, 'page')}"
+
+    def move(self, state: WorkerState) -> None:
+        """Take shifts from now on, or none; then those that are under way end."""
+        self._loop.call_soon_threadsafe(self._set_state, state)
+
+    def abort(self, timeout_s: float) -> None:
+        """Give everything back at once, within so many seconds; by leaving, when the loop is blocked."""
+        ends_at = time.monotonic() + timeout_s
+        with contextlib.suppress(Exception):
+            asyncio.run_coroutine_threadsafe(self._abort(), self._loop).result(timeout_s * 0.7)
+        self._pulse.end(self.card.id, max(ends_at - time.monotonic(), 0.1))
+
+    def close(self) -> None:
+        """Strike the worker off and let go of the servers."""
+        self._pulse.end(self.card.id, 3.0)
+        with contextlib.suppress(Exception):
+            asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(2.0)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(JOIN_S)
+
+    def stats(self) -> dict[str, Any]:
+        """What it does now, for remote control."""
+        shifts = [work.shift for work in list(self._works.values())]
+        return {
+            "worker": self.card.id,
+            "state": self.card.state.value,
+            "slots": self.card.slots,
+            "shifts": [
+                {"job": s.job, "lane": s.lane, "pages": s.pages, "in_flight": s.in_flight} for s in shifts
+            ],
+        }
+
+    def _call(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    # ------------------------------------------------------------------ in the loop
+
+    async def _start(self) -> bool:
+        complaints = Complaints()
+        while self.card.state is WorkerState.WORKING:
+            try:
+                roster = roster_of(await self._at_desk()).roster
+                await roster.beat(self.card, ())
+                await roster.ring()
+            except StorageError as error:  # a server that starts later than this worker
+                pause_s = complaints.say(BEGIN, str(error), time.monotonic())
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._moved.wait(), pause_s)
+            else:
+                complaints.well(BEGIN)
+                return True
+        return False
+
+    async def _at_desk(self) -> Desk:
+        async with self._opening:
+            if self._desk is None:
+                self._desk = await open_desk(self._settings, create=True)
+            return self._desk
+
+    def _set_state(self, state: WorkerState) -> None:
+        if state is self.card.state:
+            return
+        self.card = replace(self.card, state=state)
+        self._moved.set()
+        self._pulse.beat_soon()
+        log.info("this worker is %s now; %d shifts under way", state.value, len(self._works))
+        if state is not WorkerState.WORKING:
+            for work in self._works.values():
+                work.stop(Why.DRAINED)
+
+    async def _shift(self, shift: Shift) -> ShiftEnd:
+        try:
+            desk = await self._at_desk()
+        except StorageError as error:
+            return ShiftEnd(id=shift.id, job=shift.job, lane=shift.lane, why=Why.FAILED, detail=str(error))
+        work = self._works[shift.id] = Work(shift, self._settings, desk, roster_of(desk).roster.ring)
+        if self.card.state is not WorkerState.WORKING:  # told so since it was begun
+            work.stop(Why.DRAINED)
+        try:
+            return await work.run()
+        finally:
+            del self._works[shift.id]
+
+    def _said(self) -> tuple[WorkerCard, list[Shift]]:
+        """What a beat says; asked in the pulse's thread."""
+        as_begun, works = dict(self._begun), dict(self._works)
+        return self.card, [works[key].shift if key in works else as_begun[key] for key in as_begun]
+
+    def _obey(self, orders: dict[str, Why]) -> None:
+        """What a beat was answered. One that was declared dead stops like any other: it is refused anyway."""
+        for shift_id, why in orders.items():
+            if shift_id in self._works:
+                self._works[shift_id].stop(why)
+
+    def _tell(self, end: ShiftEnd) -> None:
+        """Report an end; without a report the missing beats say the same, only later."""
+        if end.why is Why.FAILED and self.card.state is WorkerState.DRAINING:
+            return  # do not wait for a server that is away: this worker leaves, and that says it as well
+        try:
+            self._pulse.tell(replace(end, worker=self.card.id))
+        except StorageError as error:
+            log.warning("the end of a shift of %s could not be reported: %s", end.job, error)
+
+    async def _abort(self) -> None:
+        self._set_state(WorkerState.DRAINING)
+        works = list(self._works.values())
+        await asyncio.gather(*(work.abandon() for work in works), return_exceptions=True)
+
+    async def _close(self) -> None:
+        if self._desk is not None:
+            await self._desk.close()

@@ -1,0 +1,1 @@
+"""What makes the spiders of other frameworks run here."""

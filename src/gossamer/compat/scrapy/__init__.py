@@ -1,0 +1,1 @@
+"""Scrapy's names in our words."""

@@ -1,0 +1,63 @@
+"""What is given on a command line, as settings."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gossamer.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from gossamer.config.settings import Settings
+
+
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhdw]?)")
+
+
+def seconds(text: str, option: str) -> float:
+    """``90``, ``90s``, ``15m``, ``2h``, ``3d``, ``1w`` and ``1h30m`` as seconds."""
+    compact = text.strip().lower().replace(" ", "")
+    parts = _DURATION.findall(compact)
+    if not parts or "".join(number + unit for number, unit in parts) != compact:
+        raise UsageError(f"{option} {text!r} is no duration; write seconds, or 90s, 15m, 2h, 3d")
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+def overrides(settings: list[str] | None, **given: object) -> list[str]:
+    """``-s`` options and options with names of their own as ``KEY=VALUE``; ``None`` was not given."""
+    named = [f"{key}={value}" for key, value in given.items() if value is not None]
+    return [*(settings or ()), *named]
+
+
+def crawl_overrides(
+    settings: list[str] | None, *, max_time: str | None, no_robots: bool, **given: object
+) -> list[str]:
+    """The options that say how to crawl, as ``KEY=VALUE``."""
+    return overrides(
+        settings,
+        max_time=None if max_time is None else seconds(max_time, "--max-time"),
+        robots="false" if no_robots else None,
+        **given,
+    )
+
+
+def settings_of(data: str | None, settings: list[str] | None = None) -> Settings:
+    """The settings for commands that look at a data directory."""
+    from gossamer.config.layers import load_settings
+
+    loaded = load_settings(overrides=overrides(settings, data=data), env=os.environ, start=Path.cwd())
+    return loaded.settings
+
+
+def arguments_of(pairs: list[str] | None) -> dict[str, str]:
+    """``-a KEY=VALUE`` options as a spider's arguments."""
+    found: dict[str, str] = {}
+    for pair in pairs or ():
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise UsageError(f"-a {pair!r} is not of the form ARG=VALUE")
+        found[key] = value
+    return found

@@ -1,0 +1,60 @@
+"""What happens, as typed events. A :class:`~gossamer.ports.observe.Sink` gets each once, in order."""
+
+from __future__ import annotations
+
+from gossamer.core.jobs import FrontierStats
+from gossamer.core.record import Record
+from gossamer.core.results import Attempt
+
+
+class Event(Record, frozen=True, kw_only=True):
+    """The base of every event."""
+
+    at: float  # seconds since the epoch; of an attempt, when it began
+
+
+class JobStarted(Event, frozen=True, kw_only=True):
+    """A run of a job began (a job that is resumed begins again)."""
+
+    job: str  # the id of the job
+    resumed: bool = False  # whether there was an earlier run
+    recovered: int = 0  # leases of an earlier run that were taken back
+
+
+class PageDone(Event, frozen=True, kw_only=True):
+    """One attempt ended, with what it yielded."""
+
+    job: str  # the id of the job
+    attempt: Attempt  # the row of the ledger: URL, status, verdict, reason, duration, size
+    items: int = 0  # items stored from the page
+    requests: int = 0  # requests that the page led to
+    dropped: dict[str, int] = {}  # what was not taken of the page, by reason
+    host: str = ""  # the host, with its port where it is not the usual one
+
+
+class LeaseLost(Event, frozen=True, kw_only=True):
+    """A lease was taken back because its deadline passed, or a late result was refused."""
+
+    job: str  # the id of the job
+    url: str  # of the request whose lease it was
+
+
+class Progress(Event, frozen=True, kw_only=True):
+    """A regular look at the frontier."""
+
+    job: str  # the id of the job
+    stats: FrontierStats  # how many requests are in each state
+
+
+class JobFinished(Event, frozen=True, kw_only=True):
+    """A run of a job ended."""
+
+    job: str  # the id of the job
+    reason: str  # why it ended: a finish reason
+
+
+class Notice(Event, frozen=True, kw_only=True):
+    """Something a person should know; ``level`` is ``info``, ``warning`` or ``error``."""
+
+    level: str  # ``info``, ``warning`` or ``error``
+    text: str  # one sentence

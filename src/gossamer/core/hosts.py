@@ -1,0 +1,72 @@
+"""Hosts: the rules by which they are asked, and what is known of them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from gossamer.core.record import Record
+
+# --------------------------------------------------------------------------- hosts and rules
+
+
+class Rules(Record, frozen=True, kw_only=True):
+    """What a job asks of its frontier; frozen into the job when it is opened, changeable by ``control``."""
+
+    delay_s: float | None = None  # None: follow the host's response time
+    min_delay_s: float = 0.1  # bounds of the adaptive delay
+    max_delay_s: float = 30.0
+    initial_delay_s: float = 0.2  # adaptive delay before anything is known of the host
+    per_host: int = 1  # requests in flight per host
+    crawl_delay_cap_s: float = 30.0
+    retry_after_cap_s: float = 3600.0
+    backoff_base_s: float = 1.0  # first back-off of a failing request or host
+    backoff_cap_s: float = 300.0
+    max_retries: int = 3  # failures charged to a request before it is given up
+    max_throttled: int = 20  # "later" answers to one request before it is given up
+    max_expiries: int = 10  # workers that one request may take down before it is given up
+    host_patience_s: float = 21_600.0  # how long a host that has answered before may be in trouble
+    max_silences: int = 8  # incidents in a row after which a host that has never answered is given up
+    max_pages: int | None = None  # pages of the job (responses parsed)
+    max_pages_per_host: int | None = None
+    max_depth: int | None = None
+
+
+class HostState(Record, frozen=True, kw_only=True):
+    """What a frontier knows of one host; changed only by ``policy.politeness``."""
+
+    next_at: float = 0.0  # the next allowed start (the theoretical arrival time of GCRA, ITU-T I.371)
+    delay_s: float = 0.0  # the delay in force now
+    in_flight: int = 0
+    crawl_delay_s: float | None = None  # from robots.txt, capped
+    incidents: int = 0  # consecutive troubles of the host; 0 when it is well
+    silences: int = 0  # consecutive incidents in which the host did not answer at all; 0 when it refuses
+    incident_at: float = 0.0  # when the last one began: failures started before it belong to it
+    pages: int = 0  # pages of this host that count against its budget
+    last_at: float = 0.0  # the latest start that is known to have been made
+    hold_until: float = 0.0  # no start before this, whatever turns are given back
+    answered_at: float = 0.0  # when its latest answer was settled; 0: it has never answered
+    troubled_since: float = 0.0  # since when there was no answer but refusals; 0 when it is well
+    troubled_by: int = 0  # the mark of the one request that has met this trouble; 0: several, 1: no witness
+    pace_s: float = 0.0  # seconds between two starts while it throttles, if that is more than the delay
+    limit_s: float = 0.0  # the spacing at which it throttled last
+
+
+class SignalKind(StrEnum):
+    """What a lease's end says of its host."""
+
+    UNUSED = "unused"  # no request was started: the turn is given back
+    OK = "ok"
+    FAULT = "fault"  # an answer that is no success: never makes the delay shorter
+    THROTTLED = "throttled"  # 429, 502, 503, 504: the host asks for time, or has more to do than it can
+    UNREACHABLE = "unreachable"  # no answer: DNS, connect, timeout
+
+
+class HostSignal(Record, frozen=True, kw_only=True):
+    """What a worker learnt of a host by one lease."""
+
+    kind: SignalKind = SignalKind.UNUSED
+    started_at: float = 0.0  # when the last request to the host was really started
+    latency_s: float | None = None  # start to end of the response's header
+    retry_after_s: float | None = None
+    crawl_delay_s: float | None = None  # a robots.txt that was just read asks for this
+    robots_read: bool = False  # a robots.txt was just read: ``crawl_delay_s`` is the news, None included

@@ -1,0 +1,156 @@
+"""Jobs, what a frontier tells of itself, and what is stored of a job."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any
+
+from gossamer.core.hosts import HostState
+from gossamer.core.lifecycle import JobState, State
+from gossamer.core.record import Record
+from gossamer.core.requests import (
+    Entry,
+)
+
+
+def tag_of(job: Job) -> str:
+    """A job's name where several stores keep things: their ids are alike, and begin anew with each store."""
+    return f"{job.id}-{sha256(job.key).hexdigest()[:12]}"
+
+
+# --------------------------------------------------------------------------- jobs
+
+
+class Added(Record, frozen=True, kw_only=True):
+    """The answer to ``Frontier.add``."""
+
+    accepted: int = 0
+    duplicates: int = 0
+    too_deep: int = 0
+
+
+class FrontierStats(Record, frozen=True, kw_only=True):
+    """A frontier's own count of its job; the five states are counted from the structures."""
+
+    state: JobState
+    pending: int = 0
+    delayed: int = 0
+    leased: int = 0
+    done: int = 0
+    dead: int = 0
+    pages: int = 0
+    duplicates: int = 0
+    too_deep: int = 0
+    hosts: int = 0
+    next_at: float | None = None  # when the next waiting request may start, if one waits
+    budget_spent: bool = False  # ``max_pages`` is reached
+    seeded: bool = False  # ``finish_seeding`` was called, and nothing that it rests on was lost since
+
+    @property
+    def waiting(self) -> int:
+        """Requests that still have to be done."""
+        return self.pending + self.delayed + self.leased
+
+
+class HostReport(Record, frozen=True, kw_only=True):
+    """One host in a listing."""
+
+    host: str
+    state: HostState
+    pending: int
+
+
+class Found(Record, frozen=True, kw_only=True):
+    """What a frontier knows of one fingerprint."""
+
+    state: State
+    entry: Entry | None = None  # DONE keeps only the fingerprint
+    due_at: float = 0.0
+    attempts: int = 0
+    reason: str = ""
+    host: HostState | None = None
+
+
+class DeadLetter(Record, frozen=True, kw_only=True):
+    """A request given up."""
+
+    id: int
+    entry: Entry
+    reason: str
+    attempts: int = 0
+    died_at: float = 0.0
+
+
+class DeadFilter(Record, frozen=True, kw_only=True):
+    """Which dead letters; an empty filter means all of the job."""
+
+    reason: str | None = None
+    host: str | None = None
+    older_than: float | None = None  # died before this time
+    ids: tuple[int, ...] = ()
+
+
+class Change(StrEnum):
+    """What ``Frontier.control`` can do to its job."""
+
+    RESUME = "resume"
+    PAUSE = "pause"
+    CANCEL = "cancel"
+    FINISH = "finish"
+    RECOVER = "recover"  # every lease is void: the caller knows that no worker holds one
+
+
+class Job(Record, frozen=True, kw_only=True):
+    """One crawl."""
+
+    id: str  # ``shop-1``: unique in its store, made from the name
+    name: str  # the spider's name, or the host of a URL target; whose items these are
+    target: str  # what is crawled, with the spider's arguments: the same target is the same crawl
+    created_at: float
+    state: JobState = JobState.RUNNING
+    finished_at: float | None = None
+    finish_reason: str = ""  # why the last run ended; behind "error: " what the error said
+    key: bytes = b""  # keys the fingerprints
+    plan: bytes = b""  # how any worker puts the same crawl together; empty for a crawl of one machine
+
+    @property
+    def end_reason(self) -> str:
+        """Why the last run ended, in a word; empty while it runs."""
+        return self.finish_reason.partition(":")[0]
+
+    @property
+    def end_error(self) -> str:
+        """What the error said that ended the last run; empty when none did."""
+        return self.finish_reason.partition(": ")[2]
+
+
+class Tally(Record, frozen=True, kw_only=True):
+    """A job's totals, counted from the store."""
+
+    pages: int = 0
+    items: int = 0  # distinct items of this job
+    attempts: int = 0
+    retries: int = 0
+    duplicates: int = 0  # items that this job had already
+    dropped: dict[str, int] = {}
+    bytes: int = 0
+    by_status: dict[str, int] = {}
+    by_reason: dict[str, int] = {}
+    successes: int = 0  # requests that were answered and handled without a fault
+    callback_pages: dict[str, int] = {}  # pages that a callback was given and did not fail on, by its name
+    callback_items: dict[str, int] = {}  # items that it gave on them, dropped ones included
+    callback_requests: dict[str, int] = {}  # requests that it gave on them and that were new
+
+
+class StoredItem(Record, frozen=True, kw_only=True):
+    """An item as the store has it."""
+
+    type: str  # the class name, or ``item`` for plain dicts
+    key: str  # what identifies it within ``(spider, type)``
+    data: dict[str, Any]  # its fields
+    url: str  # the page it was found on, with these values
+    first_seen: float  # seconds since the epoch
+    last_seen: float  # the same, of the latest page that showed it
+    changed_at: float  # the same, of the latest page that showed it with other values
+    id: int = 0  # its number in the store

@@ -1,0 +1,159 @@
+"""The records that cross boundaries: frozen, one sentence per field, the unit in the name.
+
+Times are seconds since the epoch (UTC) as ``float``; durations end in ``_s``, sizes in ``_bytes``.
+``Request`` is what users write and what a frontier stores; an :class:`Entry` is a request that was
+admitted (canonical, fingerprinted, placed); a :class:`Lease` is an entry handed out; a
+:class:`Harvest` is everything a worker brings back from one lease.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+
+from gossamer.core.record import Record
+from gossamer.core.storable import (
+    as_stored,
+    callback_name,
+    check_absolute,
+    check_size,
+    fitting,
+    headers_as_stored,
+)
+
+BANDS = 9
+"""Priority bands of a frontier: band 0 is served first."""
+
+
+# --------------------------------------------------------------------------- requests
+
+
+_KINDS: dict[str, type] = {
+    **dict.fromkeys(("url", "method", "lane", "session", "via"), str),
+    **dict.fromkeys(("headers", "meta", "cb_kwargs"), dict),
+    **dict.fromkeys(("priority", "depth"), int),
+    "body": bytes,
+    "dont_filter": bool,
+}
+"""What the fields of a request must be: a stored request of other types could not be read again."""
+_FIELDS, _TYPES = attrgetter(*_KINDS), tuple(_KINDS.values())
+
+
+class Request(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One thing to fetch, and what to do with the answer.
+
+    ``callback`` and ``errback`` take a method of the spider or its name and are stored by name.
+    ``meta`` and ``cb_kwargs`` must be JSON-able. ``priority`` is Scrapy's: higher goes first, 0 is
+    normal, and -4..4 are told apart (more is clamped). ``lane`` is the kind of worker it needs.
+    """
+
+    url: str
+    callback: Any = None
+    method: str = "GET"
+    headers: dict[str, str] = {}
+    body: bytes = b""
+    meta: dict[str, Any] = {}
+    cb_kwargs: dict[str, Any] = {}
+    priority: int = 0
+    dont_filter: bool = False
+    errback: Any = None
+    lane: str = "http"
+    session: str = ""  # requests of one session share cookies
+    depth: int = 0  # hops from a seed; set by the engine
+    via: str = ""  # the page that led here; set by the engine
+    redirects: tuple[str, ...] = ()  # the URLs that redirected here, oldest first; set by the engine
+
+    def __post_init__(self) -> None:
+        force = msgspec.structs.force_setattr
+        if self.callback is not None and type(self.callback) is not str:
+            force(self, "callback", callback_name(self.callback, "callback"))
+        if self.errback is not None and type(self.errback) is not str:
+            force(self, "errback", callback_name(self.errback, "errback"))
+        if tuple(map(type, _FIELDS(self))) != _TYPES:
+            for name, kind in _KINDS.items():
+                force(self, name, fitting(name, getattr(self, name), kind))
+        if not self.url.startswith(("http://", "https://")):
+            check_absolute(self.url)
+        if self.method != "GET":
+            force(self, "method", self.method.upper())
+        if self.body or self.headers or self.meta or self.cb_kwargs:
+            self.validate()
+
+    def validate(self) -> None:
+        """Make headers, ``meta`` and ``cb_kwargs`` the request's own, in the form in which they are stored.
+
+        Raises :class:`UsageError` for what cannot be stored.
+        """
+        if self.body:
+            check_size("body", len(self.body))
+        become = msgspec.structs.force_setattr
+        if self.headers:
+            become(self, "headers", headers_as_stored(self.headers))
+        if self.meta:
+            become(self, "meta", as_stored(self.meta, "meta"))
+        if self.cb_kwargs:
+            become(self, "cb_kwargs", as_stored(self.cb_kwargs, "cb_kwargs"))
+
+    def replace(self, **changes: Any) -> Request:
+        """The same request with some fields changed."""
+        return msgspec.structs.replace(self, **changes)
+
+    @property
+    def band(self) -> int:
+        """The priority band, 0 (first) to ``BANDS - 1``."""
+        return min(max(BANDS // 2 - self.priority, 0), BANDS - 1)
+
+
+class Entry(Record, frozen=True, kw_only=True):
+    """An admitted request: what a frontier stores."""
+
+    request: Request
+    fingerprint: int  # signed 64 bits, keyed per job; equal means "the same page"
+    host: str  # the politeness key: ``host`` or ``host:port``
+    due_at: float = 0.0  # not before this time; 0 means at once
+    unreadable: str = ""  # why what was stored cannot be read; ``request`` then only stands for it
+
+
+class Lease(Record, frozen=True, kw_only=True):
+    """An entry handed to one worker until a deadline."""
+
+    entry: Entry
+    token: int  # never handed out twice; settling with a stale token changes nothing
+    granted_at: float
+    start_by: float  # later than this, give it back instead: the host's next turn may have come
+    deadline: float
+    attempt: int  # 1 for the first time it is handed out and started
+    failures: int = 0  # earlier attempts that were charged to the request
+    throttled: int = 0  # earlier attempts the host answered with "later"
+    expiries: int = 0  # earlier leases that no worker came back from
+    host_down: bool = False  # the host has been in trouble for too long: settle as DEAD without trying
+    host_answered: bool = False  # the host has answered something before
+    host_pause_s: float = 0.0  # longest pause of the host if this fails too: with any, this is a probe
+    host_silent: bool = False  # those are without any answer; refusals are answers
+    is_suspect: bool = False  # that trouble may be of single pages: fewer than two witnesses have met it
+
+
+class Grant(Record, frozen=True, kw_only=True):
+    """The answer to ``Frontier.lease``.
+
+    No leases means "nothing is due now", not "finished"; ``next_at`` says when to ask again at the
+    latest (``None``: nothing waits for a time; ask after the next settle or add).
+    """
+
+    leases: tuple[Lease, ...] = ()
+    next_at: float | None = None
+    expired: tuple[Lease, ...] = ()  # leases found past their deadline and taken back by this call
+
+
+class RequestPreview(Record, frozen=True, kw_only=True):
+    """What the ledger keeps of a request besides its URL: bounded, without secrets."""
+
+    callback: str = ""  # "" is the default, ``parse``
+    headers: tuple[str, ...] = ()  # the names of its headers
+    body: str = ""  # how the body begins
+    body_bytes: int = 0  # the size of the whole body
+    cb_kwargs: dict[str, Any] = {}  # long values are cut, and are then strings
+    meta: tuple[str, ...] = ()  # the names in ``meta``
+    redirected_by: str = ""  # the URL whose redirect led here

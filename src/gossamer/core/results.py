@@ -1,0 +1,157 @@
+"""What attempts give: verdicts, fetched pages, items, rows of the ledger."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from gossamer.core.errors import Remark
+from gossamer.core.hosts import HostSignal
+from gossamer.core.record import Record
+from gossamer.core.requests import (
+    Entry,
+    Lease,
+    Request,
+    RequestPreview,
+)
+
+# --------------------------------------------------------------------------- results
+
+
+class Verdict(StrEnum):
+    """How an attempt ended. The value is what the ledger stores."""
+
+    SUCCESS = "success"  # the page was had, and its callback ran
+    REDIRECT = "redirect"  # the target is a request of its own
+    SKIPPED = "skipped"  # will not change: robots, out of scope, gone
+    RETRY = "retry"  # it failed, and is tried again later
+    DEAD = "dead"  # given up: a dead letter
+    EXPIRED = "expired"  # the worker never came back
+
+
+class Outcome(Record, frozen=True, kw_only=True):
+    """What is to become of one lease. Applied with its outlinks in one atomic step."""
+
+    lease: Lease
+    verdict: Verdict  # SUCCESS, REDIRECT, SKIPPED, RETRY or DEAD
+    reason: str = ""  # a ``Fault`` value, or free text for people
+    due_at: float = 0.0  # RETRY: not before
+    charged: bool = True  # RETRY: whether it counts against ``max_retries``, else against ``max_throttled``
+    is_excused: bool = False  # RETRY: it counts against neither: the host or this machine was in trouble
+    is_page: bool = False  # a response for the spider: counts against the page budgets
+    signal: HostSignal = HostSignal()
+    outlinks: tuple[Entry, ...] = ()
+
+
+class Attempt(Record, frozen=True, kw_only=True):
+    """One row of the ledger: one try at fetching one request."""
+
+    at: float  # when the try began: seconds since the epoch
+    url: str  # in its canonical form, as fetched
+    fingerprint: int  # of the request: what tells it from others
+    verdict: Verdict  # how it ended
+    reason: str = ""  # a ``Fault`` value where it is no success
+    detail: str = ""  # for people: the exception, the traceback of a callback; never a secret
+    attempt: int = 1  # the number of the try, from 1
+    status: int = 0  # 0: no response
+    size_bytes: int = 0  # decoded body
+    elapsed_ms: float = 0.0  # until the body had arrived
+    worker: str = ""  # which worker it was
+    rung: str = ""  # how it was fetched: ``http``
+    depth: int = 0  # hops from a seed
+    via: str = ""  # the page that led here
+    method: str = "GET"  # the request's method
+    flags: tuple[str, ...] = ()  # what fetching and parsing say of the page: ``truncated`` and the like
+    request: RequestPreview | None = None  # what else tells it from requests to the same URL; None: nothing
+
+    def as_stale(self) -> Attempt:
+        """The row when its lease was lost before it was settled: the fetch did happen."""
+        return msgspec.structs.replace(self, reason=Remark.STALE.value)
+
+
+class ItemRecord(Record, frozen=True, kw_only=True):
+    """An item that passed the pipeline, ready to be stored."""
+
+    type: str  # the class name, or ``item`` for plain dicts
+    key: str  # what identifies it within ``(spider, type)``
+    data: bytes  # canonical JSON (UTF-8, fields in their order)
+    hash: int  # of ``data``, signed 64 bits
+    url: str = ""  # the page it was found on
+
+
+class PageRecord(Record, frozen=True, kw_only=True):
+    """A page that was parsed."""
+
+    url: str
+    fingerprint: int
+    status: int
+    content_type: str = ""
+    title: str = ""
+    depth: int = 0
+    size_bytes: int = 0
+    at: float = 0.0
+
+
+class Harvest(Record, frozen=True, kw_only=True):
+    """Everything a worker brings back from one lease; committed as a whole or not at all."""
+
+    outcome: Outcome
+    attempts: tuple[Attempt, ...] = ()
+    items: tuple[ItemRecord, ...] = ()
+    page: PageRecord | None = None
+    dropped: dict[str, int] = {}  # things not taken, by reason: ``item:price``, ``link:scheme``
+
+
+class Fetched(msgspec.Struct, frozen=True, kw_only=True):
+    """A response as a fetcher returns it; redirects are not followed."""
+
+    url: str
+    status: int
+    headers: tuple[tuple[str, str], ...]  # names in lower case, in order, repeated ones kept
+    body: bytes  # content-decoded
+    started_at: float
+    latency_s: float  # start to end of the header
+    elapsed_s: float  # start to end of the body
+    rung: str
+    wire_bytes: int = 0
+    flags: tuple[str, ...] = ()  # ``truncated`` and the like
+    address: str = ""  # the connected IP address, where there is one
+
+    def header(self, name: str, default: str = "") -> str:
+        """The first header of that (lower-case) name."""
+        for key, value in self.headers:
+            if key == name:
+                return value
+        return default
+
+
+class RobotsAnswer(Record, frozen=True, kw_only=True):
+    """What a robots gate says of one request.
+
+    An answer with a ``signal`` means: give the lease back with it, and ask again at the host's next turn.
+    robots.txt was fetched just now (the turn is used up), another worker is fetching it, or its crawl-delay
+    was read from shared state and the frontier may not know it yet (the turn is not used).
+    """
+
+    allowed: bool
+    reason: str = ""  # a ``Fault`` value when not allowed
+    detail: str = ""  # for people
+    signal: HostSignal | None = None
+    retry_at: float | None = None  # unreachable: ask again then
+
+
+class Extraction(Record, frozen=True, kw_only=True):
+    """What a spider made of one response."""
+
+    items: tuple[Any, ...] = ()
+    requests: tuple[Request, ...] = ()
+    dropped: dict[str, int] = {}  # links not followed, by reason
+    fault: str = ""  # a ``Fault`` value when the page is no success
+    error: str = ""  # for people: a traceback, or what is missing
+    is_parsed: bool = True  # False: neither HTML nor anything a callback made something of
+    refresh_to: str = ""  # a meta refresh that is a redirect: the target, as written
+    title: str = ""
+    content_type: str = ""
+    flags: tuple[str, ...] = ()  # what parsing says of the page: ``parse_truncated`` and the like

@@ -1,0 +1,130 @@
+"""Who works on what: the records of a fleet, as ``status`` shows them.
+
+A *worker* is a process that takes shifts; a *shift* is a bounded period of work of one worker on one lane
+of one job; *seeding* a job is a shift of the lane ``seed``. All of it may be lost without harm: workers
+register again by their next beat, and the supervisor asks for shifts anew.
+
+Times are the roster's own (one clock for all machines): compare them with ``RosterView.at``, not with a
+local clock.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from gossamer.core.record import Record
+
+SEED_LANE = "seed"
+"""The lane of the shifts that add a job's first requests."""
+
+PAGE_LANE = "http"
+"""The lane of requests that ask for no other."""
+
+
+class WorkerState(StrEnum):
+    """What a worker is willing to do."""
+
+    WORKING = "working"
+    DRAINING = "draining"  # it finishes what it has and leaves
+    PAUSED = "paused"  # it takes no shifts until it is told to
+
+
+class WorkerCard(Record, frozen=True, kw_only=True):
+    """A worker process, as it describes itself with every beat."""
+
+    id: str  # ``host:pid:random``
+    slots: int  # shifts that it works on at the same time
+    lanes: tuple[str, ...]  # the kinds of shifts that it takes; ``seed`` must be among them to seed jobs
+    host: str = ""  # the machine's name
+    pid: int = 0
+    version: str = ""  # of Gossamer
+    state: WorkerState = WorkerState.WORKING
+    started_at: float = 0.0
+    beat_at: float = 0.0  # its latest beat; set by the roster
+
+
+class ShiftState(StrEnum):
+    """Where a shift stands."""
+
+    ASKED = "asked"  # published; no worker has begun it
+    WORKING = "working"
+    LOST = "lost"  # nobody works on it any more, and its leases are still to be taken back
+
+
+class Why(StrEnum):
+    """Why a shift ended, or shall end."""
+
+    IDLE = "idle"  # nothing was due any more
+    TIME = "time"  # it was as long as a shift may be
+    SEEDED = "seeded"  # a shift of the lane ``seed`` is through
+    YIELD = "yield"  # another job has no slot
+    STOPPED = "stopped"  # its job does not run (paused, cancelled, over)
+    DRAINED = "drained"  # its worker drains or is paused
+    REFUSED = "refused"  # this worker cannot do this job (another version of the spider, cannot import it)
+    FAILED = "failed"  # storage trouble or an error
+    LOST = "lost"  # it was declared dead: its beats stayed away, or its worker is gone
+
+
+class Shift(Record, frozen=True, kw_only=True):
+    """One shift. What a worker says of it with its beats is ``pages`` and ``in_flight``."""
+
+    id: str  # also the owner of its leases in the frontier
+    job: str
+    lane: str
+    state: ShiftState = ShiftState.ASKED
+    asked_at: float = 0.0
+    expires_at: float = 0.0  # not begun until then: nobody will
+    worker: str = ""  # the id of the worker that began it
+    began_at: float = 0.0
+    beat_at: float = 0.0  # set by the roster
+    pages: int = 0  # harvests that have landed
+    in_flight: int = 0  # leases in its hands
+    recalled: Why | None = None  # it shall stop for this reason; its worker hears of it with its next beat
+
+
+class ShiftEnd(Record, frozen=True, kw_only=True):
+    """How a shift ended."""
+
+    id: str  # of the shift
+    job: str
+    lane: str
+    why: Why
+    detail: str = ""  # for people: what went wrong, the way out; never a secret
+    pages: int = 0
+    worker: str = ""
+    at: float = 0.0  # set by the roster
+    clean: bool = True  # False: it may hold leases still, which the supervisor takes back
+
+
+class Standing(Record, frozen=True, kw_only=True):
+    """What is remembered of a job's shifts on one lane."""
+
+    job: str
+    lane: str
+    failures: int = 0  # shifts in a row that failed, or were lost before their first page
+    empties: int = 0  # shifts in a row that found nothing to do
+    at: float = 0.0  # when the last of them ended; 0: never
+    why: Why | None = None  # how the last shift ended
+    detail: str = ""  # the last trouble, until a shift does well
+    refused_by: tuple[str, ...] = ()  # the workers that cannot do it (the latest 64)
+
+
+class Sample(Record, frozen=True, kw_only=True):
+    """A job at one time, for rates and for the time it still needs."""
+
+    at: float
+    pages: int = 0  # of the job, so far
+    waiting: int = 0  # requests that still have to be done
+    trouble: str = ""  # for people: why it cannot be looked at, or why nobody works on it
+
+
+class RosterView(Record, frozen=True, kw_only=True):
+    """Everything at one time, as ``Roster.look`` shows it."""
+
+    at: float  # the roster's time
+    leader: str = ""  # the supervisor that leads; empty: none
+    workers: tuple[WorkerCard, ...] = ()  # those of the last minutes, the dead included: see ``beat_at``
+    shifts: tuple[Shift, ...] = ()
+    standings: tuple[Standing, ...] = ()
+    ends: tuple[ShiftEnd, ...] = ()  # the latest, newest first
+    samples: dict[str, tuple[Sample, ...]] = {}  # by job, oldest first

@@ -1,0 +1,213 @@
+"""A further process of a crawl: ``python -m gossamer.crawl.processes.member``, started by the crew.
+
+It reads its plan from stdin, works on the frontier until it is told to stop, and ends at once when the first
+process is gone: the next run takes its leases back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+import select
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from gossamer.config.layers import find_project, load_settings
+from gossamer.core.errors import OperatorError
+from gossamer.core.events import Event
+from gossamer.core.exits import Exit
+from gossamer.crawl.processes.cost import PageCost
+from gossamer.crawl.processes.messages import (
+    BEAT_S,
+    SHORT_S,
+    Beat,
+    Dry,
+    Happened,
+    HookFailed,
+    Logged,
+    MakeRoom,
+    Plan,
+    Short,
+    Stop,
+    ToMember,
+    Trust,
+    framed,
+    next_frame,
+    packed,
+)
+from gossamer.engine.worker import Worker
+from gossamer.targets.discovery import find_target
+from gossamer.wiring.assemble import Wired, wire_member
+
+FLUSH_S = 0.05
+DRAIN_S = 10.0
+GRACE_S = 3.0
+"""How long a member may give back what it holds when the first process is gone."""
+
+
+class Outbox(logging.Handler):
+    """Port ``Sink``, and a handler of logs: passes on what happens, in batches."""
+
+    def __init__(self, pipe: BinaryIO) -> None:
+        super().__init__(logging.INFO)
+        self._pipe = pipe
+        self._events: list[Event] = []
+        self._sending = threading.Lock()
+
+    def emit(self, event: Event | logging.LogRecord) -> None:
+        """Take an event or a line of the log."""
+        if not isinstance(event, logging.LogRecord):
+            self._events.append(event)
+            return
+        try:
+            text = self.format(event).encode(errors="backslashreplace").decode()
+            self._send(Logged(event.name, event.levelno, text))
+        except Exception:  # noqa: BLE001 - as every handler: a line that is wrong costs no page
+            self.handleError(event)
+
+    def say_dry(self) -> None:
+        """Nothing in hand, and nothing to be had."""
+        self._send(Dry())
+
+    def say_failed(self, failure: str) -> None:
+        """A pipeline step did not close."""
+        self._send(HookFailed(failure))
+
+    def beat(self) -> None:
+        """This process runs. For a thread: a spider that holds up the event loop is no reason to worry."""
+        while True:
+            time.sleep(BEAT_S)
+            try:
+                self._send(Beat())
+            except OSError:  # the first process is gone; another thread sees to that
+                return
+
+    def say_short(self, held: float) -> None:
+        """So many requests in hand lately, and fewer to be had than could be."""
+        self._send(Short(held))
+
+    def flush(self) -> None:
+        """Send what has gathered."""
+        if self._events:
+            events, self._events = self._events, []
+            self._send(Happened([packed(event) for event in events]))
+
+    def _send(self, message: msgspec.Struct) -> None:
+        with self._sending:
+            self._pipe.write(framed(message))
+            self._pipe.flush()
+
+
+async def work(plan: Plan, reader: asyncio.StreamReader, outbox: Outbox) -> None:
+    """Work on the job until told to stop."""
+    settings = load_settings(env={}, spider=msgspec.json.decode(plan.settings)).settings
+    project = find_project(Path.cwd())
+    target = find_target(plan.target, plan.arguments, project.parent if project else None)
+    wired = await wire_member(settings, target, plan.job, trusted=plan.trusted, sinks=(outbox,))
+    worker = Worker(wired.parts, wired.shift)
+    cost = PageCost()
+    listening = asyncio.create_task(listen(reader, worker, wired, cost))
+    reporting = asyncio.create_task(report(worker, outbox, cost))
+    try:
+        await worker.run()
+    finally:
+        listening.cancel()
+        reporting.cancel()
+        await wired.close()
+        for failure in wired.pipeline.failures:
+            outbox.say_failed(failure)
+
+
+async def listen(reader: asyncio.StreamReader, worker: Worker, wired: Wired, cost: PageCost) -> None:
+    """Do what the first process says; when it is gone, or the time to drain is over, give everything back."""
+    decode = msgspec.msgpack.Decoder(ToMember).decode
+    leaving: asyncio.Task[None] | None = None
+    while (frame := await next_frame(reader)) is not None:
+        message = decode(frame)
+        if isinstance(message, Trust):
+            wired.guard.trust(message.host)
+            continue
+        if isinstance(message, MakeRoom):
+            if cost.is_high:
+                worker.make_room(message.held, message.workers)
+            continue
+        if isinstance(message, Stop) and message.at_once:
+            break
+        worker.stop()
+        leaving = leaving or asyncio.create_task(leave(worker))
+    await worker.abandon()
+
+
+async def leave(worker: Worker) -> None:
+    """The end of the time to drain."""
+    await asyncio.sleep(DRAIN_S)
+    await worker.abandon()
+
+
+async def report(worker: Worker, outbox: Outbox, cost: PageCost) -> None:
+    """Send what happens, a few times a second."""
+    short_at = 0.0
+    while True:
+        await asyncio.sleep(FLUSH_S)
+        outbox.flush()
+        cost.see(worker.ended, time.thread_time())
+        held = worker.shortage()
+        if held is not None and time.monotonic() >= short_at:
+            short_at = time.monotonic() + SHORT_S
+            outbox.say_short(held)
+        if worker.idle.is_set():
+            worker.idle.clear()
+            outbox.say_dry()
+
+
+def end_with_parent() -> None:
+    """End when the first process is gone, also if a spider holds up the event loop. For a thread."""
+    ends = select.poll()
+    ends.register(0, 0)  # for its hang-up alone
+    ends.poll()
+    time.sleep(GRACE_S)
+    os._exit(Exit.MISSING)
+
+
+async def run(outbox: Outbox) -> None:
+    """Read the plan, and follow it."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer)
+    frame = await next_frame(reader)
+    if frame is not None:
+        await work(msgspec.msgpack.decode(frame, type=Plan), reader, outbox)
+
+
+def main() -> int:
+    """The member's whole life; its exit code."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    pipe = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a spider prints must not come between the messages
+    outbox = Outbox(pipe)
+    logging.getLogger().addHandler(outbox)
+    logging.getLogger().setLevel(logging.INFO)
+    threading.Thread(target=end_with_parent, name="gossamer-parent", daemon=True).start()
+    threading.Thread(target=outbox.beat, name="gossamer-beat", daemon=True).start()
+    gc.freeze()
+    try:
+        asyncio.run(run(outbox))
+        outbox.flush()
+    except BrokenPipeError:
+        return Exit.MISSING
+    except OperatorError as error:
+        sys.stderr.write(f"gossamer: {error}\n")
+        return Exit.MISSING
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""What the processes of a crew say to each other: msgpack in frames, over pipes.
+
+Nothing of value travels here. Requests, results and politeness are in the frontier and the store; a message
+that is lost costs a line in a view.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from gossamer.core import events
+from gossamer.core.events import Event
+
+BEAT_S = 1.0
+"""A member says so often that its process runs."""
+SHORT_S = 0.1
+"""A worker that is short of work says so as often as this."""
+MAX_FRAME = 64 * 1024 * 1024
+_EVENTS: dict[str, type[Event]] = {
+    name: kind
+    for name, kind in vars(events).items()
+    if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
+}
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """The first message to a member: what to work on."""
+
+    job: str
+    target: str
+    arguments: dict[str, str]
+    settings: str  # settled, as JSON
+    trusted: list[str]  # hosts that the operator named
+
+
+class Trust(msgspec.Struct, frozen=True, tag=True):
+    """To a member: the operator named this host too."""
+
+    host: str
+
+
+class Stop(msgspec.Struct, frozen=True, tag=True):
+    """To a member: finish what is in hand and end; or give it back and end."""
+
+    at_once: bool = False
+
+
+class MakeRoom(msgspec.Struct, frozen=True, tag=True):
+    """To a member: another of so many workers is short of work, and had so many requests in hand lately."""
+
+    held: float
+    workers: int
+
+
+class Happened(msgspec.Struct, frozen=True, tag=True):
+    """From a member: events, in order."""
+
+    events: list[tuple[str, msgspec.Raw]]  # the event's name, the event
+
+
+class Logged(msgspec.Struct, frozen=True, tag=True):
+    """From a member: a line of its log."""
+
+    logger: str
+    level: int
+    text: str
+
+
+class Dry(msgspec.Struct, frozen=True, tag=True):
+    """From a member: it has nothing in hand, and the frontier has nothing for it."""
+
+
+class Beat(msgspec.Struct, frozen=True, tag=True):
+    """From a member: its process runs, whatever its event loop does."""
+
+
+class HookFailed(msgspec.Struct, frozen=True, tag=True):
+    """From a member: a pipeline step did not close."""
+
+    failure: str
+
+
+class Short(msgspec.Struct, frozen=True, tag=True):
+    """From a member: it could take more than the frontier has, and had so many requests in hand lately."""
+
+    held: float
+
+
+ToMember = Trust | Stop | MakeRoom
+FromMember = Happened | Logged | Dry | Beat | HookFailed | Short
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def framed(message: msgspec.Struct) -> bytes:
+    """A message with its length before it."""
+    data = _encode(message)
+    return len(data).to_bytes(4, "big") + data
+
+
+async def next_frame(reader: asyncio.StreamReader) -> bytes | None:
+    """The next message, still packed; ``None`` when the other side is gone."""
+    try:
+        size = int.from_bytes(await reader.readexactly(4), "big")
+        return await reader.readexactly(size) if size <= MAX_FRAME else None
+    except (asyncio.IncompleteReadError, OSError):
+        return None
+
+
+def packed(event: Event) -> tuple[str, msgspec.Raw]:
+    """An event on its way."""
+    return type(event).__name__, msgspec.Raw(_encode(event))
+
+
+def unpacked(name: str, data: msgspec.Raw) -> Event:
+    """The event that was packed."""
+    return msgspec.msgpack.decode(data, type=_EVENTS[name])

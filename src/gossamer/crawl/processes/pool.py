@@ -1,0 +1,274 @@
+"""The first process of a crawl, and the others that it keeps going beside its own worker.
+
+Every member works on the same frontier under the same promises: a lease belongs to one worker, politeness
+is decided where it is granted. The first process alone seeds, looks and decides when the job is over.
+
+A member that dies is replaced; one that keeps dying at once is given up, and the crawl goes on with the
+others. One that was stopped in the middle of a write would hold up everybody: it is killed and replaced, too.
+However a member has ended, what it still had in hand is taken back at once: no host's slot waits for the
+deadline of a lease that nobody holds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from gossamer.core.errors import StorageError
+from gossamer.core.requests import Lease
+from gossamer.core.text import quantity
+from gossamer.crawl.processes.cost import PageCost
+from gossamer.crawl.processes.messages import (
+    BEAT_S,
+    SHORT_S,
+    Dry,
+    FromMember,
+    Happened,
+    HookFailed,
+    Logged,
+    MakeRoom,
+    Plan,
+    Short,
+    Stop,
+    ToMember,
+    Trust,
+    framed,
+    next_frame,
+    unpacked,
+)
+from gossamer.engine.worker import Worker
+from gossamer.ports.frontier import OwnedFrontier
+from gossamer.ports.observe import Sink
+from gossamer.runtime.process_name import worker_name
+
+MAX_EARLY_DEATHS = 3
+EARLY_S = 5.0
+"""A member that ends by itself so soon after its start will hardly do better the next time."""
+
+LEAVE_S = 1.0
+"""A member that was told to end at once and is there still after so long is held up by its spider: killed."""
+
+SILENT_BEATS = 3
+"""A member that was not heard of for so many beats, and keeps everybody from writing, is killed."""
+
+LAST_BEATS = 2
+"""A member that has ended and was not heard of for so many beats has nothing more to say."""
+
+log = logging.getLogger("gossamer.crawl")
+_decode = msgspec.msgpack.Decoder(FromMember).decode
+
+
+class Crew:
+    """A ``Shift`` of the engine: a worker in this process, and ``others`` processes with one each.
+
+    ``frontier`` takes back the leases of those that are gone. ``writers`` says which processes keep all
+    others from writing at the moment; ``failed_hooks`` takes what fails in the others as their pipelines are
+    closed.
+    """
+
+    def __init__(
+        self,
+        worker: Worker,
+        frontier: OwnedFrontier,
+        plan: Plan,
+        others: int,
+        sink: Sink,
+        *,
+        writers: Callable[[], set[int]] = set,
+        failed_hooks: list[str] | None = None,
+    ) -> None:
+        self._worker = worker
+        self._frontier = frontier
+        self._plan = plan
+        self._others = others
+        self._sink = sink
+        self._writers = writers
+        self._cost = PageCost()
+        self._failed_hooks = [] if failed_hooks is None else failed_hooks
+        self._trusted = list(plan.trusted)
+        self._stop: Stop | None = None
+        self._members: dict[asyncio.subprocess.Process, int] = {}  # beats missed
+        self._killing: asyncio.TimerHandle | None = None
+
+    def __repr__(self) -> str:
+        return f"<Crew of {self._worker!r} and {len(self._members)} processes>"
+
+    @property
+    def idle(self) -> asyncio.Event:
+        """Set whenever a worker has nothing in hand and the frontier nothing for it."""
+        return self._worker.idle
+
+    async def run(self) -> None:
+        """Work until stopped. Raises what the worker of this process raises; the others end with it."""
+        others = [asyncio.create_task(self._keep(number)) for number in range(self._others)]
+        watching = [asyncio.create_task(self._watch()), asyncio.create_task(self._say_short())]
+        try:
+            await self._worker.run()
+            self._tell(self._stop or Stop())
+            await asyncio.gather(*others)
+        finally:
+            self._tell(Stop(at_once=True))
+            for task in (*others, *watching):
+                task.cancel()
+            await asyncio.gather(*others, *watching, return_exceptions=True)
+            self._kill()
+            if self._killing is not None:
+                self._killing.cancel()
+
+    def stop(self) -> None:
+        """Take no new work; everybody finishes what is in hand."""
+        self._end(Stop())
+        self._worker.stop()
+
+    async def abandon(self) -> None:
+        """Give everything back at once."""
+        self._end(Stop(at_once=True))
+        if self._killing is None:
+            self._killing = asyncio.get_running_loop().call_later(LEAVE_S, self._kill)
+        await self._worker.abandon()
+
+    def wake(self) -> None:
+        """Something was added; the other processes look often enough by themselves."""
+        self._worker.wake()
+
+    async def record_expired(self, leases: Sequence[Lease]) -> None:
+        """See :meth:`~gossamer.engine.worker.Worker.record_expired`."""
+        await self._worker.record_expired(leases)
+
+    def trust(self, host: str) -> None:
+        """The operator named this host; everybody hears of it before its first request is added."""
+        self._trusted.append(host)
+        self._tell(Trust(host))
+
+    # ------------------------------------------------------------------ members
+
+    def _end(self, stop: Stop) -> None:
+        self._stop = stop
+        self._tell(stop)
+
+    def _tell(self, message: ToMember, *, but: asyncio.subprocess.Process | None = None) -> None:
+        for member in self._members:
+            if member is not but and member.stdin is not None and not member.stdin.is_closing():
+                member.stdin.write(framed(message))
+
+    def _kill(self) -> None:
+        for member in self._members:
+            with contextlib.suppress(ProcessLookupError):
+                member.kill()
+
+    async def _watch(self) -> None:
+        """Kill members that keep everybody from writing and do not run (stopped, or their disk hangs).
+
+        One that has ended is let go of, even while a process that its spider forked keeps its pipe open.
+        Beats are counted, not measured: while this process is stopped itself, nobody is silent.
+        """
+        while True:
+            await asyncio.sleep(BEAT_S)
+            for member in self._members:
+                self._members[member] += 1
+                if member.returncode is not None and self._members[member] >= LAST_BEATS:
+                    assert member.stdout is not None
+                    member.stdout.feed_eof()
+            silent = [member for member, missed in self._members.items() if missed > SILENT_BEATS]
+            writers = await asyncio.to_thread(self._writers) if silent else set()
+            for member in silent:
+                if member.pid in writers and self._members.get(member, 0) > SILENT_BEATS:
+                    log.warning(
+                        "process %d of the crawl keeps the database locked and does not run; it is killed",
+                        member.pid,
+                    )
+                    with contextlib.suppress(ProcessLookupError):
+                        member.kill()
+
+    async def _say_short(self) -> None:
+        """Let the others know while the worker of this process is short of work."""
+        while True:
+            await asyncio.sleep(SHORT_S)
+            self._cost.see(self._worker.ended, time.thread_time())
+            held = self._worker.shortage()
+            if held is not None:
+                self._tell(MakeRoom(held, len(self._members) + 1))
+
+    async def _keep(self, number: int) -> None:
+        """Keep one member going."""
+        loop = asyncio.get_running_loop()
+        early_deaths = 0
+        while self._stop is None:
+            started = loop.time()
+            try:
+                code = await self._one()
+            except OSError as error:  # no more processes, files or memory
+                log.warning(
+                    "process %d of the crawl does not start (%s); going on without it", number + 2, error
+                )
+                return
+            if self._stop is not None or code == 0:
+                return
+            early_deaths = early_deaths + 1 if loop.time() - started < EARLY_S else 0
+            if early_deaths >= MAX_EARLY_DEATHS:
+                log.error("process %d of the crawl keeps ending (%s); going on without it", number + 2, code)
+                return
+            log.warning("process %d of the crawl ended (%s); another takes its place", number + 2, code)
+
+    async def _one(self) -> int:
+        """One member from its start to its end; the code it ended with."""
+        # A session of its own: Ctrl-C is for the first process, which tells the others.
+        member = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "gossamer.crawl.processes.member",
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+        assert member.stdin is not None
+        assert member.stdout is not None
+        plan = msgspec.structs.replace(self._plan, trusted=self._trusted)
+        member.stdin.write(framed(plan))
+        self._members[member] = 0
+        try:
+            if self._stop is not None:
+                self._tell(self._stop)
+            while (frame := await next_frame(member.stdout)) is not None:
+                self._members[member] = 0
+                self._hear(member, _decode(frame))
+            return await member.wait()
+        except asyncio.CancelledError:
+            with contextlib.suppress(ProcessLookupError):
+                member.kill()
+            await member.wait()
+            raise
+        finally:
+            self._members.pop(member, None)
+            await self._take_back(member.pid)
+
+    async def _take_back(self, pid: int) -> None:
+        """End the leases of a member that is gone; their deadlines do so, should that fail."""
+        name = worker_name(pid)
+        try:
+            leases = await self._frontier.recover(name)
+            await self._worker.record_expired(leases, name)
+        except StorageError as error:
+            log.warning("what process %d of the crawl had in hand waits for its deadline: %s", pid, error)
+            return
+        if leases:
+            held = quantity(len(leases), "request")
+            log.warning("process %d of the crawl is gone; taken back from it: %s", pid, held)
+
+    def _hear(self, member: asyncio.subprocess.Process, message: FromMember) -> None:
+        if isinstance(message, Happened):
+            for name, event in message.events:
+                self._sink.emit(unpacked(name, event))
+        elif isinstance(message, Logged):
+            logging.getLogger(message.logger).log(message.level, "%s", message.text)
+        elif isinstance(message, HookFailed):
+            self._failed_hooks.append(message.failure)
+        elif isinstance(message, Short):
+            room = MakeRoom(message.held, len(self._members) + 1)
+            if self._cost.is_high:
+                self._worker.make_room(room.held, room.workers)
+            self._tell(room, but=member)
+        elif isinstance(message, Dry):
+            self._worker.idle.set()

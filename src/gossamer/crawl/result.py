@@ -1,0 +1,47 @@
+"""What a crawl came to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from gossamer.core.exits import Ending
+from gossamer.core.record import Record
+
+NOT_IN_JSON = ("notes", "left_out", "known_target", "failed_hooks", "ending")
+"""Fields of a result that `crawl --json` does not print."""
+
+
+class CrawlResult(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """What a crawl came to. Counts are the job's totals over all its runs; times are of this run."""
+
+    job: str  # its id, for `status`, `export` and the others
+    spider: str  # the spider's name, or the host of a URL
+    finish_reason: str  # why this run ended
+    pages: int  # responses parsed
+    items: int  # distinct items
+    attempts: int  # requests made
+    retries: int  # requests made again after a failure
+    dead: int  # dead letters: requests given up
+    dropped: int  # items not taken
+    duplicates: int  # items seen again
+    bytes: int  # of the decoded bodies
+    seconds: float  # how long this run took
+    pages_per_second: float  # of this run
+    by_status: dict[str, int]  # answers by their HTTP status
+    cut_pages: dict[str, int]  # pages that are not whole, by the flag that says why
+    redirects_to_known: int  # redirects to pages that were known already: their callbacks did not run
+    peak_rss_mb: float  # most memory of this process, in MiB
+    notes: tuple[str, ...] = ()  # what a person should know; not part of the JSON object
+    left_out: dict[str, int] = {}  # items and links not taken, by reason; not part of the JSON object
+    known_target: str = ""  # the page that most of ``redirects_to_known`` led to; not part of the JSON object
+    failed_hooks: tuple[str, ...] = ()  # tracebacks of what failed at the end; not part of the JSON object
+    ending: Ending = Ending()  # what decides the exit code; not part of the JSON object
+
+    def as_json(self) -> dict[str, Any]:
+        """The object that ``crawl --json`` prints."""
+        result: dict[str, Any] = msgspec.to_builtins(self)
+        for name in NOT_IN_JSON:
+            del result[name]
+        return result

@@ -1,0 +1,287 @@
+"""Run a spider: from code with :func:`crawl`, or in steps with :func:`prepare`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import resource
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from gossamer.config.layers import find_project, load_settings
+from gossamer.config.settings import Settings
+from gossamer.core.errors import OperatorError, Remark, UsageError
+from gossamer.core.jobs import Job, Tally
+from gossamer.core.lifecycle import JobState
+from gossamer.crawl.notes import ending_of, failed_hook_note, notes
+from gossamer.crawl.result import CrawlResult
+from gossamer.engine.supervisor import Ran, Reason, Supervisor
+from gossamer.engine.worker import Worker
+from gossamer.observe.log import LogSink
+from gossamer.observe.text import headline
+from gossamer.policy.shared_hosts import named_hosts
+from gossamer.ports.observe import Sink
+from gossamer.ports.workers import Shift
+from gossamer.runtime.user_code import ends_task, settle, traceback_text
+from gossamer.spiders.spider import Spider
+from gossamer.targets.discovery import Target, find_target
+from gossamer.targets.settings import spider_settings
+from gossamer.wiring.assemble import Wired, wire
+from gossamer.wiring.backends import Desk
+
+log = logging.getLogger("gossamer.crawl")
+
+LATEST_REDIRECTS = 1000
+"""Of so many the commonest target is named."""
+
+
+RECORD_S = 5.0
+"""How long the book of jobs may take to note that a run has failed, in seconds; it may be what failed."""
+
+
+STOPPED_EARLY = (Reason.SIGNAL, Reason.PAUSED, Reason.CANCELLED, Reason.ERROR)
+
+
+class Crawling:
+    """One run of a job, made by :func:`prepare`."""
+
+    def __init__(
+        self, target: Target, settings: Settings, wired: Wired, shift: Shift, failed_elsewhere: list[str]
+    ) -> None:
+        self.spider = target.spider
+        self.settings = settings
+        self.resumed = wired.resumed
+        self.job: Job = wired.parts.job
+        self._wired = wired
+        self._shift = shift
+        self._supervisor = Supervisor(wired.parts, self._shift, max_time_s=settings.max_time)
+        self._failed_hooks = failed_elsewhere  # of this process, too, when the run has ended
+        self._aborting: asyncio.Task[None] | None = None
+
+    async def run(self) -> CrawlResult:
+        """Crawl to the end. Raises ``OperatorError`` when storage fails; what was stored stays."""
+        store, book = self._wired.desk.store, self._wired.desk.book
+        hosts = named_hosts(self.spider.allowed_domains, self.spider.start_urls)
+        for other in await self._wired.desk.jobs_sharing_hosts(self.job, hosts):
+            log.warning("%s", other.warning(self.job))
+        await book.update(replace(self.job, state=JobState.RUNNING, finished_at=None, finish_reason=""))
+        before = await store.tally(self.job)
+        reason = Reason.ERROR
+        try:
+            ran = await self._supervisor.run(self._wired.seeds(self.spider), resumed=self.resumed)
+            state = JobState.FINISHED if ran.reason is Reason.FINISHED else ran.stats.state
+            await book.update(
+                replace(self.job, state=state, finished_at=ran.ended_at, finish_reason=ran.reason.value)
+            )
+            reason = ran.reason
+        except Exception as error:
+            await self._record_failure(error)
+            raise
+        finally:
+            await self._close_spider(reason)
+        tally = await store.tally(self.job)
+        target = await _known_target(self._wired.desk, self.job, tally)
+        lost = await self._wired.desk.lost_letters(self.job, tally)
+        return replace(self._result(ran, before, tally, lost), known_target=target)
+
+    def stop(self) -> None:
+        """Start nothing new and finish what is in hand."""
+        self._supervisor.stop()
+
+    def abort(self) -> None:
+        """Give everything back and end within a second."""
+        self.stop()
+        self._aborting = asyncio.ensure_future(self._shift.abandon())
+
+    async def _record_failure(self, error: Exception) -> None:
+        """Say in the job's end what ended this run; as far as there still is a place to say it."""
+        what = traceback_text(error, __file__) if not isinstance(error, OperatorError) else str(error)
+        ended = replace(
+            self.job,
+            state=JobState.RUNNING,
+            finished_at=self._wired.parts.clock.now(),
+            finish_reason=f"{Reason.ERROR.value}: {headline(what)}",
+        )
+        with contextlib.suppress(OperatorError, TimeoutError):
+            async with asyncio.timeout(RECORD_S):
+                await self._wired.desk.book.update(ended)
+
+    async def _close_spider(self, reason: Reason) -> None:
+        """Close the pipelines and tell the spider; what fails there is said, and takes nothing."""
+        await self._wired.pipeline.close()
+        self._failed_hooks += self._wired.pipeline.failures
+        try:
+            await settle(self.spider.closed(reason.value), self.settings.parse.callback_timeout)
+        except BaseException as error:
+            if ends_task(error):
+                raise
+            failure = f"in closed() of the spider {self.spider.name}:\n{traceback_text(error, __file__)}"
+            log.error("%s", failure.rstrip())  # noqa: TRY400 - with the traceback of the spider's code alone
+            self._failed_hooks.append(failure)
+
+    async def close(self) -> None:
+        """Let go of files and connections."""
+        await self._wired.close()
+
+    def _result(self, ran: Ran, before: Tally, tally: Tally, lost: int) -> CrawlResult:
+        seconds = max(ran.ended_at - ran.started_at, 1e-6)
+        return CrawlResult(
+            job=self.job.id,
+            spider=self.job.name,
+            finish_reason=ran.reason.value,
+            pages=tally.pages,
+            items=tally.items,
+            attempts=tally.attempts,
+            retries=tally.retries,
+            dead=ran.stats.dead,
+            dropped=sum(n for reason, n in tally.dropped.items() if reason.startswith("item:")),
+            left_out=tally.dropped,
+            duplicates=tally.duplicates,
+            bytes=tally.bytes,
+            seconds=round(seconds, 3),
+            pages_per_second=round((tally.pages - before.pages) / seconds, 1),
+            by_status=tally.by_status,
+            cut_pages={
+                reason.removeprefix("page:"): count
+                for reason, count in tally.dropped.items()
+                if reason.startswith("page:")
+            },
+            redirects_to_known=tally.by_reason.get(Remark.KNOWN_TARGET, 0),
+            peak_rss_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+            notes=(
+                *notes(self.job.id, ran, before, tally, lost=lost),
+                *map(failed_hook_note, self._failed_hooks),
+            ),
+            failed_hooks=tuple(self._failed_hooks),
+            ending=ending_of(
+                tally,
+                ran.stats.dead,
+                is_early=ran.reason in STOPPED_EARLY,
+                lost=lost,
+                refused_seeds=sum(ran.seeded.refused.values()),
+                failed_hooks=len(self._failed_hooks),
+            ),
+        )
+
+
+async def _known_target(desk: Desk, job: Job, tally: Tally) -> str:
+    """The page that most of a job's latest redirects to known pages led to; ``""`` without any."""
+    if not tally.by_reason.get(Remark.KNOWN_TARGET):
+        return ""
+    rows = await desk.ledger.attempts(job, LATEST_REDIRECTS, reason=Remark.KNOWN_TARGET)
+    return Counter(row.detail for row in rows).most_common(1)[0][0] if rows else ""
+
+
+def _shift(
+    target: str | type[Spider],
+    arguments: Mapping[str, str],
+    settings: Settings,
+    wired: Wired,
+    failed_hooks: list[str],
+) -> Shift:
+    """This process's worker, with the other processes that were asked for.
+
+    ``failed_hooks`` takes what fails when pipelines are closed in those.
+    """
+    worker = Worker(wired.parts, wired.shift)
+    if settings.processes == 1:
+        return worker
+    from gossamer.crawl.processes.messages import Plan
+    from gossamer.crawl.processes.pool import Crew
+
+    plan = Plan(
+        job=wired.parts.job.id,
+        target=target if isinstance(target, str) else _written(target),
+        arguments=dict(arguments),
+        settings=settings.model_dump_json(),
+        trusted=sorted(wired.guard.trusted),
+    )
+    crew = Crew(
+        worker,
+        wired.desk.frontier(wired.parts.job),
+        plan,
+        settings.processes - 1,
+        wired.parts.sink,
+        writers=wired.desk.writers,
+        failed_hooks=failed_hooks,
+    )
+    wired.guard.told = crew.trust
+    return crew
+
+
+def _written(spider: type[Spider]) -> str:
+    """``FILE.py:Class``, by which another process finds a class. Raises ``UsageError`` when it could not."""
+    file = getattr(sys.modules.get(spider.__module__), "__file__", None) or ""
+    if not file.endswith(".py") or "." in spider.__qualname__:
+        raise UsageError(
+            f"the spider {spider.name!r} is not at the top level of a Python file, where other processes "
+            "could find it: put it there, or crawl with one process"
+        )
+    return f"{file}:{spider.__name__}"
+
+
+async def prepare(
+    target: str | type[Spider],
+    *,
+    arguments: Mapping[str, str] | None = None,
+    overrides: Mapping[str, Any] | Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+    fresh: bool = False,
+    sinks: Sequence[Sink] = (),
+    start: Path | None = None,
+) -> Crawling:
+    """Find the spider, settle the settings, open the files. Close the result when done with it.
+
+    ``arguments`` go to the spider, ``overrides`` are settings of the strongest layer (a mapping, or
+    ``KEY=VALUE`` texts), ``fresh`` starts over instead of resuming. Raises ``OperatorError``.
+    """
+    start = start or Path.cwd()
+    project = find_project(start)
+    found = find_target(target, arguments or {}, project.parent if project else None)
+    loaded = load_settings(
+        overrides=overrides,
+        env=os.environ if env is None else env,
+        spider=spider_settings(found.spider),
+        start=start,
+    )
+    wired = await wire(loaded.settings, found, fresh=fresh, sinks=sinks)
+    try:
+        failed_hooks: list[str] = []
+        shift = _shift(target, arguments or {}, loaded.settings, wired, failed_hooks)
+    except BaseException:
+        await wired.close()
+        raise
+    return Crawling(found, loaded.settings, wired, shift, failed_hooks)
+
+
+async def crawl(
+    target: str | type[Spider],
+    *,
+    arguments: Mapping[str, str] | None = None,
+    fresh: bool = False,
+    sinks: Sequence[Sink] = (),
+    **settings: Any,
+) -> CrawlResult:
+    """Crawl to the end within the running event loop, and say what it came to.
+
+    Without ``sinks`` what happens goes to the logger ``gossamer.crawl``. ::
+
+        result = await crawl(Shop, max_pages=100)
+    """
+    crawling = await prepare(
+        target, arguments=arguments, overrides=settings, fresh=fresh, sinks=sinks or (LogSink(),)
+    )
+    try:
+        result = await crawling.run()
+    finally:
+        await crawling.close()
+    for note in result.notes:
+        log.warning("%s: %s", result.job, note)
+    return result

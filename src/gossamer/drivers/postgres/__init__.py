@@ -1,0 +1,1 @@
+"""PostgreSQL: connections, errors, the schema's versions."""

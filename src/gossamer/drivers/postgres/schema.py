@@ -1,0 +1,98 @@
+"""The schema in PostgreSQL: which version it has, how an older one becomes today's, what is needed for it.
+
+All tables are in one schema of the database (``gossamer``), so that the database may have other tenants; its
+table ``version`` says which version it is. Migrations are the numbered ``store/migrations/NNNN_*.sql``; they
+run in one transaction under an advisory lock, so that of many workers that start together one migrates, and
+a crash leaves the old version or the new one. A newer schema is refused, never guessed at.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from gossamer.core.errors import SchemaTooNew, StorageError
+
+if TYPE_CHECKING:
+    from gossamer.drivers.postgres.types import Connection
+
+MINIMUM = 13
+"""The oldest major version of PostgreSQL that is supported by its makers, too."""
+MIGRATE_S = 1800.0
+"""How long a migration may take, one's own or that of another worker, which is waited for."""
+LOCK = 0x476F7373  # "Goss": the first key of our advisory locks
+
+
+@cache
+def migrations() -> dict[int, str]:
+    """The SQL that leads to each schema version."""
+    found = (files("gossamer.store.postgres") / "migrations").iterdir()
+    return {int(file.name[:4]): file.read_text("utf-8") for file in found if file.name.endswith(".sql")}
+
+
+async def prepare(conn: Connection, schema: str, place: str, steps: dict[int, str] | None = None) -> None:
+    """Check the server, and bring the schema to today's version.
+
+    Raises :class:`SchemaTooNew` for a newer one, :class:`StorageError` for a server that does not do.
+    """
+    steps = migrations() if steps is None else steps
+    await _check_server(conn, place)
+    if await _version(conn, schema, place, max(steps)) == max(steps):
+        return
+    async with conn.transaction():
+        await conn.execute("SELECT pg_advisory_xact_lock($1)", LOCK, timeout=MIGRATE_S)
+        # Looked at again under the lock: another process may have migrated meanwhile.
+        version = await _version(conn, schema, place, max(steps))
+        if version is None:
+            await _found(conn, schema)
+        for number in sorted(steps):
+            if number > (version or 0):
+                await conn.execute(steps[number], timeout=MIGRATE_S)
+                await conn.execute("UPDATE version SET version = $1, since = now()", number)
+
+
+async def look(conn: Connection, schema: str, place: str) -> None:
+    """The same without changing anything: a schema that is older, or not there yet, is well."""
+    await _check_server(conn, place)
+    await _version(conn, schema, place, max(migrations()))
+
+
+async def _check_server(conn: Connection, place: str) -> None:
+    found = conn.get_server_version()
+    if found.major < MINIMUM:
+        raise StorageError(
+            f"PostgreSQL at {place} is version {found.major}.{found.minor}; at least {MINIMUM} is needed"
+        )
+    encoding = await conn.fetchval("SHOW server_encoding")
+    if encoding != "UTF8":
+        raise StorageError(
+            f"PostgreSQL at {place}: the database's encoding is {encoding}, and pages have text that "
+            "it cannot hold; make one with: createdb --encoding=UTF8 --template=template0 NAME"
+        )
+
+
+async def _version(conn: Connection, schema: str, place: str, ours: int) -> int | None:
+    """The schema's version; ``None``: it was never made."""
+    # From the catalogue, because to_regclass() may answer from memory what was so before we got the lock.
+    if not await conn.fetchval(
+        "SELECT count(*) FROM pg_tables WHERE schemaname = $1 AND tablename = 'version'", schema
+    ):
+        return None
+    version = int(await conn.fetchval("SELECT version FROM version"))
+    if version > ours:
+        raise SchemaTooNew(
+            f"PostgreSQL at {place}: written by a newer Gossamer (schema {version}; this one knows {ours}); "
+            "upgrade Gossamer, or use another database"
+        )
+    return version
+
+
+async def _found(conn: Connection, schema: str) -> None:
+    # IF NOT EXISTS would ask for the right to make one even where an administrator has made it already.
+    if not await conn.fetchval("SELECT count(*) FROM pg_namespace WHERE nspname = $1", schema):
+        await conn.execute(f"CREATE SCHEMA {schema}")
+    await conn.execute(
+        "CREATE TABLE version (version integer NOT NULL, since timestamptz NOT NULL DEFAULT now())"
+    )
+    await conn.execute("INSERT INTO version VALUES (0)")

@@ -1,0 +1,232 @@
+"""A PostgreSQL server: few connections, today's schema, and patience while it is away.
+
+Guarantee: what is run on it happens as a whole or not at all; when the connection is lost, the server
+restarts, or two transactions are in each other's way, it is run again as a whole, with growing pauses, for
+``patience_s`` seconds. Errors come out in words (``postgres_errors``), without secrets.
+
+Functions handed to :meth:`PostgresServer.run` may therefore run more than once, also when the first run did
+commit and only its answer was lost: they have to be idempotent (see ``receipt`` in the store's schema).
+
+A connection pooler in front (PgBouncer) has to pool by session, or by transaction with prepared statements
+supported (``max_prepared_statements``, 1.21 and later) and ``search_path`` and ``jit`` among its
+``ignore_startup_parameters`` or tracked ones; the user's own ``search_path`` must then name the schema.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import re
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from math import inf
+from types import ModuleType
+from typing import TYPE_CHECKING, TypeVar
+
+from gossamer.core.errors import ServiceMissing, StorageError, UsageError
+from gossamer.core.redaction import shown_server
+from gossamer.drivers.postgres.errors import is_conflict, is_lost, passes, translated
+from gossamer.drivers.postgres.schema import look, prepare
+
+if TYPE_CHECKING:
+    from gossamer.drivers.postgres.types import Connection, Pool
+
+T = TypeVar("T")
+Work = Callable[["Connection"], Awaitable[T]]
+
+CONNECT_S = 10.0
+RELEASE_S = 5.0
+PAUSES_S = (0.05, 2.0)
+"""Between two tries: the first pause, which doubles each time, and the longest; each spread by a half."""
+
+log = logging.getLogger("gossamer.crawl")
+
+
+class PostgresServer:
+    """A server, by its URL (``postgresql://user@host:5432/database``); nothing connects before it is used.
+
+    ``connections``: most connections of each event loop; who finds none free waits. ``timeout_s``: for one
+    statement. One object may be used from several event loops; each has connections of its own.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        schema: str = "gossamer",
+        connections: int = 4,
+        patience_s: float = 60.0,
+        timeout_s: float = 30.0,
+    ) -> None:
+        self.place = shown_server(url)
+        if not url.startswith(("postgresql://", "postgres://")):
+            raise UsageError(f"{self.place!r} is no PostgreSQL URL; write postgresql://USER@HOST/DATABASE")
+        if not re.fullmatch(r"[a-z_][a-z0-9_]*", schema):
+            raise UsageError(f"{schema!r} cannot be the name of a schema; use small letters, digits and _")
+        self._url = url
+        self._schema = schema
+        self._connections = connections
+        self._patience_s = patience_s
+        self._timeout_s = timeout_s
+        self._loops: dict[asyncio.AbstractEventLoop, _Loop] = {}
+        self._away_since: float | None = None  # when it was first found away; None: all is well
+        self._well_at = -inf  # when it answered last
+
+    def __repr__(self) -> str:
+        return f"<PostgresServer {self.place} ({'away' if self._away_since is not None else 'well'})>"
+
+    async def check(self) -> None:
+        """Connect and bring the schema to today's version; without patience, for the start of a program.
+
+        Raises :class:`StorageError` that says what is wrong, :class:`ServiceMissing` without the driver.
+        """
+        await self._run(_nothing, patience_s=0.0)
+
+    async def look(self) -> None:
+        """Connect and see whether server and schema are fit; changes nothing. Raises as ``check``."""
+        try:
+            pool = await self._open(look)
+            await asyncio.wait_for(pool.close(), RELEASE_S)
+        except _errors(_driver()) as error:
+            raise self._final(error, 0.0) from error
+
+    async def run(self, work: Work[T]) -> T:
+        """What ``work`` returns for a connection. It is run again as a whole while the trouble may pass."""
+        return await self._run(work, self._patience_s)
+
+    async def close(self) -> None:
+        """Let go of this event loop's connections. Idempotent; the next use opens new ones."""
+        here = self._loops.pop(asyncio.get_running_loop(), None)
+        if here is not None and here.pool is not None:
+            try:
+                await asyncio.wait_for(here.pool.close(), RELEASE_S)
+            except _errors(_driver()):  # a TimeoutError is an OSError
+                here.pool.terminate()
+
+    async def _run(self, work: Work[T], patience_s: float) -> T:
+        errors = _errors(_driver())
+        now = asyncio.get_running_loop().time
+        failed_at: float | None = None
+        pause_s = PAUSES_S[0]
+        while True:
+            begun_at = now()
+            try:
+                result = await self._once(work)
+            except errors as error:
+                failed_at = now() if failed_at is None else failed_at
+                spent_s = now() - failed_at
+                if not passes(error) or spent_s + pause_s > patience_s:
+                    raise self._final(error, spent_s) from error
+                self._note_failure(error, begun_at, now(), patience_s)
+            else:
+                self._note_answer(begun_at, now())
+                return result
+            await asyncio.sleep(pause_s * random.uniform(0.5, 1.0))  # noqa: S311
+            pause_s = min(pause_s * 2, PAUSES_S[1])
+
+    async def _once(self, work: Work[T]) -> T:
+        pool = await self._pool()
+        conn = await pool.acquire()
+        try:
+            return await work(conn)
+        except BaseException as error:
+            if is_lost(error):
+                with suppress(_driver().InterfaceError):  # the pool has it back already
+                    conn.terminate()
+            raise
+        finally:
+            await pool.release(conn, timeout=RELEASE_S)
+
+    async def _pool(self) -> Pool:
+        loop = asyncio.get_running_loop()
+        here = self._loops.get(loop)
+        if here is None:
+            for other in [known for known in self._loops if known.is_closed()]:
+                del self._loops[other]
+            here = self._loops[loop] = _Loop()
+        if here.pool is None:
+            async with here.opening:
+                if here.pool is None:
+                    here.pool = await self._open()
+        return here.pool
+
+    async def _open(self, prepare: Callable[[Connection, str, str], Awaitable[None]] = prepare) -> Pool:
+        pool: Pool = await _driver().create_pool(
+            self._url,
+            min_size=0,
+            max_size=self._connections,
+            timeout=CONNECT_S,
+            command_timeout=self._timeout_s,
+            reset=_nothing,  # nothing of a session is changed, and it would be a round trip each time
+            server_settings={
+                "application_name": "gossamer",
+                "search_path": self._schema,
+                "jit": "off",  # its compiling takes longer than the statements
+            },
+        )
+        try:
+            conn = await pool.acquire()
+            try:
+                await prepare(conn, self._schema, self.place)
+            finally:
+                await pool.release(conn, timeout=RELEASE_S)
+        except ValueError as error:  # a URL that the driver cannot read
+            pool.terminate()
+            raise UsageError(f"{self.place!r} is no PostgreSQL URL: {_without_secrets(error)}") from None
+        except BaseException:
+            pool.terminate()
+            raise
+        return pool
+
+    def _final(self, error: BaseException, spent_s: float) -> StorageError:
+        found = translated(error, self.place)
+        if spent_s < 1:
+            return found
+        return type(found)(f"{found}; gave up after {spent_s:.0f} s")
+
+    def _note_failure(self, error: BaseException, begun_at: float, now: float, patience_s: float) -> None:
+        """One line when it is first found away, not one for each try of each caller.
+
+        A try that was begun before the latest answer says nothing of the server since then.
+        """
+        if self._away_since is None and begun_at >= self._well_at and not is_conflict(error):
+            self._away_since = now
+            log.warning("%s; trying again for up to %.0f s", translated(error, self.place), patience_s)
+
+    def _note_answer(self, begun_at: float, now: float) -> None:
+        """One line when it is back: when it answers what it was asked since it was found away."""
+        if self._away_since is None:
+            self._well_at = now
+        elif begun_at >= self._away_since:
+            log.warning("PostgreSQL at %s is back after %.1f s", self.place, now - self._away_since)
+            self._away_since, self._well_at = None, now
+
+
+class _Loop:
+    """What belongs to one event loop."""
+
+    def __init__(self) -> None:
+        self.opening = asyncio.Lock()
+        self.pool: Pool | None = None
+
+
+def _without_secrets(error: ValueError) -> str:
+    """What the driver says of a URL, as far as it cannot hold a part of it."""
+    return re.split(r"[:\"'@]", str(error))[0].strip()
+
+
+async def _nothing(_conn: object) -> None:
+    pass
+
+
+def _driver() -> ModuleType:
+    try:
+        import asyncpg
+    except ImportError as error:
+        raise ServiceMissing("PostgreSQL needs another package: pip install 'gossamer[postgres]'") from error
+    return asyncpg
+
+
+def _errors(driver: ModuleType) -> tuple[type[Exception], ...]:
+    return (driver.PostgresError, driver.InterfaceError, driver.InternalClientError, OSError)

@@ -1,0 +1,89 @@
+"""What Redis's errors mean to the person who runs it: what happened, where, and the way out. No secrets."""
+
+from __future__ import annotations
+
+from gossamer.core.errors import StorageError
+from gossamer.drivers.redis.packages import exceptions as driver
+
+PASSING = (
+    driver.ConnectionError,
+    driver.TimeoutError,
+    driver.ReadOnlyError,
+    driver.TryAgainError,
+    driver.ClusterDownError,
+    driver.SlotNotCoveredError,
+    driver.MovedError,
+    driver.AskError,
+    OSError,
+)
+"""Troubles that a restart or a fail-over brings and takes away."""
+
+_SECRETS = (driver.AuthenticationError, driver.AuthenticationWrongNumberOfArgsError)
+RIGHTS = "ACL SETUSER NAME on >PASSWORD ~PREFIX:* +@all -@admin -@dangerous +info"
+BROKER_RIGHTS = "ACL SETUSER NAME on >PASSWORD ~* &* +@all -@admin -@dangerous +info"
+"""Its keys and channels have names that Celery gives them."""
+
+
+def is_passing(error: BaseException) -> bool:
+    """Whether it is worth trying again in a moment."""
+    return isinstance(error, PASSING) and not isinstance(error, (*_SECRETS, driver.AuthorizationError))
+
+
+def translated_error(error: BaseException, where: str) -> StorageError:
+    """The error in our words. ``where`` names the server and may be shown."""
+    return StorageError(f"Redis at {where} {meaning(error)}")
+
+
+def meaning(error: BaseException, rights: str = RIGHTS) -> str:
+    """What a Redis does or is that raised ``error``; ``rights`` are what its user should have."""
+    text = str(error) or type(error).__name__
+    lower = text.lower()
+    for kinds, signs, words in _MEANINGS:
+        if isinstance(error, kinds) or any(sign in lower for sign in signs):
+            return words.format(text=text, rights=rights)
+    return f"refuses a command: {text}"
+
+
+_MEANINGS: tuple[tuple[tuple[type[BaseException], ...], tuple[str, ...], str], ...] = (
+    (
+        _SECRETS,
+        ("noauth",),
+        "refuses the user name or password; it is set in the URL: redis://USER:PASSWORD@HOST:PORT/DB",
+    ),
+    (
+        (driver.NoPermissionError,),
+        ("noperm", "can't run this command", "can't access at least one of the keys", "no permissions"),
+        "does not give this user the rights it needs ({text}); what is needed: {rights}",
+    ),
+    (
+        (driver.OutOfMemoryError,),
+        ("maxmemory",),
+        "is full: its maxmemory is reached, and nothing more can be added. Nothing is lost; "
+        "give it more (CONFIG SET maxmemory SIZE) and the crawl goes on",
+    ),
+    ((driver.BusyLoadingError,), (), "is still loading its data after a start; it will answer in a while"),
+    (
+        (),
+        ("misconf",),
+        "cannot write to its disk and takes no changes ({text}); free its disk, and the crawl goes on",
+    ),
+    ((driver.ReadOnlyError,), (), "is a replica, which takes no changes; the URL must name the primary"),
+    (
+        (driver.MovedError, driver.AskError),
+        (),
+        "is a node of a Redis Cluster; write its URL as redis+cluster://HOST:PORT",
+    ),
+    (
+        (driver.ClusterDownError, driver.SlotNotCoveredError),
+        (),
+        "is a cluster that is not complete ({text}); it goes on when all of its slots are served",
+    ),
+    (
+        (driver.MaxConnectionsError,),
+        ("max number of clients",),
+        "has no connection left ({text}); raise its maxclients, or run fewer workers",
+    ),
+    ((driver.TimeoutError, TimeoutError), (), "does not answer in time; what was stored is not lost"),
+    (PASSING, (), "cannot be reached ({text}); is it running? What was stored is not lost"),
+)
+"""The first that fits: the driver's classes, or words of the server's, and what to say."""

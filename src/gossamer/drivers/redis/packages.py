@@ -1,0 +1,17 @@
+"""What is needed of redis-py; without it, a message that says what to install."""
+
+from __future__ import annotations
+
+from gossamer.core.errors import ServiceMissing
+
+try:
+    from redis import exceptions
+    from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster
+    from redis.asyncio.retry import Retry
+    from redis.backoff import NoBackoff
+except ImportError:
+    raise ServiceMissing(
+        "Redis is named in the settings, and its driver is missing: pip install 'gossamer[redis]'"
+    ) from None
+
+__all__ = ["BlockingConnectionPool", "NoBackoff", "Redis", "RedisCluster", "Retry", "exceptions"]

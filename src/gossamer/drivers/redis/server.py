@@ -1,0 +1,268 @@
+"""One Redis (or Valkey, or Redis Cluster): its connections, scripts, start-up checks, and its clock.
+
+Guarantee: nothing connects before the first command; every wait for the server has an end; drivers' errors
+leave here as :class:`~gossamer.core.errors.StorageError` and show no password. A command is sent once,
+unless its caller says that it may be repeated: then a restart of the server is waited out, without a busy
+loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from hashlib import sha1
+from importlib.resources import files
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from gossamer.core.errors import StorageError, UsageError
+from gossamer.core.redaction import shown_server
+from gossamer.drivers.redis.errors import is_passing, translated_error
+from gossamer.drivers.redis.packages import (
+    BlockingConnectionPool,
+    NoBackoff,
+    Redis,
+    RedisCluster,
+    Retry,
+)
+from gossamer.drivers.redis.packages import exceptions as driver
+
+CLUSTER = "redis+cluster"
+CONNECT_S, ANSWER_S = 5.0, 15.0
+CONNECTIONS = 32
+STEP = 500
+"""Keys that one step of a search goes through."""
+PATIENCE_S = 10.0
+"""How long what may be repeated is repeated."""
+FORMS = (
+    "write redis://HOST:PORT/DB, rediss:// for TLS, redis+cluster:// for Redis Cluster; in a password write "
+    "%2F for /, %3F for ?, %23 for #, %40 for @"
+)
+OLDEST = (6, 2)
+"""The version from which on everything is there that is used."""
+
+
+class Script(NamedTuple):
+    """A Lua script, and the name by which a server remembers it."""
+
+    source: str
+    digest: str
+
+
+@cache
+def script(package: str, *names: str) -> Script:
+    """The script that the ``.lua`` files of a package make, one after the other."""
+    source = "\n".join((files(package) / "lua" / name).read_text("utf-8") for name in names)
+    return Script(source, sha1(source.encode(), usedforsecurity=False).hexdigest())
+
+
+class RedisServer:
+    """A server by its URL: ``redis://``, ``rediss://`` (TLS) or ``redis+cluster://``.
+
+    ``prefix`` is the first part of every key.
+    """
+
+    client: Redis | RedisCluster
+
+    def __init__(self, url: str, *, prefix: str = "gossamer") -> None:
+        self.prefix = prefix
+        self.where = shown_server(url).partition("://")[2] or "…"
+        if self.where.endswith("…"):  # a part of a password may be anywhere in it
+            raise UsageError(f"the URL of a Redis cannot be read; {FORMS}")
+        self.is_cluster = url.startswith(CLUSTER)
+        bounds: dict[str, Any] = {
+            "socket_timeout": ANSWER_S,
+            "socket_connect_timeout": CONNECT_S,
+            "retry": Retry(NoBackoff(), 0),  # what may be repeated is known here, not there
+            "decode_responses": False,
+            "protocol": 2,  # what every version speaks
+        }
+        try:
+            if self.is_cluster:
+                self.client = RedisCluster.from_url(
+                    "redis" + url.removeprefix(CLUSTER), max_connections=CONNECTIONS, **bounds
+                )
+            else:
+                pool = BlockingConnectionPool.from_url(
+                    url, max_connections=CONNECTIONS, timeout=ANSWER_S, **bounds
+                )
+                self.client = Redis.from_pool(pool)
+        except (ValueError, driver.RedisError) as error:
+            raise UsageError(
+                f"{self.where} is no URL of a Redis ({_without_secrets(error)}); {FORMS}"
+            ) from None
+
+    def __repr__(self) -> str:
+        return f"<RedisServer {self.where}>"
+
+    def key(self, tag: str, *parts: str) -> str:
+        """A key; all of one ``tag`` are in one slot of a cluster."""
+        return ":".join((f"{self.prefix}:{{{quote(tag, safe=':')}}}", *parts))
+
+    @contextmanager
+    def translated(self) -> Iterator[None]:
+        """Drivers' errors as ``StorageError``."""
+        try:
+            yield
+        except (driver.RedisError, driver.RedisClusterException, OSError) as error:
+            raise translated_error(error, self.where) from error
+
+    async def ask(self, command: str, *args: Any) -> Any:
+        """What one command answers, in Redis's own words."""
+        with self.translated():
+            return await self.client.execute_command(command, *args)
+
+    async def run(self, script: Script, key: str, *args: Any, repeat: bool = False) -> Any:
+        """What a script answers. ``key`` is its first key, and all that it touches are in the same slot.
+
+        ``repeat``: it may run twice, so that a server that goes away for a moment is waited for.
+        """
+        ends_at, tries = time.monotonic() + PATIENCE_S, 0
+        while True:
+            try:
+                with self.translated():
+                    return await self._run(script, key, args)
+            except StorageError as error:
+                wait_s = min(0.1 * 2**tries, 2.0) * (0.5 + random.random() / 2)  # noqa: S311 - a jitter
+                passing = error.__cause__ is not None and is_passing(error.__cause__)
+                if not (repeat and passing) or time.monotonic() + wait_s > ends_at:
+                    raise
+            tries += 1
+            await asyncio.sleep(wait_s)
+
+    async def _run(self, script: Script, key: str, args: tuple[Any, ...]) -> Any:
+        try:
+            return await self.client.evalsha(script.digest, 1, key, *args)
+        except driver.NoScriptError:
+            return await self.client.eval(script.source, 1, key, *args)
+
+    async def check(self, *, require_durable: bool = True) -> str:
+        """Whether this Redis can be relied upon; what could not be found out (empty: nothing).
+
+        Raises :class:`StorageError` for one that is too old, that may drop keys or forgets them when it
+        ends (unless not ``require_durable``), :class:`UsageError` for a cluster that is not named as one.
+        """
+        try:
+            with self.translated():
+                found = await self._infos()
+        except StorageError as error:
+            if isinstance(error.__cause__, driver.NoPermissionError):
+                return f"Redis at {self.where} does not tell its version, eviction policy and persistence"
+            raise
+        for info in found:
+            self._check_version(info)
+            if require_durable:
+                self._check_durable(info)
+        return ""
+
+    async def _infos(self) -> list[dict[str, Any]]:
+        if isinstance(self.client, RedisCluster):
+            await self.client.initialize()
+            by_node = await self.client.info(target_nodes=RedisCluster.PRIMARIES)
+            return [by_node] if "redis_version" in by_node else list(by_node.values())
+        return [await self.client.info()]
+
+    def _check_version(self, info: dict[str, Any]) -> None:
+        version = str(info["redis_version"])
+        if tuple(int(part) for part in version.split(".")[:2]) < OLDEST:
+            needed = ".".join(map(str, OLDEST))
+            raise StorageError(f"Redis at {self.where} is version {version}; {needed} or newer is needed")
+        if info.get("cluster_enabled") and not self.is_cluster:
+            raise UsageError(
+                f"Redis at {self.where} is a node of a Redis Cluster; write its URL as redis+cluster://HOST:PORT"
+            )
+
+    def _check_durable(self, info: dict[str, Any]) -> None:
+        way_out = "A Redis for tests and trials may do so: redis.require_durable = false"
+        policy = info.get("maxmemory_policy", "noeviction")
+        if policy != "noeviction":
+            raise StorageError(
+                f"Redis at {self.where} drops keys when it is full (maxmemory-policy {policy}), and "
+                f"with them requests: redis-cli CONFIG SET maxmemory-policy noeviction. {way_out}"
+            )
+        if not info.get("aof_enabled", 1):
+            raise StorageError(
+                f"Redis at {self.where} forgets what it was told when it ends (no append-only file): "
+                f"redis-cli CONFIG SET appendonly yes. {way_out}"
+            )
+
+    async def drop(self, pattern: str, *, but: bytes = b"") -> None:
+        """Delete the keys of a pattern, but one, in small steps. Goes through all keys that there are."""
+        with self.translated():
+            async for key in self.client.scan_iter(match=pattern, count=STEP):
+                if key != but:
+                    await self.client.unlink(key)
+
+    async def time(self) -> float:
+        """The server's time."""
+        with self.translated():
+            if isinstance(self.client, RedisCluster):
+                seconds, micros = await self.client.time(target_nodes=RedisCluster.RANDOM)
+            else:
+                seconds, micros = await self.client.time()
+        return float(seconds) + micros / 1e6
+
+    async def close(self) -> None:
+        """Let go of the connections. Idempotent."""
+        await self.client.aclose()
+        if isinstance(self.client, Redis):
+            await self.client.connection_pool.disconnect()
+
+
+class RedisClock:
+    """A :class:`~gossamer.core.clock.Clock` that shows the server's time, on every machine the same.
+
+    Between two measurements it goes on by this machine's monotonic clock, so that setting the clock of this
+    machine moves nothing.
+    """
+
+    MEASURED_FOR_S = 30.0
+
+    def __init__(self, server: RedisServer) -> None:
+        self._server = server
+        self._offset_s = time.time() - time.monotonic()
+        self._measure_at = 0.0
+
+    @classmethod
+    async def of(cls, server: RedisServer) -> RedisClock:
+        """A clock that was set by the server. Raises :class:`StorageError`."""
+        clock = cls(server)
+        await clock.measure()
+        return clock
+
+    async def measure(self) -> None:
+        """Set it by the server: by the quickest of three answers."""
+        found = []
+        for _ in range(3):
+            asked = time.monotonic()
+            at = await self._server.time()
+            took_s = time.monotonic() - asked
+            found.append((took_s, at - asked - took_s / 2))
+        self._offset_s = min(found)[1]
+        self._measure_at = time.monotonic() + self.MEASURED_FOR_S
+
+    def now(self) -> float:
+        """See :class:`~gossamer.core.clock.Clock`."""
+        return time.monotonic() + self._offset_s
+
+    async def sleep(self, seconds: float) -> None:
+        """See :class:`~gossamer.core.clock.Clock`. From time to time it is set anew meanwhile."""
+        ends_at = time.monotonic() + seconds
+        if time.monotonic() >= self._measure_at:
+            self._measure_at = time.monotonic() + self.MEASURED_FOR_S
+            try:
+                async with asyncio.timeout(max(seconds, 1.0)):
+                    await self.measure()
+            except (StorageError, TimeoutError):
+                pass  # who talks to the server will say so; the time goes on without it
+        await asyncio.sleep(max(ends_at - time.monotonic(), 0.0))
+
+
+def _without_secrets(error: Exception) -> str:
+    """What the driver says of a URL, as far as it cannot hold a part of it."""
+    return re.split(r"[:\"'@]", str(error))[0].strip()

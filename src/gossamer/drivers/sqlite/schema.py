@@ -1,0 +1,72 @@
+"""The schema of the one file: which version it has, and how an older one becomes today's.
+
+``PRAGMA application_id`` says that a file is ours, ``PRAGMA user_version`` which schema it has.
+Migrations are the numbered ``migrations/NNNN_*.sql``; each runs with its version number in one
+transaction, so a crash leaves the old version or the new one. A newer file is refused, never guessed at.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from importlib.resources import files
+from pathlib import Path
+
+from gossamer.core.errors import SchemaTooNew, StorageError
+
+APPLICATION_ID = 0x476F7373  # "Goss"
+
+
+def migrations() -> dict[int, str]:
+    """The SQL that leads to each schema version."""
+    found = (files("gossamer.drivers.sqlite") / "migrations").iterdir()
+    return {int(file.name[:4]): file.read_text("utf-8") for file in found if file.name.endswith(".sql")}
+
+
+def migrate(conn: sqlite3.Connection, path: Path, steps: dict[int, str] | None = None) -> None:
+    """Bring the file to today's schema, or refuse it.
+
+    Raises :class:`SchemaTooNew` for a newer file, :class:`StorageError` for another program's.
+    """
+    steps = migrations() if steps is None else steps
+    ours = max(steps)
+    if _version(conn, path, ours) == ours:
+        return
+    for number in sorted(steps):
+        conn.execute("BEGIN IMMEDIATE")
+        try:
+            # Looked at again under the lock: another process may have migrated meanwhile.
+            if _version(conn, path, ours) < number:
+                for statement in statements(steps[number]):
+                    conn.execute(statement)
+                conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                conn.execute(f"PRAGMA user_version = {number}")
+            conn.execute("COMMIT")
+        except BaseException:
+            if conn.in_transaction:
+                conn.execute("ROLLBACK")
+            raise
+
+
+def _version(conn: sqlite3.Connection, path: Path, ours: int) -> int:
+    application = conn.execute("PRAGMA application_id").fetchone()[0]
+    version = int(conn.execute("PRAGMA user_version").fetchone()[0])
+    is_empty = conn.execute("SELECT NOT EXISTS (SELECT 1 FROM sqlite_master)").fetchone()[0]
+    if application != APPLICATION_ID and not (is_empty and application == 0):
+        raise StorageError(f"{path}: this SQLite file belongs to another program; name another one")
+    if version > ours:
+        raise SchemaTooNew(
+            f"{path}: written by a newer Gossamer (schema {version}; this one knows {ours}); "
+            "upgrade Gossamer, or use another --data directory"
+        )
+    return version
+
+
+def statements(script: str) -> list[str]:
+    """The statements of a script, one by one (``executescript`` would commit on its own)."""
+    found, pending = [], ""
+    for piece in script.split(";")[:-1]:
+        pending += piece + ";"
+        if sqlite3.complete_statement(pending):
+            found.append(pending.strip())
+            pending = ""
+    return found

@@ -1,0 +1,130 @@
+"""One attempt in the making, and the harvest made of it: the only place that fills in those records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gossamer.core.errors import Fault
+from gossamer.core.hosts import HostSignal, SignalKind
+from gossamer.core.requests import Entry, Lease, RequestPreview
+from gossamer.core.results import (
+    Attempt,
+    Extraction,
+    Fetched,
+    Harvest,
+    ItemRecord,
+    Outcome,
+    PageRecord,
+    Verdict,
+)
+from gossamer.policy.request_preview import preview_of
+
+MAX_DETAIL = 4000
+"""Characters of a traceback that the ledger keeps: its end tells what happened."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """What is known so far of one attempt."""
+
+    lease: Lease
+    started_at: float
+    worker: str
+    rung: str = ""
+    fetched: Fetched | None = None
+    flags: tuple[str, ...] = ()  # what parsing says of the page, besides what fetching says of it
+    is_asked: bool = False  # the host was asked for the page: its turn is used up, whatever comes of it
+    preview: RequestPreview | None = field(init=False)  # made before a callback changes what a request holds
+
+    def __post_init__(self) -> None:
+        self.preview = preview_of(self.lease.entry.request)
+
+    def unfinished(self) -> HostSignal:
+        """What to give the lease back with, or to fail with, wherever the visit was broken off."""
+        return self.signal(SignalKind.FAULT) if self.is_asked else HostSignal()
+
+    def signal(self, kind: SignalKind = SignalKind.OK, retry_after_s: float | None = None) -> HostSignal:
+        """What this attempt says of its host."""
+        latency_s = self.fetched.latency_s if self.fetched else None
+        return HostSignal(
+            kind=kind, started_at=self.started_at, latency_s=latency_s, retry_after_s=retry_after_s
+        )
+
+    def page(self, result: Extraction) -> PageRecord:
+        """The page that was parsed."""
+        request, fetched = self.lease.entry.request, self.fetched
+        assert fetched is not None, "a page comes from a response"
+        return PageRecord(
+            url=request.url,
+            fingerprint=self.lease.entry.fingerprint,
+            status=fetched.status,
+            content_type=result.content_type,
+            title=result.title,
+            depth=request.depth,
+            size_bytes=len(fetched.body),
+            at=self.started_at,
+        )
+
+    def harvest(
+        self,
+        verdict: Verdict,
+        fault: Fault | None = None,
+        *,
+        detail: str = "",
+        signal: HostSignal | None = None,
+        due_at: float = 0.0,
+        charged: bool = True,
+        is_excused: bool = False,
+        outlinks: tuple[Entry, ...] = (),
+        items: tuple[ItemRecord, ...] = (),
+        is_page: bool = False,
+        page: PageRecord | None = None,
+        dropped: dict[str, int] | None = None,
+    ) -> Harvest:
+        """Everything this attempt brings back."""
+        reason = fault.value if fault else ""
+        return Harvest(
+            outcome=Outcome(
+                lease=self.lease,
+                verdict=verdict,
+                reason=reason,
+                due_at=due_at,
+                charged=charged,
+                is_excused=is_excused,
+                is_page=is_page,
+                signal=signal or HostSignal(),
+                outlinks=outlinks,
+            ),
+            attempts=(self._attempt(verdict, reason, detail),),
+            items=items,
+            page=page,
+            dropped=dropped or {},
+        )
+
+    def _attempt(self, verdict: Verdict, reason: str, detail: str) -> Attempt:
+        lease, fetched = self.lease, self.fetched
+        request = lease.entry.request
+        return Attempt(
+            at=self.started_at,
+            url=request.url,
+            fingerprint=lease.entry.fingerprint,
+            verdict=verdict,
+            reason=reason,
+            detail=detail,
+            attempt=lease.attempt,
+            status=fetched.status if fetched else 0,
+            size_bytes=len(fetched.body) if fetched else 0,
+            elapsed_ms=round(fetched.elapsed_s * 1000, 2) if fetched else 0.0,
+            worker=self.worker,
+            rung=self.rung,
+            depth=request.depth,
+            via=request.via,
+            method=request.method,
+            flags=self._flags() if self.flags else fetched.flags if fetched else (),
+            request=self.preview,
+        )
+
+    def _flags(self) -> tuple[str, ...]:
+        """What fetching and parsing say of the page, each word once."""
+        fetched = self.fetched.flags if self.fetched else ()
+        return tuple(dict.fromkeys((*fetched, *self.flags)))

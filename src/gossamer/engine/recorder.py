@@ -1,0 +1,114 @@
+"""Making harvests durable, and telling everyone what has landed."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from gossamer.core.errors import Fault, OperatorError
+from gossamer.core.events import LeaseLost, PageDone
+from gossamer.core.jobs import Job
+from gossamer.core.requests import Lease
+from gossamer.core.results import Attempt, Harvest, Verdict
+from gossamer.engine.admission import Admission
+from gossamer.engine.attempt import MAX_DETAIL
+from gossamer.policy.request_preview import preview_of
+from gossamer.ports.observe import Sink
+from gossamer.ports.store import Committer, Store
+
+log = logging.getLogger("gossamer.crawl")
+
+
+class Landing:
+    """The way from a worker to its committer."""
+
+    def __init__(
+        self, job: Job, committer: Committer, store: Store, admission: Admission, sink: Sink
+    ) -> None:
+        self._job = job
+        self._committer = committer
+        self._store = store
+        self._admission = admission
+        self._sink = sink
+
+    async def land(self, harvests: Sequence[Harvest]) -> None:
+        """Return when these harvests are durable (or were refused because their leases are lost).
+
+        Raises storage trouble: then nothing has landed, and all are leased still. One that cannot be encoded
+        is a dead letter with the reason, and the others land.
+        """
+        try:
+            kept = await self._committer.commit(harvests)
+        except OperatorError:
+            raise
+        except Exception:  # noqa: BLE001 - what a page gave: one request, not the crawl
+            if len(harvests) > 1:
+                for harvest in harvests:
+                    await self.land([harvest])
+                return
+            harvests = [_unstorable(harvests[0])]
+            kept = await self._committer.commit(harvests)
+        for harvest, is_kept in zip(harvests, kept, strict=True):
+            if is_kept:
+                self._admission.remember(harvest.outcome.outlinks)
+            self._tell(harvest, is_kept=is_kept)
+
+    def _tell(self, harvest: Harvest, *, is_kept: bool) -> None:
+        for attempt in harvest.attempts:
+            if not is_kept:
+                self._sink.emit(LeaseLost(at=attempt.at, job=self._job.id, url=attempt.url))
+                continue
+            self._sink.emit(
+                PageDone(
+                    at=attempt.at,
+                    job=self._job.id,
+                    attempt=attempt,
+                    items=len(harvest.items),
+                    requests=len(harvest.outcome.outlinks),
+                    dropped=harvest.dropped,
+                    host=harvest.outcome.lease.entry.host,
+                )
+            )
+
+    async def record_expired(self, leases: Sequence[Lease], now: float, worker: str) -> None:
+        """Write the ledger's rows for leases that no worker came back from."""
+        if not leases:
+            return
+        await self._store.record(self._job, [expired_attempt(lease, now, worker) for lease in leases])
+        for lease in leases:
+            self._sink.emit(LeaseLost(at=now, job=self._job.id, url=lease.entry.request.url))
+
+
+def _unstorable(harvest: Harvest) -> Harvest:
+    """What is left of a harvest that a store could not encode, while that error is handled."""
+    log.exception("what a page gave cannot be stored; the page is a dead letter")
+    outcome = replace(
+        harvest.outcome, verdict=Verdict.DEAD, reason=Fault.CALLBACK.value, is_page=False, outlinks=()
+    )
+    detail = traceback.format_exc()[-MAX_DETAIL:]
+    attempts = tuple(
+        replace(attempt, verdict=Verdict.DEAD, reason=Fault.CALLBACK.value, detail=detail)
+        for attempt in harvest.attempts
+    )
+    return Harvest(outcome=outcome, attempts=attempts)
+
+
+def expired_attempt(lease: Lease, now: float, worker: str) -> Attempt:
+    """The ledger's row for a lease that no worker came back from."""
+    entry = lease.entry
+    return Attempt(
+        at=now,
+        url=entry.request.url,
+        fingerprint=entry.fingerprint,
+        verdict=Verdict.EXPIRED,
+        reason=Fault.EXPIRED.value,
+        attempt=lease.attempt,
+        worker=worker,
+        depth=entry.request.depth,
+        via=entry.request.via,
+        method=entry.request.method,
+        request=preview_of(entry.request),
+    )

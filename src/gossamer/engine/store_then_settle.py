@@ -1,0 +1,62 @@
+"""Frontier and store in two places: the store first, then the lease.
+
+Guarantee: a crash between the two costs one more fetch and doubles nothing, because items are stored
+idempotently and the lease that was not settled is handed out again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from gossamer.core.jobs import Job
+from gossamer.core.results import Harvest, Verdict
+from gossamer.policy.redirects import redirect_targets, with_known_targets
+from gossamer.ports.frontier import Frontier, FrontierDesk
+from gossamer.ports.store import Store
+
+
+class FullFrontier(Frontier, FrontierDesk, Protocol):
+    """A frontier with its desk."""
+
+
+class SplitCommitter:
+    """A ``Committer`` over any frontier and any store.
+
+    Which redirects lead to known pages is asked before the store is written: of two workers that land
+    redirects to the same new page within the same milliseconds, the second may not hear of the first.
+
+    What was stored, but could not be settled with others, is not stored again when it is committed alone.
+    """
+
+    def __init__(self, frontier: FullFrontier, store: Store, job: Job) -> None:
+        self._frontier = frontier
+        self._store = store
+        self._job = job
+        self._unsettled: set[tuple[int, Verdict]] = set()  # stored already, by the token of the lease
+
+    async def commit(self, harvests: Sequence[Harvest]) -> list[bool]:
+        """Store everything, then settle; ``False`` for leases that were lost.
+
+        Of those the items are kept, and the rows of the ledger are marked ``stale``.
+        """
+        targets = redirect_targets(harvests)
+        if targets:
+            harvests = with_known_targets(harvests, targets, await self._frontier.known(targets))
+        new = [harvest for harvest in harvests if _place(harvest) not in self._unsettled]
+        if new:
+            await self._store.write(self._job, new)
+        places = [_place(harvest) for harvest in harvests]
+        self._unsettled.update(places)
+        kept = await self._frontier.settle([harvest.outcome for harvest in harvests])
+        self._unsettled.difference_update(places)
+        if not all(kept):
+            lost = [harvest for harvest, is_kept in zip(harvests, kept, strict=True) if not is_kept]
+            rows = [attempt for harvest in lost for attempt in harvest.attempts]
+            await self._store.mark_stale(self._job, rows)
+        return kept
+
+
+def _place(harvest: Harvest) -> tuple[int, Verdict]:
+    """A harvest, as long as its lease is in force."""
+    return harvest.outcome.lease.token, harvest.outcome.verdict

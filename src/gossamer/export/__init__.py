@@ -1,0 +1,136 @@
+"""Items out of the store, into a file of the format that its suffix names.
+
+A file appears whole or not at all: it is written beside its place and renamed when complete, so a crash
+or a full disk leaves what was there before. Memory does not grow with the number of items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Callable, Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+from gossamer.core.errors import UsageError
+from gossamer.core.jobs import StoredItem
+from gossamer.export.files import replacing
+
+SUFFIXES = {
+    ".jsonl": "jsonl",
+    ".jl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".csv": "csv",
+    ".xml": "xml",
+}
+"""The format that a suffix stands for."""
+
+
+class Writer(Protocol):
+    """One format being written. What is to be kept of an old file was written by the constructor."""
+
+    def write(self, data: dict[str, Any]) -> None:
+        """Add one item."""
+        ...
+
+    def finish(self) -> None:
+        """Write what comes after the last item."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what the writer holds; called in any case."""
+        ...
+
+
+def format_of(path: Path | str) -> str:
+    """The format that a file's suffix names. Raises :class:`UsageError` for any other."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise UsageError(
+            f"{path}: {f'the suffix {suffix} names no format' if suffix else 'no suffix'}; "
+            f"known are {', '.join(SUFFIXES)}; --format says it for any file"
+        )
+    return SUFFIXES[suffix]
+
+
+async def write_items(
+    items: Iterable[StoredItem] | AsyncIterable[StoredItem],
+    target: Path | str | BinaryIO,
+    format: str | None = None,  # noqa: A002 - the word that users know
+    *,
+    append: bool = False,
+    safe_csv: bool = False,
+    ready: Callable[[Path], None] = lambda part: None,
+) -> int:
+    """Write the items' data and say how many there were.
+
+    ``target`` is a path, whose suffix is the ``format`` unless one is given, or an open binary file, which is
+    neither renamed nor closed. ``append`` keeps what a file has; ``safe_csv`` marks cells that a spreadsheet
+    would take for a formula with a leading apostrophe. ``ready`` is called with the path of the new file when
+    that is complete, before it takes the place of the old one. Raises :class:`UsageError` for an unknown
+    format and for a file that cannot be appended to, :class:`~gossamer.core.errors.StorageError` when
+    writing fails.
+    """
+    if isinstance(target, str | Path):
+        path = Path(target)
+        make = _maker(format or format_of(path), safe_csv)
+        with replacing(path, keep=append, ready=ready) as (out, old):
+            return await _fill(make(out, old, str(path)), items)
+    return await _fill(_maker(format or "jsonl", safe_csv)(target, None, "output"), items)
+
+
+def check_appendable(path: Path, format: str) -> None:  # noqa: A002 - the word that users know
+    """Whether items can be appended to a file, as it is now.
+
+    Raises :class:`UsageError` for one that holds something else, ``OSError`` for one that cannot be read.
+    """
+    if not path.is_file() or path.stat().st_size == 0:
+        return
+    with path.open("rb") as old:
+        if format == "csv":
+            from gossamer.export.csv import read_header
+
+            read_header(old, str(path))
+        elif format == "json":
+            from gossamer.export.json import find_end
+
+            find_end(old, str(path))
+        elif format == "xml":
+            from gossamer.export.xml import find_end as find_last
+
+            find_last(old, str(path))
+
+
+def _maker(name: str, safe_csv: bool) -> Callable[[BinaryIO, BinaryIO | None, str], Writer]:
+    if name == "jsonl":
+        from gossamer.export.jsonl import JsonlWriter
+
+        return JsonlWriter
+    if name == "json":
+        from gossamer.export.json import JsonWriter
+
+        return JsonWriter
+    if name == "xml":
+        from gossamer.export.xml import XmlWriter
+
+        return XmlWriter
+    if name == "csv":
+        from gossamer.export.csv import CsvWriter
+
+        return lambda out, old, place: CsvWriter(out, old, place, safe=safe_csv)
+    raise UsageError(f"there is no format {name!r}; known are {', '.join(dict.fromkeys(SUFFIXES.values()))}")
+
+
+async def _fill(writer: Writer, items: Iterable[StoredItem] | AsyncIterable[StoredItem]) -> int:
+    with closing(writer):
+        count = 0
+        if isinstance(items, AsyncIterable):
+            async for item in items:
+                writer.write(item.data)
+                count += 1
+        else:
+            for item in items:
+                writer.write(item.data)
+                count += 1
+        writer.finish()
+    return count

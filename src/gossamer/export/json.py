@@ -1,0 +1,54 @@
+"""One JSON array of all items, one item per line, in UTF-8."""
+
+from __future__ import annotations
+
+from typing import Any, BinaryIO
+
+import msgspec
+
+from gossamer.core.errors import UsageError
+from gossamer.export.files import copy, tail
+
+_encode = msgspec.json.Encoder().encode
+
+
+class JsonWriter:
+    """Writes ``.json``. Appending continues the array that the file holds."""
+
+    def __init__(self, out: BinaryIO, old: BinaryIO | None, place: str) -> None:
+        self._write = out.write
+        self._between = b"\n"
+        if old is None:
+            out.write(b"[")
+        else:
+            self._continue(out, old, place)
+
+    def _continue(self, out: BinaryIO, old: BinaryIO, place: str) -> None:
+        end = find_end(old, place)
+        copy(old, out, end)
+        old.seek(end - 1)
+        if old.read(1) != b"[":
+            self._between = b",\n"
+
+    def write(self, data: dict[str, Any]) -> None:
+        """Add one item."""
+        self._write(self._between + _encode(data))
+        self._between = b",\n"
+
+    def finish(self) -> None:
+        """Close the array."""
+        self._write(b"\n]\n")
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def find_end(old: BinaryIO, place: str) -> int:
+    """Where the last element of the array in a file ends. Raises :class:`UsageError` when it holds none."""
+    old.seek(0)
+    opens = old.read(1 << 16).lstrip().startswith(b"[")
+    end, begin = tail(old)
+    end = end.rstrip()
+    if not (opens and end.endswith(b"]")):
+        raise UsageError(f"{place} holds no JSON array to append to; overwrite it or choose another file")
+    return begin + len(end[:-1].rstrip())

@@ -1,0 +1,79 @@
+"""XML 1.0: ``<items>``, an ``<item>`` each, an element per field; elements of a list are ``<value>``.
+
+A field whose name is no XML name gets a similar one, and keeps its own in the attribute ``name``.
+Characters that XML cannot carry become U+FFFD.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, BinaryIO
+from xml.sax.saxutils import escape, quoteattr
+
+import msgspec
+
+from gossamer.core.errors import UsageError
+from gossamer.export.files import copy, tail
+
+# A part of https://www.w3.org/TR/xml/#NT-Name that parsers of every edition take: ASCII and Latin-1 letters.
+_START = "A-Z_a-z\xc0-\xd6\xd8-\xf6\xf8-\xff"
+NAME = re.compile(f"(?!(?i:xml))[{_START}][{_START}\\-.0-9]*")
+_NOT_NAME = re.compile(f"[^{_START}\\-.0-9]")
+_NOT_CHAR = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+HEAD = b'<?xml version="1.0" encoding="utf-8"?>\n<items>\n'
+TAIL = b"</items>"
+
+
+class XmlWriter:
+    """Writes ``.xml``. Appending continues the ``<items>`` that the file holds."""
+
+    def __init__(self, out: BinaryIO, old: BinaryIO | None, place: str) -> None:
+        self._write = out.write
+        if old is None:
+            out.write(HEAD)
+            return
+        copy(old, out, find_end(old, place))
+
+    def write(self, data: dict[str, Any]) -> None:
+        """Add one item."""
+        self._write(f"<item>{_content(data)}</item>\n".encode())
+
+    def finish(self) -> None:
+        """Close the root element."""
+        self._write(TAIL + b"\n")
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def find_end(old: BinaryIO, place: str) -> int:
+    """Where the last item in a file ends. Raises :class:`UsageError` when it does not end as ours do."""
+    end, begin = tail(old)
+    end = end.rstrip()
+    if not end.endswith(TAIL):
+        raise UsageError(f"{place} does not end with </items>; overwrite it or choose another file")
+    return begin + len(end) - len(TAIL)
+
+
+def _content(value: Any) -> str:
+    if isinstance(value, dict):
+        return "".join(_element(name, inner) for name, inner in value.items())
+    if isinstance(value, list):
+        return "".join(f"<value>{_content(inner)}</value>" for inner in value)
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        # A bare carriage return would be read back as a line feed.
+        return escape(_NOT_CHAR.sub("\ufffd", value), {"\r": "&#13;"})
+    return msgspec.json.encode(value).decode()
+
+
+def _element(name: str, value: Any) -> str:
+    if NAME.fullmatch(name):
+        return f"<{name}>{_content(value)}</{name}>"
+    tag = _NOT_NAME.sub("_", name)
+    if not NAME.fullmatch(tag):
+        tag = f"_{tag}"
+    own = quoteattr(_NOT_CHAR.sub("\ufffd", name), {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;"})
+    return f"<{tag} name={own}>{_content(value)}</{tag}>"

@@ -1,0 +1,56 @@
+"""The body of one answer while it arrives: bounded in bytes, and in pieces."""
+
+from __future__ import annotations
+
+from gossamer.core.errors import Fault, FetchError
+from gossamer.fetch.http.repair import ChunkReader, Unrepairable
+
+MAX_TINY_PIECES = 50_000
+"""Pieces below :data:`TINY_BYTES` that one answer may come in: each costs more time than it brings."""
+
+TINY_BYTES = 16
+
+_COALESCE = 4096
+"""Pieces of a body after which they are joined: a flood of tiny chunks must not become a flood of objects."""
+
+
+def check_tiny(pieces: int) -> None:
+    """Raises :class:`FetchError` when there were too many tiny pieces."""
+    if pieces > MAX_TINY_PIECES:
+        raise FetchError(Fault.TOO_LARGE, f"more than {MAX_TINY_PIECES:,} pieces of a few bytes each")
+
+
+class BodyBuffer:
+    """What has come of a body. ``chunks`` takes it apart where the parser does not."""
+
+    __slots__ = ("_joined", "_pieces", "_tiny", "chunks", "limit", "size")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit  # in bytes
+        self.size = 0
+        self.chunks: ChunkReader | None = None
+        self._pieces: list[bytes] = []
+        self._joined = 0  # of the pieces, those that were joined from smaller ones
+        self._tiny = 0
+
+    def add(self, data: bytes) -> None:
+        """The next bytes. Raises :class:`FetchError` beyond a bound, and where there should be a chunk."""
+        if self.chunks is not None:
+            try:
+                data = self.chunks.feed(data)
+            except Unrepairable as error:
+                raise FetchError(Fault.INCOMPLETE, str(error)) from None
+        if len(data) < TINY_BYTES:
+            self._tiny += 1
+            check_tiny(self._tiny)
+        self.size += len(data)
+        if self.size > self.limit:
+            raise FetchError(Fault.TOO_LARGE, f"more than {self.limit} bytes")
+        self._pieces.append(data)
+        if len(self._pieces) - self._joined > _COALESCE:  # only what is new: else it were quadratic
+            self._pieces[self._joined :] = [b"".join(self._pieces[self._joined :])]
+            self._joined += 1
+
+    def joined(self) -> bytes:
+        """All of it."""
+        return b"".join(self._pieces)

@@ -1,0 +1,378 @@
+"""One HTTP/1.1 connection: sends a request, reads one response, and knows whether it may be used again.
+
+The wire is parsed by llhttp (through ``httptools``); a header that it refuses is put in order once and
+parsed again (``repair``). Everything is bounded while it arrives: the header in bytes and fields,
+informational responses in number, the body in bytes and in tiny pieces, each wait in time. Bytes that nobody
+asked for (after the end of a response, or while the connection is idle) never cost the response and never
+reach the next one: the connection is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+
+from gossamer.core.errors import Fault, FetchError
+from gossamer.fetch.http.body import TINY_BYTES, BodyBuffer, check_tiny
+from gossamer.fetch.http.deadline import Deadline
+from gossamer.fetch.http.limits import REDIRECT_BODY_BYTES, REDIRECT_BODY_S, HttpOptions
+from gossamer.fetch.http.memory_budget import LARGE_BYTES, Room
+from gossamer.fetch.http.repair import ChunkReader, Unrepairable, may_have_ended, repair
+from gossamer.fetch.http.wire import (
+    MAX_INFORMATIONAL,
+    Answer,
+    Closed,
+    Headers,
+    Shortfall,
+    keeps_alive,
+    new_parser,
+    readable,
+)
+
+_NOTHING = BodyBuffer(0)
+"""The body of a connection without an exchange."""
+
+_SHORT = frozenset({Fault.INCOMPLETE, Fault.TIMEOUT_BODY})
+
+
+class _Odd(Exception):
+    """The parser takes this header, and would end its body elsewhere than others do."""
+
+
+class Connection(asyncio.Protocol):
+    """Made connected by the pool. One exchange at a time, begun by :meth:`exchange`."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, options: HttpOptions, room: Room) -> None:
+        self._loop = loop
+        self._options = options
+        self._room = room
+        self._transport: asyncio.Transport | None = None
+        self._parser: HttpResponseParser | None = None
+        self._waiter: asyncio.Future[Answer] | None = None
+        self._deadline = Deadline(loop, self._expire)
+        self._is_paused = False  # nothing is read until there is room
+        self.address = ""
+        self.used = 0  # exchanges begun
+        self.idle_since = 0.0
+        self.is_reusable = False
+
+    def __repr__(self) -> str:
+        state = "busy" if self._waiter else "idle" if self.is_reusable else "closed"
+        return f"<Connection to {self.address} {state} after {self.used}>"
+
+    # ------------------------------------------------------------------ one exchange
+
+    def exchange(self, head: bytes, body: bytes, start: float, *, is_head: bool) -> asyncio.Future[Answer]:
+        """Send a request and promise its answer, or a :class:`FetchError`.
+
+        ``start`` is the loop's time at which the fetch began. After the promise is kept the connection may
+        be used again if ``is_reusable``; a promise that is not awaited to its end needs :meth:`close`.
+        """
+        waiter: asyncio.Future[Answer] = self._loop.create_future()
+        self._waiter = waiter
+        self.used += 1
+        self.is_reusable = False
+        self._is_head = is_head
+        self._start = start
+        self._begin_message()
+        self._informational = 0
+        self._head_bytes = 0
+        self._heard = False
+        self._counted = 0  # bytes of the body that the room knows of
+        self._empty_bytes = 0  # that came since the body last grew: sizes of chunks, trailers
+        self._tiny = 0  # deliveries of a few bytes
+        self._raw: list[bytes] = []  # what came until the body began, should it have to be parsed again
+        self._is_repaired = False
+        self._is_waiting_for_head = False  # of a header that will be put in order
+        self._sends_body = bool(body)
+        if self._parser is None:
+            self._parser = new_parser(self)
+        self._deadline.start(self._loop.time() + self._options.headers_s)
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            self._fail(Closed(Fault.CONNECT, "the connection was lost before an answer"))
+        else:
+            transport.write(head + body if body else head)
+        return waiter
+
+    def close(self) -> None:
+        """Close at once; an exchange under way is given up."""
+        self.is_reusable = False
+        self._deadline.stop()
+        self._room.leave(self)
+        self._release()
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_exception(FetchError(Fault.CONNECT, "the connection was given up"))
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _begin_message(self) -> None:
+        self._headers: Headers = []
+        self._status = 0
+        self._latency_s = 0.0
+        self._in_body = False
+        self._length: int | None = None
+        self._is_chunked = False
+        self._is_redirect = False
+        self._body = BodyBuffer(self._options.max_body_bytes)
+        self._body_end = 0.0
+
+    def _may_be_kept(self, *, is_left_open: bool) -> bool:
+        """Whether the other side leaves the connection open, and both agree on where the messages ended."""
+        transport = self._transport
+        if transport is None or self._is_repaired or not is_left_open:
+            return False
+        # An answer may come before the request has gone out: what is left of it would reach the next one.
+        return not (self._sends_body and transport.get_write_buffer_size())
+
+    def _is_over(self) -> bool:
+        return self._waiter is None
+
+    def _finish(self, *, is_cut: bool = False, shortfall: Shortfall | None = None) -> None:
+        waiter = self._waiter
+        self._deadline.stop()
+        self._room.leave(self)
+        self._read_on()  # it may have come to its end while it waited for room
+        self._waiter = None
+        if waiter is not None and not waiter.done():
+            body = b"" if is_cut else self._body.joined()
+            waiter.set_result(Answer(self._status, self._headers, body, is_cut, self._latency_s, shortfall))
+        self._release()
+
+    def _release(self) -> None:
+        """Let go of what came: not when the collector of circles finds this connection."""
+        self._body = _NOTHING
+        self._raw = []
+
+    def _fail(self, error: FetchError) -> None:
+        """The exchange ends in an error, unless it was a redirect's body: nobody needs that."""
+        if self._in_body and self._is_redirect:
+            self._finish(is_cut=True)
+        elif self._length and error.fault in _SHORT and self._is_encoded():
+            self._finish(shortfall=Shortfall(self._length, error))
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_exception(error)
+        self.close()
+
+    def _is_encoded(self) -> bool:
+        return self._in_body and any(name == "content-encoding" for name, _ in self._headers)
+
+    # ------------------------------------------------------------------ time
+
+    def _expire(self) -> None:
+        if self._in_body:
+            self._fail(FetchError(Fault.TIMEOUT_BODY, "the body did not arrive in time"))
+        else:
+            self._fail(FetchError(Fault.TIMEOUT_HEADERS, "the header did not arrive in time"))
+
+    def _wait_for_room(self) -> None:
+        """Too many large bodies at once: read no more for now. The time that passes is not the server's."""
+        if self._transport is not None:
+            self._transport.pause_reading()
+            self._is_paused = True
+        self._body_end -= self._loop.time()
+        self._deadline.stop()
+
+    def _go_on(self) -> None:
+        """There is room again."""
+        now = self._loop.time()
+        self._body_end += now
+        self._deadline.start(min(now + self._options.idle_s, self._body_end))
+        self._read_on()
+
+    def _read_on(self) -> None:
+        if self._is_paused and self._transport is not None:
+            self._transport.resume_reading()
+        self._is_paused = False
+
+    # ------------------------------------------------------------------ what the transport tells
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The socket is connected, and TLS agreed on."""
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass of it
+        peer = transport.get_extra_info("peername")
+        self.address = str(peer[0]) if peer else ""
+
+    def data_received(self, data: bytes) -> None:
+        """Parse; what comes after the end of the response, or unasked, closes the connection."""
+        if self._waiter is None:
+            self.close()
+            return
+        self._heard = True
+        was_in_body, size = self._in_body, self._body.size
+        if not size:
+            self._raw.append(data)
+        if not self._is_waiting_for_head:
+            self._parse(data)
+        elif may_have_ended(self._raw):
+            self._repair("")
+        if self._is_over():
+            return
+        if len(data) < TINY_BYTES:
+            self._tiny += 1
+            try:
+                check_tiny(self._tiny)
+            except FetchError as error:
+                self._fail(error)
+                return
+        if not self._in_body:
+            self._head_bytes += len(data)
+            if self._head_bytes > self._options.max_head_bytes:
+                self._fail(FetchError(Fault.PROTOCOL, "a header without end"))
+            return
+        self._empty_bytes = self._empty_bytes + len(data) if was_in_body and self._body.size == size else 0
+        if self._empty_bytes > self._options.max_head_bytes:
+            self._fail(FetchError(Fault.INCOMPLETE, "a chunk's header, or a trailer, without end"))
+        elif not (self._is_redirect and was_in_body):  # a redirect's body has its time once
+            self._deadline.move(min(self._loop.time() + self._options.idle_s, self._body_end))
+
+    def _parse(self, data: bytes) -> None:
+        parser = self._parser
+        assert parser is not None
+        try:
+            parser.feed_data(data)
+        except HttpParserUpgrade:
+            self._fail(FetchError(Fault.PROTOCOL, "it wants to speak another protocol"))
+        except HttpParserError as error:
+            self._misunderstood(error)
+
+    def _repair(self, refusal: str) -> None:
+        """Put the header in order, once it is there as a whole, and parse it and what follows again."""
+        self._is_repaired = True
+        try:
+            repaired = repair(b"".join(self._raw))
+        except Unrepairable as error:
+            self._fail(FetchError(Fault.PROTOCOL, f"{refusal}: {error}" if refusal else str(error)))
+            return
+        self._is_waiting_for_head = repaired is None
+        if repaired is None:
+            return
+        self._begin_message()
+        self._parser = new_parser(self)
+        self._parse(repaired.head)
+        if repaired.is_chunked and self._in_body:
+            self._is_chunked = True
+            self._body.chunks = ChunkReader()
+        if repaired.rest and not self._is_over():
+            self._parse(repaired.rest)
+
+    def eof_received(self) -> bool:
+        """The other side has said all it will."""
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The end, in order or not."""
+        if self._waiter is not None:
+            if self._in_body:
+                if exc is None and self._length is None and not self._is_chunked:
+                    self._finish()  # a body without a length ends like this
+                else:
+                    self._fail(FetchError(Fault.INCOMPLETE, "the body ended early"))
+            elif self._heard:
+                self._fail(FetchError(Fault.PROTOCOL, "the header ended early"))
+            else:
+                self._fail(Closed(Fault.CONNECT, "the connection was lost before an answer"))
+        self.close()
+        self._transport = None
+
+    def _misunderstood(self, error: HttpParserError) -> None:
+        """The parser gives up, or was stopped by one of our own bounds."""
+        cause = error.__context__
+        if self._waiter is None:
+            self.close()  # the response was complete; what came after it is no HTTP
+        elif isinstance(cause, FetchError):
+            self._fail(cause)
+        elif not self._is_repaired and not self._body.size:
+            self._repair("" if isinstance(cause, _Odd) else str(error)[:100])
+        elif self._in_body:
+            self._fail(FetchError(Fault.INCOMPLETE, "the body's chunks are broken"))
+        else:
+            self._fail(FetchError(Fault.PROTOCOL, str(error)[:100] or "not HTTP"))
+
+    # ------------------------------------------------------------------ what the parser finds
+
+    def on_message_begin(self) -> None:
+        """A response begins; a second one was not asked for."""
+        if self._waiter is None:
+            self.close()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """One field of the header, or of a trailer (which nobody reads)."""
+        if self._waiter is None or self._in_body:
+            return
+        options = self._options
+        if len(self._headers) >= options.max_headers or len(value) > options.max_header_bytes:
+            raise FetchError(Fault.PROTOCOL, "a header of too many fields, or too long a one")
+        key = name.decode("latin-1").lower()
+        self._headers.append((key, value.decode("ascii") if value.isascii() else readable(value)))
+        if key == "content-length":
+            self._length = int(value) if value.isdigit() else None
+        elif key == "transfer-encoding":
+            if self._is_chunked or value.lower() != b"chunked":
+                raise _Odd
+            self._is_chunked = True
+        elif key == "location":
+            self._is_redirect = True
+
+    def on_headers_complete(self) -> None:
+        """The header is whole: a body follows, or nothing."""
+        if self._waiter is None:
+            return
+        parser, options = self._parser, self._options
+        assert parser is not None
+        self._status = status = parser.get_status_code()
+        if status < 100:
+            raise FetchError(Fault.PROTOCOL, f"the status {status}")
+        if status < 200:
+            self._informational += 1
+            if self._informational > MAX_INFORMATIONAL:
+                raise FetchError(Fault.PROTOCOL, "no end of informational responses")
+            return
+        now = self._loop.time()
+        self._latency_s = now - self._start
+        self._in_body = True
+        self._body_end = now + options.body_s
+        if self._is_head:
+            is_left_open = keeps_alive(parser.get_http_version(), self._headers)
+            self.is_reusable = self._may_be_kept(is_left_open=is_left_open)
+            self._parser = None  # it waits for the body that the header announces
+            self._finish()
+            return
+        self._is_redirect = self._is_redirect and 300 <= status < 400
+        if self._is_redirect:
+            self._body.limit = min(self._body.limit, REDIRECT_BODY_BYTES)
+            self._body_end = min(now + REDIRECT_BODY_S, self._body_end)
+        elif self._length is not None and self._length > self._body.limit and not self._is_chunked:
+            raise FetchError(Fault.TOO_LARGE, f"{self._length} bytes announced")
+
+    def on_body(self, data: bytes) -> None:
+        """The next bytes of the body, or of one that a HEAD must not have."""
+        if self._waiter is None:
+            self.close()
+            return
+        body = self._body
+        body.add(data)
+        if body.chunks is not None and body.chunks.is_complete:
+            self._finish()
+        elif body.size - self._counted > LARGE_BYTES and self._deadline.is_running:
+            self._count_large()
+
+    def _count_large(self) -> None:
+        size, self._counted = self._body.size - self._counted, self._body.size
+        if not self._room.take(self, size, self._go_on):
+            self._wait_for_room()
+
+    def on_message_complete(self) -> None:
+        """The response is whole, or an informational one is over."""
+        if self._waiter is None:
+            return
+        if not self._in_body:
+            self._begin_message()
+            return
+        parser = self._parser
+        self.is_reusable = parser is not None and self._may_be_kept(is_left_open=parser.should_keep_alive())
+        self._finish()

@@ -1,0 +1,112 @@
+"""Undoing Content-Encoding, piece by piece, never past a limit.
+
+A body is decoded while it arrives (``codings``), and the *decoded* bytes of every stage are counted:
+34 bytes of brotli make 11 MB, and a stack of encodings can hide the growth in its middle. What browsers
+tolerate is tolerated: a body cut short or damaged keeps what was decoded and is flagged ``truncated``, or
+``bad_checksum`` if only the check sum at its end is wrong. One that was never encoded although its header
+says so is kept as it is and flagged ``not_encoded``, provided it reads as text; one in a coding that nobody
+knows is passed on as it came, flagged ``unknown_encoding`` if it does not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gossamer.core.errors import Fault, FetchError
+from gossamer.fetch.http.codings import Damaged, stage_for
+
+MAX_STAGES = 5
+_TEXT = re.compile(rb"[\t\n\f\r\x1b\x20-\x7e\x80-\xff]*\Z")
+
+
+class Decoder:
+    """One body: :meth:`feed` what arrives, then :meth:`finish`.
+
+    Both raise :class:`FetchError`: ``TOO_LARGE`` as soon as the limit is passed, ``BAD_ENCODING`` for
+    what can neither be decoded nor read as text.
+    """
+
+    def __init__(self, content_encoding: str, limit_bytes: int) -> None:
+        self._limit = limit_bytes
+        self._pieces: list[bytes] = []
+        self._raw: list[bytes] = []  # until something was decoded: it may turn out to be plain
+        self._damaged = False
+        tokens = [token for token in re.split(r"[\s,]+", content_encoding.lower()) if token]
+        tokens = [token for token in tokens if token != "identity"]  # noqa: S105 - a coding, no secret
+        self._is_refused = len(tokens) > MAX_STAGES
+        stages = [] if self._is_refused else [stage_for(token) for token in tokens]
+        known = [stage for stage in stages if stage is not None]
+        self._is_unknown = len(known) < len(stages)
+        self._stages = [] if self._is_unknown else known[::-1]
+        self._counts = [0] * (len(self._stages) + 1)
+        self.wire_bytes = 0
+
+    @property
+    def decoded_bytes(self) -> int:
+        """The size of what was decoded so far."""
+        return self._counts[-1]
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes from the wire."""
+        for _ in self.steps(data):
+            pass
+
+    def steps(self, data: bytes) -> Iterator[None]:
+        """:meth:`feed` with a pause after each decoded piece: few bytes can become very many."""
+        self.wire_bytes += len(data)
+        self._count(0, len(data))
+        if not self._stages:
+            self._pieces.append(data)
+            return
+        if self._damaged:
+            return
+        if not self._pieces:
+            self._raw.append(data)
+        try:
+            for piece in self._run(0, data):
+                self._pieces.append(piece)
+                yield
+        except Damaged:
+            self._damaged = True
+
+    def finish(self) -> tuple[bytes, tuple[str, ...]]:
+        """The decoded body and its flags."""
+        body = b"".join(self._pieces)
+        if not self._stages:
+            return body, self._passed_on(body)
+        complete = not self._damaged and all(stage.complete for stage in self._stages)
+        if complete or not self.wire_bytes:
+            return body, ("bad_checksum",) if any(stage.is_doubtful for stage in self._stages) else ()
+        if body:
+            return body, ("truncated",)
+        raw = b"".join(self._raw)
+        if not self._damaged:
+            return b"", ("truncated",)
+        return raw, self._plain(raw)
+
+    def _passed_on(self, body: bytes) -> tuple[str, ...]:
+        """The flags of a body that was not decoded."""
+        if self._is_unknown:
+            return ("not_encoded",) if _TEXT.match(body[:1024]) else ("unknown_encoding",)
+        return self._plain(body) if self._is_refused else ()
+
+    @staticmethod
+    def _plain(raw: bytes) -> tuple[str, ...]:
+        if not _TEXT.match(raw[:1024]):
+            raise FetchError(Fault.BAD_ENCODING, "the body is not what its Content-Encoding says")
+        return ("not_encoded",)
+
+    def _run(self, depth: int, data: bytes) -> Iterator[bytes]:
+        """Pass data through the stages from ``depth`` on."""
+        for piece in self._stages[depth].feed(data):
+            self._count(depth + 1, len(piece))
+            if depth + 1 < len(self._stages):
+                yield from self._run(depth + 1, piece)
+            else:
+                yield piece
+
+    def _count(self, stage: int, size: int) -> None:
+        self._counts[stage] += size
+        if self._counts[stage] > self._limit:
+            raise FetchError(Fault.TOO_LARGE, f"more than {self._limit} bytes")

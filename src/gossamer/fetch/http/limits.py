@@ -1,0 +1,40 @@
+"""How far a fetch may go: every bound of the HTTP fetcher in one frozen record."""
+
+from __future__ import annotations
+
+from gossamer.core.record import Record
+from gossamer.fetch.http.tls import TlsMode
+
+ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+ACCEPT_ENCODING = "gzip, deflate, br, zstd"
+
+REDIRECT_BODY_BYTES = 64 * 1024
+"""How much of a redirect's body is read; nobody needs it, and a redirect is not lost over its body."""
+
+REDIRECT_BODY_S = 1.0
+"""How long a redirect's body may take: what has not come by then costs only the connection."""
+
+
+class HttpOptions(Record, frozen=True, kw_only=True):
+    """Bounds and manners of the HTTP fetcher."""
+
+    user_agent: str = "gossamer"
+    headers: dict[str, str] = {}  # sent with every request; a request's own headers go first
+    authorizations: dict[str, str] = {}  # by origin: sent there instead of an Authorization in ``headers``
+    accept_language: str = "en,*;q=0.5"
+    connect_s: float = 10.0  # name look-up, connection and TLS handshake
+    headers_s: float = 30.0  # from there to the end of the response's header
+    idle_s: float = 20.0  # without a byte of the body
+    body_s: float = 120.0  # the whole body
+    max_body_bytes: int = 32 * 1024 * 1024  # decoded; what came over the wire may not be more either
+    large_bodies_bytes: int = 96 * 1024 * 1024  # all large bodies under way together (see ``room``)
+    max_header_bytes: int = 64 * 1024  # one header field
+    max_head_bytes: int = 512 * 1024  # the whole header
+    max_headers: int = 256
+    keepalive_s: float = 30.0  # how long an idle connection is kept for its host
+    dns_cache_s: int = 300
+    dns_threads: int = 32
+    insecure_hosts: frozenset[str] = frozenset()  # certificates of these hosts are not checked
+    tls: TlsMode = "modern"
+    local_pause_s: float = 1.0  # before a failure of this machine (no more open files) is passed on
+    max_cookie_jars: int = 10_000  # one per session and registrable domain; the oldest are forgotten

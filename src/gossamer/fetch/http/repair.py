@@ -1,0 +1,173 @@
+"""Headers that the strict parser refuses, put in order once, as browsers do it.
+
+The parser stays strict, so that what is usual is fast and nothing is guessed. What it refuses comes here: the
+raw header is read line by line, lines that mean nothing are left out, and what says where the body ends
+(RFC 9112, 6.3) is brought to one statement or refused. A connection whose header was put in order is never
+used again, so a wrong guess cannot reach the next request.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from gossamer.fetch.http.wire import MAX_INFORMATIONAL
+
+MAX_REPAIRED_BYTES = 64 * 1024
+"""A header that is longer is not put in order."""
+
+MAX_LINES = 200_000
+"""Between the chunks of a body behind such a header: mostly two for each chunk."""
+
+_MAX_SIZE_LINE = 4096
+
+_END = re.compile(rb"\r?\n\r?\n")
+_BEGINNING = re.compile(rb"[\r\n]{0,64}+(?:H(?:T(?:T(?:P|\Z)|\Z)|\Z)|I(?:C(?:Y|\Z)|\Z)|\Z)", re.IGNORECASE)
+_STATUS = re.compile(rb"(?:HTTP/\d(?:\.\d)?|HTTP|ICY)[ \t]*([1-9]\d\d)(?!\d)[ \t]*(.*)", re.IGNORECASE)
+_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_CONTROLS = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+_FRAMING = frozenset({b"content-length", b"transfer-encoding"})
+_PACKED = frozenset({b"gzip", b"x-gzip", b"deflate", b"br", b"zstd"})
+
+
+class Unrepairable(Exception):
+    """The header means nothing, or two things; the message says which."""
+
+
+class Repaired(NamedTuple):
+    """A header in order, and what came after it."""
+
+    head: bytes
+    rest: bytes
+    is_chunked: bool  # the body comes in chunks; the header does not say so any more
+
+
+def repair(raw: bytes) -> Repaired | None:
+    """The header at the beginning of ``raw`` in order; ``None``: it has not ended yet.
+
+    Informational responses before it are left out. Raises :class:`Unrepairable`.
+    """
+    for _ in range(MAX_INFORMATIONAL + 1):
+        if not _BEGINNING.match(raw):
+            raise Unrepairable("not HTTP")
+        raw = raw.lstrip(b"\r\n")
+        end = _END.search(raw, 0, MAX_REPAIRED_BYTES)
+        if end is None:
+            if len(raw) > MAX_REPAIRED_BYTES:
+                raise Unrepairable("a broken header without end")
+            return None
+        first, *lines = raw[: end.start()].split(b"\n")
+        status = _STATUS.fullmatch(first.rstrip(b"\r"))
+        if status is None:
+            raise Unrepairable("not a status line")
+        raw = raw[end.end() :]
+        if status[1][:1] != b"1" or status[1] == b"101":
+            break
+    else:
+        raise Unrepairable("no end of informational responses")
+    fields, is_chunked = _framed(_fields(lines))
+    reason = _CONTROLS.sub(b" ", status[2])
+    head = b"HTTP/1.1 %s %s\r\n%s\r\n" % (
+        status[1],
+        reason,
+        b"".join(b"%s: %s\r\n" % pair for pair in fields),
+    )
+    return Repaired(head, raw, is_chunked)
+
+
+def may_have_ended(pieces: list[bytes]) -> bool:
+    """Whether a blank line may end in the last piece; to search all of them each time would take long."""
+    return _END.search(b"".join(pieces[-4:])) is not None
+
+
+def _fields(lines: list[bytes]) -> list[tuple[bytes, bytes]]:
+    """The lines that name a field; folded ones (RFC 9112, 5.2) with their continuations."""
+    fields: list[tuple[bytes, bytes]] = []
+    is_open = False  # the line before was a field, which may go on
+    for line in lines:
+        value = _CONTROLS.sub(b" ", line.rstrip(b"\r"))
+        if value[:1] in (b" ", b"\t"):
+            if is_open:
+                fields[-1] = (fields[-1][0], b"%s %s" % (fields[-1][1], value.strip()))
+            continue
+        name, colon, value = value.partition(b":")
+        name = name.rstrip()
+        is_open = bool(colon) and _NAME.fullmatch(name) is not None
+        if is_open:
+            fields.append((name, value.strip()))
+            is_open = name.lower() not in _FRAMING  # nothing is added to what says where the body ends
+    return fields
+
+
+def _framed(fields: list[tuple[bytes, bytes]]) -> tuple[list[tuple[bytes, bytes]], bool]:
+    """The fields with one statement at most on where the body ends; whether it is chunked."""
+    lengths = set(_listed(fields, b"content-length"))
+    codings = _listed(fields, b"transfer-encoding")
+    kept = [pair for pair in fields if pair[0].lower() not in _FRAMING]
+    packed = [coding for coding in codings if coding in _PACKED]
+    is_chunked = b"chunked" in codings
+    if packed:  # what was packed for the way is unpacked like what was packed for good
+        kept.append((b"Content-Encoding", b", ".join(packed)))
+    if is_chunked or packed or not lengths:
+        return kept, is_chunked
+    if len(lengths) > 1:
+        raise Unrepairable("lengths of the body that differ")
+    length = lengths.pop()
+    if not (length.isdigit() and len(length) < 19):
+        raise Unrepairable("a length of the body that is not a number")
+    return [*kept, (b"Content-Length", length)], False
+
+
+def _listed(fields: list[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
+    values = [value for key, value in fields if key.lower() == name]
+    return [word for value in values for part in value.split(b",") if (word := part.strip().lower())]
+
+
+class ChunkReader:
+    """The chunks of a body as broken servers write them: bare line feeds, blanks, odd extensions."""
+
+    def __init__(self) -> None:
+        self.is_complete = False
+        self._waiting = b""  # the beginning of a chunk's header
+        self._left = 0  # bytes to come of the chunk under way
+        self._lines = 0
+
+    def feed(self, data: bytes) -> bytes:
+        """The body in the next bytes. Raises :class:`Unrepairable` where there is no chunk."""
+        data, at = self._waiting + data, 0
+        self._waiting = b""
+        found: list[bytes] = []
+        while at < len(data) and not self.is_complete:
+            if self._left:
+                found.append(data[at : at + self._left])
+                at += len(found[-1])
+                self._left -= len(found[-1])
+                continue
+            end = data.find(b"\n", at)
+            if end < 0:
+                self._wait(data[at:])
+                break
+            self._begin(data[at:end])
+            at = end + 1
+        return b"".join(found)
+
+    def _wait(self, rest: bytes) -> None:
+        if len(rest) > _MAX_SIZE_LINE:
+            raise Unrepairable("a chunk's header without end")
+        self._waiting = rest
+
+    def _begin(self, line: bytes) -> None:
+        """The header of the next chunk, or the end of the line after the last one."""
+        self._lines += 1
+        if self._lines > MAX_LINES:
+            raise Unrepairable("a body of very many chunks")
+        size = line.partition(b";")[0].strip()
+        if not size and not line.strip():
+            return
+        try:
+            self._left = int(size, 16) if len(size) <= 15 and size.isalnum() else -1
+        except ValueError:
+            self._left = -1
+        if self._left < 0:
+            raise Unrepairable("the size of a chunk is not a number")
+        self.is_complete = self._left == 0

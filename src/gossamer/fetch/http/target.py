@@ -1,0 +1,69 @@
+"""What a URL means on the wire: where to connect, and what the request line says.
+
+A URL is sent byte for byte as it is when nothing in it can break a request line; else it is brought to its
+canonical form (WHATWG) first. Authorities repeat, so what they mean is worked out once each.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from gossamer.core.errors import Fault, FetchError
+from gossamer.policy.credentials import basic_authorization
+from gossamer.policy.url_parser import normalise
+
+_SPLIT = re.compile(r"(https?)://([^/?#]*)([^#]*)", re.ASCII)
+_DIGITS = re.compile(r"0*\d{1,5}", re.ASCII)
+_PORTS = {"http": 80, "https": 443}
+
+
+class Origin(NamedTuple):
+    """A place to connect to, and how to name it there."""
+
+    is_tls: bool
+    host: str  # without brackets; "" never
+    port: int
+    host_header: str
+    credentials: str  # the value of Authorization for the user:password of the URL, "" without
+
+
+class Target(NamedTuple):
+    """One request's address."""
+
+    origin: Origin
+    path: str  # with the query, "/" at least: what the request line says
+
+
+def sendable(url: str) -> Target:
+    """Where a URL leads. Raises :class:`FetchError` (``BAD_URL``) for what is no usable http(s) URL."""
+    if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
+        normal = normalise(url)
+        if normal is None:
+            raise FetchError(Fault.BAD_URL, "no URL by the WHATWG standard")
+        url = normal
+    match = _SPLIT.match(url)
+    if match is None:
+        raise FetchError(Fault.BAD_URL, f"the scheme {url.partition(':')[0][:20]!r} is not spoken here")
+    scheme, authority, path = match.groups()
+    origin = _origin(scheme, authority)
+    if origin is None:
+        raise FetchError(Fault.BAD_URL, "a URL without a usable host or port")
+    return Target(origin, path if path[:1] == "/" else "/" + path)
+
+
+@lru_cache(maxsize=4096)
+def _origin(scheme: str, authority: str) -> Origin | None:
+    user_info, _, place = authority.rpartition("@")
+    host, colon, port_text = place.rpartition(":")
+    if not colon or place.endswith("]"):
+        host, port_text = place, ""
+    if port_text and not (_DIGITS.fullmatch(port_text) and int(port_text) < 65536):
+        return None
+    port = int(port_text) if port_text else _PORTS[scheme]
+    bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    if not bare or "[" in bare or "]" in bare or (":" in bare and bare == host):
+        return None
+    host_header = host if port == _PORTS[scheme] else f"{host}:{port}"
+    return Origin(scheme == "https", bare, port, host_header, basic_authorization(user_info))

@@ -1,0 +1,73 @@
+"""What goes over the wire and comes back: a request's header, the parser's set-up, an answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from httptools import HttpResponseParser
+
+from gossamer.core.errors import FetchError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_INFORMATIONAL = 16
+"""Responses 1xx before the real one; there is no use for more than two."""
+
+Headers = list[tuple[str, str]]
+
+
+class Answer(NamedTuple):
+    """A response as it came over the wire: its body still encoded."""
+
+    status: int
+    headers: Headers  # names in lower case
+    body: bytes
+    is_cut: bool  # a redirect whose body was not read to its end
+    latency_s: float  # from the start of the exchange to the end of the header
+    shortfall: Shortfall | None = None
+
+
+class Shortfall(NamedTuple):
+    """An encoded body shorter than its Content-Length: whole all the same if that is its decoded length."""
+
+    announced: int
+    error: FetchError  # what it is otherwise
+
+
+class Closed(FetchError):
+    """The connection ended before a byte of the answer: on a used connection no fault of the host's."""
+
+
+def new_parser(listener: object) -> HttpResponseParser:
+    """A strict parser; what it refuses is put in order and parsed again (``repair``)."""
+    parser = HttpResponseParser(listener)
+    parser.set_dangerous_leniencies(  # neither changes where a body ends
+        lenient_optional_cr_before_lf=True,
+        lenient_spaces_after_chunk_size=True,
+    )
+    return parser
+
+
+def keeps_alive(version: str, headers: Headers) -> bool:
+    """Whether the other side leaves the connection open (RFC 9112, 9.3)."""
+    words = {
+        word.strip().lower() for key, value in headers if key == "connection" for word in value.split(",")
+    }
+    return "close" not in words and (version == "1.1" or "keep-alive" in words)
+
+
+def readable(value: bytes) -> str:
+    """UTF-8 where it is, else Latin-1 (RFC 9110, 5.5)."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
+def request_head(method: str, path: str, fields: Sequence[tuple[str, str]]) -> bytes:
+    """The header of a request. Raises ``ValueError`` for what would break out of its line."""
+    text = f"{method} {path} HTTP/1.1\r\n" + "".join([f"{name}: {value}\r\n" for name, value in fields])
+    if text.count("\n") != len(fields) + 1 or text.count("\r") != len(fields) + 1 or "\0" in text:
+        raise ValueError("a line break within a header")
+    return (text + "\r\n").encode("latin-1")

@@ -1,0 +1,1 @@
+"""Cookies, and who shares them."""

@@ -1,0 +1,244 @@
+"""Cookies: one jar per session and registrable domain, so that none can ever reach another site.
+
+RFC 6265 (5.3 and 5.4), with browsers' limits on how many there are, and with limits on bytes that keep
+a site from filling the memory or outgrowing what servers take as a request. Sites without cookies cost
+one look-up. Jars are plain data and can be kept elsewhere: see ``shared_cookies``.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Protocol
+
+import msgspec
+
+from gossamer.fetch.sessions.set_cookie import MAX_AGE_S, Cookie, Spot, is_below, read_cookie, sent_as, spot
+from gossamer.policy.urls import hostname, registrable_domain
+
+MAX_COOKIES = 180
+"""Of one jar, and of one response: as many as Chromium keeps for a registrable domain."""
+
+MAX_JAR_BYTES = 65_536
+"""Names and values of one jar; common servers refuse requests whose header is longer than half of this."""
+
+MAX_LINE_LENGTH = 8192
+"""Characters of a ``Set-Cookie`` line; one with more is not looked at."""
+
+MAX_TAKEN_LENGTH = 65_536
+"""Characters of all ``Set-Cookie`` lines of one response; what comes after them is not looked at."""
+
+WORTH_SAVING = 0.1
+"""The part of a cookie's remaining life by which its end must move for the jar to be saved for that alone."""
+
+_Jar = dict[tuple[str, str, str], Cookie]  # by name, domain and path; oldest first
+_as_jar = msgspec.msgpack.Decoder(list[Cookie]).decode
+
+
+class Cookies(Protocol):
+    """What a fetcher does with cookies."""
+
+    def header(self, session: str, url: str, now: float) -> str:
+        """The value of the Cookie header for a request, ``""`` for none."""
+        ...
+
+    def take(self, session: str, url: str, lines: Iterable[str], now: float) -> object:
+        """Keep what a response sets, as far as it may set it."""
+        ...
+
+    def __len__(self) -> int:
+        """How many jars there are."""
+        ...
+
+
+class CookieBook:
+    """The cookies of all sessions; the jar used least recently is forgotten when there are too many.
+
+    URLs are canonical; ``now`` is in Unix seconds.
+    """
+
+    def __init__(self, max_jars: int) -> None:
+        self._max_jars = max_jars
+        self._jars: OrderedDict[tuple[str, str], _Jar] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._jars)
+
+    def header(self, session: str, url: str, now: float) -> str:
+        """The value of the Cookie header for a request, ``""`` for none; made of Latin-1 characters."""
+        if not self._jars:
+            return ""
+        key = (session, registrable_domain(hostname(url)))
+        jar = self._jars.get(key)
+        if jar is None:
+            return ""
+        self._jars.move_to_end(key)
+        here = spot(url)
+        sent = [cookie for cookie in jar.values() if _is_for(cookie, here, now)]
+        sent.sort(key=_longest_path_first)
+        return "; ".join(map(sent_as, sent))
+
+    def take(self, session: str, url: str, lines: Iterable[str], now: float) -> list[Cookie]:
+        """Keep what a response sets, as far as it may set it; the cookies that it set or deleted."""
+        here = spot(url)
+        if not here.host:
+            return []
+        taken = [cookie for line in _bounded(lines) if (cookie := read_cookie(line, here, now))]
+        if not taken:
+            return []
+        key = (session, here.site)
+        jar = {name: cookie for name, cookie in self._jars.get(key, {}).items() if cookie.expires_at > now}
+        taken = [cookie for cookie in taken if _put(jar, cookie, here, now)]
+        self._keep(key, jar)
+        return taken
+
+    def apply(self, session: str, site: str, changes: Iterable[Cookie], now: float) -> None:
+        """Set or delete cookies that were taken before."""
+        jar = dict(self._jars.get((session, site), {}))
+        _apply(jar, changes, now)
+        self._keep((session, site), jar)
+
+    def forget(self, session: str, site: str) -> None:
+        """Let go of a jar."""
+        self._jars.pop((session, site), None)
+
+    def dump(self, session: str, site: str) -> bytes | None:
+        """The cookies of a session at a registrable domain, as :meth:`load` reads them; ``None`` without."""
+        jar = self._jars.get((session, site))
+        return None if jar is None else msgspec.msgpack.encode(list(jar.values()))
+
+    def load(self, session: str, site: str, record: bytes) -> None:
+        """Put a dumped jar in place of the one there is. What cannot be read is an empty jar."""
+        self._keep((session, site), _read(record, site))
+
+    def _keep(self, key: tuple[str, str], jar: _Jar) -> None:
+        _trim(jar)
+        if not jar:
+            self._jars.pop(key, None)
+            return
+        self._jars[key] = jar
+        self._jars.move_to_end(key)
+        if len(self._jars) > self._max_jars:
+            self._jars.popitem(last=False)
+
+
+def record_with(
+    record: bytes, site: str, changes: Iterable[Cookie], now: float
+) -> tuple[bytes, float] | None:
+    """A dumped jar with changes that somebody else made to it, and for how many seconds it is of use.
+
+    Of two namesakes the newer one counts. ``None``: nothing would change but the end of a cookie, by little.
+    """
+    before = _read(record, site)
+    after = {name: cookie for name, cookie in before.items() if cookie.expires_at > now}
+    _apply(after, changes, now)
+    _trim(after)
+    if before.keys() == after.keys() and all(_is_like(before[name], after[name], now) for name in after):
+        return None
+    lasts_s = max([min(cookie.expires_at - now, MAX_AGE_S) for cookie in after.values()], default=0.0)
+    return msgspec.msgpack.encode(list(after.values())), lasts_s
+
+
+def _read(record: bytes, site: str) -> _Jar:
+    """The cookies of a record that may be there; none of one that cannot be read."""
+    try:
+        cookies = _as_jar(record)
+    except ValueError:  # msgspec.DecodeError, or no UTF-8
+        return {}
+    return {_name(one): one for one in cookies if is_below(one.domain, site)}
+
+
+def _apply(jar: _Jar, changes: Iterable[Cookie], now: float) -> None:
+    for cookie in changes:
+        name = _name(cookie)
+        known = jar.get(name)
+        if known is not None and known.set_at > cookie.set_at:
+            continue
+        if cookie.expires_at > now:
+            jar[name] = cookie
+        else:
+            jar.pop(name, None)
+
+
+def _is_like(one: Cookie, other: Cookie, now: float) -> bool:
+    """Whether two namesakes are the same, or differ in their end by so little that it need not be saved."""
+    if (one.value, one.is_host_only, one.is_secure) != (other.value, other.is_host_only, other.is_secure):
+        return False
+    if one.expires_at == other.expires_at:
+        return True
+    return abs(other.expires_at - one.expires_at) <= WORTH_SAVING * (other.expires_at - now)
+
+
+def _bounded(lines: Iterable[str]) -> Iterator[str]:
+    left = MAX_TAKEN_LENGTH
+    for line in islice(lines, MAX_COOKIES):
+        if len(line) > MAX_LINE_LENGTH:
+            continue
+        left -= len(line)
+        if left < 0:
+            return
+        yield line
+
+
+def _name(cookie: Cookie) -> tuple[str, str, str]:
+    return cookie.name, cookie.domain, cookie.path
+
+
+def _longest_path_first(cookie: Cookie) -> int:
+    return -len(cookie.path)
+
+
+def _is_for(cookie: Cookie, here: Spot, now: float) -> bool:
+    is_at_host = here.host == cookie.domain if cookie.is_host_only else is_below(here.host, cookie.domain)
+    return (
+        is_at_host
+        and cookie.expires_at > now
+        and (here.is_secure or not cookie.is_secure)
+        and _is_under(here.path, cookie.path)
+    )
+
+
+def _is_under(path: str, parent: str) -> bool:
+    """Path-match (5.1.4): ``/a/b`` is under ``/a`` and ``/a/``, ``/ab`` is not."""
+    if not path.startswith(parent):
+        return False
+    return len(path) == len(parent) or parent.endswith("/") or path[len(parent)] == "/"
+
+
+def _put(jar: _Jar, cookie: Cookie, here: Spot, now: float) -> bool:
+    """Add, replace (the place in the order stays) or delete. ``False``: it may not."""
+    if not here.is_secure and any(_shadows(cookie, other) for other in jar.values()):
+        return False
+    name = _name(cookie)
+    if cookie.expires_at > now:
+        jar[name] = cookie
+    else:
+        jar.pop(name, None)
+    return True
+
+
+def _shadows(cookie: Cookie, other: Cookie) -> bool:
+    """Whether a cookie set in the clear would replace or hide a Secure one (RFC 6265bis, 5.7)."""
+    return (
+        other.is_secure
+        and cookie.name == other.name
+        and (is_below(cookie.domain, other.domain) or is_below(other.domain, cookie.domain))
+        and _is_under(cookie.path, other.path)
+    )
+
+
+def _trim(jar: _Jar) -> None:
+    """Drop what is over the limits: insecure cookies first (RFC 6265bis, 5.7), then the oldest."""
+    size = sum([len(cookie.name) + len(cookie.value) for cookie in jar.values()])
+    if len(jar) <= MAX_COOKIES and size <= MAX_JAR_BYTES:
+        return
+    for cookie in sorted(jar.values(), key=_is_secure):
+        if len(jar) <= MAX_COOKIES and size <= MAX_JAR_BYTES:
+            return
+        del jar[_name(cookie)]
+        size -= len(cookie.name) + len(cookie.value)
+
+
+def _is_secure(cookie: Cookie) -> bool:
+    return cookie.is_secure

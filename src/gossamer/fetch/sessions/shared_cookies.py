@@ -1,0 +1,211 @@
+"""The cookies of one job in shared state: for all who work on it, and for the crawl that is resumed.
+
+Guarantee: a request is sent with every cookie that was saved before its lease was granted. ``save`` goes
+before a harvest is committed, so whoever leases what a page has led to knows the cookies that the page had
+set; a kill between the two costs that page once more, with its cookies already there. Workers that change one
+jar at the same time lose none of each other's cookies; of two namesakes the newer one counts. Cookies without
+an end are kept like the others, as in a browser that restores its tabs.
+
+While nobody has saved a cookie, a process that is alone asks shared state once in all, and one of several
+once for all requests that are leased together. After that a jar is read when it is not in memory, or when
+somebody has saved cookies since.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections import OrderedDict
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import NamedTuple
+
+from gossamer.core.clock import Clock
+from gossamer.fetch.sessions.cookies import CookieBook, record_with
+from gossamer.fetch.sessions.set_cookie import MAX_AGE_S, Cookie
+from gossamer.policy.urls import hostname, registrable_domain
+from gossamer.ports.shared_state import SharedState
+
+SPACE = "cookies"
+
+Key = tuple[str, str]
+"""Session and registrable domain."""
+
+
+class _Known(NamedTuple):
+    """A jar that was read: the record in shared state, ``None`` for none, and when by ``_generation``."""
+
+    record: bytes | None
+    generation: int
+
+
+class SharedCookies:
+    """The cookies of a job: ``ready`` before a request, ``save`` before what came of it is committed.
+
+    ``job`` tells jobs apart; ``is_alone``: no other process works on this one. ``max_jars`` stay in memory.
+    """
+
+    def __init__(
+        self, shared: SharedState, clock: Clock, job: str, *, max_jars: int, is_alone: bool = False
+    ) -> None:
+        self._shared = shared
+        self._clock = clock
+        self._job = job
+        self._max_jars = max_jars
+        self._is_alone = is_alone
+        self._book = CookieBook(sys.maxsize)  # what is let go of is decided here
+        self._known: OrderedDict[Key, _Known] = OrderedDict()
+        self._changes: dict[Key, list[Cookie]] = {}  # not saved yet
+        self._saving: dict[Key, list[Cookie]] = {}
+        self._loading: dict[tuple[Key, int], asyncio.Task[None]] = {}
+        self._stamp: bytes | None = None  # changes whenever somebody saves; None: nobody has
+        self._is_announced = True
+        self._generation = 0  # how often the stamp was found changed
+        self._coming: asyncio.Task[None] | None = None  # a look that has not begun
+        self._has_looked = False
+
+    def __len__(self) -> int:
+        return len(self._book)
+
+    def __repr__(self) -> str:
+        return f"<SharedCookies of {self._job}: {len(self)} jars, {len(self._changes)} to be saved>"
+
+    # ------------------------------------------------------------------ what a fetcher does
+
+    def header(self, session: str, url: str, now: float) -> str:
+        """See :class:`~gossamer.fetch.sessions.cookies.Cookies`."""
+        return self._book.header(session, url, now)
+
+    def take(self, session: str, url: str, lines: Iterable[str], now: float) -> None:
+        """See :class:`~gossamer.fetch.sessions.cookies.Cookies`."""
+        changes = self._book.take(session, url, lines, now)
+        if changes:
+            self._changes.setdefault(_key(session, url), []).extend(changes)
+
+    # ------------------------------------------------------------------ before a request
+
+    async def ready(self, session: str, url: str) -> None:
+        """Have in memory what a request that was leased before this call is to be sent with.
+
+        Raises ``StorageError``.
+        """
+        if not (self._is_alone and self._has_looked):
+            await self._look()
+        if self._stamp is None:
+            return
+        key, now_is = _key(session, url), self._generation
+        known = self._known.get(key)
+        if known is None or known.generation != now_is:
+            loading = self._loading.get((key, now_is))
+            if loading is None:
+                loading = self._loading[key, now_is] = asyncio.create_task(self._load(key, now_is))
+            await asyncio.shield(loading)
+        elif len(self._known) > 1:
+            self._known.move_to_end(key)
+
+    async def _look(self) -> None:
+        """Whether somebody has saved since the last look. One look serves all who asked before it began."""
+        if self._coming is None:
+            self._coming = asyncio.create_task(self._look_now())
+        await asyncio.shield(self._coming)
+
+    async def _look_now(self) -> None:
+        self._coming = None  # who asks from now on may know of something that was saved later
+        stamp = await self._shared.get(SPACE, self._place())
+        self._has_looked = True
+        if stamp != self._stamp:
+            self._stamp = stamp
+            self._generation += 1
+
+    async def _load(self, key: Key, generation: int) -> None:
+        try:
+            while True:
+                known = self._known.get(key)
+                record = await self._shared.get(SPACE, self._place(*key))
+                if self._known.get(key) is known:
+                    break  # else it was saved here meanwhile, and what was read may be older than that
+        finally:
+            del self._loading[key, generation]
+        if known is None or known.record != record:
+            self._use(key, record)
+        self._known[key] = _Known(record, generation)
+        self._known.move_to_end(key)
+        self._let_go()
+
+    def _use(self, key: Key, record: bytes | None) -> None:
+        """Go by a record, and by what is not in it yet."""
+        self._book.load(*key, record or b"")
+        for unsaved in (self._saving, self._changes):
+            if key in unsaved:
+                self._book.apply(*key, unsaved[key], self._clock.now())
+
+    def _let_go(self) -> None:
+        """Forget the jars that were used least recently, beyond those that are not saved yet."""
+        for key in list(self._known)[: max(len(self._known) - self._max_jars, 0)]:
+            if key not in self._changes and key not in self._saving:
+                del self._known[key]
+                self._book.forget(*key)
+
+    # ------------------------------------------------------------------ before a commit
+
+    async def save(self) -> None:
+        """Make durable what responses have set. Raises ``StorageError``: then it is still to be saved."""
+        if not self._changes and self._is_announced:
+            return
+        saving, self._changes = self._changes, {}
+        self._saving = saving
+        try:
+            ended = await asyncio.gather(
+                *(self._save(key, cookies) for key, cookies in saving.items()), return_exceptions=True
+            )
+        except BaseException:
+            ended = [asyncio.CancelledError()] * len(saving)
+            raise
+        finally:
+            self._saving = {}
+            for (key, cookies), end in zip(saving.items(), ended, strict=True):
+                if isinstance(end, BaseException):
+                    self._changes[key] = cookies + self._changes.get(key, [])
+        for end in ended:
+            if isinstance(end, BaseException):
+                raise end
+        if not self._is_announced:
+            await self._announce()
+
+    async def _save(self, key: Key, cookies: list[Cookie]) -> None:
+        place, known = self._place(*key), self._known.get(key)
+        record = await self._shared.get(SPACE, place) if known is None else known.record
+        while True:
+            generation = self._generation  # what others save and tell from now on is read again
+            made = record_with(record or b"", key[1], cookies, self._clock.now())
+            if made is None and known is not None and known.record == record:
+                return
+            # Over a break of the server it may be saved whatever the answer is; and who has saved just this
+            # already may have ended before it could tell anybody.
+            self._is_announced = False
+            if made is None:
+                return
+            if await self._shared.swap(SPACE, place, record, *made):
+                break
+            record = await self._shared.get(SPACE, place)
+        self._known[key] = _Known(made[0], generation)
+        self._use(key, made[0])
+
+    async def _announce(self) -> None:
+        """Let the others look. A stamp that somebody else has set meanwhile was not seen here yet."""
+        stamp = os.urandom(8)
+        if await self._shared.swap(SPACE, self._place(), self._stamp, stamp, MAX_AGE_S):
+            self._stamp = stamp
+        else:
+            await self._shared.put(SPACE, self._place(), stamp, MAX_AGE_S)
+        self._is_announced = True
+
+    def _place(self, session: str = "", site: str = "") -> str:
+        """Where a jar is; the stamp's place without a site. What a session is called may be a secret."""
+        name = blake2b(session.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() if session else ""
+        return f"{self._job} {site} {name}"
+
+
+def _key(session: str, url: str) -> Key:
+    return session, registrable_domain(hostname(url))

@@ -1,0 +1,61 @@
+"""Which hosts the operator named, known to all workers of a fleet.
+
+A spider's ``start()`` names hosts while one worker runs it; their pages may go to any other. A worker that
+its guard refuses a host asks here before it gives up.
+"""
+
+from __future__ import annotations
+
+from gossamer.core.errors import Fault, FetchError
+from gossamer.core.jobs import Job, tag_of
+from gossamer.core.requests import Request
+from gossamer.core.results import Fetched
+from gossamer.fetch.guard import Guard
+from gossamer.policy import urls
+from gossamer.ports.fetch import Fetcher
+from gossamer.ports.shared_state import SharedState
+
+SPACE = "trusted"
+FOR_S = 10 * 365 * 86400.0
+
+
+class SharedTrust:
+    """The hosts that the operator of one job named."""
+
+    def __init__(self, shared: SharedState, job: Job) -> None:
+        self._shared = shared
+        self._job = tag_of(job)
+
+    async def name(self, host: str) -> None:
+        """The operator named this host."""
+        await self._shared.put(SPACE, f"{self._job} {host}", b"1", FOR_S)
+
+    async def is_named(self, host: str) -> bool:
+        """Whether the operator named exactly this host."""
+        return await self._shared.get(SPACE, f"{self._job} {host}") is not None
+
+
+class TrustingFetcher:
+    """A fetcher whose guard learns of hosts that another worker was told of."""
+
+    def __init__(self, fetcher: Fetcher, guard: Guard, trust: SharedTrust) -> None:
+        self._fetcher = fetcher
+        self._guard = guard
+        self._trust = trust
+        self.rung = fetcher.rung
+        self.touches_network = fetcher.touches_network
+
+    async def fetch(self, request: Request) -> Fetched:
+        """See :class:`~gossamer.ports.fetch.Fetcher`."""
+        try:
+            return await self._fetcher.fetch(request)
+        except FetchError as error:
+            host = urls.hostname(request.url)
+            if error.fault is not Fault.GUARD or not await self._trust.is_named(host):
+                raise
+            self._guard.trust(host)
+        return await self._fetcher.fetch(request)
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        await self._fetcher.close()

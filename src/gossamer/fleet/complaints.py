@@ -1,0 +1,64 @@
+"""Trouble that lasts, told at growing intervals."""
+
+from __future__ import annotations
+
+import logging
+import random as random_numbers
+from collections.abc import Callable
+
+from gossamer.fleet.parts import FleetOptions
+
+log = logging.getLogger("gossamer.fleet")
+
+
+class Complaints:
+    """Trouble by what it is with: one line when it begins or changes, one when it is over, and back-off.
+
+    The same words are not said twice: a server that is gone is the trouble of every job.
+    """
+
+    def __init__(
+        self, options: FleetOptions | None = None, random: Callable[[], float] = random_numbers.random
+    ) -> None:
+        self._options = options or FleetOptions()
+        self._random = random
+        self._texts: dict[str, str] = {}
+        self._until: dict[str, float] = {}
+        self._times: dict[str, int] = {}
+        self._told: set[str] = set()
+
+    def say(self, what: str, text: str, now: float) -> float:
+        """There is trouble; how long to leave it alone."""
+        if text not in self._texts.values():
+            log.warning("%s: %s", what, text)
+            self._told.add(what)
+        self._texts[what] = text
+        times = self._times[what] = self._times.get(what, 0) + 1
+        most_s = self._options.first_pause_s * 2.0 ** min(times - 1, 30)
+        pause_s = min(most_s, self._options.longest_pause_s) * (0.5 + self._random() / 2)
+        self._until[what] = now + pause_s
+        return pause_s
+
+    def well(self, what: str) -> None:
+        """It goes again."""
+        if what in self._told:
+            log.info("%s: it goes on", what)
+        self._forget(what)
+
+    def leaves_alone(self, what: str, now: float) -> bool:
+        """Whether it is too early to try again."""
+        return self._until.get(what, now) > now
+
+    def of(self, what: str) -> str:
+        """The trouble, if there is any."""
+        return self._texts.get(what, "")
+
+    def keep(self, those: set[str]) -> None:
+        """Forget all but the trouble with these."""
+        for what in self._texts.keys() - those:
+            self._forget(what)
+
+    def _forget(self, what: str) -> None:
+        self._told.discard(what)
+        for kept in (self._texts, self._until, self._times):
+            kept.pop(what, None)

@@ -1,0 +1,127 @@
+"""One look at one job: take back what nobody holds any more, see whether it is over, say what it needs.
+
+Every step may be done twice, or be cut off by a crash and be done by another supervisor: taking back finds
+nothing the second time, a job that ended ends the same way again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from gossamer.core.jobs import Change, FrontierStats, Job
+from gossamer.core.lifecycle import JobState
+from gossamer.core.shifts import SEED_LANE, Shift
+from gossamer.engine.recorder import expired_attempt
+from gossamer.engine.supervisor import Reason, over
+from gossamer.fleet.marks import forget_spent, spent_s
+from gossamer.fleet.parts import FleetParts, Watched, log
+from gossamer.policy.shifts import Claim, Limits, claim
+
+
+class Watch:
+    """The supervisor's eye on one running job."""
+
+    def __init__(self, job: Job, parts: FleetParts, watched: Watched, limits: Limits) -> None:
+        self.job = job
+        self.stats: FrontierStats | None = None  # as last seen
+        self._parts = parts
+        self._watched = watched
+        self._limits = limits
+
+    def __repr__(self) -> str:
+        is_seeded = self.stats is not None and self.stats.seeded
+        return f"<Watch on {self.job.id}{'' if is_seeded else ', not seeded'}>"
+
+    async def take_back(self, shifts: Sequence[Shift]) -> None:
+        """Free the leases of dead shifts, enter them into the ledger, then bury the shifts."""
+        parts = self._parts
+        for shift in shifts:
+            leases = await self._watched.frontier.recover(shift.id)
+            if leases:
+                now = parts.clock.now()
+                await parts.store.record(
+                    self.job, [expired_attempt(lease, now, shift.worker) for lease in leases]
+                )
+            log.info(
+                "%s: the shift %s of %s is gone; %d requests are taken back",
+                self.job.id,
+                shift.id,
+                shift.worker or "nobody",
+                len(leases),
+            )
+            await parts.roster.bury([shift.id])
+
+    async def look(self) -> tuple[Claim, ...]:
+        """What the job asks for; nothing when it has just ended."""
+        parts, watched = self._parts, self._watched
+        stats = self.stats = await watched.frontier.stats()
+        if stats.state is JobState.FINISHED and not _is_done(stats):  # who was about to end it was cut off
+            await watched.frontier.control(Change.RESUME)
+            stats = self.stats = await watched.frontier.stats()
+        now = parts.clock.now()
+        reason = over(
+            stats,
+            elapsed_s=await self._elapsed_s(now),
+            max_time_s=watched.max_time_s,
+            stopping=False,
+            seeding=not stats.seeded,
+        )
+        if reason is not None and await self._end(reason, stats):
+            return ()
+        return (
+            Claim(job=self.job.id, lane=SEED_LANE, useful=0 if stats.seeded else 1),
+            *(
+                claim(self.job.id, lane, stats, watched.per_host, now=now, limits=self._limits)
+                for lane in watched.lanes
+            ),
+        )
+
+    async def _elapsed_s(self, now: float) -> float:
+        if self._watched.max_time_s is None:
+            return 0.0
+        return await spent_s(self._parts.shared, self.job, now)
+
+    async def _end(self, reason: Reason, stats: FrontierStats) -> bool:
+        """End the job, in the frontier and then in the book. ``False``: there is work again.
+
+        A person may steer the job, or revive dead letters, between any two steps: the book is changed only if
+        it still says what was read, and changed back if the frontier goes on by then.
+        """
+        parts, frontier = self._parts, self._watched.frontier
+        state = stats.state
+        if reason is Reason.FINISHED:
+            if redone := await frontier.redo_lost():
+                log.warning(
+                    "%s: Redis has lost links of its last seconds; %d pages that had them are fetched again",
+                    self.job.id,
+                    redone,
+                )
+                return False
+            await frontier.control(Change.FINISH)
+            after = await frontier.stats()
+            if not _is_done(after):  # dead letters were revived between look and end, or seeds were lost
+                if after.state is JobState.FINISHED:  # who pauses or cancels it meanwhile has the last word
+                    await frontier.control(Change.RESUME)
+                return False
+            state = JobState.FINISHED
+        if self._watched.max_time_s is not None:
+            await forget_spent(parts.shared, self.job)
+        at = None if state is JobState.PAUSED else parts.clock.now()  # a pause is no end
+        ended = replace(self.job, state=state, finished_at=at, finish_reason=reason.value)
+        if not await parts.book.update(ended, expected=self.job):
+            return True
+        after = await frontier.stats()
+        if (reason is Reason.FINISHED and not _is_done(after)) or (
+            reason is Reason.PAUSED and after.state is JobState.RUNNING
+        ):
+            await parts.book.update(replace(self.job, finish_reason=""), expected=ended)
+            return False
+        log.info("%s: over (%s); %d pages", self.job.id, reason.value, stats.pages)
+        return True
+
+
+def _is_done(stats: FrontierStats) -> bool:
+    """Whether all seeds were added, and nothing is left to do."""
+    return stats.seeded and stats.waiting == 0

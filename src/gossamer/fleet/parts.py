@@ -1,0 +1,77 @@
+"""What a fleet's supervisor works with, and the time it keeps of jobs in shared state."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from gossamer.core.clock import Clock
+from gossamer.core.jobs import Job
+from gossamer.core.shifts import PAGE_LANE, Shift
+from gossamer.policy.shifts import Limits
+from gossamer.ports.fleet import Roster
+from gossamer.ports.frontier import OwnedFrontier
+from gossamer.ports.shared_state import SharedState
+from gossamer.ports.store import JobBook, Store
+
+log = logging.getLogger("gossamer.fleet")
+
+
+class FleetFrontier(OwnedFrontier, Protocol):
+    """A frontier whose leases belong to shifts, and that may lose its latest changes."""
+
+    async def finish_seeding(self) -> None:
+        """Record that all seeds were added, by this object: ``stats().seeded`` is true from now on.
+
+        A server that loses a seed loses this record with it, and the job is seeded again. Raises
+        ``StorageError`` when seeds may have been lost already.
+        """
+        ...
+
+    async def redo_lost(self) -> int:
+        """Make requests pending again that were settled with links which a server has lost; how many.
+
+        Call it after ``stats`` said that nothing waits: ``0`` proves that it was true.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A job as the supervisor sees it."""
+
+    frontier: FleetFrontier
+    per_host: int = 1
+    max_time_s: float | None = None
+    lanes: tuple[str, ...] = (PAGE_LANE,)  # of its requests
+
+
+@dataclass(frozen=True)
+class FleetParts:
+    """Everything a supervisor works with; all state is in here, and none in the supervisor."""
+
+    book: JobBook
+    store: Store
+    roster: Roster
+    shared: SharedState
+    clock: Clock
+    watched: Callable[[Job], Watched]  # raises OperatorError for a job that it cannot make out
+    publish: Callable[[Sequence[Shift]], Awaitable[None]]  # messages to workers; may be lost
+
+
+@dataclass(frozen=True)
+class FleetOptions:
+    """How a supervisor goes about it."""
+
+    limits: Limits = field(default_factory=Limits)
+    look_every_s: float = 1.0
+    breath_s: float = 0.02  # between two looks, however often the bell rings
+    lead_ttl_s: float = 5.0  # a leader that is gone is followed after so long
+    expires_s: float = 5.0  # a shift that nobody began for so long is asked for again
+    patience_s: float = 10.0  # for any one answer of a server
+    sample_every_s: float = 2.0
+    first_pause_s: float = 1.0  # after trouble with a server; twice as long each time
+    longest_pause_s: float = 15.0
+    side_by_side: int = 16  # jobs that are looked at side by side

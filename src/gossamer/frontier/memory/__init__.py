@@ -1,0 +1,1 @@
+"""The frontier in the memory of one process."""

@@ -1,0 +1,447 @@
+"""The frontier in memory: the readable reference, for tests and for crawls that need not survive.
+
+Guarantee: the same behaviour as the SQL frontier, call by call (a test compares them). Every queue is
+a heap or a dict, so the cost of a call follows what it returns and not what waits. Heap entries that
+have become stale are left where they are and dropped when they surface.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import heappop, heappush
+from math import inf
+
+from msgspec.structs import replace
+
+from gossamer.core.clock import Clock
+from gossamer.core.hosts import HostSignal, Rules
+from gossamer.core.jobs import Added, Change, DeadFilter, DeadLetter, Found, FrontierStats, HostReport
+from gossamer.core.lifecycle import JobState, Move, State, after
+from gossamer.core.requests import BANDS, Entry, Grant, Lease
+from gossamer.core.results import Outcome, Verdict
+from gossamer.frontier.memory.rows import Host, Item
+from gossamer.frontier.transitions import (
+    EXPIRED,
+    ROUND,
+    in_turn,
+    job_state_after,
+    leases_left,
+    state_after,
+    state_after_expiry,
+)
+from gossamer.policy import politeness
+from gossamer.policy.retry import due_after_expiry
+
+
+class MemoryFrontier:
+    """A ``Frontier`` and ``FrontierDesk`` that lives and dies with its process.
+
+    ``seed`` seeds the jitter of back-offs.
+    """
+
+    def __init__(self, rules: Rules, clock: Clock, *, seed: int | None = None) -> None:
+        self._rules = rules
+        self._clock = clock
+        self._random = random.Random(seed)  # noqa: S311 - spreads back-offs, guards nothing
+        self._state = JobState.RUNNING
+        self._known: dict[int, Item | None] = {}  # by fingerprint; None: done
+        self._hosts: dict[str, Host] = {}
+        self._by_id: dict[int, Host] = {}
+        self._turns: dict[str, list[list[tuple[float, int]]]] = {}  # by lane, band: (next_at, host id)
+        self._delayed: dict[str, list[tuple[float, int, Item]]] = defaultdict(list)
+        self._leased: dict[int, Item] = {}  # by token
+        self._deadlines: list[tuple[float, int]] = []  # (deadline, token)
+        self._dead: dict[int, Item] = {}
+        self._counts: dict[State, int] = dict.fromkeys(State, 0)
+        self._next_id = 1
+        self._next_token = 1
+        self._pages = self._duplicates = self._too_deep = 0
+        self._is_seeded = False
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count} {state}" for state, count in self._counts.items())
+        return f"<MemoryFrontier {self._state}: {counts}>"
+
+    # ----------------------------------------------------------------- the port
+
+    async def add(self, entries: Sequence[Entry]) -> Added:
+        """See :class:`~gossamer.ports.frontier.Frontier`."""
+        return self._add(entries, self._clock.now())
+
+    async def lease(self, lane: str, limit: int, ttl_s: float) -> Grant:
+        """See :class:`~gossamer.ports.frontier.Frontier`."""
+        now = self._clock.now()
+        expired = tuple(self._expire(item, now) for item in self._overdue(now))
+        self._promote(lane, now)
+        leases = tuple(self._hand_out(lane, limit, now, ttl_s))
+        return Grant(leases=leases, next_at=self._next_at([lane]), expired=expired)
+
+    async def settle(self, outcomes: Sequence[Outcome]) -> list[bool]:
+        """See :class:`~gossamer.ports.frontier.Frontier`."""
+        now = self._clock.now()
+        for outcome in outcomes:
+            state_after(outcome.verdict)  # refuses before anything has changed
+        return [self._settle(outcome, now) for outcome in outcomes]
+
+    async def extend(self, leases: Sequence[Lease], ttl_s: float) -> list[bool]:
+        """See :class:`~gossamer.ports.frontier.Frontier`."""
+        deadline = self._clock.now() + ttl_s
+        held = [self._held(lease) for lease in leases]
+        for item in held:
+            if item is not None and item.lease is not None:
+                item.lease = replace(item.lease, deadline=deadline)
+                heappush(self._deadlines, (deadline, item.lease.token))
+        return [item is not None for item in held]
+
+    async def release(self, leases: Sequence[Lease], signals: Sequence[HostSignal]) -> None:
+        """See :class:`~gossamer.ports.frontier.Frontier`."""
+        now = self._clock.now()
+        for lease, signal in zip(leases, signals, strict=True):
+            item = self._end(lease)
+            if item is not None:
+                self._signal(item, signal, now, is_page=False)
+                self._move(item, after(item.state, Move.RELEASE))
+
+    async def control(self, change: Change, rules: Rules | None = None) -> tuple[Lease, ...]:
+        """See :class:`~gossamer.ports.frontier.Frontier`."""
+        if rules is not None:
+            self._rules = rules
+            for host in self._hosts.values():
+                self._place(host)
+        self._state = job_state_after(change, self._state)
+        if change is not Change.RECOVER:
+            return ()
+        now = self._clock.now()
+        held = sorted(self._leased.values(), key=_by_deadline)
+        return tuple(self._expire(item, now) for item in held)
+
+    async def stats(self) -> FrontierStats:
+        """See :class:`~gossamer.ports.frontier.Frontier`."""
+        return FrontierStats(
+            state=self._state,
+            pending=self._counts[State.PENDING],
+            delayed=self._counts[State.DELAYED],
+            leased=self._counts[State.LEASED],
+            done=self._counts[State.DONE],
+            dead=self._counts[State.DEAD],
+            pages=self._pages,
+            duplicates=self._duplicates,
+            too_deep=self._too_deep,
+            hosts=len(self._hosts),
+            next_at=self._next_at([*self._turns, *self._delayed]),
+            budget_spent=self._rules.max_pages is not None and self._pages >= self._rules.max_pages,
+            seeded=self._is_seeded,
+        )
+
+    async def finish_seeding(self) -> None:
+        """See :class:`~gossamer.fleet.parts.FleetFrontier`."""
+        self._is_seeded = True
+
+    async def redo_lost(self) -> int:
+        """See :class:`~gossamer.fleet.parts.FleetFrontier`. Memory loses nothing but as a whole."""
+        return 0
+
+    # ----------------------------------------------------------------- the desk
+
+    async def known(self, entries: Sequence[Entry]) -> list[bool]:
+        """See :class:`~gossamer.ports.frontier.FrontierDesk`."""
+        return [entry.fingerprint in self._known for entry in entries]
+
+    async def find(self, fingerprint: int) -> Found | None:
+        """See :class:`~gossamer.ports.frontier.FrontierDesk`."""
+        if fingerprint not in self._known:
+            return None
+        item = self._known[fingerprint]
+        if item is None:
+            return Found(state=State.DONE)
+        return Found(
+            state=item.state,
+            entry=item.entry,
+            due_at=item.entry.due_at,
+            attempts=item.attempts,
+            reason=item.reason,
+            host=item.host.state,
+        )
+
+    async def hosts(self, limit: int) -> list[HostReport]:
+        """See :class:`~gossamer.ports.frontier.FrontierDesk`."""
+        reports = [
+            HostReport(host=host.name, state=host.state, pending=pending)
+            for host in self._hosts.values()
+            if (pending := sum(map(len, host.queues.values())))
+        ]
+        return sorted(reports, key=lambda report: -report.pending)[:limit]
+
+    async def dead(self, which: DeadFilter, limit: int = 1000) -> list[DeadLetter]:
+        """See :class:`~gossamer.ports.frontier.FrontierDesk`."""
+        chosen = sorted(self._chosen(which), key=lambda item: (item.died_at, item.id))
+        return [
+            DeadLetter(
+                id=item.id,
+                entry=item.entry,
+                reason=item.reason,
+                attempts=item.attempts,
+                died_at=item.died_at,
+            )
+            for item in chosen[:limit]
+        ]
+
+    async def revive(self, which: DeadFilter) -> int:
+        """See :class:`~gossamer.ports.frontier.FrontierDesk`."""
+        chosen = self._chosen(which)
+        for item in chosen:
+            item.reset()
+            item.reason, item.died_at = "", 0.0
+            item.host.state = politeness.revive(item.host.state)
+            del self._dead[item.id]
+            self._move(item, after(item.state, Move.REVIVE))
+        if chosen and self._state is JobState.FINISHED:
+            self._state = JobState.RUNNING
+        return len(chosen)
+
+    async def drop(self, which: DeadFilter) -> int:
+        """See :class:`~gossamer.ports.frontier.FrontierDesk`."""
+        chosen = self._chosen(which)
+        for item in chosen:
+            del self._dead[item.id]
+            self._move(item, after(item.state, Move.DROP))
+        return len(chosen)
+
+    # ----------------------------------------------------------------- adding
+
+    def _add(self, entries: Iterable[Entry], now: float) -> Added:
+        accepted = duplicates = too_deep = 0
+        max_depth = self._rules.max_depth
+        for entry in entries:
+            if max_depth is not None and entry.request.depth > max_depth:
+                too_deep += 1
+            elif entry.fingerprint in self._known and not entry.request.dont_filter:
+                duplicates += 1
+            else:
+                accepted += 1
+                self._admit(entry, now)
+        self._duplicates += duplicates
+        self._too_deep += too_deep
+        return Added(accepted=accepted, duplicates=duplicates, too_deep=too_deep)
+
+    def _admit(self, entry: Entry, now: float) -> None:
+        host = self._hosts.get(entry.host)
+        if host is None:
+            host = Host(len(self._hosts) + 1, entry.host)
+            self._hosts[entry.host] = self._by_id[host.id] = host
+        state = after(None, Move.ADMIT_LATER if entry.due_at > now else Move.ADMIT)
+        item = Item(self._next_id, entry, host, state)
+        self._next_id += 1
+        self._known[entry.fingerprint] = item
+        self._counts[state] += 1
+        self._enter(item)
+
+    # ----------------------------------------------------------------- leasing
+
+    def _hand_out(self, lane: str, limit: int, now: float, ttl_s: float) -> Iterator[Lease]:
+        left = leases_left(self._rules, self._pages, self._counts[State.LEASED])
+        limit = limit if left is None else min(limit, left)
+        if self._state is not JobState.RUNNING or limit <= 0:
+            return
+        ready = self._ready(lane, limit, now)
+        for host in in_turn(ready, self._rules, now):
+            yield self._grant(host, lane, now, ttl_s)
+            limit -= 1
+            if not limit:
+                break
+        for host in ready:
+            self._place(host)
+
+    def _ready(self, lane: str, limit: int, now: float) -> list[Host]:
+        """The first hosts in turn; each is taken off its heap and must be placed again."""
+        ready: list[Host] = []
+        for band, heap in enumerate(self._turns.get(lane, ())):
+            while len(ready) < limit and self._first_turn(lane, band) <= now:
+                host = self._by_id[heappop(heap)[1]]
+                del host.turns[lane]
+                host.lane = lane
+                ready.append(host)
+        return ready
+
+    def _first_turn(self, lane: str, band: int) -> float:
+        """The time of the first turn that is still true; infinity if there is none."""
+        heap = self._turns[lane][band] if lane in self._turns else []
+        while heap:
+            next_at, number = heap[0]
+            if self._by_id[number].turns.get(lane) == (band, next_at):
+                return next_at
+            heappop(heap)
+        return inf
+
+    def _grant(self, host: Host, lane: str, now: float, ttl_s: float) -> Lease:
+        _, _, item = heappop(host.queues[lane])
+        lease = Lease(
+            entry=item.entry,
+            token=self._next_token,
+            granted_at=now,
+            start_by=politeness.start_by(host.state, self._rules, now),
+            deadline=now + ttl_s,
+            attempt=item.attempts + 1,
+            failures=item.failures,
+            throttled=item.throttled,
+            expiries=item.expiries,
+            host_down=politeness.is_down(host.state, self._rules),
+            host_answered=host.state.answered_at > 0,
+            host_pause_s=politeness.next_pause_s(host.state, self._rules),
+            host_silent=politeness.is_silent(host.state),
+            is_suspect=politeness.is_suspect(host.state),
+        )
+        self._next_token += 1
+        host.state = politeness.grant(host.state, self._rules, now)
+        item.lease = lease
+        self._leased[lease.token] = item
+        heappush(self._deadlines, (lease.deadline, lease.token))
+        self._count(item, after(item.state, Move.LEASE))
+        return lease
+
+    def _promote(self, lane: str, now: float) -> None:
+        queue = self._delayed[lane]
+        for _ in range(ROUND):
+            if not queue or queue[0][0] > now:
+                break
+            item = heappop(queue)[2]
+            self._move(item, after(item.state, Move.COME_DUE))
+
+    def _next_at(self, lanes: Iterable[str]) -> float | None:
+        times = [self._first_deadline()]
+        left = leases_left(self._rules, self._pages, self._counts[State.LEASED])
+        if self._state is JobState.RUNNING and left != 0:
+            for lane in set(lanes):
+                times += [self._first_turn(lane, band) for band in range(BANDS)]
+                times += [due_at for due_at, _, _ in self._delayed[lane][:1]]
+        earliest = min(times)
+        return None if earliest == inf else earliest
+
+    # ----------------------------------------------------------------- ending leases
+
+    def _held(self, lease: Lease) -> Item | None:
+        item = self._leased.get(lease.token)
+        return item if item is not None and item.entry.fingerprint == lease.entry.fingerprint else None
+
+    def _end(self, lease: Lease) -> Item | None:
+        item = self._held(lease)
+        if item is not None:
+            del self._leased[lease.token]
+            item.lease = None
+        return item
+
+    def _settle(self, outcome: Outcome, now: float) -> bool:
+        item = self._end(outcome.lease)
+        if item is None:
+            return False
+        self._signal(item, outcome.signal, now, is_page=outcome.is_page)
+        item.attempts += 1
+        self._pages += outcome.is_page
+        if outcome.verdict is Verdict.RETRY:
+            item.failures += outcome.charged
+            item.throttled += not (outcome.charged or outcome.is_excused)
+            item.entry = replace(item.entry, due_at=outcome.due_at)
+        item.reason = outcome.reason
+        item.died_at = now
+        self._move(item, state_after(outcome.verdict))
+        self._add(outcome.outlinks, now)
+        return True
+
+    def _signal(self, item: Item, signal: HostSignal, now: float, *, is_page: bool) -> None:
+        item.host.state = politeness.settle(
+            item.host.state,
+            self._rules,
+            signal,
+            now=now,
+            is_page=is_page,
+            jitter=self._random.random(),
+            mark=politeness.mark_of(item.entry.fingerprint, item.attempts),
+        )
+
+    def _overdue(self, now: float) -> Iterator[Item]:
+        """Leases past their deadline; each must have ended before the next is asked for."""
+        for _ in range(ROUND):
+            if self._first_deadline() > now:
+                break
+            yield self._leased[self._deadlines[0][1]]
+
+    def _first_deadline(self) -> float:
+        heap = self._deadlines
+        while heap:
+            deadline, token = heap[0]
+            item = self._leased.get(token)
+            if item is not None and item.lease is not None and item.lease.deadline == deadline:
+                return deadline
+            heappop(heap)
+        return inf
+
+    def _expire(self, item: Item, now: float) -> Lease:
+        assert item.lease is not None
+        lease = item.lease
+        self._end(lease)
+        item.attempts += 1
+        item.expiries += 1
+        item.reason = EXPIRED
+        due_at = due_after_expiry(lease.entry.fingerprint, item.expiries, self._rules, now)
+        item.entry = replace(item.entry, due_at=due_at)
+        item.died_at = now
+        item.host.state = politeness.lost(item.host.state)
+        self._move(item, state_after_expiry(item.expiries, self._rules))
+        return replace(
+            lease, host_down=False, host_answered=False, host_pause_s=0.0, host_silent=False, is_suspect=False
+        )
+
+    # ----------------------------------------------------------------- places
+
+    def _count(self, item: Item, state: State) -> None:
+        self._counts[item.state] -= 1
+        self._counts[state] += 1
+        item.state = state
+
+    def _move(self, item: Item, state: State) -> None:
+        self._count(item, state)
+        self._enter(item)
+
+    def _enter(self, item: Item) -> None:
+        """Put an item where its state says; its host's turn may have changed with it."""
+        request = item.entry.request
+        if item.state is State.PENDING:
+            heappush(item.host.queues.setdefault(request.lane, []), (request.band, item.id, item))
+        elif item.state is State.DELAYED:
+            heappush(self._delayed[request.lane], (item.entry.due_at, item.id, item))
+        elif item.state is State.DEAD:
+            self._dead[item.id] = item
+        elif item.state is State.DONE and self._known[item.entry.fingerprint] is item:
+            self._known[item.entry.fingerprint] = None
+        self._place(item.host)
+
+    def _place(self, host: Host) -> None:
+        """Give the host a turn in each lane where it has something to do and room to do it."""
+        has_room = politeness.has_room(host.state, self._rules)
+        for lane, queue in host.queues.items():
+            if not queue or not has_room:
+                host.turns.pop(lane, None)
+                continue
+            turn = (queue[0][0], host.state.next_at)
+            if host.turns.get(lane) != turn:
+                host.turns[lane] = turn
+                heaps = self._turns.setdefault(lane, [[] for _ in range(BANDS)])
+                heappush(heaps[turn[0]], (turn[1], host.id))
+
+    def _chosen(self, which: DeadFilter) -> list[Item]:
+        ids = set(which.ids)
+        return [
+            item
+            for item in self._dead.values()
+            if (which.reason is None or item.reason == which.reason)
+            and (which.host is None or item.entry.host == which.host)
+            and (which.older_than is None or item.died_at < which.older_than)
+            and (not ids or item.id in ids)
+        ]
+
+
+def _by_deadline(item: Item) -> tuple[float, int]:
+    assert item.lease is not None
+    return item.lease.deadline, item.lease.token

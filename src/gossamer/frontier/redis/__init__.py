@@ -1,0 +1,1 @@
+"""The frontier in Redis, on one server or many shards."""

@@ -1,0 +1,328 @@
+"""Looking into a frontier in Redis, and what a person may do to it.
+
+Guarantee: nothing here holds the server up: it goes through what may be long in small steps, so an answer
+may mix two moments of a crawl that goes on meanwhile. What changes something is done by scripts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from heapq import nsmallest
+from typing import NamedTuple
+
+import msgspec
+
+from gossamer.core.hosts import Rules
+from gossamer.core.jobs import DeadFilter, DeadLetter, Found, HostReport
+from gossamer.core.lifecycle import State
+from gossamer.core.position import Place
+from gossamer.frontier.redis.shard import Shard
+from gossamer.frontier.redis.wire import (
+    HostRow,
+    Stored,
+    fingerprint_bytes,
+    host_of,
+    lease_of,
+    raw,
+    stored_of,
+    text_bytes,
+    unplaced,
+)
+from gossamer.frontier.transitions import ROUND
+
+_rules = msgspec.msgpack.Decoder(Rules)
+
+
+class Part(NamedTuple):
+    """Ranks of one structure that may hold a request."""
+
+    key: str  # after the shard's
+    kind: str  # list or zset
+    first: int
+    last: int
+    offset: int  # where the fingerprint stands in an element, from 1
+    state: State
+    host: bytes = b""
+    lane: int = 0
+    band: int = 0
+
+
+class Spot(NamedTuple):
+    """Where a request was found."""
+
+    shard: Shard
+    state: State
+    stored: Stored
+    host: HostRow
+    rank: int = 0
+    part: Part | None = None
+    granted_at: float = 0.0
+    token: bytes = b""
+
+
+# --------------------------------------------------------------------------- one request
+
+
+async def known(shard: Shard, fingerprints: Sequence[int]) -> list[bool]:
+    """Whether each fingerprint was accepted by a shard."""
+    asked = (
+        [raw(fingerprint_bytes(number)) for number in fingerprints],
+        [str(number) for number in fingerprints],
+    )
+    return [bool(found) for found in await shard.run("known", *asked, repeat=True)]
+
+
+async def find(shards: Sequence[Shard], fingerprint: int) -> Found | None:
+    """What is known of a fingerprint."""
+    wanted = fingerprint_bytes(fingerprint)
+    holders = [shard for shard in shards if (await known(shard, [fingerprint]))[0]]
+    for shard in holders:
+        spot = await _spot(shard, wanted)
+        if spot is not None:
+            entry = spot.stored.entry(spot.host.name)
+            return Found(
+                state=spot.state,
+                entry=entry,
+                due_at=entry.due_at,
+                attempts=spot.stored.attempts,
+                reason=spot.stored.reason,
+                host=spot.host.state,
+            )
+    return Found(state=State.DONE) if holders else None
+
+
+async def place(shards: Sequence[Shard], fingerprint: int) -> tuple[Rules, Place]:
+    """The rules in force, and where a request stands."""
+    (packed,) = await shards[0].meta("rules")
+    rules = _rules.decode(packed)
+    for shard in shards:
+        spot = await _spot(shard, fingerprint_bytes(fingerprint))
+        if spot is not None:
+            return rules, await _place(spot)
+    return rules, Place()
+
+
+async def _place(spot: Spot) -> Place:
+    shard = spot.shard
+    if spot.state is State.LEASED:
+        deadline = await shard.ask("ZSCORE", "deadlines", spot.token)
+        return Place(granted_at=spot.granted_at, deadline=float(deadline or 0.0))
+    if spot.state is State.DEAD:
+        found = await shard.ask("ZRANGE", "dead", spot.rank, spot.rank, "WITHSCORES")
+        return Place(died_at=float(found[1]) if found else 0.0, number=shard.number(spot.stored))
+    return Place(ahead=await _ahead(spot)) if spot.state is State.PENDING else Place()
+
+
+async def _ahead(spot: Spot) -> int:
+    """How many requests of its host go before a pending one."""
+    part, shard = spot.part, spot.shard
+    assert part is not None
+    ours = [slot for slot in spot.host.waiting if slot.lane == part.lane]
+    better = sum(slot.listed + slot.back for slot in ours if slot.band < part.band)
+    tail = text_bytes(part.key[2:])
+    if part.kind == "list":
+        others = await shard.ask("ZCOUNT", b"b" + tail, "-inf", f"({spot.stored.id}")
+        return better + spot.rank + int(others)
+    low, high = 0, await shard.ask("LLEN", b"q" + tail)
+    while low < high:  # ids rise along the list
+        middle = (low + high) // 2
+        element = await shard.ask("LINDEX", b"q" + tail, middle)
+        is_before = element is not None and int.from_bytes(element[:6]) < spot.stored.id
+        low, high = (middle + 1, high) if is_before else (low, middle)
+    return better + spot.rank + low
+
+
+async def _spot(shard: Shard, fingerprint: bytes) -> Spot | None:
+    """The request with a fingerprint that is not done."""
+    async for field, value in _pairs(shard, "leases"):
+        lease = lease_of(value)
+        if lease.element[6:14] == fingerprint:
+            host = await _host(shard, lease.host)
+            stored = stored_of(lease.element)
+            return Spot(shard, State.LEASED, stored, host, granted_at=lease.granted_at, token=field)
+    group: list[Part] = []
+    size = 0
+    async for part in _parts(shard):
+        group.append(part)
+        size += part.last - part.first + 1
+        if size >= ROUND:
+            if (spot := await _search(shard, fingerprint, group)) is not None:
+                return spot
+            group, size = [], 0
+    return await _search(shard, fingerprint, group)
+
+
+async def _search(shard: Shard, fingerprint: bytes, group: list[Part]) -> Spot | None:
+    flat = [value for part in group for value in (raw(text_bytes(part.key)), *part[1:5])]
+    found = await shard.run("search", raw(fingerprint), flat, repeat=True)
+    if not found:
+        return None
+    number, rank, element = found
+    part = group[number]
+    key, stored = (part.host, stored_of(element)) if part.host else unplaced(element)
+    return Spot(shard, part.state, stored, await _host(shard, key), rank, part)
+
+
+async def _parts(shard: Shard) -> AsyncIterator[Part]:
+    """Everything that waits or is dead, in parts of ``ROUND`` at most."""
+    packed, former = await shard.meta("lane_names", "lanes")
+    lanes: list[str] = msgspec.msgpack.decode(packed or former)
+    scored = [(f"d:{number}", State.DELAYED) for number in range(1, len(lanes) + 1)]
+    for key, state in (("dead", State.DEAD), *scored):
+        size = await shard.ask("ZCARD", key)
+        for part in _ranks(Part(f":{key}", "zset", 0, size, 13, state)):
+            yield part
+    async for host_key, value in _pairs(shard, "hosts"):
+        row = host_of(value)
+        for lane, band, listed, back in row.waiting:
+            tail, where = f":{lane}:{band}:{row.name}", (host_key, lane, band)
+            for part in _ranks(Part(f":q{tail}", "list", 0, listed, 7, State.PENDING, *where)):
+                yield part
+            for part in _ranks(Part(f":b{tail}", "zset", 0, back, 7, State.PENDING, *where)):
+                yield part
+
+
+def _ranks(whole: Part) -> list[Part]:
+    return [
+        whole._replace(first=first, last=min(first + ROUND, whole.last) - 1)
+        for first in range(0, whole.last, ROUND)
+    ]
+
+
+# --------------------------------------------------------------------------- hosts
+
+
+async def hosts(shards: Sequence[Shard], limit: int) -> list[HostReport]:
+    """The hosts with most pending requests."""
+    found: list[tuple[int, bytes, int, HostReport]] = []
+    for shard in shards:
+        async for key, value in _pairs(shard, "hosts"):
+            row = host_of(value)
+            if row.pending:
+                report = HostReport(host=row.name, state=row.state, pending=row.pending)
+                found.append((-row.pending, key, shard.index, report))
+    return [row[3] for row in nsmallest(limit, found, key=lambda row: row[:3])]
+
+
+async def place_hosts(shard: Shard) -> None:
+    """Put all hosts where they belong by the rules in force, if a change of the rules asks for it."""
+    (asked,) = await shard.meta("placing")
+    if asked is None:
+        return
+    keys: list[bytes] = []
+    async for key, _ in _pairs(shard, "hosts"):
+        keys.append(key)
+        if len(keys) == ROUND:
+            await shard.run("place", [raw(key) for key in keys], False)
+            keys = []
+    await shard.run("place", [raw(key) for key in keys], asked.decode())
+
+
+async def _host(shard: Shard, key: bytes) -> HostRow:
+    value = await shard.ask("HGET", "hosts", key)
+    if value is None:
+        raise shard.gone()
+    return host_of(value)
+
+
+# --------------------------------------------------------------------------- leases
+
+
+async def tokens_of(shard: Shard, owner: bytes | None) -> list[int]:
+    """The leases of an owner, or all."""
+    return [
+        int.from_bytes(field)
+        async for field, value in _pairs(shard, "leases")
+        if owner is None or lease_of(value).owner == owner
+    ]
+
+
+# --------------------------------------------------------------------------- dead letters
+
+
+async def dead(shards: Sequence[Shard], which: DeadFilter, limit: int) -> list[DeadLetter]:
+    """Dead letters, oldest first."""
+    letters: list[DeadLetter] = []
+    for shard in shards:
+        names: dict[bytes, str] = {}
+        ours: list[DeadLetter] = []
+        async for page in _pages(shard, which):
+            for member, died_at in page:
+                key, stored = unplaced(member)
+                if key not in names:
+                    names[key] = (await _host(shard, key)).name
+                ours.append(
+                    DeadLetter(
+                        id=shard.number(stored),
+                        entry=stored.entry(names[key]),
+                        reason=stored.reason,
+                        attempts=stored.attempts,
+                        died_at=died_at,
+                    )
+                )
+            if len(ours) >= limit:
+                break
+        letters += ours
+    return sorted(letters, key=lambda letter: (letter.died_at, letter.id))[:limit]
+
+
+async def judge(shards: Sequence[Shard], verb: str, which: DeadFilter) -> int:
+    """Revive or drop dead letters; how many."""
+    total = 0
+    for shard in shards:
+        chosen = [member async for page in _pages(shard, which) for member, _ in page]
+        for first in range(0, len(chosen), ROUND):
+            members = [raw(member) for member in chosen[first : first + ROUND]]
+            total += await shard.run("judge_dead", verb, members)
+    if total and verb == "revive":
+        for shard in shards:
+            await shard.run("judge_dead", "wake", [])
+    return total
+
+
+async def _pages(shard: Shard, which: DeadFilter) -> AsyncIterator[list[tuple[bytes, float]]]:
+    """The chosen dead letters, by the page: what is stored, and the time of death."""
+    first, host = 0, b""
+    ids = {number // shard.of for number in which.ids if number % shard.of == shard.index}
+    if which.host is not None:
+        host = await shard.ask("HGET", "names", text_bytes(which.host)) or b"none"
+    while True:
+        flat = await shard.ask("ZRANGE", "dead", first, first + ROUND - 1, "WITHSCORES")
+        rows = [(flat[at], float(flat[at + 1])) for at in range(0, len(flat), 2)]
+        yield [row for row in rows if _is_chosen(row, which, host, ids)]
+        first += len(rows)
+        if len(rows) < ROUND:
+            return
+
+
+def _is_chosen(row: tuple[bytes, float], which: DeadFilter, host: bytes, ids: set[int]) -> bool:
+    member, died_at = row
+    key, stored = unplaced(member)
+    return (
+        (which.reason is None or stored.reason == which.reason)
+        and (not host or key == host)
+        and (which.older_than is None or died_at < which.older_than)
+        and (not which.ids or stored.id in ids)
+    )
+
+
+# --------------------------------------------------------------------------- everything
+
+
+async def forget(shard: Shard) -> None:
+    """Delete the keys of a shard, its marker first; but not ``going``, which says that it is not done yet."""
+    await shard.ask("UNLINK", "meta")
+    await shard.server.drop(f"{shard.key}:*", but=f"{shard.key}:going".encode())
+
+
+async def _pairs(shard: Shard, name: str) -> AsyncIterator[tuple[bytes, bytes]]:
+    """The fields of a hash, each once or more."""
+    cursor, seen = 0, set[bytes]()
+    while True:
+        cursor, found = await shard.ask("HSCAN", name, cursor, "COUNT", ROUND)
+        for field, value in found.items():
+            if field not in seen:
+                seen.add(field)
+                yield field, value
+        if not cursor:
+            return

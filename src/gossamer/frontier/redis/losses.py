@@ -1,0 +1,32 @@
+"""What a Redis that has lost its last second had accepted, and what was settled in reliance on it.
+
+Links of other shards are added before their page is settled. Where both shards are on one server, its
+append-only file keeps that order, so that it never has the page without the links. Two servers lose different
+seconds: a page that was settled on one of them remembers for a while in which lives of the others its links
+were added. When one of those lives has ended, the page is done again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gossamer.frontier.redis.shard import Shard
+from gossamer.frontier.redis.wire import raw
+
+Lives = set[tuple[int, bytes]]
+"""Shards by their index, and the lives of their servers in which something was added there."""
+
+
+async def redo_lost(shards: Sequence[Shard]) -> int:
+    """Make pending again what was settled in reliance on lives that have ended; how many requests."""
+    found = [await shard.run("reliances", repeat=True) for shard in shards]
+    lives = [life for life, *_ in found]
+    redone = 0
+    for shard, (_, *reliances) in zip(shards, found, strict=True):
+        for reliance in reliances:
+            index, _, life = reliance.partition(b":")
+            left = lives[int(index)] != life
+            while left:
+                count, left = await shard.run("redo", raw(reliance), repeat=True)
+                redone += count
+    return redone

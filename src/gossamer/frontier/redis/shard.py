@@ -1,0 +1,86 @@
+"""One shard of a job's frontier in Redis: its keys, and its scripts.
+
+Guarantee: every call of a script is one atomic step, at one time; one for a job whose marker is gone
+(somebody emptied Redis) raises, so that a crawl that lost its requests never looks finished.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from gossamer.core.clock import Clock
+from gossamer.core.errors import RequestsGone, StorageError
+from gossamer.core.requests import Lease
+from gossamer.drivers.redis.server import RedisServer, Script, script
+from gossamer.frontier.redis.wire import Stored
+
+_LIBRARY = ("politeness.lua", "library.lua")
+_ADMITTING = ("add", "settle", "known")
+_packed = msgspec.msgpack.Encoder().encode
+
+
+def script_of(name: str) -> Script:
+    """A script of the frontier, with what it is made of."""
+    if name == "create":
+        return script("gossamer.frontier.redis", "create.lua")
+    admit = ("admit.lua",) if name in _ADMITTING else ()
+    return script("gossamer.frontier.redis", *_LIBRARY, *admit, f"{name}.lua")
+
+
+class Shard:
+    """Shard ``index`` of ``of``. With ``clock`` the scripts take the time from it instead of the server's.
+
+    ``tag`` stands in the names of its keys, by default the job's id.
+    """
+
+    def __init__(
+        self, server: RedisServer, job: str, index: int, of: int, clock: Clock | None, *, tag: str = ""
+    ) -> None:
+        self.server = server
+        self.index = index
+        self.of = of
+        self.key = server.key(f"{tag or job}:{index}")
+        self._job = job
+        self._clock = clock
+
+    def token(self, lease: Lease) -> int:
+        """A lease's token as this shard knows it; 0, which is nobody's, for another's."""
+        token, index = divmod(lease.token, self.of)
+        return token if index == self.index and 0 < token < 2**48 else 0
+
+    async def run(self, name: str, *args: Any, repeat: bool = False) -> Any:
+        """What a script answers. Raises :class:`StorageError`."""
+        now = "" if self._clock is None else f"{self._clock.now():.17g}"
+        try:
+            return await self.server.run(script_of(name), self.key, now, _packed(args), repeat=repeat)
+        except StorageError as error:
+            if "GOSSAMER_GONE" in str(error.__cause__):
+                raise self.gone() from None
+            raise
+
+    def number(self, stored: Stored) -> int:
+        """A request's id, as no other shard gives it."""
+        return stored.id * self.of + self.index
+
+    async def ask(self, command: str, key: str | bytes, *args: Any) -> Any:
+        """What a command answers about one of its keys."""
+        end = key.encode() if isinstance(key, str) else key
+        return await self.server.ask(command, self.key.encode() + b":" + end, *args)
+
+    async def meta(self, *fields: str) -> list[Any]:
+        """Fields of its marker. Raises :class:`StorageError`."""
+        found = await self.ask("HMGET", "meta", "state", *fields)
+        if found[0] is None:
+            raise self.gone()
+        return list(found[1:])
+
+    def gone(self) -> RequestsGone:
+        """What to say when the marker is not there."""
+        return RequestsGone(
+            f"the requests of job {self._job} are gone from Redis at {self.server.where}: it was emptied, "
+            "it started without its append-only file, or the job ended longer ago than frontier.keep says. "
+            "What is stored stays; start the crawl anew "
+            f"(`gossamer crawl --fresh`, or `gossamer cancel {self._job}` and submit it again)"
+        )

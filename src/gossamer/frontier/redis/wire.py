@@ -1,0 +1,251 @@
+"""How requests, leases and outcomes travel to the scripts of the Redis frontier, and back.
+
+Guarantee: what is packed here is what ``lua/library.lua`` and its scripts take apart, and the other way
+round; numbers are exact, since doubles go as doubles and 64-bit fingerprints as text or bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from struct import Struct
+from typing import Any, NamedTuple
+
+import msgspec
+
+from gossamer.core.hosts import HostSignal, HostState, SignalKind
+from gossamer.core.lifecycle import State
+from gossamer.core.requests import Entry, Lease
+from gossamer.core.results import Outcome
+from gossamer.frontier.codec import pack, read_entry
+from gossamer.frontier.transitions import state_after
+
+_TRIES = Struct("<dIIIIH")
+_SHOWN = Struct("<ddddB")  # granted_at, start_by, deadline, pause, STANDING; between token and host's name
+_DOWN, _ANSWERED, _SUSPECT, _SILENT = 1, 2, 4, 8  # STANDING of lua/library.lua
+_HOST = Struct("<6d4IBB")
+_HOST_MORE = Struct("<4dI")  # of a host that was written by this version
+_WAITING = Struct("<BBII")
+_LEASE = Struct("<4sBBddBB")
+_REASON_CHARACTERS = 10_000
+_KINDS = {kind: number for number, kind in enumerate(SignalKind)}
+_CHARGED, _LATER, _EXCUSED = 1, 2, 3
+_VERDICTS = {State.DONE: 0, State.DELAYED: 1, State.DEAD: 2}
+
+Batch = tuple[list[msgspec.Raw], list[msgspec.Raw], list[Any]]
+"""Names of hosts, names of lanes, and eight values for each request: see ``lua/admit.lua``."""
+
+
+class Stored(NamedTuple):
+    """A request as it stands in a queue."""
+
+    id: int
+    fingerprint: int
+    due_at: float
+    attempts: int
+    failures: int
+    throttled: int
+    expiries: int
+    reason: str
+    text: str
+
+    def entry(self, host: str) -> Entry:
+        """What was accepted."""
+        return read_entry(self.text, self.fingerprint, host, self.due_at)
+
+
+class Waiting(NamedTuple):
+    """What waits for a host in one lane and band."""
+
+    lane: int
+    band: int
+    listed: int
+    back: int
+
+
+class HostRow(NamedTuple):
+    """A host as it is stored."""
+
+    name: str
+    state: HostState
+    waiting: tuple[Waiting, ...]
+
+    @property
+    def pending(self) -> int:
+        """All that waits for it."""
+        return sum(slot.listed + slot.back for slot in self.waiting)
+
+
+class LeaseRow(NamedTuple):
+    """A lease as it is stored."""
+
+    host: bytes
+    granted_at: float
+    owner: bytes
+    element: bytes
+
+
+def raw(value: bytes) -> msgspec.Raw:
+    """Bytes among the arguments of a script, whose reader takes any bytes as text and knows no others."""
+    size = len(value)
+    head = b"\xda" + size.to_bytes(2) if size < 65536 else b"\xdb" + size.to_bytes(4)
+    return msgspec.Raw(head + value)
+
+
+def text_bytes(text: str) -> bytes:
+    """Text of strangers; lone surrogates come back as they were."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def text_of(stored: bytes) -> str:
+    """The same, back."""
+    return stored.decode("utf-8", "surrogatepass")
+
+
+def fingerprint_bytes(fingerprint: int) -> bytes:
+    """The eight bytes by which it is compared."""
+    return fingerprint.to_bytes(8, "big", signed=True)
+
+
+def held_by(lease: Lease) -> msgspec.Raw:
+    """What a lease must be of, beside its token, to be in force."""
+    return raw(fingerprint_bytes(lease.entry.fingerprint))
+
+
+def batch_of(entries: Iterable[Entry]) -> Batch:
+    """Requests to be added."""
+    hosts: dict[str, int] = {}
+    lanes: dict[str, int] = {}
+    flat: list[Any] = []
+    for entry in entries:
+        request, due_at, fingerprint = entry.request, entry.due_at, entry.fingerprint
+        tries = b"\1" + _TRIES.pack(due_at, 0, 0, 0, 0, 0) if due_at else b"\0"
+        flat += (
+            hosts.setdefault(entry.host, len(hosts) + 1),
+            lanes.setdefault(request.lane, len(lanes) + 1),
+            request.band,
+            request.depth,
+            due_at,
+            request.dont_filter,
+            str(fingerprint),
+            raw(fingerprint_bytes(fingerprint) + tries + pack(request, entry.host).encode()),
+        )
+    return [raw(text_bytes(host)) for host in hosts], [raw(text_bytes(lane)) for lane in lanes], flat
+
+
+def packed_outcome(outcome: Outcome, token: int, links: int) -> tuple[Any, ...]:
+    """One outcome; ``links`` of its outlinks come with the call, and the others were added before.
+
+    Raises :class:`~gossamer.core.errors.IllegalMove` for no settling verdict.
+    """
+    return (
+        token,
+        held_by(outcome.lease),
+        _VERDICTS[state_after(outcome.verdict)],
+        raw(text_bytes(outcome.reason[:_REASON_CHARACTERS])),
+        outcome.due_at,
+        _CHARGED if outcome.charged else _EXCUSED if outcome.is_excused else _LATER,
+        outcome.is_page,
+        *_packed_signal(outcome.signal),
+        links,
+        links < len(outcome.outlinks),
+    )
+
+
+def packed_release(lease: Lease, signal: HostSignal, token: int) -> tuple[Any, ...]:
+    """One lease to be given back."""
+    return (token, held_by(lease), *_packed_signal(signal))
+
+
+def _packed_signal(signal: HostSignal) -> tuple[Any, ...]:
+    latency_s, retry_after_s, asked = signal.latency_s, signal.retry_after_s, signal.crawl_delay_s
+    return (
+        _KINDS[signal.kind],
+        signal.started_at,
+        False if latency_s is None else latency_s,  # nil would leave a hole in Lua's table
+        False if retry_after_s is None else retry_after_s,
+        signal.robots_read,
+        False if asked is None else asked,
+    )
+
+
+def stored_of(element: bytes) -> Stored:
+    """A request from a queue."""
+    number, fingerprint = int.from_bytes(element[:6]), int.from_bytes(element[6:14], signed=True)
+    if not element[14]:
+        return Stored(number, fingerprint, 0.0, 0, 0, 0, 0, "", _record(element[15:]))
+    due_at, attempts, failures, throttled, expiries, size = _TRIES.unpack_from(element, 15)
+    at = 15 + _TRIES.size
+    reason, text = text_of(element[at : at + size]), _record(element[at + size :])
+    return Stored(number, fingerprint, due_at, attempts, failures, throttled, expiries, reason, text)
+
+
+def _record(stored: bytes) -> str:
+    """The text of a request; of bytes that are no text nothing, which cannot be read."""
+    try:
+        return stored.decode()
+    except UnicodeDecodeError:
+        return ""
+
+
+def unplaced(member: bytes) -> tuple[bytes, Stored]:
+    """The host's key and the request of a delayed one or a dead letter."""
+    return member[6:10], stored_of(member[:6] + member[12:])
+
+
+def leases_of(shown: Sequence[bytes], index: int, of: int) -> Iterator[Lease]:
+    """Leases that a script tells of, two strings each; ``index`` and ``of`` say which shard of how many."""
+    for head, element in zip(shown[::2], shown[1::2], strict=True):
+        granted_at, start_by, deadline, pause_s, standing = _SHOWN.unpack_from(head, 6)
+        stored = stored_of(element)
+        yield Lease(
+            entry=stored.entry(text_of(head[6 + _SHOWN.size :])),
+            token=int.from_bytes(head[:6]) * of + index,
+            granted_at=granted_at,
+            start_by=start_by,
+            deadline=deadline,
+            attempt=stored.attempts + 1,
+            failures=stored.failures,
+            throttled=stored.throttled,
+            expiries=stored.expiries,
+            host_down=bool(standing & _DOWN),
+            host_answered=bool(standing & _ANSWERED),
+            host_pause_s=pause_s,
+            host_silent=bool(standing & _SILENT),
+            is_suspect=bool(standing & _SUSPECT),
+        )
+
+
+def host_of(raw: bytes) -> HostRow:
+    """A host."""
+    next_at, delay_s, crawl_delay_s, incident_at, last_at, hold_until, *counts = _HOST.unpack_from(raw)
+    in_flight, incidents, silences, pages, form, size = counts
+    more, slots_at = (0.0, 0.0, 0.0, 0.0, 0), _HOST.size
+    if form >= 2:
+        more, slots_at = _HOST_MORE.unpack_from(raw, slots_at), slots_at + _HOST_MORE.size
+    slots_end = slots_at + size * _WAITING.size
+    state = HostState(
+        next_at=next_at,
+        delay_s=delay_s,
+        in_flight=in_flight,
+        crawl_delay_s=None if crawl_delay_s < 0 else crawl_delay_s,
+        incidents=incidents,
+        silences=silences,
+        incident_at=incident_at,
+        pages=pages,
+        last_at=last_at,
+        hold_until=hold_until,
+        answered_at=more[0],
+        troubled_since=more[1],
+        pace_s=more[2],
+        limit_s=more[3],
+        troubled_by=more[4],
+    )
+    waiting = tuple(Waiting(*slot) for slot in _WAITING.iter_unpack(raw[slots_at:slots_end]))
+    return HostRow(text_of(raw[slots_end:]), state, waiting)
+
+
+def lease_of(raw: bytes) -> LeaseRow:
+    """A lease that is in force."""
+    host, _, _, granted_at, _, _, size = _LEASE.unpack_from(raw)
+    at = _LEASE.size
+    return LeaseRow(host, granted_at, raw[at : at + size], raw[at + size :])

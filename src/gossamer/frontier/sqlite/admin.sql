@@ -1,0 +1,52 @@
+-- What a person asks of a frontier. `:which` is the filter built by gossamer.frontier.sqlite.admin.
+
+-- name: find
+SELECT
+    CASE
+        WHEN entry.id IS NULL THEN NULL
+        WHEN EXISTS (
+            SELECT 1 FROM queue
+            WHERE (queue.host, queue.lane, queue.band) = (entry.host, entry.lane, entry.band)
+                AND queue.request = entry.id
+        ) THEN 0
+        WHEN EXISTS (
+            SELECT 1 FROM delayed
+            WHERE (delayed.frontier, delayed.lane, delayed.due_at) = (seen.frontier, entry.lane, trial.due_at)
+                AND delayed.request = entry.id
+        ) THEN 1
+        WHEN EXISTS (SELECT 1 FROM dead WHERE dead.request = entry.id) THEN 3
+        ELSE 2
+    END,
+    host.name, entry.fingerprint, coalesce(trial.due_at, 0.0), coalesce(trial.attempts, 0),
+    coalesce(trial.reason, ''), entry.record, pace.state
+FROM seen LEFT JOIN entry ON entry.id = seen.request LEFT JOIN trial ON trial.request = entry.id
+    LEFT JOIN host ON host.id = entry.host LEFT JOIN pace ON pace.host = entry.host
+WHERE seen.frontier = (SELECT id FROM frontier WHERE job = ?) AND seen.fingerprint = ?;
+
+-- name: hosts
+SELECT host.name, waits.number, pace.state
+FROM (SELECT host, count(*) AS number FROM queue GROUP BY host) AS waits
+    JOIN host ON host.id = waits.host JOIN pace ON pace.host = waits.host
+WHERE host.frontier = (SELECT id FROM frontier WHERE job = ?)
+ORDER BY waits.number DESC, waits.host LIMIT ?;
+
+-- name: dead
+SELECT dead.request, host.name, entry.fingerprint, coalesce(trial.due_at, 0.0), trial.reason, trial.attempts,
+    dead.died_at, entry.record
+FROM dead JOIN entry ON entry.id = dead.request JOIN host ON host.id = entry.host
+    JOIN trial ON trial.request = dead.request
+WHERE dead.frontier = (SELECT id FROM frontier WHERE job = ?) :which
+ORDER BY dead.died_at, dead.request LIMIT ?;
+
+-- name: chosen
+SELECT entry.host, entry.lane, entry.band, dead.request
+FROM dead JOIN entry ON entry.id = dead.request JOIN host ON host.id = entry.host
+    JOIN trial ON trial.request = dead.request
+WHERE dead.frontier = (SELECT id FROM frontier WHERE job = ?) :which;
+
+-- name: raise
+DELETE FROM dead WHERE request IN (SELECT value FROM json_each(?));
+
+-- name: start_anew
+UPDATE trial SET attempts = 0, failures = 0, throttled = 0, expiries = 0, reason = ''
+WHERE request IN (SELECT value FROM json_each(?));

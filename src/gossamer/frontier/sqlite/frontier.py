@@ -1,0 +1,186 @@
+"""The frontier in the one SQLite file.
+
+Guarantee: all state is in the file, so a crawl survives any crash between two commits, several
+processes may share it, and a call that fails has changed nothing. Each call is one transaction of the
+:class:`~gossamer.drivers.sqlite.database.Database`; waiting calls commit together.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from math import inf
+from sqlite3 import Connection
+from typing import TypeVar
+
+from gossamer.core.clock import Clock
+from gossamer.core.hosts import HostSignal, Rules
+from gossamer.core.jobs import Added, Change, DeadFilter, DeadLetter, Found, FrontierStats, HostReport
+from gossamer.core.lifecycle import JobState, State
+from gossamer.core.position import Place
+from gossamer.core.requests import Entry, Grant, Lease
+from gossamer.core.results import Outcome
+from gossamer.drivers.sqlite.database import Database
+from gossamer.frontier.sqlite import admin as desk
+from gossamer.frontier.sqlite import moves
+from gossamer.frontier.sqlite.position import look
+from gossamer.frontier.sqlite.session import SQL, Session, lane_key, pack_rules
+from gossamer.frontier.transitions import ROUND, job_state_after
+
+T = TypeVar("T")
+
+
+class SqliteFrontier:
+    """An ``OwnedFrontier`` and ``FrontierDesk`` over a database.
+
+    ``rules`` are those of a new job; a job that exists keeps its own until ``control`` changes them.
+    ``owner`` is who leases, for ``recover``. ``seed`` seeds the jitter of back-offs. Opening blocks for one
+    small transaction.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        job: str,
+        rules: Rules,
+        clock: Clock,
+        *,
+        owner: str = "",
+        seed: int | None = None,
+    ) -> None:
+        self._db = db
+        self._job = job
+        self._owner = owner
+        self._key = ("frontier", job)  # of the session in the database's memory
+        self._clock = clock
+        self._random = random.Random(seed)  # noqa: S311 - spreads back-offs, guards nothing
+        db.run_sync(
+            lambda conn: conn.execute(SQL["open"], (job, JobState.RUNNING.value, pack_rules(rules))).rowcount
+        )
+
+    def __repr__(self) -> str:
+        return f"<SqliteFrontier {self._job} in {self._db!r}>"
+
+    # ----------------------------------------------------------------- the port
+
+    async def add(self, entries: Sequence[Entry]) -> Added:
+        """See :class:`~gossamer.ports.frontier.Frontier`."""
+        return await self._change(lambda s: s.add(entries))
+
+    async def lease(self, lane: str, limit: int, ttl_s: float) -> Grant:
+        """See :class:`~gossamer.ports.frontier.Frontier`."""
+
+        def lease(s: Session) -> Grant:
+            key = lane_key(lane)
+            expired = moves.take_back(s, s.now, ROUND)
+            moves.promote(s, key)
+            s.hosts.save(s.conn)  # so that their turns are seen
+            leases = moves.hand_out(s, key, limit, ttl_s, self._owner)
+            s.hosts.save(s.conn)
+            return Grant(leases=leases, next_at=moves.next_at(s, [key]), expired=expired)
+
+        return await self._change(lease)
+
+    async def settle(self, outcomes: Sequence[Outcome]) -> list[bool]:
+        """See :class:`~gossamer.ports.frontier.Frontier`."""
+        return await self._db.run(lambda conn: self.settle_within(conn, outcomes))
+
+    def settle_within(self, conn: Connection, outcomes: Sequence[Outcome]) -> list[bool]:
+        """The same inside a transaction of the caller's."""
+        return self._within(conn, lambda s: moves.settle(s, outcomes, self._random.random))
+
+    async def extend(self, leases: Sequence[Lease], ttl_s: float) -> list[bool]:
+        """See :class:`~gossamer.ports.frontier.Frontier`."""
+        return await self._change(lambda s: moves.extend(s, leases, ttl_s))
+
+    async def release(self, leases: Sequence[Lease], signals: Sequence[HostSignal]) -> None:
+        """See :class:`~gossamer.ports.frontier.Frontier`."""
+        await self._change(lambda s: moves.release(s, leases, signals, self._random.random))
+
+    async def control(self, change: Change, rules: Rules | None = None) -> tuple[Lease, ...]:
+        """See :class:`~gossamer.ports.frontier.Frontier`."""
+
+        def control(s: Session) -> tuple[Lease, ...]:
+            if rules is not None:
+                s.use(rules)
+            s.state = job_state_after(change, s.state)
+            return moves.take_back(s, inf, -1) if change is Change.RECOVER else ()
+
+        return await self._change(control)
+
+    async def recover(self, owner: str) -> tuple[Lease, ...]:
+        """See :class:`~gossamer.ports.frontier.OwnedFrontier`."""
+        return await self._change(lambda s: moves.take_back(s, inf, -1, owner))
+
+    async def stats(self) -> FrontierStats:
+        """See :class:`~gossamer.ports.frontier.Frontier`."""
+        return await self._db.read(lambda conn: _stats(Session(conn, self._job, self._clock.now())))
+
+    # ----------------------------------------------------------------- the desk
+
+    async def known(self, entries: Sequence[Entry]) -> list[bool]:
+        """See :class:`~gossamer.ports.frontier.FrontierDesk`."""
+        return await self._db.run(lambda conn: self.known_within(conn, entries))
+
+    def known_within(self, conn: Connection, entries: Sequence[Entry]) -> list[bool]:
+        """The same inside a transaction of the caller's."""
+        known = self._within(conn, lambda s: s.known({entry.fingerprint for entry in entries}))
+        return [entry.fingerprint in known for entry in entries]
+
+    async def find(self, fingerprint: int) -> Found | None:
+        """See :class:`~gossamer.ports.frontier.FrontierDesk`."""
+        return await self._db.read(lambda conn: desk.find(conn, self._job, fingerprint))
+
+    async def hosts(self, limit: int) -> list[HostReport]:
+        """See :class:`~gossamer.ports.frontier.FrontierDesk`."""
+        return await self._db.read(lambda conn: desk.hosts(conn, self._job, limit))
+
+    async def dead(self, which: DeadFilter, limit: int = 1000) -> list[DeadLetter]:
+        """See :class:`~gossamer.ports.frontier.FrontierDesk`."""
+        return await self._db.read(lambda conn: desk.dead(conn, self._job, which, limit))
+
+    async def revive(self, which: DeadFilter) -> int:
+        """See :class:`~gossamer.ports.frontier.FrontierDesk`."""
+        return await self._change(lambda s: desk.revive(s, self._job, which))
+
+    async def drop(self, which: DeadFilter) -> int:
+        """See :class:`~gossamer.ports.frontier.FrontierDesk`."""
+        return await self._change(lambda s: desk.drop(s, self._job, which))
+
+    async def place(self, fingerprint: int) -> tuple[Rules, Place]:
+        """The rules in force, and where one of the requests stands."""
+        return await look(self._db, self._job, fingerprint)
+
+    # ----------------------------------------------------------------- transactions
+
+    async def _change(self, act: Callable[[Session], T]) -> T:
+        return await self._db.run(lambda conn: self._within(conn, act))
+
+    def _within(self, conn: Connection, act: Callable[[Session], T]) -> T:
+        # The time is taken here, under the lock, so that a call that waited grants no stale lease.
+        now = self._clock.now()
+        session = self._db.memory.get(self._key)
+        if session is None:
+            session = self._db.memory[self._key] = Session(conn, self._job, now)
+        else:
+            session.begin(now)
+        result = act(session)
+        session.save()
+        return result
+
+
+def _stats(s: Session) -> FrontierStats:
+    return FrontierStats(
+        state=s.state,
+        pending=s.counts[State.PENDING],
+        delayed=s.counts[State.DELAYED],
+        leased=s.counts[State.LEASED],
+        done=s.counts[State.DONE],
+        dead=s.counts[State.DEAD],
+        pages=s.pages,
+        duplicates=s.duplicates,
+        too_deep=s.too_deep,
+        hosts=s.known_hosts,
+        next_at=moves.next_at(s, [row[0] for row in s.all("lanes", s.id)]),
+        budget_spent=s.rules.max_pages is not None and s.pages >= s.rules.max_pages,
+    )

@@ -1,0 +1,26 @@
+-- The statements of gossamer.frontier.sqlite.hosts.
+-- Lists come as one JSON array, rows at `:rows` (gossamer.drivers.sql.bulk).
+
+-- name: by_id
+SELECT host.id, host.name, coalesce(pace.state, '{}'), coalesce(pace.waiting, '{}')
+FROM host LEFT JOIN pace ON pace.host = host.id WHERE host.id IN (SELECT value FROM json_each(?));
+
+-- name: by_name
+SELECT host.id, host.name, coalesce(pace.state, '{}'), coalesce(pace.waiting, '{}')
+FROM host LEFT JOIN pace ON pace.host = host.id
+WHERE host.frontier = ? AND host.name IN (SELECT value FROM json_each(?));
+
+-- name: all
+SELECT id FROM host WHERE frontier = ?;
+
+-- name: add
+INSERT INTO host (frontier, name) VALUES :rows;
+
+-- name: save
+REPLACE INTO pace (host, state, waiting) VALUES :rows;
+
+-- name: close_turns
+INSERT INTO closed_turn (frontier, lane, band, next_at, host) VALUES :rows;
+
+-- name: open_turns
+INSERT INTO turn (frontier, lane, band, next_at, host) VALUES :rows;

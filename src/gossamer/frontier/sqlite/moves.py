@@ -1,0 +1,322 @@
+"""How requests move between the states of the SQL frontier. Each function runs inside a transaction.
+
+Everything is done by the batch: a lease or a settling of 64 costs about a dozen statements, whether
+10 thousand or a million requests wait, at one host or at a hundred thousand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from math import inf
+from typing import Any
+
+from gossamer.core.hosts import HostSignal
+from gossamer.core.lifecycle import JobState, Move, State, after
+from gossamer.core.requests import Entry, Lease
+from gossamer.core.results import Outcome, Verdict
+from gossamer.frontier.codec import read_entry
+from gossamer.frontier.sqlite.hosts import Host, as_json
+from gossamer.frontier.sqlite.session import Session, Untried, lane_key, of_lines
+from gossamer.frontier.transitions import (
+    EXPIRED,
+    ROUND,
+    in_turn,
+    leases_left,
+    state_after,
+    state_after_expiry,
+)
+from gossamer.policy import politeness
+from gossamer.policy.retry import due_after_expiry
+
+HEAD_COLUMNS = 6
+"""Of a line of the statement ``heads``, at least."""
+
+Head = tuple[int, int, int, Sequence[Any], Sequence[str]]
+"""A request that may be handed out: band, id, fingerprint, earlier tries, parts of its record."""
+
+# --------------------------------------------------------------------------- handing out
+
+
+def hand_out(s: Session, lane: str, limit: int, ttl_s: float, owner: str) -> tuple[Lease, ...]:
+    """Lease what may start now to ``owner``, within the job's budget."""
+    left = leases_left(s.rules, s.pages, s.counts[State.LEASED])
+    limit = limit if left is None else min(limit, left)
+    if s.state is not JobState.RUNNING or limit <= 0:
+        return ()
+    hosts = _ready(s, lane, limit)
+    if not hosts:
+        return ()
+    at_once = _load_heads(s, hosts, lane, limit)
+    leases: list[Lease] = []
+    rows: list[tuple[Any, ...]] = []
+    for host in in_turn(hosts, s.rules, s.now):
+        head = host.heads.pop()
+        lease = _grant(s, host, head, ttl_s)
+        leases.append(lease)
+        times = (lease.granted_at, lease.start_by, lease.deadline)
+        keys = (s.id, lease.token, head[1], host.id, lane, head[0], head[2])
+        rows.append((*keys, *times, *head[3][1:], owner))
+        if len(leases) == limit:
+            break
+        if not host.heads and at_once:
+            more = _heads(s, "next_heads", host.id, lane, head[0], head[1], at_once)
+            host.heads = more.get(host.id, [])
+    _take(s, rows, ttl_s)
+    for host in hosts:
+        host.heads = []
+    return tuple(leases)
+
+
+def _take(s: Session, rows: Sequence[tuple[Any, ...]], ttl_s: float) -> None:
+    s.bulk("grant", rows)
+    for _, _, _, number, lane, band, *_ in rows:
+        s.hosts.touch(number).count(lane, band, -1)
+    s.move(len(rows), State.PENDING, after(State.PENDING, Move.LEASE))
+    s.first_deadline = min(s.first_deadline, s.now + ttl_s)
+
+
+def _ready(s: Session, lane: str, limit: int) -> list[Host]:
+    """The first ``limit`` hosts in turn. Each gives at least one request, so these are enough."""
+    found = s.one("ready", s.id, lane, s.now, limit)[0]
+    if found is None:
+        return []
+    numbers = [int(number) for number in found.split("\n")]
+    s.hosts.load(s.conn, numbers)
+    return [s.hosts[number] for number in numbers]
+
+
+def _load_heads(s: Session, hosts: list[Host], lane: str, limit: int) -> int:
+    """Load each host's first requests; how many to load when they are used up, 0 if one is enough."""
+    spaced = all(politeness.delay_in_force(host.state, s.rules) > 0 for host in hosts)
+    # One more than its share, because the next one's band decides when the host comes again.
+    per_host = 1 if spaced else min(-(-limit // len(hosts)) + 1, s.rules.per_host)
+    heads = _heads(s, "heads", as_json([host.id for host in hosts]), lane, per_host)
+    for host in hosts:
+        host.heads = heads.get(host.id, [])
+    return 0 if spaced else per_host
+
+
+def _heads(s: Session, statement: str, *values: Any) -> dict[int, list[Head]]:
+    """By host, the last one first."""
+    lines = list(of_lines(s.one(statement, *values)[0]))
+    if min(map(len, lines), default=HEAD_COLUMNS) < HEAD_COLUMNS:
+        lines = _whole(lines)
+    tried = [int(line[2]) for line in lines if line[4] == "1"]
+    trials = {row[0]: row[1:] for row in s.all("trials", as_json(tried))} if tried else {}
+    found: dict[int, list[Head]] = {}
+    for host, band, number, fingerprint, _, *parts in lines:
+        request = int(number)
+        head = (int(band), request, int(fingerprint), trials.get(request, Untried), parts)
+        found.setdefault(int(host), []).append(head)
+    for heads in found.values():
+        heads.sort(reverse=True)
+    return found
+
+
+def _whole(lines: Iterable[list[str]]) -> list[list[str]]:
+    """The lines of requests; one that is no such line belongs to a damaged one, which then has no record."""
+    found: list[list[str]] = []
+    for line in lines:
+        if len(line) < HEAD_COLUMNS and found:
+            found[-1] = [*found[-1][: HEAD_COLUMNS - 1], ""]
+        else:
+            found.append(line)
+    return found
+
+
+def _grant(s: Session, host: Host, head: Head, ttl_s: float) -> Lease:
+    _, _, fingerprint, (due_at, attempts, failures, throttled, expiries), parts = head
+    lease = Lease(
+        entry=read_entry(parts, fingerprint, host.name, due_at),
+        token=s.next_token,
+        granted_at=s.now,
+        start_by=politeness.start_by(host.state, s.rules, s.now),
+        deadline=s.now + ttl_s,
+        attempt=attempts + 1,
+        failures=failures,
+        throttled=throttled,
+        expiries=expiries,
+        host_down=politeness.is_down(host.state, s.rules),
+        host_answered=host.state.answered_at > 0,
+        host_pause_s=politeness.next_pause_s(host.state, s.rules),
+        host_silent=politeness.is_silent(host.state),
+        is_suspect=politeness.is_suspect(host.state),
+    )
+    s.next_token += 1
+    host.state = politeness.grant(host.state, s.rules, s.now)
+    return lease
+
+
+def next_at(s: Session, lanes: Sequence[str]) -> float | None:
+    """When something may happen next: a turn, a delayed request, a deadline."""
+    may_grant = s.state is JobState.RUNNING and leases_left(s.rules, s.pages, s.counts[State.LEASED]) != 0
+    times: list[float | None] = []
+    for lane in lanes or [lane_key("http")]:  # any will do for the deadlines
+        deadline, due, turn = s.one("next_times", s.id, lane)
+        s.first_deadline = inf if deadline is None else deadline
+        s.first_due[lane] = inf if due is None else due
+        times += [deadline, due, turn] if may_grant else [deadline]
+    return min((time for time in times if time is not None), default=None)
+
+
+# --------------------------------------------------------------------------- coming back by themselves
+
+
+def promote(s: Session, lane: str) -> None:
+    """Delayed requests whose time has come wait for their host's turn again."""
+    if not s.counts[State.DELAYED] or s.first_due.get(lane, -inf) > s.now:
+        return
+    rows = s.all("come_due", s.id, lane, s.now, ROUND)
+    if not rows:
+        return
+    s.all("undelay", s.id, lane, rows[-1][3], as_json([row[0] for row in rows]))
+    s.hosts.load(s.conn, {row[1] for row in rows})
+    s.enqueue([(host, lane, band, number) for number, host, band, _ in rows])
+    s.move(len(rows), State.DELAYED, after(State.DELAYED, Move.COME_DUE))
+
+
+def take_back(s: Session, until: float, limit: int, owner: str | None = None) -> tuple[Lease, ...]:
+    """End the leases whose deadline is at or before ``until`` as expired: those of ``owner``, or all."""
+    if not s.counts[State.LEASED] or s.first_deadline > until:
+        return ()
+    rows = s.all("overdue", s.id, until, limit, owner)
+    s.hosts.load(s.conn, {row[1] for row in rows})
+    s.all("expire", s.id, as_json([row[4] for row in rows]))
+    leases, tried, delayed, dead = [], [], [], []
+    for row in rows:
+        number, host, lane, band = row[:4]
+        lease = _lease_of(s, row)
+        leases.append(lease)
+        expiries = lease.expiries + 1
+        state = state_after_expiry(expiries, s.rules)
+        due_at = due_after_expiry(lease.entry.fingerprint, expiries, s.rules, s.now)
+        tried.append((number, due_at, lease.attempt, lease.failures, lease.throttled, expiries, EXPIRED))
+        if state is State.DEAD:
+            dead.append((number, s.id, s.now))
+        else:
+            delayed.append((lane, due_at, number, host, band))
+        s.move(1, State.LEASED, state)
+        known = s.hosts.touch(host)
+        known.state = politeness.lost(known.state)
+    s.bulk("try", tried)
+    s.bulk("bury", dead)
+    s.delay(delayed)
+    return tuple(leases)
+
+
+def _lease_of(s: Session, row: Sequence[Any]) -> Lease:
+    token, fingerprint, granted_at, start_by, deadline, attempts, failures, throttled, expiries = row[4:13]
+    due_at, record = row[13:]
+    host = s.hosts[row[1]].name
+    return Lease(
+        entry=read_entry(record, fingerprint, host, due_at),
+        token=token,
+        granted_at=granted_at,
+        start_by=start_by,
+        deadline=deadline,
+        attempt=attempts + 1,
+        failures=failures,
+        throttled=throttled,
+        expiries=expiries,
+    )
+
+
+# --------------------------------------------------------------------------- ending leases
+
+
+def _end(s: Session, leases: Sequence[Lease]) -> dict[int, Any]:
+    """End the leases that are in force; their rows by token. Their hosts are loaded."""
+    rows = s.all("end", s.id, *_keys(leases))
+    s.hosts.load(s.conn, {row[2] for row in rows})
+    return {row[0]: row for row in rows}
+
+
+def _keys(leases: Sequence[Lease]) -> tuple[bytes, bytes]:
+    keys = [(lease.token, lease.entry.fingerprint) for lease in leases]
+    return as_json([token for token, _ in keys]), as_json(keys)
+
+
+def settle(s: Session, outcomes: Sequence[Outcome], jitter: Callable[[], float]) -> list[bool]:
+    """Apply outcomes; ``False`` for those whose lease is not in force. The outlinks come last."""
+    states = [state_after(outcome.verdict) for outcome in outcomes]  # refuses before anything changes
+    rows = _end(s, [outcome.lease for outcome in outcomes])
+    accepted: list[bool] = []
+    done: list[int] = []
+    tried: list[tuple[Any, ...]] = []
+    delayed: list[tuple[str, float, int, int, int]] = []
+    given_up: list[tuple[int, int, str]] = []
+    outlinks: list[Entry] = []
+    for outcome, state in zip(outcomes, states, strict=True):
+        row = rows.pop(outcome.lease.token, None)
+        accepted.append(row is not None)
+        if row is None:
+            continue
+        _, number, host, lane, band, attempts, failures, throttled, expiries = row
+        mark = politeness.mark_of(outcome.lease.entry.fingerprint, attempts)
+        _signal(s, host, outcome.signal, jitter(), mark, is_page=outcome.is_page)
+        s.pages += outcome.is_page
+        outlinks += outcome.outlinks
+        s.move(1, State.LEASED, state)
+        if outcome.verdict is Verdict.RETRY:
+            is_later = not (outcome.charged or outcome.is_excused)
+            counts = (attempts + 1, failures + outcome.charged, throttled + is_later, expiries)
+            tried.append((number, outcome.due_at, *counts, outcome.reason))
+            delayed.append((lane, outcome.due_at, number, host, band))
+        elif state is State.DEAD:
+            given_up.append((number, attempts + 1, outcome.reason))
+        else:
+            done.append(number)
+    forget(s, done)
+    s.bulk("try", tried)
+    s.delay(delayed)
+    s.bulk("give_up", given_up)
+    s.bulk("bury", [(number, s.id, s.now) for number, _, _ in given_up])
+    s.add(outlinks)
+    return accepted
+
+
+def forget(s: Session, numbers: Sequence[int]) -> None:
+    """Requests that are done; their fingerprints stay known."""
+    if numbers:
+        listed = as_json(sorted(numbers))
+        s.all("forget", listed)
+        s.all("forget_trials", listed)
+
+
+def release(
+    s: Session, leases: Sequence[Lease], signals: Sequence[HostSignal], jitter: Callable[[], float]
+) -> None:
+    """Leases given back unstarted."""
+    rows = _end(s, leases)
+    back = []
+    for lease, signal in zip(leases, signals, strict=True):
+        row = rows.pop(lease.token, None)
+        if row is not None:
+            _, number, host, lane, band, attempts = row[:6]
+            back.append((host, lane, band, number))
+            mark = politeness.mark_of(lease.entry.fingerprint, attempts)
+            _signal(s, host, signal, jitter(), mark, is_page=False)
+    s.enqueue(back)
+    s.move(len(back), State.LEASED, after(State.LEASED, Move.RELEASE))
+
+
+def _signal(s: Session, number: int, signal: HostSignal, jitter: float, mark: int, *, is_page: bool) -> None:
+    host = s.hosts.touch(number)
+    host.state = politeness.settle(
+        host.state,
+        s.rules,
+        signal,
+        now=s.now,
+        is_page=is_page,
+        jitter=jitter,
+        mark=mark,
+    )
+
+
+def extend(s: Session, leases: Sequence[Lease], ttl_s: float) -> list[bool]:
+    """New deadlines for the leases that are in force."""
+    held = {row[0] for row in s.all("held", s.id, *_keys(leases))}
+    deadline = s.now + ttl_s
+    s.all("extend", deadline, s.id, as_json(sorted(held)))
+    s.first_deadline = min(s.first_deadline, deadline)
+    return [lease.token in held for lease in leases]

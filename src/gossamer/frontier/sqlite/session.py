@@ -1,0 +1,193 @@
+"""One transaction's view of one job's frontier.
+
+Guarantee: what is known is the file's state under the write lock, so any number of processes may share
+it; what has changed is written once, at the end: counters, hosts and turns cannot disagree with the
+requests. A session serves one transaction after another for as long as nobody else has written to the
+file (``Database.memory``), so that most need to read nothing but requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from math import inf
+from sqlite3 import Connection
+from typing import Any
+
+import msgspec
+
+from gossamer.core.hosts import Rules
+from gossamer.core.jobs import Added
+from gossamer.core.lifecycle import JobState, Move, State, after
+from gossamer.core.requests import Entry
+from gossamer.drivers.sql import bulk, load
+from gossamer.frontier.codec import pack
+from gossamer.frontier.sqlite.hosts import Hosts, as_json
+
+SQL = load("gossamer.frontier.sqlite", "frontier.sql")
+CODES = {State.PENDING: 0, State.DELAYED: 1, State.LEASED: 2, State.DEAD: 3}
+"""The states of rows; a done request has none."""
+
+Untried = (0.0, 0, 0, 0, 0)
+"""due_at, attempts, failures, throttled, expiries of a request without a row in ``trial``."""
+
+
+@lru_cache(maxsize=64)
+def _rules(record: bytes) -> Rules:
+    return msgspec.msgpack.decode(record, type=Rules)
+
+
+def lane_key(lane: str) -> str:
+    """A lane as the tables name it: the usual one takes no room."""
+    return "" if lane == "http" else "=" + lane
+
+
+class Session:
+    """What transactions know of the frontier of ``job``, and what the present one has changed."""
+
+    def __init__(self, conn: Connection, job: str, now: float) -> None:
+        self.conn = conn
+        self.now = now
+        row = self.one("frontier", job)
+        self.id: int = row[0]
+        self.state = JobState(row[1])
+        self.rules = _rules(row[2])
+        self.next_token: int = row[3]
+        self.counts = dict(zip(State, row[4:9], strict=True))  # the columns are in State's order
+        self.pages, self.duplicates, self.too_deep, self.known_hosts = row[9:13]
+        self.hosts = Hosts(self.id, self.rules)
+        # Not before these times is a lease overdue, and a delayed request due in its lane.
+        self.first_deadline = -inf
+        self.first_due: dict[str, float] = {}
+        self._before = self._frontier_row()
+
+    def begin(self, now: float) -> None:
+        """Serve another transaction."""
+        self.now = now
+        self.hosts.forget_some()
+
+    def all(self, statement: str, *values: Any) -> list[Any]:
+        """All rows of a named statement."""
+        return self.conn.execute(SQL[statement], values).fetchall()
+
+    def one(self, statement: str, *values: Any) -> Any:
+        """The first row of a named statement."""
+        return self.conn.execute(SQL[statement], values).fetchone()
+
+    def bulk(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """A named statement with many rows."""
+        bulk(self.conn, SQL[statement], rows)
+
+    # ----------------------------------------------------------------- what moves do
+
+    def move(self, count: int, before: State | None, to: State) -> None:
+        """Count requests that changed their state."""
+        if before is not None:
+            self.counts[before] -= count
+        self.counts[to] += count
+
+    def enqueue(self, rows: Sequence[tuple[int, str, int, int]]) -> None:
+        """Requests (host, lane, band, id) begin to wait for their hosts' turns. The hosts are loaded."""
+        self.bulk("enqueue", rows)
+        for host, lane, band, _ in rows:
+            self.hosts.touch(host).count(lane, band, 1)
+
+    def delay(self, rows: Sequence[tuple[str, float, int, int, int]]) -> None:
+        """Requests (lane, due_at, id, host, band) begin to wait for a time of their own."""
+        self.bulk("delay", [(self.id, *row) for row in rows])
+        for lane, due_at, *_ in rows:
+            if due_at < self.first_due.get(lane, -inf):
+                self.first_due[lane] = due_at
+
+    def use(self, rules: Rules) -> None:
+        """From now on these rules are in force."""
+        self.hosts.load_all(self.conn)  # who has room may have changed
+        self.rules = rules
+        self.hosts.follow(rules)
+
+    # ----------------------------------------------------------------- adding
+
+    def add(self, entries: Sequence[Entry]) -> Added:
+        """Accept what is new; duplicates cost one look-up, and nothing else."""
+        max_depth = self.rules.max_depth
+        offered = len(entries)
+        if max_depth is not None:
+            entries = [entry for entry in entries if entry.request.depth <= max_depth]
+        too_deep = offered - len(entries)
+        fresh = self._fresh(entries)
+        if fresh:
+            self._admit(fresh)
+        added = Added(accepted=len(fresh), duplicates=len(entries) - len(fresh), too_deep=too_deep)
+        self.duplicates += added.duplicates
+        self.too_deep += too_deep
+        return added
+
+    def known(self, wanted: set[int]) -> set[int]:
+        """Those of some fingerprints that were accepted before."""
+        return {row[0] for row in self.all("known", self.id, as_json(sorted(wanted)))} if wanted else set()
+
+    def _fresh(self, entries: Sequence[Entry]) -> list[Entry]:
+        wanted = {entry.fingerprint for entry in entries}
+        known = self.known(wanted)
+        if len(known) == len(wanted) and not any(entry.request.dont_filter for entry in entries):
+            return []
+        fresh = []
+        for entry in entries:
+            if entry.fingerprint not in known or entry.request.dont_filter:
+                known.add(entry.fingerprint)
+                fresh.append(entry)
+        return fresh
+
+    def _admit(self, entries: list[Entry]) -> None:
+        names = list(dict.fromkeys(entry.host for entry in entries))
+        hosts, new = self.hosts.named(self.conn, names)
+        self.known_hosts += new
+        first = self.one("take_ids", len(entries))[0] - len(entries)
+        rows, waiting, later, due = [], [], [], []
+        for number, entry in enumerate(entries, first):
+            request = entry.request
+            host, lane, band = hosts[entry.host].id, lane_key(request.lane), request.band
+            rows.append((number, host, lane, band, entry.fingerprint, pack(request, entry.host)))
+            if entry.due_at > self.now:
+                later.append((lane, entry.due_at, number, host, band))
+            else:
+                waiting.append((host, lane, band, number))
+            if entry.due_at:
+                due.append((number, entry.due_at))
+        self.bulk("admit", rows)
+        # Sorted by fingerprint, so that neighbours in the tree are written together.
+        latest = {row[4]: row[0] for row in rows}
+        self.bulk("see", [(self.id, fingerprint, latest[fingerprint]) for fingerprint in sorted(latest)])
+        self.enqueue(waiting)
+        self.delay(later)
+        self.bulk("due", due)
+        self.move(len(later), None, after(None, Move.ADMIT_LATER))
+        self.move(len(waiting), None, after(None, Move.ADMIT))
+
+    # ----------------------------------------------------------------- writing back
+
+    def save(self) -> None:
+        """Write back what has changed."""
+        self.hosts.save(self.conn)
+        row = self._frontier_row()
+        if row != self._before:
+            self.conn.execute(SQL["save_frontier"], (*row, self.id))
+            self._before = row
+
+    def _frontier_row(self) -> tuple[Any, ...]:
+        counts = tuple(self.counts[state] for state in State)
+        rest = (self.pages, self.duplicates, self.too_deep, self.known_hosts)
+        return (self.state.value, pack_rules(self.rules), self.next_token, *counts, *rest)
+
+
+def pack_rules(rules: Rules) -> bytes:
+    """The stored form of rules."""
+    return msgspec.msgpack.encode(rules)
+
+
+def of_lines(text: str | None) -> Iterable[list[str]]:
+    """The rows of a statement that hands them over as one text: lines, with tabs between their columns.
+
+    Fetching hands the interpreter lock back and forth with every row; so it does once.
+    """
+    return (line.split("\t") for line in text.split("\n")) if text else ()

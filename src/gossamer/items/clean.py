@@ -1,0 +1,120 @@
+"""Values that every sink can take: base types, no white space around text, no NUL, no lone surrogates.
+
+NUL is refused by PostgreSQL and lone surrogates have no UTF-8; both come from broken pages, and one such
+value must not cost a whole batch. Each becomes U+FFFD, the character for what could not be
+represented. What needs no change is returned as the same object.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from datetime import datetime
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+
+from pydantic import BaseModel
+
+from gossamer.core.storable import REPLACEMENT, as_base_type, without_surrogates
+
+UNTOUCHED = frozenset({int, float, bool, type(None), Decimal, datetime})
+
+
+def clean_text(text: str) -> str:
+    """A string without surrounding white space, NUL and lone surrogates."""
+    text = text.strip()
+    if "\0" in text:
+        text = text.replace("\0", REPLACEMENT)
+    return text if text.isascii() else without_surrogates(text)
+
+
+def clean(value: Any) -> Any:
+    """The same value with all strings within lists, sets, dicts, models and dataclasses cleaned.
+
+    It must not contain itself (:func:`~gossamer.items.validate.check_shape`).
+    """
+    kind = type(value)
+    if kind in UNTOUCHED:
+        return value
+    if kind is str:
+        return clean_text(value)
+    if isinstance(value, dict):
+        return clean_dict(value)
+    if isinstance(value, list | tuple):
+        return _clean_list(value)
+    return _clean_other(value)
+
+
+def _clean_other(value: Any) -> Any:
+    """The same for all that is neither text, list nor dict."""
+    if isinstance(value, set | frozenset):
+        return _clean_set(value)
+    if isinstance(value, BaseModel):
+        values = clean_dict(value.__dict__)
+        return value if values is value.__dict__ else value.model_copy(update=values)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _clean_dataclass(value)
+    if isinstance(value, Enum):  # encoders know them, and a model may ask for one
+        return value
+    value = as_base_type(value)
+    return clean_text(value) if type(value) is str else value
+
+
+def _clean_list(values: list[Any] | tuple[Any, ...]) -> list[Any] | tuple[Any, ...]:
+    cleaned = [clean(element) for element in values]
+    is_plain = type(values) in (list, tuple)
+    if is_plain and all(new is old for new, old in zip(cleaned, values, strict=True)):
+        return values
+    return tuple(cleaned) if isinstance(values, tuple) else cleaned
+
+
+def _clean_set(values: set[Any] | frozenset[Any]) -> set[Any] | frozenset[Any]:
+    cleaned = [clean(value) for value in values]
+    if all(new is old for new, old in zip(cleaned, values, strict=True)):
+        return values
+    return frozenset(cleaned) if isinstance(values, frozenset) else set(cleaned)
+
+
+def _clean_dataclass(item: Any) -> Any:
+    """Not by its own ``__init__``, which may want something else than its fields."""
+    given = {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
+    values = clean_dict(given)
+    if values is given:
+        return item
+    cleaned = copy.copy(item)
+    for name, value in values.items():
+        object.__setattr__(cleaned, name, value)
+    return cleaned
+
+
+def clean_dict(values: dict[Any, Any]) -> dict[Any, Any]:
+    """The same for a dict, names included."""
+    if type(values) is dict:
+        for name, value in values.items():
+            # Most items need nothing: find that out without building anything.
+            kind = type(value)
+            if kind is str:
+                if clean_text(value) is not value:
+                    break
+            elif kind not in UNTOUCHED and clean(value) is not value:
+                break
+            if clean(name) is not name:
+                break
+        else:
+            return values
+    cleaned = {clean(name): clean(value) for name, value in values.items()}
+    return cleaned if len(cleaned) == len(values) else _with_all_names(values)
+
+
+def _with_all_names(values: dict[Any, Any]) -> dict[Any, Any]:
+    """The same where names become one: the second ``Size`` is ``Size (2)``, so that no value is lost."""
+    cleaned: dict[Any, Any] = {}
+    numbers: dict[Any, int] = {}
+    for name, value in values.items():
+        free = wanted = clean(name)
+        while free in cleaned:
+            numbers[wanted] = numbers.get(wanted, 1) + 1
+            free = f"{wanted} ({numbers[wanted]})".lstrip()
+        cleaned[free] = clean(value)
+    return cleaned

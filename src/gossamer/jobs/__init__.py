@@ -1,0 +1,1 @@
+"""What is done with jobs from outside: submitted, paused, cancelled, forgotten."""

@@ -1,0 +1,111 @@
+"""Jobs of a fleet: submitting one, and what a person may do to it. Nothing here needs the broker."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from gossamer.config.layers import find_project, load_settings
+from gossamer.config.settings import Settings
+from gossamer.core.errors import JobBusy, OperatorError, RequestsGone, UsageError
+from gossamer.core.jobs import Change, DeadFilter, Job
+from gossamer.core.lifecycle import JobState
+from gossamer.spiders.generic import GenericSpider
+from gossamer.targets.discovery import find_target
+from gossamer.targets.plan import plan_of
+from gossamer.targets.settings import spider_settings
+from gossamer.wiring.backends import Desk
+from gossamer.wiring.fetchers import touches_network
+from gossamer.wiring.fleet import roster_of
+from gossamer.wiring.redis import RedisRequests
+from gossamer.wiring.rules import rules_of
+
+ALIVE = (JobState.RUNNING, JobState.PAUSED)
+_AFTER = {
+    Change.PAUSE: (JobState.PAUSED, "paused"),
+    Change.RESUME: (JobState.RUNNING, ""),
+    Change.CANCEL: (JobState.CANCELLED, "cancelled"),
+}
+
+
+def submission(
+    target: str, arguments: Mapping[str, str], overrides: Sequence[str] | Mapping[str, Any]
+) -> tuple[Settings, bytes, str, str]:
+    """The settings, the plan, the name and the text of what is to be crawled. Raises ``UsageError``."""
+    start = Path.cwd()
+    project = find_project(start)
+    found = find_target(target, arguments, project.parent if project else None)
+    if found.authorizations and type(found.spider) is GenericSpider:
+        raise UsageError(
+            "user and password of a URL are not kept with a job: leave them out, and set http.headers with "
+            "an Authorization for every worker, or write a spider that has the URL in its start_urls"
+        )
+    loaded = load_settings(
+        overrides=overrides, env=os.environ, spider=spider_settings(found.spider), start=start
+    )
+    return loaded.settings, plan_of(target, arguments, loaded.settings, found), found.name, found.text
+
+
+async def submit(desk: Desk, settings: Settings, plan: bytes, name: str, text: str) -> Job:
+    """Make the job and ring the supervisor. Raises ``JobBusy`` while one of this name is under way."""
+    roster = roster_of(desk).roster
+    named = (job for job in await desk.book.list() if job.name == name and job.plan)
+    same = next((job for job in named if job.state in ALIVE and job.finished_at is None), None)
+    if same is not None:
+        way = f"`gossamer resume {same.id}` goes on with it, " if same.state is JobState.PAUSED else ""
+        raise JobBusy(
+            f"{same.id} ({same.target}) is {same.state} already: {way}`gossamer wait {same.id}` follows it, "
+            f"`gossamer cancel {same.id}` ends it"
+        )
+    job = await desk.book.create(name, text, plan=plan)
+    try:
+        await desk.requests.make(job, rules_of(settings, touches_network=touches_network(settings)))
+    except BaseException:  # a job that cannot begin must not keep the next one of its name out
+        ended = replace(
+            job, state=JobState.CANCELLED, finish_reason="not begun", finished_at=desk.clock.now()
+        )
+        with contextlib.suppress(OperatorError):
+            await desk.book.update(ended)
+        raise
+    await roster.ring()
+    return job
+
+
+async def change(desk: Desk, job: Job, what: Change) -> Job:
+    """Pause, resume or cancel a job; the job as it is then. Raises ``UsageError`` when it is over."""
+    if job.state not in ALIVE:
+        raise UsageError(f"{job.id} is {job.state}; there is nothing to {what}")
+    state, reason = _AFTER[what]
+    try:
+        await desk.frontier(job).control(what)
+    except RequestsGone:
+        if what is not Change.CANCEL:
+            raise
+    ended_at = desk.clock.now() if what is Change.CANCEL else None
+    job = replace(job, state=state, finish_reason=reason, finished_at=ended_at)
+    if job.plan or await desk.at_work(job) is None:  # the process of an embedded crawl says so itself
+        await desk.book.update(job)
+    if isinstance(desk.requests, RedisRequests):
+        await desk.requests.ring(job)
+    return job
+
+
+async def retry(desk: Desk, job: Job, which: DeadFilter) -> tuple[Job, int]:
+    """Revive dead letters of the fleet's job, which runs again if it was over; how many there were."""
+    count = await desk.frontier(job).revive(which)
+    job = await desk.book.get(job.id) or job
+    is_over = job.state is JobState.FINISHED or (
+        job.state is JobState.RUNNING and job.finished_at is not None
+    )
+    if count and is_over:
+        running = replace(job, state=JobState.RUNNING, finished_at=None, finish_reason="")
+        if await desk.book.update(running, expected=job):
+            job = running
+    if count and isinstance(desk.requests, RedisRequests):
+        await desk.requests.ring(job)
+    return job, count

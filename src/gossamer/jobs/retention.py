@@ -1,0 +1,56 @@
+"""Requests of jobs that ended long ago are deleted."""
+
+from __future__ import annotations
+
+import logging
+from math import inf
+
+from gossamer.config.settings import Settings
+from gossamer.core.errors import StorageError
+from gossamer.core.jobs import Job
+from gossamer.core.lifecycle import JobState
+from gossamer.ports.store import JobBook
+from gossamer.targets.plan import plan_from
+from gossamer.wiring.backends import Desk
+from gossamer.wiring.fleet import roster_of
+
+log = logging.getLogger("gossamer.fleet")
+
+
+async def forget_old(settings: Settings, desk: Desk) -> None:
+    """Delete from Redis what is left of the fleet's jobs that ended longer ago than ``frontier.keep``."""
+    requests, book = roster_of(desk), FleetJobBook(desk.book, settings.cluster.fleet)
+    ended_before = desk.clock.now() - (inf if settings.frontier.keep is None else settings.frontier.keep)
+    for listed in await book.list():
+        if not _is_old(listed, ended_before):
+            continue
+        job = await book.get(listed.id)  # it may have been taken up again meanwhile
+        if job is not None and _is_old(job, ended_before) and await requests.forget(job):
+            log.info("%s: ended long ago; its requests are deleted from Redis", job.id)
+
+
+def _is_old(job: Job, ended_before: float) -> bool:
+    """A paused job waits for somebody."""
+    return job.state is not JobState.PAUSED and job.finished_at is not None and job.finished_at < ended_before
+
+
+class FleetJobBook:
+    """A book that lists the jobs of one fleet; those of `gossamer crawl` look after themselves."""
+
+    def __init__(self, book: JobBook, fleet: str) -> None:
+        self._book = book
+        self._fleet = fleet
+        self.create = book.create
+        self.get = book.get
+        self.update = book.update
+
+    async def list(self, *, unfinished: bool = False) -> list[Job]:
+        """See :class:`~gossamer.ports.store.JobBook`."""
+        found = await self._book.list(unfinished=unfinished)
+        return [job for job in found if job.plan and self._is_ours(job)]
+
+    def _is_ours(self, job: Job) -> bool:
+        try:
+            return plan_from(job.plan).fleet == self._fleet
+        except StorageError:
+            return True  # whoever looks at it complains

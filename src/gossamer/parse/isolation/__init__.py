@@ -1,0 +1,1 @@
+"""Large pages are parsed in a process of their own, within limits."""

@@ -1,0 +1,160 @@
+"""Suspicious pages are tried in a process that can be killed, before the crawl parses them itself.
+
+The process says that a page is harmless, or sends back what is left of it when it is cut to a shape that
+is. It is started with the first such page, and ends itself when a page has used up its CPU time; the next
+page gets a new one. How long that takes on the wall says how busy the machine is, and nothing of the page:
+only a process that makes no progress at all is killed for it, and its page is tried again later. The event
+loop never waits: all talking is done on a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+import threading
+from typing import BinaryIO, NamedTuple, cast
+
+from gossamer.parse.isolation.frames import OUT_OF_MEMORY, Answer, Question, read_frame, write_frame
+from gossamer.parse.isolation.limits import ParseLimits
+
+_WORKER = "gossamer.parse.isolation.worker"
+_PATIENCE, _PATIENCE_S = 24.0, 60.0
+"""The process may take so many times its CPU time, and at least so long: a machine may be very busy."""
+
+
+PARSE_TRUNCATED = "parse_truncated"
+"""The flag of a page that was cut."""
+
+
+class ParseKilled(Exception):
+    """A page used up the CPU time or the memory it may have."""
+
+
+class ParseInterrupted(Exception):
+    """The process was stopped or killed by others: nothing is known of the page."""
+
+
+class Cut(NamedTuple):
+    """What is left of a page that was too much: UTF-8, quick to parse."""
+
+    body: bytes
+    encoding: str  # of the page as it came
+    cuts: dict[str, int]  # what was left out, by kind
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What the ledger and the spider are told of it."""
+        return PARSE_TRUNCATED, *(f"cut_{kind}" for kind in sorted(self.cuts))
+
+
+class Isolation:
+    """One process for suspicious pages, one page at a time."""
+
+    def __init__(
+        self, limits: ParseLimits, *, worker: str = _WORKER, patience_s: float | None = None
+    ) -> None:
+        self._limits = limits
+        self._worker = worker
+        self._patience_s = patience_s or max(limits.cpu_s * _PATIENCE, _PATIENCE_S)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._queue = asyncio.Lock()
+        self._turn = threading.Lock()
+        self._is_closed = False
+
+    def __repr__(self) -> str:
+        pid = self._process.pid if self._process is not None else None
+        return f"Isolation(process={pid})"
+
+    async def examine(self, body: bytes, content_type: str) -> Cut | None:
+        """``None`` for a page that may be parsed as it is.
+
+        Raises :class:`ParseKilled`, for the page's own fault; :class:`ParseInterrupted` for that of others.
+        """
+        async with self._queue:  # those who wait take no thread, which others need (to look up names)
+            return await asyncio.to_thread(self._examine, body, content_type)
+
+    def _examine(self, body: bytes, content_type: str) -> Cut | None:
+        question = Question(
+            cpu_s=self._limits.cpu_s,
+            content_type=content_type,
+            max_depth=self._limits.max_depth,
+            max_tags=self._limits.max_tags,
+        )
+        with self._turn:
+            if self._is_closed:
+                raise ParseInterrupted("the crawl ends")
+            answer, page = self._ask(question, body)
+        return Cut(page, answer.encoding, answer.cuts) if answer.is_cut else None
+
+    def _ask(self, question: Question, body: bytes) -> tuple[Answer, bytes]:
+        """One exchange."""
+        process = self._running()
+        if self._is_closed:  # since it was looked for: nobody else ends what was started just now
+            process.kill()
+        alarm = threading.Timer(self._patience_s, process.kill)
+        alarm.daemon = True
+        alarm.start()
+        try:
+            write_frame(cast("BinaryIO", process.stdin), question, body)
+            answer = read_frame(cast("BinaryIO", process.stdout), Answer)
+        except OSError:
+            answer = None
+        if answer is None:
+            code = process.wait()  # it has closed its ends: it is ending, or is killed by the alarm
+            self._end()
+        alarm.cancel()
+        if answer is None:
+            raise self._verdict(code)
+        return answer
+
+    def _verdict(self, code: int) -> Exception:
+        """What the end of the process says of the page."""
+        if code == -signal.SIGPROF:
+            return ParseKilled(
+                f"the page needs more than {self._limits.cpu_s:g} s of CPU time (parse.timeout)"
+            )
+        if code == OUT_OF_MEMORY:
+            megabytes = self._limits.memory_bytes >> 20
+            return ParseKilled(f"the page needs more than {megabytes} MB (parse.max_memory_mb)")
+        if code in (-signal.SIGKILL, -signal.SIGTERM):
+            return ParseInterrupted(
+                "the process that judges suspicious pages was killed, by others or because it had made no "
+                f"progress for {self._patience_s:g} s"
+            )
+        return ParseKilled(f"the process that judged the page died of it (code {code})")
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        """The process, started where there is none (any more)."""
+        if self._process is not None and self._process.poll() is not None:
+            self._end()
+        if self._process is None:
+            self._process = subprocess.Popen(  # noqa: S603 - this interpreter, a module of ours
+                [sys.executable, "-m", self._worker, str(self._limits.memory_bytes)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+            )
+        return self._process
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout):
+            try:
+                if stream is not None:
+                    stream.close()
+            except OSError:  # what it had not read any more
+                pass
+
+    def close(self) -> None:
+        """End the process; a page that is being tried is interrupted."""
+        self._is_closed = True
+        process = self._process
+        if process is not None:
+            process.kill()  # whoever waits for its answer lets go of the turn
+        with self._turn:
+            self._end()

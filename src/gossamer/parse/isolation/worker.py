@@ -1,0 +1,123 @@
+"""The process that suspicious pages are tried in: ``python -m gossamer.parse.isolation.worker``.
+
+It answers one page after the other on its standard streams, in the frames of
+:mod:`gossamer.parse.isolation.frames`. What becomes of a page is decided by counts alone, so that it is the
+same on a busy machine: one whose shape is harmless gets an empty answer, of all others it sends
+what is left when they are cut. The clock decides one thing only: a page that uses up the CPU seconds it may
+have kills the process. It may be killed at any time, and ends by itself when its parent is gone.
+"""
+
+from __future__ import annotations
+
+import gc
+import resource
+import signal
+import sys
+from collections import Counter
+from typing import BinaryIO
+
+import turbohtml
+
+from gossamer.parse.encoding import declared_encoding, decode_as
+from gossamer.parse.isolation.frames import OUT_OF_MEMORY, Answer, Question, read_frame, write_frame
+from gossamer.parse.isolation.reduce import is_harmless, reduce_html
+from gossamer.parse.mime import is_xml
+from gossamer.parse.xml_text import cut_xml, decode_xml
+
+_MAX_CHARS = 12 * 1024 * 1024
+"""Of a page; it is parsed, and its text taken, in about 150 ms."""
+_MAX_BYTES = 64 * 1024 * 1024
+"""Looked at: one attribute may be longer than what is kept of a page."""
+_MAX_ELEMENTS = 600_000
+"""Of the tree, in which open formatting elements stand many times: some 150 ms and 150 MB."""
+_FEWEST_TAGS = 16
+_SNIFFED = 1024
+_COUNT = turbohtml.XPath("count(//*)")
+
+
+def answer(question: Question, body: bytes) -> tuple[Answer, bytes]:
+    """What becomes of one page; equal bytes get equal answers."""
+    if is_xml(question.content_type, body):
+        return _answer_xml(question, body)
+    encoding = _encoding(body, question.content_type)
+    text = decode_as(body[:_MAX_BYTES], encoding)
+    reduced = reduce_html(
+        text, max_depth=question.max_depth, max_tags=question.max_tags, max_chars=_MAX_CHARS
+    )
+    cuts = Counter(reduced.cuts)
+    if len(body) > _MAX_BYTES:
+        cuts["rest"] += 1
+    elif len(text) <= _MAX_CHARS and is_harmless(reduced, len(text)) and _is_small(text):
+        return Answer(encoding=encoding), b""
+    tags = reduced.tags
+    while tags > _FEWEST_TAGS and not _is_small(reduced.html):
+        tags //= 2
+        reduced = reduce_html(reduced.html, max_depth=question.max_depth, max_tags=tags, max_chars=_MAX_CHARS)
+        cuts.update(reduced.cuts)
+    return Answer(encoding=encoding, is_cut=True, cuts=dict(cuts)), reduced.html.encode("utf-8", "replace")
+
+
+def _answer_xml(question: Question, body: bytes) -> tuple[Answer, bytes]:
+    """XML is cut only in its length: libxml2 keeps its own limits. It is parsed to see what that costs."""
+    from gossamer.parse.xml import parse_xml
+
+    text, encoding = decode_xml(body[:_MAX_BYTES], question.content_type)
+    kept = cut_xml(text, max_tags=question.max_tags, max_chars=_MAX_CHARS)
+    parse_xml(kept)
+    if len(kept) == len(text) and len(body) <= _MAX_BYTES:
+        return Answer(encoding=encoding), b""
+    return Answer(encoding=encoding, is_cut=True, cuts={"rest": 1}), kept.encode("utf-8", "replace")
+
+
+def _is_small(text: str) -> bool:
+    """Whether the tree has no more elements than a crawl can hold; parses the page to count them."""
+    try:
+        root = turbohtml.parse(text, positions=False).root
+        return root is None or float(str(_COUNT(root))) <= _MAX_ELEMENTS
+    except MemoryError:
+        return False
+
+
+def _encoding(body: bytes, content_type: str) -> str:
+    """As for any page, but what the page declares after its first 1,024 bytes is not looked for."""
+    declared = declared_encoding(body, content_type)
+    if declared is not None:
+        return declared
+    head = turbohtml.parse(body[:_SNIFFED])
+    if head.encoding is not None and head.encoding_confidence == "certain":
+        return head.encoding
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return "windows-1252"
+    return "UTF-8"
+
+
+def serve(source: BinaryIO, sink: BinaryIO) -> None:
+    """Answer until the input ends."""
+    while (frame := read_frame(source, Question)) is not None:
+        question, body = frame
+        signal.setitimer(signal.ITIMER_PROF, question.cpu_s)  # SIGPROF, which nobody handles, kills
+        reply, page = answer(question, body)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        write_frame(sink, reply, page)
+        del frame, body, page
+        gc.collect()
+
+
+def main() -> None:
+    """Serve on the standard streams; the first argument is the address space in bytes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us when it is done
+    limit = int(sys.argv[1])
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        serve(sys.stdin.buffer, sys.stdout.buffer)
+    except MemoryError:
+        sys.exit(OUT_OF_MEMORY)
+    except BrokenPipeError:  # the parent is gone
+        pass
+
+
+if __name__ == "__main__":
+    main()

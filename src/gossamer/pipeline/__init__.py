@@ -1,5 +1,0 @@
-"""Cleaning, validating and keying items."""
-
-from gossamer.pipeline.pipeline import DefaultPipeline
-
-__all__ = ["DefaultPipeline"]

@@ -1,0 +1,99 @@
+"""What a place for requests or results must offer, to be named in the settings."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Protocol
+
+from gossamer.core.clock import Clock
+from gossamer.core.hosts import Rules
+from gossamer.core.jobs import Job
+from gossamer.core.position import Place
+from gossamer.ports.frontier import FrontierDesk, OwnedFrontier
+from gossamer.ports.shared_state import SharedState
+from gossamer.ports.store import JobBook, Store
+
+if TYPE_CHECKING:
+    from gossamer.core.dedup import DedupReport
+from gossamer.ports.store import LedgerDesk
+
+
+class JobFrontier(OwnedFrontier, FrontierDesk, Protocol):
+    """The requests of a job, to work on and to look into."""
+
+    async def place(self, fingerprint: int) -> tuple[Rules, Place]:
+        """The rules in force, and where one of the requests stands."""
+        ...
+
+
+class Requests(Protocol):
+    """The place of requests and of what all workers share."""
+
+    @property
+    def clock(self) -> Clock:
+        """The time that leases and hosts are kept by."""
+        ...
+
+    @property
+    def shared(self) -> SharedState:
+        """What all workers share."""
+        ...
+
+    def frontier(self, job: Job, rules: Rules, *, owner: str = "") -> JobFrontier:
+        """A job's frontier; ``owner`` is who will hold its leases."""
+        ...
+
+    async def make(self, job: Job, rules: Rules) -> None:
+        """Make the frontier of a new job."""
+        ...
+
+    async def dedup(self, job: Job) -> DedupReport | None:
+        """How surely a job's URLs are known again; ``None``: there is no doubt in such a place."""
+        ...
+
+    def alone(self, target: str) -> AbstractAsyncContextManager[None]:
+        """Be the only one that crawls a target. Raises ``JobBusy`` when somebody does."""
+        ...
+
+    async def at_work(self, job: Job) -> str | None:
+        """Who crawls a job now: the number of a process, or words; ``None``: nobody."""
+        ...
+
+    def writers(self) -> set[int]:
+        """The processes that keep all others from writing here at the moment; a server has none."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of files and connections."""
+        ...
+
+
+class Keeping(Protocol):
+    """The place of jobs, items, pages and the ledger."""
+
+    @property
+    def book(self) -> JobBook:
+        """The jobs."""
+        ...
+
+    @property
+    def store(self) -> Store:
+        """Items, pages and the ledger, for workers."""
+        ...
+
+    @property
+    def ledger(self) -> LedgerDesk:
+        """The ledger, for people."""
+        ...
+
+    async def tidy(self, now: float) -> None:
+        """Drop what is kept for a time only and is older."""
+        ...
+
+    def writers(self) -> set[int]:
+        """The processes that keep all others from writing here at the moment; a server has none."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of files and connections."""
+        ...

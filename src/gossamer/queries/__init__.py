@@ -1,0 +1,1 @@
+"""What is asked of jobs, pages and hosts, for every face alike."""

@@ -1,0 +1,66 @@
+"""What a job's scope says of a URL, in words. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from gossamer.core.hosts import Rules
+from gossamer.core.record import Record
+from gossamer.policy import urls
+from gossamer.policy.scope import MEDIA, extension
+from gossamer.queries.reasons import LEFT_OUT
+
+
+class Scoping(Record, frozen=True, kw_only=True):
+    """What a job's spider and settings say of a URL."""
+
+    refused: str = ""  # a reason of ``policy.scope``, or of the spider itself; "" when in scope
+    allowed_domains: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+
+JUDGED_ALONE = {
+    *("offsite", "excluded", "not_included", "extension", "scheme", "too_long", "bad_url", MEDIA),
+    *("trap_segments", "trap_repeats"),
+}
+"""Reasons that a URL has by itself, whatever else was crawled."""
+
+
+def candidates(left_out: Mapping[str, int], scoping: Scoping | None, rules: Rules) -> str:
+    """The links that were left out, among which a URL may be: where the scope is known, it is in it."""
+    said = []
+    for reason, count in sorted(left_out.items()):
+        if scoping is None or reason not in JUDGED_ALONE:
+            depth = rules.max_depth if reason == "too_deep" else None
+            limit = "" if depth is None else f" {depth}"
+            said.append(f"{count:,} {LEFT_OUT.get(reason, reason.replace('_', ' '))}{limit}")
+    return ", ".join(said)
+
+
+def scope_rule(scoping: Scoping, url: str) -> str:
+    """The rule by which a URL is refused, in words."""
+    if scoping.refused == "offsite":
+        domains = ", ".join(scoping.allowed_domains)
+        return f"its host {urls.host_key(url)} is none of allowed_domains ({domains}) nor below one of them"
+    if scoping.refused == "excluded":
+        pattern = next((pattern for pattern in scoping.exclude if re.search(pattern, url)), "")
+        return f"the setting exclude has {pattern!r}, which matches it"
+    if scoping.refused == "not_included":
+        return f"none of the setting include matches it ({_quoted(scoping.include)})"
+    if scoping.refused == MEDIA:
+        return f"the built-in spider follows no links to files with the suffix .{extension(url)}"
+    known = {
+        "extension": "the setting deny_extensions has its suffix",
+        "scheme": "only http and https are crawled",
+        "too_long": f"it is longer than {urls.MAX_URL_LENGTH} characters",
+        "bad_url": "it is no URL",
+        "trap_segments": "its path has more segments than the setting traps.max_segments",
+        "trap_repeats": "its path repeats itself more often than the setting traps.max_repeats",
+    }
+    return known.get(scoping.refused, scoping.refused)
+
+
+def _quoted(patterns: Sequence[str]) -> str:
+    return ", ".join(map(repr, patterns))

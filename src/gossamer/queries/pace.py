@@ -1,0 +1,53 @@
+"""How a job of the fleet comes on: what its supervisor noted of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from gossamer.core.text import quantity
+from gossamer.observe.units import duration, rate
+
+if TYPE_CHECKING:
+    from gossamer.core.jobs import Job
+    from gossamer.wiring.backends import Desk
+
+
+class Pace(NamedTuple):
+    """What is known of a job's progress."""
+
+    working: int = 0  # shifts at work
+    pages_per_s: float | None = None
+    left_s: float | None = None  # until it is done, at this pace
+    note: str = ""  # why that is not known, or what it is until
+    trouble: str = ""  # the latest
+
+    def line(self) -> str:
+        """The same in a few words."""
+        parts = [rate(self.pages_per_s)] if self.pages_per_s is not None else []
+        parts += [quantity(self.working, "shift")]
+        parts += [f"ETA {duration(self.left_s)}"] if self.left_s is not None else []
+        parts += [self.trouble] if self.trouble else []
+        return "; ".join(parts)
+
+
+async def pace_of(desk: Desk, job: Job) -> Pace:
+    """How a job comes on; nothing is known of one outside of a fleet."""
+    from gossamer.policy.eta import eta
+    from gossamer.wiring.redis import RedisRequests
+
+    if not isinstance(desk.requests, RedisRequests):
+        return Pace()
+    view = await desk.requests.roster.look(history=True)
+    samples = view.samples.get(job.id, ())
+    rules, _ = await desk.place(job, 0)
+    found = eta(samples, max_pages=rules.max_pages)
+    troubles = [s.detail for s in view.standings if s.job == job.id and s.detail]
+    troubles += [samples[-1].trouble] if samples and samples[-1].trouble else []
+    trouble = troubles[-1] if troubles else ""
+    return Pace(
+        working=sum(shift.job == job.id and bool(shift.worker) for shift in view.shifts),
+        pages_per_s=found.pages_per_s if samples else None,
+        left_s=found.seconds,
+        note=found.reason if found.reason != trouble else "",
+        trouble=trouble,
+    )

@@ -1,0 +1,1 @@
+"""What the operating system and the event loop give: time, locks, a guard around users' code."""

@@ -1,0 +1,134 @@
+"""Calling code that users wrote: callbacks, pipeline steps, hooks.
+
+Such code may raise anything, ``SystemExit`` and ``CancelledError`` included, and may wait for ever; both are
+the trouble of one page, or of one hook. Only Ctrl-C and the cancellation of the task that calls it are not
+its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import traceback
+import types
+from collections.abc import Awaitable, Coroutine, Generator
+from pathlib import Path
+from typing import Any
+
+from gossamer.core.errors import SelectorError
+
+_PACKAGE = str(Path(__file__).parents[1])
+
+GRACE_S = 1.0
+"""Seconds for which code that was told to end may still wait, to close what it has opened."""
+
+log = logging.getLogger("gossamer.crawl")
+
+
+def ends_task(error: BaseException) -> bool:
+    """Whether somebody ends this task or the process; users' code may raise the same for no such reason."""
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is None or task.cancelling() > 0
+    return isinstance(error, KeyboardInterrupt)
+
+
+async def settle(value: Any, limit_s: float) -> Any:
+    """What users' code returned, awaited where it has to be.
+
+    Raises what it raises, and ``TimeoutError`` when it waits longer than ``limit_s`` seconds.
+    """
+    if not inspect.isawaitable(value):
+        return value
+    timer = asyncio.timeout(limit_s)
+    try:
+        async with timer:
+            return await endable(value)
+    except TimeoutError:
+        if timer.expired():
+            raise TimeoutError(f"it took longer than {limit_s:g} s") from None
+        raise
+
+
+async def endable(work: Awaitable[Any]) -> Any:
+    """The result of users' code that waits; it ends when it is told to, by its time limit or with its task.
+
+    Code that catches ``CancelledError`` and waits again (``except:`` in a loop, a ``finally`` that waits)
+    would keep its page, and the end of the crawl, for ever. After ``GRACE_S`` seconds nobody runs it again.
+    """
+    return await _driven(_awaited(work))
+
+
+async def _awaited(work: Awaitable[Any]) -> Any:
+    return await work
+
+
+@types.coroutine
+def _driven(work: Coroutine[Any, Any, Any]) -> Generator[Any, Any, Any]:
+    """Run ``work`` within this task (one stack, for the watchdog); stop running it when it does not end."""
+    error: BaseException | None = None
+    grace: _Grace | None = None
+    try:
+        while True:
+            try:
+                waits_for = work.send(None) if error is None else work.throw(error)
+            except StopIteration as end:
+                return end.value
+            if grace is None and isinstance(error, asyncio.CancelledError):
+                grace = _Grace()
+            error = None
+            try:
+                yield waits_for
+            except BaseException as thrown:
+                if grace is not None and grace.is_over:
+                    _leave(work)
+                    raise
+                error = thrown
+    finally:
+        if grace is not None:
+            grace.end()
+
+
+def _leave(work: Coroutine[Any, Any, Any]) -> None:
+    """Never run this again. Nor destroy it, at the end of the process either: that would run it, too."""
+    import ctypes
+
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(work))
+    log.warning(
+        "the spider's code ignores that it was told to end (an `except:` in a loop?); it is left behind"
+    )
+
+
+class _Grace:
+    """The time that the current task has to end after it was cancelled; then it is cancelled once more."""
+
+    def __init__(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None, "only a task is cancelled"
+        self._task = task
+        self._timer = asyncio.get_running_loop().call_later(GRACE_S, self._cancel)
+        self.is_over = False
+
+    def _cancel(self) -> None:
+        self.is_over = True
+        self._task.cancel()
+
+    def end(self) -> None:
+        """Forget it, and that the task was cancelled for it."""
+        self._timer.cancel()
+        if self.is_over:
+            self._task.uncancel()
+
+
+def traceback_text(error: BaseException, caller: str) -> str:
+    """The traceback without the frames of the file that called users' code (``__file__`` of the caller)."""
+    frames = error.__traceback__
+    while frames is not None and frames.tb_frame.f_code.co_filename in (caller, __file__):
+        frames = frames.tb_next
+    told = traceback.TracebackException(type(error), error, frames)
+    if isinstance(error, SelectorError):  # it says all by itself; where it was raised tells nothing more
+        told.stack = traceback.StackSummary.from_list(
+            [frame for frame in told.stack if not frame.filename.startswith(_PACKAGE)]
+        )
+    return "".join(told.format())

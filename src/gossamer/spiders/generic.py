@@ -1,0 +1,51 @@
+"""The spider for a site that nobody wrote a spider for: follows every link, keeps every page's text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gossamer.core.requests import Request
+from gossamer.items.item import Item, key
+from gossamer.policy.scope import MEDIA, is_media_link
+from gossamer.spiders.response import Response
+from gossamer.spiders.spider import Spider
+
+
+class WebPage(Item):
+    """What is kept of a page."""
+
+    url: str = key()
+    status: int
+    title: str
+    description: str
+    text: str
+    depth: int
+    content_type: str
+    flags: str = ""  # what was left out of it, in short: ``truncated``, ``parse_truncated cut_depth``
+
+
+class GenericSpider(Spider):
+    """Crawls a site from its start URLs, within its domain: the host without ``www.``, and sub-domains."""
+
+    name = "generic"
+
+    def parse(self, response: Response) -> Iterator[WebPage | Request]:
+        """Keep the page, follow its links to other pages; what is neither HTML nor text is left alone."""
+        page = response.page if response.is_html else None
+        if page is None and not response.is_text:
+            return
+        yield WebPage(
+            url=response.url,
+            status=response.status,
+            title=page.title if page else "",
+            description=page.description if page else "",
+            text=page.visible_text() if page else response.text,
+            depth=response.request.depth,
+            content_type=response.content_type,
+            flags=" ".join(response.flags),
+        )
+        links = response.links()
+        followed = [url for url in links if not is_media_link(url)]
+        if len(followed) < len(links):
+            response.dropped[f"link:{MEDIA}"] = len(links) - len(followed)
+        yield from map(Request, followed)

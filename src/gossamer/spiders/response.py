@@ -1,0 +1,355 @@
+"""What a spider gets: a response with Scrapy's attributes and parsel's selectors, parsed once and lazily."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import msgspec
+
+from gossamer.core.errors import UsageError
+from gossamer.core.lazy import lazy_property
+from gossamer.core.requests import Request
+from gossamer.core.results import Fetched
+from gossamer.parse import structured
+from gossamer.parse.encoding import decode, decode_as
+from gossamer.parse.html import Article, Page, parse_html
+from gossamer.parse.isolation.limits import is_suspicious
+from gossamer.parse.isolation.process import PARSE_TRUNCATED, Cut
+from gossamer.parse.links import MAX_LINKS, Links
+from gossamer.parse.meta import read_robots_headers
+from gossamer.parse.mime import is_html, is_xml
+from gossamer.parse.selectors import Selector, SelectorList
+from gossamer.parse.xml_text import decode_xml
+from gossamer.policy.urls import Joiner
+
+ROBOTS_NAME = "gossamer"
+"""What pages call us that ask something of us alone."""
+
+
+_CUT_TYPE = "text/html; charset=utf-8"
+_CUT_FLAGS = ("truncated", PARSE_TRUNCATED)
+"""Of pages that are not whole: they are counted."""
+
+
+def is_media(content_type: str) -> bool:
+    """Whether a body is a picture, a sound, a film or a font: nothing that is read as a page."""
+    return content_type.lower().lstrip().startswith(("image/", "audio/", "video/", "font/"))
+
+
+class Headers(Mapping[str, str]):
+    """Response headers: names in any case; the first value of a name, or all by ``getlist``."""
+
+    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
+        self._pairs = tuple(pairs)
+
+    def __getitem__(self, name: str) -> str:
+        wanted = name.lower()
+        for key, value in self._pairs:
+            if key == wanted:
+                return value
+        raise KeyError(name)
+
+    def getlist(self, name: str) -> list[str]:
+        """Every value of a header, in order."""
+        wanted = name.lower()
+        return [value for key, value in self._pairs if key == wanted]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys(key for key, _ in self._pairs))
+
+    def __len__(self) -> int:
+        return len({key for key, _ in self._pairs})
+
+    def __repr__(self) -> str:
+        return f"Headers({dict(self)!r})"
+
+
+class Response:
+    """One fetched page.
+
+    ``url``, ``status``, ``headers``, ``content_type`` (that header as sent, ``""`` without one), ``body``
+    (decoded bytes), ``request``, ``meta`` and ``cb_kwargs`` of the request, ``flags``. Everything that needs
+    parsing is done when first asked for.
+
+    Of a page with the flag ``parse_truncated``, selectors and links know only what was left when it was cut
+    to a size and a depth that can be parsed in little time; ``body`` and ``text`` are whole. Further flags
+    say what was left out: ``cut_rest``, ``cut_depth``, ``cut_attributes``, ``cut_formatting``,
+    ``cut_end_tags``, ``cut_roots``.
+    """
+
+    def __init__(
+        self,
+        request: Request,
+        fetched: Fetched,
+        *,
+        follow_nofollow: bool = False,
+        cut: Cut | None = None,
+        max_links: int = MAX_LINKS,
+    ) -> None:
+        self.request = request
+        self.url = fetched.url
+        self.status = fetched.status
+        self.content_type = fetched.header("content-type")
+        self.body = fetched.body
+        self.flags = fetched.flags
+        self.elapsed_s = fetched.elapsed_s
+        self.dropped: dict[str, int] = {}
+        if self.flags:
+            self.dropped.update({f"page:{flag}": 1 for flag in self.flags if flag in _CUT_FLAGS})
+        self._pairs = fetched.headers
+        self._follow_nofollow = follow_nofollow
+        self._cut = cut
+        self._max_links = max_links
+        if cut is not None and (self.is_html or self.is_xml):
+            self._note_cuts(cut.flags)
+
+    def __repr__(self) -> str:
+        return f"<{self.status} {self.url}>"
+
+    @lazy_property
+    def headers(self) -> Headers:
+        """The response's headers."""
+        return Headers(self._pairs)
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The request's ``meta``, with its ``depth``."""
+        return {**self.request.meta, "depth": self.request.depth}
+
+    @property
+    def cb_kwargs(self) -> dict[str, Any]:
+        """The request's ``cb_kwargs``."""
+        return self.request.cb_kwargs
+
+    # ------------------------------------------------------------------ text
+
+    @lazy_property
+    def is_html(self) -> bool:
+        """Whether the body is HTML, by its header or, without one, by its first bytes."""
+        return is_html(self.content_type, self.body)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the body is plain text, by its header: a page, though without elements and links."""
+        return self.content_type.lower().lstrip().startswith(("text/plain", "text/markdown"))
+
+    @property
+    def is_xml(self) -> bool:
+        """Whether the body is XML and not HTML: a feed, a sitemap, a drawing."""
+        return not self.is_html and is_xml(self.content_type, self.body)
+
+    @lazy_property
+    def page(self) -> Page:
+        """The parsed HTML document. Raises ``ValueError`` for what is none and large: a picture, XML."""
+        if (is_media(self.content_type) or self.is_xml) and is_suspicious(self.body):
+            raise ValueError(f"{self.url} is {self.content_type}: no page, and too large to be read as one")
+        if self._cut is not None:
+            self._note_cuts(self._cut.flags)  # of what is neither HTML nor XML, nobody may ever ask for this
+            return parse_html(self._cut.body, self.url, _CUT_TYPE, max_links=self._max_links)
+        return parse_html(self.body, self.url, self.content_type, max_links=self._max_links)
+
+    @lazy_property
+    def _decoded(self) -> tuple[str, str]:
+        if self.is_xml:
+            return decode_xml(self.body, self.content_type)
+        if self._cut is not None:
+            return decode_as(self.body, self._cut.encoding), self._cut.encoding
+        return decode(self.body, self.content_type)
+
+    @property
+    def text(self) -> str:
+        """The body as text, in the charset that the HTML standard finds, or that XML declares."""
+        return self._decoded[0]
+
+    @property
+    def encoding(self) -> str:
+        """The name of that charset."""
+        return self._decoded[1]
+
+    def json(self) -> Any:
+        """The body as JSON. Raises ``ValueError`` when it is none."""
+        try:
+            return msgspec.json.decode(self.body)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise ValueError(f"{self.url} is not JSON: {error}") from None
+
+    # ------------------------------------------------------------------ selecting
+
+    @lazy_property
+    def selector(self) -> Selector:
+        """The root of the document: of XML if :attr:`is_xml`, else of HTML."""
+        return Selector(self._xml_root, engine=_xml().XML) if self.is_xml else self.page.selector
+
+    @lazy_property
+    def _xml_root(self) -> Any:
+        text = self._cut.body.decode() if self._cut is not None else self.text
+        root, cuts = _xml().parse_xml(text)
+        if cuts:
+            self._note_cuts((PARSE_TRUNCATED, *(f"cut_{cut}" for cut in cuts)))
+        return root
+
+    def _note_cuts(self, flags: Iterable[str]) -> None:
+        self.flags = tuple(dict.fromkeys((*self.flags, *flags)))
+        self.dropped[f"page:{PARSE_TRUNCATED}"] = 1
+
+    def css(self, query: str) -> SelectorList:
+        """Select by CSS, with parsel's ``::text`` and ``::attr(name)``."""
+        return self.selector.css(query)
+
+    def xpath(self, query: str, **variables: Any) -> SelectorList:
+        """Select by XPath 1.0; ``$name`` in the query takes its value from ``variables``."""
+        return self.selector.xpath(query, **variables)
+
+    def re(self, pattern: str | re.Pattern[str]) -> list[str]:
+        """Everything in the text that matches (the groups, where the pattern has some)."""
+        found = re.findall(pattern, self.text)
+        return [text for match in found for text in ([match] if isinstance(match, str) else match)]
+
+    def json_ld(self) -> list[dict[str, Any]]:
+        """The page's JSON-LD objects."""
+        return structured.json_ld(self.page)
+
+    def opengraph(self) -> dict[str, str]:
+        """The page's OpenGraph properties."""
+        return structured.opengraph(self.page)
+
+    def microdata(self) -> list[dict[str, Any]]:
+        """The page's microdata items."""
+        return structured.microdata(self.page)
+
+    def article(self) -> Article | None:
+        """The article of the page, with what the page says of it; ``None`` when nothing reads like one."""
+        return self.page.article()
+
+    def main_text(self) -> str:
+        """The main text of the page without its navigation; all of it when there is no article."""
+        return self.page.main_text()
+
+    def markdown(self) -> str:
+        """The page as Markdown."""
+        return self.page.markdown()
+
+    # ------------------------------------------------------------------ following
+
+    @lazy_property
+    def nofollow(self) -> bool:
+        """Whether the page as a whole asks not to follow its links (X-Robots-Tag, meta robots)."""
+        if read_robots_headers(self.headers.getlist("x-robots-tag"), ROBOTS_NAME).nofollow:
+            return True
+        return self.is_html and self.page.robots_for(ROBOTS_NAME).nofollow
+
+    @lazy_property
+    def _joiner(self) -> Joiner:
+        return Joiner(self.page.base_url if self.is_html else self.url)
+
+    def urljoin(self, url: str) -> str:
+        """The absolute URL that ``url`` means on this page (its base element honoured)."""
+        joined = self._joiner[url]
+        if joined is None:
+            raise ValueError(f"{url!r} on {self.url} is not a URL")
+        return joined
+
+    def links(self, *, allow: str | None = None, deny: str | None = None) -> list[str]:
+        """The absolute http(s) URLs that the page links to, each once, in their order.
+
+        Without those marked ``nofollow`` by ``rel`` or by the page (unless the job follows them); ``allow``
+        and ``deny`` are regular expressions searched for in the URL.
+        """
+        links = self._links
+        found = links.urls
+        self.dropped.update({f"link:{reason}": count for reason, count in links.dropped.items()})
+        if not self._follow_nofollow and (links.nofollow or self.nofollow):
+            followed = [] if self.nofollow else [url for url in found if url not in links.nofollow]
+            self.dropped["link:nofollow"] = len(found) - len(followed)
+            found = followed
+        if allow is not None:
+            found = [url for url in found if re.search(allow, url)]
+        if deny is not None:
+            found = [url for url in found if not re.search(deny, url)]
+        return found
+
+    @property
+    def _links(self) -> Links:
+        if self.is_html:
+            return self.page.links
+        if self.is_xml:
+            links: Links = _xml().feed_links(self._xml_root, self.url, self._max_links)
+            return links
+        return Links([], frozenset(), {})
+
+    def follow(self, url: str | Selector, callback: Any = None, **options: Any) -> Request:
+        """A request for a link of this page: a URL as written, or an element with ``href``.
+
+        Of an element of XML without it, its text is the URL, as in RSS.
+
+        Options are those of :class:`Request`.
+        """
+        href = None if url is None else _read_link(url)[0]
+        if href is None:
+            raise ValueError(f"{url!r} on {self.url} has no href to follow")
+        return Request(self.urljoin(href), callback, **options)
+
+    def follow_all(
+        self,
+        urls: Iterable[str | Selector] | None = None,
+        callback: Any = None,
+        *,
+        css: str | None = None,
+        xpath: str | None = None,
+        **options: Any,
+    ) -> Iterator[Request]:
+        """A request for each of some links: URLs or elements, or what ``css`` or ``xpath`` selects.
+
+        What cannot be a URL is counted and passed over, and so is what is marked ``nofollow``: elements by
+        their ``rel``, everything on a page that asks for it as a whole.
+        """
+        given = [argument for argument in (urls, css, xpath) if argument is not None]
+        if len(given) != 1:
+            raise UsageError("follow_all() takes exactly one of: a list of links, css=..., xpath=...")
+        if css is not None:
+            urls = self.css(css)
+        elif xpath is not None:
+            urls = self.xpath(xpath)
+        for link in urls or ():
+            href, is_marked = _read_link(link)
+            if not self._follow_nofollow and (is_marked or self.nofollow):
+                self._drop("link:nofollow")
+                continue
+            if href is None:
+                self._drop("link:bad_url")
+                continue
+            try:
+                yield self.follow(href, callback, **options)
+            except ValueError:
+                self._drop("link:bad_url")
+
+    def _drop(self, reason: str) -> None:
+        self.dropped[reason] = self.dropped.get(reason, 0) + 1
+
+
+def _read_link(link: str | Selector) -> tuple[str | None, bool]:
+    """The URL of a link as written, if it has one, and whether the link asks not to be followed."""
+    if isinstance(link, str):
+        return link, False
+    attributes = link.attrib  # worked out each time it is asked for
+    rel = attributes.get("rel")
+    href = attributes.get("href")
+    if href is None:
+        href = _text_as_link(link)
+    return href, rel is not None and "nofollow" in rel.lower().split()
+
+
+def _text_as_link(selector: Selector) -> str | None:
+    """The text of ``::attr(href)``, or of an element of XML, as in RSS."""
+    if isinstance(selector.root, str):
+        return selector.root.strip()
+    return selector.xpath("string()").get("").strip() or None if selector.type == "xml" else None
+
+
+def _xml() -> ModuleType:
+    """lxml is loaded with the first document that is XML."""
+    return import_module("gossamer.parse.xml")

@@ -1,0 +1,125 @@
+"""Spiders that start from sitemaps.
+
+A sitemap is a request like any other, with a callback of its own: politeness, robots.txt, budgets, retries
+and deduplication hold for it by construction, so an index that lists itself is fetched once, and one that
+lists others for ever ends at :attr:`SitemapSpider.sitemap_levels`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+from msgspec.structs import replace
+
+from gossamer.core.requests import Request
+from gossamer.parse.sitemap import Location, SitemapReader
+from gossamer.policy import urls
+from gossamer.policy.robots import RobotsRules, interpret
+from gossamer.policy.scope import Scope
+from gossamer.spiders.response import Response
+from gossamer.spiders.spider import Spider
+
+_OWN = frozenset({"parse_sitemap", "parse_sitemap_robots"})
+
+
+class SitemapSpider(Spider):
+    """A spider whose pages are listed by sitemaps: XML, indexes, RSS, Atom or text, gzipped or not.
+
+    A page of another host than the sitemap's is taken only when the robots.txt of that host named the
+    sitemap (sitemaps.org, cross submits), or when ``allowed_domains`` name the host. What is not taken is
+    counted as ``sitemap:REASON`` (``other_host``, ``too_deep``, ``entities``, ``html``, ``too_many``, ...).
+    """
+
+    sitemap_urls: Sequence[str] = ()
+    """Sitemaps, or robots.txt files that name some."""
+    sitemap_rules: Sequence[tuple[str, Any]] = (("", "parse"),)
+    """``(regular expression, callback)``, the first that matches a page's URL; others are left out."""
+    sitemap_follow: Sequence[str] = ("",)
+    """Regular expressions; of the sitemaps that an index lists, those that match one are read."""
+    sitemap_levels: int = 3
+    """How deep indexes may list indexes."""
+
+    async def start(self) -> AsyncIterator[Request]:
+        """The sitemaps, and then the ordinary first requests."""
+        for url in self.sitemap_urls:
+            if re.search(r"^[^?#]*/robots\.txt$", url):
+                yield Request(url, "parse_sitemap_robots")
+            else:
+                yield self._sitemap(url, 1, [])
+        async for request in super().start():
+            yield request
+
+    def selects(self, callback: str) -> bool:
+        """Whether ``callback`` selects elements of its pages; sitemaps are read from their bytes."""
+        return callback not in _OWN and super().selects(callback)
+
+    def required(self, callback: str) -> Sequence[str]:
+        """The selectors that a page must have; a sitemap has none."""
+        return () if callback in _OWN else super().required(callback)
+
+    def sitemap_filter(self, locations: Iterable[Location]) -> Iterable[Location]:
+        """Which entries of a sitemap are taken, by ``url``, ``lastmod`` and ``is_sitemap``: all of them."""
+        return locations
+
+    async def parse_sitemap(
+        self, response: Response, level: int, named_by: Sequence[str]
+    ) -> AsyncIterator[Request]:
+        """The callback of sitemaps: their pages, and the sitemaps that they list."""
+        reader = SitemapReader(response.body, response.url, response.content_type)
+        hosts = {_site(url) for url in (response.url, *response.request.redirects)} | set(named_by)
+        left_out: dict[str, int] = {}
+        for batch in reader.batches():
+            for location in self.sitemap_filter(batch):
+                request = self._request(location, hosts, level, named_by)
+                if isinstance(request, Request):
+                    yield request
+                else:
+                    left_out[request] = left_out.get(request, 0) + 1
+            await asyncio.sleep(0)  # other pages go on between two slices
+        for reason, count in {**reader.trouble, **left_out}.items():
+            response.dropped[f"sitemap:{reason}"] = count
+
+    def parse_sitemap_robots(self, response: Response) -> Iterable[Request]:
+        """The callback of robots.txt files: the sitemaps that they name."""
+        record = interpret(response.status, response.body, response.content_type)
+        for url in RobotsRules(replace(record, url=response.url)).sitemaps:
+            yield self._sitemap(url, 1, [_site(response.url)])
+
+    def _request(
+        self, location: Location, hosts: set[str], level: int, named_by: Sequence[str]
+    ) -> Request | str:
+        """The request for an entry, or the reason why there is none."""
+        url = location.url
+        if _site(url) not in hosts and not self._is_named(url):
+            return "other_host"
+        if location.is_sitemap:
+            if level >= self.sitemap_levels:
+                return "too_deep"
+            wanted = any(re.search(pattern, url) for pattern in self.sitemap_follow)
+            return self._sitemap(url, level + 1, named_by) if wanted else "not_followed"
+        for pattern, callback in self.sitemap_rules:
+            if re.search(pattern, url):
+                return Request(url, callback)
+        return "no_rule"
+
+    def _sitemap(self, url: str, level: int, named_by: Sequence[str]) -> Request:
+        kwargs = {"level": level, "named_by": list(named_by)}
+        return Request(url, "parse_sitemap", cb_kwargs=kwargs, priority=1)
+
+    def _is_named(self, url: str) -> bool:
+        """Whether the operator named the host of a URL."""
+        place = urls.place(url)
+        return bool(self.allowed_domains) and self._scope.allows(place.hostname, place.port)
+
+    @cached_property
+    def _scope(self) -> Scope:
+        return Scope(self.allowed_domains)
+
+
+def _site(url: str) -> str:
+    """The host of a URL; with and without ``www.`` it is one site."""
+    return urls.host_key(url).removeprefix("www.")

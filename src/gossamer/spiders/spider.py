@@ -1,0 +1,88 @@
+"""A spider: where to start, how far to go, and what to make of a page."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+from gossamer.core.errors import UsageError
+from gossamer.core.requests import Request
+
+RESERVED = frozenset({"name", "settings", "pipelines", "handle_httpstatus_list"})
+
+
+class Spider:
+    """The base of every spider.
+
+    Arguments (``-a KEY=VALUE``) become attributes, in the types of their annotations: with ``pages: int = 3``
+    in the class, ``-a pages=5`` makes ``self.pages`` the number 5. Callbacks are methods: plain functions,
+    generators, coroutines or async generators; they yield or return items and requests.
+    """
+
+    name: str = ""
+    start_urls: Sequence[str] = ()
+    allowed_domains: Sequence[str] = ()
+    """Domains (with their sub-domains) that requests may go to; empty: anywhere."""
+    settings: Mapping[str, Any] = {}
+    """Settings of this spider, by name: ``{"delay": 1.0, "http.max_redirects": 3}``."""
+    require: Sequence[str] | Mapping[str, Sequence[str]] = ()
+    """CSS selectors that a page must have to count as a success: for all callbacks, or by callback."""
+    require_fields: Sequence[str] = ()
+    """Fields that no item may lack (be without, or have empty)."""
+    handle_httpstatus_list: Sequence[int] = ()
+    """Error statuses that the spider's callbacks want to see."""
+    pipelines: Sequence[Any] = ()
+    """Callables, or objects with ``process_item(item, spider)``, that every item passes before validation."""
+
+    def __init__(self, **arguments: Any) -> None:
+        for key, value in arguments.items():
+            own = getattr(type(self), key, None)
+            if not key.isidentifier() or key.startswith("_") or key in RESERVED or _is_code(own):
+                raise UsageError(f"the spider {self.name!r} cannot take the argument {key!r}")
+            setattr(self, key, value)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
+    @property
+    def logger(self) -> logging.Logger:
+        """A logger of the spider's name."""
+        return logging.getLogger(f"gossamer.spiders.spider.{self.name}")
+
+    async def start(self) -> AsyncIterator[Request]:
+        """The first requests: those of ``start_requests()``, else one for each of ``start_urls``."""
+        older = getattr(self, "start_requests", None)
+        for request in older() if older is not None else map(Request, self.start_urls):
+            yield request
+
+    def closed(self, reason: str) -> Any:
+        """Called once when a run of `gossamer crawl` has ended, with its reason; may be a coroutine function.
+
+        That is after the pipelines were closed, in the first process of ``--processes``, whatever ended
+        the run, unless the process is killed. What it raises is said, and the exit code is 1; one that
+        waits longer than ``parse.callback_timeout`` has failed, too. On a fleet it is not called: no
+        process there sees a crawl from its beginning to its end.
+        """
+
+    def parse(self, response: Any) -> Any:
+        """What to make of a page; the callback of requests that name none."""
+        raise NotImplementedError(
+            f"{type(self).__name__} has no method 'parse', the callback of requests that name none"
+        )
+
+    def selects(self, callback: str) -> bool:
+        """Whether ``callback`` selects elements of its pages; one that reads the bytes alone does not."""
+        return True
+
+    def required(self, callback: str) -> Sequence[str]:
+        """The selectors that a page for ``callback`` must have."""
+        require = self.require
+        if isinstance(require, Mapping):
+            return require.get(callback, ())
+        return (require,) if isinstance(require, str) else require
+
+
+def _is_code(value: Any) -> bool:
+    """Methods and properties are no arguments."""
+    return callable(value) or isinstance(value, property)

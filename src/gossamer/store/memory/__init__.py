@@ -1,0 +1,1 @@
+"""Jobs and results in the memory of one process."""

@@ -1,0 +1,60 @@
+"""The jobs of a store in memory."""
+
+from __future__ import annotations
+
+import secrets
+
+from msgspec.structs import replace
+
+from gossamer.core.clock import Clock
+from gossamer.core.jobs import Job
+from gossamer.core.lifecycle import JobState
+from gossamer.store.sqlite.jobs import slug
+
+
+class MemoryJobBook:
+    """A ``JobBook`` that lives and dies with its process."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._jobs: dict[str, Job] = {}
+
+    async def create(self, name: str, target: str, plan: bytes = b"") -> Job:
+        """See :class:`~gossamer.ports.store.JobBook`."""
+        head = slug(name)
+        number = 1 + sum(slug(job.name) == head for job in self._jobs.values())
+        job = Job(
+            id=f"{head}-{number}",
+            name=name,
+            target=target,
+            created_at=self._clock.now(),
+            key=secrets.token_bytes(16),
+            plan=plan,
+        )
+        self._jobs[job.id] = job
+        return job
+
+    async def get(self, id_or_name: str) -> Job | None:
+        """See :class:`~gossamer.ports.store.JobBook`."""
+        named = (job for job in reversed(self._jobs.values()) if job.name == id_or_name)
+        return self._jobs.get(id_or_name) or next(named, None)
+
+    async def list(self, *, unfinished: bool = False) -> list[Job]:
+        """See :class:`~gossamer.ports.store.JobBook`."""
+        newest_first = list(reversed(self._jobs.values()))
+        alive = (JobState.RUNNING, JobState.PAUSED)
+        return [
+            job for job in newest_first if not unfinished or (job.state in alive and job.finished_at is None)
+        ]
+
+    async def update(self, job: Job, *, expected: Job | None = None) -> bool:
+        """See :class:`~gossamer.ports.store.JobBook`."""
+        known = self._jobs.get(job.id)
+        if known is None:
+            return False
+        if expected and (known.state, known.finished_at) != (expected.state, expected.finished_at):
+            return False
+        self._jobs[job.id] = replace(
+            known, state=job.state, finished_at=job.finished_at, finish_reason=job.finish_reason
+        )
+        return True

@@ -1,0 +1,111 @@
+"""Store, job book and shared state in memory: the readable references, for tests."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from gossamer.core.jobs import Job, StoredItem, Tally
+from gossamer.core.results import Attempt, Harvest, ItemRecord, PageRecord
+from gossamer.store.totals import counted, counted_attempts, counted_stale, seen_at, tally, visit_of
+
+
+class MemoryStore:
+    """A ``Store`` that lives and dies with its process."""
+
+    def __init__(self) -> None:
+        self.pages: defaultdict[str, dict[tuple[int, int], PageRecord]] = defaultdict(
+            dict
+        )  # by job and visit
+        self._items: dict[
+            tuple[str, str, str], tuple[int | None, StoredItem]
+        ] = {}  # with their content's hash
+        self._sightings: defaultdict[str, dict[int, int | None]] = defaultdict(dict)  # which content
+        self._former: dict[tuple[int, int | None], StoredItem] = {}  # by id and content
+        self._attempts: defaultdict[str, list[Attempt]] = defaultdict(list)
+        self._totals: defaultdict[str, Counter[str]] = defaultdict(Counter)
+
+    async def write(self, job: Job, harvests: Sequence[Harvest]) -> None:
+        """See :class:`~gossamer.ports.store.Store`."""
+        total = self._totals[job.id]
+        total.update(counted(harvests))
+        for harvest in harvests:
+            self._attempts[job.id] += harvest.attempts
+            if harvest.page is not None:
+                total["pages"] += self._keep(self.pages[job.id], harvest, harvest.page)
+            for item in harvest.items:
+                number, content = self._upsert(job.name, item, seen_at(harvest))
+                total["duplicates" if number in self._sightings[job.id] else "items"] += 1
+                self._sightings[job.id][number] = content
+
+    async def record(self, job: Job, attempts: Sequence[Attempt]) -> None:
+        """See :class:`~gossamer.ports.store.Store`."""
+        self._attempts[job.id] += attempts
+        self._totals[job.id].update(counted_attempts(attempts))
+
+    async def mark_stale(self, job: Job, attempts: Sequence[Attempt]) -> None:
+        """See :class:`~gossamer.ports.store.Store`."""
+        rows = self._attempts[job.id]
+        for attempt in attempts:
+            if attempt in rows:
+                rows[rows.index(attempt)] = attempt.as_stale()
+                self._totals[job.id].update(counted_stale([attempt]))
+
+    @staticmethod
+    def _keep(pages: dict[tuple[int, int], PageRecord], harvest: Harvest, page: PageRecord) -> bool:
+        """Whether the page is a new one."""
+        visit, is_again = visit_of(harvest)
+        if is_again:
+            before = [other for number, other in pages if number == page.fingerprint and other > 0]
+            visit = max(before, default=visit)
+        place = (page.fingerprint, visit)
+        known = pages.get(place)
+        if known is None or page.at >= known.at:
+            pages[place] = page
+        return known is None
+
+    def _upsert(self, spider: str, item: ItemRecord, at: float) -> tuple[int, int | None]:
+        """The item's id, and which content it has now."""
+        place = (spider, item.type, item.key)
+        content, stored = self._items.get(place, (None, None))
+        if stored is None:
+            stored = StoredItem(
+                id=len(self._items) + 1,
+                type=item.type,
+                key=item.key,
+                data={},
+                url=item.url,
+                first_seen=at,
+                last_seen=at,
+                changed_at=at,
+            )
+        former, stored = stored, replace(stored, last_seen=max(stored.last_seen, at))
+        if content != item.hash and at >= stored.last_seen:
+            self._former[stored.id, content] = former
+            stored = replace(stored, data=msgspec.json.decode(item.data), url=item.url, changed_at=at)
+            content = item.hash
+        self._items[place] = (content, stored)
+        return stored.id, content
+
+    async def items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
+        """See :class:`~gossamer.ports.store.Store`."""
+        for content, item in list(self._items.values()):
+            if item.id <= after_id:
+                continue
+            if job is None:
+                yield item
+            elif item.id in self._sightings[job.id]:
+                seen = self._sightings[job.id][item.id]
+                yield item if seen == content else self._former[item.id, seen]
+
+    async def attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:
+        """See :class:`~gossamer.ports.store.Store`."""
+        rows = [attempt for attempt in reversed(self._attempts[job.id]) if url in (None, attempt.url)]
+        return rows[:limit]
+
+    async def tally(self, job: Job) -> Tally:
+        """See :class:`~gossamer.ports.store.Store`."""
+        return tally(+self._totals[job.id])

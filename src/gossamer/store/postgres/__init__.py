@@ -1,0 +1,1 @@
+"""Jobs, results and the ledger in PostgreSQL."""

@@ -1,0 +1,127 @@
+"""Items between JSON and JSONB, which sorts the fields of objects and refuses some text that JSON may hold.
+
+Guarantee: ``restored(data, layout)`` has the fields in the order in which ``stored(json)`` found them, at
+every depth, and equal values. (Two things do not come back as they were written, though they are equal: a
+whole number from 1e16 on that was written as a float is written out, and ``-0.0`` is ``0.0``.)
+
+Why so: JSONB is what people query and index. Beside it, the order takes one byte per field, and nothing for
+items whose fields are in JSONB's order anyway; the text itself, stored beside it, would double every item.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from array import array
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from gossamer.core.storable import REPLACEMENT, without_surrogates
+
+_decode: Callable[[bytes], Any] = msgspec.json.Decoder().decode
+_from_text: Callable[[str], dict[str, Any]] = msgspec.json.Decoder(dict[str, Any]).decode
+_encode = msgspec.json.Encoder().encode
+
+
+def stored(data: bytes) -> tuple[str, bytes | None, bool]:
+    """An item's JSON as PostgreSQL takes it, its layout, and whether text in it had to be altered."""
+    try:
+        text = data.decode()
+        is_suspect = "\\u" in text and ("\\u0000" in text or "\\ud" in text.lower())
+    except UnicodeDecodeError:
+        is_suspect = True
+    if not is_suspect:
+        return text, _layout(_decode(data)), False
+    # The standard library reads halves of surrogate pairs, which msgspec refuses.
+    value = json.loads(data.decode("utf-8", "replace"))
+    mended = _mended(value)
+    return _encode(mended).decode(), _layout(mended), mended != value
+
+
+def restored(data: str, layout: bytes | None) -> dict[str, Any]:
+    """The item's fields, in the order they had."""
+    value = _from_text(data)
+    return value if layout is None else _ordered(value, _places(layout))
+
+
+def clean(text: str) -> str:
+    """Text that PostgreSQL can carry: NUL and half a surrogate pair become U+FFFD."""
+    text = without_surrogates(text)
+    return text.replace("\0", REPLACEMENT) if "\0" in text else text
+
+
+def _mended(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_mended(element) for element in value]
+    if isinstance(value, dict):
+        return {clean(name): _mended(element) for name, element in value.items()}
+    return value
+
+
+# One number per field, object by object, the fields of an object before what is in them: the place of the
+# field in JSONB's order. After a first byte of 1, a byte each; after a 2, two each (little-endian), for large
+# objects.
+
+
+@lru_cache(4096)
+def _sorted_places(names: tuple[str, ...]) -> tuple[int, ...]:
+    order = sorted(range(len(names)), key=lambda n: (len(raw := names[n].encode()), raw))
+    places = [0] * len(names)
+    for place, n in enumerate(order):
+        places[n] = place
+    return tuple(places)
+
+
+def _layout(value: Any) -> bytes | None:
+    found: list[int] = []
+    if not _collect(value, found):
+        return None
+    try:
+        return b"\x01" + bytes(found)
+    except ValueError:  # an object with more than 256 fields
+        return b"\x02" + _little(array("H", found)).tobytes() if max(found) < 2**16 else None
+
+
+def _collect(value: Any, found: list[int]) -> bool:
+    """Append the places of all fields; whether any of them is not where JSONB puts it."""
+    is_moved = False
+    if type(value) is dict:
+        if len(value) > 1:
+            places = _sorted_places(tuple(value))
+            found += places
+            is_moved = places != tuple(range(len(places)))
+        value = value.values()
+    for element in value:
+        if type(element) is dict or type(element) is list:
+            is_moved |= _collect(element, found)
+    return is_moved
+
+
+def _places(layout: bytes) -> Iterator[int]:
+    if layout[0] == 1:
+        return iter(layout[1:])
+    wide = array("H")
+    wide.frombytes(layout[1:])
+    return iter(_little(wide))
+
+
+def _ordered(value: Any, places: Iterator[int]) -> Any:
+    if type(value) is dict:
+        names = list(value)
+        if len(names) > 1:
+            names = [names[next(places)] for _ in names]
+        return {name: _ordered(value[name], places) for name in names}
+    if type(value) is list:
+        return [_ordered(element, places) for element in value]
+    return value
+
+
+def _little(numbers: array[int]) -> array[int]:
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers

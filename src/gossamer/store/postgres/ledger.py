@@ -1,0 +1,61 @@
+"""Looking things up in the ledger in PostgreSQL, as ``ledger.Ledger`` does in SQLite.
+
+Guarantee: reads only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gossamer.core.jobs import Job
+from gossamer.core.results import Attempt, PageRecord
+from gossamer.drivers.postgres.server import PostgresServer
+from gossamer.drivers.sql import load
+from gossamer.store.attempts import latest
+from gossamer.store.postgres.json import clean
+
+SQL = load("gossamer.store.postgres", "store.sql")
+
+
+class PostgresLedger:
+    """The ledger, the pages and the items of a server, as a person asks for them."""
+
+    def __init__(self, server: PostgresServer) -> None:
+        self._server = server
+
+    def __repr__(self) -> str:
+        return f"<PostgresLedger on {self._server!r}>"
+
+    async def attempts(
+        self,
+        job: Job,
+        limit: int,
+        *,
+        urls_: Sequence[str] = (),
+        host: str | None = None,
+        status: int | None = None,
+        verdict: str | None = None,
+        reason: str | None = None,
+        method: str | None = None,
+        flag: str | None = None,
+        fingerprint: int | None = None,
+    ) -> list[Attempt]:
+        """The latest tries that fit, newest first; see :class:`~gossamer.store.sqlite.ledger.Ledger`."""
+        spellings = [clean(url) for url in urls_] or None
+        which = (status, verdict, reason, method, flag, fingerprint)
+
+        async def older_than(last: int, count: int) -> Sequence[Any]:
+            values = (job.id, last, count, spellings, *which)
+            return await self._server.run(lambda conn: conn.fetch(SQL["attempts"], *values))
+
+        return await latest(older_than, limit, host)
+
+    async def page(self, job: Job, fingerprint: int) -> PageRecord | None:
+        """The page that was parsed, as it was the last time."""
+        row = await self._server.run(lambda conn: conn.fetchrow(SQL["page"], job.id, fingerprint))
+        return None if row is None else PageRecord(**row)
+
+    async def items_on(self, job: Job, url: str) -> int:
+        """How many items of the job were found on a page the last time they were seen changed."""
+        return int(await self._server.run(lambda conn: conn.fetchval(SQL["items_on"], job.id, clean(url))))

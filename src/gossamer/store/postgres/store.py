@@ -1,0 +1,243 @@
+"""Items, pages and the ledger in PostgreSQL.
+
+Guarantee: a batch is stored as a whole or not at all, and exactly once, also when the connection is lost
+while it is committed, or the server restarts (``receipt`` in ``migrations/0001_start.sql``). Items are
+upserts by (spider, type, key): the newer one wins, and only where it differs. A page that is stored again,
+because its lease was lost before it was settled, is the same page, and counts once; the rows of the ledger
+are honest tries, and both are kept. Text from pages is stored whatever it holds (NUL and halves of surrogate
+pairs are replaced); an item that PostgreSQL refuses is left out, counted and logged, and loses nobody else's.
+
+Back-pressure: ``write`` returns when the batch is on the server's disk, and nothing is kept here until then.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gossamer.core.errors import Remark
+from gossamer.core.jobs import Job, StoredItem, Tally
+from gossamer.core.results import Attempt, Harvest
+from gossamer.drivers.postgres.errors import Refused
+from gossamer.drivers.postgres.schema import LOCK
+from gossamer.drivers.postgres.server import PostgresServer
+from gossamer.drivers.sql import load
+from gossamer.store.attempts import LATEST, NEWEST, attempt_of
+from gossamer.store.postgres.jobs import job_number
+from gossamer.store.postgres.json import clean, restored
+from gossamer.store.postgres.rows import DAY_S, Batch, Place, batch_of, batch_of_attempts, stale_rows
+from gossamer.store.totals import tally
+
+if TYPE_CHECKING:
+    from gossamer.drivers.postgres.types import Connection
+
+SQL = load("gossamer.store.postgres", "store.sql")
+PAGE = 500  # items read at a time
+SLOTS = 16
+"""Rows among which the writers of one total are spread."""
+
+
+log = logging.getLogger("gossamer.crawl")
+
+
+class PostgresStore:
+    """A ``Store`` on a server.
+
+    ``min_interval_s``: an item that changed less than this ago is not changed again. ``history``: all former
+    versions of items go to ``item_history``, not only those that another job saw. ``ledger_days``: days that
+    the ledger keeps; ``None`` is all.
+    """
+
+    def __init__(
+        self,
+        server: PostgresServer,
+        *,
+        min_interval_s: float = 0.0,
+        history: bool = False,
+        ledger_days: int | None = None,
+    ) -> None:
+        self._server = server
+        self._min_interval_s = min_interval_s
+        self._history = history
+        self._ledger_days = ledger_days
+        self._numbers: dict[str, int] = {}  # of jobs
+        self._days: set[int] = set()  # that have a partition
+        self._writers: list[_Writer] = []  # that are not writing now
+
+    def __repr__(self) -> str:
+        return f"<PostgresStore on {self._server!r}>"
+
+    async def write(self, job: Job, harvests: Sequence[Harvest]) -> None:
+        """See :class:`~gossamer.ports.store.Store`."""
+        batch = batch_of(harvests)
+        try:
+            await self._write(job, batch)
+        except Refused:
+            refused = await self._refused(job, batch)
+            if not refused:
+                raise
+            batch.drop(refused)
+            await self._write(job, batch)
+
+    async def record(self, job: Job, attempts: Sequence[Attempt]) -> None:
+        """See :class:`~gossamer.ports.store.Store`."""
+        await self._write(job, batch_of_attempts(attempts))
+
+    async def mark_stale(self, job: Job, attempts: Sequence[Attempt]) -> None:
+        """See :class:`~gossamer.ports.store.Store`."""
+        number = await self._number(job)
+        values = (number, 0, Remark.STALE.value, LATEST, *stale_rows(attempts))
+        await self._server.run(lambda conn: conn.execute(SQL["mark_stale"], *values))
+
+    async def _write(self, job: Job, batch: Batch) -> None:
+        number = await self._number(job)
+        if missing := batch.days() - self._days:
+            await self._add_days(missing)
+        try:
+            writer = self._writers.pop()
+        except IndexError:
+            writer = _Writer()
+        values = self._values(writer, number, job, batch)
+        try:
+            await self._server.run(lambda conn: conn.execute(SQL["write"], *values))
+        except BaseException:
+            # A writer whose last batch may still be under way is not used again, and what was known of
+            # the server may be why it went wrong.
+            self._numbers.clear()
+            self._days.clear()
+            raise
+        self._writers.append(writer)
+
+    async def _number(self, job: Job) -> int:
+        number = self._numbers.get(job.id)
+        if number is None:
+            number = self._numbers[job.id] = await self._server.run(lambda conn: job_number(conn, job))
+        return number
+
+    def _values(self, writer: _Writer, number: int, job: Job, batch: Batch) -> tuple[Any, ...]:
+        writer.batch += 1
+        options = (clean(job.name), self._min_interval_s, self._history)
+        return (writer.id, writer.batch, number, writer.id % SLOTS, *options, *batch.values())
+
+    async def _refused(self, job: Job, batch: Batch) -> list[Place]:
+        """The items of a batch that the server does not take, found by trying each."""
+        refused: list[Place] = []
+        number = await self._number(job)
+        for place in batch.items:
+            values = self._values(_Writer(), number, job, batch.only(place))
+            try:
+                await self._server.run(lambda conn, values=values: _try(conn, values))  # type: ignore[misc]
+            except Refused as error:
+                refused.append(place)
+                log.warning("%s: %s %.200r was not stored: %s", job.id, place[0], place[1], error)
+        return refused
+
+    async def items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
+        """See :class:`~gossamer.ports.store.Store`. Reads a page at a time."""
+        name, more = ("items", ()) if job is None else ("items_of_job", (job.id,))
+        while True:
+            values = (after_id, PAGE, *more)
+            rows = await self._server.run(lambda conn, values=values: conn.fetch(SQL[name], *values))  # type: ignore[misc]
+            for row in rows:
+                yield _item(row)
+            if len(rows) < PAGE:
+                return
+            after_id = rows[-1][0]
+
+    async def attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:
+        """See :class:`~gossamer.ports.store.Store`."""
+        urls = None if url is None else [clean(url)]
+        values = (job.id, NEWEST, limit, urls, *[None] * 6)
+        rows = await self._server.run(lambda conn: conn.fetch(SQL["attempts"], *values))
+        return [attempt_of(row[1:]) for row in rows]
+
+    async def tally(self, job: Job) -> Tally:
+        """See :class:`~gossamer.ports.store.Store`."""
+        rows = await self._server.run(lambda conn: conn.fetch(SQL["tally"], job.id))
+        return tally({row[0]: row[1] for row in rows})
+
+    async def tidy(self, now: float) -> int:
+        """Drop the days that the ledger does not keep, make tomorrow's; how many were dropped."""
+        today = int(now // DAY_S)
+        await self._add_days({today, today + 1})
+        first = None if self._ledger_days is None else day_name(today - self._ledger_days)
+
+        async def drop(conn: Connection) -> int:
+            await conn.execute(SQL["forget_receipts"])
+            async with conn.transaction():
+                await conn.execute(SQL["lock_days"], LOCK)
+                days = [row[0] for row in await conn.fetch(SQL["days"])]
+                old = [name for name in days if first is not None and name < first]
+                await conn.execute(SQL["do_not_queue"])
+                for name in old:
+                    await conn.execute(f"DROP TABLE {name}")
+            return len(old)
+
+        dropped = await self._server.run(drop)
+        if dropped:
+            self._days.clear()
+        return dropped
+
+    async def _add_days(self, days: set[int]) -> None:
+        async def add(conn: Connection) -> None:
+            async with conn.transaction():
+                await conn.execute(SQL["lock_days"], LOCK)
+                known = {row[0] for row in await conn.fetch(SQL["days"])}
+                for day in sorted(days):
+                    if day_name(day) not in known:
+                        bounds = {"name": day_name(day), "start": day * DAY_S, "end": (day + 1) * DAY_S}
+                        await conn.execute(_filled(SQL["add_day"], bounds))
+
+        await self._server.run(add)
+        self._days |= days
+
+
+class _Writer:
+    """Numbers batches, so that one which is sent twice is known again."""
+
+    __slots__ = ("batch", "id")
+
+    def __init__(self) -> None:
+        self.id = secrets.randbits(63)
+        self.batch = 0
+
+
+class _Undo(Exception):
+    """Ends a transaction that was only a trial."""
+
+
+async def _try(conn: Connection, values: tuple[Any, ...]) -> None:
+    try:
+        async with conn.transaction():
+            await conn.execute(SQL["write"], *values)
+            raise _Undo
+    except _Undo:
+        pass
+
+
+def day_name(day: int) -> str:
+    """The partition of a day that is counted from the epoch."""
+    return "attempt_" + time.strftime("%Y%m%d", time.gmtime(day * DAY_S))
+
+
+def _filled(statement: str, values: dict[str, Any]) -> str:
+    for name, value in values.items():
+        statement = statement.replace(f":{name}", str(value))
+    return statement
+
+
+def _item(row: Any) -> StoredItem:
+    number, kind, key, data, layout, url, first_seen, last_seen, changed_at = row
+    return StoredItem(
+        id=number,
+        type=kind,
+        key=key,
+        data=restored(data, layout),
+        url=url,
+        first_seen=first_seen,
+        last_seen=last_seen,
+        changed_at=changed_at,
+    )

@@ -1,0 +1,78 @@
+"""Looking things up in the ledger: the tries that fit a filter, and what became of one page.
+
+Guarantee: reads only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from gossamer.core.jobs import Job
+from gossamer.core.results import Attempt, PageRecord
+from gossamer.drivers.sql import load
+from gossamer.drivers.sqlite.database import Database
+from gossamer.store.attempts import latest
+
+SQL = load("gossamer.store.sqlite", "ledger.sql")
+_PAGE_COLUMNS = ("url", "fingerprint", "status", "content_type", "title", "depth", "size_bytes", "at")
+
+
+class Ledger:
+    """The ledger, the pages and the items of a database, as a person asks for them."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def __repr__(self) -> str:
+        return f"<Ledger in {self._db!r}>"
+
+    async def attempts(
+        self,
+        job: Job,
+        limit: int,
+        *,
+        urls_: Sequence[str] = (),
+        host: str | None = None,
+        status: int | None = None,
+        verdict: str | None = None,
+        reason: str | None = None,
+        method: str | None = None,
+        flag: str | None = None,
+        fingerprint: int | None = None,
+    ) -> list[Attempt]:
+        """The latest tries that fit, newest first.
+
+        ``urls_`` are spellings of one URL, any of which fits; ``host`` is a politeness key (``host`` or
+        ``host:port``); ``status`` 0 means no answer; ``flag`` is one of a page's flags.
+        """
+        asked: dict[str, Any] = {
+            "status = ?": status,
+            "verdict = ?": verdict,
+            "reason = ?": reason,
+            "method = ?": method,
+            "fingerprint = ?": fingerprint,
+            "instr(' ' || flags || ' ', ' ' || ? || ' ') > 0": flag,
+        }
+        asked = {text: value for text, value in asked.items() if value is not None}
+        if urls_:
+            asked["url IN (SELECT value FROM json_each(?))"] = msgspec.json.encode(list(urls_)).decode()
+        sql = SQL["attempts"].replace(":which", "".join(f" AND {text}" for text in asked))
+
+        async def older_than(last: int, count: int) -> Sequence[Any]:
+            values = (job.id, last, *asked.values(), count)
+            return await self._db.read(lambda conn: conn.execute(sql, values).fetchall())
+
+        return await latest(older_than, limit, host)
+
+    async def page(self, job: Job, fingerprint: int) -> PageRecord | None:
+        """The page that was parsed, as it was the last time."""
+        row = await self._db.read(lambda conn: conn.execute(SQL["page"], (job.id, fingerprint)).fetchone())
+        return None if row is None else PageRecord(**dict(zip(_PAGE_COLUMNS, row, strict=True)))
+
+    async def items_on(self, job: Job, url: str) -> int:
+        """How many items of the job were found on a page the last time they were seen changed."""
+        row = await self._db.read(lambda conn: conn.execute(SQL["items_on"], (job.id, url)).fetchone())
+        return int(row[0])

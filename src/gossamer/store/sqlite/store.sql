@@ -1,0 +1,120 @@
+-- The store's statements. Tables and indexes: gossamer/drivers/sqlite/migrations/0001_start.sql.
+-- Lists come as one JSON array, rows at `:rows` (gossamer.drivers.sql.bulk).
+
+-- ------------------------------------------------------------------ writing
+
+-- name: upsert_items
+-- Data, its hash and its page only when the content differs and is newer; `last_seen` always; `first_seen` never.
+-- `job` is 0 once a second job sees the same value. A trigger keeps the value that other jobs saw.
+INSERT INTO item (spider, type, key, hash, first_seen, last_seen, changed_at, url, data, job) VALUES :rows
+ON CONFLICT (spider, type, key) DO UPDATE SET
+    job = iif(job = excluded.job OR (hash <> excluded.hash AND excluded.last_seen >= last_seen), excluded.job, 0),
+    last_seen = max(last_seen, excluded.last_seen),
+    changed_at = iif(hash = excluded.hash OR excluded.last_seen < last_seen, changed_at, excluded.changed_at),
+    url = iif(hash = excluded.hash OR excluded.last_seen < last_seen, url, excluded.url),
+    data = iif(hash = excluded.hash OR excluded.last_seen < last_seen, data, excluded.data),
+    hash = iif(excluded.last_seen < last_seen, hash, excluded.hash)
+RETURNING id, hash;
+
+-- name: hashes
+SELECT id, hash FROM item WHERE id IN (SELECT value FROM json_each(?));
+
+-- name: sight
+INSERT INTO sighting (job, item, hash) VALUES :rows ON CONFLICT DO NOTHING;
+
+-- name: sight_again
+-- Of those that were there: which value it is now.
+INSERT INTO sighting (job, item, hash) VALUES :rows
+ON CONFLICT (job, item) DO UPDATE SET hash = excluded.hash WHERE hash <> excluded.hash;
+
+-- name: add_pages
+-- Of leases that are settled in the same transaction.
+INSERT INTO page (job, fingerprint, at, status, depth, size_bytes, content_type, title, url)
+VALUES :rows;
+
+-- name: upsert_pages
+-- Of leases that are settled later, and somewhere else. `times` is 1 for one that is new.
+INSERT INTO page (job, fingerprint, at, status, depth, size_bytes, content_type, title, url, visit) VALUES :rows
+ON CONFLICT (job, fingerprint, visit) WHERE visit IS NOT NULL DO UPDATE SET
+    times = times + 1, at = excluded.at, status = excluded.status, depth = excluded.depth,
+    size_bytes = excluded.size_bytes, content_type = excluded.content_type, title = excluded.title,
+    url = excluded.url
+WHERE excluded.at >= at
+RETURNING times;
+
+-- name: latest_visit
+SELECT max(visit) FROM page WHERE job = ? AND fingerprint = ? AND visit > 0;
+
+-- name: add_attempts
+INSERT INTO attempt (
+    job, fingerprint, at, attempt, status, depth, size_bytes, elapsed_ms, verdict, reason, rung, worker,
+    url, via, detail, method, flags, request
+) VALUES :rows;
+
+-- name: mark_stale
+-- Among the latest rows: it was written a moment ago.
+UPDATE attempt SET reason = ?5
+WHERE job = ?1 AND id > (SELECT max(id) FROM attempt) - ?6
+    AND fingerprint = ?2 AND at = ?3 AND worker = ?4 AND reason <> ?5;
+
+-- name: count
+INSERT INTO tally (job, name, value) VALUES :rows
+ON CONFLICT (job, name) DO UPDATE SET value = value + excluded.value;
+
+-- ------------------------------------------------------------------ reading
+
+-- name: items
+SELECT id, type, key, data, url, first_seen, last_seen, changed_at
+FROM item WHERE id > ? ORDER BY id LIMIT ?;
+
+-- name: items_of_job
+-- With the values that the job saw.
+SELECT item.id, type, item.key, coalesce(former.data, item.data), coalesce(former.url, item.url), first_seen,
+    coalesce(former.last_seen, item.last_seen), coalesce(former.changed_at, item.changed_at)
+FROM sighting JOIN item ON item.id = sighting.item
+LEFT JOIN item_history AS former
+    ON former.item = item.id AND former.hash = sighting.hash AND sighting.hash <> item.hash
+WHERE sighting.job = (SELECT id FROM job WHERE name = ?) AND sighting.item > ?
+ORDER BY sighting.item LIMIT ?;
+
+-- name: attempts
+SELECT at, url, fingerprint, verdict, reason, detail, attempt, status, size_bytes, elapsed_ms, worker, rung,
+    depth, via, method, flags, request
+FROM attempt
+WHERE job = (SELECT id FROM job WHERE name = ?1) AND (?2 IS NULL OR url = ?2)
+ORDER BY id DESC LIMIT ?3;
+
+-- name: tally
+SELECT tally.name, tally.value FROM tally JOIN job ON job.id = tally.job WHERE job.name = ?;
+
+-- ------------------------------------------------------------------ the job book
+
+-- name: job_number
+SELECT id FROM job WHERE name = ?;
+
+-- name: next_number
+SELECT coalesce(max(number), 0) + 1 FROM job WHERE slug = ?;
+
+-- name: add_job
+INSERT INTO job (name, slug, number, spider, target, created_at, state, finished_at, finish_reason, key, plan)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: update_job
+UPDATE job SET state = ?, finished_at = ?, finish_reason = ? WHERE name = ?;
+
+-- name: update_job_if
+UPDATE job SET state = ?, finished_at = ?, finish_reason = ? WHERE name = ? AND state = ? AND finished_at IS ?;
+
+-- name: job_by_name
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, key, plan FROM job WHERE name = ?;
+
+-- name: latest_job
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, key, plan
+FROM job WHERE spider = ? ORDER BY id DESC LIMIT 1;
+
+-- name: jobs
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, key, plan FROM job ORDER BY id DESC;
+
+-- name: unfinished_jobs
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, key, plan FROM job
+WHERE state IN ('running', 'paused') AND finished_at IS NULL ORDER BY id DESC;

@@ -1,0 +1,333 @@
+"""A spider's arguments (``-a NAME=VALUE``): which it takes, of which types, and which must not be shown.
+
+Arguments are the annotated attributes of a spider's class and the parameters of its own ``__init__``. An
+annotation gives the type: ``pages: int = 3`` makes ``-a pages=5`` the number 5. What has no annotation stays
+a string. A spider that annotates anything takes those arguments and no others; one that annotates nothing
+takes those that its source mentions; one whose own ``__init__`` has ``**kwargs`` takes any, as in Scrapy. An
+annotated attribute without a value has to be given, unless the spider has an ``__init__`` of its own, which
+may give it one.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import shlex
+import types
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, ClassVar, Literal, Union, get_args, get_origin
+
+from gossamer.core.errors import UsageError
+from gossamer.policy.secret_names import HIDDEN, is_secret
+from gossamer.spiders.spider import Spider
+
+MISSING = inspect.Parameter.empty
+"""There is no default."""
+BASE = {"start_urls": list[str], "allowed_domains": list[str]}
+"""What every spider has, and may be given."""
+_FINGERPRINT = re.compile(r"\*\*\*[0-9a-f]{8}")
+_NOTHING = ("", "none", "null")
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a spider."""
+
+    name: str
+    annotation: Any = MISSING  # MISSING: a string, as typed
+    default: Any = MISSING
+    required: bool = False
+
+    @property
+    def type(self) -> str:
+        """The type in words: ``int``, ``date | None``, ``'new' | 'used'``."""
+        return _words(self.annotation)
+
+    @property
+    def shown_default(self) -> Any:
+        """The default, unless it must not be shown; ``None`` where there is none."""
+        if self.default is MISSING or self.default is None:
+            return None
+        return HIDDEN if is_secret(self.name) and self.default != "" else self.default
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """What a spider can be given."""
+
+    arguments: Mapping[str, Argument]
+    others: bool  # whether it takes arguments of any other name too
+    mentioned_only: bool = False  # of those others the ones that are mentioned in its source
+
+
+def accepted(spider_class: type[Spider]) -> Accepted:
+    """The arguments of a spider class, in the order in which they are written there."""
+    found = {argument.name: argument for argument in _attributes(spider_class)}
+    typed = any(argument.annotation is not MISSING for argument in found.values())
+    others = mentioned_only = not typed
+    for base in spider_class.__mro__:
+        if base is Spider:
+            break
+        if "__init__" in vars(base):
+            parameters, others = _parameters(base)
+            if not others:  # what it does not name it does not take, the attributes of the class included
+                return Accepted(parameters, others=False)
+            found, mentioned_only = {**found, **parameters}, False
+    return Accepted(found, others, mentioned_only)
+
+
+def read(spider_class: type[Spider], given: Mapping[str, Any]) -> dict[str, Any]:
+    """What was given, each value in the type of its argument.
+
+    Raises :class:`UsageError` for names that the spider does not take, for values of other types and for
+    what has to be given and was not.
+    """
+    known = accepted(spider_class)
+    values = {}
+    for name, value in given.items():
+        argument = known.arguments.get(name)
+        if argument is None and name in BASE:
+            argument = Argument(name, BASE[name])
+        if argument is None and not known.others:
+            raise UsageError(_unknown(spider_class, name, value, known))
+        if argument is None and known.mentioned_only:
+            _check_mentioned(spider_class, name, value, known)
+        values[name] = value if argument is None else _read(spider_class, argument, value)
+    lacking = [a for a in known.arguments.values() if a.required and a.name not in values]
+    if lacking:
+        wanted = ", ".join(f"-a {argument.name}=... ({argument.type})" for argument in lacking)
+        raise UsageError(f"the spider {spider_class.name!r} has to be given {wanted}")
+    return values
+
+
+# --------------------------------------------------------------------------- secrets
+
+
+def shown(name: str, value: Any) -> str:
+    """A value for people."""
+    return HIDDEN if is_secret(name) else str(value)
+
+
+def target_text(spider: str, arguments: Mapping[str, Any]) -> str:
+    """A spider with its arguments in one line: the same line is the same crawl.
+
+    Of a secret it has a fingerprint, too slow to make for guessing the secret from it.
+    """
+    pairs = (f"{name}={_told(spider, name, value)}" for name, value in sorted(arguments.items()))
+    return " ".join((shlex.quote(spider), *(_quoted(pair) for pair in pairs)))
+
+
+def _quoted(pair: str) -> str:
+    return pair if _FINGERPRINT.search(pair) else shlex.quote(pair)
+
+
+def _told(spider: str, name: str, value: Any) -> str:
+    text = str(value)
+    if not is_secret(name) or not text or _FINGERPRINT.fullmatch(text):  # a target that is read again
+        return text
+    from hashlib import scrypt
+
+    digest = scrypt(
+        text.encode("utf-8", "surrogatepass"), salt=f"{spider} {name}".encode(), n=1 << 14, r=8, p=1, dklen=4
+    )
+    return f"{HIDDEN}{digest.hex()}"
+
+
+# --------------------------------------------------------------------------- what there is
+
+
+def _attributes(spider_class: type[Spider]) -> Iterator[Argument]:
+    """The annotated attributes of a class and its bases, and those that hold plain values."""
+    seen: dict[str, Any] = {}
+    for base in reversed(spider_class.__mro__):
+        if base in (object, Spider):
+            continue
+        seen |= _annotations(base)
+        for name, value in vars(base).items():
+            if value is None or isinstance(value, str | int | float):
+                seen.setdefault(name, MISSING)
+    sets_them = spider_class.__init__ is not Spider.__init__  # what has no value may get one there
+    for name, annotation in seen.items():
+        if _is_free(name) and get_origin(annotation) is not ClassVar and annotation is not ClassVar:
+            default = getattr(spider_class, name, MISSING)
+            yield Argument(name, annotation, default, required=default is MISSING and not sets_them)
+
+
+def _is_free(name: str) -> bool:
+    """Whether a name is the spider's own, and neither a constant, nor a setting, nor a word of ours."""
+    from gossamer.config.settings import fields
+
+    return not (name.startswith("_") or name.isupper() or hasattr(Spider, name) or name in fields())
+
+
+def _annotations(owner: Any) -> dict[str, Any]:
+    """Annotations with their names looked up; those that cannot be (type-checking imports) are left out."""
+    try:
+        return inspect.get_annotations(owner, eval_str=True)
+    except Exception:  # noqa: BLE001 - users' code; one that cannot be evaluated spoils only itself
+        space = getattr(inspect.getmodule(owner), "__dict__", {})
+        return dict(_evaluated(inspect.get_annotations(owner), space))
+
+
+def _evaluated(annotations: Mapping[str, Any], space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, annotation in annotations.items():
+        try:
+            kind = eval(annotation, dict(space)) if isinstance(annotation, str) else annotation  # noqa: S307 - the spider's own source
+        except Exception:  # noqa: BLE001, S112 - users' code
+            continue
+        yield name, kind
+
+
+def _parameters(owner: type) -> tuple[dict[str, Argument], bool]:
+    """The parameters of a class's own ``__init__``, and whether it has ``**kwargs``."""
+    function = vars(owner)["__init__"]
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    annotations = _annotations(function)
+    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    found = {
+        p.name: Argument(p.name, annotations.get(p.name, MISSING), p.default, p.default is MISSING)
+        for p in parameters
+        if p.kind not in variable and p.kind is not inspect.Parameter.POSITIONAL_ONLY
+    }
+    return found, any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
+
+
+# --------------------------------------------------------------------------- reading
+
+
+def _read(spider_class: type[Spider], argument: Argument, value: Any) -> Any:
+    if argument.annotation in (MISSING, str, Any):
+        return value
+    from pydantic import PydanticUserError, TypeAdapter, ValidationError
+
+    try:
+        adapter = TypeAdapter(argument.annotation)
+    except (PydanticUserError, NameError, TypeError):
+        raise UsageError(
+            f"the argument {argument.name} of the spider {spider_class.name!r} is a {argument.type}, "
+            "which cannot be given as text"
+        ) from None
+    try:
+        return adapter.validate_python(_from_text(value, argument.annotation))
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_context=False, include_input=False)[0]["msg"]
+        message = problem.removeprefix("Value error, ").removeprefix("Input ")
+        raise UsageError(
+            f"-a {argument.name}={shown(argument.name, value)}: the argument {argument.name} of the spider "
+            f"{spider_class.name!r} is of type {argument.type}; the value {message}"
+        ) from None
+
+
+def _from_text(value: Any, annotation: Any) -> Any:
+    """What a text means for a type; what it does not mean anything for is left for validation.
+
+    Nothing is ``none``; lists are JSON, or their elements with commas between them; dicts are JSON.
+    """
+    if not isinstance(value, str):
+        return value
+    parts = list(_parts(annotation))
+    choices = {str(choice): choice for part in parts for choice in _choices(part)}
+    if value in choices:
+        return choices[value]
+    kinds = [kind for part in parts if isinstance(kind := get_origin(part) or part, type)]
+    if type(None) in kinds and str not in kinds and value.strip().lower() in _NOTHING:
+        return None
+    if any(issubclass(kind, Collection) and not issubclass(kind, bytes | str) for kind in kinds):
+        return _group(value, is_dict=any(issubclass(kind, Mapping) for kind in kinds))
+    return value
+
+
+def _group(text: str, *, is_dict: bool) -> Any:
+    """The elements of a list or dict."""
+    if not is_dict and not text.lstrip().startswith("["):
+        return [part.strip() for part in text.split(",")] if text.strip() else []
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _parts(annotation: Any) -> Iterator[Any]:
+    """The alternatives of an annotation."""
+    if hasattr(annotation, "__metadata__"):  # Annotated
+        annotation = annotation.__origin__
+    if get_origin(annotation) in (Union, types.UnionType):
+        for part in get_args(annotation):
+            yield from _parts(part)
+    else:
+        yield type(None) if annotation is None else annotation
+
+
+def _choices(part: Any) -> tuple[Any, ...]:
+    """What there is to choose from."""
+    if get_origin(part) is Literal:
+        return get_args(part)
+    if isinstance(part, type) and issubclass(part, Enum):
+        return tuple(member.value for member in part)
+    return ()
+
+
+def _words(annotation: Any) -> str:
+    if annotation is MISSING:
+        return "str"
+    return " | ".join(" | ".join(map(repr, _choices(part))) or _word(part) for part in _parts(annotation))
+
+
+def _word(part: Any) -> str:
+    if part is type(None):
+        return "none"
+    if isinstance(part, type) and not get_args(part):
+        return part.__name__
+    return re.sub(r"\b(\w+\.)+(?=\w)", "", str(part))
+
+
+def _unknown(spider_class: type[Spider], name: str, value: Any, known: Accepted) -> str:
+    from difflib import get_close_matches
+
+    from gossamer.config.settings import fields
+
+    names = list(known.arguments)
+    close = get_close_matches(name, names, n=1)
+    if close:
+        hint = f"; did you mean {close[0]!r}?"
+    else:
+        hint = f"; it is a setting: -s {name}={shown(name, value)}" if name in fields() else ""
+    listed = ", ".join(f"{argument.name} ({argument.type})" for argument in known.arguments.values())
+    return (
+        f"the spider {spider_class.name!r} has no argument {name!r} (= {shown(name, value)!r}){hint}\n"
+        f"  its arguments: {listed or 'none'}"
+    )
+
+
+_READ = re.compile(r"""\b(?:self|spider)\.(\w+)|getattr\(\s*(?:self|spider)\s*,\s*["'](\w+)""")
+"""Where a source reads an attribute of a spider."""
+
+
+def _check_mentioned(spider_class: type[Spider], name: str, value: Any, known: Accepted) -> None:
+    """Raise ``UsageError`` for an argument that nothing in a spider's source speaks of."""
+    source = _source(spider_class)
+    if source is None or not name.isidentifier() or hasattr(spider_class, name):
+        return  # nobody knows, or the spider says so itself
+    if re.search(rf"\b{re.escape(name)}\b", source):
+        return
+    reads = {first or second for first, second in _READ.findall(source)}
+    free = [one for one in reads if not hasattr(spider_class, one) and _is_free(one)]
+    others = {one: Argument(one) for one in sorted(free)}
+    found = Accepted({**known.arguments, **others}, others=False)
+    declared = f'  should it be read elsewhere, declare it in the class: {name}: str = ""'
+    raise UsageError(f"{_unknown(spider_class, name, value, found)}\n{declared}")
+
+
+def _source(spider_class: type[Spider]) -> str | None:
+    """The modules of a spider, its bases and its pipelines; ``None`` where their text is not all there."""
+    steps = spider_class.pipelines if isinstance(spider_class.pipelines, Collection) else ()
+    kinds = [*spider_class.__mro__[: spider_class.__mro__.index(Spider)]]
+    kinds += [step if isinstance(step, type) else type(step) for step in steps if not inspect.isroutine(step)]
+    modules = {inspect.getmodule(kind) for kind in kinds}
+    try:
+        return "\n".join(inspect.getsource(module) for module in modules if module is not None)
+    except (OSError, TypeError):
+        return None

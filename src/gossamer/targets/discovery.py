@@ -1,0 +1,310 @@
+"""From what was typed to a spider: a URL, a spider's name, a file, or a class.
+
+Spiders are found in the ``spiders/`` folder of the project and through the entry-point group
+``gossamer.spiders``. A file that does not import is one clear message, never a traceback of ours.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import re
+import shlex
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+
+from gossamer.compat.scrapy import hints as scrapy
+from gossamer.config.names import nearest
+from gossamer.core.errors import UsageError
+from gossamer.core.requests import Request
+from gossamer.observe.text import shown_url
+from gossamer.parse.selectors import Selector
+from gossamer.policy import urls
+from gossamer.policy.credentials import authorizations
+from gossamer.policy.scope import Scope
+from gossamer.spiders.generic import GenericSpider
+from gossamer.spiders.spider import Spider
+from gossamer.targets.arguments import read, target_text
+
+ENTRY_POINTS = "gossamer.spiders"
+log = logging.getLogger("gossamer.crawl")
+_FILE = re.compile(r"^(?P<path>.+\.py)(?::(?P<name>\w+))?$")
+_HOST = re.compile(r"^(localhost|[\w-]+(\.[\w-]+)+|\[[0-9a-fA-F:]+\])(:\d+)?([/?#].*)?$")
+
+
+@dataclass(frozen=True)
+class Target:
+    """What to crawl."""
+
+    text: str  # the spider with its arguments, or the URL: the same text is the same crawl
+    name: str  # whose items these are: the spider's name, or the host of a URL
+    spider: Spider
+    choose: Callable[[Request], Spider]
+    authorizations: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """What is sent, by origin, for the user and password of start URLs; it is in none of the above."""
+
+
+def find_target(target: str | type[Spider], arguments: Mapping[str, str], project: Path | None) -> Target:
+    """The spider that a target means, made with its arguments. Raises :class:`UsageError`."""
+    if not isinstance(target, str):
+        return _of_class(target, arguments)
+    file = _FILE.match(target)
+    if file is not None:
+        path = Path(file["path"])
+        return _of_class(_class_in_file(path, file["name"]), arguments)
+    if "://" in target:
+        return _of_url(target, arguments, project)
+    found = discover(project)
+    if target in found.spiders:
+        return _of_class(found.spiders[target], arguments)
+    refuse_file(target)
+    if _HOST.match(target):
+        return _of_url(f"https://{target}", arguments, project)
+    raise UsageError(_not_found(target, found, project))
+
+
+def refuse_file(target: str) -> None:
+    """Raise ``UsageError`` for what was meant as a URL, and is a file of this folder."""
+    if "://" in target or not Path(target).is_file():
+        return
+    file = Path(target).absolute()
+    raise UsageError(
+        f"{target} is a file, and a URL is needed: serve its folder with `python -m http.server --bind "
+        f"127.0.0.1 --directory {shlex.quote(str(file.parent))}`, and write http://127.0.0.1:8000/{file.name}"
+    )
+
+
+def spiders_in(target: str, project: Path | None) -> list[type[Spider]]:
+    """The spiders of a file, or the one of a name. Raises :class:`UsageError`; there is at least one."""
+    file = _FILE.match(target)
+    if file is None:
+        found = discover(project)
+        if target not in found.spiders:
+            raise UsageError(_not_found(target, found, project))
+        return [found.spiders[target]]
+    path = Path(file["path"])
+    every = _spiders_of(_import_file(path)) if path.is_file() and not file["name"] else []
+    return every or [_class_in_file(path, file["name"])]
+
+
+# --------------------------------------------------------------------------- by class
+
+
+def _of_class(spider_class: type[Spider], arguments: Mapping[str, str]) -> Target:
+    if not spider_class.name or not isinstance(spider_class.name, str):
+        raise UsageError(f'the spider {spider_class.__name__} has no name; give it one: name = "..."')
+    try:
+        spider = spider_class(**read(spider_class, arguments))
+    except TypeError as error:
+        raise UsageError(f"the spider {spider_class.name!r} does not take these arguments: {error}") from None
+    except UsageError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise UsageError(
+            f"the spider {spider_class.name!r} cannot be made: {type(error).__name__}: {error}"
+        ) from error
+    _check(spider)
+    text = target_text(spider.name, arguments)
+    given = authorizations(spider.start_urls)
+    return Target(text=text, name=spider.name, spider=spider, choose=lambda _: spider, authorizations=given)
+
+
+def _check(spider: Spider) -> None:
+    """Slips that would otherwise show page by page, or as something else."""
+    for name in ("start_urls", "allowed_domains", "sitemap_urls"):
+        if isinstance(value := getattr(spider, name, ()), str):
+            setattr(spider, name, one_or_more(value))
+    wrong = [url for url in spider.start_urls if not isinstance(url, str)]
+    if wrong:
+        raise UsageError(f"start_urls of the spider {spider.name!r} holds {wrong[0]!r}, which is no string")
+    _check_scrapy(spider)
+    require = spider.require
+    queries = (
+        [query for group in require.values() for query in group]
+        if isinstance(require, Mapping)
+        else ([require] if isinstance(require, str) else require)
+    )
+    for query in queries:
+        try:
+            Selector(text="").css(query)
+        except ValueError as error:
+            raise UsageError(f"require of the spider {spider.name!r}: {error}") from None
+
+
+def _check_scrapy(spider: Spider) -> None:
+    """What a spider brings along from Scrapy, and what would otherwise be passed over in silence."""
+    if hasattr(spider, "custom_settings"):
+        custom = spider.custom_settings if isinstance(spider.custom_settings, Mapping) else {}
+        hints = "".join(f"\n  {name}{nearest(str(name)) or ': no such setting'}" for name in custom)
+        raise UsageError(
+            f"the spider {spider.name!r} has custom_settings, which Gossamer does not read; "
+            'write settings = {"delay": 1.0}; `gossamer crawl --help` and gossamer.toml use the same names'
+            f"{hints}"
+        )
+    for name, setting in scrapy.ATTRIBUTES.items():
+        if hasattr(spider, name):
+            raise UsageError(
+                f"the spider {spider.name!r} has the attribute {name}, which Gossamer does not read; "
+                f"the setting {setting} says it: settings = {{{setting!r}: ...}}"
+            )
+
+
+def one_or_more(value: str | Sequence[str]) -> Sequence[str]:
+    """What a spider may write as one string or as several."""
+    return [value] if isinstance(value, str) else value
+
+
+def _class_in_file(path: Path, name: str | None) -> type[Spider]:
+    if not path.is_file():
+        raise UsageError(f"there is no file {path}")
+    module = _import_file(path)
+    found = _spiders_of(module)
+    if name is not None:
+        spider_class = getattr(module, name, None)
+        if not (isinstance(spider_class, type) and issubclass(spider_class, Spider)):
+            raise UsageError(f"{path} has no spider class {name!r}; it has: {_listed(found)}")
+        return spider_class
+    if not found:
+        raise UsageError(f"{path} has no spider; write a class in it that derives from gossamer.Spider")
+    if len(found) > 1:
+        raise UsageError(
+            f"{path} has {len(found)} spiders ({_listed(found)}); name one: {path}:{found[0].__name__}"
+        )
+    return found[0]
+
+
+def _listed(classes: list[type[Spider]]) -> str:
+    return ", ".join(spider_class.__name__ for spider_class in classes) or "none"
+
+
+def _import_file(path: Path) -> ModuleType:
+    """The module of a file, as if it had been run in its own folder."""
+    path = path.resolve()
+    name = f"gossamer_spider_{path.stem}"
+    folder = str(path.parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None, "a .py file has a loader"  # noqa: PT018
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - users' code
+        del sys.modules[name]
+        raise UsageError(f"{path} does not import: {_where(error, path)}") from None
+    return module
+
+
+def _where(error: BaseException, path: Path) -> str:
+    """``line 3: NameError: ...`` of the user's own file."""
+    text = f"{type(error).__name__}: {error}"
+    if isinstance(error, SyntaxError):
+        place = f"line {error.lineno}: " if error.lineno else ""
+        inside = f" (in {error.filename})" if error.filename not in (None, str(path)) else ""
+        return f"{place}{type(error).__name__}: {error.msg}{inside}"
+    lines = [
+        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
+    ]
+    return f"line {lines[-1]}: {text}" if lines else text
+
+
+def _spiders_of(module: ModuleType) -> list[type[Spider]]:
+    """The spiders a module defines itself."""
+    return [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, Spider) and value.__module__ == module.__name__
+    ]
+
+
+# --------------------------------------------------------------------------- by name
+
+
+@dataclass(frozen=True)
+class Discovered:
+    """The spiders of a project and of installed packages, by name; and what could not be imported."""
+
+    spiders: Mapping[str, type[Spider]]
+    broken: tuple[str, ...]
+
+
+def discover(project: Path | None) -> Discovered:
+    """Look into ``spiders/`` of the project and into the entry points."""
+    spiders: dict[str, type[Spider]] = {}
+    broken: list[str] = []
+    for point in entry_points(group=ENTRY_POINTS):
+        try:
+            spider_class = point.load()
+        except Exception as error:  # noqa: BLE001 - others' code
+            broken.append(f"the entry point {point.name!r} does not load: {type(error).__name__}: {error}")
+            continue
+        spiders[spider_class.name or point.name] = spider_class
+    folder = project / "spiders" if project else None
+    for path in sorted(folder.glob("[!_]*.py")) if folder and folder.is_dir() else ():
+        try:
+            found = _spiders_of(_import_file(path))
+        except UsageError as error:
+            broken.append(str(error))
+            continue
+        spiders.update({spider_class.name: spider_class for spider_class in found if spider_class.name})
+    return Discovered(spiders, tuple(broken))
+
+
+def _not_found(target: str, found: Discovered, project: Path | None) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(target, found.spiders, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    known = ", ".join(sorted(found.spiders)) or "none"
+    where = f"in {project}" if project else "(no gossamer.toml here or above, so no project was searched)"
+    broken = "".join(f"\n  {message}" for message in found.broken)
+    return f"there is no spider {shown_url(target)!r}{hint}\n  spiders found {where}: {known}{broken}"
+
+
+# --------------------------------------------------------------------------- by URL
+
+
+def _of_url(url: str, arguments: Mapping[str, str], project: Path | None) -> Target:
+    canonical = urls.canonicalise(url)
+    if canonical is None:
+        raise UsageError(f"{shown_url(url)!r} is not a URL that can be crawled (http or https with a host)")
+    host = urls.hostname(canonical)
+    domain = host.removeprefix("www.")
+    key = urls.host_key(canonical)
+    port = key.removeprefix(host)
+    discovered = discover(project)
+    # Arguments may be for the project's spiders, which get the pages of their hosts.
+    generic = GenericSpider(**(arguments if discovered.spiders else read(GenericSpider, arguments)))
+    generic.start_urls = [canonical]
+    generic.allowed_domains = [domain + port]
+    for message in discovered.broken:
+        log.warning("%s", message)
+    found = list(discovered.spiders.values())
+    made: dict[str, Spider] = {}
+
+    def choose(request: Request) -> Spider:
+        wanted = urls.host_key(request.url)
+        if wanted not in made:
+            spider_class = _for_host(found, urls.place(request.url))
+            made[wanted] = generic if spider_class is None else spider_class(**read(spider_class, arguments))
+        return made[wanted]
+
+    given = authorizations([url])
+    return Target(text=canonical, name=domain + port, spider=generic, choose=choose, authorizations=given)
+
+
+def _for_host(found: list[type[Spider]], place: urls.Place) -> type[Spider] | None:
+    """The spider whose ``allowed_domains`` fit the host most closely."""
+    fitting = [
+        (len(domain), spider_class)
+        for spider_class in found
+        for domain in one_or_more(spider_class.allowed_domains)
+        if Scope([domain]).allows(place.hostname, place.port)
+    ]
+    return max(fitting, key=lambda fit: fit[0])[1] if fitting else None

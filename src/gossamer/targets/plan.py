@@ -1,0 +1,148 @@
+"""How a worker on another machine puts together the same crawl: kept with the job, in its book.
+
+Guarantee: it holds no secret. Where requests and items are kept is each machine's own setting, headers that
+carry secrets are each machine's own, and arguments named like a secret come from each worker's environment.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gossamer.config.layers import load_settings
+from gossamer.config.settings import Settings
+from gossamer.core.errors import StorageError, UsageError
+from gossamer.policy.redirects import is_credential
+from gossamer.policy.secret_names import is_secret
+from gossamer.policy.shared_hosts import named_hosts
+from gossamer.spiders.generic import GenericSpider
+from gossamer.spiders.spider import Spider
+from gossamer.targets.discovery import Target, find_target
+
+OWN = ("broker", "redis", "cluster", "log", "data")
+"""Settings that are each machine's own."""
+FROM_ENVIRONMENT = "SPIDER_ARG_"
+"""Before the name of an argument, in capitals: the variable that a worker takes a secret one from."""
+
+_AS_IN = 'as in: GOSSAMER_HTTP__HEADERS=\'{"NAME": "VALUE"}\''
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What was submitted."""
+
+    target: str  # a URL without credentials, a spider's name, ``FILE.py:Class``
+    arguments: dict[str, str] = {}  # of the spider, those that may be seen
+    secrets: tuple[str, ...] = ()  # the names of the others
+    headers: tuple[str, ...] = ()  # the names of those in ``http.headers`` that carry secrets
+    settings: str = "{}"  # settled, as JSON, without what is each machine's own
+    fleet: str = "default"  # whose supervisor looks after it
+    hosts: tuple[str, ...] = ()  # that the spider names, for whoever submits another crawl of them
+    version: str = ""  # of the spider's source; "" where there is none to compare
+    has_closed: bool = False  # the spider has a ``closed()`` of its own, which nobody calls on a fleet
+
+
+def plan_of(target: str, arguments: Mapping[str, str], settings: Settings, found: Target) -> bytes:
+    """The plan of a crawl, packed."""
+    said = settings.model_dump(mode="json", exclude=set(OWN))
+    for place in ("frontier", "store"):
+        said[place].pop("url")
+    headers = said["http"]["headers"]
+    said["http"]["headers"] = {k: v for k, v in headers.items() if not is_credential(k)}
+    plan = Plan(
+        target=found.text if type(found.spider) is GenericSpider else target,
+        arguments={name: value for name, value in arguments.items() if not is_secret(name)},
+        secrets=tuple(name for name in arguments if is_secret(name)),
+        headers=tuple(name for name in headers if is_credential(name)),
+        settings=msgspec.json.encode(said).decode(),
+        fleet=settings.cluster.fleet,
+        hosts=named_hosts(found.spider.allowed_domains, found.spider.start_urls),
+        version=version_of(found),
+        has_closed=type(found.spider).closed is not Spider.closed,
+    )
+    return msgspec.msgpack.encode(plan)
+
+
+def plan_from(packed: bytes) -> Plan:
+    """The plan of a job. Raises ``StorageError`` for bytes that are none."""
+    try:
+        return msgspec.msgpack.decode(packed, type=Plan)
+    except msgspec.MsgspecError as error:
+        raise StorageError(f"the plan of this job cannot be read: {error}") from None
+
+
+def settings_under(plan: Plan, own: Settings) -> Settings:
+    """The settings of a plan, with this machine's places."""
+    said: dict[str, Any] = msgspec.json.decode(plan.settings)
+    here = own.model_dump(mode="json")
+    said |= {name: here[name] for name in OWN}
+    for place in ("frontier", "store"):
+        said[place] = {**said.get(place, {}), "url": here[place]["url"]}
+    said["http"] = {**said.get("http", {}), "headers": {**here["http"]["headers"], **said["http"]["headers"]}}
+    said["processes"] = 1
+    return load_settings(env={}, spider=said).settings
+
+
+def target_under(plan: Plan, project: Path | None) -> Target:
+    """The spider of a plan, as it is here. Raises ``UsageError`` when it is another one, or not here."""
+    secrets = {name: os.environ.get(FROM_ENVIRONMENT + name.upper()) for name in plan.secrets}
+    if missing := [name for name, value in secrets.items() if value is None]:
+        raise UsageError(f"{_secrets_not_kept(missing)} for this worker")
+    given = {name: value for name, value in secrets.items() if value is not None}
+    found = find_target(plan.target, {**plan.arguments, **given}, project)
+    here = version_of(found)
+    if plan.version and here != plan.version:
+        raise UsageError(
+            f"the spider {found.name!r} is another version here ({here}) than the one that was submitted "
+            f"({plan.version}): bring both to the same, or cancel the job and submit it again"
+        )
+    return found
+
+
+def check_headers(plan: Plan, own: Settings) -> None:
+    """Raises ``UsageError`` when this machine lacks a header that the crawl was submitted with."""
+    here = {name.lower() for name in own.http.headers}
+    missing = [name for name in plan.headers if name.lower() not in here]
+    if missing:
+        raise UsageError(f"{_headers_not_kept(missing)} for this worker, {_AS_IN}")
+
+
+def fleet_notes(plan: Plan) -> list[str]:
+    """What is otherwise on a fleet, for who submits: what workers must have, since a plan holds no secret."""
+    said = []
+    if plan.secrets:
+        said.append(f"{_secrets_not_kept(plan.secrets)} for every worker")
+    if plan.headers:
+        said.append(f"{_headers_not_kept(plan.headers)} for every worker, {_AS_IN}")
+    if plan.has_closed:
+        said.append(
+            "closed() of the spider is not called on a fleet, where no process sees the whole crawl: "
+            "do what it does after `gossamer wait`"
+        )
+    return said
+
+
+def _secrets_not_kept(names: Iterable[str]) -> str:
+    variables = ", ".join(FROM_ENVIRONMENT + name.upper() for name in names)
+    return f"secret arguments are not kept with a job: set {variables}"
+
+
+def _headers_not_kept(names: Iterable[str]) -> str:
+    return f"headers that carry secrets are not kept with a job: set {', '.join(names)}"
+
+
+def version_of(found: Target) -> str:
+    """A short digest of the file that a spider is written in; ``""`` for the crawl of a plain URL."""
+    kind = type(found.spider)
+    if kind is GenericSpider:
+        return ""
+    try:
+        source = Path(inspect.getfile(kind)).read_bytes()
+    except (OSError, TypeError):
+        return ""
+    return blake2b(source, digest_size=6).hexdigest()

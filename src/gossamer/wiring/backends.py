@@ -1,0 +1,146 @@
+"""The places of crawls opened to look into them and to manage their jobs, without crawling."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection
+from typing import NamedTuple
+
+import msgspec
+
+from gossamer.config.settings import Settings
+from gossamer.core.clock import Clock
+from gossamer.core.errors import Fault, RequestsGone, StorageError
+from gossamer.core.hosts import Rules
+from gossamer.core.jobs import DeadFilter, FrontierStats, Job, Tally
+from gossamer.core.lifecycle import JobState
+from gossamer.core.position import Place
+from gossamer.fetch import robots_cache
+from gossamer.policy import urls
+from gossamer.policy.robots import RobotsRecord, RobotsRules
+from gossamer.policy.shared_hosts import shared_host
+from gossamer.ports.backends import JobFrontier, Keeping, Requests
+from gossamer.targets.plan import plan_from
+from gossamer.wiring.open import open_places
+from gossamer.wiring.rules import rules_of
+
+HOSTS_LOOKED_AT = 200
+"""Hosts of another job that are compared with those of a new one: those with most requests."""
+
+LOST_COUNTED = 1000
+"""More dead letters of lost hosts are not counted one by one."""
+
+
+class SharedHost(NamedTuple):
+    """Another job, and a host that it may ask, too."""
+
+    job: Job
+    host: str
+
+    def warning(self, ours: Job) -> str:
+        """What this means, and what to do."""
+        return (
+            f"{ours.id} and {self.job.id} ({self.job.target}) both crawl {self.host}: each keeps a pace of "
+            "its own there, so together they ask more of it than one is allowed to. "
+            f"Let {self.job.id} end first, or raise --delay for both"
+        )
+
+
+class Desk:
+    """Both places of crawls, to look into them and to manage their jobs."""
+
+    def __init__(self, settings: Settings, requests: Requests, keeping: Keeping) -> None:
+        self._settings = settings
+        self.requests = requests
+        self.keeping = keeping
+        self.book = keeping.book
+        self.store = keeping.store
+        self.ledger = keeping.ledger
+
+    @property
+    def clock(self) -> Clock:
+        """The time that leases and hosts are kept by."""
+        return self.requests.clock
+
+    def frontier(self, job: Job) -> JobFrontier:
+        """The requests of a job."""
+        return self.requests.frontier(job, rules_of(self._settings))
+
+    async def stats(self, job: Job) -> FrontierStats | None:
+        """How a job stands; ``None``: it is over, and its requests are not kept any more."""
+        try:
+            return await self.frontier(job).stats()
+        except RequestsGone:
+            if job.finished_at is None:
+                raise
+            return None
+
+    async def lost_letters(self, job: Job, tally: Tally) -> int:
+        """How many dead letters of a job with these totals are of lost hosts, and not retried since."""
+        ever = tally.by_reason.get(Fault.HOST_LOST, 0)
+        if not ever or await self.stats(job) is None:
+            return 0
+        found = await self.frontier(job).dead(DeadFilter(reason=Fault.HOST_LOST), LOST_COUNTED)
+        return len(found) if len(found) < LOST_COUNTED else ever
+
+    async def place(self, job: Job, fingerprint: int) -> tuple[Rules, Place]:
+        """The rules in force for a job, and where one of its requests stands; of one forgotten neither."""
+        if job.finished_at is not None and await self.stats(job) is None:
+            return Rules(), Place()
+        return await self.frontier(job).place(fingerprint)
+
+    async def robots_deny(self, url: str) -> bool:
+        """Whether the robots.txt of a URL's site, where it is remembered, refuses it. Asks nobody."""
+        if not self._settings.robots:
+            return False
+        stored = await self.requests.shared.get(robots_cache.SPACE, urls.origin(url))
+        try:
+            record = msgspec.msgpack.decode(stored or b"", type=RobotsRecord)
+        except msgspec.DecodeError:
+            return False
+        return record.text != "" and not RobotsRules(record).allowed(url, self._settings.user_agent)
+
+    async def at_work(self, job: Job) -> str | None:
+        """Who crawls this job now: the number of a process, or words; ``None``: nobody.
+
+        A process that was killed leaves its job running in name only.
+        """
+        return await self.requests.at_work(job)
+
+    async def jobs_sharing_hosts(self, ours: Job, hosts: Collection[str]) -> list[SharedHost]:
+        """Other jobs that are worked on now and may ask one of these hosts (as ``named_hosts`` gives them).
+
+        What another job asks is known from what it was submitted with, and from what waits in its frontier.
+        """
+        found = []
+        for job in await self.book.list(unfinished=True) if hosts else []:
+            if job.id == ours.id or job.state is not JobState.RUNNING:
+                continue
+            with contextlib.suppress(StorageError):  # whoever looks after it says so
+                if not job.plan and await self.at_work(job) is None:
+                    continue
+                theirs = plan_from(job.plan).hosts if job.plan else (urls.host_key(job.target),)
+                reports = await self.frontier(job).hosts(HOSTS_LOOKED_AT)
+                host = shared_host(hosts, (*theirs, *(report.host for report in reports)))
+                if host is not None:
+                    found.append(SharedHost(job, host))
+        return found
+
+    def writers(self) -> set[int]:
+        """The processes that keep all others from writing at the moment."""
+        return self.requests.writers() | self.keeping.writers()
+
+    async def close(self) -> None:
+        """Let go of files and connections."""
+        try:
+            await self.requests.close()
+        finally:
+            await self.keeping.close()
+
+
+async def open_desk(settings: Settings, *, create: bool = False) -> Desk:
+    """Open the places that the settings name.
+
+    Raises :class:`StorageError` when there is no data directory (and not ``create``).
+    """
+    return Desk(settings, *await open_places(settings, create=create))

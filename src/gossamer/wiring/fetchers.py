@@ -1,0 +1,77 @@
+"""What gets pages, runs spiders on them and takes their items: for a crawl, and for single pages."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gossamer.config.settings import Settings
+from gossamer.core.clock import Clock
+from gossamer.fetch.guard import Guard
+from gossamer.fetch.http.fetcher import HttpFetcher
+from gossamer.fetch.http.limits import HttpOptions
+from gossamer.fetch.machine import raise_open_files
+from gossamer.fetch.replay import ReplayFetcher
+from gossamer.fetch.robots_cache import RobotsCache
+from gossamer.fetch.sessions.cookies import Cookies
+from gossamer.ports.fetch import Fetcher, RobotsGate
+from gossamer.runtime.clock import SystemClock
+from gossamer.shared.memory import MemorySharedState
+
+log = logging.getLogger("gossamer.crawl")
+
+
+def fetcher_of(
+    settings: Settings,
+    guard: Guard,
+    clock: Clock,
+    *,
+    cookies: Cookies | None = None,
+    authorizations: Mapping[str, str] | None = None,
+) -> Fetcher:
+    """The way to get pages; without ``cookies`` they are kept in memory only.
+
+    ``authorizations`` are values of Authorization by origin.
+    """
+    if settings.replay.folder is not None:
+        return ReplayFetcher(Path(settings.replay.folder), settings.replay.rules, clock=clock)
+    http = settings.http
+    options = HttpOptions(
+        user_agent=settings.user_agent,
+        headers=http.headers,
+        authorizations=dict(authorizations or {}),
+        connect_s=http.connect_timeout,
+        headers_s=http.headers_timeout,
+        idle_s=http.read_timeout,
+        body_s=http.total_timeout,
+        max_body_bytes=http.max_size_bytes,
+        insecure_hosts=frozenset(http.insecure_hosts),
+        tls=http.tls,
+    )
+    raise_open_files()
+    return HttpFetcher(options, clock=clock, guard=guard, cookies=cookies)
+
+
+def touches_network(settings: Settings) -> bool:
+    """Whether there is a server to be polite to."""
+    return settings.replay.folder is None
+
+
+@dataclass(frozen=True)
+class PageParts:
+    """What fetches single pages as politely as a crawl does, without a data directory."""
+
+    fetcher: Fetcher
+    robots: RobotsGate
+    clock: Clock
+
+
+def page_parts(settings: Settings, host: str, authorizations: Mapping[str, str]) -> PageParts:
+    """The parts for pages of a host that the operator named."""
+    clock = SystemClock()
+    fetcher = fetcher_of(settings, Guard({host}), clock, authorizations=authorizations)
+    shared = MemorySharedState(clock)
+    robots = RobotsCache(fetcher, shared, clock, user_agent=settings.user_agent, obey=settings.robots)
+    return PageParts(fetcher, robots, clock)

@@ -1,0 +1,60 @@
+"""Running the command line as a user does: a process of its own, and what it said."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from kit.environment import environment
+
+
+def command(*args: str | Path) -> list[str]:
+    """The command line of ``gossamer ARGS`` in this interpreter."""
+    return [sys.executable, "-m", "gossamer.cli.main", *map(str, args)]
+
+
+def start(*args: str | Path, cwd: Path | None = None) -> subprocess.Popen[bytes]:
+    """Start it, its output thrown away."""
+    return subprocess.Popen(
+        command(*args), cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment()
+    )
+
+
+def run(*args: str | Path, cwd: Path | None = None, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    """Run it to its end."""
+    return subprocess.run(
+        command(*args),
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env=environment(),
+        check=False,
+    )
+
+
+def crawl(*args: str | Path, cwd: Path | None = None) -> dict[str, Any]:
+    """Run ``crawl ARGS --json``; the object it prints."""
+    done = run("crawl", *args, "--json", cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def rows(data: Path, query: str) -> list[tuple[Any, ...]]:
+    """What a query gives on the database of a data directory."""
+    with closing(sqlite3.connect(data / "gossamer.db")) as connection, connection:
+        return connection.execute(query).fetchall()
+
+
+def free_port() -> str:
+    """A port of 127.0.0.1 that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])

@@ -1,0 +1,71 @@
+"""A Redis that loses power while a job is seeded: the job does not end before its seeds were fetched."""
+
+from __future__ import annotations
+
+import asyncio
+
+from gossamer.cluster import shift_task
+from gossamer.cluster.running import fleet_of
+from gossamer.config.layers import load_settings
+from gossamer.core.lifecycle import JobState
+from gossamer.core.shifts import SEED_LANE, Shift, Why
+from gossamer.engine.seeding import Seeding
+from gossamer.jobs.control import submission, submit
+from gossamer.wiring.backends import open_desk
+from kit.servers import SYNCED, RedisProcess
+
+TARGET = "https://shop.example/"
+
+
+class Messages:
+    """Port of the broker: what was asked for."""
+
+    def __init__(self):
+        self.shifts = []
+
+    def publish(self, shifts):
+        self.shifts += shifts
+
+
+async def quiet():
+    pass
+
+
+def shift_of(job, number):
+    return Shift(id=f"{job.id}:seed:{number}", job=job.id, lane=SEED_LANE, worker="w", expires_at=0.0)
+
+
+async def test_seeds_lost_between_the_last_answer_and_the_mark_are_added_again(tmp_path, monkeypatch):
+    with RedisProcess(options=SYNCED) as process:
+        given = {"data": str(tmp_path), "frontier.url": process.url, "robots": False}
+        settings = load_settings(env={}, overrides=given).settings
+        desk = await open_desk(settings, create=True)
+        settled, plan, name, text = submission(TARGET, {}, given)
+        job = await submit(desk, settled, plan, name, text)
+        before = process.written()
+        seed = Seeding.run
+
+        async def cut_off(self, requests):
+            await seed(self, requests)
+            await asyncio.to_thread(process.cut_power, before)
+
+        monkeypatch.setattr(Seeding, "run", cut_off)
+        end = await shift_task.Work(shift_of(job, 1), settings, desk, quiet).run()
+        monkeypatch.undo()
+        messages = Messages()
+        fleet = fleet_of(settings, desk, messages, "me")
+        leading = asyncio.create_task(fleet._lead())
+        try:
+            await fleet._leading.wait()
+            await fleet.look()
+            after = await desk.book.get(job.id)
+            assert (after.state, after.finished_at) == (JobState.RUNNING, None), "nothing was fetched"
+            assert (end.why, "was restarted" in end.detail) == (Why.FAILED, True)
+            end = await shift_task.Work(shift_of(job, 2), settings, desk, quiet).run()
+            assert end.why is Why.SEEDED
+            stats = await desk.frontier(job).stats()
+            assert (stats.seeded, stats.pending) == (True, 1)
+        finally:
+            leading.cancel()
+            await asyncio.gather(leading, return_exceptions=True)
+            await desk.close()

@@ -1,0 +1,249 @@
+"""Settings in layers."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gossamer.compat.scrapy import hints
+from gossamer.config.layers import find_project, load_settings
+from gossamer.config.settings import Settings, fields
+from gossamer.core.errors import SettingError
+
+
+def load(*overrides, env=None, spider=None, start=None):
+    return load_settings(overrides=overrides, env=env or {}, spider=spider, start=start)
+
+
+def project(folder: Path, text: str) -> Path:
+    (folder / "gossamer.toml").write_text(text)
+    return folder
+
+
+def test_defaults_are_polite():
+    settings = load().settings
+    assert settings == Settings()
+    assert settings.robots is True
+    assert settings.per_host == 1
+    assert settings.delay is None
+    assert (settings.min_delay, settings.max_delay) == (0.1, 30.0)
+    assert settings.user_agent == "gossamer/0.1.0"
+    assert settings.http.insecure_hosts == ()
+
+
+def test_the_stronger_layer_wins(tmp_path):
+    start = project(tmp_path, "delay = 1\nmax_pages = 10\n[http]\nmax_redirects = 3\n")
+    layers = {"start": start}
+    assert load(**layers).settings.delay == 1.0
+    layers["spider"] = {"delay": 2}
+    assert load(**layers).settings.delay == 2.0
+    layers["env"] = {"GOSSAMER_DELAY": "3", "GOSSAMER_HTTP__MAX_REDIRECTS": "4"}
+    assert load(**layers).settings.delay == 3.0
+    loaded = load("delay=4", "delay=5", **layers)
+    assert loaded.settings.delay == 5.0
+    assert loaded.settings.http.max_redirects == 4
+    assert loaded.settings.max_pages == 10
+    why = loaded.explain("delay")
+    assert (why.value, why.layer, why.source, why.default) == (5.0, "command line", "-s delay", None)
+    assert why.overridden == (("GOSSAMER_DELAY", 3), ("the spider", 2), (str(tmp_path / "gossamer.toml"), 1))
+    assert [loaded.layer_of(k) for k in ("http__max_redirects", "max_pages", "robots")] == [
+        "environment",
+        "file",
+        "default",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("max_pages=7", "max_pages", 7),
+        ("max_pages=none", "max_pages", None),
+        ("delay=0.5", "delay", 0.5),
+        ("delay=NULL", "delay", None),
+        ("robots=off", "robots", False),
+        ("robots=1", "robots", True),
+        ("user_agent=123", "user_agent", "123"),
+        ("user_agent=none", "user_agent", "none"),
+        ("frontier.url=none", "frontier.url", None),
+        ("frontier__url=sqlite:///x=y.db", "frontier.url", "sqlite:///x=y.db"),
+        (r"exclude=\.pdf$", "exclude", (r"\.pdf$",)),
+        (r'exclude=["a,b", "[c]"]', "exclude", ("a,b", "[c]")),
+        ('http.headers={"X-A": "1"}', "http.headers", {"X-A": "1"}),
+        ("log.level=debug", "log.level", "debug"),
+    ],
+)
+def test_text_becomes_the_type_of_its_setting(text, name, value):
+    found = load(text).value(name)
+    assert found == value
+    assert type(found) is type(value)
+    key, _, rest = text.partition("=")
+    variable = "GOSSAMER_" + key.replace(".", "__").upper()
+    assert load(env={variable: rest}).value(name) == value
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("max_page=4", "command line: there is no setting 'max_page' (= '4'); did you mean 'max_pages'?"),
+        ("http.max_redirect=4", "did you mean 'http.max_redirects'?"),
+        ("max_redirects=4", "did you mean 'http.max_redirects'?"),
+        ("level=debug", "did you mean 'log.level'?"),
+        ("DOWNLOAD_DELAY=1", "did you mean 'delay'?"),
+        ("ROBOTSTXT_OBEY=0", "did you mean 'robots'?"),
+        ("USER_AGENT=x", "did you mean 'user_agent'?"),
+        ("CONCURRENT_REQUESTS_PER_IP=1", "did you mean 'per_host'?"),
+        ("AUTOTHROTTLE_ENABLED=1", "(= '1'): the delay follows the host's response time by itself"),
+        ("AUTOTHROTTLE_MAX_DELAY=1", "did you mean 'max_delay'?"),
+        ("COOKIES_ENABLED=0", "cookies are always kept"),
+        ("HTTPCACHE_ENABLED=1", "replay.folder crawls saved pages"),
+        ("ITEM_PIPELINES={}", "pipelines = [Step]"),
+        ("DOWNLOADER_MIDDLEWARES={}", "there are no middlewares"),
+        ("FEEDS={}", "`gossamer crawl -o FILE`"),
+        ("FEED_FORMAT=csv", "`gossamer crawl -o FILE`"),
+        ("RETRY_ENABLED=0", "max_retries = 0"),
+        ("RETRY_HTTP_CODES=[]", "handle_httpstatus_list"),
+        ("TWISTED_REACTOR=x", "asyncio"),
+        ("delay=x", "delay = 'x' (-s delay): should be a valid number"),
+        ("delay=-1", "greater than or equal to 0"),
+        ("delay=nan", "finite"),
+        ("max_pages=true", "should be a valid integer"),
+        ("max_pages=0", "max_pages = 0 (-s max_pages)"),
+        ("robots=2", "should be a valid boolean"),
+        ("exclude=(", "'(' is no regular expression"),
+        ("tracking_params=a,b", "tracking_params = ('a,b',)"),
+        ("min_delay=40", "min_delay (40.0) is greater than max_delay (30.0) (min_delay: -s min_delay)"),
+        ("contact=a\nX-Evil: 1", "contact"),
+        ("http.headers={", "valid dictionary"),
+        ('http.headers={"X A": "1"}', "http.headers"),
+        ('http.headers={"": "1"}', "http.headers"),
+        ('http.headers={"X-A:": "1"}', "http.headers"),
+        ("sqlite.synchronous=off", "'normal' or 'full'"),
+        ("delay", "not of the form KEY=VALUE"),
+        ("=3", "not of the form KEY=VALUE"),
+        ("http=3", "no setting 'http'"),
+    ],
+)
+def test_errors_name_key_value_layer_and_the_nearest_name(override, message):
+    with pytest.raises(SettingError) as caught:
+        load(override)
+    assert message in str(caught.value)
+
+
+def test_no_hint_without_a_near_name():
+    with pytest.raises(SettingError) as caught:
+        load("xyzzy=1")
+    assert "did you mean" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("dealy = 1", "there is no setting 'dealy' (= 1); did you mean 'delay'?"),
+        ("[htp]\nmax_redirects = 1", "no setting 'htp'"),
+        ("[http]\nmax_redirect = 1", "did you mean 'http.max_redirects'?"),
+        ("http = 3", "http is a section"),
+        ("delay = '1'", "delay = '1' ("),
+        ("delay = true", "valid number"),
+        ("max_pages = 1.5", "valid integer"),
+        ("delay = ", "cannot be read"),
+    ],
+)
+def test_errors_in_the_file_name_the_file(tmp_path, text, message):
+    start = project(tmp_path, text)
+    with pytest.raises(SettingError) as caught:
+        load(start=start)
+    assert message in str(caught.value)
+    assert str(tmp_path / "gossamer.toml") in str(caught.value)
+
+
+def test_environment_errors_name_the_variable():
+    with pytest.raises(SettingError, match=r"environment variable GOSSAMER_DELAI: .* did you mean 'delay'"):
+        load(env={"GOSSAMER_DELAI": "1"})
+    with pytest.raises(SettingError, match=r"\(GOSSAMER_DELAY\)"):
+        load(env={"GOSSAMER_DELAY": "fast"})
+    assert load(env={"GOSSAMER_DELAY": "", "DELAY": "x", "gossamer_x": "1"}).settings == Settings()
+
+
+def test_spider_settings_nested_or_flat():
+    nested = load(spider={"http": {"headers": {"A": "1"}}, "exclude": ["x"], "max_pages": None})
+    assert nested.settings == load(spider={"http.headers": {"A": "1"}, "exclude": ("x",)}).settings
+    assert nested.layer_of("max_pages") == "spider"
+    with pytest.raises(SettingError, match=r"the spider: there is no setting 'DEPTH_LIMIT'.*'max_depth'"):
+        load(spider={"DEPTH_LIMIT": 3})
+
+
+def test_overrides_as_a_mapping_keep_their_types():
+    loaded = load_settings(overrides={"max_pages": 3, "delay": "0", "exclude": ["a"]}, env={})
+    assert (loaded.settings.max_pages, loaded.settings.delay, loaded.settings.exclude) == (3, 0.0, ("a",))
+
+
+def test_user_agent_carries_the_contact():
+    assert load("contact=me@x.example").settings.user_agent == "gossamer/0.1.0 (+me@x.example)"
+    assert load("contact=me@x.example", "user_agent=Bot").settings.user_agent == "Bot"
+
+
+def test_the_file_is_searched_upwards_and_paths_are_relative_to_it(tmp_path):
+    start = project(tmp_path, "") / "a" / "b"
+    start.mkdir(parents=True)
+    assert find_project(start) == tmp_path / "gossamer.toml"
+    assert load(start=start).project == tmp_path
+    assert load(start=start).path("data") == tmp_path / ".gossamer"
+    assert load("data=here", start=start).path("data") == start / "here"
+    assert load("data=/abs", start=start).path("data") == Path("/abs")
+    project(tmp_path, "[replay]\nfolder = 'saved'")
+    assert load(start=start).path("replay.folder") == tmp_path / "saved"
+    assert load(start=start).path("log.file") is None
+
+
+def test_secrets_are_never_shown():
+    canary = "hunter2"
+    loaded = load(
+        f"frontier.url=redis://user:{canary}@host/0",
+        f'http.headers={{"Authorization": "{canary}", "X-A": "1"}}',
+    )
+    assert canary not in str([loaded.explain(key) for key in fields()])
+    assert loaded.explain("http.headers").value == {"Authorization": "***", "X-A": "1"}
+    wrong_name, no_json = f"fronteer.url=redis://user:{canary}@host/0", f"http.headers=Cookie: sid={canary}"
+    for wrong in (wrong_name, no_json):
+        with pytest.raises(SettingError) as caught:
+            load(wrong)
+        assert canary not in str(caught.value)
+
+
+def test_explain_knows_its_names():
+    with pytest.raises(SettingError, match="no setting 'dlay'; did you mean 'delay'"):
+        load().explain("dlay")
+
+
+def test_every_setting_is_described_and_frozen():
+    for name, field in fields().items():
+        assert field.description, name
+        assert field.description.endswith("."), name
+        load().explain(name)
+    with pytest.raises(ValueError, match="frozen"):
+        Settings().delay = 3
+
+
+@given(st.sampled_from(sorted(fields())), st.text(max_size=20))
+def test_any_text_gives_settings_or_a_setting_error(name, text):
+    try:
+        loaded = load(f"{name}={text}")
+    except SettingError as error:
+        said = str(error)
+    else:
+        said = loaded.explain(name).source
+    assert name.rpartition(".")[2] in said
+
+
+def test_every_hint_for_a_setting_of_scrapy_names_settings_that_there_are():
+    for name, ours in hints.SETTINGS.items():
+        assert name == name.lower()
+        assert ours in fields(), name
+    for words in (*hints.ADVICE.values(), *hints.IMPORTS.values()):
+        named = re.findall(r"\b(?:max|min|http|log|replay|frontier|retry|handle)[_.][a-z_]+\b", words)
+        assert set(named) <= {*fields(), "handle_httpstatus_list"}, words
+    assert set(hints.ATTRIBUTES.values()) <= {*fields()}
+    assert hints.setting_advice("item_pipelines")
+    assert not hints.setting_advice("max_page")

@@ -1,0 +1,42 @@
+"""Dead letters of lost hosts count at a crawl's end while they are dead, and not when they were retried."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gossamer.config.layers import load_settings
+from gossamer.core.errors import Fault
+from gossamer.core.hosts import Rules
+from gossamer.core.jobs import DeadFilter, Tally
+from gossamer.core.results import Verdict
+from gossamer.crawl.notes import ending_of
+from gossamer.testing.contracts.frontier_world import entry, outcome
+from gossamer.wiring.backends import open_desk
+
+REASONS = {1: Fault.HOST_LOST, 2: Fault.HOST_LOST, 3: Fault.CLIENT}
+
+
+async def test_lost_hosts_whose_letters_were_retried_are_not_lost(tmp_path: Path) -> None:
+    settings = load_settings(env={}, spider={"data": str(tmp_path)}).settings
+    desk = await open_desk(settings, create=True)
+    try:
+        job = await desk.book.create("shop", "shop.py")
+        rules = Rules(delay_s=0.0, per_host=9)
+        await desk.requests.make(job, rules)
+        frontier = desk.requests.frontier(job, rules)
+        await frontier.add([entry(number) for number in REASONS])
+        leases = (await frontier.lease("http", 9, 60.0)).leases
+        now = desk.clock.now()
+        await frontier.settle(
+            [
+                outcome(lease, Verdict.DEAD, now, reason=REASONS[lease.entry.fingerprint].value)
+                for lease in leases
+            ]
+        )
+        tally = Tally(pages=9, successes=9, by_reason={"host_lost": 2, "client": 1})
+
+        assert await desk.lost_letters(job, tally) == 2
+        await frontier.revive(DeadFilter(reason=Fault.HOST_LOST))
+        assert ending_of(tally, 1, is_early=False, lost=await desk.lost_letters(job, tally)).lost == 0
+    finally:
+        await desk.close()

@@ -1,0 +1,243 @@
+"""A Redis that is not as it must be: what is said, and that nothing secret is."""
+
+import subprocess
+import sys
+
+import pytest
+
+from gossamer.core.errors import ServiceMissing, StorageError, UsageError
+from gossamer.core.hosts import HostSignal, Rules
+from gossamer.core.jobs import Change, DeadFilter
+from gossamer.core.results import Verdict
+from gossamer.drivers.redis import server as servers
+from gossamer.drivers.redis.errors import RIGHTS
+from gossamer.drivers.redis.server import RedisClock, RedisServer, Script
+from gossamer.frontier.redis.frontier import RedisFrontier
+from gossamer.runtime.clock import SystemClock
+from gossamer.shared.redis import RedisSharedState
+from gossamer.testing.contracts.frontier_world import entry, outcome
+from kit.servers import RedisProcess
+
+
+@pytest.fixture
+async def server(redis_url):
+    opened = RedisServer(redis_url)
+    yield opened
+    await opened.close()
+
+
+async def refusal(url, kind=StorageError, **options):
+    """What `check` says."""
+    server = RedisServer(url)
+    try:
+        with pytest.raises(kind) as caught:
+            await server.check(**options)
+    finally:
+        await server.close()
+    return str(caught.value)
+
+
+async def test_a_redis_as_it_should_be(server):
+    assert await server.check() == ""
+    assert repr(server) == f"<RedisServer {server.where}>"
+
+
+async def test_one_that_drops_keys_or_forgets(server, redis_url):
+    await server.ask("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+    try:
+        assert "redis-cli CONFIG SET maxmemory-policy noeviction" in await refusal(redis_url)
+        await server.check(require_durable=False)
+    finally:
+        await server.ask("CONFIG", "SET", "maxmemory-policy", "noeviction")
+    with RedisProcess(is_durable=False) as process:
+        text = await refusal(process.url)
+        assert "redis-cli CONFIG SET appendonly yes" in text
+        assert "redis.require_durable = false" in text
+
+
+async def test_one_that_is_too_old(redis_url, monkeypatch):
+    monkeypatch.setattr(servers, "OLDEST", (99, 1))
+    assert "; 99.1 or newer is needed" in await refusal(redis_url)
+    monkeypatch.undo()
+
+    async def info(self):
+        return [{"redis_version": "6.0.16", "maxmemory_policy": "noeviction", "aof_enabled": 1}]
+
+    monkeypatch.setattr(RedisServer, "_infos", info)
+    text = await refusal(redis_url)
+    assert text == f"Redis at {redis_url.removeprefix('redis://')} is version 6.0.16; 6.2 or newer is needed"
+    assert await refusal(redis_url, require_durable=False) == text, "whatever it is for"
+
+
+async def test_a_node_of_a_cluster_must_be_named_as_one():
+    with RedisProcess(options=("--cluster-enabled", "yes")) as process:
+        assert "redis+cluster://HOST:PORT" in await refusal(process.url, UsageError)
+
+
+async def test_wrong_password_and_no_password():
+    with RedisProcess(password="hush-hush") as process:
+        good = RedisServer(process.url)
+        await good.check()
+        await good.close()
+        text = await refusal(process.url.replace("hush-hush", "wr0ng"))
+        assert "refuses the user name or password" in text
+        assert "wr0ng" not in text
+        text = await refusal(process.url.replace(":hush-hush@", ""))
+        assert "refuses the user name or password" in text
+
+
+async def test_a_user_without_rights(server, redis_url):
+    await server.ask(
+        "ACL", "SETUSER", "poor", "on", ">pw", "~gossamer:*", "+@all", "-eval", "-evalsha", "-info"
+    )
+    url = redis_url.replace("redis://", "redis://poor:pw@")
+    try:
+        poor = RedisServer(url)
+        assert "does not tell its version" in await poor.check()
+        with pytest.raises(StorageError, match="does not give this user the rights it needs") as caught:
+            await poor.run(Script("return 1", "0" * 40), "gossamer:x")
+        assert "pw" not in str(caught.value)
+        await poor.close()
+        await server.ask("ACL", "SETUSER", "poor", "+eval", "+evalsha", "-set")
+        poor = RedisServer(url)
+        with pytest.raises(StorageError, match="does not give this user the rights it needs"):
+            await poor.run(Script("return redis.call('SET', KEYS[1], 1)", "0" * 40), "gossamer:x")
+        with pytest.raises(StorageError, match="does not give this user the rights it needs"):
+            await poor.ask("GET", "elsewhere")
+        await poor.close()
+    finally:
+        await server.ask("ACL", "DELUSER", "poor")
+
+
+async def test_the_rights_that_are_named_are_enough(server, redis_url):
+    rights = RIGHTS.partition("~PREFIX:*")[2].split()
+    await server.ask("ACL", "SETUSER", "fit", "on", ">pw", "~gossamer:*", *rights)
+    fit = RedisServer(redis_url.replace("redis://", "redis://fit:pw@"))
+    try:
+        assert await fit.check() == ""
+        await RedisClock.of(fit)
+        frontier = RedisFrontier(fit, "j", Rules(delay_s=0.0), SystemClock(), owner="me")
+        await frontier.create()
+        await frontier.add([entry(1), entry(2, "b.example")])
+        one, other = (await frontier.lease("http", 9, 60)).leases
+        await frontier.settle([outcome(one, Verdict.DEAD, one.granted_at, outlinks=(entry(3),))])
+        await frontier.release([other], [HostSignal()])
+        await frontier.control(Change.RECOVER, Rules(per_host=3))
+        assert await frontier.revive(DeadFilter()) == 1
+        assert (await frontier.stats()).pending == 3
+        assert (await frontier.place(3))[1].ahead == 1
+        await frontier.forget()
+        await RedisSharedState(fit, SystemClock()).put("robots", "k", b"v", 9)
+    finally:
+        await fit.close()
+        await server.ask("ACL", "DELUSER", "fit")
+
+
+async def test_nobody_there():
+    text = await refusal("redis://user:secret@127.0.0.1:1/0")
+    assert text.startswith("Redis at 127.0.0.1:1/0 cannot be reached")
+    assert "secret" not in text
+
+
+async def test_one_that_hangs(monkeypatch):
+    monkeypatch.setattr(servers, "ANSWER_S", 0.3)
+    with RedisProcess() as process:
+        server = RedisServer(process.url)
+        await server.check()
+        process.freeze()
+        try:
+            with pytest.raises(StorageError, match="does not answer in time"):
+                await server.time()
+        finally:
+            process.thaw()
+        await server.time()
+        await server.close()
+
+
+@pytest.mark.parametrize("url", ["http://x", "redis+cluster://:p4ss@x:port", "redis://x/0?socket_timeout=y"])
+def test_what_is_no_url_of_a_redis(url):
+    with pytest.raises(UsageError, match="redis://HOST:PORT/DB") as caught:
+        RedisServer(url)
+    assert "p4ss" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ("LOADING Redis is loading the dataset in memory", "still loading its data"),
+        ("MISCONF Redis is configured to save RDB snapshots", "cannot write to its disk"),
+        ("READONLY You can't write against a read only replica.", "is a replica"),
+        ("CLUSTERDOWN The cluster is down", "is a cluster that is not complete"),
+        ("ERR something else", "refuses a command: "),
+    ],
+)
+async def test_what_the_server_says_is_translated(server, answer, words):
+    failing = Script(f'return redis.error_reply("{answer}")', "1" * 40)
+    with pytest.raises(StorageError, match=words):
+        await server.run(failing, "k")
+
+
+async def test_a_forgotten_script_is_sent_again(server):
+    doubled = servers.script("gossamer.shared", "put_shared.lua")
+    await server.run(doubled, "k", b"12345678v", 1000)
+    await server.ask("SCRIPT", "FLUSH")
+    await server.run(doubled, "k", b"12345678w", 1000)
+    assert await server.ask("GET", "k") == b"12345678w"
+
+
+def test_keys_of_a_tag_are_in_one_slot():
+    server = RedisServer("redis://x", prefix="p")
+    assert server.key("job-1:0", "meta") == "p:{job-1:0}:meta"
+    assert server.key("a}b", "meta") == "p:{a%7Db}:meta"
+
+
+async def test_the_clock_shows_the_servers_time(server, monkeypatch):
+    clock = await RedisClock.of(server)
+    assert abs(clock.now() - await server.time()) < 0.5
+    real = server.time
+
+    async def an_hour_ahead():
+        return await real() + 3600
+
+    monkeypatch.setattr(server, "time", an_hour_ahead)
+    await clock.sleep(0)
+    assert abs(clock.now() - await real()) < 0.5  # measured a moment ago
+    monkeypatch.setattr(clock, "_measure_at", 0.0)
+    await clock.sleep(0)
+    assert abs(clock.now() - await real() - 3600) < 0.5
+
+    async def gone():
+        raise StorageError("gone")
+
+    monkeypatch.setattr(server, "time", gone)
+    monkeypatch.setattr(clock, "_measure_at", 0.0)
+    await clock.sleep(0)  # goes on without it
+
+
+def test_the_driver_is_asked_for_when_it_is_missing():
+    code = (
+        "import sys\nsys.modules['redis'] = None\n"
+        "from gossamer.core.errors import ServiceMissing\n"
+        "try:\n    import gossamer.drivers.redis.server\n"
+        "except ServiceMissing as error:\n    print(error)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pip install 'gossamer[redis]'" in found.stdout
+    assert issubclass(ServiceMissing, Exception)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://:s3cr/et@h",
+        "redis://me:12/s3cret@h:1/0",
+        "redis://me:12?s3cret@h",
+        "redis://me:12#s3cret@h",
+        "redis://h:s3cr",
+        "redis://h/0?socket_timeout=s3cret",
+    ],
+)
+def test_a_url_that_cannot_be_read_is_refused_and_not_shown(url):
+    with pytest.raises(UsageError, match="write redis://HOST:PORT/DB") as caught:
+        RedisServer(url)
+    assert "s3cr" not in str(caught.value)

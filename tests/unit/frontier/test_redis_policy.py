@@ -1,0 +1,124 @@
+"""The politeness of the Lua scripts is that of the policy, to the last bit."""
+
+import random
+
+import msgspec
+
+from gossamer.core.hosts import HostSignal, HostState, Rules, SignalKind
+from gossamer.drivers.redis.server import Script, script
+from gossamer.policy import politeness
+from gossamer.policy.retry import backoff_s
+
+DRIVER = """
+local now, case = tonumber(ARGV[1]), cmsgpack.unpack(ARGV[2])
+local rules, signal, h = case.rules, case.signal, case.host
+local answers = {}
+local function tell()
+  for _, name in ipairs({'next_at', 'delay_s', 'crawl_delay_s', 'incident_at', 'last_at', 'hold_until',
+      'in_flight', 'incidents', 'silences', 'pages', 'answered_at', 'troubled_since', 'troubled_by', 'pace_s',
+      'limit_s'}) do
+    answers[#answers + 1] = string.format('%.17g', h[name] or -1)
+  end
+end
+answers[1] = string.format('%.17g', start_by(h, rules, now))
+answers[2] = (is_down(h, rules) and 'down' or 'up') .. (has_room(h, rules) and ' room' or ' full')
+answers[3] = string.format('%.17g', backoff_s(case.nth, rules, case.jitter))
+answers[4] = string.format('%.17g', delay_in_force(h, rules))
+answers[5] = string.format('%.17g', next_pause_s(h, rules))
+grant(h, rules, now)
+tell()
+settle_host(h, rules, signal, now, case.is_page, case.jitter, case.mark)
+tell()
+lost(h)
+tell()
+forgive(h)
+tell()
+return answers
+"""
+
+
+def drawn(rng):
+    """A host with a past, rules, and what a worker says of it; all near the edges."""
+    now = 1.7e9 + rng.random() * 1000
+
+    def moment():
+        return rng.choice([0.0, now, now - rng.random() * 9, now + rng.random() * 9])
+
+    rules = Rules(
+        delay_s=rng.choice([None, None, 0.0, 0.3, rng.random() * 5]),
+        min_delay_s=rng.choice([0.0, 0.1]),
+        initial_delay_s=rng.choice([0.2, 3.0]),
+        per_host=rng.choice([1, 2, 8]),
+        max_pages_per_host=rng.choice([None, 3]),
+        max_silences=rng.choice([1, 3]),
+        host_patience_s=rng.choice([0.0, 4.0, 21_600.0]),
+        backoff_cap_s=rng.choice([5.0, 300.0]),
+    )
+    host = HostState(
+        next_at=moment(),
+        delay_s=rng.choice([0.0, rng.random() * 40]),
+        in_flight=rng.randrange(4),
+        crawl_delay_s=rng.choice([None, 0.0, rng.random() * 9]),
+        incidents=rng.choice([0, 0, 1, 1, 2, 70]),
+        silences=rng.randrange(4),
+        incident_at=moment(),
+        pages=rng.randrange(5),
+        last_at=moment(),
+        hold_until=moment(),
+        answered_at=moment(),
+        troubled_since=rng.choice([0.0, moment(), now - 900.0]),
+        troubled_by=rng.choice([0, 1, 7, 8]),
+        pace_s=rng.choice([0.0, 0.0011, rng.random() * 9]),
+        limit_s=rng.choice([0.001, 0.5, rng.random() * 9]),
+    )
+    signal = HostSignal(
+        kind=rng.choice(list(SignalKind)),
+        started_at=rng.choice([moment(), now + 4000.0]),
+        latency_s=rng.choice([None, rng.random() * 50]),
+        retry_after_s=rng.choice([None, None, -1.0, rng.random() * 5000]),
+        robots_read=rng.random() < 0.3,
+        crawl_delay_s=rng.choice([None, -3.0, rng.random() * 60]),
+    )
+    return now, rules, host, signal
+
+
+def told(host):
+    values = (host.next_at, host.delay_s, host.crawl_delay_s, host.incident_at, host.last_at)
+    values += (host.hold_until, host.in_flight, host.incidents, host.silences, host.pages)
+    values += (host.answered_at, host.troubled_since, host.troubled_by, host.pace_s, host.limit_s)
+    return [-1.0 if value is None else float(value) for value in values]
+
+
+async def test_lua_and_python_decide_alike(server):
+    library = script("gossamer.frontier.redis", "politeness.lua").source
+    both = Script(library + DRIVER, "0" * 40)
+    rng = random.Random(11)
+    kinds = {kind: number for number, kind in enumerate(SignalKind)}
+    for _ in range(1500):
+        now, rules, host, signal = drawn(rng)
+        is_page, jitter, nth = rng.random() < 0.5, rng.random(), rng.randrange(1, 80)
+        mark = politeness.mark_of(rng.choice([7, 8 - 2**40]), rng.choice([0, 1, 2]))
+        case = {
+            "rules": {name: getattr(rules, name) for name in rules.__struct_fields__},
+            "host": {name: getattr(host, name) for name in host.__struct_fields__},
+            "signal": {name: getattr(signal, name) for name in signal.__struct_fields__}
+            | {"kind": kinds[signal.kind]},
+            "is_page": is_page,
+            "jitter": jitter,
+            "nth": nth,
+            "mark": mark,
+        }
+        answers = await server.run(both, "k", f"{now:.17g}", msgspec.msgpack.encode(case))
+        expected = [politeness.start_by(host, rules, now)]
+        down = "down" if politeness.is_down(host, rules) else "up"
+        expected.append(down + (" room" if politeness.has_room(host, rules) else " full"))
+        expected += [backoff_s(nth, rules, jitter), politeness.delay_in_force(host, rules)]
+        expected.append(politeness.next_pause_s(host, rules))
+        after = politeness.grant(host, rules, now)
+        expected += told(after)
+        after = politeness.settle(after, rules, signal, now=now, is_page=is_page, jitter=jitter, mark=mark)
+        expected += told(after)
+        expected += told(politeness.lost(after))
+        expected += told(politeness.revive(politeness.lost(after)))
+        found = [x.decode() if number == 1 else float(x) for number, x in enumerate(answers)]
+        assert found == expected, case

@@ -1,0 +1,187 @@
+"""Jobs that are history: Redis forgets them, and whoever looks at them is told so."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+
+import pytest
+from msgspec.structs import replace
+
+from gossamer.cli.app import build
+from gossamer.config.layers import load_settings
+from gossamer.core.errors import JobBusy, RequestsGone
+from gossamer.core.hosts import Rules
+from gossamer.core.jobs import Change
+from gossamer.core.lifecycle import JobState
+from gossamer.drivers.redis.server import RedisServer
+from gossamer.fetch.trusted_hosts import SharedTrust
+from gossamer.jobs.control import change, submission, submit
+from gossamer.jobs.retention import FleetJobBook, forget_old
+from gossamer.wiring import redis
+from gossamer.wiring.backends import open_desk
+from gossamer.wiring.fleet import roster_of
+
+TARGET = "https://shop.example/"
+DAY_S = 86_400.0
+
+
+@pytest.fixture
+def said(redis_url, tmp_path):
+    return {"data": str(tmp_path), "frontier": {"url": redis_url, "dedup": "bloom"}}
+
+
+@pytest.fixture
+def settings(said):
+    return load_settings(env={}, spider=said).settings
+
+
+@pytest.fixture
+async def desk(settings):
+    opened = await open_desk(settings, create=True)
+    yield opened
+    await opened.close()
+
+
+async def submitted(desk, settings, name="shop.example", **more):
+    given = {"data": settings.data, "frontier.url": settings.frontier.url, "frontier.dedup": "bloom", **more}
+    settled, plan, _, text = submission(TARGET, {}, given)
+    return await submit(desk, settled, plan, name, text)
+
+
+async def ended(desk, job, days):
+    job = replace(job, state=JobState.FINISHED, finished_at=desk.clock.now() - days * DAY_S)
+    await desk.book.update(job)
+    return job
+
+
+async def keys(desk, name):
+    return [key for key in await roster_of(desk).server.ask("KEYS", "*") if name.encode() in key]
+
+
+async def test_what_ended_long_ago_is_deleted_and_nothing_else(desk, settings):
+    old = await submitted(desk, settings, "old")
+    young = await submitted(desk, settings, "young")
+    paused = await submitted(desk, settings, "paused")
+    for job in (old, young, paused):
+        await desk.frontier(job).finish_seeding()
+        await SharedTrust(desk.requests.shared, job).name("10.0.0.1")
+    await ended(desk, young, 29)
+    paused = replace(paused, state=JobState.PAUSED, finished_at=desk.clock.now() - 99 * DAY_S)
+    await desk.book.update(paused)
+    await forget_old(settings, desk)
+    assert await keys(desk, "old-1"), "it has not ended"
+    old = await ended(desk, old, 31)
+    for_ever = settings.model_copy(update={"frontier": settings.frontier.model_copy(update={"keep": None})})
+    await forget_old(for_ever, desk)
+    assert (await desk.frontier(old).stats()).seeded
+    await forget_old(settings, desk)
+    await asyncio.sleep(0.01)  # marks expire within a millisecond
+    assert await keys(desk, "old-1") == []
+    for job in (young, paused):
+        stats = await desk.frontier(job).stats()
+        assert (stats.seeded, stats.waiting) == (True, 0)
+    await forget_old(settings, desk)
+
+
+async def test_marks_and_requests_of_another_store_count_for_nothing(desk, settings):
+    job = await submitted(desk, settings)
+    await desk.frontier(job).finish_seeding()
+    namesake = replace(job, key=b"of another store")
+    with pytest.raises(RequestsGone):
+        await desk.frontier(namesake).stats()
+
+
+async def test_a_fleet_looks_at_its_own_jobs_only(desk, settings):
+    job = await submitted(desk, settings, **{"cluster.fleet": "other"})
+    await change(desk, job, Change.PAUSE)
+    assert await FleetJobBook(desk.book, "default").list() == []
+    assert [found.id for found in await FleetJobBook(desk.book, "other").list()] == [job.id]
+
+
+def test_status_wait_jobs_and_explain_of_a_job_that_is_forgotten(settings, said, capsys, monkeypatch):
+    async def prepare():
+        desk = await open_desk(settings, create=True)
+        job = await submitted(desk, settings)
+        await ended(desk, job, 31)
+        await forget_old(settings, desk)
+        broken = await desk.book.create("broken", TARGET, plan=b"no plan")
+        await desk.close()
+        return job.id, broken.id
+
+    job, broken = asyncio.run(prepare())
+    monkeypatch.setenv("GOSSAMER_FRONTIER__URL", settings.frontier.url)
+
+    def run(*words):
+        code = exit_code(*words, "--data", settings.data)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    code, out, _ = run("status", job)
+    assert (code, "frontier.keep" in out) == (0, True)
+    code, out, _ = run("status", job, "--json")
+    assert (code, json.loads(out)["forgotten"], json.loads(out)["queue"]) == (0, True, None)
+    code, _, err = run("wait", job)
+    assert (code, "frontier.keep" in err) == (0, True)
+    code, out, _ = run("explain", TARGET, "--job", job)
+    assert (code, "frontier.keep" in out) == (0, True)
+    code, out, err = run("jobs", "--json")
+    waiting = {row["job"]: row["waiting"] for row in json.loads(out)}
+    assert (code, waiting, broken in err) == (0, {job: 0, broken: None}, True)
+
+
+def test_status_tells_how_sure_a_filter_is(settings, capsys, monkeypatch):
+    async def prepare():
+        desk = await open_desk(settings, create=True)
+        job = await submitted(desk, settings)
+        await desk.close()
+        return job.id
+
+    job = asyncio.run(prepare())
+    monkeypatch.setenv("GOSSAMER_FRONTIER__URL", settings.frontier.url)
+    assert exit_code("status", job, "--data", settings.data, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["dedup"] == {"kind": "bloom", "known": 0, "error_rate": 0.0}
+    assert exit_code("status", job, "--data", settings.data) == 0
+    assert "bloom; 0.0000% of new URLs" in capsys.readouterr().out
+
+
+def exit_code(*words):
+    try:
+        return build(words[0])(list(words), prog_name="gossamer") or 0
+    except SystemExit as end:
+        return end.code or 0
+
+
+async def test_a_crawl_that_lost_its_lock_leases_nothing_more(desk, monkeypatch):
+    monkeypatch.setattr(redis, "LOCK_S", 0.3)
+    requests = roster_of(desk)
+    job = await desk.book.create("shop.example", TARGET)
+    await requests.make(job, Rules())
+    frontier = requests.frontier(job, Rules())
+    async with requests.alone(TARGET):
+        assert (await frontier.lease("http", 1, 60)).leases == ()
+        lock = redis.RedisRoster(requests.server, f"crawl:{TARGET}", requests.clock)
+        (leader,) = [(await lock.look()).leader]
+        await lock.lead(leader, 0.0)  # as if it had not been heard of
+        assert await lock.lead("another", 60.0) is not None
+        with pytest.raises(JobBusy, match=r"is being crawled by another process now \(another\)"):
+            await lease_until_refused(frontier)
+
+
+async def lease_until_refused(frontier):
+    async with asyncio.timeout(10):
+        while True:
+            await frontier.lease("http", 1, 60)
+
+
+async def test_what_could_not_be_checked_is_said_once(settings, caplog, monkeypatch):
+    async def check(self, **_options):
+        return "Redis at h does not tell its version"
+
+    monkeypatch.setattr(RedisServer, "check", check)
+    redis._warn.cache_clear()
+    with caplog.at_level(logging.WARNING, logger="gossamer.redis"):
+        for _ in range(2):
+            await (await open_desk(settings, create=True)).close()
+    assert [record.getMessage()[:36] for record in caplog.records] == ["Redis at h does not tell its version"]

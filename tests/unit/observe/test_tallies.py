@@ -1,0 +1,257 @@
+"""Counting a crawl, and what the views make of the counts."""
+
+import io
+import logging
+
+import pytest
+from rich.console import Console
+
+from gossamer.cli.terminal.panel import view
+from gossamer.core.events import JobFinished, JobStarted, LeaseLost, Notice, PageDone, Progress
+from gossamer.core.hosts import HostState
+from gossamer.core.jobs import FrontierStats, HostReport
+from gossamer.core.lifecycle import JobState
+from gossamer.core.results import Attempt, Verdict
+from gossamer.observe.log import LogSink, attach
+from gossamer.observe.progress import LineProgress, line
+from gossamer.observe.tallies import Tallies
+from gossamer.observe.units import duration, rate, size, statuses
+
+START = 1_800_000_000.0
+
+
+def page(at=0.0, verdict=Verdict.SUCCESS, status=200, *, items=1, url="https://a.example/", **attempt):
+    tried = Attempt(
+        at=START + at, url=url, fingerprint=1, verdict=verdict, status=status, size_bytes=100, **attempt
+    )
+    return PageDone(at=START + at, job="j-1", attempt=tried, items=items, requests=2)
+
+
+def progress(at=0.0, **stats):
+    return Progress(at=START + at, job="j-1", stats=FrontierStats(state=JobState.RUNNING, **stats))
+
+
+def tally(*events):
+    tallies = Tallies()
+    tallies.emit(JobStarted(at=START, job="j-1"))
+    for event in events:
+        tallies.emit(event)
+    return tallies
+
+
+def test_attempts_are_counted_by_how_they_ended():
+    tallies = tally(
+        page(),
+        page(verdict=Verdict.RETRY, status=503, reason="server", items=0),
+        page(verdict=Verdict.DEAD, status=0, reason="dns", items=0),
+        page(verdict=Verdict.REDIRECT, status=301, items=0),
+        page(verdict=Verdict.SKIPPED, status=0, reason="robots", items=0),
+    )
+    assert (tallies.pages, tallies.items, tallies.attempts) == (1, 1, 5)
+    assert (tallies.retries, tallies.dead, tallies.bytes) == (1, 1, 500)
+    assert tallies.classes == {2: 1, 5: 1, 0: 1, 3: 1}  # what robots.txt forbids was not asked for
+    assert tallies.reasons == {"server": 1, "dns": 1, "robots": 1}
+
+
+def test_the_rate_of_now_forgets_and_the_mean_does_not():
+    tallies = tally(*(page(second) for second in range(20) for _ in range(5)))
+    assert tallies.rate(START + 20) == 5.0
+    assert tallies.mean_rate(START + 20) == 5.0
+    assert tallies.rate(START + 25) == 2.5
+    assert tallies.rate(START + 60) == 0.0
+    assert tallies.mean_rate(START + 100) == 1.0
+
+
+def test_a_young_crawl_has_a_rate():
+    tallies = tally(page(0.1), page(0.2))
+    assert tallies.rate(START + 2) == 1.0
+    assert Tallies().rate(START) == 0.0
+    assert Tallies().mean_rate(START) == 0.0
+
+
+def test_the_window_is_bounded():
+    tallies = tally(*(page(second) for second in range(1000)))
+    assert len(tallies._recent) <= 11
+
+
+def test_the_eta_follows_the_rate_and_the_budget():
+    tallies = tally(*(page(second) for second in range(10)), progress(9, pending=18, leased=2, pages=10))
+    assert tallies.eta_s(START + 10) == 20.0
+    tallies.max_pages = 15
+    assert tallies.eta_s(START + 10) == 5.0
+    tallies.max_pages = 10
+    assert tallies.eta_s(START + 10) == 0.0
+    assert Tallies().eta_s(START) is None
+
+
+def test_nobody_knows_the_eta_of_a_crawl_that_stands():
+    assert tally(progress(5, pending=3)).eta_s(START + 5) is None
+
+
+# --------------------------------------------------------------------------- views
+
+
+def shown(tallies, now=10.0, width=100, **more):
+    console = Console(file=io.StringIO(), width=width, force_terminal=False)
+    console.print(view(tallies, START + now, **more))
+    return console.file.getvalue()
+
+
+def test_the_view_says_it_all():
+    tallies = tally(
+        *(page(second) for second in range(10)),
+        page(9, Verdict.DEAD, 500, reason="server", items=0),
+        progress(10, pending=1200, delayed=3, leased=4, done=10, dead=1, pages=10, hosts=2),
+    )
+    host = HostReport(
+        host="a.example", pending=1199, state=HostState(next_at=START + 12.5, delay_s=0.5, in_flight=1)
+    )
+    text = shown(tallies, hosts=[host], status="finishing 4 requests")
+    for part in (
+        "j-1", "10 s", "finishing 4 requests", "11 of 1,218 known requests", "ETA 20m 07s", "1.0/s now",
+        "1.0/s mean", "1,200 pending", "3 delayed", "4 in flight", "2 hosts", "1 dead", "server 1",
+        "2xx 10, 5xx 1", "a.example", "1,199", "0.5 s", "in 2.5 s",
+    ):  # fmt: skip
+        assert part in text, part
+    assert len(text.splitlines()) < 15
+
+
+def test_the_view_says_which_host_does_not_answer():
+    silent = HostState(next_at=START + 50, silences=3, incidents=3, troubled_since=START - 170)
+    text = shown(Tallies(), hosts=[HostReport(host="shop.example", pending=9, state=silent)])
+    assert "shop.example has not answered for 3m 00s; next try in 40 s" in text
+
+
+def test_the_view_fits_a_narrow_terminal_and_hostile_names():
+    tallies = tally(page(reason="x\x1b[2J" * 30, verdict=Verdict.RETRY, status=0), progress(1, pending=5))
+    hosts = [HostReport(host="h\x1b]0;" * 40, pending=5, state=HostState())]
+    text = shown(tallies, width=40, hosts=hosts)
+    assert "\x1b" not in text
+    assert all(len(row) <= 40 for row in text.splitlines())
+
+
+def test_a_page_budget_is_what_the_bar_counts():
+    tallies = tally(page(), progress(1, pending=500, pages=1, done=1))
+    tallies.max_pages = 50
+    assert "1 of 50 pages" in shown(tallies)
+
+
+def test_lines_come_every_ten_seconds():
+    tallies, written = Tallies(), []
+    lines = LineProgress(tallies, written.append, every_s=10)
+    for at in range(35):
+        event = progress(at, pending=7)
+        tallies.emit(event)
+        lines.emit(event)
+        lines.emit(page(at))
+    assert len(written) == 3
+    assert "queue 7 pending, 0 delayed, 0 in flight" in written[0]
+
+
+def test_a_line_has_the_numbers():
+    tallies = tally(page(), progress(9, pages=1, dead=2, pending=10))
+    assert line(tallies, START + 10) == (
+        "10 s; 1 page (6.0/min); 1 item; queue 10 pending, 0 delayed, 0 in flight; 0 retries; 2 dead; "
+        "2xx 1; ETA 1m 40s"
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 s"),
+        (-3, "0 s"),
+        (0.25, "0.25 s"),
+        (59.4, "59 s"),
+        (200, "3m 20s"),
+        (7500, "2h 05m"),
+        (1e12, "years"),
+    ],
+)
+def test_durations(seconds, text):
+    assert duration(seconds) == text
+
+
+def test_units():
+    assert [size(n) for n in (0, 999, 1234, 123_456_789, 9.9e14)] == [
+        "0 B",
+        "999 B",
+        "1.23 kB",
+        "123 MB",
+        "990 TB",
+    ]
+    assert [rate(n) for n in (0, 0.1, 12.34, 12345)] == ["0.0/s", "6.0/min", "12.3/s", "12,345/s"]
+    assert statuses({2: 1, 0: 3}) == "2xx 1, no answer 3"
+    assert statuses({}) == "none yet"
+
+
+# --------------------------------------------------------------------------- the log
+
+
+@pytest.fixture
+def log():
+    stream = io.StringIO()
+    with attach("debug", [logging.StreamHandler(stream)]):
+        yield stream
+
+
+def test_one_event_is_one_line(log):
+    sink = LogSink()
+    hostile = "https://a.example/\r\n2026-01-01T00:00:00Z ERROR fake\x1b[31m%s{}" + "x" * 1_000_000
+    events = [
+        JobStarted(at=START, job="j-1", resumed=True, recovered=3),
+        page(url=hostile),
+        page(verdict=Verdict.DEAD, status=0, reason="dns", detail="no\nsuch host", url=hostile, attempt=4),
+        LeaseLost(at=START, job="j-1", url=hostile),
+        Notice(at=START, level="warning", text="disk\nlow"),
+        JobFinished(at=START, job="j-1", reason="finished"),
+    ]
+    for event in events:
+        sink.emit(event)
+    rows = log.getvalue().splitlines()
+    assert len(rows) == len(events)
+    levels = [row.split(" ")[1] for row in rows]
+    assert levels == ["INFO", "DEBUG", "WARNING", "INFO", "WARNING", "INFO"]
+    assert all(row.isprintable() and len(row) < 500 for row in rows)
+    assert "3 requests of the last run taken back" in rows[0]
+    assert "dns (attempt 4): no" in rows[2]
+
+
+def test_a_spiders_traceback_is_logged_once(log):
+    sink = LogSink()
+    detail = "Traceback (most recent call last):\n  File \"x.py\", line 3, in parse\n    f()\nKeyError: 'a'\n"
+    for _ in range(3):
+        sink.emit(page(verdict=Verdict.DEAD, reason="callback", detail=detail))
+    text = log.getvalue()
+    assert text.count("callback 200: KeyError: 'a'") == 3
+    assert text.count('File "x.py", line 3') == 1
+    assert all(row.startswith(("2", "    ")) for row in text.splitlines())
+
+
+def test_a_host_that_stops_answering_is_a_warning(log):
+    sink = LogSink()
+    for second in range(5):
+        sink.emit(page(second, Verdict.RETRY, status=0, reason="connect", detail="Connection refused"))
+    sink.emit(page(60))
+    rows = [row.split(" ", 1)[1] for row in log.getvalue().splitlines() if "DEBUG" not in row]
+    assert [row.split()[0] for row in rows] == ["WARNING", "INFO"]
+    assert "does not answer (Connection refused)" in rows[0]
+    assert rows[1].endswith("answers again, after 1m 00s")
+
+
+def test_levels_are_obeyed_and_everything_is_put_back():
+    stream = io.StringIO()
+    root, own = logging.getLogger(), logging.getLogger("gossamer")
+    before = (list(root.handlers), own.level)
+    with attach("warning", [logging.StreamHandler(stream)]):
+        sink = LogSink()
+        sink.emit(page())
+        sink.emit(JobStarted(at=START, job="j-1"))
+        logging.getLogger("gossamer.spiders.spider.x").info("quiet")
+        logging.getLogger("aiohttp").warning("from a library\x1b[1m")
+        sink.emit(Notice(at=START, level="error", text="loud"))
+    assert [row.split(" ", 1)[1] for row in stream.getvalue().splitlines()] == [
+        "WARNING from a library\\x1b[1m",
+        "ERROR   loud",
+    ]
+    assert (list(root.handlers), own.level) == before

@@ -1,0 +1,156 @@
+"""What another machine puts the same crawl together from: it holds no secret, and is this crawl or none."""
+
+from __future__ import annotations
+
+import pytest
+
+from gossamer.config.layers import load_settings
+from gossamer.config.settings import Settings
+from gossamer.core.errors import StorageError, UsageError
+from gossamer.targets.discovery import find_target
+from gossamer.targets.plan import (
+    check_headers,
+    fleet_notes,
+    plan_from,
+    plan_of,
+    settings_under,
+    target_under,
+    version_of,
+)
+
+SECRET = "hunter2secret"
+SPIDER = """
+from gossamer import Spider
+
+
+class Keyed(Spider):
+    name = "keyed"
+    token: str = ""
+    pages: int = 1
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    file = tmp_path / "keyed.py"
+    file.write_text(SPIDER)
+    return file
+
+
+def settings(**said):
+    return load_settings(env={}, spider=said).settings
+
+
+def planned(target, arguments=None, own=None):
+    arguments = arguments or {}
+    found = find_target(str(target), arguments, None)
+    return plan_of(str(target), arguments, own or Settings(), found)
+
+
+def test_arguments_named_like_a_secret_come_from_the_worker(file, monkeypatch):
+    packed = planned(file, {"token": SECRET, "pages": "3"})
+    assert SECRET.encode() not in packed
+    plan = plan_from(packed)
+    assert (plan.arguments, plan.secrets) == ({"pages": "3"}, ("token",))
+    with pytest.raises(
+        UsageError, match=r"secret arguments are not kept .* SPIDER_ARG_TOKEN for this worker"
+    ):
+        target_under(plan, None)
+    monkeypatch.setenv("SPIDER_ARG_TOKEN", SECRET)
+    spider = target_under(plan, None).spider
+    assert (spider.token, spider.pages) == (SECRET, 3)
+
+
+def test_who_submits_is_told_what_every_worker_must_have(file):
+    secret = settings(http={"headers": {"Authorization": SECRET, "X-Shop": "a"}})
+    said = fleet_notes(plan_from(planned(file, {"token": SECRET, "pages": "3"}, secret)))
+    assert SECRET not in str(said)
+    assert said == [
+        "secret arguments are not kept with a job: set SPIDER_ARG_TOKEN for every worker",
+        "headers that carry secrets are not kept with a job: set Authorization for every worker, "
+        'as in: GOSSAMER_HTTP__HEADERS=\'{"NAME": "VALUE"}\'',
+    ]
+    assert fleet_notes(plan_from(planned(file, {"pages": "3"}))) == []
+
+
+def test_who_submits_is_told_that_nobody_calls_closed(file):
+    file.write_text(SPIDER + "\n    def closed(self, reason):\n        print(reason)\n")
+    (said,) = fleet_notes(plan_from(planned(file, {"pages": "3"})))
+    assert said.startswith("closed() of the spider is not called on a fleet")
+    assert "after `gossamer wait`" in said
+
+
+def test_headers_that_carry_secrets_come_from_the_worker():
+    said = settings(http={"headers": {"Authorization": SECRET, "X-Api-Token": SECRET, "X-Shop": "a"}})
+    packed = planned("https://shop.example/", own=said)
+    assert SECRET.encode() not in packed
+    plan = plan_from(packed)
+    assert plan.headers == ("Authorization", "X-Api-Token")
+    assert settings_under(plan, Settings()).http.headers == {"X-Shop": "a"}
+    with pytest.raises(UsageError, match="set X-Api-Token for this worker"):
+        check_headers(plan, settings(http={"headers": {"authorization": "mine"}}))
+    own = settings(http={"headers": {"Authorization": "mine", "x-api-token": "mine"}})
+    check_headers(plan, own)
+    assert settings_under(plan, own).http.headers["Authorization"] == "mine"
+
+
+def test_no_password_of_a_url_or_a_server_is_in_it():
+    own = settings(
+        frontier={"url": f"redis://:{SECRET}@queue/0", "shards": 4},
+        store={"url": f"postgresql://me:{SECRET}@db/x", "history": True},
+        broker={"url": f"amqp://me:{SECRET}@broker//"},
+    )
+    plan = planned(f"https://me:{SECRET}@shop.example/", own=own)
+    assert SECRET.encode() not in plan
+    assert plan_from(plan).target == "https://shop.example/"
+
+
+def test_settings_are_those_of_the_crawl_and_places_those_of_the_machine():
+    said = settings(
+        delay=0.5, per_host=3, processes=4, max_pages=7, include=["/a", "/b"], data="/mine",
+        frontier={"url": "redis://a/0", "shards": 4, "seen_ttl": 60.0}, store={"history": True},
+        cluster={"fleet": "mine"}, redis={"prefix": "mine"}, http={"insecure_hosts": ["h"]},
+    )  # fmt: skip
+    here = settings(
+        data="/here", delay=9.0, frontier={"url": "redis://b/1"}, store={"url": "postgresql://b/b"},
+        cluster={"fleet": "here"}, redis={"prefix": "here"},
+    )  # fmt: skip
+    got = settings_under(plan_from(planned("https://shop.example/", own=said)), here)
+    assert (got.frontier.url, got.store.url, got.data) == ("redis://b/1", "postgresql://b/b", "/here")
+    assert (got.cluster, got.redis, got.broker, got.log) == (here.cluster, here.redis, here.broker, here.log)
+    assert (got.frontier.shards, got.frontier.seen_ttl, got.store.history) == (4, 60.0, True)
+    changed = {"data", "frontier", "store", "cluster", "redis", "processes"}
+    assert got.model_dump(exclude=changed) == said.model_dump(exclude=changed)
+    assert got.processes == 1
+
+
+def test_another_version_of_the_spider_is_refused_until_it_is_the_same(file):
+    plan = plan_from(planned(file))
+    assert plan.version == version_of(find_target(str(file), {}, None)) != ""
+    file.write_text(SPIDER + "# more\n")
+    with pytest.raises(UsageError, match=rf"another version here \(\w+\) .* \({plan.version}\): bring both"):
+        target_under(plan, None)
+    file.write_text(SPIDER)
+    assert target_under(plan, None).name == "keyed"
+
+
+def test_a_spider_that_is_not_here_is_refused(file):
+    plan = plan_from(planned(file))
+    file.write_text("import nothing_like_it\n" + SPIDER)
+    with pytest.raises(UsageError, match="does not import: line 1: ModuleNotFoundError"):
+        target_under(plan, None)
+    file.unlink()
+    with pytest.raises(UsageError, match=f"there is no file {file}"):
+        target_under(plan, None)
+
+
+def test_a_url_has_no_version():
+    plan = plan_from(planned("https://shop.example/a"))
+    assert plan.version == ""
+    assert target_under(plan, None).spider.start_urls == ["https://shop.example/a"]
+
+
+@pytest.mark.parametrize("packed", [b"", b"\xc1", b"\x93\x01\x02\x03", b"\x80"])
+def test_bytes_that_are_no_plan(packed):
+    with pytest.raises(StorageError, match="the plan of this job cannot be read"):
+        plan_from(packed)

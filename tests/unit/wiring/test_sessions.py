@@ -1,0 +1,57 @@
+"""Cookies are saved before what came of their page is committed, and known before a request is made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gossamer.core.errors import StorageError
+from gossamer.core.requests import Request
+from gossamer.wiring.sessions import SessionCommitter, SessionFetcher
+
+
+class Log(list[Any]):
+    """Cookies, a committer and a fetcher in one, which note what happens; saving may fail."""
+
+    rung = "http"
+    touches_network = True
+    is_away = False
+
+    async def save(self) -> None:
+        if self.is_away:
+            raise StorageError("away")
+        self.append("saved")
+
+    async def ready(self, session: str, url: str) -> None:
+        self.append(("ready", session, url))
+
+    async def commit(self, harvests: Any) -> list[bool]:
+        self.append("committed")
+        return [True]
+
+    async def fetch(self, request: Request) -> Any:
+        self.append("fetched")
+        return "page"
+
+    async def close(self) -> None:
+        self.append("closed")
+
+
+async def test_cookies_are_saved_first_and_nothing_is_committed_without_them() -> None:
+    log: Any = Log()
+    committer = SessionCommitter(log, log)
+    assert await committer.commit([]) == [True]
+    assert log == ["saved", "committed"]
+    log.is_away = True
+    with pytest.raises(StorageError):
+        await committer.commit([])
+    assert log == ["saved", "committed"], "the page is done again, its log-in not lost"
+
+
+async def test_cookies_are_known_before_a_request() -> None:
+    log: Any = Log()
+    fetcher = SessionFetcher(log, log)
+    assert await fetcher.fetch(Request("http://h.example/", session="me")) == "page"
+    await fetcher.close()
+    assert log == [("ready", "me", "http://h.example/"), "fetched", "closed"]
