@@ -28,8 +28,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.core.errors import StorageError
-from gossamer.core.hosts import HostSignal, Rules, SignalKind
-from gossamer.core.jobs import Change
+from gossamer.core.hosts import FrontierRules, HostSignal, HostSignalKind
+from gossamer.core.jobs import JobCommand
 from gossamer.core.requests import Entry, Lease, Request
 from gossamer.core.results import Outcome, Verdict
 from gossamer.drivers.redis.server import RedisServer
@@ -42,7 +42,7 @@ from gossamer.runtime.clock import SystemClock
 
 KINDS = ("memory", "sqlite", "redis")
 BATCH = 64
-RULES = Rules(delay_s=0.0, per_host=BATCH)
+RULES = FrontierRules(delay_s=0.0, per_host=BATCH)
 COLUMNS = {
     "kind": "frontier",
     "hosts": "hosts",
@@ -126,7 +126,7 @@ async def redis(expected: int) -> AsyncIterator[Subject]:
         try:
             await _until_up(server)
             frontier = RedisFrontier(server, "j", RULES, SystemClock(), expected=expected)
-            await frontier.create()
+            await frontier.create_shards()
 
             async def again() -> Frontier:
                 return RedisFrontier(server, "j", RULES, SystemClock())
@@ -154,7 +154,7 @@ async def _until_up(server: RedisServer) -> None:
     deadline = time.monotonic() + 10
     while True:
         with contextlib.suppress(StorageError):
-            await server.check()
+            await server.check_server()
             break
         assert time.monotonic() < deadline
         await asyncio.sleep(0.05)
@@ -187,7 +187,7 @@ def any_host(hosts: int) -> str:
 def outcome(lease: Lease, hosts: int) -> Outcome:
     """A page that was had, with one new link."""
     host = lease.entry.host if _random.random() < 0.8 else any_host(hosts)
-    signal = HostSignal(kind=SignalKind.OK, started_at=lease.granted_at, latency_s=0.05)
+    signal = HostSignal(kind=HostSignalKind.OK, started_at=lease.granted_at, latency_s=0.05)
     return Outcome(lease=lease, verdict=Verdict.SUCCESS, is_page=True, signal=signal, outlinks=(link(host),))
 
 
@@ -211,7 +211,7 @@ async def measured(kind: str, hosts: int, pending: int, seconds: float) -> Figur
             await subject.frontier.lease("http", BATCH, 60)  # by a worker that will not come back
         started = time.perf_counter()
         frontier = await subject.reopen()
-        assert await frontier.control(Change.RECOVER)
+        assert await frontier.apply_change(JobCommand.RECOVER)
         found["open"] = time.perf_counter() - started
         return found | await lived(frontier, subject, hosts, seconds)
 

@@ -19,17 +19,17 @@ from reference_commands import commands_page
 from reference_settings import settings_page
 
 from gossamer.core import errors, events
-from gossamer.core.errors import Fault, GossamerError, Remark
-from gossamer.core.exits import Exit
-from gossamer.core.hosts import Rules
+from gossamer.core.errors import Fault, GossamerError, LedgerReason
+from gossamer.core.exits import ExitCode
+from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import StoredItem
-from gossamer.core.lifecycle import TABLE, JobState, Move, State
+from gossamer.core.lifecycle import TABLE, JobState, RequestState, RequestTransition
 from gossamer.core.record import Record
 from gossamer.core.results import Attempt, Verdict
 from gossamer.crawl.result import NOT_IN_JSON, CrawlResult
-from gossamer.engine.supervisor import Reason
+from gossamer.engine.supervisor import FinishReason
 from gossamer.policy.retry import AGAIN, LATER, SETTLED, UNANSWERED
-from gossamer.queries.explain import Answer
+from gossamer.queries.explain import UrlState
 from gossamer.queries.reasons import FLAGS, LEFT_OUT
 
 PAGES = Path(__file__).parents[1] / "docs" / "reference"
@@ -79,7 +79,7 @@ def events_page() -> str:
 
 def _ending(fault: Fault) -> str:
     """What becomes of a request with this fault."""
-    times = f"up to {Rules().max_throttled} times"
+    times = f"up to {FrontierRules().max_throttled} times"
     endings = (
         ({Fault.LOCAL}, "tried again later, for `host_patience`; charged neither to it nor to its host"),
         (LATER, f"tried again when the host said, {times}; not charged to `max_retries`"),
@@ -94,7 +94,7 @@ def _ending(fault: Fault) -> str:
 
 def errors_page() -> str:
     """Faults and exceptions."""
-    said, remarks = meanings(Fault), meanings(Remark)
+    said, remarks = meanings(Fault), meanings(LedgerReason)
     faults = [(code(fault.value), said[fault.name], _ending(fault)) for fault in Fault]
     classes = [
         kind
@@ -120,7 +120,7 @@ def errors_page() -> str:
             "`max_retries` failures are allowed before a request that is tried again becomes a dead letter; "
             "`retry_backoff` and `retry_backoff_cap` set the pauses ([settings](settings.md)).",
             "Two more reasons are no faults:",
-            table(("reason", "meaning"), [(code(one.value), remarks[one.name]) for one in Remark]),
+            table(("reason", "meaning"), [(code(one.value), remarks[one.name]) for one in LedgerReason]),
             "## Exceptions",
             f"All derive from `GossamerError`: {_lower(docstring(GossamerError))} They are in "
             "`gossamer.core.errors`. A command that ends with one of them ends with its exit code.",
@@ -139,7 +139,7 @@ def _lower(text: str) -> str:
 
 def states_page() -> str:
     """The life of a request and of a job."""
-    moves = meanings(Move)
+    moves = meanings(RequestTransition)
     edges = [
         (code(state.value) if state else "(new)", code(move.value), code(to.value), moves[move.name])
         for (state, move), to in TABLE.items()
@@ -149,7 +149,7 @@ def states_page() -> str:
             "# States and moves",
             "## States of a request",
             "Every request that was accepted is in exactly one state. `gossamer status` counts them.",
-            enum_table(State, "state"),
+            enum_table(RequestState, "state"),
             "## Moves",
             "A request moves along these edges and no others.",
             table(("from", "move", "to", "when"), edges),
@@ -166,16 +166,16 @@ def states_page() -> str:
 
 def results_page() -> str:
     """What a crawl says at its end, and what it leaves behind."""
-    exits = meanings(Exit)
+    exits = meanings(ExitCode)
     left_out = [(code(reason), sentence(words)) for reason, words in LEFT_OUT.items()]
     return "\n\n".join(
         [
             "# Results",
             "## Finish reasons",
             "Why a run ended: `finish_reason` of `crawl --json`, the argument of `closed()` of a spider.",
-            enum_table(Reason, "reason"),
+            enum_table(FinishReason, "reason"),
             "## Exit codes",
-            table(("code", "meaning"), [(str(member.value), exits[member.name]) for member in Exit]),
+            table(("code", "meaning"), [(str(member.value), exits[member.name]) for member in ExitCode]),
             "## The summary",
             "`gossamer crawl --json` prints one object with these fields on stdout; `await crawl(...)` "
             f"returns them as a `CrawlResult`. {prose(docstring(CrawlResult).partition('. ')[2])}",
@@ -201,7 +201,7 @@ def results_page() -> str:
             table(("flag", "meaning"), [(code(flag), sentence(words)) for flag, words in FLAGS.items()]),
             "## Answers of explain",
             "The answer of `gossamer explain URL` in one word; the lines below it say why.",
-            enum_table(Answer, "answer"),
+            enum_table(UrlState, "answer"),
         ]
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 from meanings import Undocumented, code, prose, table
 
-from gossamer.cli.app import build
+from gossamer.cli.app import build_app
 
 INTRO = """\
 # Commands
@@ -20,7 +20,7 @@ logs and messages go to stderr. The [exit codes](results.md#exit-codes) are the 
 
 def commands_page() -> str:
     """Every command with every argument, option and example."""
-    application: Any = typer.main.get_command(build())
+    application: Any = typer.main.get_command(build_app())
     return "\n\n".join([INTRO, *(_command(path, command) for path, command in commands(application))])
 
 

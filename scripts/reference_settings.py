@@ -10,8 +10,8 @@ from pydantic.fields import FieldInfo
 
 from gossamer.compat.scrapy import hints
 from gossamer.config.layers import PREFIX
-from gossamer.config.section import Section
-from gossamer.config.settings import Settings, fields
+from gossamer.config.section import BaseSettings
+from gossamer.config.settings import Settings, setting_fields
 
 INTRO = """\
 # Settings
@@ -40,7 +40,7 @@ def settings_page() -> str:
     for section, title, names in _sections():
         rows = []
         for name in names:
-            field = fields()[name]
+            field = setting_fields()[name]
             default, is_long = _default(field)
             if is_long:
                 long.append((name, default))
@@ -63,10 +63,10 @@ def settings_page() -> str:
 
 def _sections() -> list[tuple[str, str, list[str]]]:
     """Heading, text and settings of each section, those without a section first."""
-    plain = [name for name in fields() if "." not in name]
+    plain = [name for name in setting_fields() if "." not in name]
     found = [("The crawl", "Keys without a section.", plain)]
     for name, field in Settings.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseSettings):
             title = (field.annotation.__doc__ or "").strip()
             if not title:
                 raise Undocumented(f"the section {name} has no docstring")

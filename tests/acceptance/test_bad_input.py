@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gossamer.drivers.sqlite.schema import migrations
+from gossamer.drivers.sqlite.schema import load_migrations
 from gossamer.testing.shop import Shop
 from gossamer.testing.site import Site, serve_in_thread
 from kit.environment import environment
@@ -306,7 +306,7 @@ def test_a_full_disk_under_the_export(tmp_path: Path, spider: Path, suffix: str)
 def test_a_database_of_a_newer_version(tmp_path: Path, spider: Path) -> None:
     data = tmp_path / "data"
     stored = some_pages(spider, data)
-    today = max(migrations())
+    today = max(load_migrations())
     rows(data, f"pragma user_version = {today + 1}")
     commands = (
         ["crawl", spider],

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from gossamer.cli.app import build
+from gossamer.cli.app import build_app
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.shop import Shop
 from gossamer.testing.site import serve_in_thread
@@ -43,7 +43,7 @@ def gossamer(*arguments, cwd, code=0, stdin=""):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(cwd)
         given = [*map(str, arguments)]
-        done = CliRunner().invoke(build(), given, input=stdin, prog_name="gossamer")
+        done = CliRunner().invoke(build_app(), given, input=stdin, prog_name="gossamer")
     assert done.exit_code == code, (arguments, done.exit_code, done.stdout[-2000:], done.stderr[-4000:])
     return done
 

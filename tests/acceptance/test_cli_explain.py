@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 from typer.testing import CliRunner
 
-from gossamer.cli.app import build
+from gossamer.cli.app import build_app
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve_in_thread
 from kit.environment import environment
@@ -65,7 +65,7 @@ def here(tmp_path, site):
 def gossamer(*arguments, cwd):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(cwd)
-        done = CliRunner().invoke(build(), [*map(str, arguments)], prog_name="gossamer")
+        done = CliRunner().invoke(build_app(), [*map(str, arguments)], prog_name="gossamer")
     assert done.exit_code == 0, (arguments, done.exit_code, done.stdout[-2000:], done.stderr[-4000:])
     return done.stdout
 
@@ -85,7 +85,7 @@ def test_what_is_in_hand_and_what_waits_for_its_host(here, pages, site):
         [*command, "--per-host", "2"], cwd=here, env=environment(), stdin=subprocess.DEVNULL
     ) as crawl:
         try:
-            assert pages.asked.wait(PATIENCE_S)
+            assert pages.request_shifts.wait(PATIENCE_S)
             leased, waiting = explained(f"{site.url}/slow", here), explained(f"{site.url}/other", here)
             text = gossamer("explain", f"{site.url}/other", cwd=here)
             (host,) = json.loads(gossamer("status", "pages", "--json", cwd=here))["hosts"]

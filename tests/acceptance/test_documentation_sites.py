@@ -40,8 +40,8 @@ def test_a_site_of_which_everything_is_known(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with serve_in_thread(serve_folder(tmp_path / "site")) as site:
         result = crawl(site.url + START, "--data", data, *FAST)
-        assert set(site.log.paths().values()) == {1}, "no page is fetched twice"
-        asked = set(site.log.paths()) - {"/robots.txt"}
+        assert set(site.log.count_paths().values()) == {1}, "no page is fetched twice"
+        asked = set(site.log.count_paths()) - {"/robots.txt"}
     assert asked == known.pages | known.missing | known.redirects | known.texts
     found = {url.removeprefix(site.url) for (url,) in rows(data, "select url from page")}
     assert found == known.pages | known.texts
@@ -58,7 +58,7 @@ def test_every_reachable_page_and_no_other(package: str, tmp_path: Path) -> None
     data = tmp_path / "data"
     with serve_in_thread(serve_folder(unpacked(package, known["doc_root"]))) as site:
         result = crawl(site.url + known["start"], "--data", data, *FAST)
-        assert set(site.log.paths().values()) == {1}, "no page is fetched twice"
+        assert set(site.log.count_paths().values()) == {1}, "no page is fetched twice"
     urls = sorted(
         url.replace(site.url, "http://site.test", 1) for (url,) in rows(data, "select url from page")
     )

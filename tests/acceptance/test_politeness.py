@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from gossamer import crawl
 from gossamer.callbacks.extractor import SpiderExtractor
-from gossamer.core.hosts import Rules
+from gossamer.core.hosts import FrontierRules
 from gossamer.core.requests import Request
-from gossamer.engine.supervisor import Ran, Supervisor
+from gossamer.engine.supervisor import RunSummary, Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.fetch.robots_cache import RobotsCache
 from gossamer.shared.memory import MemorySharedState
@@ -41,8 +41,8 @@ def judge(hits: list[Hit], refused: list[tuple[float, bool]], *, slack: float) -
 
 
 def test_on_virtual_time() -> None:
-    async def main() -> tuple[Ran, SiteFetcher, dict[str, RateLimit]]:
-        kit = Kit(Rules(delay_s=DELAY_S, per_host=1))
+    async def main() -> tuple[RunSummary, SiteFetcher, dict[str, RateLimit]]:
+        kit = Kit(FrontierRules(delay_s=DELAY_S, per_host=1))
         sites = {
             "site.test": RateLimit(Shop(60), 5, every=25, retry_after_s=RETRY_AFTER_S, clock=kit.clock),
             "other.test": RateLimit(
@@ -55,7 +55,7 @@ def test_on_virtual_time() -> None:
             robots=RobotsCache(fetcher, MemorySharedState(kit.clock), kit.clock, user_agent="gossamer"),
             extractor=SpiderExtractor(lambda _: GenericSpider()),
         )
-        ran = await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds(ALICE, BOB))
+        ran = await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds_of(ALICE, BOB))
         return ran, fetcher, sites
 
     ran, fetcher, sites = virtually(main)
@@ -63,11 +63,13 @@ def test_on_virtual_time() -> None:
     for host, limit in sites.items():
         hits = [hit for hit in fetcher.hits if hit.host == host]
         assert len(hits) > 60
-        assert limit.refused == len(hits) // (25 if host == "site.test" else 40), "only the thrown-in 429s"
+        assert limit.refused_count == len(hits) // (25 if host == "site.test" else 40), (
+            "only the thrown-in 429s"
+        )
         judge(hits, limit.seen, slack=0.999)
     # Both at once, each as fast as it may: the longer one sets the time.
     longest = max(len([hit for hit in fetcher.hits if hit.host == host]) for host in sites)
-    holds = max(limit.refused for limit in sites.values()) * RETRY_AFTER_S
+    holds = max(limit.refused_count for limit in sites.values()) * RETRY_AFTER_S
     assert ran.ended_at - ran.started_at <= (longest * DELAY_S + holds) * 1.1 + 1
 
 
@@ -82,15 +84,15 @@ async def test_once_for_real(tmp_path: Path) -> None:
             *(crawl(site.url, data=str(tmp_path / site.host), delay=DELAY_S) for site in (one, two))
         )
         for site, limit in zip((one, two), limits, strict=True):
-            assert limit.refused >= 1
+            assert limit.refused_count >= 1
             judge(site.hits, limit.seen, slack=0.9)
     assert [result.dead for result in results] == [0, 0]
 
 
 def test_delay_follows_the_host_within_bounds() -> None:
     async def gaps(latency_s: float) -> list[float]:
-        kit = Kit(Rules(), latency_s=latency_s)
-        seeds = kit.seeds(*(f"{ALICE}{n}" for n in range(30)))
+        kit = Kit(FrontierRules(), latency_s=latency_s)
+        seeds = kit.seeds_of(*(f"{ALICE}{n}" for n in range(30)))
         await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(seeds)
         times = [at for at, _ in kit.site.log]
         return [after - before for before, after in itertools.pairwise(times)]
@@ -103,7 +105,7 @@ def test_delay_follows_the_host_within_bounds() -> None:
 
 def test_requests_of_a_spider_keep_their_priority_across_hosts() -> None:
     async def order() -> list[str]:
-        kit = Kit(replace(Rules(delay_s=1.0), per_host=1), concurrency=1, latency_s=0.5)
+        kit = Kit(replace(FrontierRules(delay_s=1.0), per_host=1), concurrency=1, latency_s=0.5)
 
         async def seeds() -> object:
             for n in range(3):

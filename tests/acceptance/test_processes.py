@@ -64,7 +64,7 @@ def all_is_there(data: Path, site: Site, *, refetched: int) -> None:
     parsed = Counter(url for (url,) in rows(data, "select url from page"))
     assert len(parsed) == PAGES
     assert set(parsed.values()) == {1}
-    fetched = {path: count for path, count in site.log.paths().items() if path != "/robots.txt"}
+    fetched = {path: count for path, count in site.log.count_paths().items() if path != "/robots.txt"}
     assert len(fetched) == PAGES
     assert sum(fetched.values()) - PAGES <= refetched
 
@@ -74,7 +74,7 @@ def test_three_processes_do_what_one_does(tmp_path: Path) -> None:
     with serve_in_thread(served(lambda: site.url, delay_s=0.2)) as site:
         result = crawl(spider_file(tmp_path, site.url), "--data", data, *FAST)
         all_is_there(data, site, refetched=0)
-        assert site.log.paths()["/robots.txt"] == 1
+        assert site.log.count_paths()["/robots.txt"] == 1
         assert max(site.log.peak.values()) <= 4, "the slots of a host are shared by all processes"
     assert (result["pages"], result["items"], result["attempts"]) == (PAGES, PRODUCTS, PAGES)
     workers = {worker for (worker,) in rows(data, "select distinct worker from attempt")}
@@ -199,7 +199,9 @@ def test_the_host_of_a_killed_member_goes_on_at_once(tmp_path: Path, before: str
         spider.write_text(TWO_HOSTS.format(urls=urls, code=DIE.format(mark=str(mark), before=before)))
         done = run("crawl", spider, "--data", data, *options)
         assert done.returncode == 0, done.stderr
-        hits = Counter({f"{site.url}{p}": n for site in (one, two) for p, n in site.log.paths().items()})
+        hits = Counter(
+            {f"{site.url}{p}": n for site in (one, two) for p, n in site.log.count_paths().items()}
+        )
     pid, died_at, killed = mark.read_text().split()
     ((at, url, worker),) = rows(data, "select at, url, worker from attempt where verdict = 'expired'")
     assert url == killed

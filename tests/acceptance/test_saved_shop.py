@@ -50,7 +50,7 @@ def test_served_on_loopback(shop: SavedShop, tmp_path: Path) -> None:
     with serve_in_thread(served(lambda: site.url, shop=shop)) as site:
         result = crawl(spider_file(tmp_path, site.url), "--data", tmp_path / "data", *FAST)
         assert (result["pages"], result["items"]) == (PAGES, PRODUCTS)
-        assert set(site.log.paths().values()) == {1}
+        assert set(site.log.count_paths().values()) == {1}
     assert len(set(stored_ids(tmp_path / "data"))) == PRODUCTS
 
 
@@ -65,7 +65,7 @@ def test_killed_ten_times_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
             kill_in_midst(process, site, pages=chance.randint(1, 4), after_s=chance.random() * 0.06)
         assert json.loads(run("jobs", "--data", data, "--json").stdout)[0]["finish_reason"] == "interrupted"
         result = crawl(spider, "--data", data, *FAST)
-        hits = site.log.paths()
+        hits = site.log.count_paths()
     assert (result["pages"], result["items"], result["dead"]) == (PAGES, PRODUCTS, 0)
     ids = stored_ids(data)
     assert len(ids) == len(set(ids)) == PRODUCTS

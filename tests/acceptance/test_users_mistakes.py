@@ -20,7 +20,7 @@ import pytest
 
 from gossamer import Request, Spider, crawl
 from gossamer.callbacks.watchdog import Watchdog
-from gossamer.core.exits import Exit, exit_of
+from gossamer.core.exits import ExitCode, exit_of
 from gossamer.crawl.result import CrawlResult
 from gossamer.testing.site import Site, SiteResponse, serve_in_thread
 from gossamer.wiring import extractors as wiring
@@ -51,8 +51,8 @@ def quick_watchdog(monkeypatch: pytest.MonkeyPatch) -> None:
         def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
             super().__init__(loop, held_s=0.05)
 
-        def _report(self, held_s: float) -> None:
-            super()._report(held_s)
+        def _report_hold(self, held_s: float) -> None:
+            super()._report_hold(held_s)
             TOLD.set()
 
     monkeypatch.setattr(wiring, "Watchdog", Telling)
@@ -232,7 +232,7 @@ async def test_nothing_is_missing_in_silence(
         expected = STORED.get(kind, "in the end")
         assert expected in [item.get("value") for item in items]
         assert (dead, result.dead) == ([], 0)
-        assert exit_of(result.ending, strict=True) is Exit.OK
+        assert exit_of(result.ending, strict=True) is ExitCode.OK
         assert "has held up everything else" in caplog.text or not is_sync_hang
         return
     ((url, reason, detail),) = dead
@@ -240,7 +240,7 @@ async def test_nothing_is_missing_in_silence(
     assert reason in ("pipeline", "callback", "callback_timeout")
     assert detail
     assert result.dead == 1
-    assert exit_of(result.ending, strict=True) is Exit.DEAD_LETTERS
+    assert exit_of(result.ending, strict=True) is ExitCode.DEAD_LETTERS
     if spider in (InCallback, InSyncCallback, InErrback):  # what was given before the mistake is kept
         assert {"page": "bad"} in items
     pages = [row[0] for row in rows(tmp_path, "SELECT url FROM page")]
@@ -258,7 +258,7 @@ async def test_a_crawl_of_nothing_but_the_mistake_has_failed(
 
     alone = type("Alone", (spider,), {"start": start})
     result = await run(alone, "raise", site, tmp_path)
-    assert exit_of(result.ending) is Exit.DEAD_LETTERS
+    assert exit_of(result.ending) is ExitCode.DEAD_LETTERS
 
 
 class Carrying(Base):

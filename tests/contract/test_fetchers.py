@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gossamer.fetch.guard import Guard
+from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.fetcher import HttpFetcher
 from gossamer.fetch.http.limits import HttpOptions
 from gossamer.ports.fetch import Fetcher
@@ -15,7 +15,7 @@ from gossamer.testing.contracts.fetcher import FETCHER_CHECKS, LIMITS, check_fet
 
 def http() -> Fetcher:
     options = HttpOptions(user_agent="gossamer-test", **LIMITS)
-    return HttpFetcher(options, clock=ManualClock(), guard=Guard({"127.0.0.1", "localhost"}))
+    return HttpFetcher(options, clock=ManualClock(), guard=AddressGuard({"127.0.0.1", "localhost"}))
 
 
 @pytest.mark.parametrize("name", FETCHER_CHECKS)

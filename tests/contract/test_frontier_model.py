@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
 from msgspec.structs import replace
 
-from gossamer.core.hosts import HostSignal, Rules, SignalKind
-from gossamer.core.jobs import Change, DeadFilter
-from gossamer.core.lifecycle import JobState, State
+from gossamer.core.hosts import FrontierRules, HostSignal, HostSignalKind
+from gossamer.core.jobs import DeadLetterFilter, JobCommand
+from gossamer.core.lifecycle import JobState, RequestState
 from gossamer.core.requests import Entry, Request
 from gossamer.core.results import Outcome, Verdict
 from gossamer.drivers.redis.server import RedisServer
@@ -42,7 +42,7 @@ HOSTS = ("a", "b", "c")
 LANES = ("http", "browser")
 
 rules_ = st.builds(
-    Rules,
+    FrontierRules,
     delay_s=st.sampled_from([0.0, 0.5, 3.0, None]),
     per_host=st.sampled_from([1, 2, 5]),
     max_pages=st.sampled_from([None, None, 6]),
@@ -67,7 +67,7 @@ entries_ = st.lists(
 )
 signals_ = st.builds(
     lambda kind, late, latency, retry_after, read: (kind, late, latency, retry_after, read),
-    st.sampled_from(list(SignalKind)),
+    st.sampled_from(list(HostSignalKind)),
     st.sampled_from([0.0, 0.3]),
     st.sampled_from([None, 0.2, 4.0]),
     st.sampled_from([None, None, 9.0]),
@@ -98,8 +98,8 @@ class Histories(RuleBasedStateMachine):
         self.sqlite = SqliteFrontier(self.db, "j-1", rules, self.clock, seed=5)
         self.server = RedisServer(PLACE["url"])
         self.redis = self.in_redis(rules)
-        self.loop.run_until_complete(self.redis.forget())
-        self.loop.run_until_complete(self.redis.create())
+        self.loop.run_until_complete(self.redis.delete_requests())
+        self.loop.run_until_complete(self.redis.create_shards())
         self.rows, self.known, self.tokens = [], set(), set()
         self.job = JobState.RUNNING
         self.pages = self.duplicates = self.too_deep = 0
@@ -153,7 +153,7 @@ class Histories(RuleBasedStateMachine):
             else:
                 accepted += 1
                 self.known.add(entry.fingerprint)
-                state = State.DELAYED if entry.due_at > self.now() else State.PENDING
+                state = RequestState.DELAYED if entry.due_at > self.now() else RequestState.PENDING
                 self.rows.append(Row(len(self.rows), entry, state))
         return accepted
 
@@ -163,7 +163,7 @@ class Histories(RuleBasedStateMachine):
         row.lease = None
         row.due_at = due_after_expiry(row.entry.fingerprint, row.expiries, self.rules, self.now())
         row.entry = replace(row.entry, due_at=row.due_at)
-        row.state = State.DEAD if row.expiries > self.rules.max_expiries else State.DELAYED
+        row.state = RequestState.DEAD if row.expiries > self.rules.max_expiries else RequestState.DELAYED
 
     def holder(self, lease):
         return next((row for row in self.rows if row.lease and row.lease.token == lease.token), None)
@@ -202,13 +202,13 @@ class Histories(RuleBasedStateMachine):
 
     def lease_(self, lane, limit, ttl):
         grant = self.all_of("lease", lane, limit, ttl)
-        overdue = [row for row in self.in_state(State.LEASED) if row.deadline <= self.now()]
+        overdue = [row for row in self.in_state(RequestState.LEASED) if row.deadline <= self.now()]
         assert {lease.token for lease in grant.expired} == {row.lease.token for row in overdue}
         for row in overdue:
             self.expire(row)
-        for row in self.in_state(State.DELAYED):
+        for row in self.in_state(RequestState.DELAYED):
             if row.entry.request.lane == lane and row.due_at <= self.now():
-                row.state = State.PENDING
+                row.state = RequestState.PENDING
         assert len(grant.leases) <= limit
         assert self.job is JobState.RUNNING or not grant.leases
         last_band = 0
@@ -225,7 +225,7 @@ class Histories(RuleBasedStateMachine):
         self.tokens.add(lease.token)
         waiting = [
             row
-            for row in self.in_state(State.PENDING)
+            for row in self.in_state(RequestState.PENDING)
             if row.entry.host == lease.entry.host and row.entry.request.lane == lane
         ]
         row = min(waiting, key=lambda row: (row.entry.request.band, row.id))  # the host's best, the oldest
@@ -235,16 +235,17 @@ class Histories(RuleBasedStateMachine):
         assert lease.granted_at == self.now()
         assert lease.deadline == self.now() + ttl
         assert lease.start_by > self.now()
-        row.state, row.lease, row.deadline = State.LEASED, lease, lease.deadline
+        row.state, row.lease, row.deadline = RequestState.LEASED, lease, lease.deadline
         return row
 
     def check_next_at(self, grant, lane, limit):
         """Never later than a deadline or a due time; and ahead, if the grant was not cut short."""
-        held = [row.deadline for row in self.in_state(State.LEASED)]
+        held = [row.deadline for row in self.in_state(RequestState.LEASED)]
         times = (
             held
             if not self.budget_left()
-            else held + [row.due_at for row in self.in_state(State.DELAYED) if row.entry.request.lane == lane]
+            else held
+            + [row.due_at for row in self.in_state(RequestState.DELAYED) if row.entry.request.lane == lane]
         )
         if times:
             assert grant.next_at is not None
@@ -253,7 +254,7 @@ class Histories(RuleBasedStateMachine):
             assert grant.next_at > self.now()
 
     def budget_left(self):
-        leased = len(self.in_state(State.LEASED))
+        leased = len(self.in_state(RequestState.LEASED))
         spent = self.rules.max_pages is not None and self.pages + leased >= self.rules.max_pages
         return self.job is JobState.RUNNING and not spent
 
@@ -294,12 +295,12 @@ class Histories(RuleBasedStateMachine):
         self.pages += is_page
         self.host_pages[row.entry.host] += is_page
         if verdict is Verdict.RETRY:
-            row.state, row.due_at = State.DELAYED, outcome.due_at
+            row.state, row.due_at = RequestState.DELAYED, outcome.due_at
             row.entry = replace(row.entry, due_at=outcome.due_at)
             row.failures += charged is True
             row.throttled += charged is False
         else:
-            row.state = State.DEAD if verdict is Verdict.DEAD else State.DONE
+            row.state = RequestState.DEAD if verdict is Verdict.DEAD else RequestState.DONE
         self.accept(links)
 
     @rule(target=leases, drawn=entries_, signal=signals_, charged=st.booleans())
@@ -322,7 +323,7 @@ class Histories(RuleBasedStateMachine):
             row = self.holder(lease)
             assert accepted == (row is not None)
             if row is not None:
-                row.attempts, row.lease, row.state = row.attempts + 1, None, State.DONE
+                row.attempts, row.lease, row.state = row.attempts + 1, None, RequestState.DONE
 
     @rule(batch=st.lists(leases, max_size=4), drawn=signals_)
     def release(self, batch, drawn):
@@ -330,7 +331,7 @@ class Histories(RuleBasedStateMachine):
         for lease in batch:
             row = self.holder(lease)
             if row is not None:
-                row.lease, row.state = None, State.PENDING
+                row.lease, row.state = None, RequestState.PENDING
 
     @rule(batch=st.lists(leases, max_size=4), ttl=st.sampled_from([1, 40]))
     def extend(self, batch, ttl):
@@ -345,32 +346,32 @@ class Histories(RuleBasedStateMachine):
     def wait(self, seconds):
         self.clock.advance(seconds)
 
-    @rule(change=st.sampled_from(list(Change)), rules=st.none() | rules_)
-    def control(self, change, rules):
-        taken = self.all_of("control", change, rules)
+    @rule(change=st.sampled_from(list(JobCommand)), rules=st.none() | rules_)
+    def apply_change(self, change, rules):
+        taken = self.all_of("apply_change", change, rules)
         self.rules = rules or self.rules
-        if change is Change.RECOVER:
-            held = self.in_state(State.LEASED)
+        if change is JobCommand.RECOVER:
+            held = self.in_state(RequestState.LEASED)
             assert {lease.token for lease in taken} == {row.lease.token for row in held}
             for row in held:
                 self.expire(row)
         else:
             assert taken == ()
             self.job = {
-                Change.RESUME: JobState.RUNNING,
-                Change.PAUSE: JobState.PAUSED,
-                Change.CANCEL: JobState.CANCELLED,
-                Change.FINISH: JobState.FINISHED,
+                JobCommand.RESUME: JobState.RUNNING,
+                JobCommand.PAUSE: JobState.PAUSED,
+                JobCommand.CANCEL: JobState.CANCELLED,
+                JobCommand.FINISH: JobState.FINISHED,
             }[change]
 
-    @rule(verb=st.sampled_from(["revive", "drop"]), host=st.none() | st.sampled_from(HOSTS))
+    @rule(verb=st.sampled_from(["revive_letters", "drop_letters"]), host=st.none() | st.sampled_from(HOSTS))
     def sort_out_the_dead(self, verb, host):
-        chosen = [row for row in self.in_state(State.DEAD) if host in (None, row.entry.host)]
-        assert self.all_of(verb, DeadFilter(host=host)) == len(chosen)
+        chosen = [row for row in self.in_state(RequestState.DEAD) if host in (None, row.entry.host)]
+        assert self.all_of(verb, DeadLetterFilter(host=host)) == len(chosen)
         for row in chosen:
-            row.state = State.DONE if verb == "drop" else State.PENDING
+            row.state = RequestState.DONE if verb == "drop_letters" else RequestState.PENDING
             row.attempts = row.failures = row.throttled = row.expiries = 0
-        if chosen and verb == "revive" and self.job is JobState.FINISHED:
+        if chosen and verb == "revive_letters" and self.job is JobState.FINISHED:
             self.job = JobState.RUNNING
 
     @rule()
@@ -378,9 +379,9 @@ class Histories(RuleBasedStateMachine):
         self.db.close()
         self.db = Database(self.folder / "x.db")
         generator = self.sqlite._random
-        self.sqlite = SqliteFrontier(self.db, "j-1", Rules(), self.clock)
+        self.sqlite = SqliteFrontier(self.db, "j-1", FrontierRules(), self.clock)
         self.sqlite._random = generator  # so that all draw the same jitter
-        before, self.redis = self.redis, self.in_redis(Rules())
+        before, self.redis = self.redis, self.in_redis(FrontierRules())
         self.redis._random, self.redis._jitters = before._random, before._jitters
 
     # ------------------------------------------------------------- what always holds
@@ -389,8 +390,8 @@ class Histories(RuleBasedStateMachine):
     def counts_agree(self):
         if not hasattr(self, "rules"):
             return
-        stats = self.all_of("stats")
-        for state in State:
+        stats = self.all_of("read_stats")
+        for state in RequestState:
             assert getattr(stats, state.value) == len(self.in_state(state)), state
         totals = (stats.pages, stats.duplicates, stats.too_deep, stats.state)
         assert totals == (self.pages, self.duplicates, self.too_deep, self.job)
@@ -402,10 +403,10 @@ class Histories(RuleBasedStateMachine):
     def hosts_are_within_bounds(self):
         if not hasattr(self, "rules"):
             return
-        for report in self.all_of("hosts", 10):
+        for report in self.all_of("busiest_hosts", 10):
             rows = [row for row in self.rows if row.entry.host == report.host]
-            assert report.pending == sum(row.state is State.PENDING for row in rows)
-            assert report.state.in_flight == sum(row.state is State.LEASED for row in rows)
+            assert report.pending == sum(row.state is RequestState.PENDING for row in rows)
+            assert report.state.in_flight == sum(row.state is RequestState.LEASED for row in rows)
             assert report.state.pages == self.host_pages[report.host]
 
     @invariant()
@@ -415,14 +416,14 @@ class Histories(RuleBasedStateMachine):
         codes = self.db.run_sync(
             lambda conn: dict(conn.execute("SELECT state, count(*) FROM request GROUP BY state").fetchall())
         )
-        expected = [State.PENDING, State.DELAYED, State.LEASED, State.DEAD]
+        expected = [RequestState.PENDING, RequestState.DELAYED, RequestState.LEASED, RequestState.DEAD]
         assert [codes.get(code, 0) for code in range(4)] == [len(self.in_state(s)) for s in expected]
         assert self.loop.run_until_complete(self.sizes_in_redis()) == [
             len(self.in_state(s)) for s in expected
         ]
 
     async def sizes_in_redis(self):
-        key, ask = self.server.key("j-1:0"), self.server.ask
+        key, ask = self.server.key_for("j-1:0"), self.server.run_command
         sizes = dict.fromkeys("qbdl", 0)
         commands = {"q": "LLEN", "b": "ZCARD", "d": "ZCARD"}
         for name in await ask("KEYS", f"{key}:[qbd]:*"):
@@ -448,7 +449,7 @@ def test_a_long_crawl_is_the_same_everywhere(tmp_path):
     """One long seeded history with many requests: what the state machine's short ones do not reach."""
     rng = random.Random(3)
     clock = ManualClock(EPOCH)
-    rules = Rules(delay_s=None, per_host=2, max_expiries=1)
+    rules = FrontierRules(delay_s=None, per_host=2, max_expiries=1)
     db = Database(tmp_path / "x.db")
     server = RedisServer(PLACE["url"])
     redis = RedisFrontier(server, "j", rules, clock, uses_server_time=False, seed=2)
@@ -470,9 +471,9 @@ def test_a_long_crawl_is_the_same_everywhere(tmp_path):
 
     async def crawl():
         added, rounds = 300, 0
-        await redis.create()
+        await redis.create_shards()
         await all_of("add", [entry(number) for number in range(added)])
-        while (stats := await all_of("stats")).waiting:
+        while (stats := await all_of("read_stats")).waiting:
             rounds += 1
             assert rounds < 5000, "the crawl does not end"
             grant = await all_of("lease", "http", 20, 30)
@@ -482,7 +483,7 @@ def test_a_long_crawl_is_the_same_everywhere(tmp_path):
                 added += 3
                 verdict = rng.choice([Verdict.SUCCESS] * 6 + [Verdict.RETRY, Verdict.DEAD])
                 signal = HostSignal(
-                    kind=SignalKind.OK if verdict is Verdict.SUCCESS else SignalKind.UNREACHABLE,
+                    kind=HostSignalKind.OK if verdict is Verdict.SUCCESS else HostSignalKind.UNREACHABLE,
                     started_at=clock.now(),
                     latency_s=rng.random(),
                 )

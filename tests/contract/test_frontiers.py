@@ -4,13 +4,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from gossamer.core.hosts import Rules
+from gossamer.core.hosts import FrontierRules
 from gossamer.drivers.redis.server import RedisServer
 from gossamer.drivers.sqlite.database import Database
 from gossamer.frontier.memory.frontier import MemoryFrontier
 from gossamer.frontier.redis.frontier import RedisFrontier
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.testing.contracts.frontier import Subject, check_frontier, frontier_checks
+from gossamer.testing.contracts.frontier import FrontierSubject, check_frontier, frontier_checks
 from kit.servers import on_servers
 
 
@@ -19,7 +19,7 @@ async def memory(rules, clock):
     async def reopen():
         return None
 
-    yield Subject(MemoryFrontier(rules, clock, seed=1), reopen)
+    yield FrontierSubject(MemoryFrontier(rules, clock, seed=1), reopen)
 
 
 def sqlite_in(folder):
@@ -36,8 +36,8 @@ def sqlite_in(folder):
             # A second job in the same file must not be seen.
             other = SqliteFrontier(opened[0], "other-1", rules, clock)
             frontier = SqliteFrontier(opened[0], "job-1", rules, clock, seed=1)
-            yield Subject(frontier, reopen)
-            assert (await SqliteFrontier(opened[-1], "other-1", rules, clock).stats()).hosts == 0, other
+            yield FrontierSubject(frontier, reopen)
+            assert (await SqliteFrontier(opened[-1], "other-1", rules, clock).read_stats()).hosts == 0, other
         finally:
             opened[-1].close()
 
@@ -63,16 +63,16 @@ def redis_at(url, shards=1):
             )
 
         async def reopen():
-            return frontier("job-1", Rules())
+            return frontier("job-1", FrontierRules())
 
         try:
             # A second job in the same Redis must not be seen.
             other, ours = frontier("other-1"), frontier("job-1")
             for each in (other, ours):
-                await each.forget()
-                await each.create()
-            yield Subject(ours, reopen)
-            assert (await frontier("other-1").stats()).hosts == 0
+                await each.delete_requests()
+                await each.create_shards()
+            yield FrontierSubject(ours, reopen)
+            assert (await frontier("other-1").read_stats()).hosts == 0
         finally:
             for server in servers:
                 await server.close()
@@ -117,7 +117,7 @@ async def test_the_suite_catches_a_frontier_that_forgets_slots():
         async def reopen():
             return None
 
-        yield Subject(Rude(rules, clock), reopen)
+        yield FrontierSubject(Rude(rules, clock), reopen)
 
     with pytest.raises(AssertionError, match="no more than per_host"):
         await frontier_checks()["per_host_slots_hold"](rude)

@@ -34,7 +34,7 @@ def sqlite_in(folder):
             opened.append(Database(folder / "crawl.db"))
             # The same owner in another job of the same file must not be seen.
             other = SqliteFrontier(opened[-1], "other-1", rules, clock, owner=owner)
-            assert (await other.stats()).hosts == 0
+            assert (await other.read_stats()).hosts == 0
             return SqliteFrontier(opened[-1], "job-1", rules, clock, owner=owner, seed=1)
 
         try:
@@ -58,8 +58,8 @@ def redis_at(url, shards):
                 owner=owner, shards=shards, uses_server_time=False, seed=1,
             )  # fmt: skip
             if len(servers) == 1:
-                await frontier.forget()
-                await frontier.create()
+                await frontier.delete_requests()
+                await frontier.create_shards()
             return frontier
 
         try:
@@ -92,9 +92,9 @@ async def test_the_suite_runs_every_check():
 
 async def test_the_suite_catches_a_frontier_that_takes_everything_back():
     class Greedy(OwnedFrontier):
-        async def recover(self, owner):
+        async def recover_leases(self, owner):
             return tuple(
-                [lease for each in ("one", "two") for lease in await super(Greedy, self).recover(each)]
+                [lease for each in ("one", "two") for lease in await super(Greedy, self).recover_leases(each)]
             )
 
     @asynccontextmanager

@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 import pytest
 
 from gossamer.core.errors import StorageError
-from gossamer.core.shifts import Sample, Why
+from gossamer.core.shifts import EndReason, JobSample
 from gossamer.roster.memory import MemoryRoster
 from gossamer.runtime.clock import SystemClock
 from gossamer.testing.contracts.roster import ROSTER_CHECKS, RosterSubject, check_roster
-from gossamer.testing.contracts.roster_world import EXPIRES_S, card, end, shift
+from gossamer.testing.contracts.roster_world import EXPIRES_S, make_card, make_end, make_shift
 
 
 @asynccontextmanager
@@ -35,7 +35,9 @@ def redis_at(url):
             await server.client.flushdb()
 
         try:
-            await RedisRoster(server, "other", clock, uses_server_time=False).beat(card("other"), [])
+            await RedisRoster(server, "other", clock, uses_server_time=False).record_heartbeat(
+                make_card("other"), []
+            )
             roster = RedisRoster(server, "fleet", clock, uses_server_time=False)
             yield RosterSubject(roster, lose_everything, clock)
             await server.client.script_flush()
@@ -75,35 +77,37 @@ async def roster(redis_url):
 
 async def test_a_roster_in_redis_goes_by_the_time_of_the_server(roster):
     before = SystemClock().now()
-    view = await roster.look()
+    view = await roster.read_roster()
     assert abs(view.at - before) < 5.0
-    token = await roster.lead("s", 5.0)
+    token = await roster.claim_leadership("s", 5.0)
     assert token is not None
-    assert await roster.ask([shift(view.at, "a"), shift(view.at - EXPIRES_S, "late")], {}, token)
-    begun = await roster.begin("a", "w1")
+    assert await roster.request_shifts(
+        [make_shift(view.at, "a"), make_shift(view.at - EXPIRES_S, "late")], {}, token
+    )
+    begun = await roster.begin_shift("a", "w1")
     assert begun is not None
     assert abs(begun.began_at - before) < 5.0
-    assert await roster.begin("late", "w1") is None
+    assert await roster.begin_shift("late", "w1") is None
 
 
 async def test_a_roster_in_redis_hears_the_bell_at_once(roster):
-    waiting = asyncio.create_task(roster.wait_bell(10.0))
-    other = asyncio.create_task(roster.wait_bell(0.01))
+    waiting = asyncio.create_task(roster.wait_for_notification(10.0))
+    other = asyncio.create_task(roster.wait_for_notification(0.01))
     assert await other is False
-    await roster.ring()
+    await roster.notify_supervisor()
     assert await asyncio.wait_for(waiting, 5.0) is True
 
 
 async def test_what_a_roster_keeps_in_redis_has_bounds(roster):
     """However many shifts come and go."""
-    token = await roster.lead("s", 60.0)
-    at = (await roster.look()).at
+    token = await roster.claim_leadership("s", 60.0)
+    at = (await roster.read_roster()).at
     for number in range(300):
-        assert await roster.ask([shift(at + 60, f"s{number}")], {}, token)
-        begun = await roster.begin(f"s{number}", "w1")
-        await roster.end([end(begun, Why.TIME, pages=1)])
-        await roster.ring()
-        await roster.note("j-1", Sample(at=at, pages=number))
+        assert await roster.request_shifts([make_shift(at + 60, f"s{number}")], {}, token)
+        begun = await roster.begin_shift(f"s{number}", "w1")
+        await roster.end_shifts([make_end(begun, EndReason.TIME, pages=1)])
+        await roster.notify_supervisor()
+        await roster.add_sample("j-1", JobSample(at=at, pages=number))
     client, key = roster._server.client, roster._key
     assert await client.hlen(f"{key}:shifts") == 0
     assert await client.llen(f"{key}:ends") == 100
@@ -118,7 +122,7 @@ async def test_a_redis_that_is_gone_is_a_storage_error():
 
     server = RedisServer("redis://:secret@127.0.0.1:1/0")
     roster = RedisRoster(server, "fleet", SystemClock())
-    for call in (roster.lead("s", 5.0), roster.wait_bell(0.1), roster.look()):
+    for call in (roster.claim_leadership("s", 5.0), roster.wait_for_notification(0.1), roster.read_roster()):
         with pytest.raises(StorageError) as caught:
             await call
         assert "127.0.0.1:1" in str(caught.value)

@@ -10,11 +10,11 @@ from gossamer.drivers.sqlite.database import Database
 from gossamer.shared.memory import MemorySharedState
 from gossamer.shared.redis import RedisSharedState
 from gossamer.shared.sqlite import SqliteSharedState
-from gossamer.store.memory.jobs import MemoryJobBook
+from gossamer.store.memory.jobs import MemoryJobStore
 from gossamer.store.memory.store import MemoryStore
-from gossamer.store.postgres.jobs import PostgresJobBook
+from gossamer.store.postgres.jobs import PostgresJobStore
 from gossamer.store.postgres.store import PostgresStore
-from gossamer.store.sqlite.jobs import SqliteJobBook
+from gossamer.store.sqlite.jobs import SqliteJobStore
 from gossamer.store.sqlite.store import SqliteStore
 from gossamer.testing.contracts.store import STORE_CHECKS, StoreSubject, check_store
 from kit.servers import on_servers
@@ -22,7 +22,7 @@ from kit.servers import on_servers
 
 @asynccontextmanager
 async def memory(clock):
-    yield StoreSubject(MemoryStore(), MemoryJobBook(clock), MemorySharedState(clock), clock)
+    yield StoreSubject(MemoryStore(), MemoryJobStore(clock), MemorySharedState(clock), clock)
 
 
 def sqlite_in(folder):
@@ -30,7 +30,9 @@ def sqlite_in(folder):
     async def make(clock):
         db = Database(folder / "store.db")
         try:
-            yield StoreSubject(SqliteStore(db), SqliteJobBook(db, clock), SqliteSharedState(db, clock), clock)
+            yield StoreSubject(
+                SqliteStore(db), SqliteJobStore(db, clock), SqliteSharedState(db, clock), clock
+            )
         finally:
             db.close()
 
@@ -44,7 +46,7 @@ def postgres_at(url):
         try:
             # The shared state of a cluster is in Redis.
             shared = MemorySharedState(clock)
-            yield StoreSubject(PostgresStore(server), PostgresJobBook(server, clock), shared, clock)
+            yield StoreSubject(PostgresStore(server), PostgresJobStore(server, clock), shared, clock)
         finally:
             await server.close()
 
@@ -58,7 +60,7 @@ def redis_at(url):
         try:
             # Items and jobs of a cluster are in PostgreSQL.
             shared = RedisSharedState(server, clock)
-            yield StoreSubject(MemoryStore(), MemoryJobBook(clock), shared, clock)
+            yield StoreSubject(MemoryStore(), MemoryJobStore(clock), shared, clock)
         finally:
             await server.close()
 

@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-from gossamer.testing.badroutes import routes
+from gossamer.testing.badroutes import all_routes
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/reference/misbehaviours.md"
@@ -111,7 +111,7 @@ def words(values: object) -> str:
 def rows() -> list[str]:
     lines = ["| row | what | ends in | routes | tests |", "|---|---|---|---|---|"]
     for number, tests in sorted(found_by_row().items()):
-        own = [route for route in routes().values() if route.row == number]
+        own = [route for route in all_routes().values() if route.row == number]
         endings = {str(ending) for route in own for ending in route.ends_in} | set(
             TESTED.get(number, "").split()
         )
@@ -123,7 +123,7 @@ def rows() -> list[str]:
 
 def listed() -> list[str]:
     lines = ["| route | what it does | a fetcher's answer | names below it |", "|---|---|---|---|"]
-    for route in routes().values():
+    for route in all_routes().values():
         answer = " or ".join(f"`{one}`" for one in sorted(map(str, route.expected)))
         about = route.about.replace("``", "`").replace("|", "\\|")
         lines.append(f"| `{route.name}` | {about} | {answer} | {words(route.variants)} |")
@@ -148,7 +148,7 @@ def test_every_row_has_a_test() -> None:
 
 
 def test_every_row_of_the_network_has_a_route_or_an_ending() -> None:
-    named = {route.row for route in routes().values()} | set(TESTED)
+    named = {route.row for route in all_routes().values()} | set(TESTED)
     assert named >= NETWORK, sorted(NETWORK - named)
     assert set(ROWS) == NETWORK
 

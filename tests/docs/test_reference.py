@@ -16,10 +16,10 @@ import pytest
 import typer
 import yaml
 
-from gossamer.cli.app import build
-from gossamer.config.settings import fields
+from gossamer.cli.app import build_app
+from gossamer.config.settings import setting_fields
 from gossamer.core.errors import Fault
-from gossamer.core.lifecycle import State
+from gossamer.core.lifecycle import RequestState
 from kit.environment import environment
 
 ROOT = Path(__file__).parents[2]
@@ -39,9 +39,9 @@ def test_the_pages_are_what_the_code_says(scripts: ModuleType) -> None:
     made = scripts.pages()
     stale = [name for name, text in made.items() if (DOCS / "reference" / name).read_text() != text]
     assert not stale, f"{stale}: run `python scripts/reference.py`"
-    for name in fields():
+    for name in setting_fields():
         assert f'<a id="{name}"></a>' in made["settings.md"]
-    for word in (*Fault, *State):
+    for word in (*Fault, *RequestState):
         assert f"`{word.value}`" in made["errors.md"] + made["states.md"]
 
 
@@ -82,7 +82,7 @@ def test_what_has_no_meaning_is_an_error(scripts: ModuleType, monkeypatch: pytes
         meanings.meanings(Silent)
     with pytest.raises(meanings.Undocumented, match="docstring"):
         meanings.docstring(NoDocstring)
-    monkeypatch.setattr(fields()["max_pages"], "description", " ")
+    monkeypatch.setattr(setting_fields()["max_pages"], "description", " ")
     with pytest.raises(meanings.Undocumented, match="max_pages"):
         scripts.pages()
 
@@ -100,7 +100,7 @@ def test_commands_without_words_are_an_error(scripts: ModuleType) -> None:
 
 def test_examples_in_the_help_can_be_typed(scripts: ModuleType) -> None:
     commands = importlib.import_module("reference_commands")
-    application = typer.main.get_command(build())
+    application = typer.main.get_command(build_app())
     lines = [line for _, command in commands.commands(application) for line in commands.examples(command)]
     typed = [
         part

@@ -6,7 +6,7 @@ import shlex
 import pytest
 from typer.testing import CliRunner
 
-from gossamer.cli.app import build
+from gossamer.cli.app import build_app
 
 FAST = ("--delay", "0", "--per-host", "16")
 
@@ -16,7 +16,7 @@ def gossamer(line, *more, cwd, code=0, env=None):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(cwd)
         arguments = [*shlex.split(line), *map(str, more)]
-        done = CliRunner().invoke(build(), arguments, prog_name="gossamer", env=env or {})
+        done = CliRunner().invoke(build_app(), arguments, prog_name="gossamer", env=env or {})
     assert done.exit_code == code, (arguments, done.exit_code, done.stdout[-2000:], done.stderr[-4000:])
     return done
 

@@ -14,8 +14,8 @@ from typing import Any
 import typer
 import yaml
 
-from gossamer.cli.app import build
-from gossamer.config.settings import fields
+from gossamer.cli.app import build_app
+from gossamer.config.settings import setting_fields
 from kit.server_process import missing
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,7 +25,7 @@ PAGES = (ROOT / "docs/how-to/deploy.md", DEPLOY / "README.md")
 
 GIVEN = {"PROJECT": "/srv/spiders", "REDIS_PASSWORD": "r3d1s", "POSTGRES_PASSWORD": "p0stgr3s"}
 """What a person fills in."""
-STOP_S = max(fields()["cluster.drain"].default, 30) + 15
+STOP_S = max(setting_fields()["cluster.drain"].default, 30) + 15
 """How long a process is given to end before it is killed."""
 
 _VARIABLE = re.compile(r"\$(?:(\$)|\{(\w+)(?:(:[-?])([^}]*))?\})")
@@ -125,7 +125,7 @@ def run(*command: str | Path) -> str:
 
 def parses(words: Sequence[str]) -> str:
     """The command that Gossamer's command line makes of these words; raises when it makes nothing of them."""
-    command: Any = typer.main.get_command(build())
+    command: Any = typer.main.get_command(build_app())
     context, rest, name = None, list(words), ""
     while hasattr(command, "commands"):
         context = command.make_context("gossamer", [], parent=context, resilient_parsing=True)

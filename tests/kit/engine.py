@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import FetchError
 from gossamer.core.events import Event
-from gossamer.core.hosts import HostSignal, Rules
+from gossamer.core.hosts import FrontierRules, HostSignal
 from gossamer.core.jobs import Job
 from gossamer.core.requests import Request
-from gossamer.core.results import Attempt, Extraction, Fetched, Harvest
+from gossamer.core.results import Attempt, ExtractResult, FetchResult, VisitResult
 from gossamer.engine.admission import Admission
-from gossamer.engine.parts import Parts, ShiftOptions
+from gossamer.engine.parts import EngineParts, ShiftOptions
 from gossamer.engine.store_then_settle import SplitCommitter
 from gossamer.frontier.memory.frontier import MemoryFrontier
 from gossamer.items.pipeline import DefaultPipeline
@@ -26,7 +26,7 @@ from gossamer.testing.clock import EPOCH, LoopClock, VirtualLoop, run_virtual
 T = TypeVar("T")
 URL = "http://site.test/"
 JOB = Job(id="t-1", name="t", target="t", created_at=0.0, key=b"k")
-CALM = Rules(delay_s=0.0, per_host=8, backoff_base_s=1.0)
+CALM = FrontierRules(delay_s=0.0, per_host=8, backoff_base_s=1.0)
 
 
 class Answer:
@@ -46,12 +46,12 @@ class Gate:
     def __init__(self) -> None:
         self.answers: dict[str, list[Answer]] = {}
 
-    async def check(self, request: Request) -> Answer:
+    async def check_request(self, request: Request) -> Answer:
         waiting = self.answers.get(request.url)
         return waiting.pop(0) if waiting else Answer()
 
 
-Reply = Fetched | FetchError | Callable[[Request], Any]
+Reply = FetchResult | FetchError | Callable[[Request], Any]
 
 
 class Site:
@@ -66,9 +66,9 @@ class Site:
         self.replies: dict[str, Any] = {}
         self.log: list[tuple[float, str]] = []
 
-    def page(self, url: str, status: int = 200, headers: dict[str, str] | None = None) -> Fetched:
+    def page(self, url: str, status: int = 200, headers: dict[str, str] | None = None) -> FetchResult:
         now = self.clock.now()
-        return Fetched(
+        return FetchResult(
             url=url,
             status=status,
             headers=tuple((headers or {"content-type": "text/html"}).items()),
@@ -79,7 +79,7 @@ class Site:
             rung=self.rung,
         )
 
-    async def fetch(self, request: Request) -> Fetched:
+    async def fetch(self, request: Request) -> FetchResult:
         self.log.append((self.clock.now(), request.url))
         if self.latency_s:
             await self.clock.sleep(self.latency_s)
@@ -102,17 +102,17 @@ class Pages:
     """An extractor: what each URL yields."""
 
     def __init__(self) -> None:
-        self.yields: dict[str, Extraction] = {}
+        self.yields: dict[str, ExtractResult] = {}
         self.statuses: set[int] = set()
         self.errbacks: list[tuple[str, str]] = []
 
-    async def extract(self, request: Request, fetched: Fetched) -> Extraction:
-        found = self.yields.get(request.url, Extraction())
+    async def extract(self, request: Request, fetched: FetchResult) -> ExtractResult:
+        found = self.yields.get(request.url, ExtractResult())
         if isinstance(found, BaseException):
             raise found
         return found
 
-    async def give_up(self, request: Request, fault: str, detail: str) -> Extraction | None:
+    async def give_up(self, request: Request, fault: str, detail: str) -> ExtractResult | None:
         self.errbacks.append((request.url, fault))
         return self.yields.get("errback")
 
@@ -124,17 +124,17 @@ class Ledger:
     """A store that keeps everything in lists."""
 
     def __init__(self) -> None:
-        self.harvests: list[Harvest] = []
+        self.harvests: list[VisitResult] = []
         self.expired: list[Attempt] = []
         self.stale: list[Attempt] = []
         self.trouble: Exception | None = None
 
-    async def write(self, job: Job, harvests: Sequence[Harvest]) -> None:
+    async def write(self, job: Job, harvests: Sequence[VisitResult]) -> None:
         if self.trouble:
             raise self.trouble
         self.harvests += harvests
 
-    async def record(self, job: Job, attempts: Sequence[Attempt]) -> None:
+    async def record_attempts(self, job: Job, attempts: Sequence[Attempt]) -> None:
         self.expired += attempts
 
     async def mark_stale(self, job: Job, attempts: Sequence[Attempt]) -> None:
@@ -163,7 +163,7 @@ class Events(list[Event]):
 class Kit:
     """Everything a worker needs, each part at hand."""
 
-    def __init__(self, rules: Rules = CALM, *, latency_s: float = 0.0, **shift: Any) -> None:
+    def __init__(self, rules: FrontierRules = CALM, *, latency_s: float = 0.0, **shift: Any) -> None:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualLoop)
         self.clock = LoopClock(loop, EPOCH)
@@ -175,7 +175,7 @@ class Kit:
         self.ledger = Ledger()
         self.events = Events()
         self.admission = Admission(Scope(["site.test", "other.test"]), UrlOptions(), JOB.key)
-        self.parts = Parts(
+        self.parts = EngineParts(
             job=JOB,
             rules=rules,
             frontier=self.frontier,
@@ -191,13 +191,13 @@ class Kit:
         )
         self.shift = ShiftOptions(random=lambda: 0.0, **shift)
 
-    def with_parts(self, **changes: Any) -> Parts:
+    def with_parts(self, **changes: Any) -> EngineParts:
         """The parts with some of them replaced."""
         from dataclasses import replace as change
 
         return change(self.parts, **changes)
 
-    async def seeds(self, *urls: str, **options: Any) -> Any:
+    async def seeds_of(self, *urls: str, **options: Any) -> Any:
         """Requests as a spider's start gives them."""
         for url in urls:
             yield Request(url, **options)
@@ -208,9 +208,9 @@ def virtually(main: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> T:
     return run_virtual(lambda _: main(*args))
 
 
-def follow(*urls: str) -> Extraction:
+def follow(*urls: str) -> ExtractResult:
     """A page that links to some URLs."""
-    return Extraction(requests=tuple(Request(url) for url in urls))
+    return ExtractResult(requests=tuple(Request(url) for url in urls))
 
 
 def asking(request: Request, **changes: Any) -> Request:

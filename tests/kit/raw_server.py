@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from gossamer.fetch.guard import Guard
+from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.fetcher import HttpFetcher
 from gossamer.fetch.http.limits import HttpOptions
 from gossamer.testing.clock import ManualClock
@@ -24,7 +24,7 @@ class Raw:
         self._serving: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Raw:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._serve_request, "127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
         return self
 
@@ -34,7 +34,7 @@ class Raw:
             task.cancel()
         await asyncio.gather(*self._serving, return_exceptions=True)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve_request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         task = asyncio.current_task()
         assert task is not None
@@ -54,4 +54,4 @@ class Raw:
 
 def fetcher_with(**options: float) -> HttpFetcher:
     limits = HttpOptions(**({"headers_s": 2.0, "idle_s": 2.0, "body_s": 5.0} | options))
-    return HttpFetcher(limits, clock=ManualClock(), guard=Guard({"127.0.0.1"}))
+    return HttpFetcher(limits, clock=ManualClock(), guard=AddressGuard({"127.0.0.1"}))

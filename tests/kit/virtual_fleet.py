@@ -17,26 +17,26 @@ from typing import Any
 from msgspec.structs import replace
 
 from gossamer.core.errors import StorageError, UsageError
-from gossamer.core.hosts import Rules
-from gossamer.core.jobs import Change, Job
+from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import Job, JobCommand
 from gossamer.core.lifecycle import JobState
 from gossamer.core.requests import Request
 from gossamer.core.results import Verdict
-from gossamer.core.shifts import PAGE_LANE, SEED_LANE, Shift, ShiftEnd, Why, WorkerCard, WorkerState
+from gossamer.core.shifts import PAGE_LANE, SEED_LANE, EndReason, Shift, ShiftResult, WorkerInfo, WorkerState
 from gossamer.engine.admission import Admission
-from gossamer.engine.parts import Parts, ShiftOptions
-from gossamer.engine.seeding import Seeding
+from gossamer.engine.parts import EngineParts, ShiftOptions
+from gossamer.engine.seeding import Seeder
 from gossamer.engine.store_then_settle import SplitCommitter
 from gossamer.engine.worker import Worker
-from gossamer.fleet.parts import FleetOptions, FleetParts, Watched
-from gossamer.fleet.supervisor import Fleet
+from gossamer.fleet.parts import FleetOptions, FleetParts, MonitoredJob
+from gossamer.fleet.supervisor import FleetSupervisor
 from gossamer.frontier.memory.frontier import MemoryFrontier
 from gossamer.items.pipeline import DefaultPipeline
 from gossamer.policy.scope import Scope
 from gossamer.policy.urls import UrlOptions
 from gossamer.roster.memory import MemoryRoster
 from gossamer.shared.memory import MemorySharedState
-from gossamer.store.memory.jobs import MemoryJobBook
+from gossamer.store.memory.jobs import MemoryJobStore
 from gossamer.store.memory.store import MemoryStore
 from gossamer.testing.clock import EPOCH, LoopClock
 from kit.engine import CALM, Gate, Pages, Site, follow
@@ -94,17 +94,17 @@ class OwnedFrontier:
         self._owners.update(dict.fromkeys((lease.token for lease in grant.leases), self._owner))
         return grant
 
-    async def recover(self, owner: str) -> Any:
+    async def recover_leases(self, owner: str) -> Any:
         held = [item for token, item in self._frontier._leased.items() if self._owners.get(token) == owner]
         now = self._frontier._clock.now()
-        return tuple(self._frontier._expire(item, now) for item in held)
+        return tuple(self._frontier._expire_lease(item, now) for item in held)
 
 
 class Crawl:
     """A job and its site."""
 
     def __init__(
-        self, world: World, job: Job, rules: Rules, pages: int, hosts: int, latency_s: float
+        self, world: World, job: Job, rules: FrontierRules, pages: int, hosts: int, latency_s: float
     ) -> None:
         self.world, self.job, self.rules = world, job, rules
         self.frontier = MemoryFrontier(rules, world.clock, seed=1)
@@ -143,14 +143,14 @@ class Station:
         self, world: World, name: str, slots: int, *, lanes: tuple[str, ...], shift_s: float
     ) -> None:
         self.world, self.name, self.slots, self.shift_s = world, name, slots, shift_s
-        self.card = WorkerCard(id=name, slots=slots, lanes=lanes, started_at=world.clock.now())
+        self.card = WorkerInfo(id=name, slots=slots, lanes=lanes, started_at=world.clock.now())
         self.way = Line(None)
         self.roster = Line(world.roster, world.redis, self.way)
         self.shifts: dict[str, tuple[Shift, Worker | None]] = {}
-        self.told: dict[str, Why] = {}
+        self.told: dict[str, EndReason] = {}
         self.tasks: set[asyncio.Task[None]] = set()
         self.messages: asyncio.Queue[str] = asyncio.Queue()
-        self.beating = asyncio.create_task(self._beat())
+        self.beating = asyncio.create_task(self._keep_beating())
         self.takers = [asyncio.create_task(self._take()) for _ in range(slots)]
         self.is_dead = False
 
@@ -168,10 +168,10 @@ class Station:
         self.card = replace(self.card, state=WorkerState.DRAINING)
         while self.shifts:  # noqa: ASYNC110 - any of many ends
             await asyncio.sleep(0.1)
-        await self.roster.leave(self.name)
+        await self.roster.remove_worker(self.name)
         self.kill()
 
-    async def _beat(self) -> None:
+    async def _keep_beating(self) -> None:
         while True:
             with contextlib.suppress(StorageError):
                 said = [
@@ -180,34 +180,34 @@ class Station:
                     )
                     for shift, worker in self.shifts.values()
                 ]
-                self.told |= await self.roster.beat(self.card, said)
+                self.told |= await self.roster.record_heartbeat(self.card, said)
             await asyncio.sleep(1.0)
 
     async def _take(self) -> None:
         while True:
             shift_id = await self.messages.get()
             with contextlib.suppress(StorageError):
-                shift = await self.roster.begin(shift_id, self.name)
+                shift = await self.roster.begin_shift(shift_id, self.name)
                 if shift is not None:
                     await self._work(shift)
 
     async def _work(self, shift: Shift) -> None:
         crawl = self.world.crawls[shift.job]
-        why, detail, clean = Why.IDLE, "", True
+        why, detail, clean = EndReason.IDLE, "", True
         try:
             if self.name in crawl.refused_by:
-                why, detail = Why.REFUSED, "another version of the spider"
+                why, detail = EndReason.REFUSED, "another version of the spider"
             elif shift.lane == SEED_LANE:
-                why = await self._seed(crawl, shift)
+                why = await self._seed_job(crawl, shift)
             else:
                 why = await self._pages(crawl, shift)
         except StorageError as error:
-            why, detail, clean = Why.FAILED, str(error), False
+            why, detail, clean = EndReason.FAILED, str(error), False
         finally:
             self.shifts.pop(shift.id, None)
-        await self.roster.end(
+        await self.roster.end_shifts(
             [
-                ShiftEnd(
+                ShiftResult(
                     id=shift.id,
                     job=shift.job,
                     lane=shift.lane,
@@ -220,23 +220,23 @@ class Station:
             ]
         )
 
-    async def _seed(self, crawl: Crawl, shift: Shift) -> Why:
+    async def _seed_job(self, crawl: Crawl, shift: Shift) -> EndReason:
         self.shifts[shift.id] = (shift, None)
         frontier = crawl.view(shift.id, self.world.redis, self.way)
-        await Seeding(self.world.admission(crawl.job), frontier, lambda: None).run(crawl.seeds())
-        await self.roster.ring()
+        await Seeder(self.world.admission(crawl.job), frontier, lambda: None).add_seeds(crawl.seeds())
+        await self.roster.notify_supervisor()
         await asyncio.sleep(crawl.seeding_s)
         await frontier.finish_seeding()
-        return Why.SEEDED
+        return EndReason.SEEDED
 
-    async def _pages(self, crawl: Crawl, shift: Shift) -> Why:
+    async def _pages(self, crawl: Crawl, shift: Shift) -> EndReason:
         worker = Worker(
             self.world.parts(crawl, shift, self.way), ShiftOptions(worker=self.name, random=lambda: 0.0)
         )
         self.shifts[shift.id] = (shift, worker)
         running = asyncio.create_task(worker.run())
         ends_at = self.world.clock.now() + self.shift_s
-        why, idle_since = Why.TIME, None
+        why, idle_since = EndReason.TIME, None
         try:
             while not running.done() and self.world.clock.now() < ends_at:
                 if shift.id in self.told:
@@ -245,7 +245,7 @@ class Station:
                 now = self.world.clock.now()
                 idle_since = None if worker.in_flight else (idle_since or now)
                 if idle_since is not None and idle_since + 2.0 <= now:
-                    why = Why.IDLE
+                    why = EndReason.IDLE
                     break
                 await asyncio.wait({running}, timeout=0.1)
             worker.stop()
@@ -261,14 +261,14 @@ class World:
 
     def __init__(self) -> None:
         self.clock = LoopClock(asyncio.get_running_loop(), EPOCH)
-        self.book = MemoryJobBook(self.clock)
+        self.book = MemoryJobStore(self.clock)
         self.store = MemoryStore()
         self.roster = MemoryRoster(self.clock)
         self.shared = MemorySharedState(self.clock)
         self.redis, self.postgres, self.broker = Line(None), Line(None), Line(None)
         self.crawls: dict[str, Crawl] = {}
         self.stations: list[Station] = []
-        self.fleets: list[tuple[Fleet, asyncio.Task[None], Line]] = []
+        self.fleets: list[tuple[FleetSupervisor, asyncio.Task[None], Line]] = []
         self.messages: list[str] = []  # of shifts that were published and nobody has
         self.published: list[Shift] = []
         self.landed: Counter[str] = Counter()
@@ -287,7 +287,7 @@ class World:
         self.stations.append(station)
         return station
 
-    def supervisor(self, options: FleetOptions | None = None) -> tuple[Fleet, Line]:
+    def supervisor(self, options: FleetOptions | None = None) -> tuple[FleetSupervisor, Line]:
         way = Line(None)
         parts = FleetParts(
             book=Line(self.book, self.postgres, way),  # type: ignore[arg-type]
@@ -296,43 +296,49 @@ class World:
             shared=self.line(self.shared, way),
             clock=self.clock,
             watched=lambda job: self._watched(job, way),
-            publish=lambda shifts: self._publish(shifts, way),
+            publish=lambda shifts: self._publish_shift(shifts, way),
         )
-        fleet = Fleet(parts, options, me=f"s{len(self.fleets) + 1}", random=lambda: 1.0)
+        fleet = FleetSupervisor(parts, options, me=f"s{len(self.fleets) + 1}", random=lambda: 1.0)
         self.fleets.append((fleet, asyncio.create_task(fleet.run()), way))
         return fleet, way
 
-    def _watched(self, job: Job, way: Line) -> Watched:
+    def _watched(self, job: Job, way: Line) -> MonitoredJob:
         crawl = self.crawls[job.id]
         if crawl.plan_trouble:
             raise UsageError(crawl.plan_trouble)
         frontier = crawl.view("", self.redis, way)
-        return Watched(frontier=frontier, per_host=crawl.rules.per_host, max_time_s=crawl.max_time_s)
+        return MonitoredJob(frontier=frontier, per_host=crawl.rules.per_host, max_time_s=crawl.max_time_s)
 
     async def submit(
-        self, pages: int = 100, *, hosts: int = 4, latency_s: float = 0.1, rules: Rules = EASY, **fields: Any
+        self,
+        pages: int = 100,
+        *,
+        hosts: int = 4,
+        latency_s: float = 0.1,
+        rules: FrontierRules = EASY,
+        **fields: Any,
     ) -> Crawl:
         job = await self.book.create("shop", "shop.py")
         crawl = self.crawls[job.id] = Crawl(self, job, rules, pages, hosts, latency_s)
         for name, value in fields.items():
             setattr(crawl, name, value)
-        await self.roster.ring()
+        await self.roster.notify_supervisor()
         return crawl
 
-    async def change(self, crawl: Crawl, change: Change) -> None:
+    async def change(self, crawl: Crawl, change: JobCommand) -> None:
         """What the commands do."""
         state = {
-            Change.PAUSE: JobState.PAUSED,
-            Change.RESUME: JobState.RUNNING,
-            Change.CANCEL: JobState.CANCELLED,
+            JobCommand.PAUSE: JobState.PAUSED,
+            JobCommand.RESUME: JobState.RUNNING,
+            JobCommand.CANCEL: JobState.CANCELLED,
         }[change]
-        await crawl.frontier.control(change)
+        await crawl.frontier.apply_change(change)
         await self.book.update(replace(await crawl.now(), state=state, finished_at=None, finish_reason=""))
-        await self.roster.ring()
+        await self.roster.notify_supervisor()
 
     # ----------------------------------------------------------------- the broker
 
-    async def _publish(self, shifts: Sequence[Shift], way: Line) -> None:
+    async def _publish_shift(self, shifts: Sequence[Shift], way: Line) -> None:
         await Line(None, self.broker, way).passed()
         self.published += shifts
         self.messages += [] if self.loses_messages else [shift.id for shift in shifts]
@@ -351,7 +357,7 @@ class World:
     def admission(self, job: Job) -> Admission:
         return Admission(Scope(["test"]), UrlOptions(), job.key)
 
-    def parts(self, crawl: Crawl, shift: Shift, way: Line) -> Parts:
+    def parts(self, crawl: Crawl, shift: Shift, way: Line) -> EngineParts:
         frontier = crawl.view(shift.id, self.redis, way)
         store = Line(self.store, self.postgres, way)
         committer = SplitCommitter(frontier, store, crawl.job)  # type: ignore[arg-type]
@@ -366,7 +372,7 @@ class World:
             def emit(_, event: Any) -> None:
                 pass
 
-        return Parts(
+        return EngineParts(
             job=crawl.job,
             rules=crawl.rules,
             frontier=frontier,
@@ -390,8 +396,8 @@ class World:
             jobs = [await crawl.now() for crawl in crawls]
             if all(job.finished_at is not None for job in jobs):
                 return jobs
-            view = await self.roster.look(history=True)
-            stats = [await crawl.frontier.stats() for crawl in crawls]
+            view = await self.roster.read_roster(history=True)
+            stats = [await crawl.frontier.read_stats() for crawl in crawls]
             assert self.clock.now() < ends_at, f"not over: {stats} {view}"
             await asyncio.sleep(0.05)
 
@@ -403,7 +409,7 @@ class World:
 
     async def expired(self, crawl: Crawl) -> int:
         """Rows of the ledger for leases that nobody came back from."""
-        rows = await self.store.attempts(crawl.job, limit=10_000_000)
+        rows = await self.store.latest_attempts(crawl.job, limit=10_000_000)
         return sum(row.verdict is Verdict.EXPIRED for row in rows)
 
     async def assert_complete(self, crawl: Crawl, *, may_repeat: int = 0) -> None:

@@ -16,13 +16,13 @@ from typing import Any, Protocol
 
 from gossamer.core.errors import Fault, SelectorError
 from gossamer.core.requests import Request
-from gossamer.core.results import Extraction, Fetched
+from gossamer.core.results import ExtractResult, FetchResult
 from gossamer.parse.isolation.limits import MAX_INLINE_BYTES, is_suspicious
-from gossamer.parse.isolation.process import Cut, ParseInterrupted, ParseKilled
+from gossamer.parse.isolation.process import ParseInterruptError, ParseLimitError, TruncatedPage
 from gossamer.parse.links import MAX_LINKS
 from gossamer.parse.mime import is_html
-from gossamer.policy.urls import canonicalise
-from gossamer.runtime.user_code import endable, ends_task, traceback_text
+from gossamer.policy.urls import canonicalise_url
+from gossamer.runtime.user_code import await_endable, ends_task, traceback_text
 from gossamer.spiders.failure import Failure
 from gossamer.spiders.response import Response, is_media
 from gossamer.spiders.spider import Spider
@@ -35,16 +35,19 @@ _TURN_S = 0.05
 """Seconds after which a callback that yields lets others run."""
 
 
-class Examines(Protocol):
-    """Where suspicious pages are judged: :class:`gossamer.parse.isolation.process.Isolation`."""
+class PageExaminer(Protocol):
+    """Where suspicious pages are judged: :class:`gossamer.parse.isolation.process.IsolatedExaminer`."""
 
-    async def examine(self, body: bytes, content_type: str) -> Cut | None:
-        """``None``: the page may be parsed as it is. Raises ``ParseKilled`` and ``ParseInterrupted``."""
+    async def examine(self, body: bytes, content_type: str) -> TruncatedPage | None:
+        """``None``: the page may be parsed as it is.
+
+        Raises ``ParseLimitError`` and ``ParseInterruptError``.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class ExtractOptions:
+class ExtractorOptions:
     """What one page may cost."""
 
     follow_nofollow: bool = False
@@ -62,12 +65,12 @@ class SpiderExtractor:
     def __init__(
         self,
         choose: Callable[[Request], Spider],
-        options: ExtractOptions | None = None,
+        options: ExtractorOptions | None = None,
         *,
-        isolation: Examines | None = None,
+        isolation: PageExaminer | None = None,
     ) -> None:
         self._choose = choose
-        self._options = options or ExtractOptions()
+        self._options = options or ExtractorOptions()
         self._isolation = isolation
 
     def wants_status(self, request: Request, status: int) -> bool:
@@ -77,28 +80,28 @@ class SpiderExtractor:
         wanted = request.meta.get("handle_httpstatus_list")
         return status in (self._choose(request).handle_httpstatus_list if wanted is None else wanted)
 
-    async def extract(self, request: Request, fetched: Fetched) -> Extraction:
+    async def extract(self, request: Request, fetched: FetchResult) -> ExtractResult:
         """Run the request's callback on the response."""
         spider, name = self._choose(request), request.callback or "parse"
         try:
-            response = await self._response(request, fetched, is_selected=spider.selects(name))
-        except ParseKilled as error:
-            return Extraction(fault=Fault.PARSE_TIMEOUT, error=str(error), is_parsed=False)
-        except ParseInterrupted as error:
-            return Extraction(fault=Fault.PARSE_INTERRUPTED, error=str(error), is_parsed=False)
-        refresh = _refresh(response)
+            response = await self._make_response(request, fetched, is_selected=spider.selects(name))
+        except ParseLimitError as error:
+            return ExtractResult(fault=Fault.PARSE_TIMEOUT, error=str(error), is_parsed=False)
+        except ParseInterruptError as error:
+            return ExtractResult(fault=Fault.PARSE_INTERRUPTED, error=str(error), is_parsed=False)
+        refresh = _refresh_target(response)
         if refresh:
-            return Extraction(refresh_to=refresh)
+            return ExtractResult(refresh_to=refresh)
         try:
             missing = [query for query in spider.required(name) if not response.css(query)]
         except SelectorError as error:
-            return Extraction(fault=Fault.CALLBACK, error=f"in `require` of the spider: {error}")
+            return ExtractResult(fault=Fault.CALLBACK, error=f"in `require` of the spider: {error}")
         if missing:
-            return Extraction(fault=Fault.MISSING, error=f"the page has no {', '.join(missing)}")
+            return ExtractResult(fault=Fault.MISSING, error=f"the page has no {', '.join(missing)}")
         return await self._run(spider, name, (response,), request.cb_kwargs, response)
 
-    async def _response(self, request: Request, fetched: Fetched, *, is_selected: bool) -> Response:
-        """What the spider gets; raises :class:`ParseKilled` and :class:`ParseInterrupted`."""
+    async def _make_response(self, request: Request, fetched: FetchResult, *, is_selected: bool) -> Response:
+        """What the spider gets; raises :class:`ParseLimitError` and :class:`ParseInterruptError`."""
         cut, is_examined, options = None, False, self._options
         if self._isolation is not None and is_suspicious(fetched.body, options.max_inline_bytes):
             content_type = fetched.header("content-type")
@@ -113,7 +116,7 @@ class SpiderExtractor:
             await asyncio.sleep(0)  # others have their turn before the callback holds the loop again
         return response
 
-    async def give_up(self, request: Request, fault: str, detail: str) -> Extraction | None:
+    async def give_up(self, request: Request, fault: str, detail: str) -> ExtractResult | None:
         """Run the request's errback with a :class:`Failure`."""
         if not request.errback:
             return None
@@ -127,8 +130,8 @@ class SpiderExtractor:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         response: Response | None,
-    ) -> Extraction:
-        given = _Given(self._options.max_links)
+    ) -> ExtractResult:
+        given = _CallbackResult(self._options.max_links)
         fault = error = ""
         timer: asyncio.Timeout | None = None
         limit_s = self._options.callback_timeout_s
@@ -136,26 +139,28 @@ class SpiderExtractor:
             returned = getattr(spider, name)(*args, **kwargs)
             if _may_wait(returned):
                 async with asyncio.timeout(limit_s) as timer:
-                    await endable(given.await_and_take(returned, limit_s))
+                    await await_endable(given.await_and_take(returned, limit_s))
             else:  # nothing that a timer could interrupt
-                await given.take(returned, limit_s)
+                await given.take_results(returned, limit_s)
         except BaseException as raised:
             if ends_task(raised):
                 raise
             # Users' code: one page, not the crawl.
-            fault, error = Fault.CALLBACK, _explain(spider, name, raised)
-            if isinstance(raised, _TooSlow) or (timer is not None and timer.expired()):
+            fault, error = Fault.CALLBACK, _describe_error(spider, name, raised)
+            if isinstance(raised, _CallbackTimeoutError) or (timer is not None and timer.expired()):
                 fault, error = Fault.CALLBACK_TIMEOUT, f"{name}() took longer than {limit_s:g} s"
-        return self._extraction(given, fault, error, response)
+        return self._make_extraction(given, fault, error, response)
 
-    def _extraction(self, given: _Given, fault: str, error: str, response: Response | None) -> Extraction:
+    def _make_extraction(
+        self, given: _CallbackResult, fault: str, error: str, response: Response | None
+    ) -> ExtractResult:
         items, requests = tuple(given.items), tuple(given.requests)
         dropped = given.dropped
         for reason, count in response.dropped.items() if response else ():
             dropped[reason] = dropped.get(reason, 0) + count
         is_html = response is not None and response.is_html
         is_page = is_html or (response is not None and response.is_text)
-        return Extraction(
+        return ExtractResult(
             items=items,
             requests=requests,
             dropped=dropped,
@@ -168,11 +173,11 @@ class SpiderExtractor:
         )
 
 
-class _TooSlow(Exception):
+class _CallbackTimeoutError(Exception):
     """A callback that yields has had its time."""
 
 
-class _Given:
+class _CallbackResult:
     """What a callback has given so far, with an end to it."""
 
     def __init__(self, limit: int) -> None:
@@ -188,28 +193,28 @@ class _Given:
         if hasattr(returned, "__aiter__"):
             await self._take_waiting(returned)
         else:
-            await self.take(returned, limit_s)
+            await self.take_results(returned, limit_s)
 
-    async def take(self, returned: Any, limit_s: float) -> None:
+    async def take_results(self, returned: Any, limit_s: float) -> None:
         """Take all that a callback gives, or as much as there may be; others have their turn meanwhile."""
         turn = time.monotonic()
         end = turn + limit_s
-        for result in _each(returned):
-            if not self._add(result):
+        for result in _to_iterable(returned):
+            if not self._add_result(result):
                 return
             now = time.monotonic()
             if now - turn > _TURN_S:
                 await asyncio.sleep(0)
                 turn = time.monotonic()
                 if now > end:
-                    raise _TooSlow
+                    raise _CallbackTimeoutError
 
     async def _take_waiting(self, returned: AsyncGenerator[Any, None]) -> None:
         """The same for what waits by itself, within its caller's time limit."""
         turn = time.monotonic()
         try:
             async for result in returned:
-                if not self._add(result):
+                if not self._add_result(result):
                     return
                 if time.monotonic() - turn > _TURN_S:
                     await asyncio.sleep(0)
@@ -218,7 +223,7 @@ class _Given:
             if hasattr(returned, "aclose"):
                 await returned.aclose()
 
-    def _add(self, result: Any) -> bool:
+    def _add_result(self, result: Any) -> bool:
         """Whether there is room for more."""
         if isinstance(result, Request):
             if len(self.requests) >= self._limit:
@@ -235,7 +240,7 @@ class _Given:
         return True
 
 
-async def results(returned: Any) -> AsyncGenerator[Any, None]:
+async def results_of(returned: Any) -> AsyncGenerator[Any, None]:
     """Everything a callback gives: generators of both kinds, lists, single things, awaitables of them."""
     if inspect.isawaitable(returned):
         returned = await returned
@@ -243,11 +248,11 @@ async def results(returned: Any) -> AsyncGenerator[Any, None]:
         async for result in returned:
             yield result
         return
-    for result in _each(returned):
+    for result in _to_iterable(returned):
         yield result
 
 
-def _each(returned: Any) -> Iterable[Any]:
+def _to_iterable(returned: Any) -> Iterable[Any]:
     """The results of a callback that has returned: those of a generator or a collection, or one."""
     if hasattr(returned, "__next__") or isinstance(returned, list | tuple | set | MappingView):
         return returned  # type: ignore[no-any-return]
@@ -258,7 +263,7 @@ def _may_wait(returned: Any) -> bool:
     return inspect.isawaitable(returned) or hasattr(returned, "__aiter__")
 
 
-def _refresh(response: Response) -> str:
+def _refresh_target(response: Response) -> str:
     """The target of a meta refresh that acts as a redirect."""
     head = response.body[:4096].lower()
     if b"http-equiv" not in head or b"refresh" not in head or not response.is_html:
@@ -266,10 +271,10 @@ def _refresh(response: Response) -> str:
     refresh = response.page.meta_refresh
     if refresh is None or refresh[0] > MAX_REFRESH_S:
         return ""
-    return "" if canonicalise(refresh[1]) == canonicalise(response.url) else refresh[1]
+    return "" if canonicalise_url(refresh[1]) == canonicalise_url(response.url) else refresh[1]
 
 
-def _explain(spider: Spider, name: str, raised: BaseException) -> str:
+def _describe_error(spider: Spider, name: str, raised: BaseException) -> str:
     """The traceback, from the callback's frame down: what a spider's author needs."""
     if name == "parse" and type(spider).parse is Spider.parse and isinstance(raised, NotImplementedError):
         return str(raised)

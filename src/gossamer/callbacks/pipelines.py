@@ -16,7 +16,7 @@ from gossamer.spiders.spider import Spider
 log = logging.getLogger("gossamer.crawl")
 
 
-class SpiderPipelines:
+class SpiderPipeline:
     """Port ``Pipeline``: an item passes the pipeline of the spider that its page went to."""
 
     def __init__(self, choose: Callable[[Request], Spider], *, timeout_s: float) -> None:
@@ -30,9 +30,9 @@ class SpiderPipelines:
     async def process(self, item: Any, url: str) -> ItemRecord:
         """See :class:`~gossamer.ports.extract.Pipeline`."""
         spider = self._choose(Request(url))
-        return await (self._open.get(id(spider)) or await self.open(spider)).process(item, url)
+        return await (self._open.get(id(spider)) or await self.open_pipeline(spider)).process(item, url)
 
-    async def open(self, spider: Spider) -> DefaultPipeline:
+    async def open_pipeline(self, spider: Spider) -> DefaultPipeline:
         """A spider's pipeline, opened. Raises ``UsageError`` for what its steps raise: the crawl ends."""
         async with self._opening:  # nobody uses a pipeline that is still being opened
             if id(spider) not in self._open:
@@ -43,7 +43,7 @@ class SpiderPipelines:
                         spider=spider,
                         timeout_s=self._timeout_s,
                     )
-                    await pipeline.open()
+                    await pipeline.open_steps()
                 except (Exception, SystemExit) as error:  # users' code
                     raise UsageError(
                         f"a pipeline of the spider {spider.name!r} does not open: "
@@ -56,6 +56,6 @@ class SpiderPipelines:
         """Close all that were opened; steps that raise are logged and kept in ``failures``. Idempotent."""
         opened, self._open = self._open, {}
         for pipeline in opened.values():
-            for failure in await pipeline.close():
+            for failure in await pipeline.close_steps():
                 log.error("%s", failure.rstrip())
                 self.failures.append(failure)

@@ -34,7 +34,7 @@ class Watchdog:
         self._stopped = threading.Event()
         self._turned = threading.Event()
         self._loop_thread = threading.get_ident()
-        self._thread = threading.Thread(target=self._watch, name="gossamer-watchdog", daemon=True)
+        self._thread = threading.Thread(target=self._watch_loop, name="gossamer-watchdog", daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -45,7 +45,7 @@ class Watchdog:
         self._turned.set()
         self._thread.join()
 
-    def _watch(self) -> None:
+    def _watch_loop(self) -> None:
         while not self._stopped.wait(self._held_s / 2):
             self._turned.clear()
             if self._stopped.is_set():
@@ -58,23 +58,23 @@ class Watchdog:
             waited_s = 0.0
             while not self._turned.wait(patience_s - waited_s):
                 waited_s = patience_s
-                self._report(waited_s)
+                self._report_hold(waited_s)
                 patience_s *= 2
 
-    def _report(self, held_s: float) -> None:
+    def _report_hold(self, held_s: float) -> None:
         frame = sys._current_frames().get(self._loop_thread)
         if frame is not None:
-            logging.getLogger("gossamer.crawl").error("%s", describe(frame, held_s))
+            logging.getLogger("gossamer.crawl").error("%s", describe_hold(frame, held_s))
 
 
-def describe(frame: FrameType, held_s: float) -> str:
+def describe_hold(frame: FrameType, held_s: float) -> str:
     """Which callback or pipeline step of which page the code at this frame belongs to, and where it is."""
     where = "".join(traceback.format_stack(frame, limit=_FRAMES)).rstrip()
-    who = _owner(frame)
+    who = _owner_of(frame)
     return f"{who} has held up everything else for {held_s:g} s; it is at:\n{where}"
 
 
-def _owner(frame: FrameType | None) -> str:
+def _owner_of(frame: FrameType | None) -> str:
     """Whose code it is, from the frame of the extractor or the pipeline that called it."""
     while frame is not None:
         if frame.f_code.co_name == "_run":

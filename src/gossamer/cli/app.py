@@ -52,7 +52,7 @@ STYLE: dict[str, Any] = {
 }
 
 
-class Face(TyperGroup):
+class CommandGroup(TyperGroup):
     """A group of commands whose errors end as the contract of exit codes says."""
 
     def make_context(self, *args: Any, **options: Any) -> Any:
@@ -70,11 +70,11 @@ def _show_version(value: bool) -> None:
     if value:
         from gossamer.cli.commands import doctor
 
-        doctor.version(as_json=False)
+        doctor.show_version(as_json=False)
         raise typer.Exit
 
 
-def _root(
+def _run_root(
     context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", help="Show the version.", is_eager=True, callback=_show_version)
@@ -84,23 +84,23 @@ def _root(
         typer.echo(context.get_help())
 
 
-def examples(text: str) -> str:
+def format_examples(text: str) -> str:
     """The end of a help page, kept as it is."""
     return "\b\nExamples:\n" + text.strip("\n")
 
 
-def build(first: str = "") -> typer.Typer:
+def build_app(first: str = "") -> typer.Typer:
     """The application: with the module of the command ``first`` only, or with all when there is none."""
-    app = typer.Typer(name="gossamer", cls=Face, help=HELP, epilog=examples(EXAMPLES), **STYLE)
-    app.callback(invoke_without_command=True)(_root)
+    app = typer.Typer(name="gossamer", cls=CommandGroup, help=HELP, epilog=format_examples(EXAMPLES), **STYLE)
+    app.callback(invoke_without_command=True)(_run_root)
     for home in [home for home, names in HOMES.items() if first in names] or HOMES:
         module = import_module(f"gossamer.cli.commands.{home}")
         group = app
         if home == "dead":  # a group of its own
             group = typer.Typer(
-                help=module.HELP, epilog=examples(module.EXAMPLES), no_args_is_help=True, **STYLE
+                help=module.HELP, epilog=format_examples(module.EXAMPLES), no_args_is_help=True, **STYLE
             )
             app.add_typer(group, name=home)
         for name, function, text in module.COMMANDS:
-            group.command(name, epilog=examples(text))(function)
+            group.command(name, epilog=format_examples(text))(function)
     return app

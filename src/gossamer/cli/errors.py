@@ -15,8 +15,8 @@ from typing import TextIO
 import typer
 
 from gossamer.core.errors import OperatorError
-from gossamer.core.exits import Exit
-from gossamer.observe.text import lines
+from gossamer.core.exits import ExitCode
+from gossamer.observe.text import printable_lines
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """What asks a process to end."""
@@ -31,38 +31,38 @@ def exit_codes() -> Iterator[None]:
         with _flushed_stdout():
             yield
     except OperatorError as error:
-        complain(str(error))
+        print_message(str(error))
         raise typer.Exit(error.exit_code) from None
     except KeyboardInterrupt:
-        complain("interrupted")
-        raise typer.Exit(Exit.STOPPED) from None
+        print_message("interrupted")
+        raise typer.Exit(ExitCode.STOPPED) from None
     except BrokenPipeError:
-        raise typer.Exit(Exit.NO_READER) from None
+        raise typer.Exit(ExitCode.NO_READER) from None
     except OSError as error:
         if error.errno not in DISK:
-            _bug()
-        complain(f"{error.strerror}{f': {error.filename}' if error.filename else ''}")
-        raise typer.Exit(Exit.MISSING) from None
+            _report_bug()
+        print_message(f"{error.strerror}{f': {error.filename}' if error.filename else ''}")
+        raise typer.Exit(ExitCode.MISSING) from None
     except (typer.Exit, typer.Abort):
         raise
     except Exception as error:
         if hasattr(error, "exit_code"):  # typer's own: a wrong option; it says what and how
             raise
-        _bug()
+        _report_bug()
 
 
-def complain(message: str) -> None:
+def print_message(message: str) -> None:
     """Say what went wrong, on stderr."""
     with suppress(OSError):
-        sys.stderr.write(f"gossamer: {lines(message)}\n")
+        sys.stderr.write(f"gossamer: {printable_lines(message)}\n")
 
 
-def _bug() -> None:
+def _report_bug() -> None:
     """The exception in hand is none that anybody foresaw."""
     with suppress(OSError):
-        sys.stderr.write(f"{lines(traceback.format_exc(), 20_000)}\n")
-    complain("this is a bug in Gossamer, please report it with the lines above")
-    raise typer.Exit(Exit.BUG) from None
+        sys.stderr.write(f"{printable_lines(traceback.format_exc(), 20_000)}\n")
+    print_message("this is a bug in Gossamer, please report it with the lines above")
+    raise typer.Exit(ExitCode.BUG) from None
 
 
 @contextmanager
@@ -74,12 +74,12 @@ def _flushed_stdout() -> Iterator[None]:
     try:
         yield
     except typer.Exit:
-        _flush(sys.stdout)
+        _flush_stream(sys.stdout)
         raise
-    _flush(sys.stdout)
+    _flush_stream(sys.stdout)
 
 
-def _flush(stream: TextIO) -> None:
+def _flush_stream(stream: TextIO) -> None:
     """Write out what a stream holds, unless a spider has closed it."""
     if not stream.closed:
         stream.flush()
@@ -99,6 +99,6 @@ def release_output() -> None:
     """
     for stream in (sys.stdout, sys.stderr):
         try:
-            _flush(stream)
+            _flush_stream(stream)
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from gossamer.cli.terminal.desk import NAMED, job_of
-from gossamer.core.errors import Remark, UsageError
-from gossamer.core.jobs import Found, FrontierStats
-from gossamer.core.lifecycle import State
+from gossamer.core.errors import LedgerReason, UsageError
+from gossamer.core.jobs import FrontierStats, KnownRequest
+from gossamer.core.lifecycle import RequestState
 from gossamer.core.requests import Request
 from gossamer.core.results import Attempt
 from gossamer.policy import urls
 from gossamer.policy.request_preview import preview_of
-from gossamer.queries.explain import Facts
+from gossamer.queries.explain import UrlFacts
 
 if TYPE_CHECKING:
     from gossamer.core.jobs import Job
     from gossamer.core.requests import Entry
-    from gossamer.queries.job_scope import Lens, Lenses
-    from gossamer.wiring.backends import Desk
+    from gossamer.queries.job_scope import JobScope, JobScopeCache
+    from gossamer.wiring.backends import Backends
 
 JOBS = 100
 """Jobs that are asked when none is named: the newest."""
@@ -34,26 +34,26 @@ OTHERS = 20
 """Other requests to the URL that are told."""
 
 
-async def choose(
-    desk: Desk, lenses: Lenses, wanted: Sequence[Request], name: str | None
+async def choose_job(
+    desk: Backends, lenses: JobScopeCache, wanted: Sequence[Request], name: str | None
 ) -> tuple[Job, Request]:
     """The job that was named, or the newest that knows one of the requests, or its URL, or the newest.
 
     Where only a spider was named, its jobs are meant.
     """
-    jobs = (await desk.book.list())[:JOBS] if name is None else [await job_of(desk, name)]
+    jobs = (await desk.book.list_jobs())[:JOBS] if name is None else [await job_of(desk, name)]
     if not jobs:
         raise UsageError("there is no job yet; `gossamer crawl` starts one")
     if name is None and lenses.spider is not None:
         ids = ", ".join(job.id for job in jobs[:NAMED])
-        jobs = [job for job in jobs if lenses.of(job).spider is not None]
+        jobs = [job for job in jobs if lenses.scope_of(job).spider is not None]
         if not jobs:
             raise UsageError(f"no job is of --spider {lenses.spider}; the newest are: {ids}")
     for knows in (_knows_request, _knows_url):
         for job in jobs:
-            lens = lenses.of(job, strict=name is not None)
+            lens = lenses.scope_of(job, strict=name is not None)
             for request in wanted:
-                entry = lens.entry(request, job.key)
+                entry = lens.entry_for(request, job.key)
                 if entry is not None and await knows(desk, job, entry):
                     return job, request
     scheme = jobs[0].target.partition("://")[0]
@@ -61,34 +61,34 @@ async def choose(
     return jobs[0], next(meant, wanted[0])
 
 
-async def _knows_request(desk: Desk, job: Job, entry: Entry) -> bool:
+async def _knows_request(desk: Backends, job: Job, entry: Entry) -> bool:
     """By its requests or, when those are forgotten, by its pages."""
-    if await desk.stats(job) is None:
-        return await desk.ledger.page(job, entry.fingerprint) is not None
-    return await desk.frontier(job).find(entry.fingerprint) is not None
+    if await desk.read_stats(job) is None:
+        return await desk.ledger.find_page(job, entry.fingerprint) is not None
+    return await desk.open_frontier(job).find_request(entry.fingerprint) is not None
 
 
-async def _knows_url(desk: Desk, job: Job, entry: Entry) -> bool:
+async def _knows_url(desk: Backends, job: Job, entry: Entry) -> bool:
     """By the ledger: another request to the URL was tried."""
-    return bool(await desk.ledger.attempts(job, 1, urls_=(entry.request.url,)))
+    return bool(await desk.ledger.find_attempts(job, 1, urls_=(entry.request.url,)))
 
 
-async def facts_of(desk: Desk, job: Job, lens: Lens, request: Request) -> Facts:
+async def facts_of(desk: Backends, job: Job, lens: JobScope, request: Request) -> UrlFacts:
     """Everything that is known of a request to a URL, and of other requests to it."""
-    entry = lens.entry(request, job.key)
-    stats = await desk.stats(job)
+    entry = lens.entry_for(request, job.key)
+    stats = await desk.read_stats(job)
     holder = await desk.at_work(job)
-    tally = await desk.store.tally(job)
-    rules, _ = await desk.place(job, 0)
+    tally = await desk.store.read_totals(job)
+    rules, _ = await desk.find_position(job, 0)
     left_out = {
         name.removeprefix("link:"): count for name, count in tally.dropped.items() if name.startswith("link:")
     }
-    facts = Facts(
+    facts = UrlFacts(
         url=request.url,
         now=time.time(),
         method=request.method,
         request=preview_of(request),
-        scoping=lens.scoping(request.url, job.key),
+        scoping=lens.scope_facts_for(request.url, job.key),
         job=job,
         stats=stats or FrontierStats(state=job.state),
         is_forgotten=stats is None,
@@ -102,10 +102,10 @@ async def facts_of(desk: Desk, job: Job, lens: Lens, request: Request) -> Facts:
     url = entry.request.url
     is_denied = await desk.robots_deny(url) if lens.obeys_robots else False
     facts = replace(facts, canonical=url, is_denied=is_denied, items=await desk.ledger.items_on(job, url))
-    own = await desk.ledger.attempts(job, TRIES, urls_=(url,), fingerprint=entry.fingerprint)
+    own = await desk.ledger.find_attempts(job, TRIES, urls_=(url,), fingerprint=entry.fingerprint)
     known = await _with_request(desk, facts, entry.fingerprint, own)
-    spelt = urls.canonicalise(request.url, urls.UrlOptions(drop_parameters=()))
-    latest = await desk.ledger.attempts(job, ROWS, urls_=tuple({url, spelt or url}))
+    spelt = urls.canonicalise_url(request.url, urls.UrlOptions(drop_parameters=()))
+    latest = await desk.ledger.find_attempts(job, ROWS, urls_=tuple({url, spelt or url}))
     tries = _by_request(latest)
     tries.pop(entry.fingerprint, None)
     others = [
@@ -124,31 +124,31 @@ def _by_request(latest: Sequence[Attempt]) -> dict[int, list[Attempt]]:
     return found
 
 
-def _of_other(facts: Facts, tried: Attempt) -> Facts:
+def _of_other(facts: UrlFacts, tried: Attempt) -> UrlFacts:
     """The same of another request, so far as it is the same."""
     return replace(facts, url=tried.url, canonical=tried.url, method=tried.method, request=tried.request)
 
 
-async def _with_request(desk: Desk, facts: Facts, fingerprint: int, tries: list[Attempt]) -> Facts:
+async def _with_request(desk: Backends, facts: UrlFacts, fingerprint: int, tries: list[Attempt]) -> UrlFacts:
     """What frontier, ledger and store have of one request."""
     job = facts.job
-    page = await desk.ledger.page(job, fingerprint)
-    _, place = await desk.place(job, fingerprint)
-    found: Found | None = None
+    page = await desk.ledger.find_page(job, fingerprint)
+    _, place = await desk.find_position(job, fingerprint)
+    found: KnownRequest | None = None
     if not facts.is_forgotten:
-        found = await desk.frontier(job).find(fingerprint)
+        found = await desk.open_frontier(job).find_request(fingerprint)
     elif tries or page:
-        found = Found(state=State.DONE)
+        found = KnownRequest(state=RequestState.DONE)
     more: dict[str, Any] = {}
-    if tries and tries[0].reason == Remark.KNOWN_TARGET:
-        more["target"] = next(iter(await desk.store.attempts(job, tries[0].detail, 1)), None)
+    if tries and tries[0].reason == LedgerReason.KNOWN_TARGET:
+        more["target"] = next(iter(await desk.store.latest_attempts(job, tries[0].detail, 1)), None)
     return replace(
         facts,
         fingerprint=fingerprint,
         found=found,
         attempts=tuple(tries[:TRIES]),
         page=page,
-        since=place.granted_at if found and found.state is State.LEASED else place.died_at,
+        since=place.granted_at if found and found.state is RequestState.LEASED else place.died_at,
         deadline=place.deadline,
         ahead=place.ahead,
         letter=place.number,

@@ -17,7 +17,7 @@ def main() -> None:
 
     replace_missing_output()
     try:
-        _run(sys.argv[1:])
+        _run_command(sys.argv[1:])
     finally:
         # What is left is Python's own end; neither a signal nor a closed pipe in it may change the exit code.
         for number in SIGNALS:
@@ -25,7 +25,7 @@ def main() -> None:
         release_output()
 
 
-def _run(arguments: list[str]) -> None:
+def _run_command(arguments: list[str]) -> None:
     """Run one command. Raises ``SystemExit`` with its exit code."""
     first, *more = arguments or [""]
     if first in ("version", "--version") and not more:  # must not wait for option parsing
@@ -36,14 +36,14 @@ def _run(arguments: list[str]) -> None:
 
         try:
             with exit_codes():
-                doctor.version(as_json=False)
+                doctor.show_version(as_json=False)
         except typer.Exit as end:
             sys.exit(end.exit_code)
         return
 
-    from gossamer.cli.app import build
+    from gossamer.cli.app import build_app
 
-    build(first)(prog_name="gossamer")
+    build_app(first)(prog_name="gossamer")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ Set = Annotated[
         "--set",
         metavar="KEY=VALUE",
         help="A setting; can be given several times.",
-        autocompletion=completion.settings,
+        autocompletion=completion.complete_settings,
     ),
 ]
 Argument = Annotated[
@@ -37,7 +37,7 @@ TargetText = Annotated[
     typer.Argument(
         metavar="TARGET",
         help="A URL, a spider's name, or FILE.py[:Class].",
-        autocompletion=completion.spiders,
+        autocompletion=completion.complete_spiders,
     ),
 ]
 NoRobots = Annotated[bool, typer.Option("--no-robots", help="Ignore robots.txt (your own sites).")]
@@ -46,14 +46,14 @@ PageSpider = Annotated[
     typer.Option(
         metavar="SPIDER",
         help="A spider's name or FILE.py, instead of the URL's.",
-        autocompletion=completion.spiders,
+        autocompletion=completion.complete_spiders,
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 JobName = Annotated[
     str,
     typer.Argument(
-        metavar="JOB", help="A job's id, or its name for the latest.", autocompletion=completion.jobs
+        metavar="JOB", help="A job's id, or its name for the latest.", autocompletion=completion.complete_jobs
     ),
 ]
 Format = Annotated[
@@ -63,6 +63,6 @@ Format = Annotated[
         "-f",
         metavar="FORMAT",
         help="jsonl, json, csv or xml, whatever the suffix.",
-        autocompletion=completion.words(of=completion.formats),
+        autocompletion=completion.complete_words(of=completion.known_formats),
     ),
 ]

@@ -21,12 +21,12 @@ from gossamer.core.shifts import SEED_LANE
 
 
 @cache
-def application() -> Celery:
+def configured_app() -> Celery:
     """The application by the environment and ``gossamer.toml``."""
-    from gossamer.cluster.tasks import register
+    from gossamer.cluster.tasks import register_task
 
     loaded = load_settings(env=os.environ, start=Path.cwd())
-    return register(make_app(loaded.settings), loaded.settings)
+    return register_task(make_app(loaded.settings), loaded.settings)
 
 
 def make_app(settings: Settings, lanes: Sequence[str] = ("http", SEED_LANE)) -> Celery:

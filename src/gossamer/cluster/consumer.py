@@ -18,7 +18,7 @@ from celery.worker.state import maybe_shutdown
 
 from gossamer.cluster.broker import broker_errors, broker_trouble
 from gossamer.cluster.packages import SecurityWarning
-from gossamer.fleet.complaints import Complaints
+from gossamer.fleet.complaints import ErrorThrottle
 
 BROKER = "no messages"
 LOOK_S = 0.2
@@ -29,7 +29,7 @@ class PatientConsumer(Consumer):  # type: ignore[misc] # it has no types
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._complaints = Complaints()
+        self._complaints = ErrorThrottle()
 
     def ensure_connected(self, conn: Any) -> Any:
         """The connection when it is there, however long that takes."""
@@ -38,31 +38,31 @@ class PatientConsumer(Consumer):  # type: ignore[misc] # it has no types
             try:
                 conn.connect()
             except broker_errors(conn) as error:
-                self._wait(error)
+                self._wait_after(error)
             else:
                 self.first_connection_attempt = False
                 return conn
 
     def on_connection_error_before_connected(self, exc: BaseException) -> None:
         """It was reached, and refuses what a worker has to do first."""
-        self._wait(exc)
+        self._wait_after(exc)
 
     def on_connection_error_after_connected(self, exc: BaseException) -> None:
         """It is lost, or refuses something."""
-        self._wait(exc)
+        self._wait_after(exc)
         with warnings.catch_warnings():  # of messages that are acknowledged late, which ours are not
             warnings.simplefilter("ignore", CPendingDeprecationWarning)
             super().on_connection_error_after_connected(exc)
 
     def on_ready(self) -> None:
         """Messages come in from now on."""
-        self._complaints.well(BROKER)
+        self._complaints.clear_error(BROKER)
         super().on_ready()
 
-    def _wait(self, error: BaseException) -> None:
+    def _wait_after(self, error: BaseException) -> None:
         """Complain, and leave it alone for a while, unless the worker is told to end."""
         text = broker_trouble(self.app.conf.broker_url, error)
-        until = time.monotonic() + self._complaints.say(BROKER, text, time.monotonic())
+        until = time.monotonic() + self._complaints.report_error(BROKER, text, time.monotonic())
         while time.monotonic() < until:
             maybe_shutdown()
             time.sleep(LOOK_S)
@@ -73,7 +73,7 @@ def is_news(record: logging.LogRecord) -> bool:
     return not (isinstance(record.args, tuple) and record.args and record.args[0] == CONNECTION_RETRY)
 
 
-def quiet() -> None:
+def quiet_celery() -> None:
     """Celery's own lines that repeat what a worker says anyway."""
     from gossamer.cluster.consumer import is_news
 

@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 from gossamer.config.settings import Settings
 from gossamer.core.errors import GossamerError, OperatorError
-from gossamer.core.shifts import RosterView, Shift, ShiftEnd, Why, WorkerCard
-from gossamer.wiring.redis import RedisRequests
+from gossamer.core.shifts import EndReason, RosterView, Shift, ShiftResult, WorkerInfo
+from gossamer.wiring.redis import RedisFrontierBackend
 
 BEAT_S = 1.0
 JOIN_S = 1.0
@@ -39,7 +39,7 @@ def thread_of(loop: asyncio.AbstractEventLoop, name: str) -> threading.Thread:
     return threading.Thread(target=turn, name=name, daemon=True)
 
 
-class Pulse:
+class Heartbeat:
     """One worker's connection to the roster. Its public methods are for any thread; they block.
 
     ``said`` is what a beat says, asked in the pulse's thread; ``obey`` is called in ``loop`` with the answer.
@@ -49,8 +49,8 @@ class Pulse:
         self,
         settings: Settings,
         loop: asyncio.AbstractEventLoop,
-        said: Callable[[], tuple[WorkerCard, list[Shift]]],
-        obey: Callable[[dict[str, Why]], None],
+        said: Callable[[], tuple[WorkerInfo, list[Shift]]],
+        obey: Callable[[dict[str, EndReason]], None],
         *,
         hung_s: float,
     ) -> None:
@@ -64,18 +64,18 @@ class Pulse:
         self._soon = asyncio.Event()
         self._is_ending = False
         self._opening = asyncio.Lock()
-        self._requests: RedisRequests | None = None
+        self._requests: RedisFrontierBackend | None = None
         self._beating: asyncio.Task[None] | None = None
 
     def __repr__(self) -> str:
-        return f"<Pulse with {self._unheard} beats unheard>"
+        return f"<Heartbeat with {self._unheard} beats unheard>"
 
     @property
     def is_hung(self) -> bool:
         """Whether the loop of the shifts has not turned for ``hung_s``."""
         return self._unheard * BEAT_S >= self._hung_s
 
-    def start(self) -> None:
+    def start_thread(self) -> None:
         """Be there for calls; nothing connects yet."""
         self._thread.start()
 
@@ -88,23 +88,23 @@ class Pulse:
         with contextlib.suppress(RuntimeError):  # it has ended
             self._loop.call_soon_threadsafe(self._soon.set)
 
-    def begin(self, shift_id: str, worker_id: str) -> Shift | None:
-        """See :class:`~gossamer.ports.fleet.Attendance`."""
-        return self._call(self._begin(shift_id, worker_id))
+    def begin_shift(self, shift_id: str, worker_id: str) -> Shift | None:
+        """See :class:`~gossamer.ports.fleet.WorkerRegistry`."""
+        return self._run_in_loop(self._begin_shift(shift_id, worker_id))
 
-    def tell(self, end: ShiftEnd) -> None:
-        """See :class:`~gossamer.ports.fleet.Attendance`."""
-        self._call(self._tell((end,)))
+    def end_shift(self, end: ShiftResult) -> None:
+        """See :class:`~gossamer.ports.fleet.WorkerRegistry`."""
+        self._run_in_loop(self._end_shifts((end,)))
 
-    def look(self) -> RosterView:
+    def read_roster(self) -> RosterView:
         """See :class:`~gossamer.ports.fleet.Roster`."""
-        return self._call(self._look())
+        return self._run_in_loop(self._read_roster())
 
-    def end(self, worker_id: str, timeout_s: float) -> None:
+    def remove_worker(self, worker_id: str, timeout_s: float) -> None:
         """Beat no more, and strike the worker off; within so many seconds, or without a word."""
         if not self._thread.is_alive():
             return
-        ending = asyncio.run_coroutine_threadsafe(self._end(worker_id), self._loop)
+        ending = asyncio.run_coroutine_threadsafe(self._remove_worker(worker_id), self._loop)
         try:
             ending.result(timeout_s)
         except Exception as error:  # noqa: BLE001 - it leaves: missing beats say the same, only later
@@ -113,31 +113,31 @@ class Pulse:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(JOIN_S)
 
-    def _call(self, coroutine: Coroutine[Any, Any, T]) -> T:
+    def _run_in_loop(self, coroutine: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     # ------------------------------------------------------------------ in its thread
 
-    async def _opened(self) -> RedisRequests:
+    async def _open_frontier(self) -> RedisFrontierBackend:
         async with self._opening:
             if self._requests is None:
                 url = self._settings.frontier.url or ""
-                self._requests = await RedisRequests.open(self._settings, url)
+                self._requests = await RedisFrontierBackend.open(self._settings, url)
             return self._requests
 
-    async def _begin(self, shift_id: str, worker_id: str) -> Shift | None:
-        return await (await self._opened()).roster.begin(shift_id, worker_id)
+    async def _begin_shift(self, shift_id: str, worker_id: str) -> Shift | None:
+        return await (await self._open_frontier()).roster.begin_shift(shift_id, worker_id)
 
-    async def _tell(self, ends: Sequence[ShiftEnd]) -> None:
-        await (await self._opened()).roster.end(ends)
+    async def _end_shifts(self, ends: Sequence[ShiftResult]) -> None:
+        await (await self._open_frontier()).roster.end_shifts(ends)
 
-    async def _look(self) -> RosterView:
-        return await (await self._opened()).roster.look()
+    async def _read_roster(self) -> RosterView:
+        return await (await self._open_frontier()).roster.read_roster()
 
     def _begin_beating(self) -> None:
-        self._beating = asyncio.ensure_future(self._beat())
+        self._beating = asyncio.ensure_future(self._keep_beating())
 
-    async def _beat(self) -> None:
+    async def _keep_beating(self) -> None:
         """Say every second that this worker lives, and pass the answers on. Ends when it is told to."""
         is_away = is_hung = False
         while not self._is_ending:
@@ -151,7 +151,7 @@ class Pulse:
             try:
                 orders = {} if is_hung else await self._one_beat()
                 self._unheard += 1
-                self._works_in.call_soon_threadsafe(self._heard, orders)
+                self._works_in.call_soon_threadsafe(self._deliver_orders, orders)
                 if is_away:
                     log.info("the roster is back")
                 is_away = False
@@ -165,16 +165,16 @@ class Pulse:
                 await asyncio.wait_for(self._soon.wait(), BEAT_S)
             self._soon.clear()
 
-    async def _one_beat(self) -> dict[str, Why]:
-        roster = (await self._opened()).roster
-        return await roster.beat(*self._said())
+    async def _one_beat(self) -> dict[str, EndReason]:
+        roster = (await self._open_frontier()).roster
+        return await roster.record_heartbeat(*self._said())
 
-    def _heard(self, orders: dict[str, Why]) -> None:
+    def _deliver_orders(self, orders: dict[str, EndReason]) -> None:
         """In the loop of the shifts: it turns."""
         self._unheard = 0
         self._obey(orders)
 
-    async def _end(self, worker_id: str) -> None:
+    async def _remove_worker(self, worker_id: str) -> None:
         self._is_ending = True
         self._soon.set()
         if self._beating is not None:  # not cut off: a beat that came after the farewell would undo it
@@ -183,6 +183,6 @@ class Pulse:
             return
         try:
             with contextlib.suppress(OperatorError):
-                await self._requests.roster.leave(worker_id)
+                await self._requests.roster.remove_worker(worker_id)
         finally:
             await self._requests.close()

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gossamer.core.exits import Exit
+from gossamer.core.exits import ExitCode
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 EARLY_S = 5.0
@@ -22,7 +22,7 @@ log = logging.getLogger("gossamer.fleet")
 
 
 @dataclass
-class Child:
+class ChildProcess:
     """One process that is kept going."""
 
     label: str
@@ -39,11 +39,11 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None).prctl(1, int(signal.SIGTERM))
 
 
-class Up:
+class LocalFleet:
     """Keeps a supervisor and some workers going; what dies is started again."""
 
     def __init__(self, commands: Sequence[tuple[str, list[str]]], *, drain_s: float) -> None:
-        self._children = [Child(label, command) for label, command in commands]
+        self._children = [ChildProcess(label, command) for label, command in commands]
         self._drain_s = drain_s
         self._told = 0
 
@@ -53,9 +53,9 @@ class Up:
         try:
             while not self._told:
                 for child in self._children:
-                    self._keep(child)
+                    self._keep_running(child)
                 time.sleep(LOOK_S)
-            return self._end()
+            return self._end_processes()
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
@@ -63,7 +63,7 @@ class Up:
     def _on_signal(self, number: int, frame: object) -> None:
         self._told += 1
 
-    def _keep(self, child: Child) -> None:
+    def _keep_running(self, child: ChildProcess) -> None:
         now = time.monotonic()
         if child.process is not None and child.process.poll() is None:
             return
@@ -83,26 +83,26 @@ class Up:
             child.started_at = now
             log.info("%s is process %d", child.label, child.process.pid)
 
-    def _end(self) -> int:
-        self._tell(signal.SIGTERM)
+    def _end_processes(self) -> int:
+        self._signal_processes(signal.SIGTERM)
         until = time.monotonic() + self._drain_s + 5.0
         log.info("ending: workers finish what is in hand; another signal ends them at once")
-        while self._alive() and self._told < 2 and time.monotonic() < until:
+        while self._live_processes() and self._told < 2 and time.monotonic() < until:
             time.sleep(LOOK_S / 4)
-        if self._alive():
-            self._tell(signal.SIGTERM)
+        if self._live_processes():
+            self._signal_processes(signal.SIGTERM)
             until = time.monotonic() + 1.5
-            while self._alive() and time.monotonic() < until:
+            while self._live_processes() and time.monotonic() < until:
                 time.sleep(LOOK_S / 4)
-            self._tell(signal.SIGKILL)
-            for process in self._alive():
+            self._signal_processes(signal.SIGKILL)
+            for process in self._live_processes():
                 process.wait()
-        return Exit.STOPPED if self._told > 1 else Exit.OK
+        return ExitCode.STOPPED if self._told > 1 else ExitCode.OK
 
-    def _alive(self) -> list[subprocess.Popen[bytes]]:
+    def _live_processes(self) -> list[subprocess.Popen[bytes]]:
         return [c.process for c in self._children if c.process is not None and c.process.poll() is None]
 
-    def _tell(self, number: signal.Signals) -> None:
-        for process in self._alive():
+    def _signal_processes(self, number: signal.Signals) -> None:
+        for process in self._live_processes():
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(number)

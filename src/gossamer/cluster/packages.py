@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gossamer.core.errors import ServiceMissing
+from gossamer.core.errors import MissingServiceError
 
 try:
     from celery import Celery
@@ -10,7 +10,7 @@ try:
     from kombu import Connection, Queue
     from kombu.exceptions import KombuError, OperationalError
 except ImportError as error:
-    raise ServiceMissing(
+    raise MissingServiceError(
         f"a fleet needs other packages ({error.name} is missing): pip install 'gossamer[cluster]'"
     ) from None
 

@@ -21,23 +21,23 @@ def queue_of(fleet: str, lane: str) -> str:
     return f"gossamer.{fleet}.{lane}"
 
 
-class Publisher:
+class ShiftPublisher:
     """Publishes shifts."""
 
     def __init__(self, app: Celery, fleet: str) -> None:
         self._app = app
         self._fleet = fleet
 
-    def publish(self, shifts: Iterable[Shift]) -> None:
+    def publish_shifts(self, shifts: Iterable[Shift]) -> None:
         """Publish them all; blocks. Raises ``StorageError`` when the broker is away."""
         try:
             with self._app.producer_or_acquire() as producer:
                 for shift in shifts:
-                    self._publish(producer, shift)
+                    self._publish_shift(producer, shift)
         except broker_errors(self._app) as error:
             raise StorageError(broker_trouble(self._app.conf.broker_url, error)) from None
 
-    def _publish(self, producer: Any, shift: Shift, passed_on: int = 0) -> None:
+    def _publish_shift(self, producer: Any, shift: Shift, passed_on: int = 0) -> None:
         # Flower and the logs show the shadow instead of the task's name.
         self._app.send_task(
             TASK,
@@ -54,4 +54,4 @@ class Publisher:
         """Let another worker take a shift. When that fails, it is asked for again in a few seconds."""
         failing = contextlib.suppress(KombuError, OperationalError, OSError)
         with failing, self._app.producer_or_acquire() as producer:
-            self._publish(producer, Shift(id=shift_id, job=job, lane=lane), times)
+            self._publish_shift(producer, Shift(id=shift_id, job=job, lane=lane), times)

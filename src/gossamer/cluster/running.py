@@ -14,21 +14,21 @@ from typing import Any
 
 from gossamer.cluster.app import make_app
 from gossamer.cluster.broker import broker_url
-from gossamer.cluster.publisher import Publisher
-from gossamer.cluster.tasks import register
+from gossamer.cluster.publisher import ShiftPublisher
+from gossamer.cluster.tasks import register_task
 from gossamer.cluster.worker_process import BEGIN
 from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError
 from gossamer.core.jobs import Job
 from gossamer.core.redaction import shown_server
 from gossamer.core.shifts import SEED_LANE, Shift
-from gossamer.fleet.complaints import Complaints
-from gossamer.fleet.parts import FleetParts, Watched
-from gossamer.fleet.supervisor import Fleet
-from gossamer.jobs.retention import FleetJobBook, forget_old
+from gossamer.fleet.complaints import ErrorThrottle
+from gossamer.fleet.parts import FleetParts, MonitoredJob
+from gossamer.fleet.supervisor import FleetSupervisor
+from gossamer.jobs.retention import FleetJobStore, forget_old
 from gossamer.runtime.process_name import this_process
 from gossamer.targets.plan import plan_from, settings_under
-from gossamer.wiring.backends import Desk, open_desk
+from gossamer.wiring.backends import Backends, open_desk
 from gossamer.wiring.fetchers import touches_network
 from gossamer.wiring.fleet import roster_of
 from gossamer.wiring.rules import rules_of
@@ -45,7 +45,7 @@ log = logging.getLogger("gossamer.fleet")
 def run_worker(settings: Settings, *, slots: int, lanes: Sequence[str]) -> int:
     """Be a worker until told to end; its exit code."""
     everything = tuple(dict.fromkeys((*lanes, SEED_LANE)))
-    app = register(make_app(settings, everything), settings)
+    app = register_task(make_app(settings, everything), settings)
     log.info("a worker of the fleet %r at %s", settings.cluster.fleet, shown_server(broker_url(settings)))
     name = f"gossamer-{os.getpid()}-{secrets.token_hex(2)}@{socket.gethostname()}"
     worker = app.Worker(
@@ -67,17 +67,19 @@ async def run_supervisor(settings: Settings) -> None:
         loop.add_signal_handler(number, told.set)
     app = make_app(settings)
     me = this_process()
-    supervising = asyncio.create_task(_supervise(settings, Publisher(app, settings.cluster.fleet), me))
+    supervising = asyncio.create_task(
+        _supervise_fleet(settings, ShiftPublisher(app, settings.cluster.fleet), me)
+    )
     telling = asyncio.create_task(told.wait())
     try:
         await asyncio.wait({supervising, telling}, return_when=asyncio.FIRST_COMPLETED)
         if supervising.done():
             supervising.result()
     finally:
-        await ended({supervising, telling})
+        await cancel_tasks({supervising, telling})
 
 
-async def ended(tasks: set[asyncio.Task[Any]]) -> None:
+async def cancel_tasks(tasks: set[asyncio.Task[Any]]) -> None:
     """Cancel tasks until they have ended.
 
     A driver whose own time-out comes in the same moment may take a cancellation for it, and go on.
@@ -88,12 +90,12 @@ async def ended(tasks: set[asyncio.Task[Any]]) -> None:
         _, tasks = await asyncio.wait(tasks, timeout=AGAIN_S)
 
 
-async def _supervise(settings: Settings, publisher: Publisher, me: str) -> None:
+async def _supervise_fleet(settings: Settings, publisher: ShiftPublisher, me: str) -> None:
     desk = await _desk_in_time(settings)
     try:
         fleet = fleet_of(settings, desk, publisher, me)
         log.info("supervisor %s of the fleet %r", me, settings.cluster.fleet)
-        tidying = asyncio.create_task(_tidy(fleet, desk, settings))
+        tidying = asyncio.create_task(_prune_old_data(fleet, desk, settings))
         try:
             await fleet.run()
         finally:
@@ -102,34 +104,34 @@ async def _supervise(settings: Settings, publisher: Publisher, me: str) -> None:
         await desk.close()
 
 
-async def _tidy(fleet: Fleet, desk: Desk, settings: Settings) -> None:
+async def _prune_old_data(fleet: FleetSupervisor, desk: Backends, settings: Settings) -> None:
     """Drop what is too old, now and then; the supervisor that leads sees to it."""
     while True:
         await asyncio.sleep(FIRST_TIDY_S if not fleet.is_leading else TIDY_S)
         if fleet.is_leading:
             try:
-                await desk.keeping.tidy(desk.clock.now())
+                await desk.keeping.prune_ledger(desk.clock.now())
                 await forget_old(settings, desk)
             except StorageError as error:
                 log.warning("what is too old was not dropped: %s", error)
 
 
-def fleet_of(settings: Settings, desk: Desk, publisher: Publisher, me: str) -> Fleet:
+def fleet_of(settings: Settings, desk: Backends, publisher: ShiftPublisher, me: str) -> FleetSupervisor:
     """A supervisor at a desk."""
     requests = roster_of(desk)
 
-    def watched(job: Job) -> Watched:
+    def watched(job: Job) -> MonitoredJob:
         said = settings_under(plan_from(job.plan), settings)
         rules = rules_of(said, touches_network=touches_network(said))
-        return Watched(
-            frontier=requests.frontier(job, rules), per_host=rules.per_host, max_time_s=said.max_time
+        return MonitoredJob(
+            frontier=requests.open_frontier(job, rules), per_host=rules.per_host, max_time_s=said.max_time
         )
 
     async def publish(shifts: Sequence[Shift]) -> None:
-        await asyncio.to_thread(publisher.publish, shifts)
+        await asyncio.to_thread(publisher.publish_shifts, shifts)
 
     parts = FleetParts(
-        book=FleetJobBook(desk.book, settings.cluster.fleet),
+        book=FleetJobStore(desk.book, settings.cluster.fleet),
         store=desk.store,
         roster=requests.roster,
         shared=requests.shared,
@@ -137,17 +139,17 @@ def fleet_of(settings: Settings, desk: Desk, publisher: Publisher, me: str) -> F
         watched=watched,
         publish=publish,
     )
-    return Fleet(parts, me=me)
+    return FleetSupervisor(parts, me=me)
 
 
-async def _desk_in_time(settings: Settings) -> Desk:
+async def _desk_in_time(settings: Settings) -> Backends:
     """The servers may start later than their supervisor."""
-    complaints = Complaints()
+    complaints = ErrorThrottle()
     while True:
         try:
             desk = await open_desk(settings, create=True)
         except StorageError as error:
-            await asyncio.sleep(complaints.say(BEGIN, str(error), time.monotonic()))
+            await asyncio.sleep(complaints.report_error(BEGIN, str(error), time.monotonic()))
         else:
-            complaints.well(BEGIN)
+            complaints.clear_error(BEGIN)
             return desk

@@ -13,21 +13,21 @@ from msgspec.structs import replace
 from gossamer.config.layers import find_project
 from gossamer.config.settings import Settings
 from gossamer.core.errors import OperatorError, StorageError, UsageError
-from gossamer.core.events import Event, PageDone
+from gossamer.core.events import Event, PageDoneEvent
 from gossamer.core.jobs import Job
 from gossamer.core.requests import Request
 from gossamer.core.results import Verdict
-from gossamer.core.shifts import SEED_LANE, Shift, ShiftEnd, Why
-from gossamer.engine.seeding import Seeding
+from gossamer.core.shifts import SEED_LANE, EndReason, Shift, ShiftResult
+from gossamer.engine.seeding import Seeder
 from gossamer.engine.worker import Worker
 from gossamer.fleet.shift import ShiftRun
 from gossamer.observe.log import LogSink
 from gossamer.observe.text import shown_url
-from gossamer.runtime.user_code import endable
-from gossamer.targets.discovery import Target
+from gossamer.runtime.user_code import await_endable
+from gossamer.targets.discovery import CrawlTarget
 from gossamer.targets.plan import check_headers, plan_from, settings_under, target_under
-from gossamer.wiring.assemble import Wired, assemble
-from gossamer.wiring.backends import Desk
+from gossamer.wiring.assemble import CrawlParts, assemble_worker
+from gossamer.wiring.backends import Backends
 from gossamer.wiring.fleet import named_seeds, roster_of
 
 MUCH = 32
@@ -36,11 +36,11 @@ MUCH = 32
 log = logging.getLogger("gossamer.worker")
 
 
-class Work:
+class ShiftTask:
     """A shift under way."""
 
     def __init__(
-        self, shift: Shift, settings: Settings, desk: Desk, ring: Callable[[], Awaitable[None]]
+        self, shift: Shift, settings: Settings, desk: Backends, ring: Callable[[], Awaitable[None]]
     ) -> None:
         self._shift = shift
         self._settings = settings
@@ -52,16 +52,16 @@ class Work:
         self._worker: Worker | None = None
         self._run: ShiftRun | None = None
         self._seeding: asyncio.Task[str] | None = None
-        self._why: Why | None = None  # why it is to end
+        self._why: EndReason | None = None  # why it is to end
         self._bell: asyncio.Task[None] | None = None
 
     @property
-    def shift(self) -> Shift:
+    def current_shift(self) -> Shift:
         """The shift as it stands."""
         in_flight = self._worker.in_flight if self._worker else 0
         return replace(self._shift, pages=self._pages, in_flight=in_flight)
 
-    def stop(self, why: Why) -> None:
+    def stop(self, why: EndReason) -> None:
         """End it soon; what is in hand is finished."""
         self._why = self._why or why
         if self._run is not None:
@@ -71,45 +71,45 @@ class Work:
 
     async def abandon(self) -> None:
         """End it at once; what is in hand is given back."""
-        self.stop(Why.DRAINED)
+        self.stop(EndReason.DRAINED)
         if self._run is not None:
             await self._run.abandon()
 
     def emit(self, event: Event) -> None:
         """Port ``Sink``: counts what has landed."""
-        if not isinstance(event, PageDone):
+        if not isinstance(event, PageDoneEvent):
             return
         self._pages += event.attempt.verdict is Verdict.SUCCESS
         self._found += event.requests
         if self._found >= self._tell_at:
             self._tell_at *= 4
-            self._tell()
+            self._notify_supervisor()
 
-    async def run(self) -> ShiftEnd:
+    async def run(self) -> ShiftResult:
         """Work to the end, whatever it is. Raises nothing."""
         detail, clean = "", True
         try:
-            why, detail = await self._work()
+            why, detail = await self._run_lane()
         except StorageError as error:
-            why, detail, clean = Why.FAILED, str(error), False
+            why, detail, clean = EndReason.FAILED, str(error), False
         except UsageError as error:
-            why, detail = Why.REFUSED, str(error)
+            why, detail = EndReason.REFUSED, str(error)
         except OperatorError as error:
-            why, detail, clean = Why.FAILED, str(error), False
+            why, detail, clean = EndReason.FAILED, str(error), False
         except Exception as error:
             log.exception("a shift of %s failed", self._shift.job)
-            why, detail, clean = Why.FAILED, trouble_of(error), False
+            why, detail, clean = EndReason.FAILED, trouble_of(error), False
         shift = self._shift
-        if why in (Why.FAILED, Why.REFUSED):
+        if why in (EndReason.FAILED, EndReason.REFUSED):
             log.warning("%s: a shift on %s %s: %s", shift.job, shift.lane, why.value, detail)
         else:
             log.info("%s: a shift on %s ends (%s): %d pages", shift.job, shift.lane, why.value, self._pages)
-        return ShiftEnd(
+        return ShiftResult(
             id=shift.id, job=shift.job, lane=shift.lane, why=why, detail=detail,
             pages=self._pages, clean=clean,
         )  # fmt: skip
 
-    async def _work(self) -> tuple[Why, str]:
+    async def _run_lane(self) -> tuple[EndReason, str]:
         job = await self._desk.book.get(self._shift.job)
         if job is None:
             raise StorageError(f"there is no job {self._shift.job} in the store that this worker looks into")
@@ -118,18 +118,18 @@ class Work:
         settings = settings_under(plan, self._settings)
         project = find_project(Path.cwd())
         target = target_under(plan, project.parent if project else None)
-        wired = await assemble(
+        wired = await assemble_worker(
             settings, target, self._desk, job,
             sinks=(self, LogSink()), resumed=True, owner=self._shift.id,
         )  # fmt: skip
         try:
             if self._shift.lane == SEED_LANE:
-                return await self._seed(wired, target, job)
-            return await self._crawl(wired, settings), ""
+                return await self._seed_job(wired, target, job)
+            return await self._crawl_lane(wired, settings), ""
         finally:
             await wired.close()
 
-    async def _crawl(self, wired: Wired, settings: Settings) -> Why:
+    async def _crawl_lane(self, wired: CrawlParts, settings: Settings) -> EndReason:
         self._worker = Worker(
             wired.parts, dataclasses.replace(wired.shift, lane=self._shift.lane, worker=self._shift.worker)
         )
@@ -139,20 +139,20 @@ class Work:
             wired.parts.clock,
             max_s=settings.cluster.shift,
             drain_s=settings.cluster.drain,
-            when_empty=self._tell,
+            when_empty=self._notify_supervisor,
         )
         if self._why is not None:  # told to end while it was being put together
             self._run.stop(self._why)
         return await self._run.run()
 
-    def _tell(self) -> None:
+    def _notify_supervisor(self) -> None:
         """Ring the bell: the job may be over, or there is work for more shifts."""
         if self._bell is None or self._bell.done():
-            self._bell = asyncio.ensure_future(_quietly(self._ring))
+            self._bell = asyncio.ensure_future(_notify_quietly(self._ring))
 
-    async def _seed(self, wired: Wired, target: Target, job: Job) -> tuple[Why, str]:
-        frontier = roster_of(self._desk).frontier(job, wired.parts.rules, owner=self._shift.id)
-        seeding = Seeding(wired.parts.admission, frontier, lambda: None)
+    async def _seed_job(self, wired: CrawlParts, target: CrawlTarget, job: Job) -> tuple[EndReason, str]:
+        frontier = roster_of(self._desk).open_frontier(job, wired.parts.rules, owner=self._shift.id)
+        seeding = Seeder(wired.parts.admission, frontier, lambda: None)
         seeds = named_seeds(self._desk, wired, target, job)
         self._seeding = asyncio.create_task(_all_of(seeding, seeds))
         if self._why is not None:
@@ -164,12 +164,12 @@ class Work:
                 raise
             return self._why, ""
         await frontier.finish_seeding()
-        return Why.SEEDED, detail
+        return EndReason.SEEDED, detail
 
 
-async def _all_of(seeding: Seeding, seeds: AsyncIterator[Request]) -> str:
+async def _all_of(seeding: Seeder, seeds: AsyncIterator[Request]) -> str:
     """Add all seeds; what a person should know of those that were refused."""
-    await endable(seeding.run(seeds))
+    await await_endable(seeding.add_seeds(seeds))
     seeded = seeding.so_far
     if not seeded.refused:
         return ""
@@ -177,7 +177,7 @@ async def _all_of(seeding: Seeding, seeds: AsyncIterator[Request]) -> str:
     return f"some start URLs were not accepted ({reasons}), for example {shown_url(seeded.example)}"
 
 
-async def _quietly(ring: Callable[[], Awaitable[None]]) -> None:
+async def _notify_quietly(ring: Callable[[], Awaitable[None]]) -> None:
     try:
         await ring()
     except StorageError as error:

@@ -22,12 +22,12 @@ from celery.concurrency.thread import TaskPool
 from celery.worker import state as celery_state
 from celery.worker.control import control_command, inspect_command
 
-from gossamer.cluster.consumer import quiet
-from gossamer.cluster.publisher import TASK, Publisher, queue_of
-from gossamer.cluster.worker_process import Workplace
+from gossamer.cluster.consumer import quiet_celery
+from gossamer.cluster.publisher import TASK, ShiftPublisher, queue_of
+from gossamer.cluster.worker_process import WorkerProcess
 from gossamer.config.settings import Settings
 from gossamer.core.errors import OperatorError
-from gossamer.core.exits import Exit
+from gossamer.core.exits import ExitCode
 from gossamer.core.shifts import WorkerState
 
 MOST_PASSES = 3
@@ -40,30 +40,30 @@ AT_ONCE_S = 0.8
 log = logging.getLogger("gossamer.worker")
 
 
-class Station:
+class SignalHandler:
     """The one place of work of this process, and the signals that move it."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self.place: Workplace | None = None
+        self.place: WorkerProcess | None = None
         self._consumer: Any = None
         self._queues: list[str] = []
         self._is_open = False
         self._is_told = False
 
-    def open(self, sender: Any = None, **_: object) -> None:
+    def on_worker_ready(self, sender: Any = None, **_: object) -> None:
         """Celery's worker is ready."""
         self._consumer, controller = sender, sender.controller
         if not issubclass(controller.pool_cls, TaskPool):
             log.error("shifts run in threads: start the worker with `-P threads`, or without -P")
-            os._exit(Exit.USAGE)
+            os._exit(ExitCode.USAGE)
         # In the place of Celery's, which never end a shift and call Ctrl-C a failure.
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
-            signal.signal(number, self._tell)
+            signal.signal(number, self._on_signal)
         prefix = queue_of(self._settings.cluster.fleet, "")
         self._queues = [queue.name for queue in controller.app.amqp.queues.consume_from.values()]
         lanes = [name.removeprefix(prefix) for name in self._queues if name.startswith(prefix)]
-        self.place = Workplace(self._settings, slots=controller.concurrency, lanes=lanes)
+        self.place = WorkerProcess(self._settings, slots=controller.concurrency, lanes=lanes)
         try:
             if not self.place.start():
                 return
@@ -83,24 +83,24 @@ class Station:
             ", ".join(lanes),
         )
 
-    def shut(self, **_: object) -> None:
+    def on_shutting_down(self, **_: object) -> None:
         """Celery was told to end before its worker was ready: nothing is in hand."""
-        os._exit(Exit.OK)
+        os._exit(ExitCode.OK)
 
-    def _tell(self, number: int, frame: FrameType | None) -> None:
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
         """Told to end: drain; told again: end at once."""
         if not self._is_open:
-            os._exit(Exit.OK)
+            os._exit(ExitCode.OK)
         assert self.place is not None
         if self._is_told:
             log.warning("told again to end: giving everything back")
             self.place.abort(AT_ONCE_S)
-            os._exit(Exit.STOPPED)
+            os._exit(ExitCode.STOPPED)
         self._is_told = True
-        self.place.move(WorkerState.DRAINING)
+        self.place.set_state(WorkerState.DRAINING)
         celery_state.should_stop = 0
 
-    def move(self, state: WorkerState) -> None:
+    def set_state(self, state: WorkerState) -> None:
         """Take shifts from now on, or none: no message either, which another worker could begin."""
         assert self.place is not None
         consumer = self._consumer
@@ -109,19 +109,19 @@ class Station:
                 consumer.call_soon(consumer.add_task_queue, name, name, "direct", name)
             else:
                 consumer.call_soon(consumer.cancel_task_queue, name)
-        self.place.move(state)
+        self.place.set_state(state)
 
-    def close(self, **_: object) -> None:
+    def on_worker_shutdown(self, **_: object) -> None:
         """Celery's worker has ended."""
         if self.place is not None:
             self.place.close()
 
 
-def register(app: Celery, settings: Settings) -> Celery:
+def register_task(app: Celery, settings: Settings) -> Celery:
     """The application with its task, and with a place of work for the worker that it may become."""
-    quiet()
-    station = Station(settings)
-    publisher = Publisher(app, settings.cluster.fleet)
+    quiet_celery()
+    station = SignalHandler(settings)
+    publisher = ShiftPublisher(app, settings.cluster.fleet)
 
     @app.task(name=TASK, ignore_result=True)
     def shift(job: str, lane: str, shift_id: str, passed_on: int = 0) -> str:
@@ -131,40 +131,40 @@ def register(app: Celery, settings: Settings) -> Celery:
         if passed_on < MOST_PASSES and station.place.prefers_another(job, lane):
             publisher.pass_on(job, lane, shift_id, passed_on + 1)
             return "passed on: this worker is at this job already, and another one is idle"
-        return station.place.work(job, lane, shift_id)
+        return station.place.work_on_shift(job, lane, shift_id)
 
-    signals.worker_ready.connect(station.open, weak=False)
-    signals.worker_shutting_down.connect(station.shut, weak=False)
-    signals.worker_shutdown.connect(station.close, weak=False)
+    signals.worker_ready.connect(station.on_worker_ready, weak=False)
+    signals.worker_shutting_down.connect(station.on_shutting_down, weak=False)
+    signals.worker_shutdown.connect(station.on_worker_shutdown, weak=False)
     _STATIONS[id(app)] = station
     return app
 
 
-_STATIONS: dict[int, Station] = {}
+_STATIONS: dict[int, SignalHandler] = {}
 
 
-def _station(panel: Any) -> Station:
+def _handler_of(panel: Any) -> SignalHandler:
     return _STATIONS[id(panel.app)]
 
 
 @control_command()
 def drain(panel: Any) -> dict[str, str]:
     """Take no new shifts; end those under way; the process stays."""
-    _station(panel).move(WorkerState.DRAINING)
+    _handler_of(panel).set_state(WorkerState.DRAINING)
     return {"ok": "draining"}
 
 
 @control_command()
 def pause_shifts(panel: Any) -> dict[str, str]:
     """Take no shifts until told to resume."""
-    _station(panel).move(WorkerState.PAUSED)
+    _handler_of(panel).set_state(WorkerState.PAUSED)
     return {"ok": "paused"}
 
 
 @control_command()
 def resume_shifts(panel: Any) -> dict[str, str]:
     """Take shifts again."""
-    _station(panel).move(WorkerState.WORKING)
+    _handler_of(panel).set_state(WorkerState.WORKING)
     return {"ok": "working"}
 
 
@@ -177,5 +177,5 @@ def shutdown(panel: Any, msg: str = "", **_: object) -> None:
 @inspect_command()
 def shifts(panel: Any) -> dict[str, Any]:
     """What this worker works on."""
-    place = _station(panel).place
-    return {} if place is None else place.stats()
+    place = _handler_of(panel).place
+    return {} if place is None else place.current_work()

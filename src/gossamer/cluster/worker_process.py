@@ -1,8 +1,8 @@
 """A worker process's place of work: one event loop in a thread, in which all its shifts run.
 
-Celery's threads only begin the shift that their message named, wait for its end and tell it. The place's
-:class:`~gossamer.cluster.heartbeat.Pulse` beats once a second for all its shifts, from another thread, since
-spiders may keep this loop busy; the loop does what the answers say.
+Celery's threads only begin the shift that their message named, wait for its end and tell it. The process's
+:class:`~gossamer.cluster.heartbeat.Heartbeat` beats once a second for all its shifts, from another thread,
+since spiders may keep this loop busy; the loop does what the answers say.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from gossamer.cluster.heartbeat import BEAT_S, JOIN_S, Pulse, thread_of
-from gossamer.cluster.shift_task import Work
+from gossamer.cluster.heartbeat import BEAT_S, JOIN_S, Heartbeat, thread_of
+from gossamer.cluster.shift_task import ShiftTask
 from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError
-from gossamer.core.shifts import Shift, ShiftEnd, Why, WorkerCard, WorkerState
-from gossamer.core.text import quantity
-from gossamer.fleet.complaints import Complaints
+from gossamer.core.shifts import EndReason, Shift, ShiftResult, WorkerInfo, WorkerState
+from gossamer.core.text import format_count
+from gossamer.fleet.complaints import ErrorThrottle
 from gossamer.runtime.process_name import this_process
 from gossamer.version import __version__
-from gossamer.wiring.backends import Desk, open_desk
+from gossamer.wiring.backends import Backends, open_desk
 from gossamer.wiring.fleet import roster_of
 
 BEGIN = "cannot begin yet"
@@ -37,21 +37,21 @@ log = logging.getLogger("gossamer.worker")
 T = TypeVar("T")
 
 
-class Workplace:
+class WorkerProcess:
     """Where the shifts of one process run. Its public methods are for other threads."""
 
     def __init__(self, settings: Settings, *, slots: int, lanes: Sequence[str]) -> None:
         self._settings = settings
         self._loop = asyncio.new_event_loop()
         self._thread = thread_of(self._loop, "gossamer-loop")
-        self._desk: Desk | None = None
+        self._desk: Backends | None = None
         self._opening = asyncio.Lock()
         self._moved = asyncio.Event()
-        self._works: dict[str, Work] = {}
+        self._works: dict[str, ShiftTask] = {}
         self._begun: dict[str, Shift] = {}  # from their beginning until their end is told
         hung_s = settings.frontier.lease_ttl  # by then others have what it held
-        self._pulse = Pulse(settings, self._loop, self._said, self._obey, hung_s=hung_s)
-        self.card = WorkerCard(
+        self._pulse = Heartbeat(settings, self._loop, self._state_for_beat, self._obey_orders, hung_s=hung_s)
+        self.card = WorkerInfo(
             id=this_process(),
             slots=slots,
             lanes=tuple(lanes),
@@ -61,7 +61,7 @@ class Workplace:
         )
 
     def __repr__(self) -> str:
-        return f"<Workplace {self.card.id} {self.card.state} with {len(self._works)} shifts>"
+        return f"<WorkerProcess {self.card.id} {self.card.state} with {len(self._works)} shifts>"
 
     # ------------------------------------------------------------------ for other threads
 
@@ -71,8 +71,8 @@ class Workplace:
         Raises what waiting does not mend: a driver that is missing, a setting that is wrong.
         """
         self._thread.start()
-        self._pulse.start()
-        is_open = self._call(self._start())
+        self._pulse.start_thread()
+        is_open = self._run_in_loop(self._wait_for_servers())
         if is_open:
             self._pulse.begin_beating()
         return is_open
@@ -82,7 +82,7 @@ class Workplace:
         if not any(shift.job == job for shift in list(self._begun.values())):
             return False
         try:
-            view = self._pulse.look()
+            view = self._pulse.read_roster()
         except StorageError:
             return False
         busy = {shift.worker for shift in view.shifts}
@@ -94,12 +94,12 @@ class Workplace:
             for worker in view.workers
         )
 
-    def work(self, job: str, lane: str, shift_id: str) -> str:
+    def work_on_shift(self, job: str, lane: str, shift_id: str) -> str:
         """Work on a shift to its end; why it ended, in a word. Blocks."""
         if self.card.state is not WorkerState.WORKING or self._pulse.is_hung:
             return "not begun: this worker takes no shifts now"
         try:
-            shift = self._pulse.begin(shift_id, self.card.id)
+            shift = self._pulse.begin_shift(shift_id, self.card.id)
         except StorageError as error:
             log.warning("a shift of %s was not begun: %s", job, error)
             return "not begun: storage trouble"
@@ -107,13 +107,13 @@ class Workplace:
             return "not begun: nobody asks for it any more"
         self._begun[shift_id] = shift
         try:
-            end = self._call(self._shift(shift))
-            self._tell(end)
+            end = self._run_in_loop(self._run_shift(shift))
+            self._report_end(end)
         finally:
             del self._begun[shift_id]
-        return f"{end.why.value}: {quantity(end.pages, 'page')}"
+        return f"{end.why.value}: {format_count(end.pages, 'page')}"
 
-    def move(self, state: WorkerState) -> None:
+    def set_state(self, state: WorkerState) -> None:
         """Take shifts from now on, or none; then those that are under way end."""
         self._loop.call_soon_threadsafe(self._set_state, state)
 
@@ -121,20 +121,20 @@ class Workplace:
         """Give everything back at once, within so many seconds; by leaving, when the loop is blocked."""
         ends_at = time.monotonic() + timeout_s
         with contextlib.suppress(Exception):
-            asyncio.run_coroutine_threadsafe(self._abort(), self._loop).result(timeout_s * 0.7)
-        self._pulse.end(self.card.id, max(ends_at - time.monotonic(), 0.1))
+            asyncio.run_coroutine_threadsafe(self._abandon_shifts(), self._loop).result(timeout_s * 0.7)
+        self._pulse.remove_worker(self.card.id, max(ends_at - time.monotonic(), 0.1))
 
     def close(self) -> None:
         """Strike the worker off and let go of the servers."""
-        self._pulse.end(self.card.id, 3.0)
+        self._pulse.remove_worker(self.card.id, 3.0)
         with contextlib.suppress(Exception):
-            asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(2.0)
+            asyncio.run_coroutine_threadsafe(self._close_backends(), self._loop).result(2.0)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(JOIN_S)
 
-    def stats(self) -> dict[str, Any]:
+    def current_work(self) -> dict[str, Any]:
         """What it does now, for remote control."""
-        shifts = [work.shift for work in list(self._works.values())]
+        shifts = [work.current_shift for work in list(self._works.values())]
         return {
             "worker": self.card.id,
             "state": self.card.state.value,
@@ -144,28 +144,28 @@ class Workplace:
             ],
         }
 
-    def _call(self, coroutine: Coroutine[Any, Any, T]) -> T:
+    def _run_in_loop(self, coroutine: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     # ------------------------------------------------------------------ in the loop
 
-    async def _start(self) -> bool:
-        complaints = Complaints()
+    async def _wait_for_servers(self) -> bool:
+        complaints = ErrorThrottle()
         while self.card.state is WorkerState.WORKING:
             try:
                 roster = roster_of(await self._at_desk()).roster
-                await roster.beat(self.card, ())
-                await roster.ring()
+                await roster.record_heartbeat(self.card, ())
+                await roster.notify_supervisor()
             except StorageError as error:  # a server that starts later than this worker
-                pause_s = complaints.say(BEGIN, str(error), time.monotonic())
+                pause_s = complaints.report_error(BEGIN, str(error), time.monotonic())
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._moved.wait(), pause_s)
             else:
-                complaints.well(BEGIN)
+                complaints.clear_error(BEGIN)
                 return True
         return False
 
-    async def _at_desk(self) -> Desk:
+    async def _at_desk(self) -> Backends:
         async with self._opening:
             if self._desk is None:
                 self._desk = await open_desk(self._settings, create=True)
@@ -180,46 +180,50 @@ class Workplace:
         log.info("this worker is %s now; %d shifts under way", state.value, len(self._works))
         if state is not WorkerState.WORKING:
             for work in self._works.values():
-                work.stop(Why.DRAINED)
+                work.stop(EndReason.DRAINED)
 
-    async def _shift(self, shift: Shift) -> ShiftEnd:
+    async def _run_shift(self, shift: Shift) -> ShiftResult:
         try:
             desk = await self._at_desk()
         except StorageError as error:
-            return ShiftEnd(id=shift.id, job=shift.job, lane=shift.lane, why=Why.FAILED, detail=str(error))
-        work = self._works[shift.id] = Work(shift, self._settings, desk, roster_of(desk).roster.ring)
+            return ShiftResult(
+                id=shift.id, job=shift.job, lane=shift.lane, why=EndReason.FAILED, detail=str(error)
+            )
+        work = self._works[shift.id] = ShiftTask(
+            shift, self._settings, desk, roster_of(desk).roster.notify_supervisor
+        )
         if self.card.state is not WorkerState.WORKING:  # told so since it was begun
-            work.stop(Why.DRAINED)
+            work.stop(EndReason.DRAINED)
         try:
             return await work.run()
         finally:
             del self._works[shift.id]
 
-    def _said(self) -> tuple[WorkerCard, list[Shift]]:
+    def _state_for_beat(self) -> tuple[WorkerInfo, list[Shift]]:
         """What a beat says; asked in the pulse's thread."""
         as_begun, works = dict(self._begun), dict(self._works)
-        return self.card, [works[key].shift if key in works else as_begun[key] for key in as_begun]
+        return self.card, [works[key].current_shift if key in works else as_begun[key] for key in as_begun]
 
-    def _obey(self, orders: dict[str, Why]) -> None:
+    def _obey_orders(self, orders: dict[str, EndReason]) -> None:
         """What a beat was answered. One that was declared dead stops like any other: it is refused anyway."""
         for shift_id, why in orders.items():
             if shift_id in self._works:
                 self._works[shift_id].stop(why)
 
-    def _tell(self, end: ShiftEnd) -> None:
+    def _report_end(self, end: ShiftResult) -> None:
         """Report an end; without a report the missing beats say the same, only later."""
-        if end.why is Why.FAILED and self.card.state is WorkerState.DRAINING:
+        if end.why is EndReason.FAILED and self.card.state is WorkerState.DRAINING:
             return  # do not wait for a server that is away: this worker leaves, and that says it as well
         try:
-            self._pulse.tell(replace(end, worker=self.card.id))
+            self._pulse.end_shift(replace(end, worker=self.card.id))
         except StorageError as error:
             log.warning("the end of a shift of %s could not be reported: %s", end.job, error)
 
-    async def _abort(self) -> None:
+    async def _abandon_shifts(self) -> None:
         self._set_state(WorkerState.DRAINING)
         works = list(self._works.values())
         await asyncio.gather(*(work.abandon() for work in works), return_exceptions=True)
 
-    async def _close(self) -> None:
+    async def _close_backends(self) -> None:
         if self._desk is not None:
             await self._desk.close()

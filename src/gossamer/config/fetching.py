@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from gossamer.config.section import Count, HeaderName, HeaderText, Seconds, Section
+from gossamer.config.section import BaseSettings, Count, HeaderName, HeaderText, Seconds
 
 
-class HttpSettings(Section):
+class HttpSettings(BaseSettings):
     """How pages are fetched over HTTP."""
 
     connect_timeout: Seconds = Field(default=10.0, description="Seconds to look up, connect and finish TLS.")
@@ -35,7 +35,7 @@ class HttpSettings(Section):
     )
 
 
-class ReplaySettings(Section):
+class ReplaySettings(BaseSettings):
     """Crawling saved pages instead of the network."""
 
     folder: str | None = Field(

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from gossamer.config.names import canonical, nearest
-from gossamer.config.settings import Settings, fields
-from gossamer.config.values import parse_text, shown, untext
+from gossamer.config.names import canonical_name, suggest_name
+from gossamer.config.settings import Settings, setting_fields
+from gossamer.config.values import hide_secrets, parse_text, to_tuple
 from gossamer.core.errors import SettingError
 
 PROJECT_FILE = "gossamer.toml"
@@ -28,7 +28,7 @@ PATHS = ("data", "log.file", "replay.folder")
 COMMAND_LINE, ENVIRONMENT, SPIDER, FILE, DEFAULT = "command line", "environment", "spider", "file", "default"
 
 
-class Setting(NamedTuple):
+class SettingValue(NamedTuple):
     """One value in one layer."""
 
     value: Any
@@ -37,7 +37,7 @@ class Setting(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Explanation:
+class SettingExplanation:
     """Where one setting's value comes from. Values are as shown to people: without passwords."""
 
     key: str
@@ -50,29 +50,31 @@ class Explanation:
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedSettings:
     """Settings put together, with where each came from."""
 
     settings: Settings
     project: Path | None  # the folder of ``gossamer.toml``
     start: Path  # what relative paths of the other layers are relative to
-    layers: Mapping[str, tuple[Setting, ...]]  # by full name, strongest first; absent: the default
+    layers: Mapping[str, tuple[SettingValue, ...]]  # by full name, strongest first; absent: the default
 
     def layer_of(self, key: str) -> str:
         """The layer that set it: ``command line``, ``environment``, ``spider``, ``file``, ``default``."""
-        return self.explain(key).layer
+        return self.explain_setting(key).layer
 
-    def explain(self, key: str) -> Explanation:
+    def explain_setting(self, key: str) -> SettingExplanation:
         """Where the value of a setting comes from; raises ``SettingError`` when there is no such setting."""
-        name = canonical(key)
-        if name not in fields():
-            raise SettingError(f"there is no setting {key!r}{nearest(key)}")
-        found = [Setting(shown(name, s.value), s.layer, s.source) for s in self.layers.get(name, ())]
-        first = found[0] if found else Setting(None, DEFAULT, DEFAULT)
-        field = fields()[name]
-        return Explanation(
+        name = canonical_name(key)
+        if name not in setting_fields():
+            raise SettingError(f"there is no setting {key!r}{suggest_name(key)}")
+        found = [
+            SettingValue(hide_secrets(name, s.value), s.layer, s.source) for s in self.layers.get(name, ())
+        ]
+        first = found[0] if found else SettingValue(None, DEFAULT, DEFAULT)
+        field = setting_fields()[name]
+        return SettingExplanation(
             key=name,
-            value=shown(name, self.value(name)),
+            value=hide_secrets(name, self.value_of(name)),
             layer=first.layer,
             source=first.source,
             default=field.get_default(call_default_factory=True),
@@ -80,19 +82,19 @@ class Loaded:
             overridden=tuple((setting.source, setting.value) for setting in found[1:]),
         )
 
-    def value(self, key: str) -> Any:
+    def value_of(self, key: str) -> Any:
         """A setting by its full name."""
         value: Any = self.settings
-        for part in canonical(key).split("."):
+        for part in canonical_name(key).split("."):
             value = getattr(value, part)
         return value
 
-    def path(self, key: str) -> Path | None:
+    def path_of(self, key: str) -> Path | None:
         """A setting that names a file or folder, made absolute.
 
         Relative to the project where the file (or a default) says it, else to where we were started.
         """
-        value = self.value(key)
+        value = self.value_of(key)
         if value is None:
             return None
         in_project = self.project is not None and self.layer_of(key) in (FILE, DEFAULT)
@@ -105,7 +107,7 @@ def load_settings(
     env: Mapping[str, str],
     spider: Mapping[str, Any] | None = None,
     start: Path | None = None,
-) -> Loaded:
+) -> LoadedSettings:
     """Settings from all layers.
 
     ``overrides`` are ``KEY=VALUE`` strings or a mapping (whose strings are parsed, the rest taken as it
@@ -114,29 +116,29 @@ def load_settings(
     looks for no file. Raises :class:`SettingError`.
     """
     project_file = find_project(start) if start is not None else None
-    layers: dict[str, list[Setting]] = {}
+    layers: dict[str, list[SettingValue]] = {}
     for name, setting in (
         *_command_line(overrides),
-        *_environment(env),
-        *_typed(spider or {}, SPIDER, "the spider"),
-        *(_file(project_file) if project_file else ()),
+        *_read_environment(env),
+        *_read_values(spider or {}, SPIDER, "the spider"),
+        *(_read_file(project_file) if project_file else ()),
     ):
         layers.setdefault(name, []).append(setting)
-    loaded = Loaded(
-        settings=_validated({name: found[0] for name, found in layers.items()}),
+    loaded = LoadedSettings(
+        settings=_validate_settings({name: found[0] for name, found in layers.items()}),
         project=project_file.parent if project_file else None,
         start=(start or Path()).absolute(),
         layers={name: tuple(found) for name, found in layers.items()},
     )
-    return replace(loaded, settings=_anchored(loaded))
+    return replace(loaded, settings=_anchor_paths(loaded))
 
 
-def _anchored(loaded: Loaded) -> Settings:
+def _anchor_paths(loaded: LoadedSettings) -> Settings:
     """Paths that the project says are relative to it, wherever below it we were started."""
     settings = loaded.settings
     if loaded.project is None or loaded.project == loaded.start:
         return settings
-    data, file, folder = (loaded.path(key) for key in PATHS)
+    data, file, folder = (loaded.path_of(key) for key in PATHS)
     return settings.model_copy(
         update={
             "data": str(data),
@@ -155,66 +157,75 @@ def find_project(start: Path) -> Path | None:
 # --------------------------------------------------------------------------- one function per layer
 
 
-def _command_line(overrides: Mapping[str, Any] | Sequence[str]) -> Iterator[tuple[str, Setting]]:
+def _command_line(overrides: Mapping[str, Any] | Sequence[str]) -> Iterator[tuple[str, SettingValue]]:
     given: dict[str, tuple[str, Any]] = {}  # the last one of a name counts
-    pairs = overrides.items() if isinstance(overrides, Mapping) else map(_split, overrides)
+    pairs = overrides.items() if isinstance(overrides, Mapping) else map(_split_option, overrides)
     for key, value in pairs:
-        name = _known(key, COMMAND_LINE, value)
-        parsed = parse_text(value, fields()[name]) if isinstance(value, str) else untext(value)
+        name = _resolve_name(key, COMMAND_LINE, value)
+        parsed = parse_text(value, setting_fields()[name]) if isinstance(value, str) else to_tuple(value)
         given[name] = (key, parsed)
     for name, (key, parsed) in given.items():
-        yield name, Setting(parsed, COMMAND_LINE, f"-s {key}")
+        yield name, SettingValue(parsed, COMMAND_LINE, f"-s {key}")
 
 
-def _split(option: str) -> tuple[str, str]:
+def _split_option(option: str) -> tuple[str, str]:
     key, equals, value = option.partition("=")
     if not equals or not key.strip():
         raise SettingError(f"-s {option!r} is not of the form KEY=VALUE")
     return key.strip(), value.strip()
 
 
-def _environment(env: Mapping[str, str]) -> Iterator[tuple[str, Setting]]:
+def _read_environment(env: Mapping[str, str]) -> Iterator[tuple[str, SettingValue]]:
     for variable, text in sorted(env.items()):
         # An empty variable counts as not set: ``${DELAY:-}`` in a compose file is no value.
         if variable.startswith(PREFIX) and text:
-            name = _known(variable.removeprefix(PREFIX).lower(), f"environment variable {variable}", text)
-            yield name, Setting(parse_text(text, fields()[name]), ENVIRONMENT, variable)
+            name = _resolve_name(
+                variable.removeprefix(PREFIX).lower(), f"environment variable {variable}", text
+            )
+            yield name, SettingValue(parse_text(text, setting_fields()[name]), ENVIRONMENT, variable)
 
 
-def _file(path: Path) -> Iterator[tuple[str, Setting]]:
+def _read_file(path: Path) -> Iterator[tuple[str, SettingValue]]:
     import tomllib  # most crawls have no file
 
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise SettingError(f"{path} cannot be read: {error}") from None
-    yield from _typed(content, FILE, str(path))
+    yield from _read_values(content, FILE, str(path))
 
 
-def _typed(values: Mapping[str, Any], layer: str, source: str) -> Iterator[tuple[str, Setting]]:
+def _read_values(values: Mapping[str, Any], layer: str, source: str) -> Iterator[tuple[str, SettingValue]]:
     """A layer with values of their own types; sections are mappings or part of the name."""
     for key, value in values.items():
-        section = {name.partition(".")[0] for name in fields() if "." in name} & {str(key)}
+        section = {name.partition(".")[0] for name in setting_fields() if "." in name} & {str(key)}
         if not section:
-            yield _known(str(key), source, value), Setting(untext(value), layer, source)
+            yield _resolve_name(str(key), source, value), SettingValue(to_tuple(value), layer, source)
         elif isinstance(value, Mapping):
             inner = {f"{key}.{k}": v for k, v in value.items()}
-            yield from ((_known(k, source, v), Setting(untext(v), layer, source)) for k, v in inner.items())
+            yield from (
+                (_resolve_name(k, source, v), SettingValue(to_tuple(v), layer, source))
+                for k, v in inner.items()
+            )
         else:
-            raise SettingError(f"{key} = {shown(key, value)!r} in {source}: {key} is a section with settings")
+            raise SettingError(
+                f"{key} = {hide_secrets(key, value)!r} in {source}: {key} is a section with settings"
+            )
 
 
-def _known(key: str, source: str, value: Any) -> str:
-    name = canonical(key)
-    if name in fields():
+def _resolve_name(key: str, source: str, value: Any) -> str:
+    name = canonical_name(key)
+    if name in setting_fields():
         return name
-    raise SettingError(f"{source}: there is no setting {key!r} (= {shown(key, value)!r}){nearest(key)}")
+    raise SettingError(
+        f"{source}: there is no setting {key!r} (= {hide_secrets(key, value)!r}){suggest_name(key)}"
+    )
 
 
 # --------------------------------------------------------------------------- validation
 
 
-def _validated(flat: Mapping[str, Setting]) -> Settings:
+def _validate_settings(flat: Mapping[str, SettingValue]) -> Settings:
     nested: dict[str, Any] = {}
     for name, setting in flat.items():
         section, dot, inner = name.partition(".")
@@ -226,10 +237,10 @@ def _validated(flat: Mapping[str, Setting]) -> Settings:
         return Settings.model_validate(nested)
     except ValidationError as error:
         problems = error.errors(include_url=False, include_context=False)
-        raise SettingError("; ".join(_say(problem, flat) for problem in problems[:5])) from None
+        raise SettingError("; ".join(_describe_problem(problem, flat) for problem in problems[:5])) from None
 
 
-def _say(problem: Any, flat: Mapping[str, Setting]) -> str:
+def _describe_problem(problem: Any, flat: Mapping[str, SettingValue]) -> str:
     place = [str(part) for part in problem["loc"]]
     name = next((key for n in (2, 1) if (key := ".".join(place[:n])) in flat), None)
     message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
@@ -237,4 +248,4 @@ def _say(problem: Any, flat: Mapping[str, Setting]) -> str:
         sources = [f"{key}: {found.source}" for key, found in flat.items() if key in message.split()]
         return f"{message} ({', '.join(sources)})"
     setting = flat[name]
-    return f"{name} = {shown(name, setting.value)!r} ({setting.source}): {message}"
+    return f"{name} = {hide_secrets(name, setting.value)!r} ({setting.source}): {message}"

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from gossamer.compat.scrapy import hints
-from gossamer.config.settings import fields
+from gossamer.config.settings import setting_fields
 
 
-def canonical(key: str) -> str:
+def canonical_name(key: str) -> str:
     """``http__headers`` and ``http.headers`` are one name."""
     return key.replace("__", ".")
 
 
-def nearest(key: str) -> str:
+def suggest_name(key: str) -> str:
     """``; did you mean 'max_pages'?``, or nothing when no name is near."""
     import difflib
 
-    wrong = canonical(key).lower()
+    wrong = canonical_name(key).lower()
     if wrong in hints.SETTINGS:
         return f"; did you mean {hints.SETTINGS[wrong]!r}?"
     if advice := hints.setting_advice(wrong):
         return f": {advice}"
-    names = list(fields())
+    names = list(setting_fields())
     # Somebody who leaves out or misplaces the section means the same last part.
     short = {name.rpartition(".")[2]: name for name in names}
     close = difflib.get_close_matches(wrong, names, n=1, cutoff=0.6)

@@ -17,7 +17,7 @@ _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhdw]?)")
 
 
-def seconds(text: str, option: str) -> float:
+def parse_seconds(text: str, option: str) -> float:
     """``90``, ``90s``, ``15m``, ``2h``, ``3d``, ``1w`` and ``1h30m`` as seconds."""
     compact = text.strip().lower().replace(" ", "")
     parts = _DURATION.findall(compact)
@@ -26,7 +26,7 @@ def seconds(text: str, option: str) -> float:
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
-def overrides(settings: list[str] | None, **given: object) -> list[str]:
+def to_overrides(settings: list[str] | None, **given: object) -> list[str]:
     """``-s`` options and options with names of their own as ``KEY=VALUE``; ``None`` was not given."""
     named = [f"{key}={value}" for key, value in given.items() if value is not None]
     return [*(settings or ()), *named]
@@ -36,9 +36,9 @@ def crawl_overrides(
     settings: list[str] | None, *, max_time: str | None, no_robots: bool, **given: object
 ) -> list[str]:
     """The options that say how to crawl, as ``KEY=VALUE``."""
-    return overrides(
+    return to_overrides(
         settings,
-        max_time=None if max_time is None else seconds(max_time, "--max-time"),
+        max_time=None if max_time is None else parse_seconds(max_time, "--max-time"),
         robots="false" if no_robots else None,
         **given,
     )
@@ -48,7 +48,7 @@ def settings_of(data: str | None, settings: list[str] | None = None) -> Settings
     """The settings for commands that look at a data directory."""
     from gossamer.config.layers import load_settings
 
-    loaded = load_settings(overrides=overrides(settings, data=data), env=os.environ, start=Path.cwd())
+    loaded = load_settings(overrides=to_overrides(settings, data=data), env=os.environ, start=Path.cwd())
     return loaded.settings
 
 

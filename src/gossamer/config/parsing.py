@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from gossamer.config.section import Count, Section
+from gossamer.config.section import BaseSettings, Count
 
 
-class ParseSettings(Section):
+class ParseSettings(BaseSettings):
     """How pages are taken apart, and what one page may cost."""
 
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
@@ -49,7 +49,7 @@ class ParseSettings(Section):
     )
 
 
-class TrapSettings(Section):
+class TrapSettings(BaseSettings):
     """What keeps a site that never ends to a budget; counts are of one run of one process."""
 
     max_segments: Count | None = Field(

@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gossamer.config.section import Seconds, Section
+from gossamer.config.section import BaseSettings, Seconds
 
 
-class BrokerSettings(Section):
+class BrokerSettings(BaseSettings):
     """How the workers of a cluster are told what to do."""
 
     url: str | None = Field(
@@ -18,7 +18,7 @@ class BrokerSettings(Section):
     )
 
 
-class ClusterSettings(Section):
+class ClusterSettings(BaseSettings):
     """How a fleet of workers goes about its jobs."""
 
     fleet: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")] = Field(
@@ -32,7 +32,7 @@ class ClusterSettings(Section):
     )
 
 
-class LogSettings(Section):
+class LogSettings(BaseSettings):
     """What is logged, and where to."""
 
     level: Literal["debug", "info", "warning", "error"] = Field(

@@ -14,7 +14,7 @@ HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]  # 
 HeaderText = Annotated[str, Field(pattern=r"^[\x20-\x7e]*$")]
 
 
-class Section(BaseModel):
+class BaseSettings(BaseModel):
     """The base of all settings: frozen, strict about names and types."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)

@@ -18,13 +18,13 @@ from pydantic.fields import FieldInfo
 from gossamer.config.fetching import HttpSettings, ReplaySettings
 from gossamer.config.parsing import ParseSettings, TrapSettings
 from gossamer.config.running import BrokerSettings, ClusterSettings, LogSettings
-from gossamer.config.section import Count, HeaderText, Name, Pattern, Seconds, Section
+from gossamer.config.section import BaseSettings, Count, HeaderText, Name, Pattern, Seconds
 from gossamer.config.storage import FrontierSettings, RedisSettings, SqliteSettings, StoreSettings
 from gossamer.policy.urls import TRACKING_PARAMETERS
 from gossamer.version import __version__
 
 
-class Settings(Section):
+class Settings(BaseSettings):
     """All settings of one crawl."""
 
     delay: Seconds | None = Field(
@@ -116,7 +116,7 @@ class Settings(Section):
 
     @field_validator("include", "exclude")
     @classmethod
-    def _compiles(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
         for pattern in patterns:
             try:
                 re.compile(pattern)
@@ -126,7 +126,7 @@ class Settings(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _introduce(cls, data: Any) -> Any:
+    def _fill_user_agent(cls, data: Any) -> Any:
         """An honest User-Agent names the program and how to reach its operator."""
         if not isinstance(data, dict) or data.get("user_agent"):
             return data
@@ -134,19 +134,19 @@ class Settings(Section):
         return {**data, "user_agent": f"gossamer/{__version__}" + (f" (+{contact})" if contact else "")}
 
     @model_validator(mode="after")
-    def _bounds(self) -> Settings:
+    def _check_delays(self) -> Settings:
         if self.min_delay > self.max_delay:
             raise ValueError(f"min_delay ({self.min_delay}) is greater than max_delay ({self.max_delay})")
         return self
 
 
 @cache
-def fields() -> Mapping[str, FieldInfo]:
+def setting_fields() -> Mapping[str, FieldInfo]:
     """Every setting by its full name (``http.max_redirects``), in the order of their definition."""
     found: dict[str, FieldInfo] = {}
     for name, field in Settings.model_fields.items():
         section = field.annotation
-        if isinstance(section, type) and issubclass(section, Section):
+        if isinstance(section, type) and issubclass(section, BaseSettings):
             found.update({f"{name}.{inner}": info for inner, info in section.model_fields.items()})
         else:
             found[name] = field

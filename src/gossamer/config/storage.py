@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gossamer.config.section import Count, Seconds, Section
+from gossamer.config.section import BaseSettings, Count, Seconds
 
 
-class FrontierSettings(Section):
+class FrontierSettings(BaseSettings):
     """Where the requests of a crawl are kept."""
 
     url: str | None = Field(
@@ -43,7 +43,7 @@ class FrontierSettings(Section):
     )
 
 
-class StoreSettings(Section):
+class StoreSettings(BaseSettings):
     """Where items, pages and the ledger are kept."""
 
     url: str | None = Field(
@@ -68,7 +68,7 @@ class StoreSettings(Section):
     )
 
 
-class RedisSettings(Section):
+class RedisSettings(BaseSettings):
     """How Redis is used."""
 
     prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")] = Field(
@@ -80,7 +80,7 @@ class RedisSettings(Section):
     )
 
 
-class SqliteSettings(Section):
+class SqliteSettings(BaseSettings):
     """How SQLite writes."""
 
     synchronous: Literal["normal", "full"] = Field(

@@ -19,15 +19,15 @@ SECRET_HEADERS = re.compile(r"auth|cookie|token|secret|key|password", re.IGNOREC
 USERINFO = re.compile(r"(?<=://)[^/@\s]*@")
 
 
-def _kinds(annotation: Any) -> set[type]:
+def _types_of(annotation: Any) -> set[type]:
     """The plain types that an annotation allows."""
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
-        return set().union(*(_kinds(part) for part in get_args(annotation)))
+        return set().union(*(_types_of(part) for part in get_args(annotation)))
     if origin is Literal:
         return {type(choice) for choice in get_args(annotation)}
     if hasattr(annotation, "__metadata__"):  # Annotated
-        return _kinds(annotation.__origin__)
+        return _types_of(annotation.__origin__)
     return {origin or annotation}
 
 
@@ -37,7 +37,7 @@ def parse_text(text: str, field: FieldInfo) -> Any:
     ``none`` is no value, booleans are words or 0 and 1, lists and dicts are JSON; a list with a single
     element may be written without brackets.
     """
-    kinds = _kinds(field.annotation)
+    kinds = _types_of(field.annotation)
     word = text.strip().lower()
     if type(None) in kinds and word in NOTHING:
         return None
@@ -50,7 +50,7 @@ def parse_text(text: str, field: FieldInfo) -> Any:
             except ValueError:
                 continue
     if tuple in kinds or dict in kinds:
-        return untext(_from_json(text, single=tuple in kinds))
+        return to_tuple(_from_json(text, single=tuple in kinds))
     return text
 
 
@@ -63,12 +63,12 @@ def _from_json(text: str, *, single: bool) -> Any:
         return text
 
 
-def untext(value: Any) -> Any:
+def to_tuple(value: Any) -> Any:
     """Lists as tuples, because settings are frozen."""
     return tuple(value) if isinstance(value, list) else value
 
 
-def shown(key: str, value: Any) -> Any:
+def hide_secrets(key: str, value: Any) -> Any:
     """A value without what must not be shown: passwords in URLs, headers that carry secrets."""
     if isinstance(value, str):
         # Also what was meant to be headers, and could not be read as such.
@@ -78,9 +78,9 @@ def shown(key: str, value: Any) -> Any:
         return USERINFO.sub("***@", value)
     if isinstance(value, Mapping):
         return {
-            name: "***" if SECRET_HEADERS.search(str(name)) else shown(key, inner)
+            name: "***" if SECRET_HEADERS.search(str(name)) else hide_secrets(key, inner)
             for name, inner in value.items()
         }
     if isinstance(value, tuple | list):
-        return type(value)(shown(key, element) for element in value)
+        return type(value)(hide_secrets(key, element) for element in value)
     return value

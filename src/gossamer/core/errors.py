@@ -1,7 +1,7 @@
 """Everything that can go wrong, typed by what to do next.
 
 One root, :class:`GossamerError`. Below it two families: what an *operator* must mend
-(:class:`UsageError`, :class:`ServiceMissing`, ...; each carries the exit code of the command line)
+(:class:`UsageError`, :class:`MissingServiceError`, ...; each carries the exit code of the command line)
 and what a *request* ran into (:class:`FetchError`; each carries a :class:`Fault`, from which
 ``policy.retry`` decides). Drivers' exceptions are translated at the adapter's edge and never
 travel further.
@@ -53,7 +53,7 @@ class Fault(StrEnum):
     EXPIRED = "expired"  # the worker never came back with it
 
 
-class Remark(StrEnum):
+class LedgerReason(StrEnum):
     """A reason in the ledger that is no fault: nothing is retried or given up for it."""
 
     KNOWN_TARGET = "known_target"  # a redirect to a page that was known already
@@ -78,7 +78,7 @@ class SettingError(UsageError):
     """A setting that does not exist or has the wrong type; names key, layer and nearest right name."""
 
 
-class ServiceMissing(OperatorError):
+class MissingServiceError(OperatorError):
     """A service or an optional package that is needed is not there."""
 
     exit_code = 4
@@ -90,25 +90,25 @@ class StorageError(OperatorError):
     exit_code = 4
 
 
-class RequestsGone(StorageError):
+class LostRequestsError(StorageError):
     """The requests of a job are not where they were: their Redis was emptied. What is stored stays."""
 
 
-class SchemaTooNew(StorageError):
+class SchemaVersionError(StorageError):
     """The database was written by a newer version of Gossamer."""
 
 
-class JobBusy(OperatorError):
+class JobBusyError(OperatorError):
     """Another process is working on this crawl."""
 
     exit_code = 4
 
 
-class IllegalMove(GossamerError):
+class TransitionError(GossamerError):
     """A request was moved along an edge that the life-cycle table does not have; nothing changed."""
 
 
-class NotJsonable(UsageError, TypeError):
+class JsonValueError(UsageError, TypeError):
     """``meta`` or ``cb_kwargs`` holds a value that cannot be stored as JSON; the message names it."""
 
 
@@ -141,5 +141,5 @@ class PipelineError(GossamerError):
     """
 
 
-class UnstorableItem(GossamerError):
+class UnstorableItemError(GossamerError):
     """An item that no store can take, which is a slip of the spider's code. The message names the place."""

@@ -13,7 +13,7 @@ class Event(Record, frozen=True, kw_only=True):
     at: float  # seconds since the epoch; of an attempt, when it began
 
 
-class JobStarted(Event, frozen=True, kw_only=True):
+class JobStartedEvent(Event, frozen=True, kw_only=True):
     """A run of a job began (a job that is resumed begins again)."""
 
     job: str  # the id of the job
@@ -21,7 +21,7 @@ class JobStarted(Event, frozen=True, kw_only=True):
     recovered: int = 0  # leases of an earlier run that were taken back
 
 
-class PageDone(Event, frozen=True, kw_only=True):
+class PageDoneEvent(Event, frozen=True, kw_only=True):
     """One attempt ended, with what it yielded."""
 
     job: str  # the id of the job
@@ -32,28 +32,28 @@ class PageDone(Event, frozen=True, kw_only=True):
     host: str = ""  # the host, with its port where it is not the usual one
 
 
-class LeaseLost(Event, frozen=True, kw_only=True):
+class LeaseLostEvent(Event, frozen=True, kw_only=True):
     """A lease was taken back because its deadline passed, or a late result was refused."""
 
     job: str  # the id of the job
     url: str  # of the request whose lease it was
 
 
-class Progress(Event, frozen=True, kw_only=True):
+class ProgressEvent(Event, frozen=True, kw_only=True):
     """A regular look at the frontier."""
 
     job: str  # the id of the job
     stats: FrontierStats  # how many requests are in each state
 
 
-class JobFinished(Event, frozen=True, kw_only=True):
+class JobFinishedEvent(Event, frozen=True, kw_only=True):
     """A run of a job ended."""
 
     job: str  # the id of the job
     reason: str  # why it ended: a finish reason
 
 
-class Notice(Event, frozen=True, kw_only=True):
+class NoticeEvent(Event, frozen=True, kw_only=True):
     """Something a person should know; ``level`` is ``info``, ``warning`` or ``error``."""
 
     level: str  # ``info``, ``warning`` or ``error``

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 
-class Exit(IntEnum):
+class ExitCode(IntEnum):
     """Exit codes of every command."""
 
     OK = 0  # finished
@@ -19,7 +19,7 @@ class Exit(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class ExitFacts:
     """What decides how the process of a crawl ends. Counts are of the whole job, over all its runs."""
 
     is_early: bool = False  # stopped, or it failed itself; a budget that is spent is not early
@@ -31,15 +31,15 @@ class Ending:
     failed_hooks: int = 0  # code of the spider that failed at the end: ``closed()``, ``close_spider()``
 
 
-def exit_of(ending: Ending, *, strict: bool = False) -> Exit:
+def exit_of(ending: ExitFacts, *, strict: bool = False) -> ExitCode:
     """How a crawl's process is to end. Pure.
 
     A crawl from which nothing came because everything failed has failed, and so has one that lost a host
     half-way; one that had nothing to do has not.
     """
     if ending.is_early:
-        return Exit.STOPPED
+        return ExitCode.STOPPED
     has_nothing = (ending.pages == 0 and ending.dead > 0) or (ending.successes == 0 and ending.failures > 0)
     if has_nothing or ending.lost or ending.failed_hooks or (strict and ending.dead):
-        return Exit.DEAD_LETTERS
-    return Exit.OK
+        return ExitCode.DEAD_LETTERS
+    return ExitCode.OK

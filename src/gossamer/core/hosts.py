@@ -9,7 +9,7 @@ from gossamer.core.record import Record
 # --------------------------------------------------------------------------- hosts and rules
 
 
-class Rules(Record, frozen=True, kw_only=True):
+class FrontierRules(Record, frozen=True, kw_only=True):
     """What a job asks of its frontier; frozen into the job when it is opened, changeable by ``control``."""
 
     delay_s: float | None = None  # None: follow the host's response time
@@ -51,7 +51,7 @@ class HostState(Record, frozen=True, kw_only=True):
     limit_s: float = 0.0  # the spacing at which it throttled last
 
 
-class SignalKind(StrEnum):
+class HostSignalKind(StrEnum):
     """What a lease's end says of its host."""
 
     UNUSED = "unused"  # no request was started: the turn is given back
@@ -64,7 +64,7 @@ class SignalKind(StrEnum):
 class HostSignal(Record, frozen=True, kw_only=True):
     """What a worker learnt of a host by one lease."""
 
-    kind: SignalKind = SignalKind.UNUSED
+    kind: HostSignalKind = HostSignalKind.UNUSED
     started_at: float = 0.0  # when the last request to the host was really started
     latency_s: float | None = None  # start to end of the response's header
     retry_after_s: float | None = None

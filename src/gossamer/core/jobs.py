@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from gossamer.core.hosts import HostState
-from gossamer.core.lifecycle import JobState, State
+from gossamer.core.lifecycle import JobState, RequestState
 from gossamer.core.record import Record
 from gossamer.core.requests import (
     Entry,
@@ -22,7 +22,7 @@ def tag_of(job: Job) -> str:
 # --------------------------------------------------------------------------- jobs
 
 
-class Added(Record, frozen=True, kw_only=True):
+class AddResult(Record, frozen=True, kw_only=True):
     """The answer to ``Frontier.add``."""
 
     accepted: int = 0
@@ -61,10 +61,10 @@ class HostReport(Record, frozen=True, kw_only=True):
     pending: int
 
 
-class Found(Record, frozen=True, kw_only=True):
+class KnownRequest(Record, frozen=True, kw_only=True):
     """What a frontier knows of one fingerprint."""
 
-    state: State
+    state: RequestState
     entry: Entry | None = None  # DONE keeps only the fingerprint
     due_at: float = 0.0
     attempts: int = 0
@@ -82,7 +82,7 @@ class DeadLetter(Record, frozen=True, kw_only=True):
     died_at: float = 0.0
 
 
-class DeadFilter(Record, frozen=True, kw_only=True):
+class DeadLetterFilter(Record, frozen=True, kw_only=True):
     """Which dead letters; an empty filter means all of the job."""
 
     reason: str | None = None
@@ -91,8 +91,8 @@ class DeadFilter(Record, frozen=True, kw_only=True):
     ids: tuple[int, ...] = ()
 
 
-class Change(StrEnum):
-    """What ``Frontier.control`` can do to its job."""
+class JobCommand(StrEnum):
+    """What ``Frontier.apply_change`` can do to its job."""
 
     RESUME = "resume"
     PAUSE = "pause"
@@ -125,7 +125,7 @@ class Job(Record, frozen=True, kw_only=True):
         return self.finish_reason.partition(": ")[2]
 
 
-class Tally(Record, frozen=True, kw_only=True):
+class JobTotals(Record, frozen=True, kw_only=True):
     """A job's totals, counted from the store."""
 
     pages: int = 0

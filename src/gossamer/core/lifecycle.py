@@ -1,7 +1,7 @@
 """The life of a request, as one table.
 
-Every accepted request is in exactly one :class:`State`. A frontier moves it only along the edges of
-:data:`TABLE`; any other move raises :class:`~gossamer.core.errors.IllegalMove` and changes nothing.
+Every accepted request is in exactly one :class:`RequestState`. A frontier moves it only along the edges of
+:data:`TABLE`; any other move raises :class:`~gossamer.core.errors.TransitionError` and changes nothing.
 The contract suite holds every frontier (Python, SQL, Lua) against this same table, and the picture in
 the documentation is drawn from it.
 """
@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from gossamer.core.errors import IllegalMove
+from gossamer.core.errors import TransitionError
 
 
-class State(StrEnum):
+class RequestState(StrEnum):
     """Where a request is."""
 
     PENDING = "pending"  # waiting for its host's turn
@@ -23,7 +23,7 @@ class State(StrEnum):
     DEAD = "dead"  # given up, with a reason; can be retried by hand
 
 
-class Move(StrEnum):
+class RequestTransition(StrEnum):
     """What can happen to a request."""
 
     ADMIT = "admit"  # accepted by the frontier
@@ -39,27 +39,27 @@ class Move(StrEnum):
     DROP = "drop"  # a person drops a dead letter
 
 
-TABLE: dict[tuple[State | None, Move], State] = {
-    (None, Move.ADMIT): State.PENDING,
-    (None, Move.ADMIT_LATER): State.DELAYED,
-    (State.DELAYED, Move.COME_DUE): State.PENDING,
-    (State.PENDING, Move.LEASE): State.LEASED,
-    (State.LEASED, Move.FINISH): State.DONE,
-    (State.LEASED, Move.RETRY): State.DELAYED,
-    (State.LEASED, Move.GIVE_UP): State.DEAD,
-    (State.LEASED, Move.RELEASE): State.PENDING,
-    (State.LEASED, Move.EXPIRE): State.DELAYED,
-    (State.DEAD, Move.REVIVE): State.PENDING,
-    (State.DEAD, Move.DROP): State.DONE,
+TABLE: dict[tuple[RequestState | None, RequestTransition], RequestState] = {
+    (None, RequestTransition.ADMIT): RequestState.PENDING,
+    (None, RequestTransition.ADMIT_LATER): RequestState.DELAYED,
+    (RequestState.DELAYED, RequestTransition.COME_DUE): RequestState.PENDING,
+    (RequestState.PENDING, RequestTransition.LEASE): RequestState.LEASED,
+    (RequestState.LEASED, RequestTransition.FINISH): RequestState.DONE,
+    (RequestState.LEASED, RequestTransition.RETRY): RequestState.DELAYED,
+    (RequestState.LEASED, RequestTransition.GIVE_UP): RequestState.DEAD,
+    (RequestState.LEASED, RequestTransition.RELEASE): RequestState.PENDING,
+    (RequestState.LEASED, RequestTransition.EXPIRE): RequestState.DELAYED,
+    (RequestState.DEAD, RequestTransition.REVIVE): RequestState.PENDING,
+    (RequestState.DEAD, RequestTransition.DROP): RequestState.DONE,
 }
 
 
-def after(state: State | None, move: Move) -> State:
+def next_state(state: RequestState | None, move: RequestTransition) -> RequestState:
     """The state that ``move`` leads to from ``state`` (``None``: not known to the frontier yet)."""
     try:
         return TABLE[state, move]
     except KeyError:
-        raise IllegalMove(f"a request that is {state or 'unknown'} cannot {move}") from None
+        raise TransitionError(f"a request that is {state or 'unknown'} cannot {move}") from None
 
 
 class JobState(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Place(NamedTuple):
+class QueuePosition(NamedTuple):
     """Where a request stands. Times are zero where they do not apply."""
 
     granted_at: float = 0.0  # LEASED: since when

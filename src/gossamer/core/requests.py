@@ -3,7 +3,7 @@
 Times are seconds since the epoch (UTC) as ``float``; durations end in ``_s``, sizes in ``_bytes``.
 ``Request`` is what users write and what a frontier stores; an :class:`Entry` is a request that was
 admitted (canonical, fingerprinted, placed); a :class:`Lease` is an entry handed out; a
-:class:`Harvest` is everything a worker brings back from one lease.
+:class:`VisitResult` is everything a worker brings back from one lease.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gossamer.core.storable import (
     callback_name,
     check_absolute,
     check_size,
-    fitting,
+    convert_field,
     headers_as_stored,
 )
 
@@ -73,7 +73,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
             force(self, "errback", callback_name(self.errback, "errback"))
         if tuple(map(type, _FIELDS(self))) != _TYPES:
             for name, kind in _KINDS.items():
-                force(self, name, fitting(name, getattr(self, name), kind))
+                force(self, name, convert_field(name, getattr(self, name), kind))
         if not self.url.startswith(("http://", "https://")):
             check_absolute(self.url)
         if self.method != "GET":

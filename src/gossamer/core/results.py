@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from gossamer.core.errors import Remark
+from gossamer.core.errors import LedgerReason
 from gossamer.core.hosts import HostSignal
 from gossamer.core.record import Record
 from gossamer.core.requests import (
@@ -68,7 +68,7 @@ class Attempt(Record, frozen=True, kw_only=True):
 
     def as_stale(self) -> Attempt:
         """The row when its lease was lost before it was settled: the fetch did happen."""
-        return msgspec.structs.replace(self, reason=Remark.STALE.value)
+        return msgspec.structs.replace(self, reason=LedgerReason.STALE.value)
 
 
 class ItemRecord(Record, frozen=True, kw_only=True):
@@ -94,7 +94,7 @@ class PageRecord(Record, frozen=True, kw_only=True):
     at: float = 0.0
 
 
-class Harvest(Record, frozen=True, kw_only=True):
+class VisitResult(Record, frozen=True, kw_only=True):
     """Everything a worker brings back from one lease; committed as a whole or not at all."""
 
     outcome: Outcome
@@ -104,7 +104,7 @@ class Harvest(Record, frozen=True, kw_only=True):
     dropped: dict[str, int] = {}  # things not taken, by reason: ``item:price``, ``link:scheme``
 
 
-class Fetched(msgspec.Struct, frozen=True, kw_only=True):
+class FetchResult(msgspec.Struct, frozen=True, kw_only=True):
     """A response as a fetcher returns it; redirects are not followed."""
 
     url: str
@@ -127,7 +127,7 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
         return default
 
 
-class RobotsAnswer(Record, frozen=True, kw_only=True):
+class RobotsDecision(Record, frozen=True, kw_only=True):
     """What a robots gate says of one request.
 
     An answer with a ``signal`` means: give the lease back with it, and ask again at the host's next turn.
@@ -142,7 +142,7 @@ class RobotsAnswer(Record, frozen=True, kw_only=True):
     retry_at: float | None = None  # unreachable: ask again then
 
 
-class Extraction(Record, frozen=True, kw_only=True):
+class ExtractResult(Record, frozen=True, kw_only=True):
     """What a spider made of one response."""
 
     items: tuple[Any, ...] = ()

@@ -29,7 +29,7 @@ class WorkerState(StrEnum):
     PAUSED = "paused"  # it takes no shifts until it is told to
 
 
-class WorkerCard(Record, frozen=True, kw_only=True):
+class WorkerInfo(Record, frozen=True, kw_only=True):
     """A worker process, as it describes itself with every beat."""
 
     id: str  # ``host:pid:random``
@@ -51,7 +51,7 @@ class ShiftState(StrEnum):
     LOST = "lost"  # nobody works on it any more, and its leases are still to be taken back
 
 
-class Why(StrEnum):
+class EndReason(StrEnum):
     """Why a shift ended, or shall end."""
 
     IDLE = "idle"  # nothing was due any more
@@ -79,16 +79,18 @@ class Shift(Record, frozen=True, kw_only=True):
     beat_at: float = 0.0  # set by the roster
     pages: int = 0  # harvests that have landed
     in_flight: int = 0  # leases in its hands
-    recalled: Why | None = None  # it shall stop for this reason; its worker hears of it with its next beat
+    recalled: EndReason | None = (
+        None  # it shall stop for this reason; its worker hears of it with its next beat
+    )
 
 
-class ShiftEnd(Record, frozen=True, kw_only=True):
+class ShiftResult(Record, frozen=True, kw_only=True):
     """How a shift ended."""
 
     id: str  # of the shift
     job: str
     lane: str
-    why: Why
+    why: EndReason
     detail: str = ""  # for people: what went wrong, the way out; never a secret
     pages: int = 0
     worker: str = ""
@@ -96,7 +98,7 @@ class ShiftEnd(Record, frozen=True, kw_only=True):
     clean: bool = True  # False: it may hold leases still, which the supervisor takes back
 
 
-class Standing(Record, frozen=True, kw_only=True):
+class LaneHealth(Record, frozen=True, kw_only=True):
     """What is remembered of a job's shifts on one lane."""
 
     job: str
@@ -104,12 +106,12 @@ class Standing(Record, frozen=True, kw_only=True):
     failures: int = 0  # shifts in a row that failed, or were lost before their first page
     empties: int = 0  # shifts in a row that found nothing to do
     at: float = 0.0  # when the last of them ended; 0: never
-    why: Why | None = None  # how the last shift ended
+    why: EndReason | None = None  # how the last shift ended
     detail: str = ""  # the last trouble, until a shift does well
     refused_by: tuple[str, ...] = ()  # the workers that cannot do it (the latest 64)
 
 
-class Sample(Record, frozen=True, kw_only=True):
+class JobSample(Record, frozen=True, kw_only=True):
     """A job at one time, for rates and for the time it still needs."""
 
     at: float
@@ -119,12 +121,12 @@ class Sample(Record, frozen=True, kw_only=True):
 
 
 class RosterView(Record, frozen=True, kw_only=True):
-    """Everything at one time, as ``Roster.look`` shows it."""
+    """Everything at one time, as ``Roster.read_roster`` shows it."""
 
     at: float  # the roster's time
     leader: str = ""  # the supervisor that leads; empty: none
-    workers: tuple[WorkerCard, ...] = ()  # those of the last minutes, the dead included: see ``beat_at``
+    workers: tuple[WorkerInfo, ...] = ()  # those of the last minutes, the dead included: see ``beat_at``
     shifts: tuple[Shift, ...] = ()
-    standings: tuple[Standing, ...] = ()
-    ends: tuple[ShiftEnd, ...] = ()  # the latest, newest first
-    samples: dict[str, tuple[Sample, ...]] = {}  # by job, oldest first
+    standings: tuple[LaneHealth, ...] = ()
+    ends: tuple[ShiftResult, ...] = ()  # the latest, newest first
+    samples: dict[str, tuple[JobSample, ...]] = {}  # by job, oldest first

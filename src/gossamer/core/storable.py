@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
 from typing import Any
 
-from gossamer.core.errors import NotJsonable, UsageError
+from gossamer.core.errors import JsonValueError, UsageError
 
 MAX_BITS = 1024
 """Whole numbers in ``meta`` and ``cb_kwargs``; longer ones cannot be read back by every JSON parser."""
@@ -64,7 +64,7 @@ def as_stored(value: Any, name: str) -> Any:
     """The value as JSON carries it: subclasses as their base types, lone surrogates as U+FFFD.
 
     Lists and dicts are copies: who made them may use them for the next request. Raises
-    :class:`NotJsonable` for what cannot be stored, naming the place: ``cb_kwargs['when'] is a datetime``.
+    :class:`JsonValueError` for what cannot be stored, naming the place: ``cb_kwargs['when'] is a datetime``.
     """
     return _as_stored(value, name, 0, [MAX_CHARACTERS])
 
@@ -72,12 +72,12 @@ def as_stored(value: Any, name: str) -> Any:
 def _as_stored(value: Any, name: str, depth: int, left: list[int]) -> Any:
     if isinstance(value, dict):
         if type(value) is dict and _are_names(value) and _are_plain(value.values()):
-            _enter(len(value), name, depth, left)
+            _enter_container(len(value), name, depth, left)
             return value.copy()
         return _dict_as_stored(value, name, depth, left)
     if isinstance(value, list | tuple):
         if type(value) is list and _are_plain(value):
-            _enter(len(value), name, depth, left)
+            _enter_container(len(value), name, depth, left)
             return value.copy()
         return _list_as_stored(value, name, depth, left)
     return _scalar_as_stored(value, name, left)
@@ -106,55 +106,55 @@ def _scalar_as_stored(value: Any, name: str, left: list[int]) -> Any:
     value = as_base_type(value)
     kind = type(value)
     if kind is str:
-        _spend(len(value), name, left)
+        _spend_budget(len(value), name, left)
         return without_surrogates(value)
     if kind is int:
         if value.bit_length() > MAX_BITS:
-            raise NotJsonable(f"{name} is a number of more than {MAX_BITS} bits; pass it as a string")
+            raise JsonValueError(f"{name} is a number of more than {MAX_BITS} bits; pass it as a string")
         return value
     if kind is float:
         if not math.isfinite(value):
-            raise NotJsonable(f"{name} is {value}, which JSON cannot carry; use None or a string")
+            raise JsonValueError(f"{name} is {value}, which JSON cannot carry; use None or a string")
         return value
     if value is None or kind is bool:
         return value
-    raise NotJsonable(
+    raise JsonValueError(
         f"{name} is a {kind.__name__}, which cannot be stored with a request; "
         "pass strings, numbers, booleans, None, lists or dicts of them"
     )
 
 
 def _list_as_stored(value: Any, name: str, depth: int, left: list[int]) -> Any:
-    _enter(len(value), name, depth, left)
+    _enter_container(len(value), name, depth, left)
     result = [_as_stored(element, f"{name}[{index}]", depth + 1, left) for index, element in enumerate(value)]
     return tuple(result) if isinstance(value, tuple) else result
 
 
 def _dict_as_stored(value: Any, name: str, depth: int, left: list[int]) -> Any:
-    _enter(len(value), name, depth, left)
+    _enter_container(len(value), name, depth, left)
     result: dict[str, Any] = {}
     for key, element in value.items():
         if not isinstance(key, str):
-            raise NotJsonable(f"{_short(name)} has the key {key!r}; keys must be strings")
+            raise JsonValueError(f"{_shorten_name(name)} has the key {key!r}; keys must be strings")
         stored_key = without_surrogates(as_base_type(key))
         result[stored_key] = _as_stored(element, f"{name}[{stored_key!r}]", depth + 1, left)
     return result
 
 
-def _enter(count: int, name: str, depth: int, left: list[int]) -> None:
+def _enter_container(count: int, name: str, depth: int, left: list[int]) -> None:
     """Go into a list or dict of so many values."""
     if depth >= MAX_DEPTH:
-        raise NotJsonable(
-            f"{_short(name)} is nested more than {MAX_DEPTH} levels deep, or contains itself: "
+        raise JsonValueError(
+            f"{_shorten_name(name)} is nested more than {MAX_DEPTH} levels deep, or contains itself: "
             "it cannot be stored with a request"
         )
-    _spend(count * VALUE_COST, name, left)
+    _spend_budget(count * VALUE_COST, name, left)
 
 
-def _spend(count: int, name: str, left: list[int]) -> None:
+def _spend_budget(count: int, name: str, left: list[int]) -> None:
     left[0] -= count
     if left[0] < 0:
-        raise NotJsonable(f"{_short(name)} is too large: {_TOO_LARGE}")
+        raise JsonValueError(f"{_shorten_name(name)} is too large: {_TOO_LARGE}")
 
 
 def check_size(name: str, count: int) -> None:
@@ -163,7 +163,7 @@ def check_size(name: str, count: int) -> None:
         raise UsageError(f"a request's {name} is too large: {_TOO_LARGE}")
 
 
-def _short(name: str) -> str:
+def _shorten_name(name: str) -> str:
     return name if len(name) <= 100 else f"{name[:100]}..."
 
 
@@ -199,7 +199,7 @@ def _is_of_class(function: Any) -> bool:
     return bool(owner) and not owner.endswith("<locals>")
 
 
-def fitting(name: str, value: Any, kind: type) -> Any:
+def convert_field(name: str, value: Any, kind: type) -> Any:
     """The value as that type, when nothing is lost by it. Raises :class:`UsageError`."""
     if value is None and name != "url":  # Scrapy's defaults
         return kind() if name not in ("method", "lane") else {"method": "GET", "lane": "http"}[name]

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gossamer.core.errors import Remark
-from gossamer.core.exits import Ending
-from gossamer.core.jobs import Tally
-from gossamer.core.text import quantity
-from gossamer.engine.seeding import Seeded
-from gossamer.engine.supervisor import Ran, Reason
-from gossamer.observe.text import headline, shown_url
+from gossamer.core.errors import LedgerReason
+from gossamer.core.exits import ExitFacts
+from gossamer.core.jobs import JobTotals
+from gossamer.core.text import format_count
+from gossamer.engine.seeding import SeedingResult
+from gossamer.engine.supervisor import FinishReason, RunSummary
+from gossamer.observe.text import error_headline, shown_url
 
 MOST_NAMES = 4
 """Callbacks that are named in one line."""
 
 
 def ending_of(
-    tally: Tally,
+    tally: JobTotals,
     dead: int,
     *,
     is_early: bool,
     lost: int = 0,
     refused_seeds: int = 0,
     failed_hooks: int = 0,
-) -> Ending:
+) -> ExitFacts:
     """What decides the exit code, from a job's totals; ``lost`` of the dead letters are of lost hosts."""
-    return Ending(
+    return ExitFacts(
         is_early=is_early,
         pages=tally.pages,
         # Jobs of older versions did not count their successes.
@@ -40,59 +40,59 @@ def ending_of(
 
 def failed_hook_note(failure: str) -> str:
     """What a person should know of code that failed at the end, by its traceback."""
-    return f"{failure.partition(':')[0]}: {headline(failure)}; everything else is stored"
+    return f"{failure.partition(':')[0]}: {error_headline(failure)}; everything else is stored"
 
 
-def notes(job: str, ran: Ran, before: Tally, tally: Tally, *, lost: int = 0) -> list[str]:
+def notes_of(job: str, ran: RunSummary, before: JobTotals, tally: JobTotals, *, lost: int = 0) -> list[str]:
     """Why a run did nothing or little, and how to go on; empty when there is nothing to say."""
     said = []
     waiting = ran.stats.waiting
-    waits = f"{quantity(waiting, 'request')} {'waits' if waiting == 1 else 'wait'}"
-    if ran.reason is Reason.MAX_PAGES:
+    waits = f"{format_count(waiting, 'request')} {'waits' if waiting == 1 else 'wait'}"
+    if ran.reason is FinishReason.MAX_PAGES:
         said.append(
             f"the budget of pages is spent; {waits}: raise --max-pages (or max_pages_per_host) to go on"
         )
-    elif ran.reason in (Reason.SIGNAL, Reason.MAX_TIME, Reason.PAUSED):
+    elif ran.reason in (FinishReason.SIGNAL, FinishReason.MAX_TIME, FinishReason.PAUSED):
         said.append(f"{waits}; the same command goes on with {'it' if waiting == 1 else 'them'}")
     if lost:
         said.append(
-            f"{quantity(lost, 'request')} given up: the host did not come back within host_patience; "
+            f"{format_count(lost, 'request')} given up: the host did not come back within host_patience; "
             f"when it is back: `gossamer dead retry {job} --reason host_lost`, then the same command"
         )
     seeded = ran.seeded
     if seeded.refused and (seeded.added.accepted or seeded.added.duplicates):
-        said.append(f"some start URLs were not accepted {_refused(seeded)}")
+        said.append(f"some start URLs were not accepted {_format_refused(seeded)}")
     stopped = tally.dropped.get("item:too_many", 0) - before.dropped.get("item:too_many", 0)
     if stopped:
         said.append(
-            f"items are missing of {quantity(stopped, 'page')}: the callback gave more than parse.max_links, "
-            "and was stopped there; --fresh with more of it takes them"
+            f"items are missing of {format_count(stopped, 'page')}: the callback gave more than "
+            "parse.max_links, and was stopped there; --fresh with more of it takes them"
         )
     if tally.pages > before.pages:
         said += callback_notes(tally)
-    elif ran.reason is Reason.FINISHED:
+    elif ran.reason is FinishReason.FINISHED:
         said += _no_page_notes(job, ran, before, tally)
     return said
 
 
-def _refused(seeded: Seeded) -> str:
+def _format_refused(seeded: SeedingResult) -> str:
     return f"({by_reason(seeded.refused)}), for example {shown_url(seeded.example)}"
 
 
-def _no_page_notes(job: str, ran: Ran, before: Tally, tally: Tally) -> list[str]:
+def _no_page_notes(job: str, ran: RunSummary, before: JobTotals, tally: JobTotals) -> list[str]:
     """Why a run that came to its end has no page."""
     seeded = ran.seeded
     failures = failures_of(tally)
     is_tried = bool(tally.attempts or failures)
     if not is_tried and not seeded.added.accepted:
         if seeded.refused:
-            return [f"nothing to do: no start URL was accepted {_refused(seeded)}"]
+            return [f"nothing to do: no start URL was accepted {_format_refused(seeded)}"]
         return ["nothing to do: the spider has no start URLs"]
     if tally == before and not seeded.added.accepted:
         without = "" if tally.pages else f", without a page ({_without_page(tally)})"
         said = [f"nothing to do: this crawl is finished{without}; --fresh starts it over"]
         if too_deep := tally.dropped.get("link:too_deep"):
-            links = f"{quantity(too_deep, 'link')} {'was' if too_deep == 1 else 'were'} too deep"
+            links = f"{format_count(too_deep, 'link')} {'was' if too_deep == 1 else 'were'} too deep"
             said.append(f"{links}; --fresh with more depth takes {'it' if too_deep == 1 else 'them'}")
         return said
     see = f"; see `gossamer dead list {job}`" if ran.stats.dead else ""
@@ -101,21 +101,21 @@ def _no_page_notes(job: str, ran: Ran, before: Tally, tally: Tally) -> list[str]
     return [f"no page was parsed ({_without_page(tally)}){see}"]
 
 
-def _without_page(tally: Tally) -> str:
+def _without_page(tally: JobTotals) -> str:
     """What came instead of pages: ``1 robots``, ``2 answers without anything to parse: 204``."""
     parts = [by_reason(failures_of(tally))] if failures_of(tally) else []
     if tally.successes:
         statuses = ", ".join(sorted(code for code in tally.by_status if code < "4"))
-        parts.append(f"{quantity(tally.successes, 'answer')} without anything to parse: {statuses}")
+        parts.append(f"{format_count(tally.successes, 'answer')} without anything to parse: {statuses}")
     return ", ".join(parts) or "nothing was answered"
 
 
-def failures_of(tally: Tally) -> dict[str, int]:
+def failures_of(tally: JobTotals) -> dict[str, int]:
     """Attempts without success by reason, without what is only remarked in the ledger."""
-    return {reason: count for reason, count in tally.by_reason.items() if reason not in set(Remark)}
+    return {reason: count for reason, count in tally.by_reason.items() if reason not in set(LedgerReason)}
 
 
-def callback_notes(tally: Tally) -> list[str]:
+def callback_notes(tally: JobTotals) -> list[str]:
     """Callbacks that never gave anything, and a crawl without any item: mostly a selector that fits nothing.
 
     Gossamer's own callbacks, whose names begin with an underscore, are not meant.
@@ -128,7 +128,7 @@ def callback_notes(tally: Tally) -> list[str]:
     }
     said = [_idle_note(idle, is_all=len(idle) == len(pages))] if idle else []
     if pages and not idle and not (any(tally.callback_items.values()) or _has_items(tally)):
-        names = ", ".join(f"{name}() on {quantity(count, 'page')}" for name, count in pages.items())
+        names = ", ".join(f"{name}() on {format_count(count, 'page')}" for name, count in pages.items())
         said.append(f"no callback gave an item: {names}")
     return said
 
@@ -140,13 +140,15 @@ def _idle_note(pages: Mapping[str, int], *, is_all: bool) -> str:
         on = "its only page" if count == 1 else f"any of its {count:,} pages"
         return f"{name}() gave neither items nor new requests on {on}: do its selectors fit?"
     most_first = sorted(pages.items(), key=lambda each: -each[1])
-    listed = ", ".join(f"{name}() on {quantity(count, 'page')}" for name, count in most_first[:MOST_NAMES])
+    listed = ", ".join(
+        f"{name}() on {format_count(count, 'page')}" for name, count in most_first[:MOST_NAMES]
+    )
     listed += ", ..." if len(pages) > MOST_NAMES else ""
     which = "no callback gave items or" if is_all else f"{len(pages)} callbacks gave neither items nor"
     return f"{which} new requests on any page: {listed}; do their selectors fit?"
 
 
-def _has_items(tally: Tally) -> bool:
+def _has_items(tally: JobTotals) -> bool:
     """Whether there was an item, stored or dropped: also one of a callback that failed later."""
     return bool(tally.items) or any(reason.startswith("item:") for reason in tally.dropped)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from gossamer.core.exits import Ending
+from gossamer.core.exits import ExitFacts
 from gossamer.core.record import Record
 
 NOT_IN_JSON = ("notes", "left_out", "known_target", "failed_hooks", "ending")
@@ -37,7 +37,7 @@ class CrawlResult(Record, frozen=True, kw_only=True, omit_defaults=False):
     left_out: dict[str, int] = {}  # items and links not taken, by reason; not part of the JSON object
     known_target: str = ""  # the page that most of ``redirects_to_known`` led to; not part of the JSON object
     failed_hooks: tuple[str, ...] = ()  # tracebacks of what failed at the end; not part of the JSON object
-    ending: Ending = Ending()  # what decides the exit code; not part of the JSON object
+    ending: ExitFacts = ExitFacts()  # what decides the exit code; not part of the JSON object
 
     def as_json(self) -> dict[str, Any]:
         """The object that ``crawl --json`` prints."""

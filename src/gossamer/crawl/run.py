@@ -1,4 +1,4 @@
-"""Run a spider: from code with :func:`crawl`, or in steps with :func:`prepare`."""
+"""Run a spider: from code with :func:`crawl`, or in steps with :func:`prepare_crawl`."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from msgspec.structs import replace
 
 from gossamer.config.layers import find_project, load_settings
 from gossamer.config.settings import Settings
-from gossamer.core.errors import OperatorError, Remark, UsageError
-from gossamer.core.jobs import Job, Tally
+from gossamer.core.errors import LedgerReason, OperatorError, UsageError
+from gossamer.core.jobs import Job, JobTotals
 from gossamer.core.lifecycle import JobState
-from gossamer.crawl.notes import ending_of, failed_hook_note, notes
+from gossamer.crawl.notes import ending_of, failed_hook_note, notes_of
 from gossamer.crawl.result import CrawlResult
-from gossamer.engine.supervisor import Ran, Reason, Supervisor
+from gossamer.engine.supervisor import FinishReason, RunSummary, Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.observe.log import LogSink
-from gossamer.observe.text import headline
+from gossamer.observe.text import error_headline
 from gossamer.policy.shared_hosts import named_hosts
 from gossamer.ports.observe import Sink
-from gossamer.ports.workers import Shift
-from gossamer.runtime.user_code import ends_task, settle, traceback_text
+from gossamer.ports.workers import WorkerGroup
+from gossamer.runtime.user_code import await_value, ends_task, traceback_text
 from gossamer.spiders.spider import Spider
-from gossamer.targets.discovery import Target, find_target
+from gossamer.targets.discovery import CrawlTarget, find_target
 from gossamer.targets.settings import spider_settings
-from gossamer.wiring.assemble import Wired, wire
-from gossamer.wiring.backends import Desk
+from gossamer.wiring.assemble import CrawlParts, wire_crawl
+from gossamer.wiring.backends import Backends
 
 log = logging.getLogger("gossamer.crawl")
 
@@ -46,14 +46,19 @@ RECORD_S = 5.0
 """How long the book of jobs may take to note that a run has failed, in seconds; it may be what failed."""
 
 
-STOPPED_EARLY = (Reason.SIGNAL, Reason.PAUSED, Reason.CANCELLED, Reason.ERROR)
+STOPPED_EARLY = (FinishReason.SIGNAL, FinishReason.PAUSED, FinishReason.CANCELLED, FinishReason.ERROR)
 
 
-class Crawling:
-    """One run of a job, made by :func:`prepare`."""
+class CrawlRun:
+    """One run of a job, made by :func:`prepare_crawl`."""
 
     def __init__(
-        self, target: Target, settings: Settings, wired: Wired, shift: Shift, failed_elsewhere: list[str]
+        self,
+        target: CrawlTarget,
+        settings: Settings,
+        wired: CrawlParts,
+        shift: WorkerGroup,
+        failed_elsewhere: list[str],
     ) -> None:
         self.spider = target.spider
         self.settings = settings
@@ -70,13 +75,13 @@ class Crawling:
         store, book = self._wired.desk.store, self._wired.desk.book
         hosts = named_hosts(self.spider.allowed_domains, self.spider.start_urls)
         for other in await self._wired.desk.jobs_sharing_hosts(self.job, hosts):
-            log.warning("%s", other.warning(self.job))
+            log.warning("%s", other.warning_for(self.job))
         await book.update(replace(self.job, state=JobState.RUNNING, finished_at=None, finish_reason=""))
-        before = await store.tally(self.job)
-        reason = Reason.ERROR
+        before = await store.read_totals(self.job)
+        reason = FinishReason.ERROR
         try:
-            ran = await self._supervisor.run(self._wired.seeds(self.spider), resumed=self.resumed)
-            state = JobState.FINISHED if ran.reason is Reason.FINISHED else ran.stats.state
+            ran = await self._supervisor.run(self._wired.seeds_of(self.spider), resumed=self.resumed)
+            state = JobState.FINISHED if ran.reason is FinishReason.FINISHED else ran.stats.state
             await book.update(
                 replace(self.job, state=state, finished_at=ran.ended_at, finish_reason=ran.reason.value)
             )
@@ -86,10 +91,10 @@ class Crawling:
             raise
         finally:
             await self._close_spider(reason)
-        tally = await store.tally(self.job)
+        tally = await store.read_totals(self.job)
         target = await _known_target(self._wired.desk, self.job, tally)
         lost = await self._wired.desk.lost_letters(self.job, tally)
-        return replace(self._result(ran, before, tally, lost), known_target=target)
+        return replace(self._make_result(ran, before, tally, lost), known_target=target)
 
     def stop(self) -> None:
         """Start nothing new and finish what is in hand."""
@@ -107,18 +112,18 @@ class Crawling:
             self.job,
             state=JobState.RUNNING,
             finished_at=self._wired.parts.clock.now(),
-            finish_reason=f"{Reason.ERROR.value}: {headline(what)}",
+            finish_reason=f"{FinishReason.ERROR.value}: {error_headline(what)}",
         )
         with contextlib.suppress(OperatorError, TimeoutError):
             async with asyncio.timeout(RECORD_S):
                 await self._wired.desk.book.update(ended)
 
-    async def _close_spider(self, reason: Reason) -> None:
+    async def _close_spider(self, reason: FinishReason) -> None:
         """Close the pipelines and tell the spider; what fails there is said, and takes nothing."""
         await self._wired.pipeline.close()
         self._failed_hooks += self._wired.pipeline.failures
         try:
-            await settle(self.spider.closed(reason.value), self.settings.parse.callback_timeout)
+            await await_value(self.spider.closed(reason.value), self.settings.parse.callback_timeout)
         except BaseException as error:
             if ends_task(error):
                 raise
@@ -130,7 +135,7 @@ class Crawling:
         """Let go of files and connections."""
         await self._wired.close()
 
-    def _result(self, ran: Ran, before: Tally, tally: Tally, lost: int) -> CrawlResult:
+    def _make_result(self, ran: RunSummary, before: JobTotals, tally: JobTotals, lost: int) -> CrawlResult:
         seconds = max(ran.ended_at - ran.started_at, 1e-6)
         return CrawlResult(
             job=self.job.id,
@@ -153,10 +158,10 @@ class Crawling:
                 for reason, count in tally.dropped.items()
                 if reason.startswith("page:")
             },
-            redirects_to_known=tally.by_reason.get(Remark.KNOWN_TARGET, 0),
+            redirects_to_known=tally.by_reason.get(LedgerReason.KNOWN_TARGET, 0),
             peak_rss_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
             notes=(
-                *notes(self.job.id, ran, before, tally, lost=lost),
+                *notes_of(self.job.id, ran, before, tally, lost=lost),
                 *map(failed_hook_note, self._failed_hooks),
             ),
             failed_hooks=tuple(self._failed_hooks),
@@ -171,21 +176,21 @@ class Crawling:
         )
 
 
-async def _known_target(desk: Desk, job: Job, tally: Tally) -> str:
+async def _known_target(desk: Backends, job: Job, tally: JobTotals) -> str:
     """The page that most of a job's latest redirects to known pages led to; ``""`` without any."""
-    if not tally.by_reason.get(Remark.KNOWN_TARGET):
+    if not tally.by_reason.get(LedgerReason.KNOWN_TARGET):
         return ""
-    rows = await desk.ledger.attempts(job, LATEST_REDIRECTS, reason=Remark.KNOWN_TARGET)
+    rows = await desk.ledger.find_attempts(job, LATEST_REDIRECTS, reason=LedgerReason.KNOWN_TARGET)
     return Counter(row.detail for row in rows).most_common(1)[0][0] if rows else ""
 
 
-def _shift(
+def _make_shift(
     target: str | type[Spider],
     arguments: Mapping[str, str],
     settings: Settings,
-    wired: Wired,
+    wired: CrawlParts,
     failed_hooks: list[str],
-) -> Shift:
+) -> WorkerGroup:
     """This process's worker, with the other processes that were asked for.
 
     ``failed_hooks`` takes what fails when pipelines are closed in those.
@@ -193,30 +198,30 @@ def _shift(
     worker = Worker(wired.parts, wired.shift)
     if settings.processes == 1:
         return worker
-    from gossamer.crawl.processes.messages import Plan
-    from gossamer.crawl.processes.pool import Crew
+    from gossamer.crawl.processes.messages import StartMessage
+    from gossamer.crawl.processes.pool import ProcessPool
 
-    plan = Plan(
+    plan = StartMessage(
         job=wired.parts.job.id,
-        target=target if isinstance(target, str) else _written(target),
+        target=target if isinstance(target, str) else _class_target(target),
         arguments=dict(arguments),
         settings=settings.model_dump_json(),
-        trusted=sorted(wired.guard.trusted),
+        trusted=sorted(wired.guard.trusted_hosts),
     )
-    crew = Crew(
+    crew = ProcessPool(
         worker,
-        wired.desk.frontier(wired.parts.job),
+        wired.desk.open_frontier(wired.parts.job),
         plan,
         settings.processes - 1,
         wired.parts.sink,
-        writers=wired.desk.writers,
+        writers=wired.desk.blocking_writers,
         failed_hooks=failed_hooks,
     )
-    wired.guard.told = crew.trust
+    wired.guard.told = crew.trust_host
     return crew
 
 
-def _written(spider: type[Spider]) -> str:
+def _class_target(spider: type[Spider]) -> str:
     """``FILE.py:Class``, by which another process finds a class. Raises ``UsageError`` when it could not."""
     file = getattr(sys.modules.get(spider.__module__), "__file__", None) or ""
     if not file.endswith(".py") or "." in spider.__qualname__:
@@ -227,7 +232,7 @@ def _written(spider: type[Spider]) -> str:
     return f"{file}:{spider.__name__}"
 
 
-async def prepare(
+async def prepare_crawl(
     target: str | type[Spider],
     *,
     arguments: Mapping[str, str] | None = None,
@@ -236,7 +241,7 @@ async def prepare(
     fresh: bool = False,
     sinks: Sequence[Sink] = (),
     start: Path | None = None,
-) -> Crawling:
+) -> CrawlRun:
     """Find the spider, settle the settings, open the files. Close the result when done with it.
 
     ``arguments`` go to the spider, ``overrides`` are settings of the strongest layer (a mapping, or
@@ -251,14 +256,14 @@ async def prepare(
         spider=spider_settings(found.spider),
         start=start,
     )
-    wired = await wire(loaded.settings, found, fresh=fresh, sinks=sinks)
+    wired = await wire_crawl(loaded.settings, found, fresh=fresh, sinks=sinks)
     try:
         failed_hooks: list[str] = []
-        shift = _shift(target, arguments or {}, loaded.settings, wired, failed_hooks)
+        shift = _make_shift(target, arguments or {}, loaded.settings, wired, failed_hooks)
     except BaseException:
         await wired.close()
         raise
-    return Crawling(found, loaded.settings, wired, shift, failed_hooks)
+    return CrawlRun(found, loaded.settings, wired, shift, failed_hooks)
 
 
 async def crawl(
@@ -275,7 +280,7 @@ async def crawl(
 
         result = await crawl(Shop, max_pages=100)
     """
-    crawling = await prepare(
+    crawling = await prepare_crawl(
         target, arguments=arguments, overrides=settings, fresh=fresh, sinks=sinks or (LogSink(),)
     )
     try:

@@ -16,7 +16,7 @@ _SMALL, _LARGE = 64, 256  # rows in a statement: few sizes, so that the statemen
 _MARK = "-- name: "
 
 
-def load(package: str, file: str) -> dict[str, str]:
+def load_statements(package: str, file: str) -> dict[str, str]:
     """The statements of ``file`` by the names in their ``-- name:`` lines."""
     found = {}
     for block in (files(package) / file).read_text("utf-8").split(_MARK)[1:]:
@@ -25,22 +25,22 @@ def load(package: str, file: str) -> dict[str, str]:
     return found
 
 
-def bulk(conn: sqlite3.Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
+def write_rows(conn: sqlite3.Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
     """Run ``statement`` with ``rows`` in place of its ``:rows``; the number of rows changed.
 
     ``:rows`` stands where ``VALUES`` takes its lists: ``INSERT INTO t (a, b) VALUES :rows``.
     """
-    return sum(max(cursor.rowcount, 0) for cursor in _run(conn, statement, rows))
+    return sum(max(cursor.rowcount, 0) for cursor in _run_chunks(conn, statement, rows))
 
 
-def bulk_returning(
+def write_rows_returning(
     conn: sqlite3.Connection, statement: str, rows: Sequence[tuple[Any, ...]]
 ) -> list[tuple[Any, ...]]:
     """The same for a statement with ``RETURNING``; what it returned, in no promised order."""
-    return [row for cursor in _run(conn, statement, rows, fetch=True) for row in cursor]
+    return [row for cursor in _run_chunks(conn, statement, rows, fetch=True) for row in cursor]
 
 
-def _run(
+def _run_chunks(
     conn: sqlite3.Connection, statement: str, rows: Sequence[tuple[Any, ...]], *, fetch: bool = False
 ) -> Iterable[Any]:
     start = 0

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from gossamer.core.requests import Entry, Request
 from gossamer.policy import urls
 from gossamer.policy.scope import Scope
-from gossamer.policy.traps import Traps
+from gossamer.policy.traps import TrapCounter
 from gossamer.policy.urls import UrlOptions
 
 REMEMBERED = 100_000
@@ -37,10 +37,10 @@ class Admission:
         *,
         lanes: Collection[str] = ("http",),
         max_depth: int | None = None,
-        traps: Traps | None = None,
+        traps: TrapCounter | None = None,
     ) -> None:
         self._scope = scope
-        self.traps = traps or Traps()
+        self.traps = traps or TrapCounter()
         self._lanes = frozenset(lanes)
         self._max_depth = max_depth
         self._options = options
@@ -51,14 +51,14 @@ class Admission:
     def __repr__(self) -> str:
         return f"<Admission by {self._scope!r}, {len(self._inside)} known to be inside>"
 
-    def fingerprint(self, request: Request) -> int | None:
+    def fingerprint_of(self, request: Request) -> int | None:
         """The fingerprint of a request as the job knows it; ``None`` when it is not for this job."""
-        place = self._place(request)
+        place = self._place_of(request)
         return None if isinstance(place, str) else place[1]
 
-    def admit(self, request: Request) -> Entry | str:
+    def admit_request(self, request: Request) -> Entry | str:
         """The entry to add, or the reason (a short word) why not."""
-        place = self._place(request)
+        place = self._place_of(request)
         if isinstance(place, str):
             return place
         url, fingerprint, host = place
@@ -83,7 +83,7 @@ class Admission:
                 dropped["link:too_deep"] = dropped.get("link:too_deep", 0) + too_deep
             return ()
         for request in requests:
-            place = self._place(request)
+            place = self._place_of(request)
             if isinstance(place, str):
                 reason = f"link:{place}"
                 dropped[reason] = dropped.get(reason, 0) + 1
@@ -97,33 +97,33 @@ class Admission:
             entries.append(Entry(request=child, fingerprint=fingerprint, host=host))
         return tuple(entries)
 
-    def remember(self, entries: Iterable[Entry]) -> None:
+    def remember_entries(self, entries: Iterable[Entry]) -> None:
         """These entries are in the frontier now, durably."""
         if len(self._inside) > REMEMBERED:
             self._inside.clear()
         self._inside.update(entry.fingerprint for entry in entries)
 
-    def _place(self, request: Request) -> Place | str:
+    def _place_of(self, request: Request) -> Place | str:
         if request.lane not in self._lanes:
             return "lane"
         if request.method != "GET" or request.body:
-            return self._judge(request)
+            return self._check_request(request)
         place = self._places.get(request.url)
         if place is None:
             if len(self._places) > REMEMBERED:
                 self._places.clear()
-            place = self._places[request.url] = self._judge(request)
+            place = self._places[request.url] = self._check_request(request)
         return place
 
-    def _judge(self, request: Request) -> Place | str:
-        canonical = urls.canonicalise(request.url, self._options)
+    def _check_request(self, request: Request) -> Place | str:
+        canonical = urls.canonicalise_url(request.url, self._options)
         if canonical is None:
             return "bad_url"
-        refused = self._scope.check(canonical)
+        refused = self._scope.check_url(canonical)
         if refused is not None:
             return refused
-        fingerprint = urls.fingerprint(request.method, canonical, request.body, self._key)
-        return self.traps.refused(canonical, fingerprint) or (
+        fingerprint = urls.fingerprint_of(request.method, canonical, request.body, self._key)
+        return self.traps.check_url(canonical, fingerprint) or (
             canonical,
             fingerprint,
             urls.host_key(canonical),

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gossamer.core.errors import Fault
-from gossamer.core.hosts import HostSignal, SignalKind
+from gossamer.core.hosts import HostSignal, HostSignalKind
 from gossamer.core.requests import Entry, Lease, RequestPreview
 from gossamer.core.results import (
     Attempt,
-    Extraction,
-    Fetched,
-    Harvest,
+    ExtractResult,
+    FetchResult,
     ItemRecord,
     Outcome,
     PageRecord,
     Verdict,
+    VisitResult,
 )
 from gossamer.policy.request_preview import preview_of
 
@@ -24,14 +24,14 @@ MAX_DETAIL = 4000
 
 
 @dataclass(slots=True)
-class Draft:
+class OpenAttempt:
     """What is known so far of one attempt."""
 
     lease: Lease
     started_at: float
     worker: str
     rung: str = ""
-    fetched: Fetched | None = None
+    fetched: FetchResult | None = None
     flags: tuple[str, ...] = ()  # what parsing says of the page, besides what fetching says of it
     is_asked: bool = False  # the host was asked for the page: its turn is used up, whatever comes of it
     preview: RequestPreview | None = field(init=False)  # made before a callback changes what a request holds
@@ -39,18 +39,20 @@ class Draft:
     def __post_init__(self) -> None:
         self.preview = preview_of(self.lease.entry.request)
 
-    def unfinished(self) -> HostSignal:
+    def unfinished_signal(self) -> HostSignal:
         """What to give the lease back with, or to fail with, wherever the visit was broken off."""
-        return self.signal(SignalKind.FAULT) if self.is_asked else HostSignal()
+        return self.host_signal(HostSignalKind.FAULT) if self.is_asked else HostSignal()
 
-    def signal(self, kind: SignalKind = SignalKind.OK, retry_after_s: float | None = None) -> HostSignal:
+    def host_signal(
+        self, kind: HostSignalKind = HostSignalKind.OK, retry_after_s: float | None = None
+    ) -> HostSignal:
         """What this attempt says of its host."""
         latency_s = self.fetched.latency_s if self.fetched else None
         return HostSignal(
             kind=kind, started_at=self.started_at, latency_s=latency_s, retry_after_s=retry_after_s
         )
 
-    def page(self, result: Extraction) -> PageRecord:
+    def make_page(self, result: ExtractResult) -> PageRecord:
         """The page that was parsed."""
         request, fetched = self.lease.entry.request, self.fetched
         assert fetched is not None, "a page comes from a response"
@@ -65,7 +67,7 @@ class Draft:
             at=self.started_at,
         )
 
-    def harvest(
+    def make_result(
         self,
         verdict: Verdict,
         fault: Fault | None = None,
@@ -80,10 +82,10 @@ class Draft:
         is_page: bool = False,
         page: PageRecord | None = None,
         dropped: dict[str, int] | None = None,
-    ) -> Harvest:
+    ) -> VisitResult:
         """Everything this attempt brings back."""
         reason = fault.value if fault else ""
-        return Harvest(
+        return VisitResult(
             outcome=Outcome(
                 lease=self.lease,
                 verdict=verdict,
@@ -95,13 +97,13 @@ class Draft:
                 signal=signal or HostSignal(),
                 outlinks=outlinks,
             ),
-            attempts=(self._attempt(verdict, reason, detail),),
+            attempts=(self._make_attempt(verdict, reason, detail),),
             items=items,
             page=page,
             dropped=dropped or {},
         )
 
-    def _attempt(self, verdict: Verdict, reason: str, detail: str) -> Attempt:
+    def _make_attempt(self, verdict: Verdict, reason: str, detail: str) -> Attempt:
         lease, fetched = self.lease, self.fetched
         request = lease.entry.request
         return Attempt(
@@ -120,11 +122,11 @@ class Draft:
             depth=request.depth,
             via=request.via,
             method=request.method,
-            flags=self._flags() if self.flags else fetched.flags if fetched else (),
+            flags=self._all_flags() if self.flags else fetched.flags if fetched else (),
             request=self.preview,
         )
 
-    def _flags(self) -> tuple[str, ...]:
+    def _all_flags(self) -> tuple[str, ...]:
         """What fetching and parsing say of the page, each word once."""
         fetched = self.fetched.flags if self.fetched else ()
         return tuple(dict.fromkeys((*fetched, *self.flags)))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gossamer.core.clock import Clock
-from gossamer.core.hosts import Rules
+from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
 from gossamer.engine.admission import Admission
 from gossamer.ports.extract import Extractor, Pipeline
@@ -18,11 +18,11 @@ from gossamer.ports.store import Committer, Store
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class EngineParts:
     """What a worker works with."""
 
     job: Job
-    rules: Rules
+    rules: FrontierRules
     frontier: Frontier
     committer: Committer
     store: Store

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from gossamer.core.errors import Fault, OperatorError
-from gossamer.core.events import LeaseLost, PageDone
+from gossamer.core.events import LeaseLostEvent, PageDoneEvent
 from gossamer.core.jobs import Job
 from gossamer.core.requests import Lease
-from gossamer.core.results import Attempt, Harvest, Verdict
+from gossamer.core.results import Attempt, Verdict, VisitResult
 from gossamer.engine.admission import Admission
 from gossamer.engine.attempt import MAX_DETAIL
 from gossamer.policy.request_preview import preview_of
@@ -22,7 +22,7 @@ from gossamer.ports.store import Committer, Store
 log = logging.getLogger("gossamer.crawl")
 
 
-class Landing:
+class ResultRecorder:
     """The way from a worker to its committer."""
 
     def __init__(
@@ -34,7 +34,7 @@ class Landing:
         self._admission = admission
         self._sink = sink
 
-    async def land(self, harvests: Sequence[Harvest]) -> None:
+    async def record_results(self, harvests: Sequence[VisitResult]) -> None:
         """Return when these harvests are durable (or were refused because their leases are lost).
 
         Raises storage trouble: then nothing has landed, and all are leased still. One that cannot be encoded
@@ -47,22 +47,22 @@ class Landing:
         except Exception:  # noqa: BLE001 - what a page gave: one request, not the crawl
             if len(harvests) > 1:
                 for harvest in harvests:
-                    await self.land([harvest])
+                    await self.record_results([harvest])
                 return
-            harvests = [_unstorable(harvests[0])]
+            harvests = [_to_dead_letter(harvests[0])]
             kept = await self._committer.commit(harvests)
         for harvest, is_kept in zip(harvests, kept, strict=True):
             if is_kept:
-                self._admission.remember(harvest.outcome.outlinks)
-            self._tell(harvest, is_kept=is_kept)
+                self._admission.remember_entries(harvest.outcome.outlinks)
+            self._emit_events(harvest, is_kept=is_kept)
 
-    def _tell(self, harvest: Harvest, *, is_kept: bool) -> None:
+    def _emit_events(self, harvest: VisitResult, *, is_kept: bool) -> None:
         for attempt in harvest.attempts:
             if not is_kept:
-                self._sink.emit(LeaseLost(at=attempt.at, job=self._job.id, url=attempt.url))
+                self._sink.emit(LeaseLostEvent(at=attempt.at, job=self._job.id, url=attempt.url))
                 continue
             self._sink.emit(
-                PageDone(
+                PageDoneEvent(
                     at=attempt.at,
                     job=self._job.id,
                     attempt=attempt,
@@ -77,12 +77,14 @@ class Landing:
         """Write the ledger's rows for leases that no worker came back from."""
         if not leases:
             return
-        await self._store.record(self._job, [expired_attempt(lease, now, worker) for lease in leases])
+        await self._store.record_attempts(
+            self._job, [expired_attempt(lease, now, worker) for lease in leases]
+        )
         for lease in leases:
-            self._sink.emit(LeaseLost(at=now, job=self._job.id, url=lease.entry.request.url))
+            self._sink.emit(LeaseLostEvent(at=now, job=self._job.id, url=lease.entry.request.url))
 
 
-def _unstorable(harvest: Harvest) -> Harvest:
+def _to_dead_letter(harvest: VisitResult) -> VisitResult:
     """What is left of a harvest that a store could not encode, while that error is handled."""
     log.exception("what a page gave cannot be stored; the page is a dead letter")
     outcome = replace(
@@ -93,7 +95,7 @@ def _unstorable(harvest: Harvest) -> Harvest:
         replace(attempt, verdict=Verdict.DEAD, reason=Fault.CALLBACK.value, detail=detail)
         for attempt in harvest.attempts
     )
-    return Harvest(outcome=outcome, attempts=attempts)
+    return VisitResult(outcome=outcome, attempts=attempts)
 
 
 def expired_attempt(lease: Lease, now: float, worker: str) -> Attempt:

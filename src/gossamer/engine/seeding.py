@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 
-from gossamer.core.jobs import Added
+from gossamer.core.jobs import AddResult
 from gossamer.core.record import Record
 from gossamer.core.requests import Entry, Request
 from gossamer.engine.admission import Admission
@@ -18,51 +18,51 @@ BATCH = 500
 ADD_EVERY_S = 0.5
 
 
-class Seeded(Record, frozen=True, kw_only=True):
+class SeedingResult(Record, frozen=True, kw_only=True):
     """What became of a job's seeds."""
 
-    added: Added
+    added: AddResult
     refused: dict[str, int]  # by reason
     example: str = ""  # one refused URL, for the message that says why nothing is to be done
 
 
-class Seeding:
+class Seeder:
     """Adds every seed that passes the door, while the worker already works; may be longer than memory."""
 
     def __init__(self, admission: Admission, frontier: Frontier, wake: Callable[[], None]) -> None:
         self._admission = admission
         self._frontier = frontier
         self._wake = wake
-        self._added = Added()
+        self._added = AddResult()
         self._refused: dict[str, int] = {}
         self._example = ""
         self._batch: list[Entry] = []
         self._adding = asyncio.Lock()
 
     @property
-    def so_far(self) -> Seeded:
+    def so_far(self) -> SeedingResult:
         """What became of the seeds until now."""
-        return Seeded(added=self._added, refused=dict(self._refused), example=self._example)
+        return SeedingResult(added=self._added, refused=dict(self._refused), example=self._example)
 
-    async def run(self, requests: AsyncIterator[Request]) -> None:
+    async def add_seeds(self, requests: AsyncIterator[Request]) -> None:
         """Add them all."""
         by_time = asyncio.create_task(self._add_now_and_then())
         try:
             async for request in requests:
-                self._take(request)
+                self._admit_seed(request)
                 if len(self._batch) >= BATCH:
-                    await self._add()
+                    await self._add_batch()
                 if by_time.done():
                     by_time.result()  # it fails, or goes on for ever
-            await self._add()
+            await self._add_batch()
             if by_time.done():
                 by_time.result()
         finally:
             by_time.cancel()
             await asyncio.gather(by_time, return_exceptions=True)
 
-    def _take(self, request: Request) -> None:
-        entry = self._admission.admit(request)
+    def _admit_seed(self, request: Request) -> None:
+        entry = self._admission.admit_request(request)
         if isinstance(entry, str):
             self._refused[entry] = self._refused.get(entry, 0) + 1
             self._example = self._example or request.url
@@ -72,16 +72,16 @@ class Seeding:
     async def _add_now_and_then(self) -> None:
         while True:
             await asyncio.sleep(ADD_EVERY_S)
-            await self._add()
+            await self._add_batch()
 
-    async def _add(self) -> None:
+    async def _add_batch(self) -> None:
         """Add what is there; afterwards, nothing that was there before is under way."""
         async with self._adding:
             batch, self._batch = self._batch, []
             if not batch:
                 return
             added = await self._frontier.add(batch)
-            self._added = Added(
+            self._added = AddResult(
                 accepted=self._added.accepted + added.accepted,
                 duplicates=self._added.duplicates + added.duplicates,
                 too_deep=self._added.too_deep + added.too_deep,

@@ -18,7 +18,7 @@ LONGEST_S = 10.0
 """How long a worker comes down at most: what it has in hand may take long."""
 
 
-class Share:
+class ConcurrencyLimit:
     """How much one worker may have in hand; ``concurrency`` is what it has when nobody is short of work."""
 
     def __init__(self, concurrency: int) -> None:
@@ -30,7 +30,7 @@ class Share:
         self._seen_at = -inf
 
     def __repr__(self) -> str:
-        return f"<Share of {self._most} of {self._concurrency}>"
+        return f"<ConcurrencyLimit of {self._most} of {self._concurrency}>"
 
     def make_room(self, other: float, workers: int, now: float) -> None:
         """Another of ``workers`` is short of work, and has had ``other`` requests in hand lately."""
@@ -40,13 +40,13 @@ class Share:
             self._most = min(round(self.usual) - part, self._most)
             self._is_coming_down, self._grow_at = True, now + LONGEST_S
 
-    def see(self, held: int, now: float) -> None:
+    def record_load(self, held: int, now: float) -> None:
         """So many requests are in hand; call it some times a second."""
         weight = min((now - self._seen_at) / SMOOTH_S, 1.0)
         self.usual += (held - self.usual) * weight
         self._seen_at = now
 
-    def limit(self, held: int, now: float) -> int:
+    def limit_for(self, held: int, now: float) -> int:
         """How many requests may be in hand now, when there are ``held``."""
         if self._is_coming_down and held <= self._most:
             self._is_coming_down, self._grow_at = False, now + GROW_S

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from gossamer.core.jobs import Job
-from gossamer.core.results import Harvest, Verdict
+from gossamer.core.results import Verdict, VisitResult
 from gossamer.policy.redirects import redirect_targets, with_known_targets
-from gossamer.ports.frontier import Frontier, FrontierDesk
+from gossamer.ports.frontier import Frontier, FrontierAdmin
 from gossamer.ports.store import Store
 
 
-class FullFrontier(Frontier, FrontierDesk, Protocol):
+class AdminFrontier(Frontier, FrontierAdmin, Protocol):
     """A frontier with its desk."""
 
 
@@ -29,24 +29,24 @@ class SplitCommitter:
     What was stored, but could not be settled with others, is not stored again when it is committed alone.
     """
 
-    def __init__(self, frontier: FullFrontier, store: Store, job: Job) -> None:
+    def __init__(self, frontier: AdminFrontier, store: Store, job: Job) -> None:
         self._frontier = frontier
         self._store = store
         self._job = job
         self._unsettled: set[tuple[int, Verdict]] = set()  # stored already, by the token of the lease
 
-    async def commit(self, harvests: Sequence[Harvest]) -> list[bool]:
+    async def commit(self, harvests: Sequence[VisitResult]) -> list[bool]:
         """Store everything, then settle; ``False`` for leases that were lost.
 
         Of those the items are kept, and the rows of the ledger are marked ``stale``.
         """
         targets = redirect_targets(harvests)
         if targets:
-            harvests = with_known_targets(harvests, targets, await self._frontier.known(targets))
-        new = [harvest for harvest in harvests if _place(harvest) not in self._unsettled]
+            harvests = with_known_targets(harvests, targets, await self._frontier.are_known(targets))
+        new = [harvest for harvest in harvests if _key_of(harvest) not in self._unsettled]
         if new:
             await self._store.write(self._job, new)
-        places = [_place(harvest) for harvest in harvests]
+        places = [_key_of(harvest) for harvest in harvests]
         self._unsettled.update(places)
         kept = await self._frontier.settle([harvest.outcome for harvest in harvests])
         self._unsettled.difference_update(places)
@@ -57,6 +57,6 @@ class SplitCommitter:
         return kept
 
 
-def _place(harvest: Harvest) -> tuple[int, Verdict]:
+def _key_of(harvest: VisitResult) -> tuple[int, Verdict]:
     """A harvest, as long as its lease is in force."""
     return harvest.outcome.lease.token, harvest.outcome.verdict

@@ -12,18 +12,18 @@ import asyncio
 from collections.abc import AsyncIterator
 from enum import StrEnum
 
-from gossamer.core.events import JobFinished, JobStarted, Progress
-from gossamer.core.jobs import Change, FrontierStats
+from gossamer.core.events import JobFinishedEvent, JobStartedEvent, ProgressEvent
+from gossamer.core.jobs import FrontierStats, JobCommand
 from gossamer.core.lifecycle import JobState
 from gossamer.core.record import Record
 from gossamer.core.requests import Request
-from gossamer.engine.parts import Parts
-from gossamer.engine.seeding import Seeded, Seeding
-from gossamer.ports.workers import Shift
-from gossamer.runtime.user_code import endable
+from gossamer.engine.parts import EngineParts
+from gossamer.engine.seeding import Seeder, SeedingResult
+from gossamer.ports.workers import WorkerGroup
+from gossamer.runtime.user_code import await_endable
 
 
-class Reason(StrEnum):
+class FinishReason(StrEnum):
     """Why a run ended."""
 
     FINISHED = "finished"  # nothing is left to do
@@ -35,11 +35,11 @@ class Reason(StrEnum):
     ERROR = "error"  # the storage failed, the spider's ``start()``, or Gossamer itself; more waits
 
 
-class Ran(Record, frozen=True, kw_only=True):
+class RunSummary(Record, frozen=True, kw_only=True):
     """What one run did."""
 
-    reason: Reason
-    seeded: Seeded
+    reason: FinishReason
+    seeded: SeedingResult
     recovered: int
     started_at: float
     ended_at: float
@@ -51,8 +51,8 @@ class Supervisor:
 
     def __init__(
         self,
-        parts: Parts,
-        worker: Shift,
+        parts: EngineParts,
+        worker: WorkerGroup,
         *,
         max_time_s: float | None = None,
         drain_s: float = 10.0,
@@ -69,31 +69,33 @@ class Supervisor:
         """Drain: start nothing new, finish what is in hand within ``drain_s``, give the rest back."""
         self._stop.set()
 
-    async def run(self, seeds: AsyncIterator[Request], *, resumed: bool = False) -> Ran:
+    async def run(self, seeds: AsyncIterator[Request], *, resumed: bool = False) -> RunSummary:
         """Run to the end. Raises ``StorageError`` when frontier or store fail; what was stored stays."""
         parts = self._parts
         started_at = parts.clock.now()
-        expired = await parts.frontier.control(Change.RECOVER)
+        expired = await parts.frontier.apply_change(JobCommand.RECOVER)
         await self._worker.record_expired(expired)
-        await parts.frontier.control(Change.RESUME, parts.rules)
-        parts.sink.emit(JobStarted(at=started_at, job=parts.job.id, resumed=resumed, recovered=len(expired)))
-        seeding = Seeding(parts.admission, parts.frontier, self._worker.wake)
-        seeds_task = asyncio.create_task(endable(seeding.run(seeds)))
+        await parts.frontier.apply_change(JobCommand.RESUME, parts.rules)
+        parts.sink.emit(
+            JobStartedEvent(at=started_at, job=parts.job.id, resumed=resumed, recovered=len(expired))
+        )
+        seeding = Seeder(parts.admission, parts.frontier, self._worker.wake)
+        seeds_task = asyncio.create_task(await_endable(seeding.add_seeds(seeds)))
         shift = asyncio.create_task(self._worker.run())
         try:
-            reason = await self._watch(shift, seeds_task, started_at)
+            reason = await self._wait_for_end(shift, seeds_task, started_at)
             seeds_task.cancel()
-            await self._end(shift)
+            await self._end_shift(shift)
         finally:
             for task in (seeds_task, shift):
                 task.cancel()
             await asyncio.gather(seeds_task, shift, return_exceptions=True)
-        if reason is Reason.FINISHED:
-            await parts.frontier.control(Change.FINISH)
+        if reason is FinishReason.FINISHED:
+            await parts.frontier.apply_change(JobCommand.FINISH)
         ended_at = parts.clock.now()
-        stats = await self._look()
-        parts.sink.emit(JobFinished(at=ended_at, job=parts.job.id, reason=reason))
-        return Ran(
+        stats = await self._read_stats()
+        parts.sink.emit(JobFinishedEvent(at=ended_at, job=parts.job.id, reason=reason))
+        return RunSummary(
             reason=reason,
             seeded=seeding.so_far,
             recovered=len(expired),
@@ -102,14 +104,14 @@ class Supervisor:
             stats=stats,
         )
 
-    async def _watch(
+    async def _wait_for_end(
         self, shift: asyncio.Task[None], seeding: asyncio.Task[None], started_at: float
-    ) -> Reason:
+    ) -> FinishReason:
         """Until there is a reason to end; a shift or a seeding that fails raises here."""
         while True:
             is_seeded = seeding.done()  # before the look: what was seeded since is not in it
-            reason = over(
-                await self._look(),
+            reason = finish_reason_of(
+                await self._read_stats(),
                 elapsed_s=self._parts.clock.now() - started_at,
                 max_time_s=self._max_time_s,
                 stopping=self._stop.is_set(),
@@ -136,7 +138,7 @@ class Supervisor:
                 wait.cancel()
         self._worker.idle.clear()
 
-    async def _end(self, shift: asyncio.Task[None]) -> None:
+    async def _end_shift(self, shift: asyncio.Task[None]) -> None:
         """Let the worker finish what it has in hand, within bounds, and be seen doing so."""
         self._worker.stop()
         clock = self._parts.clock
@@ -145,29 +147,29 @@ class Supervisor:
             pause = asyncio.ensure_future(clock.sleep(min(left_s, self._look_every_s)))
             await asyncio.wait({shift, pause}, return_when=asyncio.FIRST_COMPLETED)
             pause.cancel()
-            await self._look()
+            await self._read_stats()
         if not shift.done():
             await self._worker.abandon()
         await shift
 
-    async def _look(self) -> FrontierStats:
-        stats = await self._parts.frontier.stats()
-        self._parts.sink.emit(Progress(at=self._parts.clock.now(), job=self._parts.job.id, stats=stats))
+    async def _read_stats(self) -> FrontierStats:
+        stats = await self._parts.frontier.read_stats()
+        self._parts.sink.emit(ProgressEvent(at=self._parts.clock.now(), job=self._parts.job.id, stats=stats))
         return stats
 
 
-def over(
+def finish_reason_of(
     stats: FrontierStats, *, elapsed_s: float, max_time_s: float | None, stopping: bool, seeding: bool
-) -> Reason | None:
+) -> FinishReason | None:
     """Why the run is over, if it is. Pure."""
     no_turn_left = stats.next_at is None  # what waits belongs to hosts whose budgets are spent
     is_spent = stats.leased == 0 and (stats.budget_spent or (no_turn_left and not seeding))
     reasons = (
-        (stopping, Reason.SIGNAL),
-        (stats.state is JobState.PAUSED, Reason.PAUSED),
-        (stats.state is JobState.CANCELLED, Reason.CANCELLED),
-        (stats.waiting == 0 and not seeding, Reason.FINISHED),
-        (stats.waiting > 0 and is_spent, Reason.MAX_PAGES),
-        (max_time_s is not None and elapsed_s >= max_time_s, Reason.MAX_TIME),
+        (stopping, FinishReason.SIGNAL),
+        (stats.state is JobState.PAUSED, FinishReason.PAUSED),
+        (stats.state is JobState.CANCELLED, FinishReason.CANCELLED),
+        (stats.waiting == 0 and not seeding, FinishReason.FINISHED),
+        (stats.waiting > 0 and is_spent, FinishReason.MAX_PAGES),
+        (max_time_s is not None and elapsed_s >= max_time_s, FinishReason.MAX_TIME),
     )
     return next((reason for holds, reason in reasons if holds), None)

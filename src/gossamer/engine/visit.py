@@ -1,7 +1,7 @@
 """What becomes of one leased request.
 
 In order: *host down?* (give up) - *robots* - *late?* (give back) - *fetch* - *classify* - *extract* -
-*pipeline*. What ends a request is one :class:`Harvest`; what does not (late, or robots.txt had to be
+*pipeline*. What ends a request is one :class:`VisitResult`; what does not (late, or robots.txt had to be
 fetched first) is a :class:`HostSignal` to give the lease back with, which costs the request nothing.
 """
 
@@ -18,14 +18,14 @@ from gossamer.core.errors import (
     FetchError,
     OperatorError,
     PipelineError,
-    UnstorableItem,
+    UnstorableItemError,
     UsageError,
 )
-from gossamer.core.hosts import HostSignal, SignalKind
+from gossamer.core.hosts import HostSignal, HostSignalKind
 from gossamer.core.requests import Entry, Lease, Request
-from gossamer.core.results import Extraction, Fetched, Harvest, ItemRecord, RobotsAnswer, Verdict
-from gossamer.engine.attempt import MAX_DETAIL, Draft
-from gossamer.engine.parts import Parts, ShiftOptions
+from gossamer.core.results import ExtractResult, FetchResult, ItemRecord, RobotsDecision, Verdict, VisitResult
+from gossamer.engine.attempt import MAX_DETAIL, OpenAttempt
+from gossamer.engine.parts import EngineParts, ShiftOptions
 from gossamer.policy import redirects, retry, urls
 from gossamer.runtime.user_code import ends_task
 
@@ -37,26 +37,29 @@ _SPIDERS_OWN = frozenset({Fault.CALLBACK, Fault.CALLBACK_TIMEOUT, Fault.PIPELINE
 class Visitor:
     """Carries one leased request to its end. Stateless between requests."""
 
-    def __init__(self, parts: Parts, options: ShiftOptions) -> None:
+    def __init__(self, parts: EngineParts, options: ShiftOptions) -> None:
         self._parts = parts
         self._options = options
 
-    def draft(self, lease: Lease) -> Draft:
+    def open_attempt(self, lease: Lease) -> OpenAttempt:
         """The attempt that a visit will make of this lease."""
-        return Draft(lease, self._parts.clock.now(), self._options.worker, self._parts.fetcher.rung)
+        return OpenAttempt(lease, self._parts.clock.now(), self._options.worker, self._parts.fetcher.rung)
 
-    async def visit(self, draft: Draft) -> Harvest | HostSignal:
+    async def visit(self, draft: OpenAttempt) -> VisitResult | HostSignal:
         """A harvest to land, or a signal to give the lease back with.
 
         Raises storage trouble, which is not the request's, and nothing else but cancellation.
         """
         try:
-            harvest = await self._work(draft)
-            if isinstance(harvest, Harvest) and draft.lease.entry.request.errback:
+            harvest = await self._process_lease(draft)
+            if isinstance(harvest, VisitResult) and draft.lease.entry.request.errback:
                 harvest = await self._with_errback(draft, harvest)
         except UsageError as error:  # a request that was changed after it was yielded
-            return draft.harvest(
-                Verdict.DEAD, Fault.CALLBACK, detail=str(error)[-MAX_DETAIL:], signal=draft.unfinished()
+            return draft.make_result(
+                Verdict.DEAD,
+                Fault.CALLBACK,
+                detail=str(error)[-MAX_DETAIL:],
+                signal=draft.unfinished_signal(),
             )
         except OperatorError:
             raise
@@ -68,10 +71,12 @@ class Visitor:
             if ends_task(error):
                 raise
             detail = "".join(traceback.format_exception(error))[-MAX_DETAIL:]
-            return draft.harvest(Verdict.DEAD, Fault.INTERNAL, detail=detail, signal=draft.unfinished())
+            return draft.make_result(
+                Verdict.DEAD, Fault.INTERNAL, detail=detail, signal=draft.unfinished_signal()
+            )
         return harvest
 
-    async def _with_errback(self, draft: Draft, harvest: Harvest) -> Harvest:
+    async def _with_errback(self, draft: OpenAttempt, harvest: VisitResult) -> VisitResult:
         """What the spider makes of a request that will not be had."""
         outcome, request = harvest.outcome, harvest.outcome.lease.entry.request
         if outcome.verdict not in (Verdict.DEAD, Verdict.SKIPPED) or outcome.reason in _SPIDERS_OWN:
@@ -85,7 +90,7 @@ class Visitor:
             items, result = await self._keep_items(result, request.url, dropped)
         except PipelineError as error:
             failed = FetchError(Fault.PIPELINE, f"{detail}\nin the errback: {error}"[-MAX_DETAIL:])
-            return self._failed(draft, failed, outcome.signal)
+            return self._handle_failure(draft, failed, outcome.signal)
         entries = self._parts.admission.admit_links(request, result.requests, dropped)
         attempt = harvest.attempts[0]
         if result.fault:  # then it is a dead letter, even where the page itself was only skipped
@@ -95,63 +100,69 @@ class Visitor:
         outcome = replace(outcome, verdict=attempt.verdict, reason=attempt.reason, outlinks=entries)
         return replace(harvest, outcome=outcome, attempts=(attempt,), items=items, dropped=dropped)
 
-    async def _work(self, draft: Draft) -> Harvest | HostSignal:
+    async def _process_lease(self, draft: OpenAttempt) -> VisitResult | HostSignal:
         """What becomes of a lease: a harvest to land, or (a signal) to be given back."""
         parts, lease = self._parts, draft.lease
         request = lease.entry.request
         if lease.entry.unreadable or lease.host_down:
             return _given_up(draft)
-        answer = await parts.robots.check(request)
+        answer = await parts.robots.check_request(request)
         if answer.signal is not None and (answer.allowed or answer.reason == Fault.ROBOTS):
             return answer.signal  # robots.txt was this turn's request; the page has the next one
         if not answer.allowed:
-            return self._refused(draft, answer)
+            return self._handle_refusal(draft, answer)
         draft.started_at = parts.clock.now()
         if draft.started_at > lease.start_by:
             return HostSignal()
         draft.is_asked = True
         if lease.host_silent and lease.host_answered and lease.attempt > 1:
-            return await self._probe(draft)
+            return await self._probe_host(draft)
         return await self._fetch_page(draft, request)
 
-    async def _fetch_page(self, draft: Draft, request: Request) -> Harvest:
+    async def _fetch_page(self, draft: OpenAttempt, request: Request) -> VisitResult:
         try:
             draft.fetched = fetched = await self._parts.fetcher.fetch(request)
         except FetchError as error:
-            return self._failed(draft, error)
-        return await self._classified(draft, request, fetched)
+            return self._handle_failure(draft, error)
+        return await self._classify_response(draft, request, fetched)
 
-    async def _probe(self, draft: Draft) -> HostSignal:
+    async def _probe_host(self, draft: OpenAttempt) -> HostSignal:
         """What the host answers to a request that it has answered before, instead of one that had no answer.
 
         The page itself may be the cause of the silence: then the host would never be seen well again. This
         costs the page nothing, and it has the host's next turn when there is an answer.
         """
         request = draft.lease.entry.request
-        origin = urls.origin(request.url)
-        known = request.via if urls.origin(request.via) == origin else f"{origin}/robots.txt"
+        origin = urls.origin_of(request.url)
+        known = request.via if urls.origin_of(request.via) == origin else f"{origin}/robots.txt"
         try:
             draft.fetched = await self._parts.fetcher.fetch(Request(known, session=request.session))
         except FetchError as error:
-            return draft.signal(retry.signal_kind(error.fault))
+            return draft.host_signal(retry.signal_kind(error.fault))
         fault = retry.fault_of_status(draft.fetched.status)
-        return draft.signal(SignalKind.OK if fault in (None, Fault.GONE) else retry.signal_kind(fault))
+        return draft.host_signal(
+            HostSignalKind.OK if fault in (None, Fault.GONE) else retry.signal_kind(fault)
+        )
 
-    async def _classified(self, draft: Draft, request: Request, fetched: Fetched) -> Harvest:
+    async def _classify_response(
+        self, draft: OpenAttempt, request: Request, fetched: FetchResult
+    ) -> VisitResult:
         """A redirect, a fault by its status, or a page for the spider."""
         is_wanted = self._parts.extractor.wants_status(request, fetched.status)
         if fetched.status in redirects.STATUSES and not is_wanted:
-            return self._redirected(draft, fetched.status, fetched.header("location"))
+            return self._handle_redirect(draft, fetched.status, fetched.header("location"))
         fault = retry.fault_of_status(fetched.status)
         if fault is None:
-            return await self._extracted(draft, request, fetched, draft.signal())
+            return await self._extract_page(draft, request, fetched, draft.host_signal())
         retry_after_s = retry.parse_retry_after(fetched.header("retry-after"), self._parts.clock.now())
         if is_wanted:  # the page is the spider's, but the host has said what it has said
-            signal = draft.signal(retry.signal_kind(fault), retry_after_s)
-            return await self._extracted(draft, request, fetched, signal)
-        return self._failed(draft, FetchError(fault, f"status {fetched.status}", retry_after_s=retry_after_s))
+            signal = draft.host_signal(retry.signal_kind(fault), retry_after_s)
+            return await self._extract_page(draft, request, fetched, signal)
+        return self._handle_failure(
+            draft, FetchError(fault, f"status {fetched.status}", retry_after_s=retry_after_s)
+        )
 
-    def _refused(self, draft: Draft, answer: RobotsAnswer) -> Harvest | HostSignal:
+    def _handle_refusal(self, draft: OpenAttempt, answer: RobotsDecision) -> VisitResult | HostSignal:
         """robots.txt says no, or could not be fetched: just now, or when it was last tried."""
         lease, fault = draft.lease, Fault(answer.reason)
         wait_s = None if answer.retry_at is None else answer.retry_at - self._parts.clock.now()
@@ -160,11 +171,13 @@ class Visitor:
         elif lease.host_pause_s and wait_s is not None and retry.is_unanswered(fault, lease):
             return HostSignal(retry_after_s=wait_s)  # nobody was asked: its turn comes when robots.txt may be
         error = FetchError(fault, answer.detail, retry_after_s=wait_s)
-        return self._failed(draft, error, answer.signal or HostSignal())
+        return self._handle_failure(draft, error, answer.signal or HostSignal())
 
-    def _failed(self, draft: Draft, error: FetchError, signal: HostSignal | None = None) -> Harvest:
+    def _handle_failure(
+        self, draft: OpenAttempt, error: FetchError, signal: HostSignal | None = None
+    ) -> VisitResult:
         now = self._parts.clock.now()
-        decision = retry.decide(
+        decision = retry.decide_retry(
             error.fault,
             draft.lease,
             self._parts.rules,
@@ -174,10 +187,12 @@ class Visitor:
         )
         if signal is None:
             kind = retry.signal_kind(error.fault, None if error.retry_after_s else draft.lease)
-            if kind is SignalKind.UNUSED and draft.fetched is not None:
-                kind = SignalKind.OK  # the host did its part; the fault is in where the answer leads
-            signal = draft.signal(kind, error.retry_after_s if kind is SignalKind.THROTTLED else None)
-        return draft.harvest(
+            if kind is HostSignalKind.UNUSED and draft.fetched is not None:
+                kind = HostSignalKind.OK  # the host did its part; the fault is in where the answer leads
+            signal = draft.host_signal(
+                kind, error.retry_after_s if kind is HostSignalKind.THROTTLED else None
+            )
+        return draft.make_result(
             decision.verdict,
             error.fault,
             detail=error.detail,
@@ -187,45 +202,45 @@ class Visitor:
             is_excused=decision.is_excused,
         )
 
-    def _redirected(self, draft: Draft, status: int, location: str) -> Harvest:
+    def _handle_redirect(self, draft: OpenAttempt, status: int, location: str) -> VisitResult:
         request = draft.lease.entry.request
         try:
-            target = redirects.follow(
+            target = redirects.follow_redirect(
                 request, request.url, status, location, limit=self._options.max_redirects
             )
         except FetchError as error:
-            return self._failed(draft, error)
-        entry = self._parts.admission.admit(target)
+            return self._handle_failure(draft, error)
+        entry = self._parts.admission.admit_request(target)
         if isinstance(entry, str):
-            return self._failed(
+            return self._handle_failure(
                 draft, FetchError(Fault.OUT_OF_SCOPE, f"redirects to {target.url[:300]} ({entry})")
             )
         if entry.request.url in target.redirects:  # in its canonical form it leads back
             entry = replace(entry, request=entry.request.replace(dont_filter=True))
-        return draft.harvest(
-            Verdict.REDIRECT, detail=entry.request.url, signal=draft.signal(), outlinks=(entry,)
+        return draft.make_result(
+            Verdict.REDIRECT, detail=entry.request.url, signal=draft.host_signal(), outlinks=(entry,)
         )
 
-    async def _extracted(
-        self, draft: Draft, request: Request, fetched: Fetched, signal: HostSignal
-    ) -> Harvest:
+    async def _extract_page(
+        self, draft: OpenAttempt, request: Request, fetched: FetchResult, signal: HostSignal
+    ) -> VisitResult:
         parts = self._parts
         result = await parts.extractor.extract(request, fetched)
         draft.flags = result.flags
         if result.refresh_to:
-            return self._redirected(draft, 302, result.refresh_to)
+            return self._handle_redirect(draft, 302, result.refresh_to)
         if result.fault == Fault.MISSING:
-            return self._failed(draft, FetchError(Fault.MISSING, result.error))
+            return self._handle_failure(draft, FetchError(Fault.MISSING, result.error))
         if result.fault == Fault.PARSE_INTERRUPTED:  # our machine's trouble: nothing to hold against the host
-            return self._failed(draft, FetchError(Fault.PARSE_INTERRUPTED, result.error), signal)
+            return self._handle_failure(draft, FetchError(Fault.PARSE_INTERRUPTED, result.error), signal)
         dropped = dict(result.dropped)
         try:
             items, result = await self._keep_items(result, fetched.url, dropped)
         except PipelineError as error:
-            return self._failed(draft, FetchError(Fault.PIPELINE, str(error)[-MAX_DETAIL:]), signal)
-        entries = await self._followed(request, fetched, result, dropped)
+            return self._handle_failure(draft, FetchError(Fault.PIPELINE, str(error)[-MAX_DETAIL:]), signal)
+        entries = await self._admit_links(request, fetched, result, dropped)
         verdict = Verdict.DEAD if result.fault else Verdict.SUCCESS
-        return draft.harvest(
+        return draft.make_result(
             verdict,
             Fault(result.fault) if result.fault else None,
             detail=result.error[-MAX_DETAIL:],
@@ -233,12 +248,12 @@ class Visitor:
             outlinks=entries,
             items=items,
             is_page=True,
-            page=draft.page(result) if result.is_parsed else None,
+            page=draft.make_page(result) if result.is_parsed else None,
             dropped=dropped,
         )
 
-    async def _followed(
-        self, request: Request, fetched: Fetched, result: Extraction, dropped: dict[str, int]
+    async def _admit_links(
+        self, request: Request, fetched: FetchResult, result: ExtractResult, dropped: dict[str, int]
     ) -> tuple[Entry, ...]:
         """The entries of a page's requests; other pages go on between thousands of them."""
         requests = result.requests
@@ -255,8 +270,8 @@ class Visitor:
         return entries
 
     async def _keep_items(
-        self, result: Extraction, url: str, dropped: dict[str, int]
-    ) -> tuple[tuple[ItemRecord, ...], Extraction]:
+        self, result: ExtractResult, url: str, dropped: dict[str, int]
+    ) -> tuple[tuple[ItemRecord, ...], ExtractResult]:
         """The records of the items, and the extraction with the fault of those that cannot be stored.
 
         Raises :class:`PipelineError` when a step fails: then nothing of the page is to be stored.
@@ -268,16 +283,16 @@ class Visitor:
             except DropItem as drop:
                 reason = f"item:{drop}"[:200]
                 dropped[reason] = dropped.get(reason, 0) + 1
-            except UnstorableItem as error:
+            except UnstorableItemError as error:
                 if not result.fault:
                     told = f"an item cannot be stored: {error}"
                     result = replace(result, fault=Fault.CALLBACK, error=told)
         return tuple(kept), result
 
 
-def _given_up(draft: Draft) -> Harvest:
+def _given_up(draft: OpenAttempt) -> VisitResult:
     """A dead letter without a try."""
     if reason := draft.lease.entry.unreadable:
-        return draft.harvest(Verdict.DEAD, Fault.UNREADABLE, detail=reason)
+        return draft.make_result(Verdict.DEAD, Fault.UNREADABLE, detail=reason)
     fault = Fault.HOST_LOST if draft.lease.host_answered else Fault.HOST_DOWN
-    return draft.harvest(Verdict.DEAD, fault, detail="not tried: the host was in trouble for too long")
+    return draft.make_result(Verdict.DEAD, fault, detail="not tried: the host was in trouble for too long")

@@ -21,11 +21,11 @@ from typing import Any
 from gossamer.core.errors import StorageError
 from gossamer.core.hosts import HostSignal
 from gossamer.core.requests import Lease
-from gossamer.core.results import Harvest
-from gossamer.engine.attempt import Draft
-from gossamer.engine.parts import Parts, ShiftOptions
-from gossamer.engine.recorder import Landing
-from gossamer.engine.sharing import Share
+from gossamer.core.results import VisitResult
+from gossamer.engine.attempt import OpenAttempt
+from gossamer.engine.parts import EngineParts, ShiftOptions
+from gossamer.engine.recorder import ResultRecorder
+from gossamer.engine.sharing import ConcurrencyLimit
 from gossamer.engine.visit import Visitor
 
 GROUP = 256
@@ -35,24 +35,24 @@ WORTH_A_TURN = 16
 QUIET = 2
 """Rounds of the loop without anything ripe: an answer that has arrived takes so many to become ripe."""
 
-Ripe = tuple[Draft, Harvest | HostSignal]
+Ripe = tuple[OpenAttempt, VisitResult | HostSignal]
 """A visit that is over: something to land, or a reason to give the lease back."""
 
 
 class Worker:
     """One worker of one job. ``run`` returns when told to stop, with nothing left in its hands."""
 
-    def __init__(self, parts: Parts, options: ShiftOptions) -> None:
+    def __init__(self, parts: EngineParts, options: ShiftOptions) -> None:
         self._parts = parts
         self._options = options
         self._visitor = Visitor(parts, options)
-        self._landing = Landing(parts.job, parts.committer, parts.store, parts.admission, parts.sink)
-        self._held: dict[int, tuple[Draft, asyncio.Task[None]]] = {}  # until landed or given back
+        self._landing = ResultRecorder(parts.job, parts.committer, parts.store, parts.admission, parts.sink)
+        self._held: dict[int, tuple[OpenAttempt, asyncio.Task[None]]] = {}  # until landed or given back
         self._ripe: list[Ripe] = []
         self._is_landing = False
         self._is_dry = False  # the frontier had nothing for us
         self._is_short = False  # it had less than was asked for
-        self._share = Share(options.concurrency)
+        self._share = ConcurrencyLimit(options.concurrency)
         self._ended = 0
         self._ask_at = -inf  # when the frontier may have something for us
         self._wake = asyncio.Event()
@@ -75,16 +75,16 @@ class Worker:
         return len(self._held)
 
     @property
-    def ended(self) -> int:
+    def ended_visits(self) -> int:
         """Visits that are over."""
         return self._ended
 
-    def shortage(self) -> float | None:
+    def load_if_short(self) -> float | None:
         """How many requests were in hand lately, if the frontier had less than this worker could take.
 
         Call it some times a second.
         """
-        self._share.see(len(self._held), self._parts.clock.now())
+        self._share.record_load(len(self._held), self._parts.clock.now())
         return self._share.usual if self._is_short and not self._stop.is_set() else None
 
     def make_room(self, other: float, workers: int) -> None:
@@ -110,7 +110,7 @@ class Worker:
         self.stop()
         drafts = [self._let_go(token) for token in list(self._held)]
         await self._parts.frontier.release(
-            [draft.lease for draft in drafts], [draft.unfinished() for draft in drafts]
+            [draft.lease for draft in drafts], [draft.unfinished_signal() for draft in drafts]
         )
 
     # ------------------------------------------------------------------ the shift
@@ -118,7 +118,7 @@ class Worker:
     async def run(self) -> None:
         """Work until stopped. Raises what the frontier or the committer raise (storage trouble)."""
         keeper = asyncio.create_task(self._keep_leases())
-        turning = asyncio.create_task(self._turns())
+        turning = asyncio.create_task(self._run_turns())
         try:
             # The turns end when stopped and empty-handed; the keeper ends only by failing.
             await asyncio.wait({turning, keeper}, return_when=asyncio.FIRST_COMPLETED)
@@ -134,27 +134,27 @@ class Worker:
                     await self.abandon()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _turns(self) -> None:
+    async def _run_turns(self) -> None:
         while not (self._stop.is_set() and not self._held):
             if self._failure:
                 raise self._failure
             now = self._parts.clock.now()
-            free = self._free()
+            free = self._free_slots()
             if self._ripe or (free > 0 and self._ask_at <= now):
-                await self._gather()
-                await self._turn(self._free())
+                await self._yield_to_visits()
+                await self._take_turn(self._free_slots())
             else:
                 self._wake.clear()
-                await self._wait(self._ask_at - now if free > 0 else self._options.idle_wait_s)
+                await self._wait_for_wake(self._ask_at - now if free > 0 else self._options.idle_wait_s)
 
-    def _free(self) -> int:
+    def _free_slots(self) -> int:
         """Slots for new leases, those of the ripe included."""
         if self._stop.is_set():
             return 0
         held = len(self._held) - len(self._ripe)
-        return self._share.limit(held, self._parts.clock.now()) - held
+        return self._share.limit_for(held, self._parts.clock.now()) - held
 
-    async def _gather(self) -> None:
+    async def _yield_to_visits(self) -> None:
         """Let visits that can go on at once go first: a turn costs nearly the same for eight as for one.
 
         Nothing is waited for: the turn comes as soon as the loop has nothing else to do.
@@ -165,20 +165,20 @@ class Worker:
             await asyncio.sleep(0)
             quiet = quiet + 1 if len(self._ripe) == before else 0
 
-    async def _turn(self, free: int) -> None:
+    async def _take_turn(self, free: int) -> None:
         """Land what is ripe and lease for ``free`` slots; what they are free of is among the ripe."""
         ripe, self._ripe = self._ripe[:GROUP], self._ripe[GROUP:]
         free -= len(self._ripe)
-        harvests = [end for _, end in ripe if isinstance(end, Harvest)]
+        harvests = [end for _, end in ripe if isinstance(end, VisitResult)]
         returned = [(draft.lease, end) for draft, end in ripe if isinstance(end, HostSignal)]
         steps: list[Awaitable[Any]] = []  # handed over in this order
         if harvests:
-            steps.append(self._land(harvests))
+            steps.append(self._record_results(harvests))
         if returned:
             leases, signals = zip(*returned, strict=True)
             steps.append(self._parts.frontier.release(leases, signals))
         if free > 0:
-            steps.append(self._lease(free))
+            steps.append(self._lease_requests(free))
         if len(steps) == 1:
             await steps[0]
         else:  # when one fails, the others are not left behind
@@ -191,14 +191,14 @@ class Worker:
         if self._is_dry and not self._held:
             self.idle.set()
 
-    async def _land(self, harvests: Sequence[Harvest]) -> None:
+    async def _record_results(self, harvests: Sequence[VisitResult]) -> None:
         self._is_landing = True
         try:
-            await self._landing.land(harvests)
+            await self._landing.record_results(harvests)
         finally:
             self._is_landing = False
 
-    async def _lease(self, free: int) -> None:
+    async def _lease_requests(self, free: int) -> None:
         options, parts = self._options, self._parts
         self._ask_at = inf
         grant = await parts.frontier.lease(options.lane, free, options.lease_ttl_s)
@@ -212,11 +212,11 @@ class Worker:
             await parts.frontier.release(grant.leases, [HostSignal()] * len(grant.leases))
             return
         for lease in grant.leases:
-            self._start(lease)
+            self._start_visit(lease)
         self._is_dry = not grant.leases
         self._is_short = len(grant.leases) < free
 
-    async def _wait(self, seconds: float) -> None:
+    async def _wait_for_wake(self, seconds: float) -> None:
         """Until woken, or for so long."""
         if seconds <= 0:
             await asyncio.sleep(0)
@@ -229,12 +229,12 @@ class Worker:
             sleeping.cancel()
             waking.cancel()
 
-    def _start(self, lease: Lease) -> None:
+    def _start_visit(self, lease: Lease) -> None:
         self.idle.clear()
-        draft = self._visitor.draft(lease)
-        self._held[lease.token] = (draft, asyncio.create_task(self._visit(draft)))
+        draft = self._visitor.open_attempt(lease)
+        self._held[lease.token] = (draft, asyncio.create_task(self._run_visit(draft)))
 
-    async def _visit(self, draft: Draft) -> None:
+    async def _run_visit(self, draft: OpenAttempt) -> None:
         try:
             end = await self._visitor.visit(draft)
             self._ripe.append((draft, end))
@@ -256,7 +256,7 @@ class Worker:
                 if not is_kept and lease.token in self._held:
                     self._let_go(lease.token)
 
-    def _let_go(self, token: int) -> Draft:
+    def _let_go(self, token: int) -> OpenAttempt:
         """Break off a visit."""
         draft, task = self._held.pop(token)
         task.cancel()

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Protocol
 
 from gossamer.core.errors import UsageError
 from gossamer.core.jobs import StoredItem
-from gossamer.export.files import replacing
+from gossamer.export.files import replace_file
 
 SUFFIXES = {
     ".jsonl": "jsonl",
@@ -26,14 +26,14 @@ SUFFIXES = {
 """The format that a suffix stands for."""
 
 
-class Writer(Protocol):
+class ItemWriter(Protocol):
     """One format being written. What is to be kept of an old file was written by the constructor."""
 
-    def write(self, data: dict[str, Any]) -> None:
+    def write_item(self, data: dict[str, Any]) -> None:
         """Add one item."""
         ...
 
-    def finish(self) -> None:
+    def write_end(self) -> None:
         """Write what comes after the last item."""
         ...
 
@@ -73,10 +73,10 @@ async def write_items(
     """
     if isinstance(target, str | Path):
         path = Path(target)
-        make = _maker(format or format_of(path), safe_csv)
-        with replacing(path, keep=append, ready=ready) as (out, old):
-            return await _fill(make(out, old, str(path)), items)
-    return await _fill(_maker(format or "jsonl", safe_csv)(target, None, "output"), items)
+        make = _writer_for(format or format_of(path), safe_csv)
+        with replace_file(path, keep=append, ready=ready) as (out, old):
+            return await _write_all(make(out, old, str(path)), items)
+    return await _write_all(_writer_for(format or "jsonl", safe_csv)(target, None, "output"), items)
 
 
 def check_appendable(path: Path, format: str) -> None:  # noqa: A002 - the word that users know
@@ -101,7 +101,7 @@ def check_appendable(path: Path, format: str) -> None:  # noqa: A002 - the word 
             find_last(old, str(path))
 
 
-def _maker(name: str, safe_csv: bool) -> Callable[[BinaryIO, BinaryIO | None, str], Writer]:
+def _writer_for(name: str, safe_csv: bool) -> Callable[[BinaryIO, BinaryIO | None, str], ItemWriter]:
     if name == "jsonl":
         from gossamer.export.jsonl import JsonlWriter
 
@@ -121,16 +121,16 @@ def _maker(name: str, safe_csv: bool) -> Callable[[BinaryIO, BinaryIO | None, st
     raise UsageError(f"there is no format {name!r}; known are {', '.join(dict.fromkeys(SUFFIXES.values()))}")
 
 
-async def _fill(writer: Writer, items: Iterable[StoredItem] | AsyncIterable[StoredItem]) -> int:
+async def _write_all(writer: ItemWriter, items: Iterable[StoredItem] | AsyncIterable[StoredItem]) -> int:
     with closing(writer):
         count = 0
         if isinstance(items, AsyncIterable):
             async for item in items:
-                writer.write(item.data)
+                writer.write_item(item.data)
                 count += 1
         else:
             for item in items:
-                writer.write(item.data)
+                writer.write_item(item.data)
                 count += 1
-        writer.finish()
+        writer.write_end()
     return count

@@ -18,7 +18,7 @@ from typing import IO, Any, BinaryIO
 import msgspec
 
 from gossamer.core.errors import UsageError
-from gossamer.export.files import copy, tail
+from gossamer.export.files import copy_bytes, read_tail
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """What makes spreadsheet programs run a cell (OWASP, CSV injection); the last four are wide forms."""
@@ -40,32 +40,32 @@ class CsvWriter:
         self._columns = dict.fromkeys(self._had)
         self._spool: IO[bytes] = tempfile.SpooledTemporaryFile(SPOOL_BYTES)  # noqa: SIM115 - see close
 
-    def write(self, data: dict[str, Any]) -> None:
+    def write_item(self, data: dict[str, Any]) -> None:
         """Add one item."""
-        self._columns.update(dict.fromkeys(map(self._text, data)))
+        self._columns.update(dict.fromkeys(map(self._escape_formula, data)))
         self._spool.write(msgspec.json.encode(data) + b"\n")
 
-    def finish(self) -> None:
+    def write_end(self) -> None:
         """Write the header, what the file had, and the items that waited for it."""
         columns = list(self._columns)
         if self._old is None:
             if columns:
-                self._out.write(self._row(columns))
+                self._out.write(self._encode_row(columns))
         elif columns == self._had:
-            copy(self._old, self._out)
-            if not tail(self._old, 1)[0].endswith(b"\n"):
+            copy_bytes(self._old, self._out)
+            if not read_tail(self._old, 1)[0].endswith(b"\n"):
                 self._out.write(b"\r\n")
         else:
-            self._widen(self._old, columns)
+            self._add_columns(self._old, columns)
         self._spool.seek(0)
         for line in self._spool:
-            data = {self._text(name): value for name, value in msgspec.json.decode(line).items()}
-            self._out.write(self._row([data.get(name) for name in columns]))
+            data = {self._escape_formula(name): value for name, value in msgspec.json.decode(line).items()}
+            self._out.write(self._encode_row([data.get(name) for name in columns]))
 
-    def _widen(self, old: BinaryIO, columns: list[str]) -> None:
+    def _add_columns(self, old: BinaryIO, columns: list[str]) -> None:
         """Copy the file with more columns: to each row as it stands as many empty cells are added."""
-        more = self._row(columns[len(self._had) :]).decode()
-        for number, (row, text) in enumerate(_rows(old)):
+        more = self._encode_row(columns[len(self._had) :]).decode()
+        for number, (row, text) in enumerate(_read_rows(old)):
             line = text.rstrip("\r\n")
             if number == 0:
                 line = f"{line},{more}"
@@ -79,19 +79,19 @@ class CsvWriter:
         """Let go of the temporary file."""
         self._spool.close()
 
-    def _row(self, values: list[Any]) -> bytes:
+    def _encode_row(self, values: list[Any]) -> bytes:
         text = io.StringIO()
-        csv.writer(text, lineterminator="\r\n").writerow([self._cell(value) for value in values])
+        csv.writer(text, lineterminator="\r\n").writerow([self._encode_cell(value) for value in values])
         return text.getvalue().encode()
 
-    def _cell(self, value: Any) -> Any:
+    def _encode_cell(self, value: Any) -> Any:
         if isinstance(value, str):
-            return self._text(value)
+            return self._escape_formula(value)
         if value is None:
             return ""
         return msgspec.json.encode(value).decode()
 
-    def _text(self, text: str) -> str:
+    def _escape_formula(self, text: str) -> str:
         return f"'{text}" if self._safe and text.startswith(FORMULA_STARTS) else text
 
 
@@ -112,7 +112,7 @@ def read_header(old: BinaryIO, place: str) -> list[str]:
     return names
 
 
-def _rows(old: BinaryIO) -> Iterator[tuple[list[str], str]]:
+def _read_rows(old: BinaryIO) -> Iterator[tuple[list[str], str]]:
     """The rows of a file, each with its text as it stands there."""
     old.seek(0)
     text = io.TextIOWrapper(old, "utf-8", "surrogateescape", newline="")

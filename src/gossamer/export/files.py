@@ -13,7 +13,7 @@ from gossamer.core.errors import StorageError, UsageError
 
 
 @contextmanager
-def replacing(
+def replace_file(
     path: Path, *, keep: bool, ready: Callable[[Path], None] = lambda part: None
 ) -> Iterator[tuple[BinaryIO, BinaryIO | None]]:
     """A new file to write, and the old one to copy from (``keep``, when it has content).
@@ -32,14 +32,14 @@ def replacing(
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         has_old = keep and path.exists() and path.stat().st_size > 0
-        with path.open("rb") if has_old else nullcontext() as old, _renamed(path, ready) as out:
+        with path.open("rb") if has_old else nullcontext() as old, _temporary_file(path, ready) as out:
             yield out, old
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 @contextmanager
-def _renamed(path: Path, ready: Callable[[Path], None]) -> Iterator[BinaryIO]:
+def _temporary_file(path: Path, ready: Callable[[Path], None]) -> Iterator[BinaryIO]:
     # Short, whatever the length of the name beside it.
     part = path.with_name(f".{secrets.token_hex(6)}.part")
     try:
@@ -57,7 +57,7 @@ def _renamed(path: Path, ready: Callable[[Path], None]) -> Iterator[BinaryIO]:
         raise
 
 
-def copy(old: BinaryIO, out: BinaryIO, end: int | None = None) -> None:
+def copy_bytes(old: BinaryIO, out: BinaryIO, end: int | None = None) -> None:
     """Copy an old file from its start up to a position (or its end)."""
     old.seek(0, os.SEEK_END)
     left = old.tell() if end is None else end
@@ -67,7 +67,7 @@ def copy(old: BinaryIO, out: BinaryIO, end: int | None = None) -> None:
         left -= len(chunk)
 
 
-def tail(old: BinaryIO, size: int = 1 << 16) -> tuple[bytes, int]:
+def read_tail(old: BinaryIO, size: int = 1 << 16) -> tuple[bytes, int]:
     """The last bytes of a file, and the position where they begin."""
     end = old.seek(0, os.SEEK_END)
     begin = old.seek(max(0, end - size))

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from gossamer.core.errors import UsageError
-from gossamer.export.files import copy, tail
+from gossamer.export.files import copy_bytes, read_tail
 
 _encode = msgspec.json.Encoder().encode
 
@@ -21,21 +21,21 @@ class JsonWriter:
         if old is None:
             out.write(b"[")
         else:
-            self._continue(out, old, place)
+            self._continue_array(out, old, place)
 
-    def _continue(self, out: BinaryIO, old: BinaryIO, place: str) -> None:
+    def _continue_array(self, out: BinaryIO, old: BinaryIO, place: str) -> None:
         end = find_end(old, place)
-        copy(old, out, end)
+        copy_bytes(old, out, end)
         old.seek(end - 1)
         if old.read(1) != b"[":
             self._between = b",\n"
 
-    def write(self, data: dict[str, Any]) -> None:
+    def write_item(self, data: dict[str, Any]) -> None:
         """Add one item."""
         self._write(self._between + _encode(data))
         self._between = b",\n"
 
-    def finish(self) -> None:
+    def write_end(self) -> None:
         """Close the array."""
         self._write(b"\n]\n")
 
@@ -47,7 +47,7 @@ def find_end(old: BinaryIO, place: str) -> int:
     """Where the last element of the array in a file ends. Raises :class:`UsageError` when it holds none."""
     old.seek(0)
     opens = old.read(1 << 16).lstrip().startswith(b"[")
-    end, begin = tail(old)
+    end, begin = read_tail(old)
     end = end.rstrip()
     if not (opens and end.endswith(b"]")):
         raise UsageError(f"{place} holds no JSON array to append to; overwrite it or choose another file")

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from gossamer.export.files import copy
+from gossamer.export.files import copy_bytes
 
 _encode = msgspec.json.Encoder().encode
 
@@ -19,15 +19,17 @@ class JsonlWriter:
         self._write = out.write
         if old is not None:
             last = _last_line(old)
-            copy(old, out, end=None if not last or _is_json(last) else old.seek(0, os.SEEK_END) - len(last))
+            copy_bytes(
+                old, out, end=None if not last or _is_json(last) else old.seek(0, os.SEEK_END) - len(last)
+            )
             if last and _is_json(last):
                 out.write(b"\n")
 
-    def write(self, data: dict[str, Any]) -> None:
+    def write_item(self, data: dict[str, Any]) -> None:
         """Add one item."""
         self._write(_encode(data) + b"\n")
 
-    def finish(self) -> None:
+    def write_end(self) -> None:
         """Nothing comes after the last item."""
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape, quoteattr
 import msgspec
 
 from gossamer.core.errors import UsageError
-from gossamer.export.files import copy, tail
+from gossamer.export.files import copy_bytes, read_tail
 
 # A part of https://www.w3.org/TR/xml/#NT-Name that parsers of every edition take: ASCII and Latin-1 letters.
 _START = "A-Z_a-z\xc0-\xd6\xd8-\xf6\xf8-\xff"
@@ -33,13 +33,13 @@ class XmlWriter:
         if old is None:
             out.write(HEAD)
             return
-        copy(old, out, find_end(old, place))
+        copy_bytes(old, out, find_end(old, place))
 
-    def write(self, data: dict[str, Any]) -> None:
+    def write_item(self, data: dict[str, Any]) -> None:
         """Add one item."""
-        self._write(f"<item>{_content(data)}</item>\n".encode())
+        self._write(f"<item>{_render_content(data)}</item>\n".encode())
 
-    def finish(self) -> None:
+    def write_end(self) -> None:
         """Close the root element."""
         self._write(TAIL + b"\n")
 
@@ -49,18 +49,18 @@ class XmlWriter:
 
 def find_end(old: BinaryIO, place: str) -> int:
     """Where the last item in a file ends. Raises :class:`UsageError` when it does not end as ours do."""
-    end, begin = tail(old)
+    end, begin = read_tail(old)
     end = end.rstrip()
     if not end.endswith(TAIL):
         raise UsageError(f"{place} does not end with </items>; overwrite it or choose another file")
     return begin + len(end) - len(TAIL)
 
 
-def _content(value: Any) -> str:
+def _render_content(value: Any) -> str:
     if isinstance(value, dict):
-        return "".join(_element(name, inner) for name, inner in value.items())
+        return "".join(_render_element(name, inner) for name, inner in value.items())
     if isinstance(value, list):
-        return "".join(f"<value>{_content(inner)}</value>" for inner in value)
+        return "".join(f"<value>{_render_content(inner)}</value>" for inner in value)
     if value is None:
         return ""
     if isinstance(value, str):
@@ -69,11 +69,11 @@ def _content(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _element(name: str, value: Any) -> str:
+def _render_element(name: str, value: Any) -> str:
     if NAME.fullmatch(name):
-        return f"<{name}>{_content(value)}</{name}>"
+        return f"<{name}>{_render_content(value)}</{name}>"
     tag = _NOT_NAME.sub("_", name)
     if not NAME.fullmatch(tag):
         tag = f"_{tag}"
     own = quoteattr(_NOT_CHAR.sub("\ufffd", name), {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;"})
-    return f"<{tag} name={own}>{_content(value)}</{tag}>"
+    return f"<{tag} name={own}>{_render_content(value)}</{tag}>"

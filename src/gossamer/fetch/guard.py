@@ -70,7 +70,7 @@ BAD_PORTS = frozenset(
 """Ports that browsers do not connect to (Fetch standard, "bad port")."""
 
 
-class GuardRefused(OSError):
+class GuardError(OSError):
     """A place that the operator did not name, and that only the operator may name; ``what`` says why."""
 
     def __init__(self, what: str) -> None:
@@ -78,7 +78,7 @@ class GuardRefused(OSError):
 
 
 @lru_cache(maxsize=4096)
-def refusal(address: str) -> str:
+def refusal_for(address: str) -> str:
     """Why a numeric address may not be connected (``loopback``, ``private``, ...); ``""``: it is public."""
     try:
         if ":" in address:
@@ -102,47 +102,47 @@ def _refusal_v6(address: IPv6Address) -> str:
     return word or ("" if address in _GLOBAL_UNICAST else "reserved")
 
 
-def _bare(host: str) -> str:
+def _normalise_host(host: str) -> str:
     return host.strip("[]").rstrip(".").lower()
 
 
-class Guard:
+class AddressGuard:
     """Which hosts may be private, and what is left of the addresses of those that may not."""
 
     def __init__(self, trusted_hosts: Iterable[str] = ()) -> None:
-        self._trusted = set(map(_bare, trusted_hosts))
+        self._trusted = set(map(_normalise_host, trusted_hosts))
         self.told: Callable[[str], None] | None = None  # who else is to hear of a host that is trusted
 
     def __repr__(self) -> str:
         return f"Guard({sorted(self._trusted)})"
 
-    def trust(self, host: str) -> None:
+    def trust_host(self, host: str) -> None:
         """The operator named this host too (a spider's start found it)."""
-        bare = _bare(host)
+        bare = _normalise_host(host)
         if bare not in self._trusted:
             self._trusted.add(bare)
             if self.told is not None:
                 self.told(bare)
 
     @property
-    def trusted(self) -> frozenset[str]:
+    def trusted_hosts(self) -> frozenset[str]:
         """The hosts that may be private."""
         return frozenset(self._trusted)
 
-    def trusts(self, host: str) -> bool:
+    def is_trusted(self, host: str) -> bool:
         """Whether the operator named exactly this host (no port, no sub-domains)."""
-        return bool(self._trusted) and _bare(host) in self._trusted
+        return bool(self._trusted) and _normalise_host(host) in self._trusted
 
     def check_port(self, host: str, port: int) -> None:
-        """Raises :class:`GuardRefused` for a port of another service, unless the operator named the host."""
-        if port in BAD_PORTS and not self.trusts(host):
-            raise GuardRefused(f"port {port} belongs to another service than the web")
+        """Raises :class:`GuardError` for a port of another service, unless the operator named the host."""
+        if port in BAD_PORTS and not self.is_trusted(host):
+            raise GuardError(f"port {port} belongs to another service than the web")
 
     def open_to(self, host: str, rows: Sequence[AddressInfo]) -> Sequence[AddressInfo]:
-        """Those addresses of a host that may be connected; raises :class:`GuardRefused` when none may."""
-        if self.trusts(host):
+        """Those addresses of a host that may be connected; raises :class:`GuardError` when none may."""
+        if self.is_trusted(host):
             return rows
-        public = [row for row in rows if not refusal(row[4][0])]
+        public = [row for row in rows if not refusal_for(row[4][0])]
         if rows and not public:
-            raise GuardRefused(f"not a public address ({refusal(rows[0][4][0])})")
+            raise GuardError(f"not a public address ({refusal_for(rows[0][4][0])})")
         return public

@@ -89,7 +89,7 @@ def has_ipv4() -> bool:
     return True
 
 
-class LocalTrouble:
+class LocalErrorThrottle:
     """This machine's trouble: told once per kind, and how long to leave it alone."""
 
     def __init__(self, first_pause_s: float) -> None:
@@ -97,7 +97,7 @@ class LocalTrouble:
         self._told: set[int] = set()
         self._since: float | None = None  # the loop's time at which nothing could be connected any more
 
-    def report(self, error: OSError, now: float) -> float:
+    def report_error(self, error: OSError, now: float) -> float:
         """There is trouble; how many seconds to wait before anybody tries again."""
         number = error.errno or 0
         if number not in self._told:
@@ -113,6 +113,6 @@ class LocalTrouble:
         lasting_s = now - self._since
         return min(max(self._first_pause_s, lasting_s / 2), max(LONGEST_PAUSE_S, self._first_pause_s))
 
-    def clear(self) -> None:
+    def reset_pause(self) -> None:
         """A connection could be made."""
         self._since = None

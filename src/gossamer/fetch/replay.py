@@ -18,12 +18,12 @@ from urllib.parse import urlsplit
 from gossamer.core.clock import Clock
 from gossamer.core.errors import Fault, FetchError, UsageError
 from gossamer.core.requests import Request
-from gossamer.core.results import Fetched
+from gossamer.core.results import FetchResult
 
 MAX_PAGE_BYTES = 64 * 1024 * 1024
 
 
-class _Rule:
+class _ReplayRule:
     """One URL template and the file name it stands for."""
 
     def __init__(self, url: str, file: str) -> None:
@@ -65,36 +65,36 @@ class ReplayFetcher:
         self._folder = folder.resolve()
         if not self._folder.is_dir():
             raise UsageError(f"{folder} is no folder of saved pages")
-        self._rules = [_Rule(url, file) for url, file in rules.items()]
+        self._rules = [_ReplayRule(url, file) for url, file in rules.items()]
         self._clock = clock
 
     def __repr__(self) -> str:
         return f"ReplayFetcher({str(self._folder)!r}, {len(self._rules)} rules)"
 
-    async def fetch(self, request: Request) -> Fetched:
+    async def fetch(self, request: Request) -> FetchResult:
         """The saved page, with status 200."""
         now = self._clock.now()
-        found = self._find(request.url)
+        found = self._find_page(request.url)
         if found is None:
             if urlsplit(request.url).path != "/robots.txt":
                 raise FetchError(Fault.NOT_ARCHIVED, "no saved page for this URL")
-            return _fetched(request.url, 404, "text/plain", b"", now)
+            return _build_result(request.url, 404, "text/plain", b"", now)
         path, body = found
         kind = mimetypes.guess_type(path.name.removesuffix(".gz"))[0] or "application/octet-stream"
-        return _fetched(request.url, 200, kind, body, now)
+        return _build_result(request.url, 200, kind, body, now)
 
     async def close(self) -> None:
         """There is nothing to close."""
 
-    def _find(self, url: str) -> tuple[Path, bytes] | None:
+    def _find_page(self, url: str) -> tuple[Path, bytes] | None:
         for rule in self._rules:
             name = rule.file_for(url)
-            path = None if name is None else self._inside(name)
+            path = None if name is None else self._path_inside(name)
             if path is not None:
-                return path, _read(path)
+                return path, _read_page(path)
         return None
 
-    def _inside(self, name: str) -> Path | None:
+    def _path_inside(self, name: str) -> Path | None:
         """The real path of an existing file below the folder; links that lead out of it do not count."""
         try:
             path = (self._folder / name).resolve(strict=True)
@@ -103,7 +103,7 @@ class ReplayFetcher:
         return path if path.is_relative_to(self._folder) and path.is_file() else None
 
 
-def _read(path: Path) -> bytes:
+def _read_page(path: Path) -> bytes:
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             body = file.read(MAX_PAGE_BYTES + 1)
@@ -114,8 +114,8 @@ def _read(path: Path) -> bytes:
     return body
 
 
-def _fetched(url: str, status: int, content_type: str, body: bytes, now: float) -> Fetched:
-    return Fetched(
+def _build_result(url: str, status: int, content_type: str, body: bytes, now: float) -> FetchResult:
+    return FetchResult(
         url=url,
         status=status,
         headers=(("content-type", content_type),),

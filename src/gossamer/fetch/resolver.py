@@ -55,7 +55,7 @@ class ThreadResolver:
             return await answer
 
 
-class Names:
+class CachingResolver:
     """What a resolver said, for ``ttl_s``; whoever asks for the same name meanwhile waits for one look-up."""
 
     def __init__(self, resolver: Resolver, ttl_s: float) -> None:
@@ -66,7 +66,7 @@ class Names:
 
     async def resolve(self, host: str, port: int) -> Sequence[AddressInfo]:
         """The addresses of a host; numeric ones need nobody to be asked. Raises as a :class:`Resolver`."""
-        numeric = _numeric(host, port)
+        numeric = _numeric_address(host, port)
         if numeric is not None:
             return (numeric,)
         key = (host, port)
@@ -76,15 +76,15 @@ class Names:
             return rows
         task = self._asked.get(key)
         if task is None:
-            task = self._asked[key] = loop.create_task(self._ask(key))
+            task = self._asked[key] = loop.create_task(self._ask_resolver(key))
             task.add_done_callback(lambda done: self._asked.pop(key, None))
         return await asyncio.shield(task)
 
-    def forget(self, host: str, port: int) -> None:
+    def forget_host(self, host: str, port: int) -> None:
         """What was said of a host did not lead to it: it is asked for anew."""
         self._known.pop((host, port), None)
 
-    async def _ask(self, key: tuple[str, int]) -> Sequence[AddressInfo]:
+    async def _ask_resolver(self, key: tuple[str, int]) -> Sequence[AddressInfo]:
         try:
             rows = await self._resolver.resolve(*key)
         except socket.gaierror:
@@ -100,7 +100,7 @@ class Names:
         return rows
 
 
-def _numeric(host: str, port: int) -> AddressInfo | None:
+def _numeric_address(host: str, port: int) -> AddressInfo | None:
     """The row of a plain IP address. ``0x7f.1`` and the like are the system resolver's business."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:

@@ -16,12 +16,12 @@ import msgspec
 
 from gossamer.core.clock import Clock
 from gossamer.core.errors import Fault, FetchError
-from gossamer.core.hosts import HostSignal, SignalKind
+from gossamer.core.hosts import HostSignal, HostSignalKind
 from gossamer.core.requests import Request
-from gossamer.core.results import Fetched, RobotsAnswer
+from gossamer.core.results import FetchResult, RobotsDecision
 from gossamer.policy import redirects, retry
-from gossamer.policy.robots import Access, RobotsRecord, RobotsRules, interpret
-from gossamer.policy.urls import origin
+from gossamer.policy.robots import RobotsAccess, RobotsRecord, RobotsRules, interpret_response
+from gossamer.policy.urls import origin_of
 from gossamer.ports.fetch import Fetcher
 from gossamer.ports.shared_state import SharedState
 
@@ -49,11 +49,11 @@ _HOPELESS = frozenset({Fault.DNS, Fault.GUARD, Fault.BAD_URL, Fault.TLS})
 """What stops robots.txt itself stops every page of the origin: the answer says it as it is."""
 
 
-ALLOWED = RobotsAnswer(allowed=True)
+ALLOWED = RobotsDecision(allowed=True)
 _RECORD = msgspec.msgpack.Decoder(RobotsRecord)
 
 
-class _Origin:
+class _OriginRules:
     """One origin's rules, with its answers made beforehand."""
 
     __slots__ = ("deny", "expires_at", "free", "rules", "size")
@@ -62,15 +62,15 @@ class _Origin:
         self.rules = RobotsRules(record)
         self.expires_at = record.expires_at
         self.size = len(record.text)
-        self.free = self.rules.free(user_agent)
-        self.deny = RobotsAnswer(allowed=False, reason=Fault.ROBOTS.value)
-        if record.access is Access.CLOSED:
+        self.free = self.rules.may_fetch_all(user_agent)
+        self.deny = RobotsDecision(allowed=False, reason=Fault.ROBOTS.value)
+        if record.access is RobotsAccess.CLOSED:
             hopeless = record.fault in _HOPELESS
-            self.deny = RobotsAnswer(
+            self.deny = RobotsDecision(
                 allowed=False,
                 reason=record.fault if hopeless else Fault.ROBOTS_UNREACHABLE.value,
                 retry_at=None if hopeless and record.fault != Fault.DNS else record.expires_at,
-                detail=_reason(record, hopeless=hopeless),
+                detail=_closed_reason(record, hopeless=hopeless),
             )
 
 
@@ -85,37 +85,37 @@ class RobotsCache:
         self._clock = clock
         self._user_agent = user_agent
         self._obey = obey
-        self._origins: OrderedDict[str, _Origin] = OrderedDict()
+        self._origins: OrderedDict[str, _OriginRules] = OrderedDict()
         self._characters = 0
         self._flights: dict[str, asyncio.Future[None]] = {}
 
     def __repr__(self) -> str:
         return f"RobotsCache({len(self._origins)} origins, {len(self._flights)} being fetched)"
 
-    async def check(self, request: Request) -> RobotsAnswer:
+    async def check_request(self, request: Request) -> RobotsDecision:
         """Whether the request may be fetched. Raises ``StorageError`` only."""
         if not self._obey:
             return ALLOWED
         url = request.url
-        site = origin(url)
+        site = origin_of(url)
         known = self._origins.get(site)
         if known is None or self._clock.now() >= known.expires_at:
             if not site.startswith("http"):
                 return ALLOWED  # no robots.txt speaks for it; the fetcher will refuse it
-            found = await self._find(site)
-            if isinstance(found, RobotsAnswer):
+            found = await self._find_rules(site)
+            if isinstance(found, RobotsDecision):
                 return found
             known, signal = found
             if signal is not None:
-                return msgspec.structs.replace(self._answer(known, url), signal=signal)
-        return self._answer(known, url)
+                return msgspec.structs.replace(self._answer_for(known, url), signal=signal)
+        return self._answer_for(known, url)
 
-    def _answer(self, known: _Origin, url: str) -> RobotsAnswer:
-        if known.free or known.rules.allowed(url, self._user_agent):
+    def _answer_for(self, known: _OriginRules, url: str) -> RobotsDecision:
+        if known.free or known.rules.may_fetch(url, self._user_agent):
             return ALLOWED
         return known.deny
 
-    async def _find(self, site: str) -> tuple[_Origin, HostSignal | None] | RobotsAnswer:
+    async def _find_rules(self, site: str) -> tuple[_OriginRules, HostSignal | None] | RobotsDecision:
         """The rules of an origin that memory does not have; one task looks, the others wait for it."""
         flight = self._flights.get(site)
         while flight is not None:
@@ -126,37 +126,37 @@ class RobotsCache:
             flight = self._flights.get(site)
         self._flights[site] = flight = asyncio.get_running_loop().create_future()
         try:
-            return await self._look(site)
+            return await self._load_or_fetch(site)
         finally:  # cancelled or failed as well: whoever waits looks for itself
             del self._flights[site]
             flight.set_result(None)
 
-    async def _look(self, site: str) -> tuple[_Origin, HostSignal | None] | RobotsAnswer:
-        record = await self._load(site)
+    async def _load_or_fetch(self, site: str) -> tuple[_OriginRules, HostSignal | None] | RobotsDecision:
+        record = await self._load_record(site)
         if record is None and not await self._shared.claim(SPACE, site, CLAIM_S):
-            return RobotsAnswer(
+            return RobotsDecision(
                 allowed=False,
                 reason=Fault.ROBOTS.value,
                 signal=HostSignal(retry_after_s=COME_BACK_S),
                 detail="another worker is fetching robots.txt",
             )
         # Another worker may have put the record between the look and the claim.
-        record = record or await self._load(site)
+        record = record or await self._load_record(site)
         if record is not None:
-            known = self._remember(site, record)
+            known = self._remember_rules(site, record)
             delay_s = known.rules.crawl_delay(self._user_agent)
             news = HostSignal(crawl_delay_s=delay_s, robots_read=True)
             return known, news if delay_s is not None else None
         try:
-            return await self._fetch(site)
+            return await self._fetch_rules(site)
         except FetchError as error:  # this machine's trouble: it says nothing of the origin
             await self._shared.put(SPACE, site, b"", 0.0)
-            return RobotsAnswer(allowed=False, reason=error.fault.value, detail=error.detail)
+            return RobotsDecision(allowed=False, reason=error.fault.value, detail=error.detail)
         except BaseException:  # cancelled, mostly: whoever comes next need not wait for the claim to lapse
             await self._shared.put(SPACE, site, b"", 0.0)
             raise
 
-    async def _load(self, site: str) -> RobotsRecord | None:
+    async def _load_record(self, site: str) -> RobotsRecord | None:
         stored = await self._shared.get(SPACE, site)
         if stored is None:
             return None
@@ -166,14 +166,14 @@ class RobotsCache:
             return None  # written by another version, or damaged: fetched anew
         return record if self._clock.now() < record.expires_at else None
 
-    async def _fetch(self, site: str) -> tuple[_Origin, HostSignal | None]:
+    async def _fetch_rules(self, site: str) -> tuple[_OriginRules, HostSignal | None]:
         started_at = self._clock.now()
-        fetched: Fetched | None = None
+        fetched: FetchResult | None = None
         fault: Fault | None = None
         retry_after_s: float | None = None
         try:
-            fetched = await self._follow(f"{site}/robots.txt")
-            record = interpret(fetched.status, fetched.body, fetched.header("content-type"))
+            fetched = await self._follow_redirects(f"{site}/robots.txt")
+            record = interpret_response(fetched.status, fetched.body, fetched.header("content-type"))
             record = msgspec.structs.replace(record, url=fetched.url)
             retry_after_s = retry.parse_retry_after(fetched.header("retry-after"), self._clock.now())
         except FetchError as error:
@@ -182,23 +182,23 @@ class RobotsCache:
             fault = error.fault
             record = _without_answer(error)
         now = self._clock.now()
-        ttl_s = await self._ttl(site, record, fetched, retry_after_s)
+        ttl_s = await self._choose_ttl(site, record, fetched, retry_after_s)
         record = msgspec.structs.replace(record, fetched_at=now, expires_at=now + ttl_s)
         await self._shared.put(SPACE, site, msgspec.msgpack.encode(record), ttl_s)
-        known = self._remember(site, record)
+        known = self._remember_rules(site, record)
         if not self._fetcher.touches_network:
             return known, None
         signal = HostSignal(
-            kind=_kind(fetched, fault),
+            kind=_signal_kind(fetched, fault),
             started_at=fetched.started_at if fetched else started_at,
             latency_s=fetched.latency_s if fetched else None,
             retry_after_s=retry_after_s,
             crawl_delay_s=known.rules.crawl_delay(self._user_agent),
-            robots_read=record.access is not Access.CLOSED,
+            robots_read=record.access is not RobotsAccess.CLOSED,
         )
-        return known, signal if signal.kind is not SignalKind.UNUSED else None
+        return known, signal if signal.kind is not HostSignalKind.UNUSED else None
 
-    async def _follow(self, url: str) -> Fetched:
+    async def _follow_redirects(self, url: str) -> FetchResult:
         """The answer at the end of the redirects; a redirect itself when they do not lead anywhere."""
         request = Request(url)
         while True:
@@ -213,18 +213,18 @@ class RobotsCache:
             if fetched.status not in redirects.STATUSES or not location:
                 return fetched
             try:
-                request = redirects.follow(
+                request = redirects.follow_redirect(
                     request, fetched.url, fetched.status, location, limit=MAX_REDIRECTS
                 )
             except FetchError:
                 return fetched
 
-    async def _ttl(
-        self, site: str, record: RobotsRecord, fetched: Fetched | None, retry_after_s: float | None
+    async def _choose_ttl(
+        self, site: str, record: RobotsRecord, fetched: FetchResult | None, retry_after_s: float | None
     ) -> float:
         """How long the record holds, in seconds."""
         tries = await self._shared.get(_TRIES, site) or b""
-        if record.access is not Access.CLOSED:
+        if record.access is not RobotsAccess.CLOSED:
             if tries:
                 await self._shared.put(_TRIES, site, b"", DAY_S)
             cache_control = fetched.header("cache-control") if fetched else ""
@@ -236,23 +236,23 @@ class RobotsCache:
         wait_s = min(first_s * 2.0 ** len(tries), LONGEST_WAIT_S)
         return max(wait_s, min(retry_after_s or 0.0, LONGEST_RETRY_AFTER_S))
 
-    def _remember(self, site: str, record: RobotsRecord) -> _Origin:
-        known = _Origin(record, self._user_agent)
-        self._forget(site)
+    def _remember_rules(self, site: str, record: RobotsRecord) -> _OriginRules:
+        known = _OriginRules(record, self._user_agent)
+        self._forget_rules(site)
         self._origins[site] = known
         self._characters += known.size
         while len(self._origins) > MAX_ORIGINS or (
             self._characters > MAX_CACHED_CHARACTERS and len(self._origins) > 1
         ):
-            self._forget(next(iter(self._origins)))
+            self._forget_rules(next(iter(self._origins)))
         return known
 
-    def _forget(self, site: str) -> None:
+    def _forget_rules(self, site: str) -> None:
         known = self._origins.pop(site, None)
         self._characters -= known.size if known else 0
 
 
-def _reason(record: RobotsRecord, *, hopeless: bool) -> str:
+def _closed_reason(record: RobotsRecord, *, hopeless: bool) -> str:
     """Why the origin is closed; what stops its pages themselves is said as if they had been asked for."""
     if hopeless and record.detail:
         return record.detail
@@ -261,11 +261,11 @@ def _reason(record: RobotsRecord, *, hopeless: bool) -> str:
 
 def _without_answer(error: FetchError) -> RobotsRecord:
     if error.fault is Fault.NOT_ARCHIVED:
-        return RobotsRecord(access=Access.OPEN)
-    return RobotsRecord(access=Access.CLOSED, fault=error.fault.value, detail=error.detail)
+        return RobotsRecord(access=RobotsAccess.OPEN)
+    return RobotsRecord(access=RobotsAccess.CLOSED, fault=error.fault.value, detail=error.detail)
 
 
-def _kind(fetched: Fetched | None, fault: Fault | None) -> SignalKind:
+def _signal_kind(fetched: FetchResult | None, fault: Fault | None) -> HostSignalKind:
     """What the fetch says of the host. That there is no robots.txt is a fine answer.
 
     One that cannot be had for now is as good as no answer at all: nothing else may be asked of the host.
@@ -273,7 +273,7 @@ def _kind(fetched: Fetched | None, fault: Fault | None) -> SignalKind:
     if fetched is not None:
         fault = retry.fault_of_status(fetched.status)
     if fault is None or fault is Fault.GONE:
-        return SignalKind.OK
+        return HostSignalKind.OK
     if fetched is not None and fault is not Fault.THROTTLED:
-        return SignalKind.UNREACHABLE if fetched.status >= 500 else SignalKind.FAULT
+        return HostSignalKind.UNREACHABLE if fetched.status >= 500 else HostSignalKind.FAULT
     return retry.signal_kind(fault)

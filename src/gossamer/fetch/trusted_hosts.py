@@ -9,8 +9,8 @@ from __future__ import annotations
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.jobs import Job, tag_of
 from gossamer.core.requests import Request
-from gossamer.core.results import Fetched
-from gossamer.fetch.guard import Guard
+from gossamer.core.results import FetchResult
+from gossamer.fetch.guard import AddressGuard
 from gossamer.policy import urls
 from gossamer.ports.fetch import Fetcher
 from gossamer.ports.shared_state import SharedState
@@ -19,14 +19,14 @@ SPACE = "trusted"
 FOR_S = 10 * 365 * 86400.0
 
 
-class SharedTrust:
+class TrustedHosts:
     """The hosts that the operator of one job named."""
 
     def __init__(self, shared: SharedState, job: Job) -> None:
         self._shared = shared
         self._job = tag_of(job)
 
-    async def name(self, host: str) -> None:
+    async def trust_host(self, host: str) -> None:
         """The operator named this host."""
         await self._shared.put(SPACE, f"{self._job} {host}", b"1", FOR_S)
 
@@ -38,22 +38,22 @@ class SharedTrust:
 class TrustingFetcher:
     """A fetcher whose guard learns of hosts that another worker was told of."""
 
-    def __init__(self, fetcher: Fetcher, guard: Guard, trust: SharedTrust) -> None:
+    def __init__(self, fetcher: Fetcher, guard: AddressGuard, trust: TrustedHosts) -> None:
         self._fetcher = fetcher
         self._guard = guard
         self._trust = trust
         self.rung = fetcher.rung
         self.touches_network = fetcher.touches_network
 
-    async def fetch(self, request: Request) -> Fetched:
+    async def fetch(self, request: Request) -> FetchResult:
         """See :class:`~gossamer.ports.fetch.Fetcher`."""
         try:
             return await self._fetcher.fetch(request)
         except FetchError as error:
-            host = urls.hostname(request.url)
+            host = urls.hostname_of(request.url)
             if error.fault is not Fault.GUARD or not await self._trust.is_named(host):
                 raise
-            self._guard.trust(host)
+            self._guard.trust_host(host)
         return await self._fetcher.fetch(request)
 
     async def close(self) -> None:

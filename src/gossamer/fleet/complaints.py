@@ -11,7 +11,7 @@ from gossamer.fleet.parts import FleetOptions
 log = logging.getLogger("gossamer.fleet")
 
 
-class Complaints:
+class ErrorThrottle:
     """Trouble by what it is with: one line when it begins or changes, one when it is over, and back-off.
 
     The same words are not said twice: a server that is gone is the trouble of every job.
@@ -27,7 +27,7 @@ class Complaints:
         self._times: dict[str, int] = {}
         self._told: set[str] = set()
 
-    def say(self, what: str, text: str, now: float) -> float:
+    def report_error(self, what: str, text: str, now: float) -> float:
         """There is trouble; how long to leave it alone."""
         if text not in self._texts.values():
             log.warning("%s: %s", what, text)
@@ -39,26 +39,26 @@ class Complaints:
         self._until[what] = now + pause_s
         return pause_s
 
-    def well(self, what: str) -> None:
+    def clear_error(self, what: str) -> None:
         """It goes again."""
         if what in self._told:
             log.info("%s: it goes on", what)
-        self._forget(what)
+        self._forget_error(what)
 
     def leaves_alone(self, what: str, now: float) -> bool:
         """Whether it is too early to try again."""
         return self._until.get(what, now) > now
 
-    def of(self, what: str) -> str:
+    def error_of(self, what: str) -> str:
         """The trouble, if there is any."""
         return self._texts.get(what, "")
 
-    def keep(self, those: set[str]) -> None:
+    def forget_others(self, those: set[str]) -> None:
         """Forget all but the trouble with these."""
         for what in self._texts.keys() - those:
-            self._forget(what)
+            self._forget_error(what)
 
-    def _forget(self, what: str) -> None:
+    def _forget_error(self, what: str) -> None:
         self._told.discard(what)
         for kept in (self._texts, self._until, self._times):
             kept.pop(what, None)

@@ -10,20 +10,20 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from gossamer.core.jobs import Change, FrontierStats, Job
+from gossamer.core.jobs import FrontierStats, Job, JobCommand
 from gossamer.core.lifecycle import JobState
 from gossamer.core.shifts import SEED_LANE, Shift
 from gossamer.engine.recorder import expired_attempt
-from gossamer.engine.supervisor import Reason, over
+from gossamer.engine.supervisor import FinishReason, finish_reason_of
 from gossamer.fleet.marks import forget_spent, spent_s
-from gossamer.fleet.parts import FleetParts, Watched, log
-from gossamer.policy.shifts import Claim, Limits, claim
+from gossamer.fleet.parts import FleetParts, MonitoredJob, log
+from gossamer.policy.shifts import LaneDemand, ShiftLimits, demand_of
 
 
-class Watch:
+class JobMonitor:
     """The supervisor's eye on one running job."""
 
-    def __init__(self, job: Job, parts: FleetParts, watched: Watched, limits: Limits) -> None:
+    def __init__(self, job: Job, parts: FleetParts, watched: MonitoredJob, limits: ShiftLimits) -> None:
         self.job = job
         self.stats: FrontierStats | None = None  # as last seen
         self._parts = parts
@@ -32,16 +32,16 @@ class Watch:
 
     def __repr__(self) -> str:
         is_seeded = self.stats is not None and self.stats.seeded
-        return f"<Watch on {self.job.id}{'' if is_seeded else ', not seeded'}>"
+        return f"<JobMonitor on {self.job.id}{'' if is_seeded else ', not seeded'}>"
 
     async def take_back(self, shifts: Sequence[Shift]) -> None:
         """Free the leases of dead shifts, enter them into the ledger, then bury the shifts."""
         parts = self._parts
         for shift in shifts:
-            leases = await self._watched.frontier.recover(shift.id)
+            leases = await self._watched.frontier.recover_leases(shift.id)
             if leases:
                 now = parts.clock.now()
-                await parts.store.record(
+                await parts.store.record_attempts(
                     self.job, [expired_attempt(lease, now, shift.worker) for lease in leases]
                 )
             log.info(
@@ -51,29 +51,29 @@ class Watch:
                 shift.worker or "nobody",
                 len(leases),
             )
-            await parts.roster.bury([shift.id])
+            await parts.roster.reap_shifts([shift.id])
 
-    async def look(self) -> tuple[Claim, ...]:
+    async def check_job(self) -> tuple[LaneDemand, ...]:
         """What the job asks for; nothing when it has just ended."""
         parts, watched = self._parts, self._watched
-        stats = self.stats = await watched.frontier.stats()
+        stats = self.stats = await watched.frontier.read_stats()
         if stats.state is JobState.FINISHED and not _is_done(stats):  # who was about to end it was cut off
-            await watched.frontier.control(Change.RESUME)
-            stats = self.stats = await watched.frontier.stats()
+            await watched.frontier.apply_change(JobCommand.RESUME)
+            stats = self.stats = await watched.frontier.read_stats()
         now = parts.clock.now()
-        reason = over(
+        reason = finish_reason_of(
             stats,
             elapsed_s=await self._elapsed_s(now),
             max_time_s=watched.max_time_s,
             stopping=False,
             seeding=not stats.seeded,
         )
-        if reason is not None and await self._end(reason, stats):
+        if reason is not None and await self._end_job(reason, stats):
             return ()
         return (
-            Claim(job=self.job.id, lane=SEED_LANE, useful=0 if stats.seeded else 1),
+            LaneDemand(job=self.job.id, lane=SEED_LANE, useful=0 if stats.seeded else 1),
             *(
-                claim(self.job.id, lane, stats, watched.per_host, now=now, limits=self._limits)
+                demand_of(self.job.id, lane, stats, watched.per_host, now=now, limits=self._limits)
                 for lane in watched.lanes
             ),
         )
@@ -83,7 +83,7 @@ class Watch:
             return 0.0
         return await spent_s(self._parts.shared, self.job, now)
 
-    async def _end(self, reason: Reason, stats: FrontierStats) -> bool:
+    async def _end_job(self, reason: FinishReason, stats: FrontierStats) -> bool:
         """End the job, in the frontier and then in the book. ``False``: there is work again.
 
         A person may steer the job, or revive dead letters, between any two steps: the book is changed only if
@@ -91,7 +91,7 @@ class Watch:
         """
         parts, frontier = self._parts, self._watched.frontier
         state = stats.state
-        if reason is Reason.FINISHED:
+        if reason is FinishReason.FINISHED:
             if redone := await frontier.redo_lost():
                 log.warning(
                     "%s: Redis has lost links of its last seconds; %d pages that had them are fetched again",
@@ -99,11 +99,11 @@ class Watch:
                     redone,
                 )
                 return False
-            await frontier.control(Change.FINISH)
-            after = await frontier.stats()
+            await frontier.apply_change(JobCommand.FINISH)
+            after = await frontier.read_stats()
             if not _is_done(after):  # dead letters were revived between look and end, or seeds were lost
                 if after.state is JobState.FINISHED:  # who pauses or cancels it meanwhile has the last word
-                    await frontier.control(Change.RESUME)
+                    await frontier.apply_change(JobCommand.RESUME)
                 return False
             state = JobState.FINISHED
         if self._watched.max_time_s is not None:
@@ -112,9 +112,9 @@ class Watch:
         ended = replace(self.job, state=state, finished_at=at, finish_reason=reason.value)
         if not await parts.book.update(ended, expected=self.job):
             return True
-        after = await frontier.stats()
-        if (reason is Reason.FINISHED and not _is_done(after)) or (
-            reason is Reason.PAUSED and after.state is JobState.RUNNING
+        after = await frontier.read_stats()
+        if (reason is FinishReason.FINISHED and not _is_done(after)) or (
+            reason is FinishReason.PAUSED and after.state is JobState.RUNNING
         ):
             await parts.book.update(replace(self.job, finish_reason=""), expected=ended)
             return False

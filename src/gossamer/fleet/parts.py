@@ -10,11 +10,11 @@ from typing import Protocol
 from gossamer.core.clock import Clock
 from gossamer.core.jobs import Job
 from gossamer.core.shifts import PAGE_LANE, Shift
-from gossamer.policy.shifts import Limits
+from gossamer.policy.shifts import ShiftLimits
 from gossamer.ports.fleet import Roster
 from gossamer.ports.frontier import OwnedFrontier
 from gossamer.ports.shared_state import SharedState
-from gossamer.ports.store import JobBook, Store
+from gossamer.ports.store import JobStore, Store
 
 log = logging.getLogger("gossamer.fleet")
 
@@ -39,7 +39,7 @@ class FleetFrontier(OwnedFrontier, Protocol):
 
 
 @dataclass(frozen=True)
-class Watched:
+class MonitoredJob:
     """A job as the supervisor sees it."""
 
     frontier: FleetFrontier
@@ -52,12 +52,12 @@ class Watched:
 class FleetParts:
     """Everything a supervisor works with; all state is in here, and none in the supervisor."""
 
-    book: JobBook
+    book: JobStore
     store: Store
     roster: Roster
     shared: SharedState
     clock: Clock
-    watched: Callable[[Job], Watched]  # raises OperatorError for a job that it cannot make out
+    watched: Callable[[Job], MonitoredJob]  # raises OperatorError for a job that it cannot make out
     publish: Callable[[Sequence[Shift]], Awaitable[None]]  # messages to workers; may be lost
 
 
@@ -65,7 +65,7 @@ class FleetParts:
 class FleetOptions:
     """How a supervisor goes about it."""
 
-    limits: Limits = field(default_factory=Limits)
+    limits: ShiftLimits = field(default_factory=ShiftLimits)
     look_every_s: float = 1.0
     breath_s: float = 0.02  # between two looks, however often the bell rings
     lead_ttl_s: float = 5.0  # a leader that is gone is followed after so long

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from gossamer.core.clock import Clock
 from gossamer.core.jobs import FrontierStats
 from gossamer.core.lifecycle import JobState
-from gossamer.core.shifts import Why
+from gossamer.core.shifts import EndReason
 from gossamer.ports.frontier import Frontier
-from gossamer.ports.workers import Shift
+from gossamer.ports.workers import WorkerGroup
 
 LINGER_S = 2.0
 """A shift without work goes on asking for so long: another worker's page may bring some."""
@@ -29,7 +29,7 @@ class ShiftRun:
 
     def __init__(
         self,
-        worker: Shift,
+        worker: WorkerGroup,
         frontier: Frontier,
         clock: Clock,
         *,
@@ -43,33 +43,33 @@ class ShiftRun:
         self._max_s = max_s
         self._drain_s = drain_s
         self._when_empty = when_empty
-        self._why: Why | None = None
+        self._why: EndReason | None = None
         self._told = asyncio.Event()
 
-    def stop(self, why: Why) -> None:
+    def stop(self, why: EndReason) -> None:
         """End it: what is in hand is finished, within the time to drain. The first reason counts."""
         self._why = self._why or why
         self._told.set()
 
     async def abandon(self) -> None:
         """End it at once: what is in hand is given back."""
-        self.stop(Why.DRAINED)
+        self.stop(EndReason.DRAINED)
         await self._worker.abandon()
 
-    async def run(self) -> Why:
+    async def run(self) -> EndReason:
         """Work; why it ended. Raises storage trouble."""
         working = asyncio.create_task(self._worker.run())
         try:
             await self._until_over(working)
             self._worker.stop()
-            await self._wait({working}, self._drain_s)
+            await self._wait_for_end({working}, self._drain_s)
             if not working.done():
                 await self._worker.abandon()
             await working
         finally:
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
-        return self._why or Why.STOPPED
+        return self._why or EndReason.STOPPED
 
     async def _until_over(self, working: asyncio.Task[None]) -> None:
         ends_at = self._clock.now() + self._max_s
@@ -77,35 +77,35 @@ class ShiftRun:
         while self._why is None and not working.done():
             now = self._clock.now()
             if now >= ends_at:
-                self._why = Why.TIME
+                self._why = EndReason.TIME
             elif not self._worker.idle.is_set():
                 dry_since = None
             else:
                 self._worker.idle.clear()
                 dry_since = now if dry_since is None else dry_since
-                self._why = self._end_of(await self._frontier.stats(), now, now - dry_since)
+                self._why = self._end_of(await self._frontier.read_stats(), now, now - dry_since)
             if self._why is None:
-                await self._wait({working}, LOOK_S)
+                await self._wait_for_end({working}, LOOK_S)
 
-    def _end_of(self, stats: FrontierStats, now: float, dry_s: float) -> Why | None:
+    def _end_of(self, stats: FrontierStats, now: float, dry_s: float) -> EndReason | None:
         """Why a worker without work should end, if it should."""
         if stats.state is not JobState.RUNNING:
-            return Why.STOPPED
+            return EndReason.STOPPED
         if stats.waiting == 0:
             self._when_empty()
         is_soon = stats.next_at is not None and stats.next_at - now < SOON_S
-        return None if dry_s < LINGER_S or is_soon else Why.IDLE
+        return None if dry_s < LINGER_S or is_soon else EndReason.IDLE
 
-    async def _wait(self, ends: set[asyncio.Task[None]], seconds: float) -> None:
+    async def _wait_for_end(self, ends: set[asyncio.Task[None]], seconds: float) -> None:
         """Until one of them ends, or for so long; and while it still works, until it is told to end."""
         waits = {asyncio.ensure_future(self._clock.sleep(seconds))}
         if not self._told.is_set():
-            waits.add(asyncio.ensure_future(self._hear()))
+            waits.add(asyncio.ensure_future(self._wait_for_stop()))
         try:
             await asyncio.wait(ends | waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for wait in waits:
                 wait.cancel()
 
-    async def _hear(self) -> None:
+    async def _wait_for_stop(self) -> None:
         await self._told.wait()

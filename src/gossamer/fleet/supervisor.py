@@ -3,8 +3,8 @@
 Guarantee: it holds no state that matters. Book, frontiers, roster and shared state say everything, so it may
 be killed and started at any point, and any number may run: one leads, the others stand by and follow within
 ``lead_ttl_s``. One that was deposed without noticing (a stopped process) cannot ask for shifts, since
-``Roster.ask`` takes the leader's token only, and does nothing else once it sees the time; the rest of what
-it does may be done twice.
+``Roster.request_shifts`` takes the leader's token only, and does nothing else once it sees the time; the rest
+of what it does may be done twice.
 
 A look is due every second, and at once when the bell rings: a job was submitted, a shift ended. Trouble
 with one job (its frontier is gone, its plan cannot be read) leaves the others alone. Trouble with a server
@@ -26,11 +26,11 @@ from msgspec.structs import replace
 from gossamer.core.errors import OperatorError, StorageError
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import JobState
-from gossamer.core.shifts import RosterView, Sample, Shift, Why
-from gossamer.fleet.complaints import Complaints
-from gossamer.fleet.job_watch import Watch
+from gossamer.core.shifts import EndReason, JobSample, RosterView, Shift
+from gossamer.fleet.complaints import ErrorThrottle
+from gossamer.fleet.job_watch import JobMonitor
 from gossamer.fleet.parts import FleetOptions, FleetParts, log
-from gossamer.policy.shifts import Claim, Plan, Strand, lost, plan
+from gossamer.policy.shifts import LaneDemand, ShiftPlan, Strand, lost_shifts, plan_shifts
 from gossamer.runtime.process_name import this_process
 
 T = TypeVar("T")
@@ -44,7 +44,7 @@ YOUNG_S = 3.0
 ROSTER, BROKER, LOOK = "the fleet's roster", "no shifts are asked for", "a look at the fleet"
 
 
-class Fleet:
+class FleetSupervisor:
     """One supervisor; ``run`` returns when told to stop."""
 
     def __init__(
@@ -58,8 +58,8 @@ class Fleet:
         self.me = me or this_process()
         self._parts = parts
         self._options = options or FleetOptions()
-        self._complaints = Complaints(self._options, random)
-        self._watches: dict[str, Watch] = {}
+        self._complaints = ErrorThrottle(self._options, random)
+        self._watches: dict[str, JobMonitor] = {}
         self._noted: dict[str, tuple[float, str]] = {}  # by job: when a sample was kept, and its trouble
         self._stop = asyncio.Event()
         self._leading = asyncio.Event()
@@ -69,12 +69,12 @@ class Fleet:
 
     def __repr__(self) -> str:
         state = "leading" if self.is_leading else "standing by"
-        return f"<Fleet {self.me} {state}, {len(self._watches)} jobs>"
+        return f"<FleetSupervisor {self.me} {state}, {len(self._watches)} jobs>"
 
     @property
     def is_leading(self) -> bool:
         """Whether this one leads, as far as it can know."""
-        return self._leading.is_set() and self._now() < self._leads_until
+        return self._leading.is_set() and self._loop_time() < self._leads_until
 
     def stop(self) -> None:
         """Let another one lead; jobs and their shifts go on."""
@@ -82,7 +82,10 @@ class Fleet:
 
     async def run(self) -> None:
         """Supervise until stopped; never raises for trouble of a server or a job."""
-        tasks = [asyncio.create_task(step()) for step in (self._lead, self._supervise, self._stop.wait)]
+        tasks = [
+            asyncio.create_task(step())
+            for step in (self._renew_leadership, self._supervise_jobs, self._stop.wait)
+        ]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in tasks:
@@ -93,30 +96,30 @@ class Fleet:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             with contextlib.suppress(OperatorError):
-                await self._within(self._parts.roster.lead(self.me, 0))
+                await self._with_timeout(self._parts.roster.claim_leadership(self.me, 0))
 
     # ----------------------------------------------------------------- leading
 
-    async def _lead(self) -> None:
+    async def _renew_leadership(self) -> None:
         """Lead or stand by; renewed beside the looks, however long one takes."""
         ttl_s = self._options.lead_ttl_s
         while True:
-            asked_at = self._now()
+            asked_at = self._loop_time()
             try:
-                token = await self._within(self._parts.roster.lead(self.me, ttl_s))
+                token = await self._with_timeout(self._parts.roster.claim_leadership(self.me, ttl_s))
             except OperatorError as error:
                 self._leading.clear()
                 self._seen_since = None
-                await self._pause(ROSTER, str(error))
+                await self._pause_after_error(ROSTER, str(error))
                 continue
-            self._complaints.well(ROSTER)
+            self._complaints.clear_error(ROSTER)
             self._seen_since = self._seen_since or asked_at
-            self._follow(token, asked_at + ttl_s)
+            self._set_leadership(token, asked_at + ttl_s)
             await self._parts.clock.sleep(ttl_s / 4)
-            if self._now() - asked_at > ttl_s:  # this process was stopped: others may have been, too
+            if self._loop_time() - asked_at > ttl_s:  # this process was stopped: others may have been, too
                 self._seen_since = None
 
-    def _follow(self, token: int | None, until: float) -> None:
+    def _set_leadership(self, token: int | None, until: float) -> None:
         if token is None:
             if self._leading.is_set():
                 log.warning("another supervisor leads now; standing by")
@@ -127,63 +130,63 @@ class Fleet:
         self._token, self._leads_until = token, until
         self._leading.set()
 
-    async def _supervise(self) -> None:
+    async def _supervise_jobs(self) -> None:
         """Look, wait, look again."""
         while True:
             await self._leading.wait()
             try:
                 if self.is_leading:
-                    await self.look()
+                    await self.check_jobs()
                 rest_s = self._options.look_every_s
-                await self._within(self._parts.roster.wait_bell(rest_s), more_s=rest_s)
+                await self._with_timeout(self._parts.roster.wait_for_notification(rest_s), more_s=rest_s)
                 await self._parts.clock.sleep(self._options.breath_s)
             except OperatorError as error:
-                await self._pause(LOOK, str(error))
+                await self._pause_after_error(LOOK, str(error))
             except Exception as error:  # noqa: BLE001 - the supervisor's boundary: the next look may do better
                 log.exception("a look at the fleet failed")
-                await self._pause(LOOK, repr(error))
+                await self._pause_after_error(LOOK, repr(error))
             else:
-                self._complaints.well(LOOK)
+                self._complaints.clear_error(LOOK)
 
     # ----------------------------------------------------------------- one look
 
-    async def look(self) -> None:
+    async def check_jobs(self) -> None:
         """One look at everything. Raises ``OperatorError`` for trouble that is not that of one job."""
         token = self._token
-        unfinished = await self._within(self._parts.book.list(unfinished=True))
+        unfinished = await self._with_timeout(self._parts.book.list_jobs(unfinished=True))
         jobs = {job.id: job for job in unfinished}
-        view = await self._within(self._parts.roster.look())
+        view = await self._with_timeout(self._parts.roster.read_roster())
         running = [job for job in jobs.values() if job.state is JobState.RUNNING and job.finished_at is None]
-        gone = self._gone(view)
+        gone = self._lost_shifts(view)
         claims = await self._look_at(running, jobs, gone)
-        decision = plan(view, claims, self._options.limits)
+        decision = plan_shifts(view, claims, self._options.limits)
         if self.is_leading:
             await self._carry_out(decision, view.at, token)
-            await self._note(running, decision.troubles)
+            await self._add_samples(running, decision.troubles)
 
-    def _gone(self, view: RosterView) -> dict[str, list[Shift]]:
+    def _lost_shifts(self, view: RosterView) -> dict[str, list[Shift]]:
         """The shifts to be buried, by job."""
-        watched_s = 0.0 if self._seen_since is None else self._now() - self._seen_since
+        watched_s = 0.0 if self._seen_since is None else self._loop_time() - self._seen_since
         gone: defaultdict[str, list[Shift]] = defaultdict(list)
-        for shift in lost(view, watched_s, self._options.limits):
+        for shift in lost_shifts(view, watched_s, self._options.limits):
             is_forsaken = shift.beat_at + FORSAKEN_S <= view.at
             gone["" if is_forsaken else shift.job].append(shift)
         return gone
 
     async def _look_at(
         self, running: Sequence[Job], jobs: Mapping[str, Job], gone: Mapping[str, list[Shift]]
-    ) -> list[Claim]:
+    ) -> list[LaneDemand]:
         """What the running jobs ask for, in the order of their age; the dead of all jobs are seen to."""
         ids = {job.id for job in running}
         others = [jobs[job_id] for job_id in gone if job_id in jobs and job_id not in ids]
         forsaken = [shift.id for job_id in gone if job_id not in jobs for shift in gone[job_id]]
         if forsaken:
-            await self._within(self._parts.roster.bury(forsaken))
+            await self._with_timeout(self._parts.roster.reap_shifts(forsaken))
         self._watches = {job.id: self._watches[job.id] for job in running if job.id in self._watches}
-        self._complaints.keep({ROSTER, BROKER, LOOK, *gone, *ids})
+        self._complaints.forget_others({ROSTER, BROKER, LOOK, *gone, *ids})
         in_turn = asyncio.Semaphore(self._options.side_by_side)
 
-        async def one(job: Job, *, is_running: bool) -> tuple[Claim, ...]:
+        async def one(job: Job, *, is_running: bool) -> tuple[LaneDemand, ...]:
             async with in_turn:
                 return await self._look_at_one(job, gone.get(job.id, ()), is_running=is_running)
 
@@ -194,74 +197,82 @@ class Fleet:
         )
         return [claim for claims in found for claim in claims]
 
-    async def _look_at_one(self, job: Job, gone: Sequence[Shift], *, is_running: bool) -> tuple[Claim, ...]:
+    async def _look_at_one(
+        self, job: Job, gone: Sequence[Shift], *, is_running: bool
+    ) -> tuple[LaneDemand, ...]:
         """What one job asks for; its trouble stays its own."""
-        nothing = (Claim(job=job.id, lane="", useful=0),) if is_running else ()
-        if self._complaints.leaves_alone(job.id, self._now()) or not self.is_leading:
+        nothing = (LaneDemand(job=job.id, lane="", useful=0),) if is_running else ()
+        if self._complaints.leaves_alone(job.id, self._loop_time()) or not self.is_leading:
             return nothing
         try:
             watch = self._watches.get(job.id)
             if watch is None:
                 limits = self._options.limits
-                watch = Watch(job, self._parts, self._parts.watched(job), limits)
+                watch = JobMonitor(job, self._parts, self._parts.watched(job), limits)
             if is_running:
                 self._watches[job.id] = watch
-            await self._within(watch.take_back(gone))
-            claims = await self._within(watch.look()) if is_running else ()
+            await self._with_timeout(watch.take_back(gone))
+            claims = await self._with_timeout(watch.check_job()) if is_running else ()
         except OperatorError as error:
             if job.created_at + YOUNG_S <= self._parts.clock.now():
-                self._complaints.say(job.id, str(error), self._now())
+                self._complaints.report_error(job.id, str(error), self._loop_time())
             return nothing
         except Exception as error:  # noqa: BLE001 - one job's surprise must not stop the others
             log.exception("%s: a look at it failed", job.id)
-            self._complaints.say(job.id, repr(error), self._now())
+            self._complaints.report_error(job.id, repr(error), self._loop_time())
             return nothing
-        self._complaints.well(job.id)
+        self._complaints.clear_error(job.id)
         return claims
 
     # ----------------------------------------------------------------- carrying out
 
-    async def _carry_out(self, decision: Plan, at: float, token: int) -> None:
+    async def _carry_out(self, decision: ShiftPlan, at: float, token: int) -> None:
         """Enter what is decided into the roster, then publish it."""
         roster = self._parts.roster
-        can_publish = not self._complaints.leaves_alone(BROKER, self._now())
-        shifts = [self._shift(strand, at) for strand in decision.asks] if can_publish else []
+        can_publish = not self._complaints.leaves_alone(BROKER, self._loop_time())
+        shifts = [self._make_shift(strand, at) for strand in decision.asks] if can_publish else []
         if not shifts and not decision.recalls:
             return
-        if not await self._within(roster.ask(shifts, decision.recalls, token)) or not shifts:
+        if not await self._with_timeout(roster.request_shifts(shifts, decision.recalls, token)) or not shifts:
             return
         try:
-            await self._within(self._parts.publish(shifts))
+            await self._with_timeout(self._parts.publish(shifts))
         except OperatorError as error:
-            self._complaints.say(BROKER, str(error), self._now())
-            await self._within(roster.ask((), {shift.id: Why.STOPPED for shift in shifts}, token))
+            self._complaints.report_error(BROKER, str(error), self._loop_time())
+            await self._with_timeout(
+                roster.request_shifts((), {shift.id: EndReason.STOPPED for shift in shifts}, token)
+            )
         else:
-            self._complaints.well(BROKER)
+            self._complaints.clear_error(BROKER)
 
-    def _shift(self, strand: Strand, at: float) -> Shift:
+    def _make_shift(self, strand: Strand, at: float) -> Shift:
         job, lane = strand
         shift_id = f"{job}:{lane}:{secrets.token_hex(4)}"
         return Shift(id=shift_id, job=job, lane=lane, expires_at=at + self._options.expires_s)
 
-    async def _note(self, running: Sequence[Job], troubles: Mapping[str, str]) -> None:
+    async def _add_samples(self, running: Sequence[Job], troubles: Mapping[str, str]) -> None:
         """Keep a sample of each job now and then, and whenever its trouble is another one."""
         now = self._parts.clock.now()
         noted, self._noted = self._noted, {}
         for job in running:
-            trouble = self._complaints.of(job.id) or troubles.get(job.id, "") or self._complaints.of(BROKER)
+            trouble = (
+                self._complaints.error_of(job.id)
+                or troubles.get(job.id, "")
+                or self._complaints.error_of(BROKER)
+            )
             self._noted[job.id] = at, before = noted.get(job.id, (0.0, ""))
             if before == trouble and at + self._options.sample_every_s > now:
                 continue
             watch = self._watches.get(job.id)
-            sample = Sample(at=now, trouble=trouble)
+            sample = JobSample(at=now, trouble=trouble)
             if watch is not None and watch.stats is not None:
                 sample = replace(sample, pages=watch.stats.pages, waiting=watch.stats.waiting)
-            await self._within(self._parts.roster.note(job.id, sample))
+            await self._with_timeout(self._parts.roster.add_sample(job.id, sample))
             self._noted[job.id] = now, trouble
 
     # ----------------------------------------------------------------- time
 
-    async def _within(self, answer: Awaitable[T], *, more_s: float = 0.0) -> T:
+    async def _with_timeout(self, answer: Awaitable[T], *, more_s: float = 0.0) -> T:
         """An answer, unless it takes too long: then ``StorageError``."""
         patience_s = self._options.patience_s + more_s
         try:
@@ -273,9 +284,9 @@ class Fleet:
                 "see whether they are there and not overloaded; it is tried again"
             ) from None
 
-    async def _pause(self, what: str, text: str) -> None:
-        await self._parts.clock.sleep(self._complaints.say(what, text, self._now()))
+    async def _pause_after_error(self, what: str, text: str) -> None:
+        await self._parts.clock.sleep(self._complaints.report_error(what, text, self._loop_time()))
 
-    def _now(self) -> float:
+    def _loop_time(self) -> float:
         """This loop's time: it goes on while the process is stopped, and nobody sets it."""
         return asyncio.get_running_loop().time()

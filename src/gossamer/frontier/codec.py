@@ -25,11 +25,11 @@ _IN_PARTS = frozenset(("url", "callback", "depth", "via", "priority"))
 _UNREADABLE = (ValueError, LookupError, TypeError, RecursionError, UsageError, msgspec.MsgspecError)
 
 
-def pack(request: Request, host: str) -> str:
+def pack_request(request: Request, host: str) -> str:
     """The stored form of a request to ``host``: printable but for its tabs."""
     url, via, callback = request.url, request.via, request.callback
-    shared = _shared(url, via) if via else 0
-    texts = (_below(host, url), via[shared:], callback or "")
+    shared = _shared_length(url, via) if via else 0
+    texts = (_strip_host(host, url), via[shared:], callback or "")
     if not "".join(texts).isprintable() or callback == "":
         return "\t" * _PARTS + json.dumps(msgspec.to_builtins(request))
     place, tail, name = texts
@@ -43,7 +43,7 @@ def pack(request: Request, host: str) -> str:
 def read_entry(record: str | Sequence[str], fingerprint: int, host: str, due_at: float) -> Entry:
     """The entry of a stored form, or of its parts; of a damaged one its host, and why it cannot be read."""
     try:
-        request = unpack(record, host) if isinstance(record, str) else unpack_parts(record, host)
+        request = unpack_request(record, host) if isinstance(record, str) else unpack_parts(record, host)
     except StorageError as error:
         stand_in = Request(f"http://{host}/")
         return Entry(
@@ -52,7 +52,7 @@ def read_entry(record: str | Sequence[str], fingerprint: int, host: str, due_at:
     return Entry(request=request, fingerprint=fingerprint, host=host, due_at=due_at)
 
 
-def unpack(record: str, host: str) -> Request:
+def unpack_request(record: str, host: str) -> Request:
     """The request of a stored form. Raises :class:`StorageError` for text that is none."""
     try:
         parts = record.split("\t")
@@ -65,8 +65,8 @@ def unpack_parts(parts: Sequence[str], host: str) -> Request:
     """The same for a record that was split at its tabs."""
     try:
         if len(parts) > _PARTS:
-            return _unusual(parts, host)
-        url = _whole(host, parts[0])
+            return _unpack_unusual(parts, host)
+        url = _restore_url(host, parts[0])
         if len(parts) == 1:
             return Request(url)
         shared, tail, name, depth, priority = (*parts[1:], *("",) * (_PARTS - len(parts)))
@@ -76,7 +76,7 @@ def unpack_parts(parts: Sequence[str], host: str) -> Request:
         raise StorageError(f"a stored request cannot be read: {error}") from error
 
 
-def _unusual(parts: Sequence[str], host: str) -> Request:
+def _unpack_unusual(parts: Sequence[str], host: str) -> Request:
     fields: dict[str, Any] = json.loads("\t".join(parts[_PARTS:]))
     if "url" in fields:
         return msgspec.convert(fields, Request)
@@ -100,7 +100,7 @@ def _is_usual(request: Request) -> bool:
     )
 
 
-def _below(host: str, url: str) -> str:
+def _strip_host(host: str, url: str) -> str:
     if url.startswith("https://") and url.startswith(host, 8):
         return "s" + url[8 + len(host) :]
     if url.startswith("http://") and url.startswith(host, 7):
@@ -108,13 +108,13 @@ def _below(host: str, url: str) -> str:
     return "=" + url
 
 
-def _whole(host: str, place: str) -> str:
+def _restore_url(host: str, place: str) -> str:
     if place[0] == "=":
         return place[1:]
     return f"{_SCHEMES[place[0]]}{host}{place[1:]}"
 
 
-def _shared(url: str, via: str) -> int:
+def _shared_length(url: str, via: str) -> int:
     """How many characters both have in common, up to a slash."""
     end = via.rfind("/") + 1
     while end and not url.startswith(via[:end]):

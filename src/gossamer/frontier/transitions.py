@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heapreplace
 from typing import Protocol, TypeVar
 
-from gossamer.core.errors import Fault, IllegalMove
-from gossamer.core.hosts import HostState, Rules
-from gossamer.core.jobs import Change
-from gossamer.core.lifecycle import JobState, Move, State, after
+from gossamer.core.errors import Fault, TransitionError
+from gossamer.core.hosts import FrontierRules, HostState
+from gossamer.core.jobs import JobCommand
+from gossamer.core.lifecycle import JobState, RequestState, RequestTransition, next_state
 from gossamer.core.results import Verdict
 from gossamer.policy.politeness import may_start
 
@@ -20,39 +20,42 @@ ROUND = 500
 """Overdue leases, and delayed requests come due, that one call takes in at most: a bound on its time."""
 
 _MOVES = {
-    Verdict.SUCCESS: Move.FINISH,
-    Verdict.REDIRECT: Move.FINISH,
-    Verdict.SKIPPED: Move.FINISH,
-    Verdict.RETRY: Move.RETRY,
-    Verdict.DEAD: Move.GIVE_UP,
+    Verdict.SUCCESS: RequestTransition.FINISH,
+    Verdict.REDIRECT: RequestTransition.FINISH,
+    Verdict.SKIPPED: RequestTransition.FINISH,
+    Verdict.RETRY: RequestTransition.RETRY,
+    Verdict.DEAD: RequestTransition.GIVE_UP,
 }
 _JOB_STATES = {
-    Change.RESUME: JobState.RUNNING,
-    Change.PAUSE: JobState.PAUSED,
-    Change.CANCEL: JobState.CANCELLED,
-    Change.FINISH: JobState.FINISHED,
+    JobCommand.RESUME: JobState.RUNNING,
+    JobCommand.PAUSE: JobState.PAUSED,
+    JobCommand.CANCEL: JobState.CANCELLED,
+    JobCommand.FINISH: JobState.FINISHED,
 }
 
 
-def state_after(verdict: Verdict) -> State:
-    """Where a settled lease's request goes. Raises :class:`IllegalMove` for no settling verdict."""
+def state_after(verdict: Verdict) -> RequestState:
+    """Where a settled lease's request goes. Raises :class:`TransitionError` for no settling verdict."""
     try:
-        return after(State.LEASED, _MOVES[verdict])
+        return next_state(RequestState.LEASED, _MOVES[verdict])
     except KeyError:
-        raise IllegalMove(f"a lease cannot be settled as {verdict}") from None
+        raise TransitionError(f"a lease cannot be settled as {verdict}") from None
 
 
-def state_after_expiry(expiries: int, rules: Rules) -> State:
+def state_after_expiry(expiries: int, rules: FrontierRules) -> RequestState:
     """Where a request goes whose lease ran out for the ``expiries``-th time."""
-    return after(State.LEASED, Move.GIVE_UP if expiries > rules.max_expiries else Move.EXPIRE)
+    return next_state(
+        RequestState.LEASED,
+        RequestTransition.GIVE_UP if expiries > rules.max_expiries else RequestTransition.EXPIRE,
+    )
 
 
-def job_state_after(change: Change, state: JobState) -> JobState:
+def job_state_after(change: JobCommand, state: JobState) -> JobState:
     """The job's state after a change of it."""
     return _JOB_STATES.get(change, state)
 
 
-def leases_left(rules: Rules, pages: int, leased: int) -> int | None:
+def leases_left(rules: FrontierRules, pages: int, leased: int) -> int | None:
     """How many leases the job's page budget still allows, each of which may become a page."""
     return None if rules.max_pages is None else max(rules.max_pages - pages - leased, 0)
 
@@ -60,32 +63,32 @@ def leases_left(rules: Rules, pages: int, leased: int) -> int | None:
 EXPIRED = Fault.EXPIRED.value
 
 
-class Candidate(Protocol):
+class CandidateHost(Protocol):
     """A host that waits for its turn."""
 
     id: int
     state: HostState
 
-    def best(self) -> int | None:
+    def next_band(self) -> int | None:
         """The band of its next request; ``None`` when it has no more."""
         ...
 
 
-C = TypeVar("C", bound=Candidate)
+C = TypeVar("C", bound=CandidateHost)
 
 
-def in_turn(hosts: Iterable[C], rules: Rules, now: float) -> Iterator[C]:
+def in_turn(hosts: Iterable[C], rules: FrontierRules, now: float) -> Iterator[C]:
     """Each host, as often as it may start; the caller takes one request of it each time.
 
     The lowest band goes first, in a band the host that may start first, among equals the one that was
     served less in this call, then the older one.
     """
-    heap = [(band, h.state.next_at, 0, h.id, h) for h in hosts if (band := h.best()) is not None]
+    heap = [(band, h.state.next_at, 0, h.id, h) for h in hosts if (band := h.next_band()) is not None]
     heapify(heap)
     while heap:
         _, _, served, _, host = heap[0]
         yield host
-        band = host.best()
+        band = host.next_band()
         if band is not None and may_start(host.state, rules, now):
             heapreplace(heap, (band, host.state.next_at, served + 1, host.id, host))
         else:

@@ -29,7 +29,7 @@ def clean_text(text: str) -> str:
     return text if text.isascii() else without_surrogates(text)
 
 
-def clean(value: Any) -> Any:
+def clean_value(value: Any) -> Any:
     """The same value with all strings within lists, sets, dicts, models and dataclasses cleaned.
 
     It must not contain itself (:func:`~gossamer.items.validate.check_shape`).
@@ -62,7 +62,7 @@ def _clean_other(value: Any) -> Any:
 
 
 def _clean_list(values: list[Any] | tuple[Any, ...]) -> list[Any] | tuple[Any, ...]:
-    cleaned = [clean(element) for element in values]
+    cleaned = [clean_value(element) for element in values]
     is_plain = type(values) in (list, tuple)
     if is_plain and all(new is old for new, old in zip(cleaned, values, strict=True)):
         return values
@@ -70,7 +70,7 @@ def _clean_list(values: list[Any] | tuple[Any, ...]) -> list[Any] | tuple[Any, .
 
 
 def _clean_set(values: set[Any] | frozenset[Any]) -> set[Any] | frozenset[Any]:
-    cleaned = [clean(value) for value in values]
+    cleaned = [clean_value(value) for value in values]
     if all(new is old for new, old in zip(cleaned, values, strict=True)):
         return values
     return frozenset(cleaned) if isinstance(values, frozenset) else set(cleaned)
@@ -97,13 +97,13 @@ def clean_dict(values: dict[Any, Any]) -> dict[Any, Any]:
             if kind is str:
                 if clean_text(value) is not value:
                     break
-            elif kind not in UNTOUCHED and clean(value) is not value:
+            elif kind not in UNTOUCHED and clean_value(value) is not value:
                 break
-            if clean(name) is not name:
+            if clean_value(name) is not name:
                 break
         else:
             return values
-    cleaned = {clean(name): clean(value) for name, value in values.items()}
+    cleaned = {clean_value(name): clean_value(value) for name, value in values.items()}
     return cleaned if len(cleaned) == len(values) else _with_all_names(values)
 
 
@@ -112,9 +112,9 @@ def _with_all_names(values: dict[Any, Any]) -> dict[Any, Any]:
     cleaned: dict[Any, Any] = {}
     numbers: dict[Any, int] = {}
     for name, value in values.items():
-        free = wanted = clean(name)
+        free = wanted = clean_value(name)
         while free in cleaned:
             numbers[wanted] = numbers.get(wanted, 1) + 1
             free = f"{wanted} ({numbers[wanted]})".lstrip()
-        cleaned[free] = clean(value)
+        cleaned[free] = clean_value(value)
     return cleaned

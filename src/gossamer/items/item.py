@@ -59,7 +59,7 @@ class Item(BaseModel):
         except ValidationError as error:
             if any(problem["type"] == "extra_forbidden" for problem in error.errors(include_url=False)):
                 raise
-            self._keep(data)
+            self._keep_unchecked(data)
 
     # Nested data is validated by pydantic's core, not through this lenient constructor.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
@@ -69,7 +69,7 @@ class Item(BaseModel):
         super().__setattr__(name, value)
         object.__setattr__(self, "_misfit", True)
 
-    def _keep(self, data: dict[str, Any]) -> None:
+    def _keep_unchecked(self, data: dict[str, Any]) -> None:
         """Become a holder of unchecked values."""
         raw = type(self).model_construct(**data)
         for name in ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__"):

@@ -17,7 +17,7 @@ import msgspec
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 
-from gossamer.core.errors import DropItem, PipelineError, UnstorableItem
+from gossamer.core.errors import DropItem, PipelineError, UnstorableItemError
 from gossamer.core.results import ItemRecord
 from gossamer.items.clean import clean_dict
 from gossamer.items.item import Item, is_misfit, key_fields
@@ -26,28 +26,28 @@ from gossamer.items.validate import (
     MAX_ITEM_BYTES,
     MAX_REASON,
     SCALARS,
-    adapter,
+    adapter_for,
     check_plain,
     check_required,
     check_shape,
     checked_dataclass,
-    drop,
-    refit,
-    unstorable,
+    drop_error,
+    revalidate_item,
+    unstorable_error,
 )
-from gossamer.runtime.user_code import ends_task, settle, traceback_text
+from gossamer.runtime.user_code import await_value, ends_task, traceback_text
 
 PLAIN_TYPE = "item"
 """The type of plain dicts."""
 
 
-def _hook(value: Any) -> Any:
+def _encode_model(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     raise TypeError(f"a {type(value).__name__} cannot be stored as JSON")
 
 
-_encode = msgspec.json.Encoder(enc_hook=_hook).encode
+_encode = msgspec.json.Encoder(enc_hook=_encode_model).encode
 
 
 class DefaultPipeline:
@@ -71,21 +71,21 @@ class DefaultPipeline:
         self._spider = spider
         self._timeout_s = timeout_s
         self._objects = [step() if isinstance(step, type) else step for step in steps]
-        self._steps = [_step(thing) for thing in self._objects]
+        self._steps = [_adapt_step(thing) for thing in self._objects]
         self._opened: list[Any] = []
 
-    async def open(self) -> None:
+    async def open_steps(self) -> None:
         """Call ``open_spider`` of the steps that have it. Raises what it raises; then none is left open."""
         for thing in self._objects:
             try:
                 if method := getattr(thing, "open_spider", None):
-                    await settle(method(self._spider), self._timeout_s)
+                    await await_value(method(self._spider), self._timeout_s)
             except BaseException:
-                await self.close()
+                await self.close_steps()
                 raise
             self._opened.append(thing)
 
-    async def close(self) -> list[str]:
+    async def close_steps(self) -> list[str]:
         """Call ``close_spider`` of the steps that were opened, whatever one of them raises.
 
         The tracebacks of those that failed, each after a line that names the step.
@@ -93,47 +93,47 @@ class DefaultPipeline:
         opened, self._opened = self._opened, []
         failures = []
         for thing in opened:
-            name = f"{_name(thing)}.close_spider()"
+            name = f"{_step_name(thing)}.close_spider()"
             try:
                 if method := getattr(thing, "close_spider", None):
-                    await settle(method(self._spider), self._timeout_s)
+                    await await_value(method(self._spider), self._timeout_s)
             except BaseException as error:
                 if ends_task(error):
                     raise
-                failures.append(_told(name, error))
+                failures.append(_describe_failure(name, error))
         return failures
 
     async def process(self, item: Any, url: str) -> ItemRecord:
         """The record to store.
 
-        Raises :class:`DropItem` with the reason, :class:`PipelineError` or :class:`UnstorableItem`.
+        Raises :class:`DropItem` with the reason, :class:`PipelineError` or :class:`UnstorableItemError`.
         """
         for name, step in self._steps:
             item = await self._run(name, step, item, url)
         try:
-            return self.record(item, url)
-        except (DropItem, UnstorableItem):
+            return self.build_record(item, url)
+        except (DropItem, UnstorableItemError):
             raise
         except BaseException as error:  # of validators, serialisers and values that the spider's items have
             if ends_task(error):
                 raise
-            raise UnstorableItem(f"{_what(item)}: {traceback_text(error, __file__)}") from error
+            raise UnstorableItemError(f"{_describe_type(item)}: {traceback_text(error, __file__)}") from error
 
     async def _run(self, name: str, step: Callable[[Any, Any], Any], item: Any, url: str) -> Any:
         """One step; the watchdog finds its name and the page's URL in this frame."""
         try:
-            result = await settle(step(item, self._spider), self._timeout_s)
+            result = await await_value(step(item, self._spider), self._timeout_s)
         except DropItem as error:
             raise DropItem((str(error) or f"dropped by {name}")[:MAX_REASON]) from None
         except BaseException as error:
             if ends_task(error):
                 raise
-            raise PipelineError(_told(name, error)) from error
+            raise PipelineError(_describe_failure(name, error)) from error
         if not _is_item(result):
-            raise PipelineError(f"{name} returned {_what(result)}, which is not an item")
+            raise PipelineError(f"{name} returned {_describe_type(result)}, which is not an item")
         return result
 
-    def record(self, item: Any, url: str) -> ItemRecord:
+    def build_record(self, item: Any, url: str) -> ItemRecord:
         """The same without the steps."""
         if isinstance(item, BaseModel):
             kind, values, data = _from_model(item)
@@ -142,13 +142,19 @@ class DefaultPipeline:
         elif _is_item(item):
             kind, values, data = _from_dataclass(item)
         else:
-            raise UnstorableItem(f"{_what(item)} is not an item: yield an Item, a dict or a dataclass")
+            raise UnstorableItemError(
+                f"{_describe_type(item)} is not an item: yield an Item, a dict or a dataclass"
+            )
         if len(data) > MAX_ITEM_BYTES:
-            raise unstorable(kind, "", f"more than {MAX_ITEM_BYTES // 2**20} MiB as JSON")
+            raise unstorable_error(kind, "", f"more than {MAX_ITEM_BYTES // 2**20} MiB as JSON")
         if self._required:
             check_required(kind, values, self._required)
         return ItemRecord(
-            type=kind, key=_key(kind, type(item), values, data), data=data, hash=content_hash(data), url=url
+            type=kind,
+            key=_item_key(kind, type(item), values, data),
+            data=data,
+            hash=content_hash(data),
+            url=url,
         )
 
 
@@ -158,24 +164,24 @@ def _is_item(thing: Any) -> bool:
     return dataclasses.is_dataclass(thing) and not isinstance(thing, type)
 
 
-def _what(thing: Any) -> str:
+def _describe_type(thing: Any) -> str:
     return "None" if thing is None else f"a {type(thing).__name__}"
 
 
-def _name(thing: Any) -> str:
+def _step_name(thing: Any) -> str:
     return getattr(thing, "__name__", type(thing).__name__)
 
 
-def _told(name: str, error: BaseException) -> str:
+def _describe_failure(name: str, error: BaseException) -> str:
     """What a step raised, for the ledger: its name, and the traceback from its own frame down."""
     return f"in the pipeline step {name}:\n{traceback_text(error, __file__)}"
 
 
-def _step(thing: Any) -> tuple[str, Callable[[Any, Any], Any]]:
+def _adapt_step(thing: Any) -> tuple[str, Callable[[Any, Any], Any]]:
     """A step as a function of item and spider, with its name for reasons."""
     if hasattr(thing, "process_item"):
         return type(thing).__name__, thing.process_item
-    name = _name(thing)
+    name = _step_name(thing)
     if len(inspect.signature(thing).parameters) >= 2:
         return name, thing
     return name, lambda item, _spider: thing(item)
@@ -189,7 +195,7 @@ def _from_model(item: BaseModel) -> tuple[str, dict[str, Any], bytes]:
         check_shape(kind, item.__dict__)
     values = clean_dict(item.__dict__)
     if isinstance(item, Item) and is_misfit(item):
-        item = refit(item, values)
+        item = revalidate_item(item, values)
     elif values is not item.__dict__:
         item = item.model_copy(update=values)
     elif is_flat and isinstance(item, Item):
@@ -199,11 +205,11 @@ def _from_model(item: BaseModel) -> tuple[str, dict[str, Any], bytes]:
     try:
         data = item.__pydantic_serializer__.to_json(item, warnings="error")
     except PydanticSerializationError:  # a value of another type was assigned
-        item = refit(item, values)
+        item = revalidate_item(item, values)
         try:
             data = item.__pydantic_serializer__.to_json(item)
         except PydanticSerializationError as error:
-            raise unstorable(kind, "", str(error)) from None
+            raise unstorable_error(kind, "", str(error)) from None
     return kind, item.__dict__, data
 
 
@@ -214,13 +220,13 @@ def _from_dataclass(item: Any) -> tuple[str, dict[str, Any], bytes]:
     given = {name: getattr(item, name) for name in fields}
     check_shape(kind, given)
     checked = checked_dataclass(item, clean_dict(given))
-    serialise = adapter(cls)
+    serialise = adapter_for(cls)
     if serialise is None:
         return kind, *_from_dict(kind, checked)
     try:
         data = serialise.dump_json(checked)
     except PydanticSerializationError as error:
-        raise unstorable(kind, "", str(error)) from None
+        raise unstorable_error(kind, "", str(error)) from None
     return kind, {name: getattr(checked, name) for name in fields}, data
 
 
@@ -231,14 +237,14 @@ def _from_dict(kind: str, item: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     try:
         return values, _encode(values)
     except (TypeError, ValueError, RecursionError) as error:
-        raise unstorable(kind, "", str(error)) from None
+        raise unstorable_error(kind, "", str(error)) from None
 
 
-def _key(kind: str, item_type: type, values: dict[str, Any], data: bytes) -> str:
+def _item_key(kind: str, item_type: type, values: dict[str, Any], data: bytes) -> str:
     names = key_fields(item_type)
     if not names:
         return content_key(data)
     text = key_text([values[name] for name in names])
     if text is None:
-        raise drop(kind, " and ".join(names), "the key is empty")
+        raise drop_error(kind, " and ".join(names), "the key is empty")
     return text

@@ -20,7 +20,7 @@ import msgspec
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUndefinedAnnotation, PydanticUserError
 
-from gossamer.core.errors import DropItem, UnstorableItem
+from gossamer.core.errors import DropItem, UnstorableItemError
 from gossamer.core.storable import MAX_DEPTH
 
 MAX_REASON = 200
@@ -45,37 +45,37 @@ PHRASES = {
 }
 
 
-def drop(kind: str, place: str, problem: str) -> DropItem:
+def drop_error(kind: str, place: str, problem: str) -> DropItem:
     """The error that drops an item: ``Product.price: not a number``."""
     where = f"{kind}.{place}" if place else kind
     return DropItem(f"{where}: {problem}"[:MAX_REASON])
 
 
-def unstorable(kind: str, place: str, problem: str) -> UnstorableItem:
+def unstorable_error(kind: str, place: str, problem: str) -> UnstorableItemError:
     """The error of an item that cannot be stored, with the same words."""
-    return UnstorableItem(str(drop(kind, place, problem)))
+    return UnstorableItemError(str(drop_error(kind, place, problem)))
 
 
-def explain(kind: str, error: ValidationError) -> DropItem:
+def to_drop_error(kind: str, error: ValidationError) -> DropItem:
     """The first problem that pydantic found; the index within a list is left out."""
     problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
     place = "".join("[]" if isinstance(part, int) else f".{part}" for part in problem["loc"]).lstrip(".")
     message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    return drop(
+    return drop_error(
         kind, place, PHRASES.get(problem["type"], message.replace("should be a valid", "not a valid"))
     )
 
 
-def refit(item: BaseModel, values: dict[str, Any]) -> BaseModel:
+def revalidate_item(item: BaseModel, values: dict[str, Any]) -> BaseModel:
     """A checked item of the same class from these values. Raises :class:`DropItem`."""
     try:
         return type(item).model_validate(values)
     except ValidationError as error:
-        raise explain(type(item).__name__, error) from None
+        raise to_drop_error(type(item).__name__, error) from None
 
 
 @cache
-def adapter(kind: type) -> TypeAdapter[Any] | None:
+def adapter_for(kind: type) -> TypeAdapter[Any] | None:
     """What checks a dataclass; ``None`` when its annotations say nothing that can be checked."""
     try:
         return TypeAdapter(kind)
@@ -86,18 +86,18 @@ def adapter(kind: type) -> TypeAdapter[Any] | None:
 def checked_dataclass(item: Any, values: dict[str, Any]) -> Any:
     """A dataclass checked like an ``Item``: a new one, or ``values`` when it cannot be checked."""
     cls: type = type(item)
-    check = adapter(cls)
+    check = adapter_for(cls)
     if check is None:
         return values
     given = {field.name: values[field.name] for field in dataclasses.fields(item) if field.init}
     try:
         return check.validate_python(given)
     except ValidationError as error:
-        raise explain(type(item).__name__, error) from None
+        raise to_drop_error(type(item).__name__, error) from None
 
 
 def check_shape(kind: str, values: Mapping[Any, Any]) -> None:
-    """Refuse what is nested too deep, contains itself, or has no end. Raises :class:`UnstorableItem`.
+    """Refuse what is nested too deep, contains itself, or has no end. Raises :class:`UnstorableItemError`.
 
     It looks at what holds other values only, so that all who come after it may follow them without care.
     """
@@ -111,9 +111,9 @@ def check_shape(kind: str, values: Mapping[Any, Any]) -> None:
         container, name, depth = waiting.pop()
         left -= len(container)
         if depth > MAX_DEPTH:
-            raise unstorable(kind, name, "nested too deep, or contains itself")
+            raise unstorable_error(kind, name, "nested too deep, or contains itself")
         if left < 0:
-            raise unstorable(kind, name, f"more than {MAX_VALUES:,} values")
+            raise unstorable_error(kind, name, f"more than {MAX_VALUES:,} values")
         waiting += [
             (held, name, depth + 1)
             for value in container
@@ -135,30 +135,30 @@ def _held_by(value: Any) -> Collection[Any] | None:
 
 
 def check_plain(kind: str, values: Mapping[Any, Any]) -> None:
-    """Refuse what JSON cannot carry, naming the place. Raises :class:`UnstorableItem`."""
+    """Refuse what JSON cannot carry, naming the place. Raises :class:`UnstorableItemError`."""
     for name, value in values.items():
         if not isinstance(name, str):
-            raise unstorable(kind, "", f"a field is named {name!r}, which is not a string")
+            raise unstorable_error(kind, "", f"a field is named {name!r}, which is not a string")
         if type(value) not in PLAIN:
-            _check(kind, name, value)
+            _check_value(kind, name, value)
 
 
-def _check(kind: str, place: str, value: Any) -> None:
+def _check_value(kind: str, place: str, value: Any) -> None:
     if type(value) in PLAIN or isinstance(value, ENCODABLE):
         return
     if isinstance(value, float | Decimal):
         if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):
-            raise unstorable(kind, place, "not a finite number")
+            raise unstorable_error(kind, place, "not a finite number")
     elif isinstance(value, dict):
         for name, inner in value.items():
             if not isinstance(name, str):
-                raise unstorable(kind, place, f"has the key {name!r}; keys must be strings")
-            _check(kind, f"{place}.{name}", inner)
+                raise unstorable_error(kind, place, f"has the key {name!r}; keys must be strings")
+            _check_value(kind, f"{place}.{name}", inner)
     elif isinstance(value, list | tuple | set | frozenset):
         for inner in value:
-            _check(kind, f"{place}[]", inner)
+            _check_value(kind, f"{place}[]", inner)
     elif not (isinstance(value, BaseModel | msgspec.Struct) or dataclasses.is_dataclass(value)):
-        raise unstorable(kind, place, f"a {type(value).__name__} cannot be stored as JSON")
+        raise unstorable_error(kind, place, f"a {type(value).__name__} cannot be stored as JSON")
 
 
 def check_required(kind: str, values: Mapping[str, Any], required: tuple[str, ...]) -> None:
@@ -166,4 +166,4 @@ def check_required(kind: str, values: Mapping[str, Any], required: tuple[str, ..
     for name in required:
         value = values.get(name)
         if value is None or value in ("", [], {}, ()):
-            raise drop(kind, name, "required, but empty")
+            raise drop_error(kind, name, "required, but empty")

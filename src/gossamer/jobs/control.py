@@ -12,28 +12,28 @@ from msgspec.structs import replace
 
 from gossamer.config.layers import find_project, load_settings
 from gossamer.config.settings import Settings
-from gossamer.core.errors import JobBusy, OperatorError, RequestsGone, UsageError
-from gossamer.core.jobs import Change, DeadFilter, Job
+from gossamer.core.errors import JobBusyError, LostRequestsError, OperatorError, UsageError
+from gossamer.core.jobs import DeadLetterFilter, Job, JobCommand
 from gossamer.core.lifecycle import JobState
 from gossamer.spiders.generic import GenericSpider
 from gossamer.targets.discovery import find_target
 from gossamer.targets.plan import plan_of
 from gossamer.targets.settings import spider_settings
-from gossamer.wiring.backends import Desk
+from gossamer.wiring.backends import Backends
 from gossamer.wiring.fetchers import touches_network
 from gossamer.wiring.fleet import roster_of
-from gossamer.wiring.redis import RedisRequests
+from gossamer.wiring.redis import RedisFrontierBackend
 from gossamer.wiring.rules import rules_of
 
 ALIVE = (JobState.RUNNING, JobState.PAUSED)
 _AFTER = {
-    Change.PAUSE: (JobState.PAUSED, "paused"),
-    Change.RESUME: (JobState.RUNNING, ""),
-    Change.CANCEL: (JobState.CANCELLED, "cancelled"),
+    JobCommand.PAUSE: (JobState.PAUSED, "paused"),
+    JobCommand.RESUME: (JobState.RUNNING, ""),
+    JobCommand.CANCEL: (JobState.CANCELLED, "cancelled"),
 }
 
 
-def submission(
+def prepare_submission(
     target: str, arguments: Mapping[str, str], overrides: Sequence[str] | Mapping[str, Any]
 ) -> tuple[Settings, bytes, str, str]:
     """The settings, the plan, the name and the text of what is to be crawled. Raises ``UsageError``."""
@@ -51,20 +51,22 @@ def submission(
     return loaded.settings, plan_of(target, arguments, loaded.settings, found), found.name, found.text
 
 
-async def submit(desk: Desk, settings: Settings, plan: bytes, name: str, text: str) -> Job:
-    """Make the job and ring the supervisor. Raises ``JobBusy`` while one of this name is under way."""
+async def submit_job(desk: Backends, settings: Settings, plan: bytes, name: str, text: str) -> Job:
+    """Make the job and ring the supervisor. Raises ``JobBusyError`` while one of this name is under way."""
     roster = roster_of(desk).roster
-    named = (job for job in await desk.book.list() if job.name == name and job.plan)
+    named = (job for job in await desk.book.list_jobs() if job.name == name and job.plan)
     same = next((job for job in named if job.state in ALIVE and job.finished_at is None), None)
     if same is not None:
         way = f"`gossamer resume {same.id}` goes on with it, " if same.state is JobState.PAUSED else ""
-        raise JobBusy(
+        raise JobBusyError(
             f"{same.id} ({same.target}) is {same.state} already: {way}`gossamer wait {same.id}` follows it, "
             f"`gossamer cancel {same.id}` ends it"
         )
     job = await desk.book.create(name, text, plan=plan)
     try:
-        await desk.requests.make(job, rules_of(settings, touches_network=touches_network(settings)))
+        await desk.requests.create_frontier(
+            job, rules_of(settings, touches_network=touches_network(settings))
+        )
     except BaseException:  # a job that cannot begin must not keep the next one of its name out
         ended = replace(
             job, state=JobState.CANCELLED, finish_reason="not begun", finished_at=desk.clock.now()
@@ -72,32 +74,32 @@ async def submit(desk: Desk, settings: Settings, plan: bytes, name: str, text: s
         with contextlib.suppress(OperatorError):
             await desk.book.update(ended)
         raise
-    await roster.ring()
+    await roster.notify_supervisor()
     return job
 
 
-async def change(desk: Desk, job: Job, what: Change) -> Job:
+async def change_job(desk: Backends, job: Job, what: JobCommand) -> Job:
     """Pause, resume or cancel a job; the job as it is then. Raises ``UsageError`` when it is over."""
     if job.state not in ALIVE:
         raise UsageError(f"{job.id} is {job.state}; there is nothing to {what}")
     state, reason = _AFTER[what]
     try:
-        await desk.frontier(job).control(what)
-    except RequestsGone:
-        if what is not Change.CANCEL:
+        await desk.open_frontier(job).apply_change(what)
+    except LostRequestsError:
+        if what is not JobCommand.CANCEL:
             raise
-    ended_at = desk.clock.now() if what is Change.CANCEL else None
+    ended_at = desk.clock.now() if what is JobCommand.CANCEL else None
     job = replace(job, state=state, finish_reason=reason, finished_at=ended_at)
     if job.plan or await desk.at_work(job) is None:  # the process of an embedded crawl says so itself
         await desk.book.update(job)
-    if isinstance(desk.requests, RedisRequests):
-        await desk.requests.ring(job)
+    if isinstance(desk.requests, RedisFrontierBackend):
+        await desk.requests.notify_supervisor(job)
     return job
 
 
-async def retry(desk: Desk, job: Job, which: DeadFilter) -> tuple[Job, int]:
+async def revive_letters(desk: Backends, job: Job, which: DeadLetterFilter) -> tuple[Job, int]:
     """Revive dead letters of the fleet's job, which runs again if it was over; how many there were."""
-    count = await desk.frontier(job).revive(which)
+    count = await desk.open_frontier(job).revive_letters(which)
     job = await desk.book.get(job.id) or job
     is_over = job.state is JobState.FINISHED or (
         job.state is JobState.RUNNING and job.finished_at is not None
@@ -106,6 +108,6 @@ async def retry(desk: Desk, job: Job, which: DeadFilter) -> tuple[Job, int]:
         running = replace(job, state=JobState.RUNNING, finished_at=None, finish_reason="")
         if await desk.book.update(running, expected=job):
             job = running
-    if count and isinstance(desk.requests, RedisRequests):
-        await desk.requests.ring(job)
+    if count and isinstance(desk.requests, RedisFrontierBackend):
+        await desk.requests.notify_supervisor(job)
     return job, count

@@ -9,23 +9,23 @@ from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import JobState
-from gossamer.ports.store import JobBook
+from gossamer.ports.store import JobStore
 from gossamer.targets.plan import plan_from
-from gossamer.wiring.backends import Desk
+from gossamer.wiring.backends import Backends
 from gossamer.wiring.fleet import roster_of
 
 log = logging.getLogger("gossamer.fleet")
 
 
-async def forget_old(settings: Settings, desk: Desk) -> None:
+async def forget_old(settings: Settings, desk: Backends) -> None:
     """Delete from Redis what is left of the fleet's jobs that ended longer ago than ``frontier.keep``."""
-    requests, book = roster_of(desk), FleetJobBook(desk.book, settings.cluster.fleet)
+    requests, book = roster_of(desk), FleetJobStore(desk.book, settings.cluster.fleet)
     ended_before = desk.clock.now() - (inf if settings.frontier.keep is None else settings.frontier.keep)
-    for listed in await book.list():
+    for listed in await book.list_jobs():
         if not _is_old(listed, ended_before):
             continue
         job = await book.get(listed.id)  # it may have been taken up again meanwhile
-        if job is not None and _is_old(job, ended_before) and await requests.forget(job):
+        if job is not None and _is_old(job, ended_before) and await requests.forget_job(job):
             log.info("%s: ended long ago; its requests are deleted from Redis", job.id)
 
 
@@ -34,19 +34,19 @@ def _is_old(job: Job, ended_before: float) -> bool:
     return job.state is not JobState.PAUSED and job.finished_at is not None and job.finished_at < ended_before
 
 
-class FleetJobBook:
+class FleetJobStore:
     """A book that lists the jobs of one fleet; those of `gossamer crawl` look after themselves."""
 
-    def __init__(self, book: JobBook, fleet: str) -> None:
+    def __init__(self, book: JobStore, fleet: str) -> None:
         self._book = book
         self._fleet = fleet
         self.create = book.create
         self.get = book.get
         self.update = book.update
 
-    async def list(self, *, unfinished: bool = False) -> list[Job]:
-        """See :class:`~gossamer.ports.store.JobBook`."""
-        found = await self._book.list(unfinished=unfinished)
+    async def list_jobs(self, *, unfinished: bool = False) -> list[Job]:
+        """See :class:`~gossamer.ports.store.JobStore`."""
+        found = await self._book.list_jobs(unfinished=unfinished)
         return [job for job in found if job.plan and self._is_ours(job)]
 
     def _is_ours(self, job: Job) -> bool:

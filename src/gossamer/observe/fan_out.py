@@ -8,7 +8,7 @@ from gossamer.core.events import Event
 from gossamer.ports.observe import Sink
 
 
-class Fan:
+class MultiSink:
     """One sink that passes events on to many."""
 
     def __init__(self, sinks: Sequence[Sink]) -> None:

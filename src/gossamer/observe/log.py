@@ -15,11 +15,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gossamer.core.errors import Fault
-from gossamer.core.events import Event, JobFinished, JobStarted, LeaseLost, Notice, PageDone
+from gossamer.core.events import (
+    Event,
+    JobFinishedEvent,
+    JobStartedEvent,
+    LeaseLostEvent,
+    NoticeEvent,
+    PageDoneEvent,
+)
 from gossamer.core.results import Attempt, Verdict
-from gossamer.core.text import quantity
-from gossamer.observe.silent_hosts import SilentHosts
-from gossamer.observe.text import headline, lines, one_line, shown_url
+from gossamer.core.text import format_count
+from gossamer.observe.silent_hosts import HostMonitor
+from gossamer.observe.text import error_headline, one_line, printable_lines, shown_url
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 MAX_TRACEBACKS = 50
@@ -35,72 +42,72 @@ class LogSink:
         self._logger = logger or logging.getLogger("gossamer.crawl")
         self._tracebacks: set[str] = set()
         self._drops: set[str] = set()
-        self._silent_hosts = SilentHosts()
+        self._silent_hosts = HostMonitor()
 
     def emit(self, event: Event) -> None:
         """Log one event, if its level is asked for."""
         match event:
-            case PageDone():
+            case PageDoneEvent():
                 level = _VERDICTS.get(event.attempt.verdict, logging.DEBUG)
                 is_users_code = event.attempt.reason in (Fault.CALLBACK, Fault.PIPELINE)
                 level = logging.ERROR if is_users_code else level
                 if self._logger.isEnabledFor(level):
-                    self._log(level, describe(event))
+                    self._log_line(level, describe_attempt(event))
                     if is_users_code:
                         self._log_traceback(event.attempt.detail)
                 self._log_drops(event)
-                if remark := self._silent_hosts.remark(event):
-                    self._log(logging.INFO if event.attempt.status else logging.WARNING, remark)
-            case Notice():
-                self._log(LEVELS.get(event.level, logging.INFO), one_line(event.text, 1000))
-            case JobStarted():
-                self._log(logging.INFO, _started(event))
-            case JobFinished():
-                self._log(logging.INFO, f"{event.job} ended: {event.reason}")
-            case LeaseLost():
-                self._log(logging.INFO, f"lease lost {shown_url(event.url)}")
+                if remark := self._silent_hosts.describe_change(event):
+                    self._log_line(logging.INFO if event.attempt.status else logging.WARNING, remark)
+            case NoticeEvent():
+                self._log_line(LEVELS.get(event.level, logging.INFO), one_line(event.text, 1000))
+            case JobStartedEvent():
+                self._log_line(logging.INFO, _describe_start(event))
+            case JobFinishedEvent():
+                self._log_line(logging.INFO, f"{event.job} ended: {event.reason}")
+            case LeaseLostEvent():
+                self._log_line(logging.INFO, f"lease lost {shown_url(event.url)}")
 
-    def _log(self, level: int, text: str) -> None:
+    def _log_line(self, level: int, text: str) -> None:
         self._logger.log(level, "%s", text)
 
-    def _log_drops(self, event: PageDone) -> None:
+    def _log_drops(self, event: PageDoneEvent) -> None:
         """Why items are dropped: each reason the first time, for it is mostly a slip of the spider."""
         for reason in event.dropped:
             if reason.startswith("item:") and reason not in self._drops and len(self._drops) < MAX_TRACEBACKS:
                 self._drops.add(reason)
                 where = shown_url(event.attempt.url)
-                self._log(logging.WARNING, f"item dropped: {one_line(reason[5:])} (first on {where})")
+                self._log_line(logging.WARNING, f"item dropped: {one_line(reason[5:])} (first on {where})")
 
     def _log_traceback(self, detail: str) -> None:
         """The traceback of a callback or a pipeline step, the first time that this error occurs."""
-        error = headline(detail)
+        error = error_headline(detail)
         if "\n" not in detail or error in self._tracebacks or len(self._tracebacks) >= MAX_TRACEBACKS:
             return
         self._tracebacks.add(error)
-        self._logger.error("%s", lines(detail.rstrip()))
+        self._logger.error("%s", printable_lines(detail.rstrip()))
 
 
-def describe(event: PageDone) -> str:
+def describe_attempt(event: PageDoneEvent) -> str:
     """One line about one attempt: ``200 https://… 31 ms, 1,204 bytes, 2 items, 40 requests``."""
     attempt = event.attempt
     if attempt.verdict is Verdict.SUCCESS:
-        found = [f"{attempt.elapsed_ms:,.0f} ms", quantity(attempt.size_bytes, "byte")]
-        found += [quantity(event.items, "item")] if event.items else []
-        found += [quantity(event.requests, "request")] if event.requests else []
+        found = [f"{attempt.elapsed_ms:,.0f} ms", format_count(attempt.size_bytes, "byte")]
+        found += [format_count(event.items, "item")] if event.items else []
+        found += [format_count(event.requests, "request")] if event.requests else []
         return f"{attempt.status} {shown_url(attempt.url)} {', '.join(found)}"
-    return f"{attempt.verdict} {shown_url(attempt.url)} {_why(attempt)}"
+    return f"{attempt.verdict} {shown_url(attempt.url)} {_failure_text(attempt)}"
 
 
-def _why(attempt: Attempt) -> str:
+def _failure_text(attempt: Attempt) -> str:
     status = f" {attempt.status}" if attempt.status else ""
     tries = f" (attempt {attempt.attempt})" if attempt.attempt > 1 else ""
-    detail = f": {headline(attempt.detail)}" if attempt.detail else ""
+    detail = f": {error_headline(attempt.detail)}" if attempt.detail else ""
     return f"{one_line(attempt.reason)}{status}{tries}{detail}"
 
 
-def _started(event: JobStarted) -> str:
+def _describe_start(event: JobStartedEvent) -> str:
     taken_back = (
-        f", {quantity(event.recovered, 'request')} of the last run taken back" if event.recovered else ""
+        f", {format_count(event.recovered, 'request')} of the last run taken back" if event.recovered else ""
     )
     return f"{event.job} {'goes on' if event.resumed else 'started'}{taken_back}"
 
@@ -117,10 +124,10 @@ class LineFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as a line."""
-        return lines(super().format(record), 20_000).replace("\n", "\n    ")
+        return printable_lines(super().format(record), 20_000).replace("\n", "\n    ")
 
 
-class LogFile(logging.FileHandler):
+class LogFileHandler(logging.FileHandler):
     """A file of lines. A disk that takes no more of them ends the file, not the crawl, and is told once."""
 
     def __init__(self, path: Path) -> None:
@@ -149,7 +156,7 @@ class LogFile(logging.FileHandler):
 
 
 @contextmanager
-def attach(level: str, handlers: Sequence[logging.Handler]) -> Iterator[None]:
+def attach_handlers(level: str, handlers: Sequence[logging.Handler]) -> Iterator[None]:
     """Send what Gossamer, the spiders (from ``level``) and libraries (warnings) log to ``handlers``."""
     root, own = logging.getLogger(), logging.getLogger("gossamer")
     before = own.level

@@ -1,6 +1,6 @@
 """What a crawl is doing, a line now and then, for logs; :mod:`gossamer.cli.terminal.panel` is for terminals.
 
-Both show the numbers of one :class:`~gossamer.observe.tallies.Tallies`. Nothing here reads a clock; the time
+Both show the numbers of one :class:`~gossamer.observe.tallies.RunStats`. Nothing here reads a clock; the time
 is a parameter or comes with the events.
 """
 
@@ -8,34 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gossamer.core.events import Event, Progress
-from gossamer.core.text import quantity
-from gossamer.observe.tallies import Tallies
-from gossamer.observe.units import duration, rate, statuses
+from gossamer.core.events import Event, ProgressEvent
+from gossamer.core.text import format_count
+from gossamer.observe.tallies import RunStats
+from gossamer.observe.units import format_duration, format_rate, format_statuses
 
 
-def line(tallies: Tallies, now: float) -> str:
+def progress_line(tallies: RunStats, now: float) -> str:
     """The crawl in one line of plain text."""
     stats = tallies.stats
     parts = [
-        f"{duration(tallies.elapsed_s(now))}",
-        f"{quantity(stats.pages, 'page')} ({rate(tallies.rate(now))})",
-        quantity(tallies.items, "item"),
+        f"{format_duration(tallies.elapsed_s(now))}",
+        f"{format_count(stats.pages, 'page')} ({format_rate(tallies.current_rate(now))})",
+        format_count(tallies.items, "item"),
         f"queue {stats.pending:,} pending, {stats.delayed:,} delayed, {stats.leased:,} in flight",
-        quantity(tallies.retries, "retry", "retries"),
+        format_count(tallies.retries, "retry", "retries"),
         f"{stats.dead:,} dead",
-        statuses(tallies.classes),
+        format_statuses(tallies.classes),
     ]
     eta_s = tallies.eta_s(now)
     if eta_s:
-        parts.append(f"ETA {duration(eta_s)}")
+        parts.append(f"ETA {format_duration(eta_s)}")
     return "; ".join(parts)
 
 
-class LineProgress:
+class ProgressSink:
     """Port ``Sink``: gives ``write`` a line every ``every_s`` seconds. Its ``tallies`` get events first."""
 
-    def __init__(self, tallies: Tallies, write: Callable[[str], None], *, every_s: float = 10.0) -> None:
+    def __init__(self, tallies: RunStats, write: Callable[[str], None], *, every_s: float = 10.0) -> None:
         self._tallies = tallies
         self._write = write
         self._every_s = every_s
@@ -43,10 +43,10 @@ class LineProgress:
 
     def emit(self, event: Event) -> None:
         """Write a line if one is due."""
-        if not isinstance(event, Progress):
+        if not isinstance(event, ProgressEvent):
             return
         if self._next_at is None:
             self._next_at = event.at + self._every_s
         if event.at >= self._next_at:
             self._next_at = event.at + self._every_s
-            self._write(line(self._tallies, event.at))
+            self._write(progress_line(self._tallies, event.at))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 
-from gossamer.core.events import Event, JobFinished, JobStarted, PageDone, Progress
+from gossamer.core.events import Event, JobFinishedEvent, JobStartedEvent, PageDoneEvent, ProgressEvent
 from gossamer.core.jobs import FrontierStats
 from gossamer.core.lifecycle import JobState
 from gossamer.core.results import Verdict
@@ -20,7 +20,7 @@ UNANSWERED = frozenset({Verdict.RETRY, Verdict.DEAD})
 """Without a status these got no answer; others were never asked for (robots.txt, scope)."""
 
 
-class Tallies:
+class RunStats:
     """Port ``Sink``: the totals of a run so far."""
 
     def __init__(self) -> None:
@@ -42,16 +42,16 @@ class Tallies:
 
     def emit(self, event: Event) -> None:
         """Count one event."""
-        if isinstance(event, PageDone):
-            self._count(event)
-        elif isinstance(event, Progress):
+        if isinstance(event, PageDoneEvent):
+            self._count_page(event)
+        elif isinstance(event, ProgressEvent):
             self.stats = event.stats
-        elif isinstance(event, JobStarted):
+        elif isinstance(event, JobStartedEvent):
             self.job, self.started_at, self.resumed = event.job, event.at, event.resumed
-        elif isinstance(event, JobFinished):
+        elif isinstance(event, JobFinishedEvent):
             self.reason = event.reason
 
-    def _count(self, event: PageDone) -> None:
+    def _count_page(self, event: PageDoneEvent) -> None:
         attempt = event.attempt
         verdict = attempt.verdict
         self.attempts += 1
@@ -78,7 +78,7 @@ class Tallies:
         """Seconds since the run began."""
         return max(now - self.started_at, 0.0) if self.started_at is not None else 0.0
 
-    def rate(self, now: float) -> float:
+    def current_rate(self, now: float) -> float:
         """Pages per second of the last ``WINDOW_S`` whole seconds (or as long as the run lasts)."""
         second = int(now)
         pages = sum(count for at, count in self._recent if second - WINDOW_S <= at < second)
@@ -99,5 +99,5 @@ class Tallies:
             left = min(left, max(self.max_pages - self.stats.pages, 0))
         if left == 0:
             return 0.0 if self.started_at is not None and self.attempts else None
-        rate = self.rate(now)
+        rate = self.current_rate(now)
         return left / rate if rate > 0 else None

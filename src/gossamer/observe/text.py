@@ -16,11 +16,11 @@ def one_line(text: str, limit: int = 300) -> str:
     """``text`` on one line of at most ``limit`` characters; what is not printable is escaped (``\\x1b``)."""
     shown = text[: limit + 1]  # a megabyte is cut before it is looked at
     if not shown.isprintable():
-        shown = "".join(map(_printable, shown))
+        shown = "".join(map(_escape_character, shown))
     return shown if len(shown) <= limit else shown[: max(limit - 1, 0)] + "…"
 
 
-def lines(text: str, limit: int = 4000) -> str:
+def printable_lines(text: str, limit: int = 4000) -> str:
     """The same for text of several lines, a traceback for instance: its line breaks are kept."""
     cut = text if len(text) <= limit else text[:limit] + "…"
     return "\n".join(one_line(line, limit) for line in cut.split("\n"))
@@ -31,14 +31,14 @@ def shown_url(url: str, limit: int = 300) -> str:
     return one_line(_USERINFO.sub("***@", url[: 4 * limit]), limit)
 
 
-def headline(detail: str) -> str:
+def error_headline(detail: str) -> str:
     """What went wrong, in one line: of a traceback the line that names the exception."""
     found = [line for line in detail.rstrip().split("\n") if not line.lstrip().startswith("For further info")]
     after_frames = max((n for n, line in enumerate(found, start=1) if line.startswith("  ")), default=0)
     return one_line(found[min(after_frames, len(found) - 1)])
 
 
-def _printable(character: str) -> str:
+def _escape_character(character: str) -> str:
     if character.isprintable():
         return character
     if unicodedata.category(character) == "Zs":  # a space of another width

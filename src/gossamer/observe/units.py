@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """``0.25 s``, ``12 s``, ``3m 20s``, ``2h 05m``, ``4d 03h``."""
     if seconds < 10:
         return f"{max(seconds, 0.0):.2g} s"
@@ -19,7 +19,7 @@ def duration(seconds: float) -> str:
     return f"{days}d {hours:02d}h" if days < 10_000 else "years"
 
 
-def size(count: float) -> str:
+def format_size(count: float) -> str:
     """Bytes in decimal units: ``512 B``, ``1.2 MB``."""
     if count < 1000:
         return f"{count:.0f} B"
@@ -30,14 +30,14 @@ def size(count: float) -> str:
     raise AssertionError("unreachable")
 
 
-def rate(per_second: float) -> str:
+def format_rate(per_second: float) -> str:
     """``12.3/s``; slow crawls by the minute: ``4.5/min``."""
     if 0 < per_second < 0.5:
         return f"{per_second * 60:.1f}/min"
     return f"{per_second:,.0f}/s" if per_second >= 100 else f"{per_second:.1f}/s"
 
 
-def statuses(classes: dict[int, int]) -> str:
+def format_statuses(classes: dict[int, int]) -> str:
     """``2xx 120, 4xx 3, no answer 1`` from counts by the status's first digit."""
     named = (
         (f"{digit}xx" if digit else "no answer", count) for digit, count in sorted(classes.items()) if digit

@@ -81,7 +81,7 @@ def decode_as(body: bytes, encoding: str) -> str:
     return body.decode(f"whatwg-{encoding.lower()}", "replace")
 
 
-def decode(body: bytes, content_type: str = "") -> tuple[str, str]:
+def decode_body(body: bytes, content_type: str = "") -> tuple[str, str]:
     """The text of a body and the name of its encoding."""
     encoding = encoding_of(body, content_type)
     return decode_as(body, encoding), encoding

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 
-class Engine(Protocol):
+class SelectorEngine(Protocol):
     """Answers the questions of selectors; immutable, and shared by all selectors of a document.
 
     A root is a node of the engine's own tree, or the string, number or truth that an expression gave.
@@ -15,33 +15,33 @@ class Engine(Protocol):
     type: str
     """``html`` or ``xml``."""
 
-    def parse(self, text: str) -> object:
+    def parse_document(self, text: str) -> object:
         """The root of a document. Nothing raises."""
         ...
 
-    def css(self, root: object, query: str) -> Sequence[object]:
+    def select_css(self, root: object, query: str) -> Sequence[object]:
         """Nodes and strings in document order. Raises ``ValueError`` for a query that is wrong."""
         ...
 
-    def xpath(
+    def select_xpath(
         self, root: object, query: str, namespaces: Mapping[str, str] | None, variables: Mapping[str, Any]
     ) -> object:
         """A list of nodes and strings, or one value. Raises ``ValueError`` or ``TypeError``."""
         ...
 
-    def source(self, root: object) -> str | None:
+    def markup_of(self, root: object) -> str | None:
         """The markup of a node; ``None`` for what is none."""
         ...
 
-    def attributes(self, root: object) -> dict[str, str]:
+    def attributes_of(self, root: object) -> dict[str, str]:
         """The attributes of an element; empty for everything else."""
         ...
 
-    def drop(self, root: object) -> None:
+    def remove_node(self, root: object) -> None:
         """Take an element out of its document; what follows it stays."""
         ...
 
-    def with_namespace(self, prefix: str, uri: str) -> Engine:
+    def with_namespace(self, prefix: str, uri: str) -> SelectorEngine:
         """An engine that knows a prefix."""
         ...
 

@@ -1,7 +1,7 @@
 """One page of HTML: parsed once, everything about it worked out when it is asked for.
 
 The tree is the one the HTML standard describes and browsers build, whatever the bytes are: no input
-raises. What is asked for is remembered. ``turbohtml`` is known to this package only; a :class:`Page` is
+raises. What is asked for is remembered. ``turbohtml`` is known to this package only; a :class:`HtmlPage` is
 what the rest of the house sees.
 """
 
@@ -14,18 +14,18 @@ from turbohtml import Document, Element, Namespace
 
 from gossamer.core.lazy import lazy_property
 from gossamer.parse.encoding import declared_encoding, decode_as
-from gossamer.parse.links import MAX_LINKS, Links, extract_links
+from gossamer.parse.links import MAX_LINKS, PageLinks, extract_links
 from gossamer.parse.meta import RobotsDirectives, read_refresh, read_robots
 from gossamer.parse.selectors import Selector
-from gossamer.policy.urls import Joiner
+from gossamer.policy.urls import UrlJoiner
 
 _MIN_ARTICLE = 250
 """Characters; shorter "main content" than this is more likely a misjudged teaser than an article."""
 
 
-def parse_html(body: bytes, url: str, content_type: str = "", *, max_links: int = MAX_LINKS) -> Page:
+def parse_html(body: bytes, url: str, content_type: str = "", *, max_links: int = MAX_LINKS) -> HtmlPage:
     """The page that ``url`` answered with; ``content_type`` is the HTTP header."""
-    return Page(body, url, content_type, max_links)
+    return HtmlPage(body, url, content_type, max_links)
 
 
 class Article(NamedTuple):
@@ -43,7 +43,7 @@ class Article(NamedTuple):
     tags: tuple[str, ...]
 
 
-class Page:
+class HtmlPage:
     """A parsed page. Attributes are computed on first use."""
 
     def __init__(self, body: bytes, url: str, content_type: str = "", max_links: int = MAX_LINKS) -> None:
@@ -53,7 +53,7 @@ class Page:
         self.content_type = content_type
 
     def __repr__(self) -> str:
-        return f"<Page {self.url} {len(self.body)} bytes>"
+        return f"<HtmlPage {self.url} {len(self.body)} bytes>"
 
     @lazy_property
     def document(self) -> Document:
@@ -89,17 +89,17 @@ class Page:
         """The title, blanks collapsed; ``""`` without one."""
         for element in self.document.select("title"):
             if element.namespace is Namespace.HTML:  # drawings in SVG have titles, too
-                return _collapsed(element.text)
+                return _collapse_blanks(element.text)
         return ""
 
     @lazy_property
-    def _joiner(self) -> Joiner:
-        own = Joiner(self.url)
+    def _url_joiner(self) -> UrlJoiner:
+        own = UrlJoiner(self.url)
         base = self.document.select_one("base[href]")
         target = own[base.attr("href") or ""] if base is not None else None
         if target is None or target.startswith(("data:", "javascript:")) or target == own[""]:
             return own
-        return Joiner(target)
+        return UrlJoiner(target)
 
     @lazy_property
     def base_url(self) -> str:
@@ -108,14 +108,14 @@ class Page:
         The first ``<base>`` with an ``href`` counts, wherever it stands, unless it is no URL or a ``data:``
         or ``javascript:`` one.
         """
-        return self._joiner[""] or self.url
+        return self._url_joiner[""] or self.url
 
-    def join(self, href: str) -> str | None:
+    def join_url(self, href: str) -> str | None:
         """The absolute URL that a reference on this page means; ``None`` when it means none."""
-        return self._joiner[href]
+        return self._url_joiner[href]
 
     @lazy_property
-    def metas(self) -> list[tuple[str, str, Element]]:
+    def meta_tags(self) -> list[tuple[str, str, Element]]:
         """``(name or property, content, element)`` of every ``meta`` that has a name and a content."""
         found = []
         for element in self.document.select("meta[content]"):
@@ -124,24 +124,24 @@ class Page:
                 found.append((name.strip().lower(), element.attr("content") or "", element))
         return found
 
-    def meta(self, *names: str) -> str:
+    def meta_content(self, *names: str) -> str:
         """The first content of the first of these ``<meta>`` names (lower case) that the page has."""
         for wanted in names:
-            for name, content, _ in self.metas:
+            for name, content, _ in self.meta_tags:
                 if name == wanted and content.strip():
-                    return _collapsed(content)
+                    return _collapse_blanks(content)
         return ""
 
     @lazy_property
     def description(self) -> str:
         """What the page says it is about; ``""`` when it does not say."""
-        return self.meta("description", "og:description", "twitter:description")
+        return self.meta_content("description", "og:description", "twitter:description")
 
     @lazy_property
-    def canonical(self) -> str | None:
+    def canonical_url(self) -> str | None:
         """The http(s) URL of ``<link rel=canonical>``: what the site prefers this page to be known by."""
         link = self.document.select_one("link[rel~=canonical i][href]")
-        target = self.join(link.attr("href") or "") if link is not None else None
+        target = self.join_url(link.attr("href") or "") if link is not None else None
         return target if target is not None and target.startswith(("http://", "https://")) else None
 
     @lazy_property
@@ -154,33 +154,33 @@ class Page:
             refresh = read_refresh(element.attr("content") or "")
             if refresh is None or element.closest("noscript") is not None:
                 continue
-            target = self.join(refresh[1]) if refresh[1] else self.url
+            target = self.join_url(refresh[1]) if refresh[1] else self.url
             if target is not None and target.startswith(("http://", "https://")):
                 return refresh[0], target
         return None
 
     @lazy_property
-    def robots(self) -> RobotsDirectives:
+    def robots_directives(self) -> RobotsDirectives:
         """What ``<meta name=robots>`` asks of everyone."""
         return self.robots_for()
 
     def robots_for(self, bot: str = "") -> RobotsDirectives:
         """What the page asks of everyone and of the crawler called ``bot``."""
         names = {"robots", bot.lower()}
-        return read_robots(content for name, content, _ in self.metas if name in names)
+        return read_robots(content for name, content, _ in self.meta_tags if name in names)
 
     # ----------------------------------------------------------------------- what the body holds
 
     @lazy_property
-    def links(self) -> Links:
+    def links(self) -> PageLinks:
         """The http(s) links of the page."""
-        return extract_links(self.document, self._joiner, self._max_links)
+        return extract_links(self.document, self._url_joiner, self._max_links)
 
     @lazy_property
-    def frames(self) -> list[str]:
+    def frame_urls(self) -> list[str]:
         """The http(s) URLs of its frames and iframes, each once."""
         joined = (
-            self.join(frame.attr("src") or "") for frame in self.document.select("frame[src],iframe[src]")
+            self.join_url(frame.attr("src") or "") for frame in self.document.select("frame[src],iframe[src]")
         )
         return list(dict.fromkeys(url for url in joined if url and url.startswith(("http://", "https://"))))
 
@@ -195,7 +195,7 @@ class Page:
 
     def markdown(self) -> str:
         """The article (or the page, when there is none) as Markdown with absolute links."""
-        return self._markdown(self.document.main_content() or self.document)
+        return self._render_markdown(self.document.main_content() or self.document)
 
     def article(self) -> Article | None:
         """The article of the page; ``None`` when nothing on it reads like one."""
@@ -205,26 +205,26 @@ class Page:
         return Article(
             title=found.title or self.title,
             text=found.text.strip(),
-            markdown=self._markdown(found.element),
+            markdown=self._render_markdown(found.element),
             author=found.byline or "",
             published=found.date or "",
             description=found.description or "",
             language=found.lang or "",
             site_name=found.site_name or "",
-            image=(self.join(found.image) or "") if found.image else "",
+            image=(self.join_url(found.image) or "") if found.image else "",
             tags=found.tags,
         )
 
-    def _markdown(self, node: Document | Element) -> str:
+    def _render_markdown(self, node: Document | Element) -> str:
         copy = turbohtml.parse_fragment(node.html, positions=False)  # the page itself stays as it is
-        copy.rewrite_links(self._absolute)
+        copy.rewrite_links(self._absolute_href)
         return copy.to_markdown().strip()
 
-    def _absolute(self, href: str) -> str:
+    def _absolute_href(self, href: str) -> str:
         url, mark, fragment = href.partition("#")
-        joined = self.join(url)
+        joined = self.join_url(url)
         return href if joined is None else f"{joined}{mark}{fragment}"
 
 
-def _collapsed(text: str) -> str:
+def _collapse_blanks(text: str) -> str:
     return " ".join(text.split())

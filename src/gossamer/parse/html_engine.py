@@ -14,20 +14,20 @@ _WITH_ELEMENTS = (Document, Element)
 
 
 class HtmlEngine:
-    """Port ``Engine`` over turbohtml. A document is a root, too; paths start at its ``<html>``."""
+    """Port ``SelectorEngine`` over turbohtml. A document is a root, too; paths start at its ``<html>``."""
 
     type = "html"
 
-    def parse(self, text: str) -> object:
+    def parse_document(self, text: str) -> object:
         """The document."""
         return turbohtml.parse(text, positions=False)
 
-    def css(self, root: object, query: str) -> Sequence[object]:
+    def select_css(self, root: object, query: str) -> Sequence[object]:
         """Nodes and strings in document order."""
         compiled = compile_css(query)
         return compiled(root) if isinstance(root, _WITH_ELEMENTS) else ()
 
-    def xpath(
+    def select_xpath(
         self, root: object, query: str, namespaces: Mapping[str, str] | None, variables: Mapping[str, Any]
     ) -> object:
         """A list of nodes and strings, or one value."""
@@ -39,20 +39,20 @@ class HtmlEngine:
             return root.xpath(expand_xpath(query), namespaces=dict(namespaces), **variables)
         return compile_xpath(query)(root, **variables)
 
-    def source(self, root: object) -> str | None:
+    def markup_of(self, root: object) -> str | None:
         """The HTML of a node."""
         if isinstance(root, Document):
             return root.root.html if root.root is not None else ""
         return root.html if isinstance(root, Node) else None
 
-    def attributes(self, root: object) -> dict[str, str]:
+    def attributes_of(self, root: object) -> dict[str, str]:
         """The attributes of an element."""
         element = root.root if isinstance(root, Document) else root
         if not isinstance(element, Element):
             return {}
         return {name: element.attr(name) or "" for name in element.attrs}
 
-    def drop(self, root: object) -> None:
+    def remove_node(self, root: object) -> None:
         """Take an element out of its page."""
         if isinstance(root, Element):
             root.extract()

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from turbohtml import Document, Element
 
-from gossamer.policy.urls import Joiner
+from gossamer.policy.urls import UrlJoiner
 
 MAX_LINKS = 50_000
 """Elements looked at on one page; the longest real index pages have about half of that."""
@@ -24,7 +24,7 @@ _NOFOLLOW = "a[rel~=nofollow i]"
 _NOFOLLOW_UNION = "a[rel~=nofollow i],area[rel~=nofollow i]"
 
 
-class Links(NamedTuple):
+class PageLinks(NamedTuple):
     """The links of one page, and what was left out of them."""
 
     urls: list[str]
@@ -32,7 +32,7 @@ class Links(NamedTuple):
     dropped: dict[str, int]  # elements, by reason: ``scheme`` (not http or https), ``invalid``, ``too_many``
 
 
-def extract_links(document: Document, joiner: Joiner, limit: int = MAX_LINKS) -> Links:
+def extract_links(document: Document, joiner: UrlJoiner, limit: int = MAX_LINKS) -> PageLinks:
     """All links of a document; ``joiner`` knows its base URL."""
     # Queries for one tag are answered from the document's index; the union walks the whole tree.
     union = document.select_one("area[href]") is not None
@@ -42,10 +42,12 @@ def extract_links(document: Document, joiner: Joiner, limit: int = MAX_LINKS) ->
     urls, references, dropped = join_links(hrefs, joiner, limit)
     marked = document.select(_NOFOLLOW_UNION if union else _NOFOLLOW)
     nofollow = _only_marked(references, marked, joiner) if marked else frozenset()
-    return Links(urls, nofollow, dropped)
+    return PageLinks(urls, nofollow, dropped)
 
 
-def join_links(hrefs: list[str], joiner: Joiner, limit: int) -> tuple[list[str], list[str], dict[str, int]]:
+def join_links(
+    hrefs: list[str], joiner: UrlJoiner, limit: int
+) -> tuple[list[str], list[str], dict[str, int]]:
     """The URLs that hrefs mean, each once; the references that were looked at; what was left out."""
     dropped: dict[str, int] = {}
     if len(hrefs) > limit:
@@ -72,7 +74,7 @@ def join_links(hrefs: list[str], joiner: Joiner, limit: int) -> tuple[list[str],
     return list(urls), references, dropped
 
 
-def _only_marked(references: Sequence[str], marked: Sequence[Element], joiner: Joiner) -> frozenset[str]:
+def _only_marked(references: Sequence[str], marked: Sequence[Element], joiner: UrlJoiner) -> frozenset[str]:
     """The URLs that no element recommends: as many elements as point there are marked."""
     counts: dict[str, int] = {}
     for element in marked:

@@ -33,7 +33,7 @@ _ROOT = re.compile(
 
 def is_html(content_type: str, body: bytes) -> bool:
     """Whether a body is to be read as HTML."""
-    mime = _mime(content_type)
+    mime = _mime_type(content_type)
     if mime in _HTML_TYPES:
         return not (mime == "text/html" and _is_declared_xml(body))
     if _is_xml_type(mime):
@@ -43,14 +43,14 @@ def is_html(content_type: str, body: bytes) -> bool:
 
 def is_xml(content_type: str, body: bytes) -> bool:
     """Whether a body is to be read as XML."""
-    mime = _mime(content_type)
+    mime = _mime_type(content_type)
     if _is_xml_type(mime):
         return mime not in _HTML_TYPES and not _is_xhtml(body)
     return mime in _DECLARED_TYPES and _is_declared_xml(body)
 
 
 @lru_cache(maxsize=256)
-def _mime(content_type: str) -> str:
+def _mime_type(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower()
 
 

@@ -52,7 +52,7 @@ def _class_tests(match: re.Match[str]) -> str:
     return f"(@class and {' and '.join(tests)})"
 
 
-def _literal(text: str) -> str:
+def _quote_literal(text: str) -> str:
     """A string as XPath writes it, which knows no escapes."""
     if '"' not in text:
         return f'"{text}"'
@@ -64,7 +64,7 @@ def _literal(text: str) -> str:
 # --------------------------------------------------------------------------- CSS
 
 
-class Arm(NamedTuple):
+class CssSubQuery(NamedTuple):
     """One of the comma-separated parts of a CSS query."""
 
     selector: str
@@ -78,7 +78,7 @@ class CssQuery:
     """A compiled CSS query. Raises ``ValueError`` for one that is none."""
 
     def __init__(self, query: str) -> None:
-        arms = [_arm(text, compound=compound) for text, compound in _split(query)]
+        arms = [_compile_part(text, compound=compound) for text, compound in _split_query(query)]
         self._arms = arms
         self._selector = ", ".join(arm.selector for arm in arms)
         self._result = arms[0].result
@@ -94,7 +94,7 @@ class CssQuery:
         if start is None:
             return []
         if not self._native or (start is context and not self._compound):
-            found: Sequence[object] = self._evaluate(start)
+            found: Sequence[object] = self._run_xpath(start)
             return found
         elements = context.select(self._selector)
         if start is context and start.matches(self._selector):
@@ -104,17 +104,17 @@ class CssQuery:
         if self._result:
             name = self._result
             return [value for element in elements if (value := element.attr(name)) is not None]
-        return self._texts(start, elements)
+        return self._select_texts(start, elements)
 
-    def _evaluate(self, start: Element) -> Sequence[object]:
+    def _run_xpath(self, start: Element) -> Sequence[object]:
         found = self._xpath(start)
         assert isinstance(found, list)  # every arm is a path
         return found
 
-    def _texts(self, start: Element, elements: list[Element]) -> Sequence[object]:
+    def _select_texts(self, start: Element, elements: list[Element]) -> Sequence[object]:
         """The text nodes of the elements, which interleave where elements lie within one another."""
         if any(element.select_one("*") is not None for element in elements[:-1]):
-            return self._evaluate(start)
+            return self._run_xpath(start)
         return [text for element in elements for text in _text_nodes(element)]
 
 
@@ -130,7 +130,7 @@ def compile_css(query: str) -> CssQuery:
     return CssQuery(query)
 
 
-def _arm(text: str, *, compound: bool) -> Arm:
+def _compile_part(text: str, *, compound: bool) -> CssSubQuery:
     pseudo = _PSEUDO.search(text)
     result = None if pseudo is None else (pseudo["name"] or "")
     selector = text[: pseudo.start()] if pseudo else text
@@ -140,7 +140,9 @@ def _arm(text: str, *, compound: bool) -> Arm:
     conditions: list[str] = []
 
     def mark(match: re.Match[str]) -> str:
-        conditions.append(f"contains(., {_literal(_unquoted(match[1]))})" if match[1] else _EMPTY_TEST)
+        conditions.append(
+            f"contains(., {_quote_literal(_unquote_string(match[1]))})" if match[1] else _EMPTY_TEST
+        )
         return f"[gossamer-{len(conditions)}-]"
 
     xpath = css_to_xpath(_NOT_STANDARD.sub(mark, selector))
@@ -151,22 +153,22 @@ def _arm(text: str, *, compound: bool) -> Arm:
         if xpath.endswith("/descendant::*"):  # parsel takes ``p *::text`` to mean the texts of ``p``, too
             xpath, native = xpath.removesuffix("descendant::*") + "descendant-or-self::*", False
         xpath += f"/@{result}" if result else "/text()"
-    return Arm(selector, compound, native, result, xpath)
+    return CssSubQuery(selector, compound, native, result, xpath)
 
 
 def css_arms(query: str) -> list[str]:
     """The XPath expressions of the comma-separated parts of a CSS query."""
-    return [_arm(text, compound=compound).xpath for text, compound in _split(query)]
+    return [_compile_part(text, compound=compound).xpath for text, compound in _split_query(query)]
 
 
-def _unquoted(text: str) -> str:
+def _unquote_string(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text[1:-1]) if text[0] in "\"'" else text
 
 
 _TOKENS = re.compile(rf"\\.|{STRING}|[(\[]|[)\]]|,|[ \t\r\n\f]*[>+~][ \t\r\n\f]*|[ \t\r\n\f]+|.", re.DOTALL)
 
 
-def _split(query: str) -> list[tuple[str, bool]]:
+def _split_query(query: str) -> list[tuple[str, bool]]:
     """The comma-separated parts of a query, each with whether it is free of combinators."""
     parts: list[tuple[str, bool]] = []
     text, compound, depth = "", True, 0

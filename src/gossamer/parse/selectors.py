@@ -15,7 +15,7 @@ from re import Pattern
 from typing import Any, SupportsIndex, overload
 
 from gossamer.core.errors import SelectorError
-from gossamer.parse.engine import Engine
+from gossamer.parse.engine import SelectorEngine
 from gossamer.parse.html_engine import HTML
 
 
@@ -32,14 +32,14 @@ class Selector:
         self,
         root: object = None,
         query: str | None = None,
-        engine: Engine = HTML,
+        engine: SelectorEngine = HTML,
         *,
         text: str | None = None,
         type: str = "html",  # noqa: A002 - parsel's name for it
     ) -> None:
         if text is not None:
             engine = _engine_for(type)
-            root = engine.parse(text)
+            root = engine.parse_document(text)
         self.root = root
         self._query = query
         self._engine = engine
@@ -67,7 +67,7 @@ class Selector:
         """
         engine = self._engine
         try:
-            found = engine.css(self.root, query)
+            found = engine.select_css(self.root, query)
         except (ValueError, RuntimeError) as error:
             reason = str(error).rpartition(": ")[2]
             raise SelectorError(f"invalid CSS selector {query!r}: {reason}") from None
@@ -83,7 +83,7 @@ class Selector:
         """
         engine = self._engine
         try:
-            found = engine.xpath(self.root, query, namespaces, variables)
+            found = engine.select_xpath(self.root, query, namespaces, variables)
         except (ValueError, TypeError) as error:
             reason = str(error).removeprefix("xpath: ")
             raise SelectorError(f"invalid XPath expression {query!r}: {reason}") from None
@@ -103,7 +103,7 @@ class Selector:
         root = self.root
         if isinstance(root, str):
             return root
-        source = self._engine.source(root)
+        source = self._engine.markup_of(root)
         if source is not None:
             return source
         if isinstance(root, bool):
@@ -123,7 +123,7 @@ class Selector:
         references are resolved except ``&lt;`` and ``&amp;``, unless ``replace_entities`` is off.
         """
         pattern = re.compile(regex) if isinstance(regex, str) else regex
-        found = _matches(pattern, self.get())
+        found = _find_matches(pattern, self.get())
         return [_without_entities(text) for text in found] if replace_entities else found
 
     def re_first(
@@ -135,14 +135,14 @@ class Selector:
     @property
     def attrib(self) -> dict[str, str]:
         """The attributes of an element; empty for everything else."""
-        return self._engine.attributes(self.root)
+        return self._engine.attributes_of(self.root)
 
     def drop(self) -> None:
         """Take the element out of its page."""
-        self._engine.drop(self.root)
+        self._engine.remove_node(self.root)
 
 
-def _engine_for(kind: str) -> Engine:
+def _engine_for(kind: str) -> SelectorEngine:
     if kind == "html":
         return HTML
     if kind != "xml":
@@ -210,7 +210,7 @@ class SelectorList(list[Selector]):
             selector.drop()
 
 
-def _matches(pattern: Pattern[str], text: str) -> list[str]:
+def _find_matches(pattern: Pattern[str], text: str) -> list[str]:
     if "extract" in pattern.groupindex:
         first = pattern.search(text)
         return [first["extract"]] if first is not None and first["extract"] is not None else []

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from gossamer.parse.encoding import declared_encoding, decode_as
-from gossamer.policy.urls import MAX_URL_LENGTH, Joiner
+from gossamer.policy.urls import MAX_URL_LENGTH, UrlJoiner
 
 MAX_URLS = 50_000
 MAX_BYTES = 50 * 1024 * 1024
@@ -41,7 +41,7 @@ _NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _GZIP = b"\x1f\x8b"
 
 
-class Location(NamedTuple):
+class SitemapEntry(NamedTuple):
     """One entry of a sitemap."""
 
     url: str  # absolute, http or https
@@ -49,7 +49,7 @@ class Location(NamedTuple):
     is_sitemap: bool  # another sitemap, listed by an index
 
 
-class _Enough(Exception):
+class _SitemapStopError(Exception):
     """Nothing more is read; the message is the reason."""
 
 
@@ -80,68 +80,68 @@ class SitemapReader:
     def __repr__(self) -> str:
         return f"<SitemapReader {self._url} {len(self._body)} bytes>"
 
-    def batches(self) -> Iterator[list[Location]]:
+    def read_batches(self) -> Iterator[list[SitemapEntry]]:
         """The entries, some hundred at a time; between two lists the caller may do other work."""
-        texts = _decoded(self._unpacked(), self._content_type)
+        texts = _decode_chunks(self._unpack_body(), self._content_type)
         head = next(texts, "").lstrip("\ufeff \t\r\n")
-        slices = _chain(head, texts)
-        found = _Markup() if head.startswith("<") else _Lines()
+        slices = _prepend_chunk(head, texts)
+        found = _XmlReader() if head.startswith("<") else _TextReader()
         for text in slices:
-            batch: list[Location] = []
+            batch: list[SitemapEntry] = []
             try:
-                self._take(found.feed(text), batch)
-            except _Enough as enough:
-                self._count(str(enough))
+                self._take_entries(found.feed_text(text), batch)
+            except _SitemapStopError as enough:
+                self._count_trouble(str(enough))
                 yield batch
                 return
             yield batch
         batch = []
-        self._take(found.feed("\n"), batch)
+        self._take_entries(found.feed_text("\n"), batch)
         yield batch
 
-    def _take(self, found: Iterable[tuple[str, str, bool]], batch: list[Location]) -> None:
-        join = Joiner(self._url)
+    def _take_entries(self, found: Iterable[tuple[str, str, bool]], batch: list[SitemapEntry]) -> None:
+        join = UrlJoiner(self._url)
         for href, lastmod, is_sitemap in found:
             url = join[href.strip()] if href.strip() else None
             if url is None or not url.startswith(("http://", "https://")):
-                self._count("bad_url")
+                self._count_trouble("bad_url")
                 continue
             if self._left <= 0:
-                raise _Enough("too_many")
+                raise _SitemapStopError("too_many")
             self._left -= 1
-            batch.append(Location(url, lastmod.strip()[:64], is_sitemap))
+            batch.append(SitemapEntry(url, lastmod.strip()[:64], is_sitemap))
 
-    def _count(self, reason: str) -> None:
+    def _count_trouble(self, reason: str) -> None:
         self.trouble[reason] = self.trouble.get(reason, 0) + 1
 
-    def _unpacked(self) -> Iterator[bytes]:
+    def _unpack_body(self) -> Iterator[bytes]:
         """The body in slices, out of its gzip wrappings."""
         body = self._body
         chunks: Iterator[bytes] = (body[start : start + SLICE] for start in range(0, len(body), SLICE))
         for _ in range(MAX_PACKING):
-            first = _head(chunks)
-            chunks = _chain(first, chunks)
+            first = _read_head(chunks)
+            chunks = _prepend_chunk(first, chunks)
             if not first.startswith(_GZIP):
-                yield from self._bounded(chunks)
+                yield from self._limit_size(chunks)
                 return
-            chunks = self._bounded(self._gunzipped(chunks))
-        first = _head(chunks)
+            chunks = self._limit_size(self._gunzip_chunks(chunks))
+        first = _read_head(chunks)
         if first.startswith(_GZIP):
-            self._count("packing")
+            self._count_trouble("packing")
             return
-        yield from _chain(first, chunks)
+        yield from _prepend_chunk(first, chunks)
 
-    def _bounded(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    def _limit_size(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         left = self._max_bytes
         for chunk in chunks:
             if len(chunk) > left:
-                self._count("too_large")
+                self._count_trouble("too_large")
                 yield chunk[:left]
                 return
             left -= len(chunk)
             yield chunk
 
-    def _gunzipped(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    def _gunzip_chunks(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """As much as can be unpacked; damage at the end costs the end."""
         unpack = zlib.decompressobj(31)
         is_whole = False
@@ -159,10 +159,10 @@ class SitemapReader:
         except zlib.error:
             is_whole = False
         if not is_whole:
-            self._count("broken")
+            self._count_trouble("broken")
 
 
-def _head(chunks: Iterator[bytes]) -> bytes:
+def _read_head(chunks: Iterator[bytes]) -> bytes:
     """The first slices together, enough to tell what they are."""
     first = b""
     while len(first) < HEAD and (chunk := next(chunks, None)) is not None:
@@ -170,33 +170,33 @@ def _head(chunks: Iterator[bytes]) -> bytes:
     return first
 
 
-def _chain(first: bytes | str, rest: Iterator) -> Iterator:  # type: ignore[type-arg]
+def _prepend_chunk(first: bytes | str, rest: Iterator) -> Iterator:  # type: ignore[type-arg]
     yield first
     yield from rest
 
 
-def _decoded(chunks: Iterator[bytes], content_type: str) -> Iterator[str]:
+def _decode_chunks(chunks: Iterator[bytes], content_type: str) -> Iterator[str]:
     """Text of the slices; where nobody names an encoding it is UTF-8 (sitemaps.org)."""
-    first = _head(chunks)
+    first = _read_head(chunks)
     encoding = declared_encoding(first, content_type) or "UTF-8"
     if first.startswith((b"<\0", b"\0<")):  # UTF-16 that forgot to say so
         encoding = "UTF-16LE" if first[1] == 0 else "UTF-16BE"
     if encoding in ("UTF-8", "UTF-16LE", "UTF-16BE"):
         decoder = codecs.getincrementaldecoder(encoding)("replace")
-        for chunk in _chain(first, chunks):
+        for chunk in _prepend_chunk(first, chunks):
             yield decoder.decode(chunk)
     else:
-        for chunk in _chain(first, chunks):
+        for chunk in _prepend_chunk(first, chunks):
             yield decode_as(chunk, encoding)
 
 
-class _Lines:
+class _TextReader:
     """Plain text: a URL on each line; other lines are not taken for URLs."""
 
     def __init__(self) -> None:
         self._rest = ""
 
-    def feed(self, text: str) -> Iterator[tuple[str, str, bool]]:
+    def feed_text(self, text: str) -> Iterator[tuple[str, str, bool]]:
         *lines, self._rest = re.split(r"[\r\n]", self._rest + text)
         self._rest = self._rest[:MAX_TOKEN]
         for line in lines:
@@ -204,16 +204,16 @@ class _Lines:
                 yield line, "", False
 
 
-class _Markup:
+class _XmlReader:
     """XML of any kind: the entries, as the end of each is seen."""
 
     def __init__(self) -> None:
         self._rest = ""
         self._at = 0
         self._skip_to = ""  # within a comment or an endless CDATA section: what ends it
-        self._begin("", "")
+        self._begin_record("", "")
 
-    def feed(self, text: str) -> Iterator[tuple[str, str, bool]]:
+    def feed_text(self, text: str) -> Iterator[tuple[str, str, bool]]:
         text, at = self._rest + text, 0
         self._rest, self._tag_at, self._content_at = "", -1, -1
         while True:
@@ -225,77 +225,77 @@ class _Markup:
                 at, self._skip_to = end + 3, ""
             mark = _MARK.search(text, at)
             if mark is None:
-                self._keep(text, at)
+                self._keep_rest(text, at)
                 return
             at = mark.end()
             if mark["name"] is None:
-                self._special(mark)
+                self._read_special(mark)
                 continue
-            yield from self._tag(mark, text)
+            yield from self._read_tag(mark, text)
             at = self._at or at
             if self._rest:
                 return
 
-    def _special(self, mark: re.Match[str]) -> None:
+    def _read_special(self, mark: re.Match[str]) -> None:
         if mark["entity"]:
-            raise _Enough("entities")
+            raise _SitemapStopError("entities")
         self._skip_to = "-->" if mark["comment"] else "]]>"
 
-    def _tag(self, mark: re.Match[str], text: str) -> Iterator[tuple[str, str, bool]]:
+    def _read_tag(self, mark: re.Match[str], text: str) -> Iterator[tuple[str, str, bool]]:
         """One known tag. Sets ``_at`` where it read further, ``_rest`` where its end is not there yet."""
         name, prefix = mark["name"].lower(), mark["prefix"] or ""
         self._at = 0
         if name == "html" and not self._record:
-            raise _Enough("html")
+            raise _SitemapStopError("html")
         if name in _RECORDS:
             if mark["close"]:
-                yield from self._end(name, self._text(text, mark.start()))
+                yield from self._end_record(name, self._record_text(text, mark.start()))
             else:
-                self._begin(name, prefix, mark.start(), mark.end())
+                self._begin_record(name, prefix, mark.start(), mark.end())
         elif self._record and not mark["close"] and prefix == self._prefix:
-            end = self._field(name, mark, text)
+            end = self._read_field(name, mark, text)
             if end >= 0:
                 self._at = end
             elif len(text) - mark.start() <= MAX_TOKEN:  # an endless one is as if it were not there
                 self._rest = text[mark.start() :]
 
-    def _begin(self, name: str, prefix: str, tag_at: int = -1, content_at: int = -1) -> None:
+    def _begin_record(self, name: str, prefix: str, tag_at: int = -1, content_at: int = -1) -> None:
         self._record, self._prefix, self._tag_at, self._content_at = name, prefix, tag_at, content_at
         self._href = self._date = self._guess = ""
 
-    def _text(self, text: str, end: int) -> str:
+    def _record_text(self, text: str, end: int) -> str:
         return text[self._content_at : end] if self._content_at >= 0 else ""
 
-    def _end(self, name: str, content: str) -> Iterator[tuple[str, str, bool]]:
+    def _end_record(self, name: str, content: str) -> Iterator[tuple[str, str, bool]]:
         """A record is over. Without ``loc`` or ``link`` its text may be the URL, or a guid."""
-        bare = "" if "<" in content else _unescaped(content).strip()
+        bare = "" if "<" in content else _unescape_text(content).strip()
         href = self._href or self._guess or (bare if bare.startswith("http") else "")
         if name == self._record and href:
             yield href, self._date, name == "sitemap"
-        self._begin("", "")
+        self._begin_record("", "")
 
-    def _keep(self, text: str, at: int) -> None:
+    def _keep_rest(self, text: str, at: int) -> None:
         """What is looked at again with the next slice: a record without anything yet, or half a tag."""
         start = self._tag_at
         if start >= 0 and not (self._href or self._guess) and len(text) - start <= MAX_TOKEN:
             self._rest = text[start:]
-            self._begin("", "")
+            self._begin_record("", "")
         else:
-            self._rest = _unfinished(text, at)
+            self._rest = _unfinished_tag(text, at)
 
-    def _field(self, name: str, mark: re.Match[str], text: str) -> int:
+    def _read_field(self, name: str, mark: re.Match[str], text: str) -> int:
         """Read one element of a record; where it ends, or -1 when its end is not there yet."""
         attributes = mark["rest"] or ""
         if name == "link" and self._record == "entry":
             href = _HREF.search(attributes)
             if href is not None and not self._href and not _OTHER_REL.search(attributes):
-                self._href = _unescaped(href[1] or href[2] or "")
+                self._href = _unescape_text(href[1] or href[2] or "")
             return mark.end()
         if name == "link" and self._record != "item":  # xhtml:link without its prefix
             return mark.end()
         if attributes.endswith("/"):
             return mark.end()
-        value, end = _content(text, mark.end())
+        value, end = _read_content(text, mark.end())
         if end >= 0 and name in _DATES:
             self._date = self._date or value
         elif end >= 0 and name == "guid":
@@ -305,14 +305,14 @@ class _Markup:
         return end
 
 
-def _content(text: str, at: int) -> tuple[str, int]:
+def _read_content(text: str, at: int) -> tuple[str, int]:
     """The text of an element and where it ends (before the next tag); -1 when that is not there yet."""
     parts: list[str] = []
     while True:
         end = text.find("<", at)
         if end < 0 or len(text) - end < 9:
             return "", -1
-        parts.append(_unescaped(text[at:end]))
+        parts.append(_unescape_text(text[at:end]))
         if text.startswith("<![CDATA[", end):
             at = text.find("]]>", end)
             if at < 0:
@@ -328,17 +328,17 @@ def _content(text: str, at: int) -> tuple[str, int]:
             return "".join(parts), end
 
 
-def _unfinished(text: str, at: int) -> str:
+def _unfinished_tag(text: str, at: int) -> str:
     """The beginning of a tag at the end of a slice."""
     start = text.rfind("<", max(at, len(text) - MAX_TOKEN))
     return text[start:] if start >= 0 and ">" not in text[start:] else ""
 
 
-def _unescaped(text: str) -> str:
-    return _REFERENCE.sub(_character, text) if "&" in text else text
+def _unescape_text(text: str) -> str:
+    return _REFERENCE.sub(_resolve_reference, text) if "&" in text else text
 
 
-def _character(match: re.Match[str]) -> str:
+def _resolve_reference(match: re.Match[str]) -> str:
     name = match[1]
     if name[0] != "#":
         return _NAMED[name]

@@ -13,10 +13,10 @@ from typing import Any
 
 from lxml import etree
 
-from gossamer.parse.links import Links, join_links
+from gossamer.parse.links import PageLinks, join_links
 from gossamer.parse.queries import expand_xpath
 from gossamer.parse.xml_queries import css_to_xml_xpath
-from gossamer.policy.urls import Joiner
+from gossamer.policy.urls import UrlJoiner
 
 _MAX_DEPTH = 256
 _REFUSALS = (
@@ -46,10 +46,10 @@ def parse_xml(text: str) -> tuple[etree._Element, tuple[str, ...]]:
         root = etree.fromstring(source, parser) if source else None
     except etree.XMLSyntaxError:  # not even recover makes something of it
         root = None
-    return (etree.Element("html") if root is None else root), _cuts(parser, root)
+    return (etree.Element("html") if root is None else root), _find_cuts(parser, root)
 
 
-def _cuts(parser: etree.XMLParser, root: etree._Element | None) -> tuple[str, ...]:
+def _find_cuts(parser: etree.XMLParser, root: etree._Element | None) -> tuple[str, ...]:
     """What libxml2 refused to read on; its log is full after so many errors, then the tree tells."""
     log = list(parser.error_log)
     found = {cut for entry in log for words, cut in _REFUSALS if words in entry.message}
@@ -59,29 +59,29 @@ def _cuts(parser: etree.XMLParser, root: etree._Element | None) -> tuple[str, ..
 
 
 @lru_cache(maxsize=1024)
-def _compiled(query: str, namespaces: tuple[tuple[str, str], ...]) -> etree.XPath:
+def _compile_xpath(query: str, namespaces: tuple[tuple[str, str], ...]) -> etree.XPath:
     return etree.XPath(expand_xpath(query), namespaces=dict(namespaces), smart_strings=False)
 
 
 class XmlEngine:
-    """Port ``Engine`` over lxml; the roots are its elements."""
+    """Port ``SelectorEngine`` over lxml; the roots are its elements."""
 
     type = "xml"
 
     def __init__(self, namespaces: tuple[tuple[str, str], ...] = _EXSLT) -> None:
         self._namespaces = namespaces
 
-    def parse(self, text: str) -> object:
+    def parse_document(self, text: str) -> object:
         """The root element."""
         return parse_xml(text)[0]
 
-    def css(self, root: object, query: str) -> Sequence[object]:
+    def select_css(self, root: object, query: str) -> Sequence[object]:
         """Nodes and strings in document order."""
-        found = self.xpath(root, css_to_xml_xpath(query), None, {})
+        found = self.select_xpath(root, css_to_xml_xpath(query), None, {})
         assert isinstance(found, list)  # every part of a CSS query is a path
         return found
 
-    def xpath(
+    def select_xpath(
         self, root: object, query: str, namespaces: Mapping[str, str] | None, variables: Mapping[str, Any]
     ) -> object:
         """A list of nodes and strings, or one value."""
@@ -89,7 +89,7 @@ class XmlEngine:
         if namespaces:
             known = tuple({**dict(known), **namespaces}.items())
         try:
-            compiled = _compiled(query, known)
+            compiled = _compile_xpath(query, known)
             return compiled(root, **variables) if isinstance(root, etree._Element) else []
         except etree.XPathError as error:
             reason = str(error) or "it cannot be evaluated"
@@ -97,19 +97,19 @@ class XmlEngine:
                 reason += "; make it known by register_namespace(prefix, uri), or pass namespaces="
             raise ValueError(reason) from None
 
-    def source(self, root: object) -> str | None:
+    def markup_of(self, root: object) -> str | None:
         """The XML of a node."""
         if not isinstance(root, etree._Element):
             return None
         return etree.tostring(root, method="xml", encoding="unicode", with_tail=False)
 
-    def attributes(self, root: object) -> dict[str, str]:
+    def attributes_of(self, root: object) -> dict[str, str]:
         """The attributes of an element; those in a namespace as ``{uri}name``."""
         if not isinstance(root, etree._Element):
             return {}
         return {str(name): str(value) for name, value in root.attrib.items()}
 
-    def drop(self, root: object) -> None:
+    def remove_node(self, root: object) -> None:
         """Take an element out of its document; what follows it stays."""
         if not isinstance(root, etree._Element) or (parent := root.getparent()) is None:
             return
@@ -129,9 +129,9 @@ class XmlEngine:
         if not isinstance(root, etree._Element):
             return
         for element in root.iter("*"):
-            element.tag = _bare(str(element.tag))
+            element.tag = _strip_namespace(str(element.tag))
             for name in [name for name in element.attrib if str(name).startswith("{")]:
-                element.attrib[_bare(str(name))] = element.attrib.pop(name)
+                element.attrib[_strip_namespace(str(name))] = element.attrib.pop(name)
         etree.cleanup_namespaces(root)
 
 
@@ -143,20 +143,20 @@ _PAGES = ("", "alternate", "related", "next", "prev", "previous", "first", "last
 """Relations of Atom's links that lead to pages; others lead to the feed itself, to hubs, to pictures."""
 
 
-def feed_links(root: etree._Element, url: str, limit: int) -> Links:
+def feed_links(root: etree._Element, url: str, limit: int) -> PageLinks:
     """The links of a feed: the texts of RSS's ``link`` elements, the ``href`` of Atom's and of XHTML's."""
     hrefs = []
     for element in root.iter(*_LINKING):
         href, relation = element.get("href"), element.get("rel") or ""
         if href is None:
             hrefs.append((element.text or "").strip())
-        elif _bare(str(element.tag)) == "a" or relation in _PAGES:
+        elif _strip_namespace(str(element.tag)) == "a" or relation in _PAGES:
             hrefs.append(href)
-    own = Joiner(url)
+    own = UrlJoiner(url)
     base = own[root.get(_BASE) or ""] or url
-    urls, _, dropped = join_links([href for href in hrefs if href], Joiner(base), limit)
-    return Links(urls, frozenset(), dropped)
+    urls, _, dropped = join_links([href for href in hrefs if href], UrlJoiner(base), limit)
+    return PageLinks(urls, frozenset(), dropped)
 
 
-def _bare(name: str) -> str:
+def _strip_namespace(name: str) -> str:
     return name.rpartition("}")[2]

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from urllib.parse import unquote_to_bytes
 
 from gossamer.policy.url_parser import parse_url
-from gossamer.policy.urls import origin
+from gossamer.policy.urls import origin_of
 
 
 def basic_authorization(user_info: str) -> str:
@@ -22,11 +22,11 @@ def basic_authorization(user_info: str) -> str:
     return "Basic " + b64encode(unquote_to_bytes(user) + b":" + unquote_to_bytes(password)).decode("ascii")
 
 
-def authorizations(urls: Iterable[str]) -> dict[str, str]:
+def authorizations_for(urls: Iterable[str]) -> dict[str, str]:
     """The values of Authorization that some URLs ask for, by origin."""
     found: dict[str, str] = {}
     for url in urls:
         parsed = parse_url(url) if "@" in url else None
         if parsed is not None and (parsed.username or parsed.password):
-            found[origin(url)] = basic_authorization(f"{parsed.username}:{parsed.password}")
+            found[origin_of(url)] = basic_authorization(f"{parsed.username}:{parsed.password}")
     return found

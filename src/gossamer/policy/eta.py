@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gossamer.core.record import Record
-from gossamer.core.shifts import Sample
+from gossamer.core.shifts import JobSample
 
 LEAST_S = 5.0
 """Less than this says nothing about a rate."""
 
 
-class Eta(Record, frozen=True, kw_only=True):
+class TimeEstimate(Record, frozen=True, kw_only=True):
     """A job's pace and the time it still needs."""
 
     pages_per_s: float = 0.0
@@ -19,23 +19,23 @@ class Eta(Record, frozen=True, kw_only=True):
     reason: str = ""  # for people; also what limits ``seconds``, when something does
 
 
-def eta(samples: Sequence[Sample], *, max_pages: int | None = None) -> Eta:
+def estimate_time_left(samples: Sequence[JobSample], *, max_pages: int | None = None) -> TimeEstimate:
     """The time until nothing waits or the budget of pages is spent, by the rates between the samples."""
     if not samples or samples[-1].at - samples[0].at < LEAST_S:
-        return Eta(reason="too early to say")
+        return TimeEstimate(reason="too early to say")
     first, last = samples[0], samples[-1]
     took_s = last.at - first.at
     pace = max(0, last.pages - first.pages) / took_s
     if last.trouble:
-        return Eta(pages_per_s=pace, reason=last.trouble)
+        return TimeEstimate(pages_per_s=pace, reason=last.trouble)
     if not last.waiting:
-        return Eta(pages_per_s=pace, seconds=0.0)
+        return TimeEstimate(pages_per_s=pace, seconds=0.0)
     budget_s = None if max_pages is None or not pace else max(0, max_pages - last.pages) / pace
     shrinking = (first.waiting - last.waiting) / took_s
     emptied_s = last.waiting / shrinking if shrinking > 0 else None
     if budget_s is not None and (emptied_s is None or budget_s < emptied_s):
-        return Eta(pages_per_s=pace, seconds=budget_s, reason="until the budget of pages is spent")
+        return TimeEstimate(pages_per_s=pace, seconds=budget_s, reason="until the budget of pages is spent")
     if emptied_s is not None:
-        return Eta(pages_per_s=pace, seconds=emptied_s)
+        return TimeEstimate(pages_per_s=pace, seconds=emptied_s)
     reason = "it finds more than it does" if pace else "no pages lately"
-    return Eta(pages_per_s=pace, reason=reason)
+    return TimeEstimate(pages_per_s=pace, reason=reason)

@@ -1,7 +1,7 @@
 """When a host may be asked again. Pure: a :class:`HostState` and ``now`` in, a new one out.
 
-A frontier calls :func:`grant` when it hands a request out and :func:`settle` when the lease ends, in
-the same transaction as the lease itself; nobody else changes a host. Spacing is GCRA with a burst of
+A frontier calls :func:`grant_lease` when it hands a request out and :func:`settle_lease` when the lease ends,
+in the same transaction as the lease itself; nobody else changes a host. Spacing is GCRA with a burst of
 one (ITU-T I.371): ``next_at`` is the earliest next start. A turn that is taken a little late
 (``CATCH_UP_SHARE`` of the delay, GCRA's tolerance) does not make the following ones late: the mean rate is
 exactly the allowed one, and with one slot no two starts are closer than the rest of the delay. A Crawl-delay
@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from gossamer.core.hosts import HostSignal, HostState, Rules, SignalKind
+from gossamer.core.hosts import FrontierRules, HostSignal, HostSignalKind, HostState
 from gossamer.policy.retry import LONGEST_PAUSE_S, growing_pause_s
 
 CATCH_UP_SHARE, KEPT_SHARE = 0.05, 0.95
@@ -48,7 +48,7 @@ UNASKED_S = 3600.0
 """From this time on without a request, the time does not count against the patience with the host."""
 
 
-def delay_in_force(host: HostState, rules: Rules) -> float:
+def delay_in_force(host: HostState, rules: FrontierRules) -> float:
     """Seconds between two starts at this host now.
 
     The job's fixed delay, else the adaptive one; robots.txt and a host that throttles only make it longer.
@@ -56,31 +56,31 @@ def delay_in_force(host: HostState, rules: Rules) -> float:
     return max(_own_delay(host, rules), host.crawl_delay_s or 0.0, host.pace_s)
 
 
-def _own_delay(host: HostState, rules: Rules) -> float:
+def _own_delay(host: HostState, rules: FrontierRules) -> float:
     """What the operator asks for."""
     if rules.delay_s is not None:
         return rules.delay_s
     return min(max(host.delay_s or rules.initial_delay_s, rules.min_delay_s), rules.max_delay_s)
 
 
-def may_start(host: HostState, rules: Rules, now: float) -> bool:
+def may_start(host: HostState, rules: FrontierRules, now: float) -> bool:
     """Whether the host has a free slot, budget left, and its time has come."""
     return host.next_at <= now and has_room(host, rules)
 
 
-def has_room(host: HostState, rules: Rules) -> bool:
+def has_room(host: HostState, rules: FrontierRules) -> bool:
     """Whether the host has a free slot and page budget, whatever the time."""
-    if host.in_flight >= slots(host, rules):
+    if host.in_flight >= slots_for(host, rules):
         return False
     return rules.max_pages_per_host is None or host.pages + host.in_flight < rules.max_pages_per_host
 
 
-def slots(host: HostState, rules: Rules) -> int:
+def slots_for(host: HostState, rules: FrontierRules) -> int:
     """Requests that may be in flight at the host at once: while it is in trouble, one that asks again."""
     return 1 if host.troubled_since else rules.per_host
 
 
-def lost(host: HostState) -> HostState:
+def expire_lease(host: HostState) -> HostState:
     """The host after a lease ran out: its slot is free, its turn is gone.
 
     The request may have been made or not, so nothing else of the host is known to have changed.
@@ -88,19 +88,19 @@ def lost(host: HostState) -> HostState:
     return replace(host, in_flight=max(host.in_flight - 1, 0))
 
 
-def is_down(host: HostState, rules: Rules) -> bool:
+def is_down(host: HostState, rules: FrontierRules) -> bool:
     """Whether the host has been in trouble for so long that its requests are given up."""
     if host.answered_at:
         return host.troubled_since > 0 and host.incident_at - host.troubled_since >= rules.host_patience_s
     return host.silences >= rules.max_silences
 
 
-def next_pause_s(host: HostState, rules: Rules) -> float:
+def next_pause_s(host: HostState, rules: FrontierRules) -> float:
     """Most seconds that the host is left alone if its next request fails too; 0 when it is well."""
     return _pause_s(host, rules, host.incidents + 1, 1.0) if host.troubled_since else 0.0
 
 
-def _pause_s(host: HostState, rules: Rules, incidents: int, jitter: float) -> float:
+def _pause_s(host: HostState, rules: FrontierRules, incidents: int, jitter: float) -> float:
     """Without an answer the pauses begin with the back-off; at a host that refuses, with its delay."""
     base_s = rules.backoff_base_s if host.silences else max(delay_in_force(host, rules), SHORTEST_PACE_S)
     return growing_pause_s(incidents, base_s, min(rules.backoff_cap_s, LONGEST_PAUSE_S), jitter)
@@ -124,24 +124,24 @@ def is_suspect(host: HostState) -> bool:
     return host.troubled_since > 0 and host.troubled_by != SEVERAL
 
 
-def revive(host: HostState) -> HostState:
+def revive_host(host: HostState) -> HostState:
     """The host after a person retried its dead letters: its troubles are forgotten, its pace is not."""
     return replace(host, incidents=0, silences=0, incident_at=0.0, troubled_since=0.0, troubled_by=0)
 
 
-def grant(host: HostState, rules: Rules, now: float) -> HostState:
+def grant_lease(host: HostState, rules: FrontierRules, now: float) -> HostState:
     """The host after one request was handed out at ``now``."""
     delay_s = delay_in_force(host, rules)
-    return replace(host, in_flight=host.in_flight + 1, next_at=_turn(host, delay_s, now) + delay_s)
+    return replace(host, in_flight=host.in_flight + 1, next_at=_turn_start(host, delay_s, now) + delay_s)
 
 
-def _turn(host: HostState, delay_s: float, now: float) -> float:
+def _turn_start(host: HostState, delay_s: float, now: float) -> float:
     """From when a turn counts that is taken at ``now``: its own time, if it is not taken too late."""
     late_s = 0.0 if host.crawl_delay_s else delay_s * CATCH_UP_SHARE
     return host.next_at if host.next_at >= now - late_s else now
 
 
-def start_by(host: HostState, rules: Rules, now: float) -> float:
+def start_by(host: HostState, rules: FrontierRules, now: float) -> float:
     """Until when a lease granted at ``now`` may be started without crowding the host's next turn.
 
     With one slot there is no next turn before this lease ends, so being late crowds nobody.
@@ -152,12 +152,12 @@ def start_by(host: HostState, rules: Rules, now: float) -> float:
         delay_s <= 0 or rules.per_host == 1 or delay_s <= host.pace_s
     ):  # a pace is found by trying, not asked for
         slack_s = max(LATE_FLOOR_S, slack_s)
-    return _turn(host, delay_s, now) + slack_s
+    return _turn_start(host, delay_s, now) + slack_s
 
 
-def settle(
+def settle_lease(
     host: HostState,
-    rules: Rules,
+    rules: FrontierRules,
     signal: HostSignal,
     *,
     now: float,
@@ -169,7 +169,7 @@ def settle(
 
     ``jitter`` in [0, 1) spreads back-offs, ``mark`` (:func:`mark_of`) says which request it was.
     """
-    is_used = signal.kind is not SignalKind.UNUSED
+    is_used = signal.kind is not HostSignalKind.UNUSED
     last_at = max(host.last_at, signal.started_at) if is_used else host.last_at
     host = replace(host, in_flight=max(host.in_flight - 1, 0), pages=host.pages + is_page, last_at=last_at)
     if signal.robots_read:
@@ -179,15 +179,15 @@ def settle(
         )
     if not is_used:
         return _give_turn_back(host, rules, signal, now)
-    host = _adapt(host, rules, signal)
-    is_answer = signal.kind in (SignalKind.OK, SignalKind.FAULT)
+    host = _adapt_delay(host, rules, signal)
+    is_answer = signal.kind in (HostSignalKind.OK, HostSignalKind.FAULT)
     if is_answer or _is_refusal_of_page(host, rules, signal, mark):
-        host = _answered(host, rules, signal, now)
-    elif signal.kind is SignalKind.UNREACHABLE and host.answered_at > signal.started_at:
+        host = _record_answer(host, rules, signal, now)
+    elif signal.kind is HostSignalKind.UNREACHABLE and host.answered_at > signal.started_at:
         if signal.started_at >= host.incident_at:
-            host = replace(_slowed(host, rules, signal), incident_at=now)
+            host = replace(_slow_down(host, rules, signal), incident_at=now)
     else:
-        host = _trouble(host, rules, signal, now=now, jitter=jitter, mark=mark)
+        host = _put_on_hold(host, rules, signal, now=now, jitter=jitter, mark=mark)
     # The real start corrects the grant's, if it was later than what may be caught up, or the delay has become
     # longer: what lies between two starts is never less than what is always kept of a delay.
     delay_s = delay_in_force(host, rules)
@@ -196,7 +196,7 @@ def settle(
     return host
 
 
-def _give_turn_back(host: HostState, rules: Rules, signal: HostSignal, now: float) -> HostState:
+def _give_turn_back(host: HostState, rules: FrontierRules, signal: HostSignal, now: float) -> HostState:
     """No request was made: the next one need not wait for this one's turn.
 
     With other leases of the host out, a later turn may be built upon this one, and it is just lost.
@@ -212,35 +212,35 @@ def _give_turn_back(host: HostState, rules: Rules, signal: HostSignal, now: floa
     return replace(host, next_at=max(host.next_at - delay_s, earliest))
 
 
-def _adapt(host: HostState, rules: Rules, signal: HostSignal) -> HostState:
+def _adapt_delay(host: HostState, rules: FrontierRules, signal: HostSignal) -> HostState:
     """Follow the response time: half-way to the last latency; a failure never makes the delay shorter."""
     if rules.delay_s is not None or signal.latency_s is None:
         return host
     current = host.delay_s or rules.initial_delay_s
     wanted = (current + signal.latency_s) / 2
-    if signal.kind is not SignalKind.OK:
+    if signal.kind is not HostSignalKind.OK:
         wanted = max(wanted, current)
     return replace(host, delay_s=min(max(wanted, rules.min_delay_s), rules.max_delay_s))
 
 
-def _answered(host: HostState, rules: Rules, signal: HostSignal, now: float) -> HostState:
+def _record_answer(host: HostState, rules: FrontierRules, signal: HostSignal, now: float) -> HostState:
     """An answer to a request that was started since the latest incident ends the trouble."""
     if signal.started_at < host.incident_at:
         return replace(host, answered_at=now)
-    if host.pace_s and signal.kind is SignalKind.OK:
-        host = _hastened(host, rules)
+    if host.pace_s and signal.kind is HostSignalKind.OK:
+        host = _speed_up(host, rules)
     return replace(host, answered_at=now, incidents=0, silences=0, troubled_since=0.0, troubled_by=0)
 
 
-def _is_refusal_of_page(host: HostState, rules: Rules, signal: HostSignal, mark: int) -> bool:
+def _is_refusal_of_page(host: HostState, rules: FrontierRules, signal: HostSignal, mark: int) -> bool:
     """A refusal that says nothing of the host: the page is always refused, others no more than usual."""
     is_witnessed = host.troubled_since > 0 and not is_suspect(host)
-    if signal.kind is not SignalKind.THROTTLED or mark != NO_WITNESS or is_witnessed:
+    if signal.kind is not HostSignalKind.THROTTLED or mark != NO_WITNESS or is_witnessed:
         return False
     return signal.started_at - host.incident_at >= CALM_STARTS * delay_in_force(host, rules)
 
 
-def _hastened(host: HostState, rules: Rules) -> HostState:
+def _speed_up(host: HostState, rules: FrontierRules) -> HostState:
     """Asked faster: by equal steps of the rate up to where it throttled last; beyond that by a share."""
     if host.pace_s > host.limit_s:
         step_s = host.limit_s * SPEED_UP_STEPS
@@ -251,25 +251,25 @@ def _hastened(host: HostState, rules: Rules) -> HostState:
     return replace(host, pace_s=0.0 if is_over else pace_s)
 
 
-def _slowed(host: HostState, rules: Rules, signal: HostSignal) -> HostState:
+def _slow_down(host: HostState, rules: FrontierRules, signal: HostSignal) -> HostState:
     """Asked more slowly than now: by the delay, or where there is none, by as many as answer side by side."""
     side_by_side_s = (signal.latency_s or 0.0) / (host.in_flight + 1)
     limit_s = max(delay_in_force(host, rules), side_by_side_s, SHORTEST_PACE_S)
     return replace(host, pace_s=min(limit_s * SLOW_DOWN, rules.max_delay_s), limit_s=limit_s)
 
 
-def _trouble(
-    host: HostState, rules: Rules, signal: HostSignal, *, now: float, jitter: float, mark: int
+def _put_on_hold(
+    host: HostState, rules: FrontierRules, signal: HostSignal, *, now: float, jitter: float, mark: int
 ) -> HostState:
     """Put the host on hold: for as long as it asks, else for a pause that doubles per incident."""
-    is_silent = signal.kind is SignalKind.UNREACHABLE
+    is_silent = signal.kind is HostSignalKind.UNREACHABLE
     is_new = signal.started_at >= host.incident_at
     if not is_silent:
         host = replace(host, answered_at=now, silences=0)
     if is_new:
-        host = _incident(host, rules, signal, now, mark)
+        host = _add_incident(host, rules, signal, now, mark)
     else:
-        host = replace(host, troubled_by=_witnesses(host.troubled_by, mark))
+        host = replace(host, troubled_by=_add_witness(host.troubled_by, mark))
     if is_down(host, rules):
         return host  # no hold: what still waits for this host is given up without asking it
     if signal.retry_after_s is not None:
@@ -282,26 +282,28 @@ def _trouble(
     return replace(host, next_at=max(host.next_at, until), hold_until=max(host.hold_until, until))
 
 
-def _witnesses(troubled_by: int, mark: int) -> int:
+def _add_witness(troubled_by: int, mark: int) -> int:
     """Who has met the trouble, with one more request."""
     if mark in (NO_WITNESS, troubled_by):
         return troubled_by
     return mark if troubled_by == NO_WITNESS else SEVERAL
 
 
-def _incident(host: HostState, rules: Rules, signal: HostSignal, now: float, mark: int) -> HostState:
+def _add_incident(
+    host: HostState, rules: FrontierRules, signal: HostSignal, now: float, mark: int
+) -> HostState:
     """One trouble more. The first refusal of several slows down; the pauses between the others grow."""
-    if signal.kind is SignalKind.THROTTLED and not host.incidents:
-        host = _slowed(host, rules, signal)
+    if signal.kind is HostSignalKind.THROTTLED and not host.incidents:
+        host = _slow_down(host, rules, signal)
     since, troubled_by = host.troubled_since, host.troubled_by
     if since:
         unasked_s = signal.started_at - max(host.hold_until, host.incident_at)
         since += unasked_s if unasked_s > UNASKED_S else 0.0
-        troubled_by = _witnesses(troubled_by, mark)
+        troubled_by = _add_witness(troubled_by, mark)
     return replace(
         host,
         incidents=host.incidents + 1,
-        silences=host.silences + (signal.kind is SignalKind.UNREACHABLE),
+        silences=host.silences + (signal.kind is HostSignalKind.UNREACHABLE),
         incident_at=now,
         troubled_since=since or now,
         troubled_by=troubled_by if since else mark,

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from gossamer.core.errors import Fault, FetchError, Remark
+from gossamer.core.errors import Fault, FetchError, LedgerReason
 from gossamer.core.requests import Entry, Request
-from gossamer.core.results import Harvest, Verdict
-from gossamer.core.text import quantity
+from gossamer.core.results import Verdict, VisitResult
+from gossamer.core.text import format_count
 from gossamer.policy import urls
 
 STATUSES = frozenset({301, 302, 303, 307, 308})
@@ -32,23 +32,25 @@ CREDENTIAL_HINTS = (
 )
 
 
-def follow(request: Request, url: str, status: int, location: str, *, limit: int) -> Request:
+def follow_redirect(request: Request, url: str, status: int, location: str, *, limit: int) -> Request:
     """The request that a redirect from ``url`` leads to.
 
     Raises :class:`FetchError` with ``REDIRECT_LIMIT`` or ``BAD_REDIRECT``.
     """
     chain = (*request.redirects, url)
     if len(chain) > limit:
-        raise FetchError(Fault.REDIRECT_LIMIT, f"{quantity(limit, 'redirect')}, the last from {url[:200]}")
-    target = urls.join(url, location) if location.strip() else None
-    if target is None or urls.canonicalise(target) is None:  # no URL, another scheme, longer than any URL
+        raise FetchError(
+            Fault.REDIRECT_LIMIT, f"{format_count(limit, 'redirect')}, the last from {url[:200]}"
+        )
+    target = urls.join_url(url, location) if location.strip() else None
+    if target is None or urls.canonicalise_url(target) is None:  # no URL, another scheme, longer than any URL
         raise FetchError(Fault.BAD_REDIRECT, f"status {status} with the Location {location[:200]!r}")
     method, body = _method_and_body(request, status)
     headers = request.headers
-    if urls.origin(target) != urls.origin(url):
+    if urls.origin_of(target) != urls.origin_of(url):
         if body:
             raise FetchError(
-                Fault.BAD_REDIRECT, f"status {status} would send the body to {urls.origin(target)}"
+                Fault.BAD_REDIRECT, f"status {status} would send the body to {urls.origin_of(target)}"
             )
         headers = {name: value for name, value in headers.items() if not is_credential(name)}
     if url.startswith("https:") and target.startswith("http:"):
@@ -81,7 +83,7 @@ def is_credential(header: str) -> bool:
 # --------------------------------------------------------------------------- to what was known already
 
 
-def redirect_targets(harvests: Sequence[Harvest]) -> list[Entry]:
+def redirect_targets(harvests: Sequence[VisitResult]) -> list[Entry]:
     """The requests that redirects lead to, but for those that are made whether they are known or not."""
     return [
         entry
@@ -93,8 +95,8 @@ def redirect_targets(harvests: Sequence[Harvest]) -> list[Entry]:
 
 
 def with_known_targets(
-    harvests: Sequence[Harvest], targets: Sequence[Entry], known: Sequence[bool]
-) -> list[Harvest]:
+    harvests: Sequence[VisitResult], targets: Sequence[Entry], known: Sequence[bool]
+) -> list[VisitResult]:
     """The harvests, in whose ledger it is said which redirects lead to a page that is known already.
 
     ``known`` says it of each target, before any of these harvests was settled; what one of them adds is known
@@ -107,7 +109,7 @@ def with_known_targets(
         if harvest.outcome.verdict is Verdict.REDIRECT and any(
             entry.fingerprint in inside and not entry.request.dont_filter for entry in links
         ):
-            rows = tuple(replace(row, reason=Remark.KNOWN_TARGET.value) for row in harvest.attempts)
+            rows = tuple(replace(row, reason=LedgerReason.KNOWN_TARGET.value) for row in harvest.attempts)
             told.append(replace(harvest, attempts=rows))
         else:
             told.append(harvest)

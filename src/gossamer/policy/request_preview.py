@@ -46,22 +46,22 @@ def preview_of(request: Request) -> RequestPreview | None:
         return None
     return RequestPreview(
         callback=(request.callback or "")[:MAX_VALUE],
-        headers=_names(request.headers),
-        body=_cut(shown_body(request.body[: MAX_PARSED_BYTES + 1]), MAX_BODY),
+        headers=_shown_names(request.headers),
+        body=_cut_text(shown_body(request.body[: MAX_PARSED_BYTES + 1]), MAX_BODY),
         body_bytes=len(request.body),
-        cb_kwargs=_arguments(request.cb_kwargs),
-        meta=_names(request.meta),
-        redirected_by=_cut(_clean(request.redirects[-1]), MAX_URL) if request.redirects else "",
+        cb_kwargs=_shown_arguments(request.cb_kwargs),
+        meta=_shown_names(request.meta),
+        redirected_by=_cut_text(_clean_text(request.redirects[-1]), MAX_URL) if request.redirects else "",
     )
 
 
-def describe(preview: RequestPreview | None) -> str:
+def describe_preview(preview: RequestPreview | None) -> str:
     """What tells a request from others to its URL, in one line: the body first."""
     if preview is None:
         return ""
     parts = [
         preview.body,
-        f"cb_kwargs {_dumped(preview.cb_kwargs)}" if preview.cb_kwargs else "",
+        f"cb_kwargs {_to_json(preview.cb_kwargs)}" if preview.cb_kwargs else "",
         f"headers {', '.join(preview.headers)}" if preview.headers else "",
         f"meta {', '.join(preview.meta)}" if preview.meta else "",
     ]
@@ -73,24 +73,24 @@ def is_hidden(name: str) -> bool:
     return is_secret(name.replace("-", "_")) or "session" in name.lower()
 
 
-def _names(mapping: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(_clean(name[:MAX_VALUE]) for name in list(mapping)[:MAX_NAMES])
+def _shown_names(mapping: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(_clean_text(name[:MAX_VALUE]) for name in list(mapping)[:MAX_NAMES])
 
 
-def _arguments(values: dict[str, Any]) -> dict[str, Any]:
+def _shown_arguments(values: dict[str, Any]) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     for name, value in list(values.items())[:MAX_NAMES]:
-        masked = _masked({name: value}, 0, [MAX_VALUE + len(name) + _ENTRY + 1])
-        shown |= {clean[:MAX_VALUE]: _bounded(inner) for clean, inner in masked.items()}
+        masked = _mask_secrets({name: value}, 0, [MAX_VALUE + len(name) + _ENTRY + 1])
+        shown |= {clean[:MAX_VALUE]: _bound_value(inner) for clean, inner in masked.items()}
     return shown
 
 
-def _bounded(value: Any) -> Any:
-    text = value if isinstance(value, str) else _dumped(value)
-    return value if len(text) <= MAX_VALUE else _cut(text, MAX_VALUE)
+def _bound_value(value: Any) -> Any:
+    text = value if isinstance(value, str) else _to_json(value)
+    return value if len(text) <= MAX_VALUE else _cut_text(text, MAX_VALUE)
 
 
-def _cut(text: str, limit: int) -> str:
+def _cut_text(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 
@@ -104,11 +104,11 @@ def shown_headers(headers: dict[str, str]) -> dict[str, str]:
 
 def shown_values(values: dict[str, Any]) -> dict[str, Any]:
     """Values by name without those that are secrets, at any depth."""
-    shown: dict[str, Any] = _masked(values, 0, [sys.maxsize])
+    shown: dict[str, Any] = _mask_secrets(values, 0, [sys.maxsize])
     return shown
 
 
-def _masked(value: Any, depth: int, left: list[int]) -> Any:
+def _mask_secrets(value: Any, depth: int, left: list[int]) -> Any:
     """A value without secrets. It ends where its JSON has ``left`` characters: nobody pays for the rest."""
     left[0] -= 1
     if isinstance(value, str):
@@ -118,25 +118,25 @@ def _masked(value: Any, depth: int, left: list[int]) -> Any:
     if isinstance(value, dict):
         named: dict[str, Any] = {}
         for name, inner in takewhile(lambda _: left[0] >= 0, value.items()):
-            clean = _clean(name)
+            clean = _clean_text(name)
             left[0] -= len(clean) + _ENTRY
             is_secret_value = is_hidden(name) or depth > MAX_DEPTH
-            named[clean] = HIDDEN if is_secret_value else _masked(inner, depth + 1, left)
+            named[clean] = HIDDEN if is_secret_value else _mask_secrets(inner, depth + 1, left)
         return named
     if isinstance(value, list | tuple):
         if depth > MAX_DEPTH:
             return HIDDEN
-        return [_masked(inner, depth + 1, left) for inner in takewhile(lambda _: left[0] >= 0, value)]
+        return [_mask_secrets(inner, depth + 1, left) for inner in takewhile(lambda _: left[0] >= 0, value)]
     return value
 
 
 def _shown_text(text: str) -> str:
     """One value; hidden when it has names and values in it, and one of the names is that of a secret."""
     labels = _LABEL.findall(unquote_plus(text))
-    return HIDDEN if any(map(is_hidden, labels)) else _clean(text)
+    return HIDDEN if any(map(is_hidden, labels)) else _clean_text(text)
 
 
-def _clean(text: str) -> str:
+def _clean_text(text: str) -> str:
     """Text that UTF-8 can carry, without the passwords of URLs in it."""
     text = text.encode("utf-8", "replace").decode()
     return _USERINFO.sub(f"{HIDDEN}@", text) if "://" in text else text
@@ -144,7 +144,7 @@ def _clean(text: str) -> str:
 
 def shown_body(body: bytes) -> str:
     """A body as text, without the secrets in it."""
-    text = _clean(body.decode("utf-8", "backslashreplace"))
+    text = _clean_text(body.decode("utf-8", "backslashreplace"))
     if _has_secrets(text):
         return HIDDEN if len(body) > MAX_PARSED_BYTES else _without_secrets(text)
     return text
@@ -158,20 +158,20 @@ def _has_secrets(text: str) -> bool:
 def _without_secrets(text: str) -> str:
     """A body that has names of secrets in it, without their values; hidden where its form is not known."""
     try:
-        return _dumped(_masked(json.loads(text), 0, [sys.maxsize]))
+        return _to_json(_mask_secrets(json.loads(text), 0, [sys.maxsize]))
     except (ValueError, RecursionError):
         pass
     if not _FORM.fullmatch(text):
         return HIDDEN
-    return "&".join(map(_field, text.split("&")))
+    return "&".join(map(_shown_field, text.split("&")))
 
 
-def _field(pair: str) -> str:
+def _shown_field(pair: str) -> str:
     name, equals, value = pair.partition("=")
     if not equals:
         return _shown_text(pair)
     return f"{name}={HIDDEN if _has_secrets(name) else _shown_text(value)}"
 
 
-def _dumped(value: Any) -> str:
+def _to_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,4 +1,4 @@
-"""What becomes of a request after a fault. Pure; the numbers are in :class:`Rules`.
+"""What becomes of a request after a fault. Pure; the numbers are in :class:`FrontierRules`.
 
 Faults fall into classes by what helps: *later* (the host asked for time, or this machine has trouble of its
 own: not the request's fault), *unanswered* (the host's fault while nobody is answered, else the request's),
@@ -11,7 +11,7 @@ from __future__ import annotations
 from email.utils import parsedate_to_datetime
 
 from gossamer.core.errors import Fault
-from gossamer.core.hosts import Rules, SignalKind
+from gossamer.core.hosts import FrontierRules, HostSignalKind
 from gossamer.core.record import Record
 from gossamer.core.requests import Lease
 from gossamer.core.results import Verdict
@@ -61,7 +61,7 @@ LONGEST_PAUSE_S = 60.0
 """Most seconds between two looks at a host that is in trouble, unless it names a time."""
 
 
-class Decision(Record, frozen=True, kw_only=True):
+class RetryDecision(Record, frozen=True, kw_only=True):
     """What is to be done: the verdict, and for a retry its time and what it is charged to (``Outcome``)."""
 
     verdict: Verdict
@@ -70,7 +70,7 @@ class Decision(Record, frozen=True, kw_only=True):
     is_excused: bool = False
 
 
-def backoff_s(nth: int, rules: Rules, jitter: float) -> float:
+def backoff_s(nth: int, rules: FrontierRules, jitter: float) -> float:
     """Exponential back-off before the ``nth`` retry (1 = first), spread over its upper half."""
     return growing_pause_s(nth, rules.backoff_base_s, rules.backoff_cap_s, jitter)
 
@@ -85,7 +85,7 @@ def growing_pause_s(nth: int, base_s: float, cap_s: float, jitter: float) -> flo
     return whole / 2 + whole / 2 * jitter
 
 
-def due_after_expiry(fingerprint: int, expiries: int, rules: Rules, now: float) -> float:
+def due_after_expiry(fingerprint: int, expiries: int, rules: FrontierRules, now: float) -> float:
     """When a request may go again whose worker never came back with it, for the ``expiries``-th time.
 
     It may be what takes workers down, so it waits longer each time; and the requests that were lost with it
@@ -94,30 +94,30 @@ def due_after_expiry(fingerprint: int, expiries: int, rules: Rules, now: float) 
     return now + backoff_s(expiries, rules, (fingerprint & 0xFFFF) / 0x10000)
 
 
-def decide(
+def decide_retry(
     fault: Fault,
     lease: Lease,
-    rules: Rules,
+    rules: FrontierRules,
     *,
     now: float,
     jitter: float,
     retry_after_s: float | None = None,
-) -> Decision:
+) -> RetryDecision:
     """What becomes of the lease's request. ``jitter`` is uniform in [0, 1)."""
     if fault in SETTLED:
-        return Decision(verdict=Verdict.SKIPPED)
+        return RetryDecision(verdict=Verdict.SKIPPED)
     if fault is Fault.LOCAL:
         return _when_machine_can(lease, rules, now=now, jitter=jitter)
     if _is_hosts(fault, lease):
-        return _later(fault, lease, rules, now=now, jitter=jitter, retry_after_s=retry_after_s)
+        return _retry_later(fault, lease, rules, now=now, jitter=jitter, retry_after_s=retry_after_s)
     may_pass = fault in AGAIN or is_unanswered(fault, lease)
     if may_pass and lease.failures < rules.max_retries:
         nth = lease.failures + 1 + is_unanswered(fault, lease)  # others go before it: see `_later`
         wait = backoff_s(nth, rules, jitter)
         if retry_after_s is not None:
             wait = max(wait, min(max(retry_after_s, 0.0), rules.retry_after_cap_s))
-        return Decision(verdict=Verdict.RETRY, due_at=now + wait)
-    return Decision(verdict=Verdict.DEAD)
+        return RetryDecision(verdict=Verdict.RETRY, due_at=now + wait)
+    return RetryDecision(verdict=Verdict.DEAD)
 
 
 def is_unanswered(fault: Fault, lease: Lease) -> bool:
@@ -140,7 +140,7 @@ def _is_hosts(fault: Fault, lease: Lease) -> bool:
     return fault in LATER
 
 
-def _when_machine_can(lease: Lease, rules: Rules, *, now: float, jitter: float) -> Decision:
+def _when_machine_can(lease: Lease, rules: FrontierRules, *, now: float, jitter: float) -> RetryDecision:
     """Again at no charge, with pauses that grow, for as long as a host has to come back."""
     cap_s = min(rules.backoff_cap_s, LONGEST_PAUSE_S)
     wait = growing_pause_s(lease.attempt, rules.backoff_base_s, cap_s, jitter)
@@ -148,16 +148,22 @@ def _when_machine_can(lease: Lease, rules: Rules, *, now: float, jitter: float) 
     return _at_no_charge(lease, rules, due_at=now + wait, is_excused=is_excused)
 
 
-def _at_no_charge(lease: Lease, rules: Rules, *, due_at: float, is_excused: bool) -> Decision:
+def _at_no_charge(lease: Lease, rules: FrontierRules, *, due_at: float, is_excused: bool) -> RetryDecision:
     """Again, unless the page was put off too often without an excuse."""
     if not is_excused and lease.throttled >= rules.max_throttled:
-        return Decision(verdict=Verdict.DEAD)
-    return Decision(verdict=Verdict.RETRY, due_at=due_at, charged=False, is_excused=is_excused)
+        return RetryDecision(verdict=Verdict.DEAD)
+    return RetryDecision(verdict=Verdict.RETRY, due_at=due_at, charged=False, is_excused=is_excused)
 
 
-def _later(
-    fault: Fault, lease: Lease, rules: Rules, *, now: float, jitter: float, retry_after_s: float | None
-) -> Decision:
+def _retry_later(
+    fault: Fault,
+    lease: Lease,
+    rules: FrontierRules,
+    *,
+    now: float,
+    jitter: float,
+    retry_after_s: float | None,
+) -> RetryDecision:
     """Again at no charge; bounded, unless other requests have met the same trouble of the host.
 
     The request waits longer than its host, and longer each time, so that others are the next probes: were it
@@ -176,17 +182,17 @@ def _later(
     return _at_no_charge(lease, rules, due_at=now + wait, is_excused=is_probe and fault not in LATER)
 
 
-def signal_kind(fault: Fault, lease: Lease | None = None) -> SignalKind:
+def signal_kind(fault: Fault, lease: Lease | None = None) -> HostSignalKind:
     """What a fault says of the host. A page that is refused again and again says nothing of it."""
     if fault in UNTOUCHED:
-        return SignalKind.UNUSED
+        return HostSignalKind.UNUSED
     if fault in LATER:
         if lease is not None and lease.throttled >= REFUSALS_OF_A_PAGE and not lease.host_pause_s:
-            return SignalKind.FAULT
-        return SignalKind.THROTTLED
+            return HostSignalKind.FAULT
+        return HostSignalKind.THROTTLED
     if fault in UNREACHABLE:
-        return SignalKind.UNREACHABLE
-    return SignalKind.THROTTLED if fault is Fault.GATEWAY else SignalKind.FAULT
+        return HostSignalKind.UNREACHABLE
+    return HostSignalKind.THROTTLED if fault is Fault.GATEWAY else HostSignalKind.FAULT
 
 
 def fault_of_status(status: int) -> Fault | None:

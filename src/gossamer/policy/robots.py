@@ -17,7 +17,7 @@ from protego import Protego
 
 from gossamer.core.errors import Fault
 from gossamer.core.record import Record
-from gossamer.policy.urls import join
+from gossamer.policy.urls import join_url
 
 MAX_BYTES = 1024 * 1024
 """How much of a robots.txt is read: RFC 9309, 2.5 asks for 500 KiB at least, real ones reach 850."""
@@ -40,7 +40,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]+")
 _COMPATIBLE = re.compile(r"compatible;\s{0,8}([A-Za-z0-9_-]+)")
 
 
-class Access(StrEnum):
+class RobotsAccess(StrEnum):
     """What a robots.txt means as a whole."""
 
     RULES = "rules"  # it was read, and its rules decide
@@ -51,7 +51,7 @@ class Access(StrEnum):
 class RobotsRecord(Record, frozen=True, kw_only=True):
     """A robots.txt as it is remembered."""
 
-    access: Access
+    access: RobotsAccess
     text: str = ""  # RULES only: decoded, cut to ``MAX_BYTES``
     url: str = ""  # where it was read, after redirects: the base of relative sitemaps
     fault: str = ""  # CLOSED only: the ``Fault`` value that stood in the way
@@ -60,24 +60,24 @@ class RobotsRecord(Record, frozen=True, kw_only=True):
     expires_at: float = 0.0  # to be asked for again from then on
 
 
-def interpret(status: int | None, body: bytes = b"", content_type: str = "") -> RobotsRecord:
+def interpret_response(status: int | None, body: bytes = b"", content_type: str = "") -> RobotsRecord:
     """What an answer to a request for robots.txt means (RFC 9309, 2.3.1); ``None``: there was no answer.
 
     A redirect means here that following ended without a file. 429 is taken as "later", like a
     server error, not as "there is none".
     """
     if status is None:
-        return RobotsRecord(access=Access.CLOSED, fault=Fault.CONNECT.value)
+        return RobotsRecord(access=RobotsAccess.CLOSED, fault=Fault.CONNECT.value)
     if 200 <= status < 300:
-        text = "" if content_type.startswith(("image/", "audio/", "video/", "font/")) else _read(body)
-        return RobotsRecord(access=Access.RULES if text else Access.OPEN, text=text)
+        text = "" if content_type.startswith(("image/", "audio/", "video/", "font/")) else _decode_body(body)
+        return RobotsRecord(access=RobotsAccess.RULES if text else RobotsAccess.OPEN, text=text)
     if 300 <= status < 500 and status != 429:
-        return RobotsRecord(access=Access.OPEN)
+        return RobotsRecord(access=RobotsAccess.OPEN)
     fault = Fault.THROTTLED if status == 429 else Fault.SERVER
-    return RobotsRecord(access=Access.CLOSED, fault=fault.value, detail=f"status {status}")
+    return RobotsRecord(access=RobotsAccess.CLOSED, fault=fault.value, detail=f"status {status}")
 
 
-def _read(body: bytes) -> str:
+def _decode_body(body: bytes) -> str:
     """The text of a body, ``""`` where it holds no rules: an HTML page, binary junk, nothing."""
     head = body[:MAX_BYTES]
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -113,7 +113,7 @@ def _agent_of_line(value: str) -> str:
     return match[0].lower() if match else ""
 
 
-def _group(text: str, token: str) -> list[str]:
+def _lines_for(text: str, token: str) -> list[str]:
     """The lines that count for ``token``: of all its own groups together, else of everybody's.
 
     A group ends at a user-agent line after a rule; other records must not interfere (RFC 9309, 2.2.4), so
@@ -159,47 +159,47 @@ class RobotsRules:
     def __repr__(self) -> str:
         return f"RobotsRules({self.record.access.value}, {len(self.record.text)} characters)"
 
-    def allowed(self, url: str, user_agent: str) -> bool:
+    def may_fetch(self, url: str, user_agent: str) -> bool:
         """Whether the canonical URL may be fetched. ``/robots.txt`` itself always may, when it is there."""
         access = self.record.access
-        if access is Access.OPEN:
+        if access is RobotsAccess.OPEN:
             return True
-        if access is Access.CLOSED:
+        if access is RobotsAccess.CLOSED:
             return False
-        rules = self._rules(user_agent)
+        rules = self._rules_for(user_agent)
         return rules is None or rules.can_fetch(url, "*")
 
-    def free(self, user_agent: str) -> bool:
+    def may_fetch_all(self, user_agent: str) -> bool:
         """Whether every URL is allowed, so that there is no need to ask for each."""
-        return self.record.access is Access.OPEN or (
-            self.record.access is Access.RULES and self._rules(user_agent) is None
+        return self.record.access is RobotsAccess.OPEN or (
+            self.record.access is RobotsAccess.RULES and self._rules_for(user_agent) is None
         )
 
     def crawl_delay(self, user_agent: str) -> float | None:
         """Seconds between requests that the site asks for: finite, not negative, else not capped."""
-        rules = self._rules(user_agent) if self.record.access is Access.RULES else None
+        rules = self._rules_for(user_agent) if self.record.access is RobotsAccess.RULES else None
         return None if rules is None else rules.crawl_delay("*")
 
     @property
-    def sitemaps(self) -> tuple[str, ...]:
+    def sitemap_urls(self) -> tuple[str, ...]:
         """The absolute http(s) URLs of its sitemaps, in order, each once."""
         lines = (line for line in self.record.text.splitlines() if _SITE_LINE.match(line.lstrip()))
         found = dict.fromkeys(
-            _absolute(url, self.record.url) for url in Protego.parse("\n".join(lines)).sitemaps
+            _absolute_url(url, self.record.url) for url in Protego.parse("\n".join(lines)).sitemaps
         )
         found.pop("", None)
         return tuple(found)[:MAX_SITEMAPS]
 
-    def _rules(self, user_agent: str) -> Protego | None:
+    def _rules_for(self, user_agent: str) -> Protego | None:
         """Protego's rules for the agent; ``None``: nothing is said to it."""
         token = product_token(user_agent)
         if token not in self._parsed:
-            lines = _group(self.record.text, token)
+            lines = _lines_for(self.record.text, token)
             self._parsed[token] = Protego.parse("\n".join(["User-agent: *", *lines])) if lines else None
         return self._parsed[token]
 
 
-def _absolute(url: str, base: str) -> str:
+def _absolute_url(url: str, base: str) -> str:
     """A sitemap's URL joined to where robots.txt was read, ``""`` when it is none."""
-    joined = join(base or url, url) or ""
+    joined = join_url(base or url, url) or ""
     return joined if joined.startswith(("http://", "https://")) else ""

@@ -54,8 +54,8 @@ class Scope:
         max_length: int = urls.MAX_URL_LENGTH,
     ) -> None:
         self._domains = frozenset(domain_of(entry) for entry in allowed_domains)
-        self._include = tuple(_compiled(pattern) for pattern in include)
-        self._exclude = tuple(_compiled(pattern) for pattern in exclude)
+        self._include = tuple(_compile_pattern(pattern) for pattern in include)
+        self._exclude = tuple(_compile_pattern(pattern) for pattern in exclude)
         self._schemes = frozenset(scheme.lower() for scheme in schemes)
         self._deny_extensions = frozenset(suffix.lower().lstrip(".") for suffix in deny_extensions)
         self._max_length = max_length
@@ -68,7 +68,7 @@ class Scope:
         )
         return f"Scope(allowed_domains={domains}, include={include}, exclude={exclude})"
 
-    def check(self, url: str) -> str | None:
+    def check_url(self, url: str) -> str | None:
         """Why a URL is refused, or ``None`` when it is in scope.
 
         Reasons: ``too_long``, ``bad_url`` (it has no host), ``scheme``, ``offsite``, ``excluded``,
@@ -88,30 +88,30 @@ class Scope:
                 return "excluded"
         if self._include and not any(pattern.search(url) for pattern in self._include):
             return "not_included"
-        if self._deny_extensions and extension(url) in self._deny_extensions:
+        if self._deny_extensions and extension_of(url) in self._deny_extensions:
             return "extension"
         return None
 
     def _check_place(self, head: str, url: str) -> str | None:
-        place = urls.place(head)
+        place = urls.parse_origin(head)
         if not place.hostname:  # the first slashes were odd ones: the host stands further on
-            return self._judge(urls.place(url), url)
-        refused = self._judge(place, url)
+            return self._check_host(urls.parse_origin(url), url)
+        refused = self._check_host(place, url)
         if len(head) <= urls.MAX_HOST_LENGTH:
             if len(self._by_place) >= _REMEMBERED_HOSTS:
                 self._by_place.clear()
             self._by_place[head] = refused
         return refused
 
-    def _judge(self, place: urls.Place, url: str) -> str | None:
+    def _check_host(self, place: urls.UrlOrigin, url: str) -> str | None:
         scheme = place.scheme or url.strip().partition(":")[0].lower()
         if scheme not in self._schemes:
             return "scheme"
         if not place.hostname:
             return "bad_url"
-        return None if self.allows(place.hostname, place.port) else "offsite"
+        return None if self.is_host_allowed(place.hostname, place.port) else "offsite"
 
-    def allows(self, hostname: str, port: str = "") -> bool:
+    def is_host_allowed(self, hostname: str, port: str = "") -> bool:
         """Whether ``allowed_domains`` name a host (lower case), asked on a port."""
         if not self._domains:
             return True
@@ -124,7 +124,7 @@ class Scope:
                 return False
 
 
-def extension(url: str) -> str:
+def extension_of(url: str) -> str:
     """The suffix of a URL's path in lower case, without its dot: ``pdf``; ``""`` when it has none."""
     path = url.partition("#")[0].partition("?")[0]
     start = path.find("/", 8)  # behind the host, as in ``policy.urls.place``
@@ -135,7 +135,7 @@ def extension(url: str) -> str:
 
 def is_media_link(url: str) -> bool:
     """Whether a link leads, by its suffix, to what is rarely a page; the built-in spider leaves those out."""
-    return extension(url) in IGNORED_EXTENSIONS
+    return extension_of(url) in IGNORED_EXTENSIONS
 
 
 def domain_of(entry: str) -> tuple[str, str]:
@@ -145,7 +145,7 @@ def domain_of(entry: str) -> tuple[str, str]:
         if text.count(":") > 1 and not text.startswith("["):
             text = f"[{text}]"  # a bare IPv6 address
         text = f"http://{text}"
-    place = urls.place(text)
+    place = urls.parse_origin(text)
     if not place.hostname or any(mark in text for mark in " @?"):
         raise UsageError(
             f"allowed_domains names {entry!r}, which is no domain; write example.com or example.com:8080"
@@ -154,7 +154,7 @@ def domain_of(entry: str) -> tuple[str, str]:
     return place.hostname, place.port if has_port else ""
 
 
-def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
+def _compile_pattern(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
     if isinstance(pattern, re.Pattern):
         return pattern
     try:

@@ -23,14 +23,14 @@ def named_hosts(allowed_domains: Iterable[str], start_urls: Iterable[str]) -> tu
 
 def shared_host(ours: Iterable[str], theirs: Iterable[str]) -> str | None:
     """A host or domain that both may ask, as far as one is known. Costs what it takes to read both once."""
-    others = _Named(name for name in theirs if name)
+    others = _NamedHosts(name for name in theirs if name)
     for name in ours:
-        if (host := others.shared_with(*_parts(name))) is not None:
+        if (host := others.shared_with(*_parse_name(name))) is not None:
             return host
     return None
 
 
-class _Named:
+class _NamedHosts:
     """What one crawl names, to be asked about many other names."""
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -38,7 +38,7 @@ class _Named:
         self._domains: set[tuple[str, str]] = set()
         self._below: dict[tuple[str, str], str] = {}  # a host below a domain, on a port or (none) on any
         for name in names:
-            host, port, is_domain = _parts(name)
+            host, port, is_domain = _parse_name(name)
             self._places |= {(host, port), (host, _ANY_PORT)}
             if is_domain:
                 self._domains.add((host, port or _ANY_PORT))
@@ -61,8 +61,8 @@ def _domains_above(host: str) -> Iterator[str]:
         yield host
 
 
-def _parts(name: str) -> tuple[str, str, bool]:
+def _parse_name(name: str) -> tuple[str, str, bool]:
     """The host's name, its port (none: the usual one, or of a domain any), and whether it is a domain."""
-    place = urls.place(f"http://{name.removeprefix(_ANY_HOST)}")
+    place = urls.parse_origin(f"http://{name.removeprefix(_ANY_HOST)}")
     port = place.host_key.removeprefix(place.hostname).removeprefix(":")
     return place.hostname, port, name.startswith(_ANY_HOST)

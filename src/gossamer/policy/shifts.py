@@ -2,8 +2,8 @@
 
 Slots are shared like water among the jobs that have work: one each, then a second each, until nobody wants
 more or none is left. So a small job is never starved by a huge one, and one job alone has all. Where there
-are more jobs than slots they take turns of ``Limits.slice_s``. A shift is told to make room only when another
-job's share has no free slot; one that seeds is not, since seeding has no middle to go on from.
+are more jobs than slots they take turns of ``ShiftLimits.slice_s``. A shift is told to make room only when
+another job's share has no free slot; one that seeds is not, since seeding has no middle to go on from.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from gossamer.core.lifecycle import JobState
 from gossamer.core.record import Record
 from gossamer.core.shifts import (
     SEED_LANE,
+    EndReason,
+    LaneHealth,
     RosterView,
     Shift,
     ShiftState,
-    Standing,
-    Why,
-    WorkerCard,
+    WorkerInfo,
     WorkerState,
 )
 
@@ -30,7 +30,7 @@ Strand = tuple[str, str]
 """A job's shifts on one lane: ``(job, lane)``."""
 
 
-class Limits(Record, frozen=True, kw_only=True):
+class ShiftLimits(Record, frozen=True, kw_only=True):
     """What the decisions go by."""
 
     dead_after_s: float = 10.0  # without a beat; a worker may be stopped for less and go on
@@ -43,7 +43,7 @@ class Limits(Record, frozen=True, kw_only=True):
     longest_empty_pause_s: float = 8.0  # after shifts that found nothing to do
 
 
-class Claim(Record, frozen=True, kw_only=True):
+class LaneDemand(Record, frozen=True, kw_only=True):
     """What a running job asks for on one lane."""
 
     job: str
@@ -52,28 +52,30 @@ class Claim(Record, frozen=True, kw_only=True):
     busy: int = 0  # shifts that have something in hand, though nothing more may be due
 
 
-class Plan(Record, frozen=True, kw_only=True):
+class ShiftPlan(Record, frozen=True, kw_only=True):
     """What is to be done now."""
 
     asks: tuple[Strand, ...] = ()  # one shift each, the most urgent first
-    recalls: dict[str, Why] = {}  # shifts that shall stop
+    recalls: dict[str, EndReason] = {}  # shifts that shall stop
     troubles: dict[str, str] = {}  # by job: why nobody works on it, for people
 
 
-def claim(job: str, lane: str, stats: FrontierStats, per_host: int, *, now: float, limits: Limits) -> Claim:
+def demand_of(
+    job: str, lane: str, stats: FrontierStats, per_host: int, *, now: float, limits: ShiftLimits
+) -> LaneDemand:
     """What a job asks for: by what waits and is in hand, and by what its hosts allow side by side."""
     if stats.state is not JobState.RUNNING:
-        return Claim(job=job, lane=lane, useful=0)
-    by_hosts = _per(stats.hosts * per_host, limits.parallel_per_shift)
-    busy = min(_per(stats.leased, limits.requests_per_shift), by_hosts)
+        return LaneDemand(job=job, lane=lane, useful=0)
+    by_hosts = _divide_up(stats.hosts * per_host, limits.parallel_per_shift)
+    busy = min(_divide_up(stats.leased, limits.requests_per_shift), by_hosts)
     is_due = stats.next_at is not None and stats.next_at <= now + limits.ahead_s
     if stats.budget_spent or not is_due:
-        return Claim(job=job, lane=lane, useful=0, busy=busy)
-    by_work = _per(stats.pending + stats.leased, limits.requests_per_shift)
-    return Claim(job=job, lane=lane, useful=max(1, min(by_work, by_hosts)), busy=busy)
+        return LaneDemand(job=job, lane=lane, useful=0, busy=busy)
+    by_work = _divide_up(stats.pending + stats.leased, limits.requests_per_shift)
+    return LaneDemand(job=job, lane=lane, useful=max(1, min(by_work, by_hosts)), busy=busy)
 
 
-def lost(view: RosterView, watched_s: float, limits: Limits) -> list[Shift]:
+def lost_shifts(view: RosterView, watched_s: float, limits: ShiftLimits) -> list[Shift]:
     """The shifts whose leases are to be taken back: abandoned, or without a beat for too long.
 
     ``watched_s`` is for how long the roster has been in sight without a break: after one, everybody is given
@@ -92,37 +94,37 @@ def lost(view: RosterView, watched_s: float, limits: Limits) -> list[Shift]:
     ]
 
 
-def pause_s(standing: Standing, limits: Limits, *, others_can: bool) -> float:
+def pause_s(standing: LaneHealth, limits: ShiftLimits, *, others_can: bool) -> float:
     """How long after its last shift a strand waits for the next one.
 
     ``others_can``: the last worker refused the job, and there are workers that have not.
     """
     if standing.failures:
-        if standing.why is Why.REFUSED and others_can:
+        if standing.why is EndReason.REFUSED and others_can:
             return limits.first_pause_s
-        return _doubled(limits.first_pause_s, standing.failures, limits.longest_pause_s)
+        return _doubled_pause(limits.first_pause_s, standing.failures, limits.longest_pause_s)
     if standing.empties > 1:
-        return _doubled(limits.first_pause_s, standing.empties - 1, limits.longest_empty_pause_s)
+        return _doubled_pause(limits.first_pause_s, standing.empties - 1, limits.longest_empty_pause_s)
     return 0.0
 
 
-def plan(view: RosterView, claims: Sequence[Claim], limits: Limits) -> Plan:
+def plan_shifts(view: RosterView, claims: Sequence[LaneDemand], limits: ShiftLimits) -> ShiftPlan:
     """What to ask for and whom to recall, so that every job has its share.
 
     ``claims`` are those of all running jobs; the shifts of any other job are recalled.
     """
-    return _Planning(view, claims, limits).plan()
+    return _ShiftPlanner(view, claims, limits).make_plan()
 
 
-class _Planning:
+class _ShiftPlanner:
     """One decision: what is there, who gets how much, what is missing."""
 
-    def __init__(self, view: RosterView, claims: Sequence[Claim], limits: Limits) -> None:
+    def __init__(self, view: RosterView, claims: Sequence[LaneDemand], limits: ShiftLimits) -> None:
         self._at = view.at
         self._limits = limits
         self._workers = [worker for worker in view.workers if self._takes_shifts(worker)]
         self._standings = {(s.job, s.lane): s for s in view.standings}
-        self._recalls: dict[str, Why] = {}
+        self._recalls: dict[str, EndReason] = {}
         self._troubles: dict[str, str] = {}
         self._shifts: defaultdict[Strand, list[Shift]] = defaultdict(list)  # that stay, the oldest first
         self._leaving: list[Shift] = []  # that hold a slot still
@@ -131,40 +133,40 @@ class _Planning:
             if shift.state is ShiftState.LOST or _is_void(shift, view.at):
                 continue
             if shift.recalled is None and shift.job not in jobs:
-                self._recalls[shift.id] = Why.STOPPED
+                self._recalls[shift.id] = EndReason.STOPPED
             if shift.recalled is None and shift.job in jobs:
                 self._shifts[shift.job, shift.lane].append(shift)
             elif shift.state is ShiftState.WORKING:
                 self._leaving.append(shift)
-        self._wants = {(claim.job, claim.lane): self._wanted(claim) for claim in claims}
+        self._wants = {(claim.job, claim.lane): self._wanted_shifts(claim) for claim in claims}
 
-    def plan(self) -> Plan:
+    def make_plan(self) -> ShiftPlan:
         """The decision."""
-        granted = list(self._shares())
+        granted = list(self._share_slots())
         shares = Counter(granted)
-        free = self._free()
+        free = self._free_slots()
         given: Counter[Strand] = Counter()
         asks: list[Strand] = []
         unmet: list[Strand] = []
         for strand in granted:
             given[strand] += 1
             if given[strand] > len(self._shifts[strand]):
-                (asks if free.take(strand[1]) else unmet).append(strand)
+                (asks if free.take_slot(strand[1]) else unmet).append(strand)
         self._make_room(unmet, shares)
         for strand in unmet:
-            self._explain(strand, "waits for a worker with a free slot")
+            self._record_trouble(strand, "waits for a worker with a free slot")
         for strand, wanted in self._wants.items():
             if wanted and not shares[strand]:
-                self._explain(strand, "waits for its turn: other jobs have all slots")
-        return Plan(asks=tuple(asks), recalls=self._recalls, troubles=self._troubles)
+                self._record_trouble(strand, "waits for its turn: other jobs have all slots")
+        return ShiftPlan(asks=tuple(asks), recalls=self._recalls, troubles=self._troubles)
 
     # ----------------------------------------------------------------- what each may have
 
-    def _takes_shifts(self, worker: WorkerCard) -> bool:
+    def _takes_shifts(self, worker: WorkerInfo) -> bool:
         is_alive = worker.beat_at + self._limits.dead_after_s > self._at
         return is_alive and worker.state is WorkerState.WORKING
 
-    def _wanted(self, claim: Claim) -> int:
+    def _wanted_shifts(self, claim: LaneDemand) -> int:
         """The shifts that a claim may come to have now."""
         strand = (claim.job, claim.lane)
         there = len(self._shifts[strand])
@@ -172,7 +174,7 @@ class _Planning:
             return min(there, claim.busy)
         takers = [worker for worker in self._workers if claim.lane in worker.lanes]
         if not takers:
-            self._explain(strand, f"no worker is there that takes shifts of the lane {claim.lane!r}")
+            self._record_trouble(strand, f"no worker is there that takes shifts of the lane {claim.lane!r}")
             return 0
         standing = self._standings.get(strand)
         if standing is None:
@@ -180,23 +182,23 @@ class _Planning:
         able = [worker for worker in takers if worker.id not in standing.refused_by]
         left_s = standing.at + pause_s(standing, self._limits, others_can=bool(able)) - self._at
         if standing.detail:
-            self._explain(strand, _failing(standing, able, takers))
+            self._record_trouble(strand, _describe_failures(standing, able, takers))
         if left_s > 0:
             return min(claim.useful, there)
-        if standing.failures and not (able and standing.why is Why.REFUSED):
+        if standing.failures and not (able and standing.why is EndReason.REFUSED):
             return min(claim.useful, max(1, there))  # one that shows whether it is well again
         return min(claim.useful, max(there, sum(worker.slots for worker in able or takers)))
 
-    def _explain(self, strand: Strand, trouble: str) -> None:
+    def _record_trouble(self, strand: Strand, trouble: str) -> None:
         """Say why nobody works on a job; not when somebody does, and the first reason counts."""
         if not any(self._shifts[job, lane] for job, lane in self._shifts if job == strand[0]):
             self._troubles.setdefault(strand[0], trouble)
 
     # ----------------------------------------------------------------- who gets how much
 
-    def _shares(self) -> Iterator[Strand]:
+    def _share_slots(self) -> Iterator[Strand]:
         """The slots as they are shared out, one after the other, were all of them free."""
-        room = _Room(self._workers)
+        room = _FreeSlots(self._workers)
         of_job: Counter[str] = Counter()
         given: Counter[Strand] = Counter()
         order = {strand: number for number, strand in enumerate(self._wants)}
@@ -204,7 +206,7 @@ class _Planning:
         def place(strand: Strand) -> tuple[int, bool, bool, float, int, Strand]:
             """Where a strand stands in the queue for its next slot."""
             job, lane = strand
-            is_seated, served_at = self._seat(strand, given[strand])
+            is_seated, served_at = self._seat_of(strand, given[strand])
             return of_job[job], lane != SEED_LANE, not is_seated, served_at, order[strand], strand
 
         queue = [place(strand) for strand, wanted in self._wants.items() if wanted > 0]
@@ -214,7 +216,7 @@ class _Planning:
             if standing_at != of_job[strand[0]]:  # its job has got one on another lane meanwhile
                 heappush(queue, place(strand))
                 continue
-            if not room.take(strand[1]):
+            if not room.take_slot(strand[1]):
                 continue
             given[strand] += 1
             of_job[strand[0]] += 1
@@ -222,7 +224,7 @@ class _Planning:
             if given[strand] < self._wants[strand]:
                 heappush(queue, place(strand))
 
-    def _seat(self, strand: Strand, number: int) -> tuple[bool, float]:
+    def _seat_of(self, strand: Strand, number: int) -> tuple[bool, float]:
         """Whether a strand keeps its slot of this number before equals, and when it was last served."""
         shifts = self._shifts[strand]
         if not shifts:
@@ -236,18 +238,18 @@ class _Planning:
         is_fresh = (youngest.began_at or self._at) + self._limits.slice_s > self._at
         return number > 0 or is_fresh, self._at
 
-    def _free(self) -> _Room:
+    def _free_slots(self) -> _FreeSlots:
         """The slots that nobody holds."""
-        room = _Room(self._workers)
+        room = _FreeSlots(self._workers)
         lanes = {worker.id: worker.lanes for worker in self._workers}
         waiting = []
         for shift in (*self._leaving, *(shift for there in self._shifts.values() for shift in there)):
             if shift.state is ShiftState.ASKED:
                 waiting.append(shift)
             elif shift.worker in lanes:
-                room.hold(lanes[shift.worker])
+                room.hold_slot(lanes[shift.worker])
         for shift in waiting:
-            room.take(shift.lane)
+            room.take_slot(shift.lane)
         return room
 
     def _make_room(self, unmet: Sequence[Strand], shares: Mapping[Strand, int]) -> None:
@@ -255,7 +257,7 @@ class _Planning:
         lanes = {worker.id: worker.lanes for worker in self._workers}
         lacking = Counter(lane for _, lane in unmet)
         for shift in self._leaving:
-            _serve(lacking, lanes.get(shift.worker, ()))
+            _serve_lane(lacking, lanes.get(shift.worker, ()))
         surplus = sorted(self._shifts, key=lambda strand: shares.get(strand, 0) - len(self._shifts[strand]))
         for strand in surplus:
             if strand[1] == SEED_LANE:
@@ -264,20 +266,20 @@ class _Planning:
             asked_first = sorted(self._shifts[strand], key=lambda shift: shift.state is ShiftState.WORKING)
             for shift in asked_first[: max(0, too_many)]:
                 is_asked = shift.state is ShiftState.ASKED
-                if _serve(lacking, (shift.lane,) if is_asked else lanes.get(shift.worker, ())):
-                    self._recalls[shift.id] = Why.YIELD
+                if _serve_lane(lacking, (shift.lane,) if is_asked else lanes.get(shift.worker, ())):
+                    self._recalls[shift.id] = EndReason.YIELD
 
 
-class _Room:
+class _FreeSlots:
     """Slots, by the lanes that they serve; those of workers that do little else are taken first."""
 
-    def __init__(self, workers: Iterable[WorkerCard]) -> None:
+    def __init__(self, workers: Iterable[WorkerInfo]) -> None:
         self._slots: Counter[tuple[str, ...]] = Counter()
         for worker in workers:
             self._slots[worker.lanes] += worker.slots
         self._order = sorted(self._slots, key=len)
 
-    def take(self, lane: str) -> bool:
+    def take_slot(self, lane: str) -> bool:
         """Take a slot for this lane; ``False``: there is none."""
         for lanes in self._order:
             if lane in lanes and self._slots[lanes] > 0:
@@ -285,12 +287,12 @@ class _Room:
                 return True
         return False
 
-    def hold(self, lanes: tuple[str, ...]) -> None:
+    def hold_slot(self, lanes: tuple[str, ...]) -> None:
         """A slot of a worker with these lanes is not free."""
         self._slots[lanes] -= 1
 
 
-def _serve(lacking: Counter[str], lanes: Iterable[str]) -> bool:
+def _serve_lane(lacking: Counter[str], lanes: Iterable[str]) -> bool:
     """Count a slot against what is lacking; ``False``: nothing that it could serve is."""
     for lane in lanes:
         if lacking[lane] > 0:
@@ -304,16 +306,16 @@ def _is_void(shift: Shift, at: float) -> bool:
     return shift.state is ShiftState.ASKED and shift.expires_at <= at
 
 
-def _failing(standing: Standing, able: Sequence[WorkerCard], takers: Sequence[WorkerCard]) -> str:
-    if standing.why is Why.REFUSED and not able:
+def _describe_failures(standing: LaneHealth, able: Sequence[WorkerInfo], takers: Sequence[WorkerInfo]) -> str:
+    if standing.why is EndReason.REFUSED and not able:
         who = "the only worker cannot" if len(takers) == 1 else f"none of {len(takers)} workers can"
         return f"{who} do it: {standing.detail}"
     return f"its shifts fail ({standing.failures} in a row): {standing.detail}"
 
 
-def _per(amount: int, each: int) -> int:
+def _divide_up(amount: int, each: int) -> int:
     return -(-amount // each)
 
 
-def _doubled(first_s: float, times: int, most_s: float) -> float:
+def _doubled_pause(first_s: float, times: int, most_s: float) -> float:
     return min(most_s, first_s * 2.0 ** min(times - 1, 30))

@@ -50,11 +50,11 @@ def path_trap(url: str, rules: TrapRules) -> str | None:
     if len(set(segments)) == len(segments):
         return None
     longest = min(MAX_PERIOD, len(segments) // (rules.max_repeats + 1))
-    repeats = any(_repeats(segments, period, rules.max_repeats) for period in range(1, longest + 1))
+    repeats = any(_has_repeats(segments, period, rules.max_repeats) for period in range(1, longest + 1))
     return "trap_repeats" if repeats else None
 
 
-def _repeats(segments: list[str], period: int, most: int) -> bool:
+def _has_repeats(segments: list[str], period: int, most: int) -> bool:
     """Whether a group of ``period`` segments stands more than ``most`` times in a row."""
     run = 0
     for one, next_one in zip(segments, segments[period:], strict=False):
@@ -72,7 +72,7 @@ def pattern_of(url: str) -> str:
     return f"{head}{_VARIABLE.sub('#', path)}?{'&'.join(names)}"
 
 
-class Traps:
+class TrapCounter:
     """The rules, with what they have counted."""
 
     def __init__(self, rules: TrapRules = DEFAULT_RULES) -> None:
@@ -83,9 +83,9 @@ class Traps:
         self._bodies: dict[int, int] = {}
 
     def __repr__(self) -> str:
-        return f"<Traps: {len(self._members)} groups, {len(self._bodies)} contents>"
+        return f"<TrapCounter: {len(self._members)} groups, {len(self._bodies)} contents>"
 
-    def refused(self, url: str, fingerprint: int) -> str | None:
+    def check_url(self, url: str, fingerprint: int) -> str | None:
         """Why a URL is not taken, else ``None``, and then it is counted: ``trap_segments``, ``trap_repeats``,
         ``trap_pattern``, ``trap_domain``. Asking again for a URL that was taken changes nothing.
         """
@@ -93,15 +93,15 @@ class Traps:
         if trap is not None:
             return trap
         per_pattern, per_domain = self._rules.max_per_pattern, self._rules.max_per_domain
-        if per_pattern is not None and not self._take(pattern_of(url), fingerprint, per_pattern):
+        if per_pattern is not None and not self._take_member(pattern_of(url), fingerprint, per_pattern):
             return "trap_pattern"
         if per_domain is not None:
-            domain = urls.registrable_domain(urls.hostname(url))
-            if not self._take(domain, fingerprint, per_domain):
+            domain = urls.registrable_domain(urls.hostname_of(url))
+            if not self._take_member(domain, fingerprint, per_domain):
                 return "trap_domain"
         return None
 
-    def _take(self, group: str, fingerprint: int, budget: int) -> bool:
+    def _take_member(self, group: str, fingerprint: int, budget: int) -> bool:
         members = self._members.get(group)
         if members is not None and fingerprint in members:
             return True
@@ -129,16 +129,16 @@ class Traps:
         if most is None:
             return False
         host = head_of(url)
-        if self._seen(hash((host, len(body)))) <= most // 2:
+        if self._count_content(hash((host, len(body)))) <= most // 2:
             return False
-        if self._seen(hash((host, body))) > most - most // 2:
+        if self._count_content(hash((host, body))) > most - most // 2:
             return True
         path, mark, _ = url.partition("?")
-        if not mark or self._seen(hash((path, len(body)))) <= most // 10:
+        if not mark or self._count_content(hash((path, len(body)))) <= most // 10:
             return False
-        return self._seen(hash((host, *_WORD.findall(body[:SKELETON_BYTES])))) > most
+        return self._count_content(hash((host, *_WORD.findall(body[:SKELETON_BYTES])))) > most
 
-    def _seen(self, content: int) -> int:
+    def _count_content(self, content: int) -> int:
         """How often this was seen, this time included."""
         count = self._bodies[content] = self._bodies.get(content, 0) + 1
         if len(self._bodies) > MAX_COUNTED:

@@ -30,14 +30,14 @@ def parse_url(url: str) -> can_ada.URL | ada_url.URL | None:
     """
     try:
         parsed = can_ada.parse(url)
-        return parsed if _is_settled(url, parsed.href) else _exact(url)
+        return parsed if _is_settled(url, parsed.href) else _parse_exactly(url)
     except ValueError:
-        return _exact(url)
+        return _parse_exactly(url)
     except TypeError:  # lone surrogates, which the standard reads as U+FFFD
-        return parse_url(_unicode(url))
+        return parse_url(_replace_surrogates(url))
 
 
-def normalise(url: str) -> str | None:
+def normalise_url(url: str) -> str | None:
     """The serialisation of an absolute URL, ``None`` for a failure."""
     try:
         href: str = can_ada.parse(url).href
@@ -46,12 +46,12 @@ def normalise(url: str) -> str | None:
     except ValueError:
         pass
     except TypeError:
-        return normalise(_unicode(url))
-    parsed = _exact(url)
+        return normalise_url(_replace_surrogates(url))
+    parsed = _parse_exactly(url)
     return None if parsed is None else parsed.href
 
 
-class Base:
+class BaseUrl:
     """A URL that references are resolved against.
 
     ``fast + href`` is what the fast parser makes of a reference (without it: ``None``), ``join`` the answer.
@@ -64,16 +64,16 @@ class Base:
         self._href = None if parsed is None else parsed.href
         self.fast: can_ada.URL | None = parsed if isinstance(parsed, can_ada.URL) else None
 
-    def join(self, href: str) -> str | None:
+    def join_href(self, href: str) -> str | None:
         """The absolute URL that a reference means, with its fragment; ``None`` for a failure."""
         if self.fast is None:
-            return normalise(href) if self._href is None else _exact_join(self._href, href)
+            return normalise_url(href) if self._href is None else _exact_join(self._href, href)
         try:
             absolute: str = (self.fast + href).href
         except ValueError:
             return _exact_join(self._href, href)
         except TypeError:
-            return self.join(_unicode(href))
+            return self.join_href(_replace_surrogates(href))
         # Without an authority of its own, its host is the base's.
         is_settled = _HOST.match(href) is None or _is_settled(href, absolute)
         return absolute if is_settled else _exact_join(self._href, href)
@@ -109,17 +109,17 @@ def _reads_alike(head: str) -> bool:
         fast = can_ada.parse(head).href
     except ValueError:
         return False
-    exact = _exact(head)
+    exact = _parse_exactly(head)
     return exact is not None and exact.href == fast
 
 
-def _exact(url: str) -> ada_url.URL | None:
+def _parse_exactly(url: str) -> ada_url.URL | None:
     import ada_url  # takes 0.06 s, and few crawls need it
 
     try:
         return ada_url.URL(url)
     except UnicodeEncodeError:
-        return _exact(_unicode(url))
+        return _parse_exactly(_replace_surrogates(url))
     except ValueError:
         return None
 
@@ -130,10 +130,10 @@ def _exact_join(base: str | None, href: str) -> str | None:
     try:
         return ada_url.URL(href, base).href
     except UnicodeEncodeError:
-        return _exact_join(base, _unicode(href))
+        return _exact_join(base, _replace_surrogates(href))
     except ValueError:
         return None
 
 
-def _unicode(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     return re.sub("[\ud800-\udfff]", "\ufffd", text)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from gossamer.policy.url_parser import Base, head_of, normalise, parse_url
+from gossamer.policy.url_parser import BaseUrl, head_of, normalise_url, parse_url
 
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
@@ -96,15 +96,15 @@ DEFAULT_OPTIONS = UrlOptions()
 # --------------------------------------------------------------------------- resolving
 
 
-def join(base: str, href: str) -> str | None:
+def join_url(base: str, href: str) -> str | None:
     """The absolute URL (any scheme) that ``href`` means on a page at ``base``, without its fragment.
 
     ``None`` when the standard calls it a failure.
     """
-    return Joiner(base)[href]
+    return UrlJoiner(base)[href]
 
 
-class Joiner(dict[str, str | None]):
+class UrlJoiner(dict[str, str | None]):
     """Resolves the references of one page: ``joiner[href]`` is ``join(base, href)``, remembered.
 
     The base is parsed once, and a reference that a page repeats is resolved once.
@@ -114,7 +114,7 @@ class Joiner(dict[str, str | None]):
 
     def __init__(self, base: str) -> None:
         super().__init__()
-        self._base = Base(base)
+        self._base = BaseUrl(base)
         self._fast = self._base.fast
 
     def __missing__(self, href: str) -> str | None:
@@ -122,9 +122,9 @@ class Joiner(dict[str, str | None]):
         try:
             joined = (self._fast + href).href  # type: ignore[operator]  # None raises TypeError
             if "%" in href or "xn--" in joined or not href.isascii():  # as _is_plain says, without a call
-                joined = self._base.join(href)
+                joined = self._base.join_href(href)
         except (ValueError, TypeError):  # nearly always a failure
-            joined = self._base.join(href)
+            joined = self._base.join_href(href)
         if joined is not None and "#" in joined:
             joined = joined.partition("#")[0]
         self[href] = joined
@@ -134,7 +134,7 @@ class Joiner(dict[str, str | None]):
 # --------------------------------------------------------------------------- canonical form
 
 
-def canonicalise(url: str, options: UrlOptions = DEFAULT_OPTIONS) -> str | None:
+def canonicalise_url(url: str, options: UrlOptions = DEFAULT_OPTIONS) -> str | None:
     """The form under which a URL is fetched and known.
 
     WHATWG serialisation (lower-case IDNA host, no default port, no dot segments), without fragment,
@@ -146,7 +146,7 @@ def canonicalise(url: str, options: UrlOptions = DEFAULT_OPTIONS) -> str | None:
     """
     if len(url) > options.max_length:
         return None
-    href = normalise(url)
+    href = normalise_url(url)
     if href is None or not href.startswith(("https://", "http://")):
         return None
     if "#" in href:
@@ -159,7 +159,7 @@ def canonicalise(url: str, options: UrlOptions = DEFAULT_OPTIONS) -> str | None:
     if "?" in href:
         href = _clean_query(href, options)
     if options.unescape and "%" in href:
-        href = _ESCAPE.sub(_unescaped, href)
+        href = _ESCAPE.sub(_unescape_match, href)
     return href if len(href) <= options.max_length else None
 
 
@@ -206,7 +206,7 @@ _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape_match(match: re.Match[str]) -> str:
     char = chr(int(match[1], 16))
     return char if char in _UNRESERVED else match[0].upper()
 
@@ -217,17 +217,17 @@ _SIGNED_64 = struct.Struct("<q").unpack
 
 
 @lru_cache(maxsize=64)
-def _keyed(key: bytes) -> hashlib.blake2b:
+def _keyed_hash(key: bytes) -> hashlib.blake2b:
     return hashlib.blake2b(digest_size=8, key=key)
 
 
-def fingerprint(method: str, canonical_url: str, body: bytes, key: bytes) -> int:
+def fingerprint_of(method: str, canonical_url: str, body: bytes, key: bytes) -> int:
     """What tells requests apart: a signed 64-bit integer.
 
     Keyed BLAKE2b (RFC 7693), so that a site cannot craft URLs that collide; ``key`` has up to 64 bytes.
     Among a hundred million URLs the odds of one collision are 1 in 3,700.
     """
-    digest = _keyed(key).copy()
+    digest = _keyed_hash(key).copy()
     digest.update(canonical_url.encode())
     if body or method != "GET":  # a canonical URL holds no NUL, so this cannot meet another URL's bytes
         digest.update(b"\0" + method.encode() + b"\0" + body)
@@ -240,7 +240,7 @@ def fingerprint(method: str, canonical_url: str, body: bytes, key: bytes) -> int
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 
 
-class Place(NamedTuple):
+class UrlOrigin(NamedTuple):
     """Where a URL points: the parts that many URLs share."""
 
     scheme: str
@@ -250,10 +250,10 @@ class Place(NamedTuple):
     origin: str
 
 
-_NOWHERE = Place("", "", "", "", "")
+_NOWHERE = UrlOrigin("", "", "", "", "")
 
 
-def place(url: str) -> Place:
+def parse_origin(url: str) -> UrlOrigin:
     """The host of any absolute URL; all parts are empty when it has none.
 
     Looks at what stands before the path only, and remembers it: a crawl sees few hosts and many paths.
@@ -268,7 +268,7 @@ def place(url: str) -> Place:
     return found if found.hostname else _read_place(url)
 
 
-def _read_place(url: str) -> Place:
+def _read_place(url: str) -> UrlOrigin:
     parsed = parse_url(url)
     if parsed is None or not parsed.hostname:
         return _NOWHERE
@@ -277,7 +277,7 @@ def _read_place(url: str) -> Place:
         return _NOWHERE
     host_key = f"{hostname}:{parsed.port}" if parsed.port else hostname
     port = parsed.port or _DEFAULT_PORTS.get(scheme, "")
-    return Place(scheme, hostname, port, host_key, f"{scheme}://{host_key}")
+    return UrlOrigin(scheme, hostname, port, host_key, f"{scheme}://{host_key}")
 
 
 _place = lru_cache(maxsize=8192)(_read_place)
@@ -285,21 +285,21 @@ _place = lru_cache(maxsize=8192)(_read_place)
 
 def host_key(url: str) -> str:
     """The politeness key: the host name, with ``:port`` unless it is the scheme's own."""
-    return place(url).host_key
+    return parse_origin(url).host_key
 
 
-def hostname(url: str) -> str:
+def hostname_of(url: str) -> str:
     """The host name alone; ``[...]`` around an IPv6 address."""
-    return place(url).hostname
+    return parse_origin(url).hostname
 
 
-def origin(url: str) -> str:
+def origin_of(url: str) -> str:
     """``scheme://host[:port]``: what one robots.txt speaks for (RFC 9309, section 2.3)."""
-    return place(url).origin
+    return parse_origin(url).origin
 
 
 @lru_cache(maxsize=1)
-def _suffixes() -> PublicSuffixList:
+def _suffix_list() -> PublicSuffixList:
     from publicsuffixlist import PublicSuffixList  # reading the list takes 0.1 s
 
     return PublicSuffixList()
@@ -316,5 +316,5 @@ def registrable_domain(host: str) -> str:
     last = host.rpartition(".")[2]
     if not last or last.isdigit() or host.startswith("["):
         return host
-    domain: str | None = _suffixes().privatesuffix(host)
+    domain: str | None = _suffix_list().privatesuffix(host)
     return domain or host

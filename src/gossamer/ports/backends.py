@@ -6,27 +6,27 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Protocol
 
 from gossamer.core.clock import Clock
-from gossamer.core.hosts import Rules
+from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
-from gossamer.core.position import Place
-from gossamer.ports.frontier import FrontierDesk, OwnedFrontier
+from gossamer.core.position import QueuePosition
+from gossamer.ports.frontier import FrontierAdmin, OwnedFrontier
 from gossamer.ports.shared_state import SharedState
-from gossamer.ports.store import JobBook, Store
+from gossamer.ports.store import JobStore, Store
 
 if TYPE_CHECKING:
     from gossamer.core.dedup import DedupReport
-from gossamer.ports.store import LedgerDesk
+from gossamer.ports.store import LedgerReader
 
 
-class JobFrontier(OwnedFrontier, FrontierDesk, Protocol):
+class JobFrontier(OwnedFrontier, FrontierAdmin, Protocol):
     """The requests of a job, to work on and to look into."""
 
-    async def place(self, fingerprint: int) -> tuple[Rules, Place]:
+    async def find_position(self, fingerprint: int) -> tuple[FrontierRules, QueuePosition]:
         """The rules in force, and where one of the requests stands."""
         ...
 
 
-class Requests(Protocol):
+class FrontierBackend(Protocol):
     """The place of requests and of what all workers share."""
 
     @property
@@ -39,27 +39,27 @@ class Requests(Protocol):
         """What all workers share."""
         ...
 
-    def frontier(self, job: Job, rules: Rules, *, owner: str = "") -> JobFrontier:
+    def open_frontier(self, job: Job, rules: FrontierRules, *, owner: str = "") -> JobFrontier:
         """A job's frontier; ``owner`` is who will hold its leases."""
         ...
 
-    async def make(self, job: Job, rules: Rules) -> None:
+    async def create_frontier(self, job: Job, rules: FrontierRules) -> None:
         """Make the frontier of a new job."""
         ...
 
-    async def dedup(self, job: Job) -> DedupReport | None:
+    async def dedup_report(self, job: Job) -> DedupReport | None:
         """How surely a job's URLs are known again; ``None``: there is no doubt in such a place."""
         ...
 
-    def alone(self, target: str) -> AbstractAsyncContextManager[None]:
-        """Be the only one that crawls a target. Raises ``JobBusy`` when somebody does."""
+    def lock_target(self, target: str) -> AbstractAsyncContextManager[None]:
+        """Be the only one that crawls a target. Raises ``JobBusyError`` when somebody does."""
         ...
 
     async def at_work(self, job: Job) -> str | None:
         """Who crawls a job now: the number of a process, or words; ``None``: nobody."""
         ...
 
-    def writers(self) -> set[int]:
+    def blocking_writers(self) -> set[int]:
         """The processes that keep all others from writing here at the moment; a server has none."""
         ...
 
@@ -68,11 +68,11 @@ class Requests(Protocol):
         ...
 
 
-class Keeping(Protocol):
+class StoreBackend(Protocol):
     """The place of jobs, items, pages and the ledger."""
 
     @property
-    def book(self) -> JobBook:
+    def book(self) -> JobStore:
         """The jobs."""
         ...
 
@@ -82,15 +82,15 @@ class Keeping(Protocol):
         ...
 
     @property
-    def ledger(self) -> LedgerDesk:
+    def ledger(self) -> LedgerReader:
         """The ledger, for people."""
         ...
 
-    async def tidy(self, now: float) -> None:
+    async def prune_ledger(self, now: float) -> None:
         """Drop what is kept for a time only and is older."""
         ...
 
-    def writers(self) -> set[int]:
+    def blocking_writers(self) -> set[int]:
         """The processes that keep all others from writing here at the moment; a server has none."""
         ...
 

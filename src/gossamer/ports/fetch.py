@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from gossamer.core.requests import Request
-from gossamer.core.results import Fetched, RobotsAnswer
+from gossamer.core.results import FetchResult, RobotsDecision
 
 
 class Fetcher(Protocol):
@@ -14,7 +14,7 @@ class Fetcher(Protocol):
     rung: str  # its name on the ladder and in the ledger
     touches_network: bool  # False: no server is there to be polite to
 
-    async def fetch(self, request: Request) -> Fetched:
+    async def fetch(self, request: Request) -> FetchResult:
         """One response, bounded in size and time, redirects not followed.
 
         Raises :class:`~gossamer.core.errors.FetchError`, and nothing else.
@@ -29,6 +29,6 @@ class Fetcher(Protocol):
 class RobotsGate(Protocol):
     """What a site's robots.txt says, fetched once per origin and remembered."""
 
-    async def check(self, request: Request) -> RobotsAnswer:
+    async def check_request(self, request: Request) -> RobotsDecision:
         """Whether the request may be fetched; may fetch robots.txt first, and says so."""
         ...

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from gossamer.core.hosts import HostSignal, Rules
+from gossamer.core.hosts import FrontierRules, HostSignal
 from gossamer.core.jobs import (
-    Added,
-    Change,
-    DeadFilter,
+    AddResult,
     DeadLetter,
-    Found,
+    DeadLetterFilter,
     FrontierStats,
     HostReport,
+    JobCommand,
+    KnownRequest,
 )
 from gossamer.core.requests import Entry, Grant, Lease
 from gossamer.core.results import Outcome
@@ -30,11 +30,11 @@ class Frontier(Protocol):
 
     Invariants (each a test of the contract suite): every accepted request is in exactly one state; a
     fingerprint is accepted once (``dont_filter`` aside); no host has more leases than
-    ``Rules.per_host`` nor a start before its ``next_at``; a lower band goes first across hosts, within
-    a band the host that may start first, within a host the oldest; a stale token changes nothing.
+    ``FrontierRules.per_host`` nor a start before its ``next_at``; a lower band goes first across hosts,
+    within a band the host that may start first, within a host the oldest; a stale token changes nothing.
     """
 
-    async def add(self, entries: Sequence[Entry]) -> Added:
+    async def add(self, entries: Sequence[Entry]) -> AddResult:
         """Accept what is not known yet and not too deep. Counts what it refuses."""
         ...
 
@@ -65,14 +65,14 @@ class Frontier(Protocol):
         """
         ...
 
-    async def control(self, change: Change, rules: Rules | None = None) -> tuple[Lease, ...]:
+    async def apply_change(self, change: JobCommand, rules: FrontierRules | None = None) -> tuple[Lease, ...]:
         """Change the job's state, or (``rules``) its rules from now on.
 
         ``RECOVER`` takes every lease back as if expired and returns them; the others return ``()``.
         """
         ...
 
-    async def stats(self) -> FrontierStats:
+    async def read_stats(self) -> FrontierStats:
         """Counts. ``waiting == 0`` is what finished means."""
         ...
 
@@ -83,7 +83,7 @@ class OwnedFrontier(Frontier, Protocol):
     One that lives and dies with its process has no use for owners.
     """
 
-    async def recover(self, owner: str) -> tuple[Lease, ...]:
+    async def recover_leases(self, owner: str) -> tuple[Lease, ...]:
         """Take back every lease of ``owner`` as if expired and return them: the caller knows that it is gone.
 
         The leases of all others stay in force.
@@ -91,29 +91,29 @@ class OwnedFrontier(Frontier, Protocol):
         ...
 
 
-class FrontierDesk(Protocol):
+class FrontierAdmin(Protocol):
     """Looking into a frontier, and what a person may do to it."""
 
-    async def known(self, entries: Sequence[Entry]) -> list[bool]:
+    async def are_known(self, entries: Sequence[Entry]) -> list[bool]:
         """Whether each was accepted before, by its fingerprint. Cheap; others may add them right after."""
         ...
 
-    async def find(self, fingerprint: int) -> Found | None:
+    async def find_request(self, fingerprint: int) -> KnownRequest | None:
         """What is known of a fingerprint; ``None``: never accepted."""
         ...
 
-    async def hosts(self, limit: int) -> list[HostReport]:
+    async def busiest_hosts(self, limit: int) -> list[HostReport]:
         """The hosts with most pending requests, busiest first."""
         ...
 
-    async def dead(self, which: DeadFilter, limit: int = 1000) -> list[DeadLetter]:
+    async def dead_letters(self, which: DeadLetterFilter, limit: int = 1000) -> list[DeadLetter]:
         """Dead letters, oldest first."""
         ...
 
-    async def revive(self, which: DeadFilter) -> int:
+    async def revive_letters(self, which: DeadLetterFilter) -> int:
         """Make dead letters pending again with their counts at zero; a finished job runs again."""
         ...
 
-    async def drop(self, which: DeadFilter) -> int:
+    async def drop_letters(self, which: DeadLetterFilter) -> int:
         """Forget dead letters; their fingerprints stay known."""
         ...

@@ -16,7 +16,9 @@ class SharedState(Protocol):
         """Set a value for ``ttl_s`` seconds and end any claim on it."""
         ...
 
-    async def swap(self, space: str, key: str, expected: bytes | None, value: bytes, ttl_s: float) -> bool:
+    async def compare_and_swap(
+        self, space: str, key: str, expected: bytes | None, value: bytes, ttl_s: float
+    ) -> bool:
         """``put``, if the value is ``expected`` (``None``: there is none); ``False``: it is not, nothing set.
 
         Over a break of the server it may be set and answer ``False``: read the value and try again.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
-from gossamer.core.jobs import Job, StoredItem, Tally
-from gossamer.core.results import Attempt, Harvest, PageRecord
+from gossamer.core.jobs import Job, JobTotals, StoredItem
+from gossamer.core.results import Attempt, PageRecord, VisitResult
 
 
-class LedgerDesk(Protocol):
+class LedgerReader(Protocol):
     """What a person asks a ledger."""
 
-    async def attempts(
+    async def find_attempts(
         self,
         job: Job,
         limit: int,
@@ -29,7 +29,7 @@ class LedgerDesk(Protocol):
         """The latest tries that fit, newest first."""
         ...
 
-    async def page(self, job: Job, fingerprint: int) -> PageRecord | None:
+    async def find_page(self, job: Job, fingerprint: int) -> PageRecord | None:
         """The page that was parsed, as it was the last time."""
         ...
 
@@ -41,11 +41,11 @@ class LedgerDesk(Protocol):
 class Store(Protocol):
     """Items, pages and the ledger of all jobs."""
 
-    async def write(self, job: Job, harvests: Sequence[Harvest]) -> None:
+    async def write(self, job: Job, harvests: Sequence[VisitResult]) -> None:
         """Store items (upsert by spider, type, key), pages and attempts; all or nothing."""
         ...
 
-    async def record(self, job: Job, attempts: Sequence[Attempt]) -> None:
+    async def record_attempts(self, job: Job, attempts: Sequence[Attempt]) -> None:
         """Store rows of the ledger that no harvest carries (expired leases)."""
         ...
 
@@ -56,20 +56,20 @@ class Store(Protocol):
         """
         ...
 
-    def items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
+    def read_items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
         """Items that a job saw, with the values that it saw (or all, as they are now), as first stored."""
         ...
 
-    async def attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:
+    async def latest_attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:
         """The latest rows of the ledger, newest first."""
         ...
 
-    async def tally(self, job: Job) -> Tally:
+    async def read_totals(self, job: Job) -> JobTotals:
         """The totals of a job."""
         ...
 
 
-class JobBook(Protocol):
+class JobStore(Protocol):
     """The jobs of a store."""
 
     async def create(self, name: str, target: str, plan: bytes = b"") -> Job:
@@ -80,7 +80,7 @@ class JobBook(Protocol):
         """A job by its id, or the latest of that name."""
         ...
 
-    async def list(self, *, unfinished: bool = False) -> list[Job]:
+    async def list_jobs(self, *, unfinished: bool = False) -> list[Job]:
         """All jobs, or those whose end is not in the book (they run or are paused); newest first."""
         ...
 
@@ -96,7 +96,7 @@ class JobBook(Protocol):
 class Committer(Protocol):
     """Where a worker lands what it brings back: items before (or with) their settled lease."""
 
-    async def commit(self, harvests: Sequence[Harvest]) -> list[bool]:
+    async def commit(self, harvests: Sequence[VisitResult]) -> list[bool]:
         """Store each harvest and settle its lease. ``False``: the lease was lost and nothing of it counts.
 
         An implementation over one database does both in one transaction; over two, the store is

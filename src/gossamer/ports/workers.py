@@ -9,7 +9,7 @@ from typing import Protocol
 from gossamer.core.requests import Lease
 
 
-class Shift(Protocol):
+class WorkerGroup(Protocol):
     """A worker, or several that are started and stopped as one."""
 
     @property

@@ -10,22 +10,22 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple
 
-from gossamer.core.errors import Fault, Remark
-from gossamer.core.hosts import HostState, Rules
-from gossamer.core.jobs import Found, FrontierStats, Job
-from gossamer.core.lifecycle import JobState, State
+from gossamer.core.errors import Fault, LedgerReason
+from gossamer.core.hosts import FrontierRules, HostState
+from gossamer.core.jobs import FrontierStats, Job, KnownRequest
+from gossamer.core.lifecycle import JobState, RequestState
 from gossamer.core.record import Record
 from gossamer.core.requests import RequestPreview
 from gossamer.core.results import Attempt, PageRecord, Verdict
-from gossamer.core.text import quantity
+from gossamer.core.text import format_count
 from gossamer.policy import politeness, urls
-from gossamer.policy.request_preview import describe
+from gossamer.policy.request_preview import describe_preview
 from gossamer.policy.scope import MEDIA
-from gossamer.queries.explain_scope import Scoping, candidates, scope_rule
+from gossamer.queries.explain_scope import ScopeFacts, describe_left_out, scope_rule
 from gossamer.queries.reasons import reason_text
 
 
-class Answer(StrEnum):
+class UrlState(StrEnum):
     """What has become of a URL, in one word."""
 
     BAD_URL = "bad_url"  # no URL by the WHATWG standard
@@ -46,7 +46,7 @@ class Answer(StrEnum):
     DONE = "done"  # fetched
 
 
-class Facts(Record, frozen=True, kw_only=True):
+class UrlFacts(Record, frozen=True, kw_only=True):
     """Everything that is known of one URL in one job."""
 
     url: str  # as asked for
@@ -55,13 +55,13 @@ class Facts(Record, frozen=True, kw_only=True):
     request: RequestPreview | None = None  # what else tells the request from others to the URL
     fingerprint: int = 0
     canonical: str = ""  # "": it has none
-    scoping: Scoping | None = None  # None: the spider is not at hand
+    scoping: ScopeFacts | None = None  # None: the spider is not at hand
     job: Job
     stats: FrontierStats
-    rules: Rules  # in force in the frontier
+    rules: FrontierRules  # in force in the frontier
     is_at_work: bool = True  # a process crawls the job
     process: str = ""  # its number, where it is known
-    found: Found | None = None
+    found: KnownRequest | None = None
     since: float = 0.0  # LEASED, DEAD: since when
     deadline: float = 0.0  # LEASED: until when
     ahead: int = 0  # PENDING: requests of the host that go first
@@ -73,20 +73,20 @@ class Facts(Record, frozen=True, kw_only=True):
     left_out: dict[str, int] = {}  # links that the job did not take, by reason
     is_forgotten: bool = False  # the job is over, and its requests are not kept any more
     is_denied: bool = False  # by robots.txt, as remembered
-    others: tuple[Facts, ...] = ()  # of other requests to the URL that the ledger has, the latest first
+    others: tuple[UrlFacts, ...] = ()  # of other requests to the URL that the ledger has, the latest first
     has_more_others: bool = False  # than these
 
 
-class Explanation(NamedTuple):
+class UrlExplanation(NamedTuple):
     """The answer, and what it rests on: whole sentences, the first one the answer itself."""
 
-    answer: Answer
+    answer: UrlState
     lines: tuple[str, ...]
-    page: Answer  # what has become of the page: of a duplicate, the answer for its canonical URL
-    others: tuple[Explanation, ...] = ()  # of other requests to the URL
+    page: UrlState  # what has become of the page: of a duplicate, the answer for its canonical URL
+    others: tuple[UrlExplanation, ...] = ()  # of other requests to the URL
 
 
-class Show(NamedTuple):
+class NumberFormatter(NamedTuple):
     """How numbers are written for people."""
 
     span: Callable[[float], str]  # a duration in seconds
@@ -94,62 +94,65 @@ class Show(NamedTuple):
     size: Callable[[float], str]  # a size in bytes
 
 
-def explain(facts: Facts, show: Show) -> Explanation:
+def explain_facts(facts: UrlFacts, show: NumberFormatter) -> UrlExplanation:
     """Why the URL was, was not, or is not yet fetched."""
     if not facts.canonical:
-        return Explanation(Answer.BAD_URL, (_bad_url(facts),), Answer.BAD_URL)
-    others = tuple(explain(other, show) for other in facts.others)
+        return UrlExplanation(UrlState.BAD_URL, (_bad_url(facts),), UrlState.BAD_URL)
+    others = tuple(explain_facts(other, show) for other in facts.others)
     answer, lines = _of_request(facts, show)
     if others:
         told = [_of_other(other, said) for other, said in zip(facts.others, others, strict=True)]
         if facts.found is None:  # then the latest of the others is what was meant
             answer = others[0].page
-            lines = [f"{_missed(facts)}, but other requests to this URL are: {_count_others(facts)}.", *told]
+            lines = [
+                f"{_explain_missing(facts)}, but other requests to this URL are: {_count_others(facts)}.",
+                *told,
+            ]
         else:
             lines = [*lines, f"Other requests to this URL: {_count_others(facts)}.", *told]
     is_known = facts.found is not None or bool(others)
     if is_known and _is_duplicate(facts):
         same = f"It is a duplicate: the same page as {facts.canonical}, under which it is known."
-        return Explanation(Answer.DUPLICATE, (same, *lines, *_notes(facts)), answer, others)
-    return Explanation(answer, (*lines, *_notes(facts)), answer, others)
+        return UrlExplanation(UrlState.DUPLICATE, (same, *lines, *_extra_notes(facts)), answer, others)
+    return UrlExplanation(answer, (*lines, *_extra_notes(facts)), answer, others)
 
 
-def _of_request(facts: Facts, show: Show) -> tuple[Answer, list[str]]:
+def _of_request(facts: UrlFacts, show: NumberFormatter) -> tuple[UrlState, list[str]]:
     found = facts.found
     if found is None:
-        return _unknown(facts)
-    if found.state is State.LEASED:
-        return _leased(facts, show)
-    if found.state is State.DEAD:
-        return _dead(facts, found, show)
-    if found.state is State.DONE:
-        return _done(facts, show)
+        return _explain_unknown(facts)
+    if found.state is RequestState.LEASED:
+        return _explain_leased(facts, show)
+    if found.state is RequestState.DEAD:
+        return _explain_dead(facts, found, show)
+    if found.state is RequestState.DONE:
+        return _explain_done(facts, show)
     return _to_come(facts, found, show)
 
 
-def _count_others(facts: Facts) -> str:
+def _count_others(facts: UrlFacts) -> str:
     count = f"{len(facts.others):,}"
     return f"more than {count}, of which the latest are told" if facts.has_more_others else count
 
 
-def _missed(facts: Facts) -> str:
-    details = describe(facts.request)
+def _explain_missing(facts: UrlFacts) -> str:
+    details = describe_preview(facts.request)
     return f"No {facts.method} of it{f' ({details})' if details else ''} is known"
 
 
-def _of_other(facts: Facts, said: Explanation) -> str:
+def _of_other(facts: UrlFacts, said: UrlExplanation) -> str:
     """One of the other requests in one line: what tells it apart, and what became of it."""
-    details = describe(facts.request)
+    details = describe_preview(facts.request)
     return f"{facts.method}{f' ({details})' if details else ''}: {said.lines[0]}"
 
 
-def _is_duplicate(facts: Facts) -> bool:
+def _is_duplicate(facts: UrlFacts) -> bool:
     """Whether the URL differs from the canonical one by more than its spelling."""
-    spelt = urls.canonicalise(facts.url, urls.UrlOptions(drop_parameters=()))
+    spelt = urls.canonicalise_url(facts.url, urls.UrlOptions(drop_parameters=()))
     return spelt != facts.canonical or facts.url.partition("#")[2] != ""
 
 
-def _notes(facts: Facts) -> list[str]:
+def _extra_notes(facts: UrlFacts) -> list[str]:
     """What is worth knowing besides."""
     notes = []
     if facts.is_forgotten:
@@ -171,24 +174,24 @@ def _notes(facts: Facts) -> list[str]:
 # --------------------------------------------------------------------------- not in the frontier
 
 
-def _bad_url(facts: Facts) -> str:
+def _bad_url(facts: UrlFacts) -> str:
     if len(facts.url) > urls.MAX_URL_LENGTH:
         return f"It is longer than the {urls.MAX_URL_LENGTH} characters that a URL may have."
     return "It is no URL that can be crawled: that takes http or https, and a host."
 
 
-def _unknown(facts: Facts) -> tuple[Answer, list[str]]:
+def _explain_unknown(facts: UrlFacts) -> tuple[UrlState, list[str]]:
     if facts.scoping is not None and facts.scoping.refused:
         rule = scope_rule(facts.scoping, facts.canonical)
         if facts.scoping.refused.startswith("trap_"):
-            return Answer.TRAP, [f"It looks like a trap: {rule}. Links to it are not taken."]
-        return Answer.OUT_OF_SCOPE, [f"It is out of scope: {rule}. Links to it are not taken."]
+            return UrlState.TRAP, [f"It looks like a trap: {rule}. Links to it are not taken."]
+        return UrlState.OUT_OF_SCOPE, [f"It is out of scope: {rule}. Links to it are not taken."]
     if facts.is_forgotten:
-        return Answer.NEVER_SEEN, ["It was never tried: the ledger has no attempt of it."]
+        return UrlState.NEVER_SEEN, ["It was never tried: the ledger has no attempt of it."]
     lines = ["It was never seen: no start URL and no link that the spider followed has led to it."]
     if facts.is_denied:
         lines.append("robots.txt does not allow it, so it would be skipped.")
-    counts = candidates(facts.left_out, facts.scoping, facts.rules)
+    counts = describe_left_out(facts.left_out, facts.scoping, facts.rules)
     if counts:
         lines.append(f"Links that were left out are counted and not listed; it may be one of them: {counts}.")
     if facts.stats.waiting:
@@ -196,107 +199,111 @@ def _unknown(facts: Facts) -> tuple[Answer, list[str]]:
         hope = "" if is_over else " One of them may lead to it."
         lines.append(f"Requests that still wait: {facts.stats.waiting:,}.{hope}")
         lines += _held_up(facts)[1]
-    return Answer.NEVER_SEEN, lines
+    return UrlState.NEVER_SEEN, lines
 
 
 # --------------------------------------------------------------------------- still to come
 
 
-def _to_come(facts: Facts, found: Found, show: Show) -> tuple[Answer, list[str]]:
+def _to_come(facts: UrlFacts, found: KnownRequest, show: NumberFormatter) -> tuple[UrlState, list[str]]:
     """It waits: for a time of its own, for the job to go on, for budget, or for its host."""
     held, why = _held_up(facts)
     if facts.stats.state is JobState.CANCELLED:
-        return Answer.STOPPED, [*why, *([_last_try(facts, show)] if facts.attempts else [])]
+        return UrlState.STOPPED, [*why, *([_last_try(facts, show)] if facts.attempts else [])]
     if facts.is_denied:
         line = "robots.txt does not allow it: it will be skipped when its turn comes."
-        return Answer.ROBOTS, [line, *why]
+        return UrlState.ROBOTS, [line, *why]
     tries = [_last_try(facts, show)] if facts.attempts else []
-    if found.state is State.DELAYED:
-        return _delayed(facts, found, show, [*tries, *why])
+    if found.state is RequestState.DELAYED:
+        return _explain_delayed(facts, found, show, [*tries, *why])
     budget = _host_budget(facts, found)
     if budget:
-        return Answer.OVER_BUDGET, [budget, *why, *tries]
+        return UrlState.OVER_BUDGET, [budget, *why, *tries]
     if held is not None:
         return held, [*why, *tries]
-    return Answer.WAITING, [*_turn(facts, found, show), *tries]
+    return UrlState.WAITING, [*_explain_turn(facts, found, show), *tries]
 
 
-def _delayed(facts: Facts, found: Found, show: Show, more: list[str]) -> tuple[Answer, list[str]]:
+def _explain_delayed(
+    facts: UrlFacts, found: KnownRequest, show: NumberFormatter, more: list[str]
+) -> tuple[UrlState, list[str]]:
     wait_s = found.due_at - facts.now
-    when = f"in {_when(wait_s, found.due_at, show)}" if wait_s > 0 else "as soon as its host's turn comes"
+    when = (
+        f"in {_format_when(wait_s, found.due_at, show)}" if wait_s > 0 else "as soon as its host's turn comes"
+    )
     if not (found.attempts or found.reason or facts.attempts):
-        return Answer.DELAYED, [f"It is not to be fetched before a time of its own: {when}.", *more]
+        return UrlState.DELAYED, [f"It is not to be fetched before a time of its own: {when}.", *more]
     why = f", because the last attempt ended with {reason_text(found.reason)}" if found.reason else ""
-    return Answer.RETRYING, [f"Its next try is due {when}{why}.", *more]
+    return UrlState.RETRYING, [f"Its next try is due {when}{why}.", *more]
 
 
-def _held_up(facts: Facts) -> tuple[Answer | None, list[str]]:
+def _held_up(facts: UrlFacts) -> tuple[UrlState | None, list[str]]:
     """Why nothing of this job is fetched now, whatever its hosts say."""
     job, stats = facts.job, facts.stats
     if stats.state is not JobState.RUNNING:
         ways = {
             JobState.PAUSED: "it goes on when it is resumed",
-            JobState.CANCELLED: f"what waits is not fetched; `{_command(job)}` makes a new job",
+            JobState.CANCELLED: f"what waits is not fetched; `{_command_for(job)}` makes a new job",
             JobState.FINISHED: "what waits is fetched when it runs again",
         }
-        return Answer.STOPPED, [f"The job {job.id} is {stats.state}: {ways[stats.state]}."]
+        return UrlState.STOPPED, [f"The job {job.id} is {stats.state}: {ways[stats.state]}."]
     if stats.budget_spent:
-        line = f"The job's budget of {quantity(facts.rules.max_pages or 0, 'page')} is spent"
+        line = f"The job's budget of {format_count(facts.rules.max_pages or 0, 'page')} is spent"
         more = "" if job.plan else "; `gossamer crawl` with a larger --max-pages goes on"
-        return Answer.OVER_BUDGET, [f"{line}{more}."]
+        return UrlState.OVER_BUDGET, [f"{line}{more}."]
     if not facts.is_at_work and job.finish_reason == "max_time":
         line = "The last run's budget of time was spent (--max-time)"
-        return Answer.OVER_BUDGET, [f"{line}; the same `gossamer crawl` goes on with what waits."]
+        return UrlState.OVER_BUDGET, [f"{line}; the same `gossamer crawl` goes on with what waits."]
     if not facts.is_at_work:
         if job.plan:
             line = f"What waits is not fetched now: no worker of the fleet works on the job {job.id}"
-            return Answer.STOPPED, [f"{line}; `gossamer fleet` shows the workers."]
+            return UrlState.STOPPED, [f"{line}; `gossamer fleet` shows the workers."]
         ended = f" (its last run ended: {job.finish_reason})" if job.finish_reason else ""
         line = f"What waits is not fetched now: no process crawls the job {job.id}{ended}"
-        return Answer.STOPPED, [f"{line}; the same `gossamer crawl` goes on."]
+        return UrlState.STOPPED, [f"{line}; the same `gossamer crawl` goes on."]
     return None, []
 
 
-def _command(job: Job) -> str:
+def _command_for(job: Job) -> str:
     """What makes a crawl of this kind."""
     return "gossamer submit" if job.plan else "gossamer crawl"
 
 
-def _host_budget(facts: Facts, found: Found) -> str:
+def _host_budget(facts: UrlFacts, found: KnownRequest) -> str:
     limit, host = facts.rules.max_pages_per_host, found.host
     if limit is None or host is None or host.pages < limit:
         return ""
     name = _host_name(facts, found)
-    return f"The budget of {quantity(limit, 'page')} for the host {name} is spent (max_pages_per_host)."
+    return f"The budget of {format_count(limit, 'page')} for the host {name} is spent (max_pages_per_host)."
 
 
-def _turn(facts: Facts, found: Found, show: Show) -> list[str]:
+def _explain_turn(facts: UrlFacts, found: KnownRequest, show: NumberFormatter) -> list[str]:
     """What its host's politeness says."""
     host, name, rules = found.host or HostState(), _host_name(facts, found), facts.rules
     if politeness.is_down(host, rules):
         return [f"The host {name} has not answered for so long that what waits for it is given up, untried."]
     wait_s = host.next_at - facts.now
-    slots = politeness.slots(host, rules)
+    slots = politeness.slots_for(host, rules)
     if host.in_flight >= slots:
-        busy = f"{host.in_flight} of {quantity(slots, 'request')}"
+        busy = f"{host.in_flight} of {format_count(slots, 'request')}"
         lines = [f"It waits for the host {name}, which has {busy} in flight."]
         if wait_s > 0:
-            lines.append(f"The host's next turn is in {_when(wait_s, host.next_at, show)}.")
+            lines.append(f"The host's next turn is in {_format_when(wait_s, host.next_at, show)}.")
     elif wait_s > 0:
-        turn = _when(wait_s, host.next_at, show)
+        turn = _format_when(wait_s, host.next_at, show)
         lines = [f"It waits for politeness: the next turn of the host {name} is in {turn}."]
     else:
         lines = [f"It may be fetched now: the turn of the host {name} has come."]
     if facts.ahead:
         lines.append(f"Requests of this host that go before it: {facts.ahead:,}.")
-    return [*lines, *_pace(host, rules, facts.now, show)]
+    return [*lines, *_explain_pace(host, rules, facts.now, show)]
 
 
-def _when(wait_s: float, at: float, show: Show) -> str:
+def _format_when(wait_s: float, at: float, show: NumberFormatter) -> str:
     return f"{show.span(wait_s)} ({show.time(at)})"
 
 
-def _pace(host: HostState, rules: Rules, now: float, show: Show) -> list[str]:
+def _explain_pace(host: HostState, rules: FrontierRules, now: float, show: NumberFormatter) -> list[str]:
     lines = []
     if host.troubled_since:
         what = "has not answered" if host.silences else "has refused every request"
@@ -311,7 +318,7 @@ def _pace(host: HostState, rules: Rules, now: float, show: Show) -> list[str]:
     return [*lines, f"Two requests to this host are {show.span(delay_s)} apart ({whose})."]
 
 
-def _whose_delay(host: HostState, rules: Rules, delay_s: float) -> str:
+def _whose_delay(host: HostState, rules: FrontierRules, delay_s: float) -> str:
     if (host.crawl_delay_s or 0.0) >= delay_s > 0:
         return "robots.txt asks for it"
     if host.pace_s >= delay_s > 0:
@@ -319,11 +326,11 @@ def _whose_delay(host: HostState, rules: Rules, delay_s: float) -> str:
     return "it follows the host's response time" if rules.delay_s is None else "as set"
 
 
-def _host_name(facts: Facts, found: Found) -> str:
+def _host_name(facts: UrlFacts, found: KnownRequest) -> str:
     return found.entry.host if found.entry is not None else urls.host_key(facts.canonical)
 
 
-def _leased(facts: Facts, show: Show) -> tuple[Answer, list[str]]:
+def _explain_leased(facts: UrlFacts, show: NumberFormatter) -> tuple[UrlState, list[str]]:
     left_s = facts.deadline - facts.now
     worker = f"A worker of process {facts.process}" if facts.process.isdigit() else "A worker"
     if not facts.is_at_work and facts.job.plan:
@@ -337,14 +344,14 @@ def _leased(facts: Facts, show: Show) -> tuple[Answer, list[str]]:
     else:
         late = show.span(-left_s)
         line = f"{worker} had it until {late} ago and is late; it is taken back and tried again."
-    return Answer.LEASED, [line, *([_last_try(facts, show)] if facts.attempts else [])]
+    return UrlState.LEASED, [line, *([_last_try(facts, show)] if facts.attempts else [])]
 
 
 # --------------------------------------------------------------------------- settled
 
 
-def _dead(facts: Facts, found: Found, show: Show) -> tuple[Answer, list[str]]:
-    tries = quantity(found.attempts, "attempt")
+def _explain_dead(facts: UrlFacts, found: KnownRequest, show: NumberFormatter) -> tuple[UrlState, list[str]]:
+    tries = format_count(found.attempts, "attempt")
     when = f" {show.span(facts.now - facts.since)} ago" if facts.since else ""
     lines = [f"It was given up{when} after {tries}: {reason_text(found.reason)}."]
     if facts.attempts:
@@ -352,49 +359,51 @@ def _dead(facts: Facts, found: Found, show: Show) -> tuple[Answer, list[str]]:
     way = f"`gossamer dead retry {facts.job.id} {facts.letter}`"
     then = "the fleet fetches it then" if facts.job.plan else "and then the same `gossamer crawl`"
     lines.append(f"To try it again: {way}, {then}.")
-    return Answer.DEAD, lines
+    return UrlState.DEAD, lines
 
 
-_SKIPPED: dict[str, Answer] = {Fault.ROBOTS: Answer.ROBOTS, Fault.OUT_OF_SCOPE: Answer.OUT_OF_SCOPE}
+_SKIPPED: dict[str, UrlState] = {Fault.ROBOTS: UrlState.ROBOTS, Fault.OUT_OF_SCOPE: UrlState.OUT_OF_SCOPE}
 
 
-def _done(facts: Facts, show: Show) -> tuple[Answer, list[str]]:
+def _explain_done(facts: UrlFacts, show: NumberFormatter) -> tuple[UrlState, list[str]]:
     if not facts.attempts:
-        return Answer.DONE, ["It is settled; the ledger has no row of it."]
+        return UrlState.DONE, ["It is settled; the ledger has no row of it."]
     last = facts.attempts[0]
     when = f"{show.span(facts.now - last.at)} ago ({show.time(last.at)})"
     if last.verdict is Verdict.REDIRECT:
-        return Answer.REDIRECTED, _redirected(facts, when, show)
+        return UrlState.REDIRECTED, _explain_redirect(facts, when, show)
     if last.verdict is Verdict.SKIPPED:
-        return _SKIPPED.get(last.reason, Answer.SKIPPED), [_skipped(last, when)]
+        return _SKIPPED.get(last.reason, UrlState.SKIPPED), [_explain_skipped(last, when)]
     if last.verdict is Verdict.SUCCESS:
-        return Answer.DONE, _fetched(facts, when, show)
+        return UrlState.DONE, _explain_fetch(facts, when, show)
     if last.verdict is Verdict.DEAD:
         line = f"It was given up {when} ({reason_text(last.reason)})"
         answer, end = (
-            (Answer.DEAD, "") if facts.is_forgotten else (Answer.DONE, ", and its dead letter was dropped")
+            (UrlState.DEAD, "")
+            if facts.is_forgotten
+            else (UrlState.DONE, ", and its dead letter was dropped")
         )
         return answer, [f"{line}{end}."]
     # A retry, or a lease that nobody came back from: its end is not in the ledger.
     end = "how it ended is not known any more" if facts.is_forgotten else "how it ended is not in the ledger"
-    return Answer.DONE, [f"It was tried; {end}.", _last_try(facts, show)]
+    return UrlState.DONE, [f"It was tried; {end}.", _last_try(facts, show)]
 
 
-def _skipped(last: Attempt, when: str) -> str:
+def _explain_skipped(last: Attempt, when: str) -> str:
     detail = f" ({last.detail.splitlines()[0]})" if last.detail else ""
     verb = "It was fetched and skipped" if last.status else "It was skipped, without asking its host,"
     return f"{verb} {when}: {reason_text(last.reason)}{detail}."
 
 
-def _redirected(facts: Facts, when: str, show: Show) -> list[str]:
+def _explain_redirect(facts: UrlFacts, when: str, show: NumberFormatter) -> list[str]:
     last = facts.attempts[0]
     line = f"It was fetched {when}: status {last.status}, a redirect to {last.detail}"
-    if last.reason == Remark.KNOWN_TARGET:
+    if last.reason == LedgerReason.KNOWN_TARGET:
         return [f"{line}, which was known already.", _other_request(facts.target, show)]
     return [f"{line}, which is a request of its own."]
 
 
-def _fetched(facts: Facts, when: str, show: Show) -> list[str]:
+def _explain_fetch(facts: UrlFacts, when: str, show: NumberFormatter) -> list[str]:
     last = facts.attempts[0]
     what = f"status {last.status}, {show.size(last.size_bytes)}, {last.elapsed_ms:,.0f} ms"
     lines = [f"It was fetched {when}: {what}."]
@@ -406,11 +415,11 @@ def _fetched(facts: Facts, when: str, show: Show) -> list[str]:
         lines.append("Nothing on it was parsed.")
     if last.flags:
         lines.append(f"What is known of the page besides: {', '.join(last.flags)}.")
-    origin = _origin(last)
+    origin = _describe_origin(last)
     return [*lines, f"What led to it: {origin}."] if origin else lines
 
 
-def _origin(tried: Attempt) -> str:
+def _describe_origin(tried: Attempt) -> str:
     """What led to a request; "" for a start URL."""
     redirected_by = tried.request.redirected_by if tried.request else ""
     if not redirected_by:
@@ -419,11 +428,11 @@ def _origin(tried: Attempt) -> str:
     return f"a redirect of {redirected_by}{link}"
 
 
-def _other_request(target: Attempt | None, show: Show) -> str:
+def _other_request(target: Attempt | None, show: NumberFormatter) -> str:
     """Whose the page is that a redirect led to, instead of the redirected request's."""
     if target is None:
         return "That is a request of its own: the callback was not run for the page of this one."
-    origin = _origin(target)
+    origin = _describe_origin(target)
     came = f" (what led to it: {origin})" if origin else ""
     fetched = "was fetched" if target.status else "was tried"
     return (
@@ -432,7 +441,7 @@ def _other_request(target: Attempt | None, show: Show) -> str:
     )
 
 
-def _last_try(facts: Facts, show: Show) -> str:
+def _last_try(facts: UrlFacts, show: NumberFormatter) -> str:
     tried = facts.attempts[0]
     status = f"status {tried.status}, " if tried.status else ""
     reason = f": {reason_text(tried.reason)}" if tried.reason else ""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from gossamer.core.hosts import Rules
+from gossamer.core.hosts import FrontierRules
 from gossamer.core.record import Record
 from gossamer.policy import urls
-from gossamer.policy.scope import MEDIA, extension
+from gossamer.policy.scope import MEDIA, extension_of
 from gossamer.queries.reasons import LEFT_OUT
 
 
-class Scoping(Record, frozen=True, kw_only=True):
+class ScopeFacts(Record, frozen=True, kw_only=True):
     """What a job's spider and settings say of a URL."""
 
     refused: str = ""  # a reason of ``policy.scope``, or of the spider itself; "" when in scope
@@ -28,7 +28,7 @@ JUDGED_ALONE = {
 """Reasons that a URL has by itself, whatever else was crawled."""
 
 
-def candidates(left_out: Mapping[str, int], scoping: Scoping | None, rules: Rules) -> str:
+def describe_left_out(left_out: Mapping[str, int], scoping: ScopeFacts | None, rules: FrontierRules) -> str:
     """The links that were left out, among which a URL may be: where the scope is known, it is in it."""
     said = []
     for reason, count in sorted(left_out.items()):
@@ -39,7 +39,7 @@ def candidates(left_out: Mapping[str, int], scoping: Scoping | None, rules: Rule
     return ", ".join(said)
 
 
-def scope_rule(scoping: Scoping, url: str) -> str:
+def scope_rule(scoping: ScopeFacts, url: str) -> str:
     """The rule by which a URL is refused, in words."""
     if scoping.refused == "offsite":
         domains = ", ".join(scoping.allowed_domains)
@@ -48,9 +48,9 @@ def scope_rule(scoping: Scoping, url: str) -> str:
         pattern = next((pattern for pattern in scoping.exclude if re.search(pattern, url)), "")
         return f"the setting exclude has {pattern!r}, which matches it"
     if scoping.refused == "not_included":
-        return f"none of the setting include matches it ({_quoted(scoping.include)})"
+        return f"none of the setting include matches it ({_quote_patterns(scoping.include)})"
     if scoping.refused == MEDIA:
-        return f"the built-in spider follows no links to files with the suffix .{extension(url)}"
+        return f"the built-in spider follows no links to files with the suffix .{extension_of(url)}"
     known = {
         "extension": "the setting deny_extensions has its suffix",
         "scheme": "only http and https are crawled",
@@ -62,5 +62,5 @@ def scope_rule(scoping: Scoping, url: str) -> str:
     return known.get(scoping.refused, scoping.refused)
 
 
-def _quoted(patterns: Sequence[str]) -> str:
+def _quote_patterns(patterns: Sequence[str]) -> str:
     return ", ".join(map(repr, patterns))

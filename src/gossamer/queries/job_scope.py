@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.config.layers import find_project, load_settings
-from gossamer.config.overrides import overrides
+from gossamer.config.overrides import to_overrides
 from gossamer.config.settings import Settings
 from gossamer.core.errors import OperatorError, UsageError
 from gossamer.core.jobs import Job
 from gossamer.core.requests import Entry, Request
 from gossamer.policy.scope import MEDIA, is_media_link
-from gossamer.queries.explain_scope import Scoping
+from gossamer.queries.explain_scope import ScopeFacts
 from gossamer.spiders.generic import GenericSpider
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import find_target, spiders_in
@@ -23,7 +23,7 @@ from gossamer.wiring.rules import admission_of
 
 
 @dataclass(frozen=True)
-class Lens:
+class JobScope:
     """What a job makes of URLs, as far as it is known here."""
 
     settings: Settings
@@ -34,23 +34,23 @@ class Lens:
         """Whether robots.txt counts for the job."""
         return self.settings.robots
 
-    def entry(self, request: Request, key: bytes) -> Entry | None:
+    def entry_for(self, request: Request, key: bytes) -> Entry | None:
         """What the request is to the job, whatever its scope; ``None`` when its URL is none."""
         traps = self.settings.traps.model_copy(update=dict.fromkeys(type(self.settings.traps).model_fields))
         scope = {"include": (), "exclude": (), "deny_extensions": ()}
         everything = self.settings.model_copy(update={**scope, "traps": traps})
-        entry = admission_of(everything, Spider(), key).admit(request)
+        entry = admission_of(everything, Spider(), key).admit_request(request)
         return None if isinstance(entry, str) else entry
 
-    def scoping(self, url: str, key: bytes) -> Scoping | None:
+    def scope_facts_for(self, url: str, key: bytes) -> ScopeFacts | None:
         """What the job's scope says; ``None`` when its spider is not at hand."""
         if self.spider is None:
             return None
-        entry = admission_of(self.settings, self.spider, key).admit(Request(url))
+        entry = admission_of(self.settings, self.spider, key).admit_request(Request(url))
         refused = entry if isinstance(entry, str) else ""
         if not refused and isinstance(self.spider, GenericSpider) and is_media_link(url):
             refused = MEDIA
-        return Scoping(
+        return ScopeFacts(
             refused=refused,
             allowed_domains=tuple(self.spider.allowed_domains),
             include=self.settings.include,
@@ -58,31 +58,31 @@ class Lens:
         )
 
 
-class Lenses:
+class JobScopeCache:
     """The views of all jobs; each target's spider is looked for once."""
 
     def __init__(self, spider: str | None, data: str | None, settings: list[str] | None) -> None:
         self.spider = spider
-        self._overrides = overrides(settings, data=data)
+        self._overrides = to_overrides(settings, data=data)
         self._start = Path.cwd()
-        self._made: dict[str, Lens] = {}
+        self._made: dict[str, JobScope] = {}
 
-    def of(self, job: Job, *, strict: bool = False) -> Lens:
+    def scope_of(self, job: Job, *, strict: bool = False) -> JobScope:
         """A job's view. ``strict``: raises ``UsageError`` when ``--spider`` is not the job's."""
         if job.target not in self._made:
-            self._made[job.target] = self._make(job, strict=strict)
+            self._made[job.target] = self._load_scope(job, strict=strict)
         return self._made[job.target]
 
-    def _make(self, job: Job, *, strict: bool) -> Lens:
+    def _load_scope(self, job: Job, *, strict: bool) -> JobScope:
         spider = self._spider_of(job, strict=strict)
         own = spider_settings(spider) if spider is not None else {}
         loaded = load_settings(overrides=self._overrides, env=os.environ, spider=own, start=self._start)
-        return Lens(loaded.settings, spider)
+        return JobScope(loaded.settings, spider)
 
     def _spider_of(self, job: Job, *, strict: bool) -> Spider | None:
         project = find_project(self._start)
         folder = project.parent if project else None
-        name, arguments = _parts(job.target)
+        name, arguments = _parse_target(job.target)
         if self.spider is None:
             try:
                 target = find_target(name, arguments, folder)
@@ -105,7 +105,7 @@ class Lenses:
         return None
 
 
-def _parts(target: str) -> tuple[str, dict[str, str]]:
+def _parse_target(target: str) -> tuple[str, dict[str, str]]:
     """The spider's name, or the URL, and the arguments of a job's target."""
     if "://" in target.partition(" ")[0]:
         return target, {}

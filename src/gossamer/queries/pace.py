@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from gossamer.core.text import quantity
-from gossamer.observe.units import duration, rate
+from gossamer.core.text import format_count
+from gossamer.observe.units import format_duration, format_rate
 
 if TYPE_CHECKING:
     from gossamer.core.jobs import Job
-    from gossamer.wiring.backends import Desk
+    from gossamer.wiring.backends import Backends
 
 
-class Pace(NamedTuple):
+class JobPace(NamedTuple):
     """What is known of a job's progress."""
 
     working: int = 0  # shifts at work
@@ -21,30 +21,30 @@ class Pace(NamedTuple):
     note: str = ""  # why that is not known, or what it is until
     trouble: str = ""  # the latest
 
-    def line(self) -> str:
+    def to_line(self) -> str:
         """The same in a few words."""
-        parts = [rate(self.pages_per_s)] if self.pages_per_s is not None else []
-        parts += [quantity(self.working, "shift")]
-        parts += [f"ETA {duration(self.left_s)}"] if self.left_s is not None else []
+        parts = [format_rate(self.pages_per_s)] if self.pages_per_s is not None else []
+        parts += [format_count(self.working, "shift")]
+        parts += [f"ETA {format_duration(self.left_s)}"] if self.left_s is not None else []
         parts += [self.trouble] if self.trouble else []
         return "; ".join(parts)
 
 
-async def pace_of(desk: Desk, job: Job) -> Pace:
+async def pace_of(desk: Backends, job: Job) -> JobPace:
     """How a job comes on; nothing is known of one outside of a fleet."""
-    from gossamer.policy.eta import eta
-    from gossamer.wiring.redis import RedisRequests
+    from gossamer.policy.eta import estimate_time_left
+    from gossamer.wiring.redis import RedisFrontierBackend
 
-    if not isinstance(desk.requests, RedisRequests):
-        return Pace()
-    view = await desk.requests.roster.look(history=True)
+    if not isinstance(desk.requests, RedisFrontierBackend):
+        return JobPace()
+    view = await desk.requests.roster.read_roster(history=True)
     samples = view.samples.get(job.id, ())
-    rules, _ = await desk.place(job, 0)
-    found = eta(samples, max_pages=rules.max_pages)
+    rules, _ = await desk.find_position(job, 0)
+    found = estimate_time_left(samples, max_pages=rules.max_pages)
     troubles = [s.detail for s in view.standings if s.job == job.id and s.detail]
     troubles += [samples[-1].trouble] if samples and samples[-1].trouble else []
     trouble = troubles[-1] if troubles else ""
-    return Pace(
+    return JobPace(
         working=sum(shift.job == job.id and bool(shift.worker) for shift in view.shifts),
         pages_per_s=found.pages_per_s if samples else None,
         left_s=found.seconds,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gossamer.core.errors import Fault, Remark
+from gossamer.core.errors import Fault, LedgerReason
 
 LEFT_OUT = {
     "too_deep": "deeper than max_depth",
@@ -71,8 +71,8 @@ REASONS = {
 }
 """What is said of a fault; the others are their own words."""
 REMARKS = {
-    Remark.KNOWN_TARGET: "it redirects to a page that was known already",
-    Remark.STALE: "its lease was lost before it was settled",
+    LedgerReason.KNOWN_TARGET: "it redirects to a page that was known already",
+    LedgerReason.STALE: "its lease was lost before it was settled",
 }
 _WORDS: dict[str, str] = {fault.value: words for fault, words in (REASONS | REMARKS).items()}
 

@@ -14,10 +14,10 @@ from gossamer.config.layers import find_project, load_settings
 from gossamer.core.errors import Fault, FetchError, UsageError
 from gossamer.core.hosts import HostSignal
 from gossamer.core.requests import Request
-from gossamer.core.results import Fetched
+from gossamer.core.results import FetchResult
 from gossamer.observe.text import one_line, shown_url
 from gossamer.policy import redirects, urls
-from gossamer.policy.credentials import authorizations
+from gossamer.policy.credentials import authorizations_for
 from gossamer.spiders.response import Response
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import find_target, refuse_file
@@ -28,12 +28,12 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Visit:
+class PageVisit:
     """One page that was fetched: the request that got it, the answer, and the answers on the way."""
 
     request: Request
-    fetched: Fetched
-    hops: tuple[Fetched, ...]  # redirects, oldest first
+    fetched: FetchResult
+    hops: tuple[FetchResult, ...]  # redirects, oldest first
 
 
 class PageFetcher:
@@ -43,7 +43,7 @@ class PageFetcher:
         start = Path.cwd()
         project = find_project(start)
         self.target = find_target(
-            spider or self._canonical(url), arguments, project.parent if project else None
+            spider or self._canonical_url(url), arguments, project.parent if project else None
         )
         self.settings = load_settings(
             overrides=overrides, env=os.environ, spider=spider_settings(self.target.spider), start=start
@@ -51,8 +51,8 @@ class PageFetcher:
         # What is typed is named by the operator, and may be a private address.
         parts = page_parts(
             self.settings,
-            urls.hostname(self._canonical(url)),
-            {**self.target.authorizations, **authorizations([self._absolute(url)])},
+            urls.hostname_of(self._canonical_url(url)),
+            {**self.target.authorizations, **authorizations_for([self._absolute_url(url)])},
         )
         self._fetcher, self._robots, self._clock = parts.fetcher, parts.robots, parts.clock
         self._turns: dict[str, float] = {}  # when a host may be asked again
@@ -72,48 +72,48 @@ class PageFetcher:
 
     def fetch(self, url: str) -> Response:
         """A page, redirects followed. Raises ``FetchError``; ``UsageError`` where robots.txt says no."""
-        visit = self.visit(url)
+        visit = self.visit_page(url)
         return Response(visit.request, visit.fetched, follow_nofollow=self.settings.follow_nofollow)
 
-    def visit(self, url: str) -> Visit:
+    def visit_page(self, url: str) -> PageVisit:
         """The same with everything that is known of the fetch."""
-        return self.run(self._visit(Request(self._canonical(url))))
+        return self.run_in_loop(self._fetch_hops(Request(self._canonical_url(url))))
 
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
+    def run_in_loop(self, work: Coroutine[Any, Any, T]) -> T:
         """What a coroutine gives, run in the loop that fetches."""
         return self._runner.run(work)
 
     @staticmethod
-    def _absolute(url: str) -> str:
+    def _absolute_url(url: str) -> str:
         return url if "://" in url else f"https://{url}"
 
     @staticmethod
-    def _canonical(url: str) -> str:
+    def _canonical_url(url: str) -> str:
         refuse_file(url)
-        canonical = urls.canonicalise(PageFetcher._absolute(url))
+        canonical = urls.canonicalise_url(PageFetcher._absolute_url(url))
         if canonical is None or not canonical.startswith(("http://", "https://")):
             shown = shown_url(url)
             raise UsageError(f"{shown!r} is not a URL that can be fetched (http or https with a host)")
         return canonical
 
-    async def _visit(self, request: Request) -> Visit:
-        hops: list[Fetched] = []
+    async def _fetch_hops(self, request: Request) -> PageVisit:
+        hops: list[FetchResult] = []
         while True:
             await self._ask_robots(request)
             await self._wait_for_turn(request.url)
             fetched = await self._fetcher.fetch(request)
             if fetched.status not in redirects.STATUSES:
-                return Visit(request, fetched, tuple(hops))
+                return PageVisit(request, fetched, tuple(hops))
             hops.append(fetched)
             location, limit = fetched.header("location"), self.settings.http.max_redirects
-            request = redirects.follow(request, fetched.url, fetched.status, location, limit=limit)
+            request = redirects.follow_redirect(request, fetched.url, fetched.status, location, limit=limit)
             sys.stderr.write(f"{fetched.status} -> {shown_url(request.url)}\n")
 
     async def _ask_robots(self, request: Request) -> None:
-        answer = await self._robots.check(request)
+        answer = await self._robots.check_request(request)
         while answer.signal is not None:  # robots.txt was fetched just now: that was a turn
-            self._note(request.url, answer.signal)
-            answer = await self._robots.check(request)
+            self._record_robots(request.url, answer.signal)
+            answer = await self._robots.check_request(request)
         if answer.allowed:
             return
         url = shown_url(request.url)
@@ -121,7 +121,7 @@ class PageFetcher:
             raise UsageError(f"robots.txt does not allow {url}; --no-robots fetches it nevertheless")
         raise FetchError(Fault(answer.reason), answer.detail)
 
-    def _note(self, url: str, signal: HostSignal) -> None:
+    def _record_robots(self, url: str, signal: HostSignal) -> None:
         """robots.txt was read: it may ask for a delay."""
         host = urls.host_key(url)
         if signal.robots_read:

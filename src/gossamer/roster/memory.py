@@ -13,35 +13,35 @@ from msgspec.structs import replace
 
 from gossamer.core.clock import Clock
 from gossamer.core.shifts import (
+    EndReason,
+    JobSample,
+    LaneHealth,
     RosterView,
-    Sample,
     Shift,
-    ShiftEnd,
+    ShiftResult,
     ShiftState,
-    Standing,
-    Why,
-    WorkerCard,
+    WorkerInfo,
     WorkerState,
 )
 from gossamer.roster.limits import BURIED_S, ENDS, GONE_S, REFUSERS, SAMPLES, STANDING_S
 
-SHOWN_GOOD = (Why.IDLE, Why.TIME, Why.SEEDED)
+SHOWN_GOOD = (EndReason.IDLE, EndReason.TIME, EndReason.SEEDED)
 """Ends that show that a job can be done, whatever came of it."""
 
 
 class MemoryRoster:
-    """A ``Roster`` and ``Attendance`` that lives and dies with its process."""
+    """A ``Roster`` and ``WorkerRegistry`` that lives and dies with its process."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._leader = ("", 0, 0.0)  # who, its token, until when
         self._fence = 0  # the largest token so far
-        self._workers: dict[str, WorkerCard] = {}
+        self._workers: dict[str, WorkerInfo] = {}
         self._shifts: dict[str, Shift] = {}
         self._buried: dict[str, float] = {}  # when each was
-        self._standings: dict[tuple[str, str], Standing] = {}
-        self._ends: deque[ShiftEnd] = deque(maxlen=ENDS)
-        self._samples: dict[str, deque[Sample]] = {}
+        self._standings: dict[tuple[str, str], LaneHealth] = {}
+        self._ends: deque[ShiftResult] = deque(maxlen=ENDS)
+        self._samples: dict[str, deque[JobSample]] = {}
         self._bell = asyncio.Event()
 
     def __repr__(self) -> str:
@@ -49,8 +49,8 @@ class MemoryRoster:
 
     # ----------------------------------------------------------------- attendance
 
-    async def begin(self, shift_id: str, worker_id: str) -> Shift | None:
-        """See :class:`~gossamer.ports.fleet.Attendance`."""
+    async def begin_shift(self, shift_id: str, worker_id: str) -> Shift | None:
+        """See :class:`~gossamer.ports.fleet.WorkerRegistry`."""
         now = self._clock.now()
         shift = self._shifts.get(shift_id)
         if shift is None or shift.state is not ShiftState.ASKED or shift.expires_at <= now:
@@ -59,22 +59,22 @@ class MemoryRoster:
         self._shifts[shift_id] = shift
         return shift
 
-    async def beat(self, worker: WorkerCard, shifts: Sequence[Shift]) -> dict[str, Why]:
-        """See :class:`~gossamer.ports.fleet.Attendance`."""
+    async def record_heartbeat(self, worker: WorkerInfo, shifts: Sequence[Shift]) -> dict[str, EndReason]:
+        """See :class:`~gossamer.ports.fleet.WorkerRegistry`."""
         now = self._clock.now()
         before = self._workers.get(worker.id)
         self._workers[worker.id] = replace(worker, beat_at=now)
         if before is None or before.state is not worker.state:
             self._bell.set()
-        orders = {shift.id: self._beaten(worker, shift, now) for shift in shifts}
+        orders = {shift.id: self._update_shift(worker, shift, now) for shift in shifts}
         return {shift_id: why for shift_id, why in orders.items() if why is not None}
 
-    def _beaten(self, worker: WorkerCard, said: Shift, now: float) -> Why | None:
+    def _update_shift(self, worker: WorkerInfo, said: Shift, now: float) -> EndReason | None:
         """Take down what a worker says of a shift; whether it shall stop."""
         known = self._shifts.get(said.id, said)
         is_anothers = known.worker not in ("", worker.id)
         if said.id in self._buried or known.state is ShiftState.LOST or is_anothers:
-            return Why.LOST
+            return EndReason.LOST
         self._shifts[said.id] = replace(
             known,
             state=ShiftState.WORKING,
@@ -86,16 +86,16 @@ class MemoryRoster:
         )
         standing = self._standings.get((known.job, known.lane))
         if said.pages and standing is not None and (standing.failures or standing.empties):
-            self._standings[known.job, known.lane] = _well(standing, worker.id)
-        return known.recalled if worker.state is WorkerState.WORKING else Why.DRAINED
+            self._standings[known.job, known.lane] = _clear_failures(standing, worker.id)
+        return known.recalled if worker.state is WorkerState.WORKING else EndReason.DRAINED
 
-    async def end(self, ends: Sequence[ShiftEnd]) -> None:
-        """See :class:`~gossamer.ports.fleet.Attendance`."""
+    async def end_shifts(self, ends: Sequence[ShiftResult]) -> None:
+        """See :class:`~gossamer.ports.fleet.WorkerRegistry`."""
         now = self._clock.now()
         for end in ends:
             known = self._shifts.pop(end.id, None)
             if known is not None and known.state is not ShiftState.LOST:
-                self._count(replace(end, at=now))
+                self._count_end(replace(end, at=now))
             if end.clean:
                 self._buried[end.id] = now  # a beat that is under way still must not bring it back
             else:
@@ -110,18 +110,18 @@ class MemoryRoster:
                 )
         self._bell.set()
 
-    async def leave(self, worker_id: str) -> None:
-        """See :class:`~gossamer.ports.fleet.Attendance`."""
+    async def remove_worker(self, worker_id: str) -> None:
+        """See :class:`~gossamer.ports.fleet.WorkerRegistry`."""
         self._workers.pop(worker_id, None)
         for shift in list(self._shifts.values()):
             if shift.worker == worker_id and shift.state is ShiftState.WORKING:
-                self._lose(shift, "its worker left")
+                self._count_lost(shift, "its worker left")
                 self._shifts[shift.id] = replace(shift, state=ShiftState.LOST)
         self._bell.set()
 
     # ----------------------------------------------------------------- the roster
 
-    async def lead(self, me: str, ttl_s: float) -> int | None:
+    async def claim_leadership(self, me: str, ttl_s: float) -> int | None:
         """See :class:`~gossamer.ports.fleet.Roster`."""
         now = self._clock.now()
         leader, token, until = self._leader
@@ -133,10 +133,12 @@ class MemoryRoster:
         if leader != me or until <= now:
             self._fence = token = max(self._fence + 1, int(now * 1000))
         self._leader = (me, token, now + ttl_s)
-        self._forget(now)
+        self._forget_expired(now)
         return token
 
-    async def ask(self, shifts: Sequence[Shift], recalls: Mapping[str, Why], token: int) -> bool:
+    async def request_shifts(
+        self, shifts: Sequence[Shift], recalls: Mapping[str, EndReason], token: int
+    ) -> bool:
         """See :class:`~gossamer.ports.fleet.Roster`."""
         now = self._clock.now()
         _, leading, until = self._leader
@@ -152,7 +154,7 @@ class MemoryRoster:
             self._shifts[shift.id] = replace(shift, state=ShiftState.ASKED, asked_at=now)
         return True
 
-    async def look(self, *, history: bool = False) -> RosterView:
+    async def read_roster(self, *, history: bool = False) -> RosterView:
         """See :class:`~gossamer.ports.fleet.Roster`."""
         now = self._clock.now()
         leader, _, until = self._leader
@@ -166,23 +168,23 @@ class MemoryRoster:
             samples={job: tuple(kept) for job, kept in self._samples.items()} if history else {},
         )
 
-    async def bury(self, shift_ids: Sequence[str]) -> None:
+    async def reap_shifts(self, shift_ids: Sequence[str]) -> None:
         """See :class:`~gossamer.ports.fleet.Roster`."""
         for shift_id in shift_ids:
             shift = self._shifts.pop(shift_id, None)
             if shift is not None and shift.state is ShiftState.WORKING:
-                self._lose(shift, "its worker was not heard of any more")
+                self._count_lost(shift, "its worker was not heard of any more")
             self._buried[shift_id] = self._clock.now()
 
-    async def note(self, job: str, sample: Sample) -> None:
+    async def add_sample(self, job: str, sample: JobSample) -> None:
         """See :class:`~gossamer.ports.fleet.Roster`."""
         self._samples.setdefault(job, deque(maxlen=SAMPLES)).append(sample)
 
-    async def ring(self) -> None:
+    async def notify_supervisor(self) -> None:
         """See :class:`~gossamer.ports.fleet.Roster`."""
         self._bell.set()
 
-    async def wait_bell(self, timeout_s: float) -> bool:
+    async def wait_for_notification(self, timeout_s: float) -> bool:
         """See :class:`~gossamer.ports.fleet.Roster`."""
         if not self._bell.is_set() and timeout_s > 0:
             waits = {
@@ -200,13 +202,13 @@ class MemoryRoster:
 
     # ----------------------------------------------------------------- what is remembered
 
-    def _lose(self, shift: Shift, detail: str) -> None:
-        self._count(
-            ShiftEnd(
+    def _count_lost(self, shift: Shift, detail: str) -> None:
+        self._count_end(
+            ShiftResult(
                 id=shift.id,
                 job=shift.job,
                 lane=shift.lane,
-                why=Why.LOST,
+                why=EndReason.LOST,
                 detail=detail,
                 pages=shift.pages,
                 worker=shift.worker,
@@ -215,21 +217,21 @@ class MemoryRoster:
             )
         )
 
-    def _count(self, end: ShiftEnd) -> None:
+    def _count_end(self, end: ShiftResult) -> None:
         self._ends.appendleft(end)
         place = (end.job, end.lane)
-        standing = self._standings.get(place) or Standing(job=end.job, lane=end.lane)
-        if end.why in (Why.FAILED, Why.REFUSED) or (end.why is Why.LOST and not end.pages):
+        standing = self._standings.get(place) or LaneHealth(job=end.job, lane=end.lane)
+        if end.why in (EndReason.FAILED, EndReason.REFUSED) or (end.why is EndReason.LOST and not end.pages):
             standing = replace(standing, failures=standing.failures + 1, detail=end.detail)
-            if end.why is Why.REFUSED and end.worker not in standing.refused_by:
+            if end.why is EndReason.REFUSED and end.worker not in standing.refused_by:
                 refused_by = (*standing.refused_by, end.worker)[-REFUSERS:]
                 standing = replace(standing, refused_by=refused_by)
         elif end.pages or end.why in SHOWN_GOOD:
-            empties = standing.empties + 1 if end.why is Why.IDLE and not end.pages else 0
-            standing = replace(_well(standing, end.worker), empties=empties)
+            empties = standing.empties + 1 if end.why is EndReason.IDLE and not end.pages else 0
+            standing = replace(_clear_failures(standing, end.worker), empties=empties)
         self._standings[place] = replace(standing, at=end.at, why=end.why)
 
-    def _forget(self, now: float) -> None:
+    def _forget_expired(self, now: float) -> None:
         for worker in list(self._workers.values()):
             if worker.beat_at + GONE_S <= now:
                 del self._workers[worker.id]
@@ -244,7 +246,7 @@ class MemoryRoster:
                 del self._samples[job]
 
 
-def _well(standing: Standing, worker: str) -> Standing:
+def _clear_failures(standing: LaneHealth, worker: str) -> LaneHealth:
     """A job of which something was done, by a worker that can."""
     refused_by = tuple(other for other in standing.refused_by if other != worker)
     return replace(standing, failures=0, empties=0, detail="", refused_by=refused_by)

@@ -12,16 +12,16 @@ from typing import Any
 import msgspec
 
 from gossamer.core.clock import Clock
-from gossamer.core.shifts import RosterView, Sample, Shift, ShiftEnd, Standing, Why, WorkerCard
-from gossamer.drivers.redis.server import RedisServer, script
+from gossamer.core.shifts import EndReason, JobSample, LaneHealth, RosterView, Shift, ShiftResult, WorkerInfo
+from gossamer.drivers.redis.server import RedisServer, load_script
 from gossamer.roster.limits import BURIED_S, ENDS, FORGET_EVERY_S, GONE_S, REFUSERS, SAMPLES, STANDING_S
 
 _pack = msgspec.msgpack.encode
-_card = msgspec.msgpack.Decoder(WorkerCard).decode
+_card = msgspec.msgpack.Decoder(WorkerInfo).decode
 _shift = msgspec.msgpack.Decoder(Shift).decode
-_standing = msgspec.msgpack.Decoder(Standing).decode
-_end = msgspec.msgpack.Decoder(ShiftEnd).decode
-_samples = msgspec.msgpack.Decoder(tuple[Sample, ...]).decode
+_standing = msgspec.msgpack.Decoder(LaneHealth).decode
+_end = msgspec.msgpack.Decoder(ShiftResult).decode
+_samples = msgspec.msgpack.Decoder(tuple[JobSample, ...]).decode
 
 _BOUNDS = _pack(
     {
@@ -37,7 +37,7 @@ _BOUNDS = _pack(
 
 
 class RedisRoster:
-    """A ``Roster`` and ``Attendance`` over a Redis; those of one ``fleet`` share it.
+    """A ``Roster`` and ``WorkerRegistry`` over a Redis; those of one ``fleet`` share it.
 
     ``uses_server_time=False`` goes by the clock instead, for tests.
     """
@@ -47,47 +47,51 @@ class RedisRoster:
     ) -> None:
         self._server = server
         self._clock = None if uses_server_time else clock
-        self._key = server.key(f"fleet:{fleet}")
-        self._script = script("gossamer.roster", "roster.lua")
+        self._key = server.key_for(f"fleet:{fleet}")
+        self._script = load_script("gossamer.roster", "roster.lua")
 
     def __repr__(self) -> str:
         return f"<RedisRoster {self._key} at {self._server.where}>"
 
     # ----------------------------------------------------------------- attendance
 
-    async def begin(self, shift_id: str, worker_id: str) -> Shift | None:
-        """See :class:`~gossamer.ports.fleet.Attendance`."""
-        found = await self._call("begin", shift_id, worker_id)
+    async def begin_shift(self, shift_id: str, worker_id: str) -> Shift | None:
+        """See :class:`~gossamer.ports.fleet.WorkerRegistry`."""
+        found = await self._call_script("begin", shift_id, worker_id)
         return None if found is None else _shift(found)
 
-    async def beat(self, worker: WorkerCard, shifts: Sequence[Shift]) -> dict[str, Why]:
-        """See :class:`~gossamer.ports.fleet.Attendance`."""
-        orders = [text.decode() for text in await self._call("beat", _pack(worker), *map(_pack, shifts))]
-        return {shift_id: Why(why) for shift_id, why in zip(orders[::2], orders[1::2], strict=True)}
+    async def record_heartbeat(self, worker: WorkerInfo, shifts: Sequence[Shift]) -> dict[str, EndReason]:
+        """See :class:`~gossamer.ports.fleet.WorkerRegistry`."""
+        orders = [
+            text.decode() for text in await self._call_script("beat", _pack(worker), *map(_pack, shifts))
+        ]
+        return {shift_id: EndReason(why) for shift_id, why in zip(orders[::2], orders[1::2], strict=True)}
 
-    async def end(self, ends: Sequence[ShiftEnd]) -> None:
-        """See :class:`~gossamer.ports.fleet.Attendance`."""
-        await self._call("end", *map(_pack, ends), repeat=True)
+    async def end_shifts(self, ends: Sequence[ShiftResult]) -> None:
+        """See :class:`~gossamer.ports.fleet.WorkerRegistry`."""
+        await self._call_script("end", *map(_pack, ends), repeat=True)
 
-    async def leave(self, worker_id: str) -> None:
-        """See :class:`~gossamer.ports.fleet.Attendance`."""
-        await self._call("leave", worker_id, repeat=True)
+    async def remove_worker(self, worker_id: str) -> None:
+        """See :class:`~gossamer.ports.fleet.WorkerRegistry`."""
+        await self._call_script("leave", worker_id, repeat=True)
 
     # ----------------------------------------------------------------- the roster
 
-    async def lead(self, me: str, ttl_s: float) -> int | None:
+    async def claim_leadership(self, me: str, ttl_s: float) -> int | None:
         """See :class:`~gossamer.ports.fleet.Roster`."""
-        token = await self._call("lead", me, repr(ttl_s))
+        token = await self._call_script("lead", me, repr(ttl_s))
         return None if token is None else int(token)
 
-    async def ask(self, shifts: Sequence[Shift], recalls: Mapping[str, Why], token: int) -> bool:
+    async def request_shifts(
+        self, shifts: Sequence[Shift], recalls: Mapping[str, EndReason], token: int
+    ) -> bool:
         """See :class:`~gossamer.ports.fleet.Roster`."""
         pairs = [text for shift_id, why in recalls.items() for text in (shift_id, why.value)]
-        return bool(await self._call("ask", token, len(recalls), *pairs, *map(_pack, shifts)))
+        return bool(await self._call_script("ask", token, len(recalls), *pairs, *map(_pack, shifts)))
 
-    async def look(self, *, history: bool = False) -> RosterView:
+    async def read_roster(self, *, history: bool = False) -> RosterView:
         """See :class:`~gossamer.ports.fleet.Roster`."""
-        at, leader, workers, shifts, standings, ends, samples = await self._call("look", int(history))
+        at, leader, workers, shifts, standings, ends, samples = await self._call_script("look", int(history))
         return RosterView(
             at=float(at),
             leader=leader.decode(),
@@ -100,26 +104,28 @@ class RedisRoster:
             },
         )
 
-    async def bury(self, shift_ids: Sequence[str]) -> None:
+    async def reap_shifts(self, shift_ids: Sequence[str]) -> None:
         """See :class:`~gossamer.ports.fleet.Roster`."""
-        await self._call("bury", *shift_ids)
+        await self._call_script("bury", *shift_ids)
 
-    async def note(self, job: str, sample: Sample) -> None:
+    async def add_sample(self, job: str, sample: JobSample) -> None:
         """See :class:`~gossamer.ports.fleet.Roster`."""
-        await self._call("note", job, _pack(sample))
+        await self._call_script("note", job, _pack(sample))
 
-    async def ring(self) -> None:
+    async def notify_supervisor(self) -> None:
         """See :class:`~gossamer.ports.fleet.Roster`."""
-        await self._call("ring")
+        await self._call_script("ring")
 
-    async def wait_bell(self, timeout_s: float) -> bool:
+    async def wait_for_notification(self, timeout_s: float) -> bool:
         """See :class:`~gossamer.ports.fleet.Roster`."""
         client, bell = self._server.client, f"{self._key}:bell"
-        with self._server.translated():
+        with self._server.translate_errors():
             if timeout_s <= 0:
                 return await client.lpop(bell) is not None
             return await client.blpop([bell], timeout=timeout_s) is not None
 
-    async def _call(self, what: str, *args: Any, repeat: bool = False) -> Any:
+    async def _call_script(self, what: str, *args: Any, repeat: bool = False) -> Any:
         now = "" if self._clock is None else repr(self._clock.now())
-        return await self._server.run(self._script, self._key, what, now, _BOUNDS, *args, repeat=repeat)
+        return await self._server.run_script(
+            self._script, self._key, what, now, _BOUNDS, *args, repeat=repeat
+        )

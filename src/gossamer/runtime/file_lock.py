@@ -13,7 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
 
-from gossamer.core.errors import JobBusy, StorageError
+from gossamer.core.errors import JobBusyError, StorageError
 
 _PLAIN = re.compile(r"\w[\w.-]{0,99}", re.ASCII)
 
@@ -41,7 +41,7 @@ def is_locked(data: Path | str, job: str) -> bool:
     return False
 
 
-def holder(data: Path | str, job: str) -> str:
+def lock_holder(data: Path | str, job: str) -> str:
     """The number of the process that works on the job; ``""`` when none does."""
     if not is_locked(data, job):
         return ""
@@ -49,7 +49,10 @@ def holder(data: Path | str, job: str) -> str:
 
 
 class JobLock:
-    """Held from construction to :meth:`release`. Raises :class:`JobBusy` when another process holds it."""
+    """Held from construction to :meth:`release`.
+
+    Raises :class:`JobBusyError` while another process holds it.
+    """
 
     def __init__(self, data: Path | str, job: str) -> None:
         self.path = Path(data) / f"{_file_name(job)}.lock"
@@ -63,7 +66,7 @@ class JobLock:
         except OSError as error:
             holder = os.pread(self._file, 32, 0).decode("ascii", "replace").strip() or "unknown"
             os.close(self._file)
-            raise JobBusy(
+            raise JobBusyError(
                 f"job {job} is being worked on by process {holder} ({self.path}); "
                 "wait for it, stop it, or use another --data directory"
             ) from error

@@ -34,7 +34,7 @@ def ends_task(error: BaseException) -> bool:
     return isinstance(error, KeyboardInterrupt)
 
 
-async def settle(value: Any, limit_s: float) -> Any:
+async def await_value(value: Any, limit_s: float) -> Any:
     """What users' code returned, awaited where it has to be.
 
     Raises what it raises, and ``TimeoutError`` when it waits longer than ``limit_s`` seconds.
@@ -44,31 +44,31 @@ async def settle(value: Any, limit_s: float) -> Any:
     timer = asyncio.timeout(limit_s)
     try:
         async with timer:
-            return await endable(value)
+            return await await_endable(value)
     except TimeoutError:
         if timer.expired():
             raise TimeoutError(f"it took longer than {limit_s:g} s") from None
         raise
 
 
-async def endable(work: Awaitable[Any]) -> Any:
+async def await_endable(work: Awaitable[Any]) -> Any:
     """The result of users' code that waits; it ends when it is told to, by its time limit or with its task.
 
     Code that catches ``CancelledError`` and waits again (``except:`` in a loop, a ``finally`` that waits)
     would keep its page, and the end of the crawl, for ever. After ``GRACE_S`` seconds nobody runs it again.
     """
-    return await _driven(_awaited(work))
+    return await _drive_coroutine(_to_coroutine(work))
 
 
-async def _awaited(work: Awaitable[Any]) -> Any:
+async def _to_coroutine(work: Awaitable[Any]) -> Any:
     return await work
 
 
 @types.coroutine
-def _driven(work: Coroutine[Any, Any, Any]) -> Generator[Any, Any, Any]:
+def _drive_coroutine(work: Coroutine[Any, Any, Any]) -> Generator[Any, Any, Any]:
     """Run ``work`` within this task (one stack, for the watchdog); stop running it when it does not end."""
     error: BaseException | None = None
-    grace: _Grace | None = None
+    grace: _GraceTimer | None = None
     try:
         while True:
             try:
@@ -76,21 +76,21 @@ def _driven(work: Coroutine[Any, Any, Any]) -> Generator[Any, Any, Any]:
             except StopIteration as end:
                 return end.value
             if grace is None and isinstance(error, asyncio.CancelledError):
-                grace = _Grace()
+                grace = _GraceTimer()
             error = None
             try:
                 yield waits_for
             except BaseException as thrown:
                 if grace is not None and grace.is_over:
-                    _leave(work)
+                    _abandon_coroutine(work)
                     raise
                 error = thrown
     finally:
         if grace is not None:
-            grace.end()
+            grace.end_grace()
 
 
-def _leave(work: Coroutine[Any, Any, Any]) -> None:
+def _abandon_coroutine(work: Coroutine[Any, Any, Any]) -> None:
     """Never run this again. Nor destroy it, at the end of the process either: that would run it, too."""
     import ctypes
 
@@ -100,21 +100,21 @@ def _leave(work: Coroutine[Any, Any, Any]) -> None:
     )
 
 
-class _Grace:
+class _GraceTimer:
     """The time that the current task has to end after it was cancelled; then it is cancelled once more."""
 
     def __init__(self) -> None:
         task = asyncio.current_task()
         assert task is not None, "only a task is cancelled"
         self._task = task
-        self._timer = asyncio.get_running_loop().call_later(GRACE_S, self._cancel)
+        self._timer = asyncio.get_running_loop().call_later(GRACE_S, self._cancel_again)
         self.is_over = False
 
-    def _cancel(self) -> None:
+    def _cancel_again(self) -> None:
         self.is_over = True
         self._task.cancel()
 
-    def end(self) -> None:
+    def end_grace(self) -> None:
         """Forget it, and that the task was cancelled for it."""
         self._timer.cancel()
         if self.is_over:

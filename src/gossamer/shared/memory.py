@@ -23,7 +23,9 @@ class MemorySharedState:
         self._values[space, key] = (value, self._clock.now() + ttl_s)
         self._claims.pop((space, key), None)
 
-    async def swap(self, space: str, key: str, expected: bytes | None, value: bytes, ttl_s: float) -> bool:
+    async def compare_and_swap(
+        self, space: str, key: str, expected: bytes | None, value: bytes, ttl_s: float
+    ) -> bool:
         """See :class:`~gossamer.ports.shared_state.SharedState`."""
         if await self.get(space, key) != expected:
             return False

@@ -11,7 +11,7 @@ from math import ceil
 from struct import Struct
 
 from gossamer.core.clock import Clock
-from gossamer.drivers.redis.server import RedisServer, script
+from gossamer.drivers.redis.server import RedisServer, load_script
 
 _EXPIRES_AT = Struct("<d")
 
@@ -25,8 +25,10 @@ class RedisSharedState:
 
     async def get(self, space: str, key: str) -> bytes | None:
         """See :class:`~gossamer.ports.shared_state.SharedState`."""
-        get = script("gossamer.shared", "get_shared.lua")  # a script, so that a short break is waited for
-        stored: bytes | None = await self._server.run(get, self._key(space, key), repeat=True)
+        get = load_script(
+            "gossamer.shared", "get_shared.lua"
+        )  # a script, so that a short break is waited for
+        stored: bytes | None = await self._server.run_script(get, self._key_for(space, key), repeat=True)
         if stored is None or _EXPIRES_AT.unpack_from(stored)[0] <= self._clock.now():
             return None
         return stored[_EXPIRES_AT.size :]
@@ -34,28 +36,36 @@ class RedisSharedState:
     async def put(self, space: str, key: str, value: bytes, ttl_s: float) -> None:
         """See :class:`~gossamer.ports.shared_state.SharedState`."""
         stored = _EXPIRES_AT.pack(self._clock.now() + ttl_s) + value
-        put = script("gossamer.shared", "put_shared.lua")
-        await self._server.run(put, self._key(space, key), stored, _milliseconds(ttl_s), repeat=True)
+        put = load_script("gossamer.shared", "put_shared.lua")
+        await self._server.run_script(
+            put, self._key_for(space, key), stored, _to_milliseconds(ttl_s), repeat=True
+        )
 
-    async def swap(self, space: str, key: str, expected: bytes | None, value: bytes, ttl_s: float) -> bool:
+    async def compare_and_swap(
+        self, space: str, key: str, expected: bytes | None, value: bytes, ttl_s: float
+    ) -> bool:
         """See :class:`~gossamer.ports.shared_state.SharedState`."""
         now = self._clock.now()
-        swap = script("gossamer.shared", "swap_shared.lua")
+        swap = load_script("gossamer.shared", "swap_shared.lua")
         known = (b"0", b"") if expected is None else (b"1", expected)
         stored = _EXPIRES_AT.pack(now + ttl_s) + value
-        times = (_EXPIRES_AT.pack(now), _milliseconds(ttl_s))
-        return bool(await self._server.run(swap, self._key(space, key), stored, *times, *known, repeat=True))
+        times = (_EXPIRES_AT.pack(now), _to_milliseconds(ttl_s))
+        return bool(
+            await self._server.run_script(
+                swap, self._key_for(space, key), stored, *times, *known, repeat=True
+            )
+        )
 
     async def claim(self, space: str, key: str, ttl_s: float) -> bool:
         """See :class:`~gossamer.ports.shared_state.SharedState`."""
         now = self._clock.now()
-        claim = script("gossamer.shared", "claim_shared.lua")
-        times = (_EXPIRES_AT.pack(now), _EXPIRES_AT.pack(now + ttl_s), _milliseconds(ttl_s))
-        return bool(await self._server.run(claim, self._key(space, key), *times))
+        claim = load_script("gossamer.shared", "claim_shared.lua")
+        times = (_EXPIRES_AT.pack(now), _EXPIRES_AT.pack(now + ttl_s), _to_milliseconds(ttl_s))
+        return bool(await self._server.run_script(claim, self._key_for(space, key), *times))
 
-    def _key(self, space: str, key: str) -> str:
-        return self._server.key(f"shared:{space}:{key}")
+    def _key_for(self, space: str, key: str) -> str:
+        return self._server.key_for(f"shared:{space}:{key}")
 
 
-def _milliseconds(ttl_s: float) -> int:
+def _to_milliseconds(ttl_s: float) -> int:
     return max(ceil(ttl_s * 1000), 1)

@@ -10,10 +10,10 @@ import os
 from sqlite3 import Connection
 
 from gossamer.core.clock import Clock
-from gossamer.drivers.sql import load
+from gossamer.drivers.sql import load_statements
 from gossamer.drivers.sqlite.database import Database
 
-SQL = load("gossamer.shared", "sqlite.sql")
+SQL = load_statements("gossamer.shared", "sqlite.sql")
 
 
 class SqliteSharedState:
@@ -26,21 +26,23 @@ class SqliteSharedState:
     async def get(self, space: str, key: str) -> bytes | None:
         """See :class:`~gossamer.ports.shared_state.SharedState`."""
         now = self._clock.now()
-        return self._db.glance(lambda conn: _value(conn, space, key, now))
+        return self._db.read_now(lambda conn: _read_value(conn, space, key, now))
 
     async def put(self, space: str, key: str, value: bytes, ttl_s: float) -> None:
         """See :class:`~gossamer.ports.shared_state.SharedState`."""
 
-        await self._db.run(lambda conn: _put(conn, (space, key), value, self._clock.now(), ttl_s))
+        await self._db.run(lambda conn: _put_value(conn, (space, key), value, self._clock.now(), ttl_s))
 
-    async def swap(self, space: str, key: str, expected: bytes | None, value: bytes, ttl_s: float) -> bool:
+    async def compare_and_swap(
+        self, space: str, key: str, expected: bytes | None, value: bytes, ttl_s: float
+    ) -> bool:
         """See :class:`~gossamer.ports.shared_state.SharedState`."""
 
         def swap(conn: Connection) -> bool:
             now = self._clock.now()
-            if _value(conn, space, key, now) != expected:
+            if _read_value(conn, space, key, now) != expected:
                 return False
-            _put(conn, (space, key), value, now, ttl_s)
+            _put_value(conn, (space, key), value, now, ttl_s)
             return True
 
         return await self._db.run(swap)
@@ -59,12 +61,12 @@ class SqliteSharedState:
         return await self._db.run(claim)
 
 
-def _value(conn: Connection, space: str, key: str, now: float) -> bytes | None:
+def _read_value(conn: Connection, space: str, key: str, now: float) -> bytes | None:
     row = conn.execute(SQL["get_shared"], (space, key, now)).fetchone()
     return None if row is None else bytes(row[0])
 
 
-def _put(conn: Connection, place: tuple[str, str], value: bytes, now: float, ttl_s: float) -> None:
+def _put_value(conn: Connection, place: tuple[str, str], value: bytes, now: float, ttl_s: float) -> None:
     conn.execute(SQL["put_shared"], (*place, value, now + ttl_s))
     conn.execute(SQL["sweep_shared"], (now,))
 

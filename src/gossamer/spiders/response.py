@@ -13,18 +13,18 @@ import msgspec
 from gossamer.core.errors import UsageError
 from gossamer.core.lazy import lazy_property
 from gossamer.core.requests import Request
-from gossamer.core.results import Fetched
+from gossamer.core.results import FetchResult
 from gossamer.parse import structured
-from gossamer.parse.encoding import decode, decode_as
-from gossamer.parse.html import Article, Page, parse_html
+from gossamer.parse.encoding import decode_as, decode_body
+from gossamer.parse.html import Article, HtmlPage, parse_html
 from gossamer.parse.isolation.limits import is_suspicious
-from gossamer.parse.isolation.process import PARSE_TRUNCATED, Cut
-from gossamer.parse.links import MAX_LINKS, Links
+from gossamer.parse.isolation.process import PARSE_TRUNCATED, TruncatedPage
+from gossamer.parse.links import MAX_LINKS, PageLinks
 from gossamer.parse.meta import read_robots_headers
 from gossamer.parse.mime import is_html, is_xml
 from gossamer.parse.selectors import Selector, SelectorList
 from gossamer.parse.xml_text import decode_xml
-from gossamer.policy.urls import Joiner
+from gossamer.policy.urls import UrlJoiner
 
 ROBOTS_NAME = "gossamer"
 """What pages call us that ask something of us alone."""
@@ -84,10 +84,10 @@ class Response:
     def __init__(
         self,
         request: Request,
-        fetched: Fetched,
+        fetched: FetchResult,
         *,
         follow_nofollow: bool = False,
-        cut: Cut | None = None,
+        cut: TruncatedPage | None = None,
         max_links: int = MAX_LINKS,
     ) -> None:
         self.request = request
@@ -143,7 +143,7 @@ class Response:
         return not self.is_html and is_xml(self.content_type, self.body)
 
     @lazy_property
-    def page(self) -> Page:
+    def page(self) -> HtmlPage:
         """The parsed HTML document. Raises ``ValueError`` for what is none and large: a picture, XML."""
         if (is_media(self.content_type) or self.is_xml) and is_suspicious(self.body):
             raise ValueError(f"{self.url} is {self.content_type}: no page, and too large to be read as one")
@@ -153,22 +153,22 @@ class Response:
         return parse_html(self.body, self.url, self.content_type, max_links=self._max_links)
 
     @lazy_property
-    def _decoded(self) -> tuple[str, str]:
+    def _decoded_text(self) -> tuple[str, str]:
         if self.is_xml:
             return decode_xml(self.body, self.content_type)
         if self._cut is not None:
             return decode_as(self.body, self._cut.encoding), self._cut.encoding
-        return decode(self.body, self.content_type)
+        return decode_body(self.body, self.content_type)
 
     @property
     def text(self) -> str:
         """The body as text, in the charset that the HTML standard finds, or that XML declares."""
-        return self._decoded[0]
+        return self._decoded_text[0]
 
     @property
     def encoding(self) -> str:
         """The name of that charset."""
-        return self._decoded[1]
+        return self._decoded_text[1]
 
     def json(self) -> Any:
         """The body as JSON. Raises ``ValueError`` when it is none."""
@@ -182,12 +182,12 @@ class Response:
     @lazy_property
     def selector(self) -> Selector:
         """The root of the document: of XML if :attr:`is_xml`, else of HTML."""
-        return Selector(self._xml_root, engine=_xml().XML) if self.is_xml else self.page.selector
+        return Selector(self._xml_root, engine=_xml_module().XML) if self.is_xml else self.page.selector
 
     @lazy_property
     def _xml_root(self) -> Any:
         text = self._cut.body.decode() if self._cut is not None else self.text
-        root, cuts = _xml().parse_xml(text)
+        root, cuts = _xml_module().parse_xml(text)
         if cuts:
             self._note_cuts((PARSE_TRUNCATED, *(f"cut_{cut}" for cut in cuts)))
         return root
@@ -211,15 +211,15 @@ class Response:
 
     def json_ld(self) -> list[dict[str, Any]]:
         """The page's JSON-LD objects."""
-        return structured.json_ld(self.page)
+        return structured.read_json_ld(self.page)
 
     def opengraph(self) -> dict[str, str]:
         """The page's OpenGraph properties."""
-        return structured.opengraph(self.page)
+        return structured.read_opengraph(self.page)
 
     def microdata(self) -> list[dict[str, Any]]:
         """The page's microdata items."""
-        return structured.microdata(self.page)
+        return structured.read_microdata(self.page)
 
     def article(self) -> Article | None:
         """The article of the page, with what the page says of it; ``None`` when nothing reads like one."""
@@ -243,12 +243,12 @@ class Response:
         return self.is_html and self.page.robots_for(ROBOTS_NAME).nofollow
 
     @lazy_property
-    def _joiner(self) -> Joiner:
-        return Joiner(self.page.base_url if self.is_html else self.url)
+    def _url_joiner(self) -> UrlJoiner:
+        return UrlJoiner(self.page.base_url if self.is_html else self.url)
 
     def urljoin(self, url: str) -> str:
         """The absolute URL that ``url`` means on this page (its base element honoured)."""
-        joined = self._joiner[url]
+        joined = self._url_joiner[url]
         if joined is None:
             raise ValueError(f"{url!r} on {self.url} is not a URL")
         return joined
@@ -259,7 +259,7 @@ class Response:
         Without those marked ``nofollow`` by ``rel`` or by the page (unless the job follows them); ``allow``
         and ``deny`` are regular expressions searched for in the URL.
         """
-        links = self._links
+        links = self._found_links
         found = links.urls
         self.dropped.update({f"link:{reason}": count for reason, count in links.dropped.items()})
         if not self._follow_nofollow and (links.nofollow or self.nofollow):
@@ -273,13 +273,13 @@ class Response:
         return found
 
     @property
-    def _links(self) -> Links:
+    def _found_links(self) -> PageLinks:
         if self.is_html:
             return self.page.links
         if self.is_xml:
-            links: Links = _xml().feed_links(self._xml_root, self.url, self._max_links)
+            links: PageLinks = _xml_module().feed_links(self._xml_root, self.url, self._max_links)
             return links
-        return Links([], frozenset(), {})
+        return PageLinks([], frozenset(), {})
 
     def follow(self, url: str | Selector, callback: Any = None, **options: Any) -> Request:
         """A request for a link of this page: a URL as written, or an element with ``href``.
@@ -317,17 +317,17 @@ class Response:
         for link in urls or ():
             href, is_marked = _read_link(link)
             if not self._follow_nofollow and (is_marked or self.nofollow):
-                self._drop("link:nofollow")
+                self._count_dropped("link:nofollow")
                 continue
             if href is None:
-                self._drop("link:bad_url")
+                self._count_dropped("link:bad_url")
                 continue
             try:
                 yield self.follow(href, callback, **options)
             except ValueError:
-                self._drop("link:bad_url")
+                self._count_dropped("link:bad_url")
 
-    def _drop(self, reason: str) -> None:
+    def _count_dropped(self, reason: str) -> None:
         self.dropped[reason] = self.dropped.get(reason, 0) + 1
 
 
@@ -350,6 +350,6 @@ def _text_as_link(selector: Selector) -> str | None:
     return selector.xpath("string()").get("").strip() or None if selector.type == "xml" else None
 
 
-def _xml() -> ModuleType:
+def _xml_module() -> ModuleType:
     """lxml is loaded with the first document that is XML."""
     return import_module("gossamer.parse.xml")

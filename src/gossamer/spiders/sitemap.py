@@ -16,9 +16,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from gossamer.core.requests import Request
-from gossamer.parse.sitemap import Location, SitemapReader
+from gossamer.parse.sitemap import SitemapEntry, SitemapReader
 from gossamer.policy import urls
-from gossamer.policy.robots import RobotsRules, interpret
+from gossamer.policy.robots import RobotsRules, interpret_response
 from gossamer.policy.scope import Scope
 from gossamer.spiders.response import Response
 from gossamer.spiders.spider import Spider
@@ -49,7 +49,7 @@ class SitemapSpider(Spider):
             if re.search(r"^[^?#]*/robots\.txt$", url):
                 yield Request(url, "parse_sitemap_robots")
             else:
-                yield self._sitemap(url, 1, [])
+                yield self._sitemap_request(url, 1, [])
         async for request in super().start():
             yield request
 
@@ -61,7 +61,7 @@ class SitemapSpider(Spider):
         """The selectors that a page must have; a sitemap has none."""
         return () if callback in _OWN else super().required(callback)
 
-    def sitemap_filter(self, locations: Iterable[Location]) -> Iterable[Location]:
+    def sitemap_filter(self, locations: Iterable[SitemapEntry]) -> Iterable[SitemapEntry]:
         """Which entries of a sitemap are taken, by ``url``, ``lastmod`` and ``is_sitemap``: all of them."""
         return locations
 
@@ -70,11 +70,11 @@ class SitemapSpider(Spider):
     ) -> AsyncIterator[Request]:
         """The callback of sitemaps: their pages, and the sitemaps that they list."""
         reader = SitemapReader(response.body, response.url, response.content_type)
-        hosts = {_site(url) for url in (response.url, *response.request.redirects)} | set(named_by)
+        hosts = {_site_of(url) for url in (response.url, *response.request.redirects)} | set(named_by)
         left_out: dict[str, int] = {}
-        for batch in reader.batches():
+        for batch in reader.read_batches():
             for location in self.sitemap_filter(batch):
-                request = self._request(location, hosts, level, named_by)
+                request = self._request_for(location, hosts, level, named_by)
                 if isinstance(request, Request):
                     yield request
                 else:
@@ -85,41 +85,41 @@ class SitemapSpider(Spider):
 
     def parse_sitemap_robots(self, response: Response) -> Iterable[Request]:
         """The callback of robots.txt files: the sitemaps that they name."""
-        record = interpret(response.status, response.body, response.content_type)
-        for url in RobotsRules(replace(record, url=response.url)).sitemaps:
-            yield self._sitemap(url, 1, [_site(response.url)])
+        record = interpret_response(response.status, response.body, response.content_type)
+        for url in RobotsRules(replace(record, url=response.url)).sitemap_urls:
+            yield self._sitemap_request(url, 1, [_site_of(response.url)])
 
-    def _request(
-        self, location: Location, hosts: set[str], level: int, named_by: Sequence[str]
+    def _request_for(
+        self, location: SitemapEntry, hosts: set[str], level: int, named_by: Sequence[str]
     ) -> Request | str:
         """The request for an entry, or the reason why there is none."""
         url = location.url
-        if _site(url) not in hosts and not self._is_named(url):
+        if _site_of(url) not in hosts and not self._is_named(url):
             return "other_host"
         if location.is_sitemap:
             if level >= self.sitemap_levels:
                 return "too_deep"
             wanted = any(re.search(pattern, url) for pattern in self.sitemap_follow)
-            return self._sitemap(url, level + 1, named_by) if wanted else "not_followed"
+            return self._sitemap_request(url, level + 1, named_by) if wanted else "not_followed"
         for pattern, callback in self.sitemap_rules:
             if re.search(pattern, url):
                 return Request(url, callback)
         return "no_rule"
 
-    def _sitemap(self, url: str, level: int, named_by: Sequence[str]) -> Request:
+    def _sitemap_request(self, url: str, level: int, named_by: Sequence[str]) -> Request:
         kwargs = {"level": level, "named_by": list(named_by)}
         return Request(url, "parse_sitemap", cb_kwargs=kwargs, priority=1)
 
     def _is_named(self, url: str) -> bool:
         """Whether the operator named the host of a URL."""
-        place = urls.place(url)
-        return bool(self.allowed_domains) and self._scope.allows(place.hostname, place.port)
+        place = urls.parse_origin(url)
+        return bool(self.allowed_domains) and self._named_scope.is_host_allowed(place.hostname, place.port)
 
     @cached_property
-    def _scope(self) -> Scope:
+    def _named_scope(self) -> Scope:
         return Scope(self.allowed_domains)
 
 
-def _site(url: str) -> str:
+def _site_of(url: str) -> str:
     """The host of a URL; with and without ``www.`` it is one site."""
     return urls.host_key(url).removeprefix("www.")

@@ -54,7 +54,7 @@ def packed_request(attempt: Attempt) -> str:
     return "" if attempt.request is None else _encode(attempt.request).decode("utf-8", "replace")
 
 
-async def latest(
+async def latest_attempts(
     older_than: Callable[[int, int], Awaitable[Sequence[Any]]], limit: int, host: str | None
 ) -> list[Attempt]:
     """The latest tries at a host (``None``: any), newest first.

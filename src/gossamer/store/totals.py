@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
-from gossamer.core.jobs import Tally
-from gossamer.core.results import Attempt, Harvest, Verdict
+from gossamer.core.jobs import JobTotals
+from gossamer.core.results import Attempt, Verdict, VisitResult
 
 _LABEL = 100  # characters of a reason that are told apart; reasons may be free text
 
 
-def counted(harvests: Iterable[Harvest]) -> Counter[str]:
+def count_harvests(harvests: Iterable[VisitResult]) -> Counter[str]:
     """The counters a batch adds to, without what only the store knows to be new: pages, items, duplicates."""
     total: Counter[str] = Counter()
     for harvest in harvests:
@@ -29,7 +29,7 @@ def counted(harvests: Iterable[Harvest]) -> Counter[str]:
     return +total
 
 
-def counted_attempts(attempts: Iterable[Attempt]) -> Counter[str]:
+def count_attempts(attempts: Iterable[Attempt]) -> Counter[str]:
     """The counters that rows of the ledger add to."""
     total: Counter[str] = Counter()
     for attempt in attempts:
@@ -37,15 +37,15 @@ def counted_attempts(attempts: Iterable[Attempt]) -> Counter[str]:
     return +total
 
 
-def counted_stale(attempts: Iterable[Attempt]) -> Counter[str]:
+def count_stale(attempts: Iterable[Attempt]) -> Counter[str]:
     """What changes of the counters when rows of the ledger become stale."""
     attempts = list(attempts)
-    total = counted_attempts(attempt.as_stale() for attempt in attempts)
-    total.subtract(counted_attempts(attempts))
+    total = count_attempts(attempt.as_stale() for attempt in attempts)
+    total.subtract(count_attempts(attempts))
     return total
 
 
-def _count_callback(total: Counter[str], harvest: Harvest) -> None:
+def _count_callback(total: Counter[str], harvest: VisitResult) -> None:
     """What a callback makes of its pages, so that one which never gives anything can be named."""
     name = (harvest.outcome.lease.entry.request.callback or "parse")[:_LABEL]
     items = len(harvest.items)
@@ -68,14 +68,14 @@ def _count_attempt(total: Counter[str], attempt: Attempt) -> None:
         total[f"reason:{attempt.reason[:_LABEL]}"] += 1
 
 
-def tally(total: Mapping[str, int]) -> Tally:
+def totals_of(total: Mapping[str, int]) -> JobTotals:
     """The record of a job's counters."""
     groups: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for name, value in sorted(total.items()):
         group, colon, label = name.partition(":")
         if colon and value:
             groups[group][label] = value
-    return Tally(
+    return JobTotals(
         pages=total.get("pages", 0),
         items=total.get("items", 0),
         attempts=total.get("attempts", 0),
@@ -92,7 +92,7 @@ def tally(total: Mapping[str, int]) -> Tally:
     )
 
 
-def visit_of(harvest: Harvest) -> tuple[int, bool]:
+def visit_of(harvest: VisitResult) -> tuple[int, bool]:
     """Which of the pages of its request a harvest's page is, and whether it may be there already.
 
     A request brings one page, number 0, however often it is fetched. One with ``dont_filter`` asks for a page
@@ -104,7 +104,7 @@ def visit_of(harvest: Harvest) -> tuple[int, bool]:
     return visit, visit != 0 and lease.expiries > 0
 
 
-def seen_at(harvest: Harvest) -> float:
+def seen_at(harvest: VisitResult) -> float:
     """When the items of a harvest were seen: at its page, else at its last attempt."""
     if harvest.page is not None:
         return harvest.page.at

@@ -33,7 +33,7 @@ _NOTHING = ("", "none", "null")
 
 
 @dataclass(frozen=True)
-class Argument:
+class SpiderArgument:
     """One argument of a spider."""
 
     name: str
@@ -44,7 +44,7 @@ class Argument:
     @property
     def type(self) -> str:
         """The type in words: ``int``, ``date | None``, ``'new' | 'used'``."""
-        return _words(self.annotation)
+        return _format_type(self.annotation)
 
     @property
     def shown_default(self) -> Any:
@@ -55,47 +55,47 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Accepted:
+class ArgumentRules:
     """What a spider can be given."""
 
-    arguments: Mapping[str, Argument]
+    arguments: Mapping[str, SpiderArgument]
     others: bool  # whether it takes arguments of any other name too
     mentioned_only: bool = False  # of those others the ones that are mentioned in its source
 
 
-def accepted(spider_class: type[Spider]) -> Accepted:
+def accepted_arguments(spider_class: type[Spider]) -> ArgumentRules:
     """The arguments of a spider class, in the order in which they are written there."""
-    found = {argument.name: argument for argument in _attributes(spider_class)}
+    found = {argument.name: argument for argument in _attributes_of(spider_class)}
     typed = any(argument.annotation is not MISSING for argument in found.values())
     others = mentioned_only = not typed
     for base in spider_class.__mro__:
         if base is Spider:
             break
         if "__init__" in vars(base):
-            parameters, others = _parameters(base)
+            parameters, others = _parameters_of(base)
             if not others:  # what it does not name it does not take, the attributes of the class included
-                return Accepted(parameters, others=False)
+                return ArgumentRules(parameters, others=False)
             found, mentioned_only = {**found, **parameters}, False
-    return Accepted(found, others, mentioned_only)
+    return ArgumentRules(found, others, mentioned_only)
 
 
-def read(spider_class: type[Spider], given: Mapping[str, Any]) -> dict[str, Any]:
+def read_arguments(spider_class: type[Spider], given: Mapping[str, Any]) -> dict[str, Any]:
     """What was given, each value in the type of its argument.
 
     Raises :class:`UsageError` for names that the spider does not take, for values of other types and for
     what has to be given and was not.
     """
-    known = accepted(spider_class)
+    known = accepted_arguments(spider_class)
     values = {}
     for name, value in given.items():
         argument = known.arguments.get(name)
         if argument is None and name in BASE:
-            argument = Argument(name, BASE[name])
+            argument = SpiderArgument(name, BASE[name])
         if argument is None and not known.others:
-            raise UsageError(_unknown(spider_class, name, value, known))
+            raise UsageError(_unknown_message(spider_class, name, value, known))
         if argument is None and known.mentioned_only:
             _check_mentioned(spider_class, name, value, known)
-        values[name] = value if argument is None else _read(spider_class, argument, value)
+        values[name] = value if argument is None else _read_value(spider_class, argument, value)
     lacking = [a for a in known.arguments.values() if a.required and a.name not in values]
     if lacking:
         wanted = ", ".join(f"-a {argument.name}=... ({argument.type})" for argument in lacking)
@@ -106,7 +106,7 @@ def read(spider_class: type[Spider], given: Mapping[str, Any]) -> dict[str, Any]
 # --------------------------------------------------------------------------- secrets
 
 
-def shown(name: str, value: Any) -> str:
+def shown_argument(name: str, value: Any) -> str:
     """A value for people."""
     return HIDDEN if is_secret(name) else str(value)
 
@@ -116,15 +116,15 @@ def target_text(spider: str, arguments: Mapping[str, Any]) -> str:
 
     Of a secret it has a fingerprint, too slow to make for guessing the secret from it.
     """
-    pairs = (f"{name}={_told(spider, name, value)}" for name, value in sorted(arguments.items()))
-    return " ".join((shlex.quote(spider), *(_quoted(pair) for pair in pairs)))
+    pairs = (f"{name}={_hide_secret(spider, name, value)}" for name, value in sorted(arguments.items()))
+    return " ".join((shlex.quote(spider), *(_quote_pair(pair) for pair in pairs)))
 
 
-def _quoted(pair: str) -> str:
+def _quote_pair(pair: str) -> str:
     return pair if _FINGERPRINT.search(pair) else shlex.quote(pair)
 
 
-def _told(spider: str, name: str, value: Any) -> str:
+def _hide_secret(spider: str, name: str, value: Any) -> str:
     text = str(value)
     if not is_secret(name) or not text or _FINGERPRINT.fullmatch(text):  # a target that is read again
         return text
@@ -139,13 +139,13 @@ def _told(spider: str, name: str, value: Any) -> str:
 # --------------------------------------------------------------------------- what there is
 
 
-def _attributes(spider_class: type[Spider]) -> Iterator[Argument]:
+def _attributes_of(spider_class: type[Spider]) -> Iterator[SpiderArgument]:
     """The annotated attributes of a class and its bases, and those that hold plain values."""
     seen: dict[str, Any] = {}
     for base in reversed(spider_class.__mro__):
         if base in (object, Spider):
             continue
-        seen |= _annotations(base)
+        seen |= _annotations_of(base)
         for name, value in vars(base).items():
             if value is None or isinstance(value, str | int | float):
                 seen.setdefault(name, MISSING)
@@ -153,26 +153,28 @@ def _attributes(spider_class: type[Spider]) -> Iterator[Argument]:
     for name, annotation in seen.items():
         if _is_free(name) and get_origin(annotation) is not ClassVar and annotation is not ClassVar:
             default = getattr(spider_class, name, MISSING)
-            yield Argument(name, annotation, default, required=default is MISSING and not sets_them)
+            yield SpiderArgument(name, annotation, default, required=default is MISSING and not sets_them)
 
 
 def _is_free(name: str) -> bool:
     """Whether a name is the spider's own, and neither a constant, nor a setting, nor a word of ours."""
-    from gossamer.config.settings import fields
+    from gossamer.config.settings import setting_fields
 
-    return not (name.startswith("_") or name.isupper() or hasattr(Spider, name) or name in fields())
+    return not (name.startswith("_") or name.isupper() or hasattr(Spider, name) or name in setting_fields())
 
 
-def _annotations(owner: Any) -> dict[str, Any]:
+def _annotations_of(owner: Any) -> dict[str, Any]:
     """Annotations with their names looked up; those that cannot be (type-checking imports) are left out."""
     try:
         return inspect.get_annotations(owner, eval_str=True)
     except Exception:  # noqa: BLE001 - users' code; one that cannot be evaluated spoils only itself
         space = getattr(inspect.getmodule(owner), "__dict__", {})
-        return dict(_evaluated(inspect.get_annotations(owner), space))
+        return dict(_evaluate_annotations(inspect.get_annotations(owner), space))
 
 
-def _evaluated(annotations: Mapping[str, Any], space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _evaluate_annotations(
+    annotations: Mapping[str, Any], space: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
     for name, annotation in annotations.items():
         try:
             kind = eval(annotation, dict(space)) if isinstance(annotation, str) else annotation  # noqa: S307 - the spider's own source
@@ -181,14 +183,14 @@ def _evaluated(annotations: Mapping[str, Any], space: Mapping[str, Any]) -> Iter
         yield name, kind
 
 
-def _parameters(owner: type) -> tuple[dict[str, Argument], bool]:
+def _parameters_of(owner: type) -> tuple[dict[str, SpiderArgument], bool]:
     """The parameters of a class's own ``__init__``, and whether it has ``**kwargs``."""
     function = vars(owner)["__init__"]
     parameters = list(inspect.signature(function).parameters.values())[1:]
-    annotations = _annotations(function)
+    annotations = _annotations_of(function)
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     found = {
-        p.name: Argument(p.name, annotations.get(p.name, MISSING), p.default, p.default is MISSING)
+        p.name: SpiderArgument(p.name, annotations.get(p.name, MISSING), p.default, p.default is MISSING)
         for p in parameters
         if p.kind not in variable and p.kind is not inspect.Parameter.POSITIONAL_ONLY
     }
@@ -198,7 +200,7 @@ def _parameters(owner: type) -> tuple[dict[str, Argument], bool]:
 # --------------------------------------------------------------------------- reading
 
 
-def _read(spider_class: type[Spider], argument: Argument, value: Any) -> Any:
+def _read_value(spider_class: type[Spider], argument: SpiderArgument, value: Any) -> Any:
     if argument.annotation in (MISSING, str, Any):
         return value
     from pydantic import PydanticUserError, TypeAdapter, ValidationError
@@ -216,8 +218,8 @@ def _read(spider_class: type[Spider], argument: Argument, value: Any) -> Any:
         problem = error.errors(include_url=False, include_context=False, include_input=False)[0]["msg"]
         message = problem.removeprefix("Value error, ").removeprefix("Input ")
         raise UsageError(
-            f"-a {argument.name}={shown(argument.name, value)}: the argument {argument.name} of the spider "
-            f"{spider_class.name!r} is of type {argument.type}; the value {message}"
+            f"-a {argument.name}={shown_argument(argument.name, value)}: the argument {argument.name} of the "
+            f"spider {spider_class.name!r} is of type {argument.type}; the value {message}"
         ) from None
 
 
@@ -228,19 +230,19 @@ def _from_text(value: Any, annotation: Any) -> Any:
     """
     if not isinstance(value, str):
         return value
-    parts = list(_parts(annotation))
-    choices = {str(choice): choice for part in parts for choice in _choices(part)}
+    parts = list(_alternatives_of(annotation))
+    choices = {str(choice): choice for part in parts for choice in _choices_of(part)}
     if value in choices:
         return choices[value]
     kinds = [kind for part in parts if isinstance(kind := get_origin(part) or part, type)]
     if type(None) in kinds and str not in kinds and value.strip().lower() in _NOTHING:
         return None
     if any(issubclass(kind, Collection) and not issubclass(kind, bytes | str) for kind in kinds):
-        return _group(value, is_dict=any(issubclass(kind, Mapping) for kind in kinds))
+        return _parse_elements(value, is_dict=any(issubclass(kind, Mapping) for kind in kinds))
     return value
 
 
-def _group(text: str, *, is_dict: bool) -> Any:
+def _parse_elements(text: str, *, is_dict: bool) -> Any:
     """The elements of a list or dict."""
     if not is_dict and not text.lstrip().startswith("["):
         return [part.strip() for part in text.split(",")] if text.strip() else []
@@ -250,18 +252,18 @@ def _group(text: str, *, is_dict: bool) -> Any:
         return text
 
 
-def _parts(annotation: Any) -> Iterator[Any]:
+def _alternatives_of(annotation: Any) -> Iterator[Any]:
     """The alternatives of an annotation."""
     if hasattr(annotation, "__metadata__"):  # Annotated
         annotation = annotation.__origin__
     if get_origin(annotation) in (Union, types.UnionType):
         for part in get_args(annotation):
-            yield from _parts(part)
+            yield from _alternatives_of(part)
     else:
         yield type(None) if annotation is None else annotation
 
 
-def _choices(part: Any) -> tuple[Any, ...]:
+def _choices_of(part: Any) -> tuple[Any, ...]:
     """What there is to choose from."""
     if get_origin(part) is Literal:
         return get_args(part)
@@ -270,13 +272,16 @@ def _choices(part: Any) -> tuple[Any, ...]:
     return ()
 
 
-def _words(annotation: Any) -> str:
+def _format_type(annotation: Any) -> str:
     if annotation is MISSING:
         return "str"
-    return " | ".join(" | ".join(map(repr, _choices(part))) or _word(part) for part in _parts(annotation))
+    return " | ".join(
+        " | ".join(map(repr, _choices_of(part))) or _format_part(part)
+        for part in _alternatives_of(annotation)
+    )
 
 
-def _word(part: Any) -> str:
+def _format_part(part: Any) -> str:
     if part is type(None):
         return "none"
     if isinstance(part, type) and not get_args(part):
@@ -284,20 +289,23 @@ def _word(part: Any) -> str:
     return re.sub(r"\b(\w+\.)+(?=\w)", "", str(part))
 
 
-def _unknown(spider_class: type[Spider], name: str, value: Any, known: Accepted) -> str:
+def _unknown_message(spider_class: type[Spider], name: str, value: Any, known: ArgumentRules) -> str:
     from difflib import get_close_matches
 
-    from gossamer.config.settings import fields
+    from gossamer.config.settings import setting_fields
 
     names = list(known.arguments)
     close = get_close_matches(name, names, n=1)
     if close:
         hint = f"; did you mean {close[0]!r}?"
     else:
-        hint = f"; it is a setting: -s {name}={shown(name, value)}" if name in fields() else ""
+        hint = (
+            f"; it is a setting: -s {name}={shown_argument(name, value)}" if name in setting_fields() else ""
+        )
     listed = ", ".join(f"{argument.name} ({argument.type})" for argument in known.arguments.values())
     return (
-        f"the spider {spider_class.name!r} has no argument {name!r} (= {shown(name, value)!r}){hint}\n"
+        f"the spider {spider_class.name!r} has no argument {name!r} "
+        f"(= {shown_argument(name, value)!r}){hint}\n"
         f"  its arguments: {listed or 'none'}"
     )
 
@@ -306,22 +314,22 @@ _READ = re.compile(r"""\b(?:self|spider)\.(\w+)|getattr\(\s*(?:self|spider)\s*,\
 """Where a source reads an attribute of a spider."""
 
 
-def _check_mentioned(spider_class: type[Spider], name: str, value: Any, known: Accepted) -> None:
+def _check_mentioned(spider_class: type[Spider], name: str, value: Any, known: ArgumentRules) -> None:
     """Raise ``UsageError`` for an argument that nothing in a spider's source speaks of."""
-    source = _source(spider_class)
+    source = _source_of(spider_class)
     if source is None or not name.isidentifier() or hasattr(spider_class, name):
         return  # nobody knows, or the spider says so itself
     if re.search(rf"\b{re.escape(name)}\b", source):
         return
     reads = {first or second for first, second in _READ.findall(source)}
     free = [one for one in reads if not hasattr(spider_class, one) and _is_free(one)]
-    others = {one: Argument(one) for one in sorted(free)}
-    found = Accepted({**known.arguments, **others}, others=False)
+    others = {one: SpiderArgument(one) for one in sorted(free)}
+    found = ArgumentRules({**known.arguments, **others}, others=False)
     declared = f'  should it be read elsewhere, declare it in the class: {name}: str = ""'
-    raise UsageError(f"{_unknown(spider_class, name, value, found)}\n{declared}")
+    raise UsageError(f"{_unknown_message(spider_class, name, value, found)}\n{declared}")
 
 
-def _source(spider_class: type[Spider]) -> str | None:
+def _source_of(spider_class: type[Spider]) -> str | None:
     """The modules of a spider, its bases and its pipelines; ``None`` where their text is not all there."""
     steps = spider_class.pipelines if isinstance(spider_class.pipelines, Collection) else ()
     kinds = [*spider_class.__mro__[: spider_class.__mro__.index(Spider)]]

@@ -19,17 +19,17 @@ from pathlib import Path
 from types import ModuleType
 
 from gossamer.compat.scrapy import hints as scrapy
-from gossamer.config.names import nearest
+from gossamer.config.names import suggest_name
 from gossamer.core.errors import UsageError
 from gossamer.core.requests import Request
 from gossamer.observe.text import shown_url
 from gossamer.parse.selectors import Selector
 from gossamer.policy import urls
-from gossamer.policy.credentials import authorizations
+from gossamer.policy.credentials import authorizations_for
 from gossamer.policy.scope import Scope
 from gossamer.spiders.generic import GenericSpider
 from gossamer.spiders.spider import Spider
-from gossamer.targets.arguments import read, target_text
+from gossamer.targets.arguments import read_arguments, target_text
 
 ENTRY_POINTS = "gossamer.spiders"
 log = logging.getLogger("gossamer.crawl")
@@ -38,7 +38,7 @@ _HOST = re.compile(r"^(localhost|[\w-]+(\.[\w-]+)+|\[[0-9a-fA-F:]+\])(:\d+)?([/?
 
 
 @dataclass(frozen=True)
-class Target:
+class CrawlTarget:
     """What to crawl."""
 
     text: str  # the spider with its arguments, or the URL: the same text is the same crawl
@@ -49,7 +49,9 @@ class Target:
     """What is sent, by origin, for the user and password of start URLs; it is in none of the above."""
 
 
-def find_target(target: str | type[Spider], arguments: Mapping[str, str], project: Path | None) -> Target:
+def find_target(
+    target: str | type[Spider], arguments: Mapping[str, str], project: Path | None
+) -> CrawlTarget:
     """The spider that a target means, made with its arguments. Raises :class:`UsageError`."""
     if not isinstance(target, str):
         return _of_class(target, arguments)
@@ -59,7 +61,7 @@ def find_target(target: str | type[Spider], arguments: Mapping[str, str], projec
         return _of_class(_class_in_file(path, file["name"]), arguments)
     if "://" in target:
         return _of_url(target, arguments, project)
-    found = discover(project)
+    found = discover_spiders(project)
     if target in found.spiders:
         return _of_class(found.spiders[target], arguments)
     refuse_file(target)
@@ -83,7 +85,7 @@ def spiders_in(target: str, project: Path | None) -> list[type[Spider]]:
     """The spiders of a file, or the one of a name. Raises :class:`UsageError`; there is at least one."""
     file = _FILE.match(target)
     if file is None:
-        found = discover(project)
+        found = discover_spiders(project)
         if target not in found.spiders:
             raise UsageError(_not_found(target, found, project))
         return [found.spiders[target]]
@@ -95,11 +97,11 @@ def spiders_in(target: str, project: Path | None) -> list[type[Spider]]:
 # --------------------------------------------------------------------------- by class
 
 
-def _of_class(spider_class: type[Spider], arguments: Mapping[str, str]) -> Target:
+def _of_class(spider_class: type[Spider], arguments: Mapping[str, str]) -> CrawlTarget:
     if not spider_class.name or not isinstance(spider_class.name, str):
         raise UsageError(f'the spider {spider_class.__name__} has no name; give it one: name = "..."')
     try:
-        spider = spider_class(**read(spider_class, arguments))
+        spider = spider_class(**read_arguments(spider_class, arguments))
     except TypeError as error:
         raise UsageError(f"the spider {spider_class.name!r} does not take these arguments: {error}") from None
     except UsageError:
@@ -108,13 +110,15 @@ def _of_class(spider_class: type[Spider], arguments: Mapping[str, str]) -> Targe
         raise UsageError(
             f"the spider {spider_class.name!r} cannot be made: {type(error).__name__}: {error}"
         ) from error
-    _check(spider)
+    _check_spider(spider)
     text = target_text(spider.name, arguments)
-    given = authorizations(spider.start_urls)
-    return Target(text=text, name=spider.name, spider=spider, choose=lambda _: spider, authorizations=given)
+    given = authorizations_for(spider.start_urls)
+    return CrawlTarget(
+        text=text, name=spider.name, spider=spider, choose=lambda _: spider, authorizations=given
+    )
 
 
-def _check(spider: Spider) -> None:
+def _check_spider(spider: Spider) -> None:
     """Slips that would otherwise show page by page, or as something else."""
     for name in ("start_urls", "allowed_domains", "sitemap_urls"):
         if isinstance(value := getattr(spider, name, ()), str):
@@ -140,7 +144,7 @@ def _check_scrapy(spider: Spider) -> None:
     """What a spider brings along from Scrapy, and what would otherwise be passed over in silence."""
     if hasattr(spider, "custom_settings"):
         custom = spider.custom_settings if isinstance(spider.custom_settings, Mapping) else {}
-        hints = "".join(f"\n  {name}{nearest(str(name)) or ': no such setting'}" for name in custom)
+        hints = "".join(f"\n  {name}{suggest_name(str(name)) or ': no such setting'}" for name in custom)
         raise UsageError(
             f"the spider {spider.name!r} has custom_settings, which Gossamer does not read; "
             'write settings = {"delay": 1.0}; `gossamer crawl --help` and gossamer.toml use the same names'
@@ -167,18 +171,18 @@ def _class_in_file(path: Path, name: str | None) -> type[Spider]:
     if name is not None:
         spider_class = getattr(module, name, None)
         if not (isinstance(spider_class, type) and issubclass(spider_class, Spider)):
-            raise UsageError(f"{path} has no spider class {name!r}; it has: {_listed(found)}")
+            raise UsageError(f"{path} has no spider class {name!r}; it has: {_names_of(found)}")
         return spider_class
     if not found:
         raise UsageError(f"{path} has no spider; write a class in it that derives from gossamer.Spider")
     if len(found) > 1:
         raise UsageError(
-            f"{path} has {len(found)} spiders ({_listed(found)}); name one: {path}:{found[0].__name__}"
+            f"{path} has {len(found)} spiders ({_names_of(found)}); name one: {path}:{found[0].__name__}"
         )
     return found[0]
 
 
-def _listed(classes: list[type[Spider]]) -> str:
+def _names_of(classes: list[type[Spider]]) -> str:
     return ", ".join(spider_class.__name__ for spider_class in classes) or "none"
 
 
@@ -197,11 +201,11 @@ def _import_file(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - users' code
         del sys.modules[name]
-        raise UsageError(f"{path} does not import: {_where(error, path)}") from None
+        raise UsageError(f"{path} does not import: {_describe_error(error, path)}") from None
     return module
 
 
-def _where(error: BaseException, path: Path) -> str:
+def _describe_error(error: BaseException, path: Path) -> str:
     """``line 3: NameError: ...`` of the user's own file."""
     text = f"{type(error).__name__}: {error}"
     if isinstance(error, SyntaxError):
@@ -227,14 +231,14 @@ def _spiders_of(module: ModuleType) -> list[type[Spider]]:
 
 
 @dataclass(frozen=True)
-class Discovered:
+class DiscoveryResult:
     """The spiders of a project and of installed packages, by name; and what could not be imported."""
 
     spiders: Mapping[str, type[Spider]]
     broken: tuple[str, ...]
 
 
-def discover(project: Path | None) -> Discovered:
+def discover_spiders(project: Path | None) -> DiscoveryResult:
     """Look into ``spiders/`` of the project and into the entry points."""
     spiders: dict[str, type[Spider]] = {}
     broken: list[str] = []
@@ -253,10 +257,10 @@ def discover(project: Path | None) -> Discovered:
             broken.append(str(error))
             continue
         spiders.update({spider_class.name: spider_class for spider_class in found if spider_class.name})
-    return Discovered(spiders, tuple(broken))
+    return DiscoveryResult(spiders, tuple(broken))
 
 
-def _not_found(target: str, found: Discovered, project: Path | None) -> str:
+def _not_found(target: str, found: DiscoveryResult, project: Path | None) -> str:
     from difflib import get_close_matches
 
     close = get_close_matches(target, found.spiders, n=1)
@@ -270,17 +274,17 @@ def _not_found(target: str, found: Discovered, project: Path | None) -> str:
 # --------------------------------------------------------------------------- by URL
 
 
-def _of_url(url: str, arguments: Mapping[str, str], project: Path | None) -> Target:
-    canonical = urls.canonicalise(url)
+def _of_url(url: str, arguments: Mapping[str, str], project: Path | None) -> CrawlTarget:
+    canonical = urls.canonicalise_url(url)
     if canonical is None:
         raise UsageError(f"{shown_url(url)!r} is not a URL that can be crawled (http or https with a host)")
-    host = urls.hostname(canonical)
+    host = urls.hostname_of(canonical)
     domain = host.removeprefix("www.")
     key = urls.host_key(canonical)
     port = key.removeprefix(host)
-    discovered = discover(project)
+    discovered = discover_spiders(project)
     # Arguments may be for the project's spiders, which get the pages of their hosts.
-    generic = GenericSpider(**(arguments if discovered.spiders else read(GenericSpider, arguments)))
+    generic = GenericSpider(**(arguments if discovered.spiders else read_arguments(GenericSpider, arguments)))
     generic.start_urls = [canonical]
     generic.allowed_domains = [domain + port]
     for message in discovered.broken:
@@ -291,20 +295,24 @@ def _of_url(url: str, arguments: Mapping[str, str], project: Path | None) -> Tar
     def choose(request: Request) -> Spider:
         wanted = urls.host_key(request.url)
         if wanted not in made:
-            spider_class = _for_host(found, urls.place(request.url))
-            made[wanted] = generic if spider_class is None else spider_class(**read(spider_class, arguments))
+            spider_class = _for_host(found, urls.parse_origin(request.url))
+            made[wanted] = (
+                generic if spider_class is None else spider_class(**read_arguments(spider_class, arguments))
+            )
         return made[wanted]
 
-    given = authorizations([url])
-    return Target(text=canonical, name=domain + port, spider=generic, choose=choose, authorizations=given)
+    given = authorizations_for([url])
+    return CrawlTarget(
+        text=canonical, name=domain + port, spider=generic, choose=choose, authorizations=given
+    )
 
 
-def _for_host(found: list[type[Spider]], place: urls.Place) -> type[Spider] | None:
+def _for_host(found: list[type[Spider]], place: urls.UrlOrigin) -> type[Spider] | None:
     """The spider whose ``allowed_domains`` fit the host most closely."""
     fitting = [
         (len(domain), spider_class)
         for spider_class in found
         for domain in one_or_more(spider_class.allowed_domains)
-        if Scope([domain]).allows(place.hostname, place.port)
+        if Scope([domain]).is_host_allowed(place.hostname, place.port)
     ]
     return max(fitting, key=lambda fit: fit[0])[1] if fitting else None

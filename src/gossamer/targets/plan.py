@@ -23,7 +23,7 @@ from gossamer.policy.secret_names import is_secret
 from gossamer.policy.shared_hosts import named_hosts
 from gossamer.spiders.generic import GenericSpider
 from gossamer.spiders.spider import Spider
-from gossamer.targets.discovery import Target, find_target
+from gossamer.targets.discovery import CrawlTarget, find_target
 
 OWN = ("broker", "redis", "cluster", "log", "data")
 """Settings that are each machine's own."""
@@ -33,7 +33,7 @@ FROM_ENVIRONMENT = "SPIDER_ARG_"
 _AS_IN = 'as in: GOSSAMER_HTTP__HEADERS=\'{"NAME": "VALUE"}\''
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class JobPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What was submitted."""
 
     target: str  # a URL without credentials, a spider's name, ``FILE.py:Class``
@@ -47,14 +47,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     has_closed: bool = False  # the spider has a ``closed()`` of its own, which nobody calls on a fleet
 
 
-def plan_of(target: str, arguments: Mapping[str, str], settings: Settings, found: Target) -> bytes:
+def plan_of(target: str, arguments: Mapping[str, str], settings: Settings, found: CrawlTarget) -> bytes:
     """The plan of a crawl, packed."""
     said = settings.model_dump(mode="json", exclude=set(OWN))
     for place in ("frontier", "store"):
         said[place].pop("url")
     headers = said["http"]["headers"]
     said["http"]["headers"] = {k: v for k, v in headers.items() if not is_credential(k)}
-    plan = Plan(
+    plan = JobPlan(
         target=found.text if type(found.spider) is GenericSpider else target,
         arguments={name: value for name, value in arguments.items() if not is_secret(name)},
         secrets=tuple(name for name in arguments if is_secret(name)),
@@ -68,15 +68,15 @@ def plan_of(target: str, arguments: Mapping[str, str], settings: Settings, found
     return msgspec.msgpack.encode(plan)
 
 
-def plan_from(packed: bytes) -> Plan:
+def plan_from(packed: bytes) -> JobPlan:
     """The plan of a job. Raises ``StorageError`` for bytes that are none."""
     try:
-        return msgspec.msgpack.decode(packed, type=Plan)
+        return msgspec.msgpack.decode(packed, type=JobPlan)
     except msgspec.MsgspecError as error:
         raise StorageError(f"the plan of this job cannot be read: {error}") from None
 
 
-def settings_under(plan: Plan, own: Settings) -> Settings:
+def settings_under(plan: JobPlan, own: Settings) -> Settings:
     """The settings of a plan, with this machine's places."""
     said: dict[str, Any] = msgspec.json.decode(plan.settings)
     here = own.model_dump(mode="json")
@@ -88,7 +88,7 @@ def settings_under(plan: Plan, own: Settings) -> Settings:
     return load_settings(env={}, spider=said).settings
 
 
-def target_under(plan: Plan, project: Path | None) -> Target:
+def target_under(plan: JobPlan, project: Path | None) -> CrawlTarget:
     """The spider of a plan, as it is here. Raises ``UsageError`` when it is another one, or not here."""
     secrets = {name: os.environ.get(FROM_ENVIRONMENT + name.upper()) for name in plan.secrets}
     if missing := [name for name, value in secrets.items() if value is None]:
@@ -104,7 +104,7 @@ def target_under(plan: Plan, project: Path | None) -> Target:
     return found
 
 
-def check_headers(plan: Plan, own: Settings) -> None:
+def check_headers(plan: JobPlan, own: Settings) -> None:
     """Raises ``UsageError`` when this machine lacks a header that the crawl was submitted with."""
     here = {name.lower() for name in own.http.headers}
     missing = [name for name in plan.headers if name.lower() not in here]
@@ -112,7 +112,7 @@ def check_headers(plan: Plan, own: Settings) -> None:
         raise UsageError(f"{_headers_not_kept(missing)} for this worker, {_AS_IN}")
 
 
-def fleet_notes(plan: Plan) -> list[str]:
+def fleet_notes(plan: JobPlan) -> list[str]:
     """What is otherwise on a fleet, for who submits: what workers must have, since a plan holds no secret."""
     said = []
     if plan.secrets:
@@ -136,7 +136,7 @@ def _headers_not_kept(names: Iterable[str]) -> str:
     return f"headers that carry secrets are not kept with a job: set {', '.join(names)}"
 
 
-def version_of(found: Target) -> str:
+def version_of(found: CrawlTarget) -> str:
     """A short digest of the file that a spider is written in; ``""`` for the crawl of a plain URL."""
     kind = type(found.spider)
     if kind is GenericSpider:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gossamer.config.settings import fields
+from gossamer.config.settings import setting_fields
 from gossamer.spiders.spider import Spider
 
 
@@ -12,7 +12,7 @@ def spider_settings(spider: Spider) -> dict[str, Any]:
     """A spider's own settings: its ``settings``, and class attributes named like a setting."""
     own = {
         name: getattr(spider, name)
-        for name in fields()
+        for name in setting_fields()
         if "." not in name and not hasattr(Spider, name) and not callable(getattr(spider, name, callable))
     }
     return {**own, **spider.settings}

@@ -59,25 +59,25 @@ class AccessLog:
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self.hits)} hits, at once {dict(self.peak)}>"
 
-    def begin(self, hit: Hit) -> None:
+    def begin_hit(self, hit: Hit) -> None:
         """A request has come."""
         self.hits.append(hit)
         self._now[hit.host] += 1
         self.peak[hit.host] = max(self.peak[hit.host], self._now[hit.host])
 
-    def end(self, host: str) -> None:
+    def end_hit(self, host: str) -> None:
         """Its answer has gone, or its connection."""
         self._now[host] -= 1
 
-    def paths(self) -> Counter[str]:
+    def count_paths(self) -> Counter[str]:
         """How often each path was asked for."""
         return Counter(hit.path for hit in self.hits)
 
-    def gaps(self, host: str | None = None) -> list[float]:
+    def start_gaps(self, host: str | None = None) -> list[float]:
         """Seconds between the starts of successive requests, at one host or at all together."""
-        return [after.at - before.at for before, after in pairwise(self._of(host))]
+        return [after.at - before.at for before, after in pairwise(self._hits_of(host))]
 
-    def _of(self, host: str | None) -> list[Hit]:
+    def _hits_of(self, host: str | None) -> list[Hit]:
         return sorted((hit for hit in self.hits if host in (None, hit.host)), key=lambda hit: hit.at)
 
 
@@ -106,7 +106,7 @@ class RateLimit:
         self._recent: defaultdict[str, deque[float]] = defaultdict(deque)
 
     @property
-    def refused(self) -> int:
+    def refused_count(self) -> int:
         """Requests answered by 429."""
         return sum(refused for _, refused in self.seen)
 

@@ -18,12 +18,12 @@ from gossamer.testing.misbehaving import (
 )
 from gossamer.testing.misbehaviour import PAGE, ROUTES, Route
 
-__all__ = ["PAGE", "SUBJECTS", "routes"]
+__all__ = ["PAGE", "SUBJECTS", "all_routes"]
 
 SUBJECTS = (fine, slow, large, broken, headers, redirects, connections, odd, pages, places)
 """Importing them registers what they have."""
 
 
-def routes() -> Mapping[str, Route]:
+def all_routes() -> Mapping[str, Route]:
     """All misbehaviours by name."""
     return ROUTES

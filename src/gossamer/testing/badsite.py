@@ -19,8 +19,8 @@ import ssl
 from collections.abc import Mapping, Sequence
 from typing import Literal, Self
 
-from gossamer.testing.badroutes import routes
-from gossamer.testing.misbehaviour import Hit, Visit, reset
+from gossamer.testing.badroutes import all_routes
+from gossamer.testing.misbehaviour import ReceivedRequest, RouteVisit, reset_connection
 
 
 class BadSite:
@@ -46,7 +46,7 @@ class BadSite:
         self.aliases = dict(aliases or {})
         self.hosts = tuple(hosts)
         self.cut = cut
-        self.log: list[Hit] = []
+        self.log: list[ReceivedRequest] = []
         self.connections = 0
         self.port = 0
         self._tls = tls
@@ -58,7 +58,7 @@ class BadSite:
 
     async def __aenter__(self) -> Self:
         for host in self.hosts:
-            server = await asyncio.start_server(self._accept, host, self.port, ssl=self._tls)
+            server = await asyncio.start_server(self._handle_connection, host, self.port, ssl=self._tls)
             self._servers.append(server)
             self.port = server.sockets[0].getsockname()[1]
         return self
@@ -79,7 +79,7 @@ class BadSite:
         """How many requests a route got."""
         return sum(hit.name == name for hit in self.log)
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _handle_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         task = asyncio.current_task()
         if task is None:
@@ -89,9 +89,9 @@ class BadSite:
         connection = self.connections
         try:
             if self.cut:
-                await self._cut(reader, writer)
+                await self._cut_connection(reader, writer)
                 return
-            while await self._serve(reader, writer, connection):
+            while await self._serve_request(reader, writer, connection):
                 pass
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError):
             pass  # the client went away, or the site is being closed
@@ -100,12 +100,12 @@ class BadSite:
             with contextlib.suppress(OSError, asyncio.CancelledError):
                 await writer.wait_closed()
 
-    async def _cut(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _cut_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.cut == "hello":
             await reader.read(65536)
-        reset(writer)
+        reset_connection(writer)
 
-    async def _serve(
+    async def _serve_request(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: int
     ) -> bool:
         """One request; whether the connection stays open."""
@@ -117,21 +117,25 @@ class BadSite:
         name = self.aliases.get(path) or path.lstrip("/").partition("/")[0]
         length = 0 if name == "early_answer" else int(headers.get("content-length", "0"))
         body = await reader.readexactly(length)
-        hit = Hit(name, method, target, headers, body, connection)
+        hit = ReceivedRequest(name, method, target, headers, body, connection)
         self.log.append(hit)
-        visit = Visit(hit, self, writer)
-        found = routes().get(name)
+        visit = RouteVisit(hit, self, writer)
+        found = all_routes().get(name)
         if path in self.files:
-            await visit.respond(self.files[path], kind="text/plain" if path.endswith(".txt") else "text/html")
+            await visit.send_response(
+                self.files[path], kind="text/plain" if path.endswith(".txt") else "text/html"
+            )
         elif path == "/":
-            await visit.respond(_index())
+            await visit.send_response(_index_page())
         elif found is None:
-            await visit.respond(b"there is no such page", status="404 Not Found")
+            await visit.send_response(b"there is no such page", status="404 Not Found")
         else:
             await found.handler(visit)
         return visit.keep_alive
 
 
-def _index() -> bytes:
-    rows = "".join(f'<li><a href="/{item.name}">{item.name}</a> {item.about}' for item in routes().values())
+def _index_page() -> bytes:
+    rows = "".join(
+        f'<li><a href="/{item.name}">{item.name}</a> {item.about}' for item in all_routes().values()
+    )
     return f"<!doctype html><title>A bad site</title><h1>A bad site</h1><ul>{rows}</ul>".encode()

@@ -3,7 +3,7 @@
 :class:`ManualClock` stands still until it is advanced. :func:`run_virtual` runs a coroutine on a
 :class:`VirtualLoop`, whose time jumps to the next timer as soon as nothing is ready: hours of crawling in
 milliseconds, always in the same order. A test that waits for something that cannot come fails with
-:class:`Deadlock` instead of hanging.
+:class:`DeadlockError` instead of hanging.
 
 Work on other threads is real and takes real time, so virtual time stands still while it is under way.
 The loop knows of ``run_in_executor`` and ``asyncio.to_thread`` by itself. A component with a thread of
@@ -38,7 +38,7 @@ OUTSIDE_PATIENCE_S = 60.0
 """Real seconds that announced work on other threads may take when nothing else is left to do."""
 
 
-class Deadlock(AssertionError):
+class DeadlockError(AssertionError):
     """Nothing is ready, no timer is set, no other thread is at work: what is awaited can never come."""
 
 
@@ -84,7 +84,9 @@ class _JumpingSelector(selectors.DefaultSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """What is ready. Where the loop would wait ``timeout`` seconds, its time jumps instead."""
-        outside = self.loop.outside  # counted before looking: what returns in between is then seen as ready
+        outside = (
+            self.loop.outside_calls
+        )  # counted before looking: what returns in between is then seen as ready
         ready = super().select(0)
         if ready or (timeout is not None and timeout <= 0):
             return ready
@@ -93,20 +95,27 @@ class _JumpingSelector(selectors.DefaultSelector):
         elif timeout is None:
             ready = super().select(PATIENCE_S)
         if not ready:
-            self._jump(timeout)
+            self._jump_time(timeout)
         return ready
 
-    def _jump(self, timeout: float | None) -> None:
+    def _jump_time(self, timeout: float | None) -> None:
         if timeout is None:
-            raise Deadlock(
+            raise DeadlockError(
                 f"at virtual second {self.loop.time():.6f} nothing is ready and no timer is set; waiting: "
-                + (", ".join(sorted(_describe(task) for task in asyncio.all_tasks(self.loop))) or "no task")
-                + (f"; {self.loop.outside} calls outside the loop do not return" if self.loop.outside else "")
+                + (
+                    ", ".join(sorted(_describe_task(task) for task in asyncio.all_tasks(self.loop)))
+                    or "no task"
+                )
+                + (
+                    f"; {self.loop.outside_calls} calls outside the loop do not return"
+                    if self.loop.outside_calls
+                    else ""
+                )
             )
         self.loop.virtual_s += timeout
 
 
-def _describe(task: asyncio.Task[Any]) -> str:
+def _describe_task(task: asyncio.Task[Any]) -> str:
     frames = task.get_stack(limit=1)
     where = f"{frames[-1].f_code.co_filename}:{frames[-1].f_lineno}" if frames else "done"
     return f"{task.get_name()} at {where}"
@@ -128,11 +137,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         super().__init__(selector)
 
     @property
-    def outside(self) -> int:
+    def outside_calls(self) -> int:
         """Calls under way outside the loop."""
         return self._held + sum(counter() for counter in self._counters)
 
-    def watch(self, counter: Callable[[], int]) -> None:
+    def add_counter(self, counter: Callable[[], int]) -> None:
         """Count these calls, too; the count must not fall before their results were handed to the loop."""
         self._counters.append(counter)
 
@@ -154,11 +163,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     async def shutdown_default_executor(self, *args: Any) -> None:
         """As asyncio's, which joins the threads from one more thread."""
-        with self.hold():
+        with self.hold_time():
             await super().shutdown_default_executor(*args)
 
     @contextmanager
-    def hold(self) -> Iterator[None]:
+    def hold_time(self) -> Iterator[None]:
         """Announce work outside the loop: no jumps within this block."""
         self._held += 1
         try:
@@ -190,7 +199,7 @@ def hold_time() -> Iterator[None]:
     if not isinstance(loop, VirtualLoop):
         yield
         return
-    with loop.hold():
+    with loop.hold_time():
         yield
 
 
@@ -198,7 +207,7 @@ def watch_outside(counter: Callable[[], int]) -> None:
     """No jumps of virtual time while ``counter()`` is not zero; without effect on an ordinary loop."""
     loop = asyncio.get_running_loop()
     if isinstance(loop, VirtualLoop):
-        loop.watch(counter)
+        loop.add_counter(counter)
 
 
 def works_outside(component: Any, *methods: str) -> None:
@@ -218,7 +227,7 @@ def works_outside(component: Any, *methods: str) -> None:
 def run_virtual(main: Callable[[LoopClock], Coroutine[Any, Any, T]], *, start: float = EPOCH) -> T:
     """Run ``main(clock)`` to its end on a loop of its own in virtual time, and return its result.
 
-    Call it from an ordinary (not ``async``) test. Raises :class:`Deadlock` when nothing can go on.
+    Call it from an ordinary (not ``async``) test. Raises :class:`DeadlockError` when nothing can go on.
     """
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(main(LoopClock(runner.get_loop(), start)))

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from gossamer.core.clock import Clock
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
-from gossamer.core.results import Fetched
+from gossamer.core.results import FetchResult
 from gossamer.testing.answers import AccessLog, App, Hit, SiteResponse
 
 FAULTS = {
@@ -50,7 +50,7 @@ class SiteFetcher:
         """Every request, with its time."""
         return self.log.hits
 
-    async def fetch(self, request: Request) -> Fetched:
+    async def fetch(self, request: Request) -> FetchResult:
         """One response. Raises :class:`FetchError` where the site misbehaves or is not there."""
         url = urlsplit(request.url)
         app = self._sites.get(url.netloc) if isinstance(self._sites, Mapping) else self._sites
@@ -62,24 +62,24 @@ class SiteFetcher:
         started_at = self._clock.now()
         answer = app(path, headers)
         status = 0 if answer.fail else answer.status
-        self.log.begin(Hit(started_at, path, status, url.netloc, request.method, headers))
+        self.log.begin_hit(Hit(started_at, path, status, url.netloc, request.method, headers))
         try:
-            await self._clock.sleep(self._duration(answer))
+            await self._clock.sleep(self._duration_of(answer))
         finally:
-            self.log.end(url.netloc)
+            self.log.end_hit(url.netloc)
         if answer.fail:
             raise FetchError(FAULTS[answer.fail], f"{url.netloc} was told to {answer.fail}")
-        return self._fetched(request, answer, started_at)
+        return self._make_result(request, answer, started_at)
 
-    def _duration(self, answer: SiteResponse) -> float:
+    def _duration_of(self, answer: SiteResponse) -> float:
         return self._timeout_s if answer.fail == "stall" else self._latency_s + answer.delay_s
 
-    def _fetched(self, request: Request, answer: SiteResponse, started_at: float) -> Fetched:
+    def _make_result(self, request: Request, answer: SiteResponse, started_at: float) -> FetchResult:
         headers = [(name.lower(), value) for name, value in answer.headers]
         if answer.content_type:
             headers.append(("content-type", answer.content_type))
         elapsed_s = self._clock.now() - started_at
-        return Fetched(
+        return FetchResult(
             url=request.url,
             status=answer.status,
             headers=tuple(headers),

@@ -16,7 +16,7 @@ PAGE = b"<!doctype html><title>A page</title><p>A page of a few words, with noth
 OPEN = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 """The beginning of a header, for what follows it byte for byte."""
 
-Handler = Callable[["Visit"], Awaitable[None]]
+Handler = Callable[["RouteVisit"], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Route:
     @property
     def ends_in(self) -> frozenset[str]:
         """What a crawl may end its requests with: values of :class:`Fault`, ``success`` or ``redirect``."""
-        return frozenset(self.ends or map(_ending, self.expected))
+        return frozenset(self.ends or map(_ending_of, self.expected))
 
     @property
     def paths(self) -> list[str]:
@@ -43,7 +43,7 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class ReceivedRequest:
     """One request as the site saw it."""
 
     name: str
@@ -54,11 +54,11 @@ class Hit:
     connection: int  # which connection it came on, counted from 1
 
 
-class Server(Protocol):
+class SiteServer(Protocol):
     """What a misbehaviour knows of its site."""
 
     pace_s: float  # seconds between the pieces of a slow answer
-    log: list[Hit]
+    log: list[ReceivedRequest]
     hosts: tuple[str, ...]  # the addresses it listens on
 
     def url(self, name: str = "", *, host: str = "") -> str:
@@ -67,15 +67,15 @@ class Server(Protocol):
 
 
 @dataclass(slots=True)
-class Visit:
+class RouteVisit:
     """One request to one route, and the raw way back."""
 
-    hit: Hit
-    site: Server
+    hit: ReceivedRequest
+    site: SiteServer
     writer: asyncio.StreamWriter
     keep_alive: bool = field(default=False)
 
-    async def send(self, data: bytes) -> None:
+    async def send_bytes(self, data: bytes) -> None:
         """Write bytes and wait until the other side takes them."""
         self.writer.write(data)
         await self.writer.drain()
@@ -89,38 +89,38 @@ class Visit:
         while not self.writer.transport.is_closing():
             await self.pause()
 
-    async def respond(
+    async def send_response(
         self, body: bytes = b"", *, status: str = "200 OK", headers: str = "", kind: str = "text/html"
     ) -> None:
         """A correct response on a connection that stays open; ``headers`` are lines ended by CRLF."""
         head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n{headers}\r\n"
         self.keep_alive = True
-        await self.send(head.encode("latin-1") + (b"" if self.hit.method == "HEAD" else body))
+        await self.send_bytes(head.encode("latin-1") + (b"" if self.hit.method == "HEAD" else body))
 
-    async def head(self, headers: str = "") -> None:
+    async def send_header(self, headers: str = "") -> None:
         """The header of a response whose body comes in the misbehaviour's own way."""
-        await self.send(f"{OPEN}{headers}\r\n".encode("latin-1"))
+        await self.send_bytes(f"{OPEN}{headers}\r\n".encode("latin-1"))
 
-    async def redirect(self, location: str, status: str = "302 Found", headers: str = "") -> None:
+    async def send_redirect(self, location: str, status: str = "302 Found", headers: str = "") -> None:
         """A redirect; ``location`` goes out in Latin-1, byte for byte."""
-        await self.respond(status=status, headers=f"Location: {location}\r\n{headers}")
+        await self.send_response(status=status, headers=f"Location: {location}\r\n{headers}")
 
-    async def page(self, inner: str, head: str = "") -> None:
+    async def send_page(self, inner: str, head: str = "") -> None:
         """A page in UTF-8 around some markup."""
         text = f"<!doctype html><meta charset=utf-8>{head}<title>A page</title>{inner}"
-        await self.respond(text.encode("utf-8", "surrogateescape"))
+        await self.send_response(text.encode("utf-8", "surrogateescape"))
 
     @property
-    def below(self) -> str:
+    def path_below(self) -> str:
         """What the path has below the route, without the query: ``b/c`` of ``/a/b/c?d``."""
         return self.hit.path.partition("?")[0].lstrip("/").partition("/")[2]
 
-    def reset(self) -> None:
+    def reset_connection(self) -> None:
         """Cut the connection with a TCP reset."""
-        reset(self.writer)
+        reset_connection(self.writer)
 
 
-def reset(writer: asyncio.StreamWriter) -> None:
+def reset_connection(writer: asyncio.StreamWriter) -> None:
     """Cut a connection with a TCP reset: closing with nothing to linger for sends RST instead of FIN."""
     sock: socket.socket = writer.get_extra_info("socket")
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -149,7 +149,7 @@ def route(
     return register
 
 
-def _ending(outcome: Fault | int) -> str:
+def _ending_of(outcome: Fault | int) -> str:
     if isinstance(outcome, Fault):
         return outcome.value
     fault = fault_of_status(outcome)

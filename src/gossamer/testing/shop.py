@@ -40,14 +40,14 @@ NOT_FOUND = SiteResponse(404, b"<!doctype html><title>Not found</title><h1>No su
 _XML = "application/xml"
 
 
-def _sku(seed: int, number: int) -> str:
+def _format_sku(seed: int, number: int) -> str:
     return f"G{seed}-{number:06d}"
 
 
 @lru_cache(maxsize=1 << 16)
-def _link(seed: int, number: int) -> str:
+def _format_link(seed: int, number: int) -> str:
     """A link from one product to another; remembered, because benchmarks want hundreds on each page."""
-    sku = _sku(seed, number)
+    sku = _format_sku(seed, number)
     return f'<li><a href="{sku}.html">{sku}</a></li>'
 
 
@@ -94,7 +94,7 @@ class Shop:
 
     def sku(self, number: int) -> str:
         """The product's own code."""
-        return _sku(self.seed, number)
+        return _format_sku(self.seed, number)
 
     @property
     def catalog_pages(self) -> int:
@@ -122,29 +122,29 @@ class Shop:
         if path.startswith("/category/"):
             return self._category_page(path)
         if path.startswith("/sitemap"):
-            return self._sitemap(path, base)
+            return self._sitemap_page(path, base)
         if path == "/robots.txt":
             delay = "" if self.crawl_delay_s is None else f"Crawl-delay: {self.crawl_delay_s:g}"
             text = ROBOTS.format(delay=delay, base=base)
             return SiteResponse(body=text.encode(), content_type="text/plain")
-        page = self._others.get(path)
+        page = self._other_pages.get(path)
         return page() if page else NOT_FOUND
 
     @cached_property
-    def _others(self) -> dict[str, Callable[[], SiteResponse]]:
+    def _other_pages(self) -> dict[str, Callable[[], SiteResponse]]:
         return {
-            "/": self._home,
-            "/js/offers.html": self._offers,
+            "/": self._home_page,
+            "/js/offers.html": self._offers_page,
             "/old-catalog": lambda: SiteResponse(301, headers=(("Location", "/catalog"),)),
-            "/cart": lambda: self._html("Cart", "<h1>Your cart is empty</h1>"),
-            "/private/prices.html": lambda: self._html("Prices", "<h1>For the staff only</h1>"),
-            "/login": lambda: self._html(
+            "/cart": lambda: self._html_page("Cart", "<h1>Your cart is empty</h1>"),
+            "/private/prices.html": lambda: self._html_page("Prices", "<h1>For the staff only</h1>"),
+            "/login": lambda: self._html_page(
                 "Log in", "<h1>Log in</h1><form action='/login' method='post'></form>"
             ),
-            "/about.html": lambda: self._html("About", "<h1>About the shop</h1><a href='./'>Home</a>"),
+            "/about.html": lambda: self._html_page("About", "<h1>About the shop</h1><a href='./'>Home</a>"),
         }
 
-    def _html(self, title: str, body: str, head: str = "") -> SiteResponse:
+    def _html_page(self, title: str, body: str, head: str = "") -> SiteResponse:
         page = (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
             f"<title>{escape(title)}</title>{head}</head>\n"
@@ -153,9 +153,9 @@ class Shop:
         )
         return SiteResponse(body=page.encode(), delay_s=self.delay_s)
 
-    def _home(self) -> SiteResponse:
+    def _home_page(self) -> SiteResponse:
         categories = "".join(f'<li><a href="category/{name}/">{name.title()}</a></li>' for name in CATEGORIES)
-        return self._html(
+        return self._html_page(
             "The Gossamer Shop",
             f"<h1>The Gossamer Shop</h1><ul>{categories}</ul>"
             '<p><a href="catalog">All products</a> <a href="/catalog?utm_source=home&amp;page=1">News</a> '
@@ -168,18 +168,18 @@ class Shop:
     def _catalog_page(self, path: str, query: str) -> SiteResponse:
         asked = path.removeprefix("/catalog/page/").strip("/") if path != "/catalog" else ""
         asked = asked or parse_qs(query).get("page", ["1"])[0]
-        page = _number(asked)
+        page = _parse_number(asked)
         if not 1 <= page <= self.catalog_pages:
             return NOT_FOUND
         first = (page - 1) * self.per_page
-        entries = "".join(map(self._entry, range(first, min(first + self.per_page, self.products))))
+        entries = "".join(map(self._format_entry, range(first, min(first + self.per_page, self.products))))
         steps = ""
         if page > 1:
             steps += f'<a class="prev" rel="prev" href="{self.catalog_path(page - 1)}">Back</a> '
         if page < self.catalog_pages:
             steps += f'<a class="next" rel="next" href="{self.catalog_path(page + 1)}">Next</a>'
         body = f'<h1>Catalogue</h1><ul class="products">{entries}</ul>{steps}'
-        return self._html(f"Catalogue, page {page}", body)
+        return self._html_page(f"Catalogue, page {page}", body)
 
     def _category_page(self, path: str) -> SiteResponse:
         name = path.removeprefix("/category/").rstrip("/")
@@ -192,9 +192,9 @@ class Shop:
             f'<li><a class="product" href="../..{self.product_path(number)}">{self.sku(number)}</a></li>'
             for number in mine
         )
-        return self._html(name.title(), f"<h1>{name.title()}</h1><ul>{links}</ul>")
+        return self._html_page(name.title(), f"<h1>{name.title()}</h1><ul>{links}</ul>")
 
-    def _entry(self, number: int) -> str:
+    def _format_entry(self, number: int) -> str:
         """A product in a list: its picture and its name link to the same page, every tenth with tracking."""
         product, path = self.product(number), self.product_path(number)
         tracked = f"{path}?utm_source=catalog&amp;utm_medium=list" if number % 10 == 9 else path
@@ -206,7 +206,7 @@ class Shop:
 
     def _product_page(self, path: str) -> SiteResponse:
         sku = path.removeprefix("/product/").removesuffix(".html")
-        number = _number(sku.rpartition("-")[2])
+        number = _parse_number(sku.rpartition("-")[2])
         if not 0 <= number < self.products or path != self.product_path(number):
             return NOT_FOUND
         product = self.product(number)
@@ -220,24 +220,24 @@ class Shop:
         }
         json_ld = json.dumps(data).replace("<", "\\u003c")
         others = ((number + step * step) % self.products for step in range(1, self.related + 1))
-        links = "".join(_link(self.seed, other) for other in others)
-        return self._html(
+        links = "".join(_format_link(self.seed, other) for other in others)
+        return self._html_page(
             product["name"],
             f'<article data-sku="{sku}"><h1>{name}</h1><p class="sku">{sku}</p>'
-            f'<p class="price" data-currency="EUR">{price}</p><div class="description">{self._filler}</div>'
-            f'</article>\n<ul class="related">{links}</ul>',
+            f'<p class="price" data-currency="EUR">{price}</p><div class="description">'
+            f'{self._filler_text}</div></article>\n<ul class="related">{links}</ul>',
             head=f'<link rel="canonical" href="{path}"><script type="application/ld+json">{json_ld}</script>',
         )
 
     @cached_property
-    def _filler(self) -> str:
+    def _filler_text(self) -> str:
         wanted = max(0, self.page_bytes - 880 - 44 * self.related)
         paragraph = f"<p>{_WORDS.capitalize()}.</p>\n"
         return paragraph * (wanted // len(paragraph))
 
-    def _offers(self) -> SiteResponse:
+    def _offers_page(self) -> SiteResponse:
         offers = json.dumps([self.sku(number) for number in range(min(5, self.products))])
-        return self._html(
+        return self._html_page(
             "Offers",
             '<h1>Offers</h1><noscript>Please allow scripts.</noscript><ul id="offers"></ul>'
             f"<script>for (const sku of {offers}) {{ const offer = document.createElement('li');"
@@ -245,13 +245,13 @@ class Shop:
             "document.getElementById('offers').append(offer); }</script>",
         )
 
-    def _sitemap(self, path: str, base: str) -> SiteResponse:
+    def _sitemap_page(self, path: str, base: str) -> SiteResponse:
         files = -(-self.products // SITEMAP_URLS)
         if path == "/sitemap.xml" and files > 1:
             places = [f"{base}/sitemap-{number}.xml" for number in range(1, files + 1)]
             return _sitemap_file("sitemapindex", "sitemap", places)
         part = "1" if path == "/sitemap.xml" else path.removeprefix("/sitemap-").removesuffix(".xml")
-        number = _number(part)
+        number = _parse_number(part)
         if not 1 <= number <= max(1, files):
             return NOT_FOUND
         first = (number - 1) * SITEMAP_URLS
@@ -259,7 +259,7 @@ class Shop:
         return _sitemap_file("urlset", "url", [base + self.product_path(number) for number in numbers])
 
 
-def _number(text: str) -> int:
+def _parse_number(text: str) -> int:
     """A decimal number from a path; -1 for anything else."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else -1
 

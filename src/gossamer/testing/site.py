@@ -52,7 +52,7 @@ class Site:
         self.clock = clock
         self._address = (host, port)
         self._server: asyncio.Server | None = None
-        self.connections: set[_Connection] = set()
+        self.connections: set[_SiteConnection] = set()
 
     def __repr__(self) -> str:
         return f"<Site {self.url if self._server else '(closed)'}: {len(self.hits)} hits>"
@@ -74,7 +74,7 @@ class Site:
 
     async def __aenter__(self) -> Site:
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: _Connection(self), *self._address, backlog=1024)
+        self._server = await loop.create_server(lambda: _SiteConnection(self), *self._address, backlog=1024)
         self._address = self._server.sockets[0].getsockname()[:2]
         return self
 
@@ -131,14 +131,14 @@ def serve_in_thread(app: App, host: str = "127.0.0.1", port: int = 0) -> Iterato
         thread.join()
 
 
-def _parse(head: bytes) -> tuple[list[str], dict[str, str]]:
+def _parse_head(head: bytes) -> tuple[list[str], dict[str, str]]:
     """The parts of the request line, and the headers."""
     first, *lines = head.decode("latin-1").split("\r\n")
     fields = (line.partition(":") for line in lines)
     return first.split(" "), {name.strip().lower(): value.strip() for name, _, value in fields}
 
 
-class _Connection(asyncio.Protocol):
+class _SiteConnection(asyncio.Protocol):
     """One keep-alive connection; requests are answered one after the other."""
 
     def __init__(self, site: Site) -> None:
@@ -157,39 +157,39 @@ class _Connection(asyncio.Protocol):
         self._site.connections.discard(self)
         if self._timer is not None:
             self._timer.cancel()
-        self._done()
+        self._end_hit()
 
     def abort(self) -> None:
         self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
-        self._next()
+        self._answer_next()
 
-    def _next(self) -> None:
+    def _answer_next(self) -> None:
         """Answer what has arrived completely, until an answer takes time."""
         while self._current is None and not self._transport.is_closing():
             head, end, rest = self._buffer.partition(b"\r\n\r\n")
             if not end:
                 if len(head) > MAX_HEAD_BYTES:
-                    self._send("GET", SiteResponse(431), close=True)
+                    self._send_answer("GET", SiteResponse(431), close=True)
                 return
-            line, headers = _parse(head)
+            line, headers = _parse_head(head)
             length = headers.get("content-length", "0")
             if len(line) != 3 or not length.isdecimal():
-                self._send("GET", _BAD, close=True)
+                self._send_answer("GET", _BAD, close=True)
                 return
             if len(rest) < int(length):
                 return
             self._buffer = rest[int(length) :]
-            self._answer(line[0], line[1], headers)
+            self._answer_request(line[0], line[1], headers)
 
-    def _answer(self, method: str, path: str, headers: dict[str, str]) -> None:
+    def _answer_request(self, method: str, path: str, headers: dict[str, str]) -> None:
         site = self._site
         answer = site.app(path, headers)
         host = self._current = headers.get("host", "")
         status = 0 if answer.fail else answer.status
-        site.log.begin(Hit(site.clock.now(), path, status, host, method, headers))
+        site.log.begin_hit(Hit(site.clock.now(), path, status, host, method, headers))
         close = headers.get("connection", "").lower() == "close"
         if answer.fail == "stall":
             return
@@ -197,15 +197,15 @@ class _Connection(asyncio.Protocol):
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(answer.delay_s, self._after_delay, method, answer, close)
         else:
-            self._finish(method, answer, close)
+            self._finish_answer(method, answer, close)
 
     def _after_delay(self, method: str, answer: SiteResponse, close: bool) -> None:
         self._timer = None
-        self._finish(method, answer, close)
-        self._next()
+        self._finish_answer(method, answer, close)
+        self._answer_next()
 
-    def _finish(self, method: str, answer: SiteResponse, close: bool) -> None:
-        self._done()
+    def _finish_answer(self, method: str, answer: SiteResponse, close: bool) -> None:
+        self._end_hit()
         if answer.fail == "reset":
             # Closing with nothing to linger for sends RST instead of FIN.
             sock: socket.socket = self._transport.get_extra_info("socket")
@@ -214,14 +214,14 @@ class _Connection(asyncio.Protocol):
         elif answer.fail == "close":
             self._transport.close()
         else:
-            self._send(method, answer, close=close or answer.fail == "half")
+            self._send_answer(method, answer, close=close or answer.fail == "half")
 
-    def _done(self) -> None:
+    def _end_hit(self) -> None:
         if self._current is not None:
-            self._site.log.end(self._current)
+            self._site.log.end_hit(self._current)
             self._current = None
 
-    def _send(self, method: str, answer: SiteResponse, *, close: bool) -> None:
+    def _send_answer(self, method: str, answer: SiteResponse, *, close: bool) -> None:
         head = [
             f"HTTP/1.1 {answer.status} {_PHRASES.get(answer.status, 'Unknown')}",
             f"Content-Length: {len(answer.body)}",

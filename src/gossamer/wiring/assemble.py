@@ -9,36 +9,36 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field, replace
 
-from gossamer.callbacks.extractor import results
-from gossamer.callbacks.pipelines import SpiderPipelines
+from gossamer.callbacks.extractor import results_of
+from gossamer.callbacks.pipelines import SpiderPipeline
 from gossamer.config.settings import Settings
-from gossamer.core.errors import JobBusy, OperatorError, StorageError, UsageError
+from gossamer.core.errors import JobBusyError, OperatorError, StorageError, UsageError
 from gossamer.core.jobs import Job, tag_of
 from gossamer.core.lifecycle import JobState
 from gossamer.core.requests import Request
-from gossamer.engine.parts import Parts, ShiftOptions
+from gossamer.engine.parts import EngineParts, ShiftOptions
 from gossamer.engine.store_then_settle import SplitCommitter
-from gossamer.fetch.guard import Guard
+from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.limits import HttpOptions
 from gossamer.fetch.robots_cache import RobotsCache
-from gossamer.fetch.sessions.shared_cookies import SharedCookies
-from gossamer.fetch.trusted_hosts import SharedTrust, TrustingFetcher
-from gossamer.observe.fan_out import Fan
+from gossamer.fetch.sessions.shared_cookies import SharedCookieStore
+from gossamer.fetch.trusted_hosts import TrustedHosts, TrustingFetcher
+from gossamer.observe.fan_out import MultiSink
 from gossamer.policy import urls
-from gossamer.policy.credentials import authorizations
+from gossamer.policy.credentials import authorizations_for
 from gossamer.ports.backends import JobFrontier
 from gossamer.ports.fetch import Fetcher
 from gossamer.ports.observe import Sink
 from gossamer.ports.store import Committer
 from gossamer.runtime.process_name import worker_name
 from gossamer.spiders.spider import Spider
-from gossamer.targets.discovery import Target
-from gossamer.wiring.backends import Desk, open_desk
+from gossamer.targets.discovery import CrawlTarget
+from gossamer.wiring.backends import Backends, open_desk
 from gossamer.wiring.extractors import extractor_of
 from gossamer.wiring.fetchers import fetcher_of
 from gossamer.wiring.rules import admission_of, rules_of, trusted_hosts
 from gossamer.wiring.sessions import SessionCommitter, SessionFetcher
-from gossamer.wiring.sqlite import SqliteKeeping, SqliteRequests
+from gossamer.wiring.sqlite import SqliteFrontierBackend, SqliteStoreBackend
 
 ALONE_IDLE_S = 1.0
 CREW_IDLE_S = 0.1
@@ -46,45 +46,45 @@ CREW_IDLE_S = 0.1
 
 
 @dataclass(frozen=True)
-class Wired:
+class CrawlParts:
     """The parts of one crawl, and what has to be closed after it."""
 
-    parts: Parts
+    parts: EngineParts
     shift: ShiftOptions
-    pipeline: SpiderPipelines
-    desk: Desk
+    pipeline: SpiderPipeline
+    desk: Backends
     resumed: bool
     closing: AsyncExitStack
-    guard: Guard
+    guard: AddressGuard
     authorizations: Mapping[str, str] = field(
         repr=False
     )  # for the origins of start URLs with user and password
 
-    async def seeds(self, spider: Spider) -> AsyncIterator[Request]:
+    async def seeds_of(self, spider: Spider) -> AsyncIterator[Request]:
         """The spider's first requests; their hosts were named by the operator and may be private.
 
         Raises ``UsageError`` for what the spider's ``start()`` raises or gives.
         """
         try:
-            async for request in results(spider.start()):
+            async for request in results_of(spider.start()):
                 if not isinstance(request, Request):
                     raise UsageError(
                         f"start() of the spider {spider.name!r} gave {request!r}, which is no Request"
                     )
                 self._check_credentials(spider, request.url)
-                self.guard.trust(urls.hostname(request.url))
+                self.guard.trust_host(urls.hostname_of(request.url))
                 yield request
         except (OperatorError, GeneratorExit):
             raise
         except (Exception, SystemExit) as error:
             raise UsageError(
                 f"start() of the spider {spider.name!r} raised {type(error).__name__}: {error}"
-                f"{_place(spider, error)}"
+                f"{_line_of(spider, error)}"
             ) from error
 
     def _check_credentials(self, spider: Spider, url: str) -> None:
         """Raise ``UsageError`` for a user and a password that would be dropped in silence."""
-        for origin in authorizations([url]):
+        for origin in authorizations_for([url]):
             if origin not in self.authorizations:
                 raise UsageError(
                     f"start() of the spider {spider.name!r} gave a URL with user and password at {origin}: "
@@ -96,20 +96,22 @@ class Wired:
         await self.closing.aclose()
 
 
-async def wire(settings: Settings, target: Target, *, fresh: bool, sinks: Sequence[Sink]) -> Wired:
+async def wire_crawl(
+    settings: Settings, target: CrawlTarget, *, fresh: bool, sinks: Sequence[Sink]
+) -> CrawlParts:
     """Put a crawl together: its job (an unfinished one of this target, unless ``fresh``), and its parts."""
     async with AsyncExitStack() as opening:
         desk = await open_desk(settings, create=True)
         opening.push_async_callback(desk.close)
-        await opening.enter_async_context(desk.requests.alone(target.text))
-        job, resumed = await _job(desk, target, fresh=fresh)
-        wired = await assemble(settings, target, desk, job, sinks=sinks, resumed=resumed)
+        await opening.enter_async_context(desk.requests.lock_target(target.text))
+        job, resumed = await _choose_job(desk, target, fresh=fresh)
+        wired = await assemble_worker(settings, target, desk, job, sinks=sinks, resumed=resumed)
         return _closed_with(wired, opening)
 
 
 async def wire_member(
-    settings: Settings, target: Target, job_id: str, *, trusted: Iterable[str], sinks: Sequence[Sink]
-) -> Wired:
+    settings: Settings, target: CrawlTarget, job_id: str, *, trusted: Iterable[str], sinks: Sequence[Sink]
+) -> CrawlParts:
     """Put together what another process of a crawl needs, which is under way and locked by the first."""
     async with AsyncExitStack() as opening:
         desk = await open_desk(settings)
@@ -117,33 +119,33 @@ async def wire_member(
         job = await desk.book.get(job_id)
         if job is None:
             raise StorageError(f"there is no job {job_id} any more")
-        wired = await assemble(settings, target, desk, job, trusted=trusted, sinks=sinks, resumed=True)
+        wired = await assemble_worker(settings, target, desk, job, trusted=trusted, sinks=sinks, resumed=True)
         return _closed_with(wired, opening)
 
 
-async def assemble(
+async def assemble_worker(
     settings: Settings,
-    target: Target,
-    desk: Desk,
+    target: CrawlTarget,
+    desk: Backends,
     job: Job,
     *,
     sinks: Sequence[Sink],
     resumed: bool,
     trusted: Iterable[str] = (),
     owner: str = "",
-) -> Wired:
+) -> CrawlParts:
     """The parts of a worker at a desk that stays open.
 
     ``trusted`` are hosts that the operator named elsewhere, ``owner`` is the shift of a fleet that will hold
     its leases; those of a crawl on this machine belong to its process.
     """
     async with AsyncExitStack() as opening:
-        guard = Guard((*trusted_hosts(target.spider), *trusted))
+        guard = AddressGuard((*trusted_hosts(target.spider), *trusted))
         clock, spider = desk.clock, target.spider
         worker = owner or worker_name(os.getpid())
         running = opening.enter_context(ExitStack())
         is_alone = settings.processes == 1 and not owner
-        cookies = SharedCookies(
+        cookies = SharedCookieStore(
             desk.requests.shared,
             clock,
             tag_of(job),
@@ -156,29 +158,29 @@ async def assemble(
         )
         opening.push_async_callback(fetcher.close)
         if owner:
-            fetcher = TrustingFetcher(fetcher, guard, SharedTrust(desk.requests.shared, job))
+            fetcher = TrustingFetcher(fetcher, guard, TrustedHosts(desk.requests.shared, job))
         rules = rules_of(settings, touches_network=fetcher.touches_network)
         if not resumed:
-            await desk.requests.make(job, rules)
-        frontier = desk.requests.frontier(job, rules, owner=worker)
-        pipeline = SpiderPipelines(target.choose, timeout_s=settings.parse.callback_timeout)
+            await desk.requests.create_frontier(job, rules)
+        frontier = desk.requests.open_frontier(job, rules, owner=worker)
+        pipeline = SpiderPipeline(target.choose, timeout_s=settings.parse.callback_timeout)
         opening.push_async_callback(pipeline.close)
-        await pipeline.open(spider)
+        await pipeline.open_pipeline(spider)
         robots = RobotsCache(
             fetcher, desk.requests.shared, clock, user_agent=settings.user_agent, obey=settings.robots
         )
-        parts = Parts(
+        parts = EngineParts(
             job=job,
             rules=rules,
             frontier=frontier,
-            committer=SessionCommitter(_committer(desk, frontier, job), cookies),
+            committer=SessionCommitter(_committer_for(desk, frontier, job), cookies),
             store=desk.store,
             fetcher=fetcher,
             robots=robots,
             extractor=extractor_of(settings, target, running),
             pipeline=pipeline,
             admission=admission_of(settings, spider, job.key),
-            sink=Fan(sinks),
+            sink=MultiSink(sinks),
             clock=clock,
         )
         shift = ShiftOptions(
@@ -188,24 +190,28 @@ async def assemble(
             idle_wait_s=ALONE_IDLE_S if is_alone else CREW_IDLE_S,
             max_redirects=settings.http.max_redirects,
         )
-        return Wired(parts, shift, pipeline, desk, resumed, opening.pop_all(), guard, target.authorizations)
+        return CrawlParts(
+            parts, shift, pipeline, desk, resumed, opening.pop_all(), guard, target.authorizations
+        )
 
 
-def _closed_with(wired: Wired, outer: AsyncExitStack) -> Wired:
+def _closed_with(wired: CrawlParts, outer: AsyncExitStack) -> CrawlParts:
     """The same, which lets go of what is in ``outer`` after its own."""
     outer.push_async_exit(wired.closing)
     return replace(wired, closing=outer.pop_all())
 
 
-async def _job(desk: Desk, target: Target, *, fresh: bool) -> tuple[Job, bool]:
+async def _choose_job(desk: Backends, target: CrawlTarget, *, fresh: bool) -> tuple[Job, bool]:
     """The latest job of this target, unless cancelled or a fresh start is wanted; and whether it is old.
 
-    Those of the fleet are the fleet's. Raises ``JobBusy`` while it is at one of this target.
+    Those of the fleet are the fleet's. Raises ``JobBusyError`` while it is at one of this target.
     """
-    same = [job for job in await desk.book.list() if (job.name, job.target) == (target.name, target.text)]
+    same = [
+        job for job in await desk.book.list_jobs() if (job.name, job.target) == (target.name, target.text)
+    ]
     for job in same:
         if job.plan and job.state in (JobState.RUNNING, JobState.PAUSED) and job.finished_at is None:
-            raise JobBusy(
+            raise JobBusyError(
                 f"{job.id} is a job of the fleet: `gossamer wait {job.id}` follows it, "
                 f"`gossamer cancel {job.id}` ends it"
             )
@@ -215,17 +221,17 @@ async def _job(desk: Desk, target: Target, *, fresh: bool) -> tuple[Job, bool]:
     return await desk.book.create(target.name, target.text), False
 
 
-def _committer(desk: Desk, frontier: JobFrontier, job: Job) -> Committer:
+def _committer_for(desk: Backends, frontier: JobFrontier, job: Job) -> Committer:
     """One transaction for all where there is one file for all; else the store first."""
     requests, keeping = desk.requests, desk.keeping
-    if isinstance(requests, SqliteRequests) and isinstance(keeping, SqliteKeeping):
-        committer = requests.committer(frontier, keeping, job)
+    if isinstance(requests, SqliteFrontierBackend) and isinstance(keeping, SqliteStoreBackend):
+        committer = requests.committer_for(frontier, keeping, job)
         if committer is not None:
             return committer
     return SplitCommitter(frontier, desk.store, job)
 
 
-def _place(spider: Spider, error: BaseException) -> str:
+def _line_of(spider: Spider, error: BaseException) -> str:
     """The line of the spider's own file that an error comes from, as far as it has one."""
     file = getattr(sys.modules.get(type(spider).__module__), "__file__", None)
     frames = traceback.extract_tb(error.__traceback__)

@@ -10,16 +10,16 @@ import msgspec
 
 from gossamer.config.settings import Settings
 from gossamer.core.clock import Clock
-from gossamer.core.errors import Fault, RequestsGone, StorageError
-from gossamer.core.hosts import Rules
-from gossamer.core.jobs import DeadFilter, FrontierStats, Job, Tally
+from gossamer.core.errors import Fault, LostRequestsError, StorageError
+from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import DeadLetterFilter, FrontierStats, Job, JobTotals
 from gossamer.core.lifecycle import JobState
-from gossamer.core.position import Place
+from gossamer.core.position import QueuePosition
 from gossamer.fetch import robots_cache
 from gossamer.policy import urls
 from gossamer.policy.robots import RobotsRecord, RobotsRules
 from gossamer.policy.shared_hosts import shared_host
-from gossamer.ports.backends import JobFrontier, Keeping, Requests
+from gossamer.ports.backends import FrontierBackend, JobFrontier, StoreBackend
 from gossamer.targets.plan import plan_from
 from gossamer.wiring.open import open_places
 from gossamer.wiring.rules import rules_of
@@ -37,7 +37,7 @@ class SharedHost(NamedTuple):
     job: Job
     host: str
 
-    def warning(self, ours: Job) -> str:
+    def warning_for(self, ours: Job) -> str:
         """What this means, and what to do."""
         return (
             f"{ours.id} and {self.job.id} ({self.job.target}) both crawl {self.host}: each keeps a pace of "
@@ -46,10 +46,10 @@ class SharedHost(NamedTuple):
         )
 
 
-class Desk:
+class Backends:
     """Both places of crawls, to look into them and to manage their jobs."""
 
-    def __init__(self, settings: Settings, requests: Requests, keeping: Keeping) -> None:
+    def __init__(self, settings: Settings, requests: FrontierBackend, keeping: StoreBackend) -> None:
         self._settings = settings
         self.requests = requests
         self.keeping = keeping
@@ -62,43 +62,45 @@ class Desk:
         """The time that leases and hosts are kept by."""
         return self.requests.clock
 
-    def frontier(self, job: Job) -> JobFrontier:
+    def open_frontier(self, job: Job) -> JobFrontier:
         """The requests of a job."""
-        return self.requests.frontier(job, rules_of(self._settings))
+        return self.requests.open_frontier(job, rules_of(self._settings))
 
-    async def stats(self, job: Job) -> FrontierStats | None:
+    async def read_stats(self, job: Job) -> FrontierStats | None:
         """How a job stands; ``None``: it is over, and its requests are not kept any more."""
         try:
-            return await self.frontier(job).stats()
-        except RequestsGone:
+            return await self.open_frontier(job).read_stats()
+        except LostRequestsError:
             if job.finished_at is None:
                 raise
             return None
 
-    async def lost_letters(self, job: Job, tally: Tally) -> int:
+    async def lost_letters(self, job: Job, tally: JobTotals) -> int:
         """How many dead letters of a job with these totals are of lost hosts, and not retried since."""
         ever = tally.by_reason.get(Fault.HOST_LOST, 0)
-        if not ever or await self.stats(job) is None:
+        if not ever or await self.read_stats(job) is None:
             return 0
-        found = await self.frontier(job).dead(DeadFilter(reason=Fault.HOST_LOST), LOST_COUNTED)
+        found = await self.open_frontier(job).dead_letters(
+            DeadLetterFilter(reason=Fault.HOST_LOST), LOST_COUNTED
+        )
         return len(found) if len(found) < LOST_COUNTED else ever
 
-    async def place(self, job: Job, fingerprint: int) -> tuple[Rules, Place]:
+    async def find_position(self, job: Job, fingerprint: int) -> tuple[FrontierRules, QueuePosition]:
         """The rules in force for a job, and where one of its requests stands; of one forgotten neither."""
-        if job.finished_at is not None and await self.stats(job) is None:
-            return Rules(), Place()
-        return await self.frontier(job).place(fingerprint)
+        if job.finished_at is not None and await self.read_stats(job) is None:
+            return FrontierRules(), QueuePosition()
+        return await self.open_frontier(job).find_position(fingerprint)
 
     async def robots_deny(self, url: str) -> bool:
         """Whether the robots.txt of a URL's site, where it is remembered, refuses it. Asks nobody."""
         if not self._settings.robots:
             return False
-        stored = await self.requests.shared.get(robots_cache.SPACE, urls.origin(url))
+        stored = await self.requests.shared.get(robots_cache.SPACE, urls.origin_of(url))
         try:
             record = msgspec.msgpack.decode(stored or b"", type=RobotsRecord)
         except msgspec.DecodeError:
             return False
-        return record.text != "" and not RobotsRules(record).allowed(url, self._settings.user_agent)
+        return record.text != "" and not RobotsRules(record).may_fetch(url, self._settings.user_agent)
 
     async def at_work(self, job: Job) -> str | None:
         """Who crawls this job now: the number of a process, or words; ``None``: nobody.
@@ -113,22 +115,22 @@ class Desk:
         What another job asks is known from what it was submitted with, and from what waits in its frontier.
         """
         found = []
-        for job in await self.book.list(unfinished=True) if hosts else []:
+        for job in await self.book.list_jobs(unfinished=True) if hosts else []:
             if job.id == ours.id or job.state is not JobState.RUNNING:
                 continue
             with contextlib.suppress(StorageError):  # whoever looks after it says so
                 if not job.plan and await self.at_work(job) is None:
                     continue
                 theirs = plan_from(job.plan).hosts if job.plan else (urls.host_key(job.target),)
-                reports = await self.frontier(job).hosts(HOSTS_LOOKED_AT)
+                reports = await self.open_frontier(job).busiest_hosts(HOSTS_LOOKED_AT)
                 host = shared_host(hosts, (*theirs, *(report.host for report in reports)))
                 if host is not None:
                     found.append(SharedHost(job, host))
         return found
 
-    def writers(self) -> set[int]:
+    def blocking_writers(self) -> set[int]:
         """The processes that keep all others from writing at the moment."""
-        return self.requests.writers() | self.keeping.writers()
+        return self.requests.blocking_writers() | self.keeping.blocking_writers()
 
     async def close(self) -> None:
         """Let go of files and connections."""
@@ -138,9 +140,9 @@ class Desk:
             await self.keeping.close()
 
 
-async def open_desk(settings: Settings, *, create: bool = False) -> Desk:
+async def open_desk(settings: Settings, *, create: bool = False) -> Backends:
     """Open the places that the settings name.
 
     Raises :class:`StorageError` when there is no data directory (and not ``create``).
     """
-    return Desk(settings, *await open_places(settings, create=create))
+    return Backends(settings, *await open_places(settings, create=create))

@@ -1,6 +1,6 @@
 """Whether the servers that the settings name, and this machine, are fit, without changing anything on them.
 
-Those of servers raise what :func:`~gossamer.wiring.open.open_places` would: ``ServiceMissing``,
+Those of servers raise what :func:`~gossamer.wiring.open.open_places` would: ``MissingServiceError``,
 ``StorageError``, ``UsageError``, ``SettingError``.
 """
 
@@ -20,7 +20,7 @@ async def look_at_requests(settings: Settings) -> str:
 
     server = RedisServer(url, prefix=settings.redis.prefix)
     try:
-        return await server.check(require_durable=settings.redis.require_durable)
+        return await server.check_server(require_durable=settings.redis.require_durable)
     finally:
         await server.close()
 
@@ -31,7 +31,7 @@ async def look_at_items(settings: Settings) -> str:
     if is_in_postgres(url):
         from gossamer.drivers.postgres.server import PostgresServer
 
-        await PostgresServer(url).look()
+        await PostgresServer(url).check_server()
     return ""
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from gossamer.config.settings import Settings
 from gossamer.core.clock import Clock
-from gossamer.fetch.guard import Guard
+from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.fetcher import HttpFetcher
 from gossamer.fetch.http.limits import HttpOptions
 from gossamer.fetch.machine import raise_open_files
 from gossamer.fetch.replay import ReplayFetcher
 from gossamer.fetch.robots_cache import RobotsCache
-from gossamer.fetch.sessions.cookies import Cookies
+from gossamer.fetch.sessions.cookies import CookieStore
 from gossamer.ports.fetch import Fetcher, RobotsGate
 from gossamer.runtime.clock import SystemClock
 from gossamer.shared.memory import MemorySharedState
@@ -25,10 +25,10 @@ log = logging.getLogger("gossamer.crawl")
 
 def fetcher_of(
     settings: Settings,
-    guard: Guard,
+    guard: AddressGuard,
     clock: Clock,
     *,
-    cookies: Cookies | None = None,
+    cookies: CookieStore | None = None,
     authorizations: Mapping[str, str] | None = None,
 ) -> Fetcher:
     """The way to get pages; without ``cookies`` they are kept in memory only.
@@ -71,7 +71,7 @@ class PageParts:
 def page_parts(settings: Settings, host: str, authorizations: Mapping[str, str]) -> PageParts:
     """The parts for pages of a host that the operator named."""
     clock = SystemClock()
-    fetcher = fetcher_of(settings, Guard({host}), clock, authorizations=authorizations)
+    fetcher = fetcher_of(settings, AddressGuard({host}), clock, authorizations=authorizations)
     shared = MemorySharedState(clock)
     robots = RobotsCache(fetcher, shared, clock, user_agent=settings.user_agent, obey=settings.robots)
     return PageParts(fetcher, robots, clock)

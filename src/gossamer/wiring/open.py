@@ -12,37 +12,37 @@ from gossamer.config.settings import Settings
 from gossamer.core.clock import Clock
 from gossamer.core.errors import SettingError
 from gossamer.core.redaction import shown_server
-from gossamer.ports.backends import Keeping, Requests
-from gossamer.wiring.sqlite import Databases, SqliteKeeping, SqliteRequests
+from gossamer.ports.backends import FrontierBackend, StoreBackend
+from gossamer.wiring.sqlite import DatabasePool, SqliteFrontierBackend, SqliteStoreBackend
 
 
-async def open_places(settings: Settings, *, create: bool) -> tuple[Requests, Keeping]:
+async def open_places(settings: Settings, *, create: bool) -> tuple[FrontierBackend, StoreBackend]:
     """Both places of a crawl, as the settings name them.
 
-    Raises ``StorageError`` for a data directory that is not there (unless ``create``), ``ServiceMissing``
-    and ``StorageError`` for servers that are not there, not fit or not ours to use.
+    Raises ``StorageError`` for a data directory that is not there (unless ``create``),
+    ``MissingServiceError`` and ``StorageError`` for servers that are not there, not fit or not ours to use.
     """
-    databases = Databases(settings, create=create)
+    databases = DatabasePool(settings, create=create)
     try:
-        requests = await _requests(settings, databases)
+        requests = await _open_frontier(settings, databases)
     except BaseException:
         databases.close()
         raise
     try:
-        return requests, await _keeping(settings, databases, requests.clock)
+        return requests, await _open_store(settings, databases, requests.clock)
     except BaseException:
         await requests.close()
         databases.close()
         raise
 
 
-async def _requests(settings: Settings, databases: Databases) -> Requests:
+async def _open_frontier(settings: Settings, databases: DatabasePool) -> FrontierBackend:
     url = settings.frontier.url
     if not is_in_redis(url):
-        return SqliteRequests(settings, databases)
-    from gossamer.wiring.redis import RedisRequests
+        return SqliteFrontierBackend(settings, databases)
+    from gossamer.wiring.redis import RedisFrontierBackend
 
-    return await RedisRequests.open(settings, url)
+    return await RedisFrontierBackend.open(settings, url)
 
 
 def is_in_redis(url: str | None) -> TypeGuard[str]:
@@ -57,13 +57,13 @@ def is_in_redis(url: str | None) -> TypeGuard[str]:
     )
 
 
-async def _keeping(settings: Settings, databases: Databases, clock: Clock) -> Keeping:
+async def _open_store(settings: Settings, databases: DatabasePool, clock: Clock) -> StoreBackend:
     url = settings.store.url
     if not is_in_postgres(url):
-        return SqliteKeeping(databases, clock)
-    from gossamer.wiring.postgres import PostgresKeeping
+        return SqliteStoreBackend(databases, clock)
+    from gossamer.wiring.postgres import PostgresStoreBackend
 
-    return await PostgresKeeping.open(settings, url, clock)
+    return await PostgresStoreBackend.open(settings, url, clock)
 
 
 def is_in_postgres(url: str | None) -> TypeGuard[str]:

@@ -11,11 +11,11 @@ from functools import cache
 
 from gossamer.config.settings import Settings
 from gossamer.core.dedup import DedupReport
-from gossamer.core.errors import JobBusy, StorageError
-from gossamer.core.hosts import Rules
+from gossamer.core.errors import JobBusyError, StorageError
+from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job, tag_of
-from gossamer.core.text import quantity
-from gossamer.drivers.redis.errors import BROKER_RIGHTS, meaning
+from gossamer.core.text import format_count
+from gossamer.drivers.redis.errors import BROKER_RIGHTS, describe_error
 from gossamer.drivers.redis.server import OLDEST, RedisClock, RedisServer
 from gossamer.fetch.sessions.shared_cookies import SPACE as COOKIES
 from gossamer.fetch.trusted_hosts import SPACE as TRUST
@@ -32,7 +32,7 @@ LOCK_S = 15.0
 """Seconds after which a crawl whose process is gone may be taken up by another."""
 
 
-class RedisRequests:
+class RedisFrontierBackend:
     """Requests in Redis; workers of any number of machines share them."""
 
     def __init__(self, settings: Settings, server: RedisServer, clock: RedisClock) -> None:
@@ -44,19 +44,19 @@ class RedisRequests:
         self._lost = ""  # who crawls a target that was ours alone
 
     @classmethod
-    async def open(cls, settings: Settings, url: str) -> RedisRequests:
-        """Connect and look whether this Redis is fit. Raises ``ServiceMissing`` and ``StorageError``."""
+    async def open(cls, settings: Settings, url: str) -> RedisFrontierBackend:
+        """Connect and look whether this Redis is fit. Raises ``MissingServiceError`` and ``StorageError``."""
         server = RedisServer(url, prefix=settings.redis.prefix)
         try:
-            if unknown := await server.check(require_durable=settings.redis.require_durable):
-                _warn(unknown)
-            return cls(settings, server, await RedisClock.of(server))
+            if unknown := await server.check_server(require_durable=settings.redis.require_durable):
+                _warn_once(unknown)
+            return cls(settings, server, await RedisClock.from_server(server))
         except BaseException:
             await server.close()
             raise
 
-    def frontier(self, job: Job, rules: Rules, *, owner: str = "") -> RedisFrontier:
-        """See :class:`~gossamer.ports.backends.Requests`."""
+    def open_frontier(self, job: Job, rules: FrontierRules, *, owner: str = "") -> RedisFrontier:
+        """See :class:`~gossamer.ports.backends.FrontierBackend`."""
         ours = (
             settings_under(plan_from(job.plan), self._settings).frontier
             if job.plan
@@ -76,76 +76,79 @@ class RedisRequests:
             fence=self._check_alone,
         )
 
-    async def make(self, job: Job, rules: Rules) -> None:
-        """See :class:`~gossamer.ports.backends.Requests`."""
-        await self.frontier(job, rules).create()
+    async def create_frontier(self, job: Job, rules: FrontierRules) -> None:
+        """See :class:`~gossamer.ports.backends.FrontierBackend`."""
+        await self.open_frontier(job, rules).create_shards()
 
-    async def dedup(self, job: Job) -> DedupReport | None:
-        """See :class:`~gossamer.ports.backends.Requests`."""
-        return await self.frontier(job, Rules()).dedup_report()
+    async def dedup_report(self, job: Job) -> DedupReport | None:
+        """See :class:`~gossamer.ports.backends.FrontierBackend`."""
+        return await self.open_frontier(job, FrontierRules()).dedup_report()
 
-    async def forget(self, job: Job) -> bool:
+    async def forget_job(self, job: Job) -> bool:
         """Delete all that is here of a job; whether there was anything."""
-        frontier = RedisFrontier(self.server, job.id, Rules(), self.clock, tag=tag_of(job))
+        frontier = RedisFrontier(self.server, job.id, FrontierRules(), self.clock, tag=tag_of(job))
         if not await frontier.is_there():
             return False
         await forget_marks(self.shared, job)
         for space in (TRUST, COOKIES):
-            named = self.server.key(f"shared:{space}:{tag_of(job)} ")  # and a host, or a site
-            await self.server.drop(f"{named.removesuffix('}')}*")
-        await frontier.forget()
+            named = self.server.key_for(f"shared:{space}:{tag_of(job)} ")  # and a host, or a site
+            await self.server.delete_keys(f"{named.removesuffix('}')}*")
+        await frontier.delete_requests()
         return True
 
     @asynccontextmanager
-    async def alone(self, target: str) -> AsyncIterator[None]:
-        """See :class:`~gossamer.ports.backends.Requests`."""
+    async def lock_target(self, target: str) -> AsyncIterator[None]:
+        """See :class:`~gossamer.ports.backends.FrontierBackend`."""
         lock = RedisRoster(self.server, f"crawl:{target}", self.clock)
         me = this_process()
-        if await lock.lead(me, LOCK_S) is None:
-            holder = (await lock.look()).leader
-            raise JobBusy(
+        if await lock.claim_leadership(me, LOCK_S) is None:
+            holder = (await lock.read_roster()).leader
+            raise JobBusyError(
                 f"{target} is being crawled by {holder}; wait for it, or stop it "
                 f"(a process that was killed lets go of it after {LOCK_S:.0f} seconds)"
             )
-        keeping = asyncio.create_task(self._keep(lock, me, target))
+        keeping = asyncio.create_task(self._renew_lock(lock, me, target))
         try:
             yield
         finally:
             keeping.cancel()
             with contextlib.suppress(StorageError):
-                await lock.lead(me, 0.0)
+                await lock.claim_leadership(me, 0.0)
 
-    async def _keep(self, lock: RedisRoster, me: str, target: str) -> None:
+    async def _renew_lock(self, lock: RedisRoster, me: str, target: str) -> None:
         """Renew the lock while the crawl is under way; a Redis that is away is the crawl's to complain of."""
         while not self._lost:
             await asyncio.sleep(LOCK_S / 3)
             with contextlib.suppress(StorageError):
-                if await lock.lead(me, LOCK_S) is None:
+                if await lock.claim_leadership(me, LOCK_S) is None:
+                    leader = (await lock.read_roster()).leader
                     self._lost = (
-                        f"{target} is being crawled by another process now ({(await lock.look()).leader}): "
+                        f"{target} is being crawled by another process now ({leader}): "
                         f"this one was not heard of for {LOCK_S:.0f} seconds, and ends. Nothing is lost"
                     )
 
     def _check_alone(self) -> None:
-        """Raise ``JobBusy`` when somebody else has taken up what is crawled here."""
+        """Raise ``JobBusyError`` when somebody else has taken up what is crawled here."""
         if self._lost:
-            raise JobBusy(self._lost)
+            raise JobBusyError(self._lost)
 
     async def at_work(self, job: Job) -> str | None:
-        """See :class:`~gossamer.ports.backends.Requests`."""
-        view = await self.roster.look()
+        """See :class:`~gossamer.ports.backends.FrontierBackend`."""
+        view = await self.roster.read_roster()
         workers = {shift.worker for shift in view.shifts if shift.job == job.id and shift.worker}
         if workers:
-            return f"{quantity(len(workers), 'worker')} of the fleet"
-        return (await RedisRoster(self.server, f"crawl:{job.target}", self.clock).look()).leader or None
+            return f"{format_count(len(workers), 'worker')} of the fleet"
+        return (
+            await RedisRoster(self.server, f"crawl:{job.target}", self.clock).read_roster()
+        ).leader or None
 
-    async def ring(self, job: Job) -> None:
+    async def notify_supervisor(self, job: Job) -> None:
         """Ring the supervisor of the fleet that looks after a job."""
         fleet = plan_from(job.plan).fleet if job.plan else self._settings.cluster.fleet
-        await RedisRoster(self.server, fleet, self.clock).ring()
+        await RedisRoster(self.server, fleet, self.clock).notify_supervisor()
 
-    def writers(self) -> set[int]:
-        """See :class:`~gossamer.ports.backends.Requests`."""
+    def blocking_writers(self) -> set[int]:
+        """See :class:`~gossamer.ports.backends.FrontierBackend`."""
         return set()
 
     async def close(self) -> None:
@@ -154,7 +157,7 @@ class RedisRequests:
 
 
 @cache
-def _warn(what: str) -> None:
+def _warn_once(what: str) -> None:
     """Once in a process."""
     needed = ".".join(map(str, OLDEST))
     log.warning("%s; it needs version %s, maxmemory-policy noeviction and appendonly yes", what, needed)
@@ -162,4 +165,4 @@ def _warn(what: str) -> None:
 
 def broker_meaning(error: BaseException) -> str:
     """What is wrong with a Redis that carries messages, by its driver's error."""
-    return meaning(error, BROKER_RIGHTS)
+    return describe_error(error, BROKER_RIGHTS)

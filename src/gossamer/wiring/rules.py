@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from gossamer.config.settings import Settings
-from gossamer.core.hosts import Rules
+from gossamer.core.hosts import FrontierRules
 from gossamer.engine.admission import Admission
 from gossamer.policy import urls
 from gossamer.policy.scope import Scope, domain_of
-from gossamer.policy.traps import TrapRules, Traps
+from gossamer.policy.traps import TrapCounter, TrapRules
 from gossamer.policy.urls import UrlOptions
 from gossamer.spiders.spider import Spider
 
 
-def rules_of(settings: Settings, *, touches_network: bool = True) -> Rules:
+def rules_of(settings: Settings, *, touches_network: bool = True) -> FrontierRules:
     """What the settings ask of the frontier. Without a network there is nobody to be polite to."""
     polite = touches_network or settings.delay is not None
-    return Rules(
+    return FrontierRules(
         delay_s=settings.delay if polite else 0.0,
         min_delay_s=settings.min_delay,
         max_delay_s=settings.max_delay,
-        initial_delay_s=min(max(Rules().initial_delay_s, settings.min_delay), settings.max_delay),
+        initial_delay_s=min(max(FrontierRules().initial_delay_s, settings.min_delay), settings.max_delay),
         per_host=settings.per_host if touches_network else settings.concurrency,
         crawl_delay_cap_s=settings.crawl_delay_cap,
         retry_after_cap_s=settings.retry_after_cap,
@@ -47,11 +47,11 @@ def admission_of(settings: Settings, spider: Spider, key: bytes) -> Admission:
         sort_query=settings.sort_query,
         unescape=settings.unescape,
     )
-    traps = Traps(TrapRules(**settings.traps.model_dump()))
+    traps = TrapCounter(TrapRules(**settings.traps.model_dump()))
     return Admission(scope, options, key, max_depth=settings.max_depth, traps=traps)
 
 
 def trusted_hosts(spider: Spider) -> frozenset[str]:
     """The hosts that the operator named: they may have private addresses."""
     domains = {domain_of(entry)[0] for entry in spider.allowed_domains}
-    return frozenset(domains | {urls.hostname(url) for url in spider.start_urls})
+    return frozenset(domains | {urls.hostname_of(url) for url in spider.start_urls})

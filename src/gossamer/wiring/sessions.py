@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gossamer.core.requests import Request
-from gossamer.core.results import Fetched, Harvest
-from gossamer.fetch.sessions.shared_cookies import SharedCookies
+from gossamer.core.results import FetchResult, VisitResult
+from gossamer.fetch.sessions.shared_cookies import SharedCookieStore
 from gossamer.ports.fetch import Fetcher
 from gossamer.ports.store import Committer
 
@@ -14,15 +14,15 @@ from gossamer.ports.store import Committer
 class SessionFetcher:
     """A fetcher that knows, before each request, the cookies that other workers have saved."""
 
-    def __init__(self, fetcher: Fetcher, cookies: SharedCookies) -> None:
+    def __init__(self, fetcher: Fetcher, cookies: SharedCookieStore) -> None:
         self._fetcher = fetcher
         self._cookies = cookies
         self.rung = fetcher.rung
         self.touches_network = fetcher.touches_network
 
-    async def fetch(self, request: Request) -> Fetched:
+    async def fetch(self, request: Request) -> FetchResult:
         """See :class:`~gossamer.ports.fetch.Fetcher`. Raises ``StorageError``, too."""
-        await self._cookies.ready(request.session, request.url)
+        await self._cookies.prepare_cookies(request.session, request.url)
         return await self._fetcher.fetch(request)
 
     async def close(self) -> None:
@@ -33,11 +33,11 @@ class SessionFetcher:
 class SessionCommitter:
     """A committer that saves the cookies first: whoever leases what a page has led to finds them."""
 
-    def __init__(self, committer: Committer, cookies: SharedCookies) -> None:
+    def __init__(self, committer: Committer, cookies: SharedCookieStore) -> None:
         self._committer = committer
         self._cookies = cookies
 
-    async def commit(self, harvests: Sequence[Harvest]) -> list[bool]:
+    async def commit(self, harvests: Sequence[VisitResult]) -> list[bool]:
         """See :class:`~gossamer.ports.store.Committer`."""
-        await self._cookies.save()
+        await self._cookies.save_cookies()
         return await self._committer.commit(harvests)

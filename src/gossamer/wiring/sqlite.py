@@ -9,7 +9,7 @@ from pathlib import Path
 from gossamer.config.settings import Settings
 from gossamer.core.clock import Clock
 from gossamer.core.errors import StorageError
-from gossamer.core.hosts import Rules
+from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
 from gossamer.drivers.sqlite.committer import SameFileCommitter
 from gossamer.drivers.sqlite.database import Database
@@ -17,10 +17,10 @@ from gossamer.drivers.sqlite.writer import writer_of
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.ports.store import Committer
 from gossamer.runtime.clock import SystemClock
-from gossamer.runtime.file_lock import JobLock, holder
+from gossamer.runtime.file_lock import JobLock, lock_holder
 from gossamer.shared.sqlite import SqliteSharedState
-from gossamer.store.sqlite.jobs import SqliteJobBook
-from gossamer.store.sqlite.ledger import Ledger
+from gossamer.store.sqlite.jobs import SqliteJobStore
+from gossamer.store.sqlite.ledger import SqliteLedgerReader
 from gossamer.store.sqlite.store import SqliteStore
 
 DATABASE = "gossamer.db"
@@ -33,7 +33,7 @@ def database_path(settings: Settings, url: str | None) -> Path:
     return Path(url.removeprefix("sqlite:///"))
 
 
-class Databases:
+class DatabasePool:
     """The SQLite files of one data directory, each opened once."""
 
     def __init__(self, settings: Settings, *, create: bool) -> None:
@@ -42,16 +42,16 @@ class Databases:
         self._open: dict[Path, Database] = {}
 
     @property
-    def frontier(self) -> Database:
+    def frontier_database(self) -> Database:
         """The file with the requests."""
-        return self._get(self._settings.frontier.url)
+        return self._open_database(self._settings.frontier.url)
 
     @property
-    def store(self) -> Database:
+    def store_database(self) -> Database:
         """The file with items, pages, ledger and jobs."""
-        return self._get(self._settings.store.url)
+        return self._open_database(self._settings.store.url)
 
-    def _get(self, url: str | None) -> Database:
+    def _open_database(self, url: str | None) -> Database:
         path = database_path(self._settings, url).absolute()
         if path not in self._open:
             if not self._create and not path.exists():
@@ -62,7 +62,7 @@ class Databases:
             self._open[path] = Database(path, synchronous=self._settings.sqlite.synchronous)
         return self._open[path]
 
-    def writers(self) -> set[int]:
+    def blocking_writers(self) -> set[int]:
         """The processes that keep all others from writing to one of them at the moment."""
         return {writer for path in self._open if (writer := writer_of(path)) is not None}
 
@@ -72,72 +72,72 @@ class Databases:
             database.close()
 
 
-class SqliteRequests:
+class SqliteFrontierBackend:
     """Requests in a file; everybody who works on them is on this machine."""
 
-    def __init__(self, settings: Settings, databases: Databases) -> None:
+    def __init__(self, settings: Settings, databases: DatabasePool) -> None:
         self._databases = databases
         self._folder = database_path(settings, settings.frontier.url).absolute().parent
         self.clock: Clock = SystemClock()
-        self.shared = SqliteSharedState(databases.frontier, self.clock)
+        self.shared = SqliteSharedState(databases.frontier_database, self.clock)
 
-    def frontier(self, job: Job, rules: Rules, *, owner: str = "") -> SqliteFrontier:
-        """See :class:`~gossamer.ports.backends.Requests`."""
-        return SqliteFrontier(self._databases.frontier, job.id, rules, self.clock, owner=owner)
+    def open_frontier(self, job: Job, rules: FrontierRules, *, owner: str = "") -> SqliteFrontier:
+        """See :class:`~gossamer.ports.backends.FrontierBackend`."""
+        return SqliteFrontier(self._databases.frontier_database, job.id, rules, self.clock, owner=owner)
 
-    async def make(self, job: Job, rules: Rules) -> None:
+    async def create_frontier(self, job: Job, rules: FrontierRules) -> None:
         """Nothing: a frontier is made when it is opened."""
 
-    async def dedup(self, job: Job) -> None:
+    async def dedup_report(self, job: Job) -> None:
         """Nothing: a file knows its URLs exactly."""
 
     @asynccontextmanager
-    async def alone(self, target: str) -> AsyncIterator[None]:
-        """See :class:`~gossamer.ports.backends.Requests`."""
+    async def lock_target(self, target: str) -> AsyncIterator[None]:
+        """See :class:`~gossamer.ports.backends.FrontierBackend`."""
         with JobLock(self._folder, target):
             yield
 
     async def at_work(self, job: Job) -> str | None:
-        """See :class:`~gossamer.ports.backends.Requests`."""
-        return holder(self._folder, job.target) or None
+        """See :class:`~gossamer.ports.backends.FrontierBackend`."""
+        return lock_holder(self._folder, job.target) or None
 
-    def committer(self, frontier: object, keeping: SqliteKeeping, job: Job) -> Committer | None:
+    def committer_for(self, frontier: object, keeping: SqliteStoreBackend, job: Job) -> Committer | None:
         """One that settles and stores in one transaction, where both are in one file."""
-        if self._databases.frontier is not self._databases.store:
+        if self._databases.frontier_database is not self._databases.store_database:
             return None
         assert isinstance(frontier, SqliteFrontier)
         return SameFileCommitter(
-            self._databases.store,
+            self._databases.store_database,
             frontier.settle_within,
             frontier.known_within,
             keeping.store.write_within,
             job,
         )
 
-    def writers(self) -> set[int]:
-        """See :class:`~gossamer.ports.backends.Requests`."""
-        return self._databases.writers()
+    def blocking_writers(self) -> set[int]:
+        """See :class:`~gossamer.ports.backends.FrontierBackend`."""
+        return self._databases.blocking_writers()
 
     async def close(self) -> None:
         """Close the files."""
         self._databases.close()
 
 
-class SqliteKeeping:
+class SqliteStoreBackend:
     """Jobs, items, pages and ledger in a file."""
 
-    def __init__(self, databases: Databases, clock: Clock) -> None:
+    def __init__(self, databases: DatabasePool, clock: Clock) -> None:
         self._databases = databases
-        self.book = SqliteJobBook(databases.store, clock)
-        self.store = SqliteStore(databases.store)
-        self.ledger = Ledger(databases.store)
+        self.book = SqliteJobStore(databases.store_database, clock)
+        self.store = SqliteStore(databases.store_database)
+        self.ledger = SqliteLedgerReader(databases.store_database)
 
-    async def tidy(self, now: float) -> None:
+    async def prune_ledger(self, now: float) -> None:
         """Nothing: a file keeps everything."""
 
-    def writers(self) -> set[int]:
-        """See :class:`~gossamer.ports.backends.Keeping`."""
-        return self._databases.writers()
+    def blocking_writers(self) -> set[int]:
+        """See :class:`~gossamer.ports.backends.StoreBackend`."""
+        return self._databases.blocking_writers()
 
     async def close(self) -> None:
         """Close the files."""

@@ -256,10 +256,10 @@ def is_running(pid: int) -> bool:
 
 CANNOT = """
 import sys
-from gossamer.cluster.local_fleet import Up
+from gossamer.cluster.local_fleet import LocalFleet
 
 child = "import sys, time; print(time.monotonic(), flush=True); sys.exit('no such broker')"
-sys.exit(Up([("worker 1", [sys.executable, "-c", child])], drain_s=1).run())
+sys.exit(LocalFleet([("worker 1", [sys.executable, "-c", child])], drain_s=1).run())
 """
 
 

@@ -20,7 +20,7 @@ from celery import Celery
 from acceptance.fleet.conftest import Known
 from gossamer.cluster.app import make_app
 from gossamer.config.layers import load_settings
-from gossamer.jobs.control import submit
+from gossamer.jobs.control import submit_job
 from gossamer.targets.discovery import find_target
 from gossamer.targets.plan import plan_of
 from gossamer.wiring.backends import open_desk
@@ -73,14 +73,14 @@ def test_celery_starts_and_steers_workers(fleet: Fleet, big: Known, folder: Path
         assert (card["state"], big.site.count()) == ("paused", count)
         for way_out in ("resume_shifts", "drain", "resume_shifts"):
             count = big.site.count()
-            assert app.control.broadcast(way_out, reply=True, limit=1, timeout=5)
+            assert app.apply_change.broadcast(way_out, reply=True, limit=1, timeout=5)
             if way_out == "drain":
                 until(lambda: shifts_of(lone) == 0, 5, "no shifts")
                 assert worker.is_running
             else:
                 big.site.wait_for(count + 20, within_s=8)
 
-        app.control.shutdown()
+        app.apply_change.shutdown()
         code, took_s = ended(worker, 10)
         assert (code, took_s < 4) == (0, True), worker.tail()
         assert not again(big.truth, big.site.hits())
@@ -196,7 +196,7 @@ async def submit_many(fleet: Fleet, known: Known, count: int) -> None:
     plan = plan_of(str(known.spider), {}, settings, find_target(str(known.spider), {}, None))
     desk = await open_desk(settings, create=True)
     try:
-        jobs = [await submit(desk, settings, plan, f"job{n}", "small") for n in range(count)]
+        jobs = [await submit_job(desk, settings, plan, f"job{n}", "small") for n in range(count)]
         for job in jobs:
             while (now := await desk.book.get(job.id)) is None or now.finished_at is None:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from gossamer import Spider
-from gossamer.core.events import PageDone
+from gossamer.core.events import PageDoneEvent
 from gossamer.core.jobs import StoredItem
 from gossamer.core.results import Attempt, Verdict
 from gossamer.export import write_items
@@ -216,7 +216,7 @@ def test_row_54_one_event_is_one_printable_line() -> None:
         attempt = Attempt(
             at=0.0, url=url, fingerprint=n, verdict=Verdict.DEAD, reason=url, detail=url, via=url
         )
-        sink.emit(PageDone(at=0.0, job="j-1", attempt=attempt, dropped={f"item:{url}": 1}))
+        sink.emit(PageDoneEvent(at=0.0, job="j-1", attempt=attempt, dropped={f"item:{url}": 1}))
     text = out.getvalue()
     lines = text.splitlines()
     assert len(lines) == 2 * len(evil)

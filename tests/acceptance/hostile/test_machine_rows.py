@@ -23,10 +23,10 @@ import pytest
 
 from gossamer.core.errors import StorageError
 from gossamer.core.jobs import Job
-from gossamer.core.results import Harvest
+from gossamer.core.results import VisitResult
 from gossamer.drivers.sqlite.database import Database
 from gossamer.engine.store_then_settle import SplitCommitter
-from gossamer.engine.supervisor import Reason, Supervisor
+from gossamer.engine.supervisor import FinishReason, Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.testing.shop import Shop
 from gossamer.testing.site import Site, serve_in_thread
@@ -242,7 +242,7 @@ class SlowStore(Ledger):
         self.kit = kit
         self.most_waiting = 0
 
-    async def write(self, job: Job, harvests: Sequence[Harvest]) -> None:
+    async def write(self, job: Job, harvests: Sequence[VisitResult]) -> None:
         self.most_waiting = max(self.most_waiting, len(self.kit.site.log) - len(self.harvests))
         await self.kit.clock.sleep(1.0 * len(harvests))
         await super().write(job, harvests)
@@ -258,10 +258,10 @@ def test_row_69_a_slow_store_slows_the_fetching_down(concurrency: int) -> None:
         committer = SplitCommitter(kit.frontier, store, kit.parts.job)
         parts = kit.with_parts(store=store, committer=committer)
         supervisor = Supervisor(parts, Worker(parts, kit.shift))
-        return kit, store, await supervisor.run(kit.seeds(*(f"http://site.test/{n}" for n in range(200))))
+        return kit, store, await supervisor.run(kit.seeds_of(*(f"http://site.test/{n}" for n in range(200))))
 
     kit, store, ran = virtually(main)
-    assert ran.reason is Reason.FINISHED
+    assert ran.reason is FinishReason.FINISHED
     assert len(store.harvests) == len(kit.site.log) == 200
     assert store.most_waiting <= 2 * concurrency
     spread = kit.site.log[-1][0] - kit.site.log[0][0]

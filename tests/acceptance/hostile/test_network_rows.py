@@ -18,10 +18,10 @@ import pytest
 
 from gossamer.config.layers import load_settings
 from gossamer.core.requests import Request
-from gossamer.fetch.guard import Guard
+from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.fetcher import HttpFetcher
 from gossamer.fetch.http.limits import HttpOptions
-from gossamer.testing.badroutes import PAGE, routes
+from gossamer.testing.badroutes import PAGE, all_routes
 from gossamer.testing.badsite import BadSite
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.misbehaving.headers import RETRY_AFTER
@@ -32,7 +32,7 @@ from kit.hostile.bad_site import CALM, Round, crawl, headers_at, of_row, serving
 from kit.programs import rows
 
 HEAVY = ["million_chunks", *of_row(3, 6, 7, 8)]
-QUICK = [name for name, route in routes().items() if route.row and name not in HEAVY]
+QUICK = [name for name, route in all_routes().items() if route.row and name not in HEAVY]
 
 
 def round_of(names: list[str], folder: Path, **settings: object) -> Iterator[Round]:
@@ -222,7 +222,7 @@ def test_row_19_what_is_no_http(quick: Round) -> None:
 
 async def test_row_19_a_body_for_a_head_request() -> None:
     async with BadSite() as site:
-        fetcher = HttpFetcher(HttpOptions(), clock=ManualClock(), guard=Guard({"127.0.0.1"}))
+        fetcher = HttpFetcher(HttpOptions(), clock=ManualClock(), guard=AddressGuard({"127.0.0.1"}))
         fetched = await fetcher.fetch(Request(site.url("head_with_body"), method="HEAD"))
         assert (fetched.status, fetched.body) == (200, b"")
         fetched = await fetcher.fetch(Request(site.url("good")))
@@ -243,8 +243,8 @@ async def hold_s(data: Path, fingerprint: int) -> float:
     """For how long the host of a request is held back after its last answer."""
     desk = await open_desk(load_settings(overrides={"data": str(data)}, env={}, start=data).settings)
     try:
-        (job,) = await desk.book.list()
-        found = await desk.frontier(job).find(fingerprint)
+        (job,) = await desk.book.list_jobs()
+        found = await desk.open_frontier(job).find_request(fingerprint)
         assert found is not None
         assert found.host is not None
         return found.host.hold_until - found.host.last_at
@@ -315,7 +315,7 @@ def test_row_22_cookies(quick: Round) -> None:
 
 def odd_hits(done: Round, name: str) -> Counter[str]:
     """How often the host of a route was asked for what is neither a route nor one of the 20 good pages."""
-    plain = {f"/{name}", f"/hub/{name}", "/robots.txt", *(f"/{path}" for path in routes()[name].paths)}
+    plain = {f"/{name}", f"/hub/{name}", "/robots.txt", *(f"/{path}" for path in all_routes()[name].paths)}
     return Counter(path for path in done.hits(name) if path not in plain and not path[6:].isdigit())
 
 

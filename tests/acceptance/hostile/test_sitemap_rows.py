@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from gossamer.core.hosts import HostSignal, HostState, Rules, SignalKind
+from gossamer.core.hosts import FrontierRules, HostSignal, HostSignalKind, HostState
 from gossamer.parse import sitemap
 from gossamer.parse.sitemap import SitemapReader
-from gossamer.policy.politeness import delay_in_force, mark_of, settle
-from gossamer.policy.robots import MAX_BYTES, RobotsRules, interpret
+from gossamer.policy.politeness import delay_in_force, mark_of, settle_lease
+from gossamer.policy.robots import MAX_BYTES, RobotsRules, interpret_response
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve, serve_in_thread
 from kit.corpora import corpus, from_corpus
@@ -112,7 +112,7 @@ def _no_garbage_collection() -> Iterator[None]:
 def read(body: bytes, **options: Any) -> tuple[list[str], dict[str, int], float]:
     """The URLs, what was not taken, and the longest time between two pauses."""
     reader, longest, found = SitemapReader(body, "http://h.test/sitemap", **options), 0.0, []
-    batches = reader.batches()
+    batches = reader.read_batches()
     while True:
         begin = time.thread_time()
         batch = next(batches, None)
@@ -295,14 +295,14 @@ def test_row_38_robots_files_that_are_none() -> None:
     }
     for name, body in texts.items():
         begin = time.thread_time()
-        rules = RobotsRules(interpret(200, body))
-        assert not rules.allowed("http://h/secret", "gossamer"), name
-        assert rules.allowed("http://h/open", "gossamer"), name
+        rules = RobotsRules(interpret_response(200, body))
+        assert not rules.may_fetch("http://h/secret", "gossamer"), name
+        assert rules.may_fetch("http://h/open", "gossamer"), name
         assert len(rules.record.text) <= MAX_BYTES
         assert time.thread_time() - begin < 0.5, name
     page = b"<!doctype html><html><body>Disallow: /</body></html>"
     for name, body in {"html": page, "binary": bytes(range(256)) * 100, "no agent": b"Disallow: /\n"}.items():
-        assert RobotsRules(interpret(200, body)).allowed("http://h/secret", "gossamer"), name
+        assert RobotsRules(interpret_response(200, body)).may_fetch("http://h/secret", "gossamer"), name
 
 
 @from_corpus("robots/real", cases=153)
@@ -310,7 +310,7 @@ def test_row_38_real_robots_files_never_raise() -> None:
     real = [path for path in corpus("robots/real").rglob("*") if path.is_file()]
     assert len(real) == 153
     for file in real:
-        RobotsRules(interpret(200, file.read_bytes())).allowed("http://h/x", "gossamer")
+        RobotsRules(interpret_response(200, file.read_bytes())).may_fetch("http://h/x", "gossamer")
 
 
 async def test_row_39_what_the_status_of_robots_means_to_a_crawl(tmp_path: Path) -> None:
@@ -345,16 +345,16 @@ async def test_row_39_what_the_status_of_robots_means_to_a_crawl(tmp_path: Path)
 )
 def test_row_40_crawl_delays_are_capped_or_ignored(asked: str, delay_s: float) -> None:
     """Not an error: the host is asked as slowly as the cap allows, or at its ordinary pace."""
-    robots = RobotsRules(interpret(200, f"User-agent: *\nCrawl-delay: {asked}\n".encode()))
+    robots = RobotsRules(interpret_response(200, f"User-agent: *\nCrawl-delay: {asked}\n".encode()))
     signal = HostSignal(
-        kind=SignalKind.OK,
+        kind=HostSignalKind.OK,
         started_at=1.0,
         latency_s=0.1,
         crawl_delay_s=robots.crawl_delay("gossamer"),
         robots_read=True,
     )
-    rules = Rules(delay_s=0.5)
-    state = settle(
+    rules = FrontierRules(delay_s=0.5)
+    state = settle_lease(
         HostState(in_flight=1), rules, signal, now=1.0, is_page=False, jitter=0.0, mark=mark_of(1, 0)
     )
     assert delay_in_force(state, rules) == delay_s

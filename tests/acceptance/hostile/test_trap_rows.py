@@ -197,11 +197,11 @@ async def test_row_45_a_site_that_answers_everywhere_has_one_budget_for_its_doma
     from gossamer.core.requests import Request
     from gossamer.engine.admission import Admission
     from gossamer.policy.scope import Scope
-    from gossamer.policy.traps import Traps
+    from gossamer.policy.traps import TrapCounter
     from gossamer.policy.urls import UrlOptions
     from kit.engine import follow
 
-    door = Admission(Scope(), UrlOptions(), b"k", traps=Traps(TrapRules(max_per_domain=50)))
+    door = Admission(Scope(), UrlOptions(), b"k", traps=TrapCounter(TrapRules(max_per_domain=50)))
     dropped: dict[str, int] = {}
     taken = []
     for n in range(40):

@@ -141,12 +141,12 @@ class FileLog(AccessLog):
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         self._file = os.open(f"{self._path}.{self._run}", flags, 0o644)
 
-    def begin(self, hit: Hit) -> None:
+    def begin_hit(self, hit: Hit) -> None:
         """A request has come."""
         if hit.path != BEGIN:
             os.write(self._file, f"{hit.at:.6f} {hit.status} {hit.host} {hit.path}\n".encode())
 
-    def end(self, host: str) -> None:
+    def end_hit(self, host: str) -> None:
         """Nothing: the file has arrivals only."""
 
 

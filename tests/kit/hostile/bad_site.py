@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gossamer.testing.badroutes import routes
+from gossamer.testing.badroutes import all_routes
 from gossamer.testing.badsite import BadSite
 from gossamer.testing.misbehaving.fine import GOOD_PAGES
 from kit.environment import environment
@@ -167,15 +167,15 @@ class Round:
         self.crawled.behaved()
         for name in names:
             endings = self.endings(name)
-            for path in routes()[name].paths:
-                assert endings.get(path) in routes()[name].ends_in, (name, path, endings)
+            for path in all_routes()[name].paths:
+                assert endings.get(path) in all_routes()[name].ends_in, (name, path, endings)
             good = [self.crawled.ending(self.url(name, f"good/{number}")) for number in range(GOOD_PAGES)]
             assert good == ["success"] * GOOD_PAGES, (name, good)
 
 
 def of_row(*numbers: int) -> list[str]:
     """The routes of some rows."""
-    return [name for name, route in routes().items() if route.row in numbers]
+    return [name for name, route in all_routes().items() if route.row in numbers]
 
 
 def headers_at(site: BadSite, path: str) -> list[dict[str, str]]:

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from gossamer.callbacks.extractor import ExtractOptions, SpiderExtractor
+from gossamer.callbacks.extractor import ExtractorOptions, SpiderExtractor
 from gossamer.callbacks.watchdog import Watchdog
 from gossamer.core.requests import Request
-from gossamer.core.results import Extraction, Fetched
+from gossamer.core.results import ExtractResult, FetchResult
 from gossamer.items import DefaultPipeline
-from gossamer.parse.isolation.process import Cut, ParseInterrupted, ParseKilled
+from gossamer.parse.isolation.process import ParseInterruptError, ParseLimitError, TruncatedPage
 from gossamer.spiders.response import Response
 from gossamer.spiders.sitemap import SitemapSpider
 from gossamer.spiders.spider import Spider
@@ -24,8 +24,8 @@ from gossamer.testing.clock import run_virtual
 URL = "http://h/page"
 
 
-def fetched(body: bytes = b"<p>hi</p>", content_type: str = "text/html") -> Fetched:
-    return Fetched(
+def fetched(body: bytes = b"<p>hi</p>", content_type: str = "text/html") -> FetchResult:
+    return FetchResult(
         url=URL,
         status=200,
         headers=(("content-type", content_type),),
@@ -87,10 +87,10 @@ class Trouble(Spider):
 
 def extractor(isolation: Any = None, **options: Any) -> SpiderExtractor:
     spider = Trouble()
-    return SpiderExtractor(lambda _: spider, ExtractOptions(**options), isolation=isolation)
+    return SpiderExtractor(lambda _: spider, ExtractorOptions(**options), isolation=isolation)
 
 
-async def run(callback: str, **options: Any) -> Extraction:
+async def run(callback: str, **options: Any) -> ExtractResult:
     return await extractor(**options).extract(Request(URL, callback=callback), fetched())
 
 
@@ -168,11 +168,11 @@ async def test_a_wrong_selector_in_require_is_the_spiders_fault() -> None:
 
 
 class Judge:
-    def __init__(self, verdict: Cut | Exception | None) -> None:
+    def __init__(self, verdict: TruncatedPage | Exception | None) -> None:
         self.verdict = verdict
         self.seen = 0
 
-    async def examine(self, body: bytes, content_type: str) -> Cut | None:
+    async def examine(self, body: bytes, content_type: str) -> TruncatedPage | None:
         self.seen += 1
         if isinstance(self.verdict, Exception):
             raise self.verdict
@@ -183,7 +183,7 @@ LARGE = b"<p>" * 200_000
 
 
 async def test_a_cut_page_is_used_flagged_and_counted() -> None:
-    judge = Judge(Cut(b"<a href=/left>x</a>", "UTF-8", {"depth": 9}))
+    judge = Judge(TruncatedPage(b"<a href=/left>x</a>", "UTF-8", {"depth": 9}))
     result = await extractor(judge).extract(Request(URL, callback="links"), fetched(LARGE))
     assert result.items == ({"links": ["http://h/left"], "flags": ("parse_truncated", "cut_depth")},)
     assert result.dropped == {"page:parse_truncated": 1}
@@ -198,12 +198,12 @@ async def test_xml_that_was_cut_is_flagged_when_its_callback_has_seen_it() -> No
 
 
 async def test_a_page_that_cannot_be_parsed_has_a_fault_of_its_own() -> None:
-    result = await extractor(Judge(ParseKilled("5 s"))).extract(Request(URL), fetched(LARGE))
+    result = await extractor(Judge(ParseLimitError("5 s"))).extract(Request(URL), fetched(LARGE))
     assert (result.fault, result.error, result.is_parsed) == ("parse_timeout", "5 s", False)
 
 
 async def test_a_page_whose_judge_was_killed_is_not_blamed() -> None:
-    result = await extractor(Judge(ParseInterrupted("killed"))).extract(Request(URL), fetched(LARGE))
+    result = await extractor(Judge(ParseInterruptError("killed"))).extract(Request(URL), fetched(LARGE))
     assert (result.fault, result.error, result.is_parsed) == ("parse_interrupted", "killed", False)
 
 
@@ -218,7 +218,7 @@ async def test_ordinary_pages_and_pictures_are_not_sent_anywhere() -> None:
 
 @pytest.mark.parametrize("content_type", ["application/json", "text/plain"])
 async def test_what_is_no_page_is_cut_only_for_those_who_select_from_it(content_type: str) -> None:
-    judge = Judge(Cut(b"<p>", "UTF-8", {"rest": 1}))
+    judge = Judge(TruncatedPage(b"<p>", "UTF-8", {"rest": 1}))
     body = fetched(LARGE, content_type)
     result = await extractor(judge).extract(Request(URL, callback="nothing"), body)
     assert (judge.seen, result.flags, result.dropped) == (1, (), {})
@@ -230,12 +230,12 @@ async def test_what_is_no_page_is_cut_only_for_those_who_select_from_it(content_
 
 
 async def test_large_sitemaps_are_not_sent_anywhere_for_they_are_read_from_their_bytes() -> None:
-    judge = Judge(ParseKilled("5 s"))
+    judge = Judge(ParseLimitError("5 s"))
     maps = SitemapSpider()
     locations = b"".join(b"<url><loc>http://h/%d</loc></url>" % n for n in range(90_000))
     body = b"<?xml version='1.0'?><urlset>" + locations + b"</urlset>"
     request = Request(URL, callback="parse_sitemap", cb_kwargs={"level": 1, "named_by": []})
-    extractor = SpiderExtractor(lambda _: maps, ExtractOptions(max_links=100_000), isolation=judge)
+    extractor = SpiderExtractor(lambda _: maps, ExtractorOptions(max_links=100_000), isolation=judge)
     result = await extractor.extract(request, fetched(body, "text/xml"))
     assert (result.fault, result.flags, judge.seen) == ("", (), 0)
     assert len(result.requests) == 50_000
@@ -258,8 +258,8 @@ class Telling(Watchdog):
         super().__init__(asyncio.get_running_loop(), held_s=0.02)
         self._told = told
 
-    def _report(self, held_s: float) -> None:
-        super()._report(held_s)
+    def _report_hold(self, held_s: float) -> None:
+        super()._report_hold(held_s)
         self._told.set()
 
 

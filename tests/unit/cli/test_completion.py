@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from gossamer.cli.app import build
-from gossamer.config.settings import fields
+from gossamer.cli.app import build_app
+from gossamer.config.settings import setting_fields
 from gossamer.core.errors import Fault
 from gossamer.core.results import Verdict
 from kit.environment import environment
@@ -43,7 +43,7 @@ def project(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         for name in ("shop", "shelf", "shop"):
-            done = CliRunner().invoke(build(), ["crawl", name, "-q", "--fresh"], env={})
+            done = CliRunner().invoke(build_app(), ["crawl", name, "-q", "--fresh"], env={})
             assert done.exit_code == 0, done.stderr
     return folder
 
@@ -58,7 +58,7 @@ def completed(line, cwd, shell="bash"):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(cwd)
         done = CliRunner().invoke(
-            build(), [], prog_name="gossamer", env={**env, "_GOSSAMER_COMPLETE": f"complete_{shell}"}
+            build_app(), [], prog_name="gossamer", env={**env, "_GOSSAMER_COMPLETE": f"complete_{shell}"}
         )
     assert done.stderr == ""
     return done.stdout.split() if shell == "bash" else done.stdout
@@ -91,7 +91,7 @@ def test_jobs(project, tmp_path):
 
 def test_settings_and_words(project):
     assert completed("gossamer crawl shop -s max_pages_", project) == ["max_pages_per_host="]
-    assert completed("gossamer jobs -s ", project) == [f"{key}=" for key in fields()]
+    assert completed("gossamer jobs -s ", project) == [f"{key}=" for key in setting_fields()]
     assert completed("gossamer settings --explain http.max_s", project) == ["http.max_size_bytes"]
     assert completed("gossamer attempts shop --verdict ", project) == [verdict.value for verdict in Verdict]
     assert completed("gossamer dead list shop --reason ", project) == [fault.value for fault in Fault]
@@ -109,7 +109,7 @@ def test_the_scripts_are_shown(shell):
     env = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(*next(iter(env.items())))
-        done = CliRunner().invoke(build(), ["--show-completion", shell], prog_name="gossamer")
+        done = CliRunner().invoke(build_app(), ["--show-completion", shell], prog_name="gossamer")
     assert done.exit_code == 0
     assert f"_GOSSAMER_COMPLETE=complete_{shell}" in done.stdout
 

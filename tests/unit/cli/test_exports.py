@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.cli.terminal import signals
-from gossamer.cli.terminal.exports import Output, checked, export
-from gossamer.cli.terminal.signals import Stopper
+from gossamer.cli.terminal.exports import ExportFile, check_output, write_export
+from gossamer.cli.terminal.signals import StopHandler
 from gossamer.core.errors import UsageError
 from gossamer.core.jobs import Job, StoredItem
 from kit.environment import environment
@@ -44,7 +44,7 @@ class Items:
                 )
             )
 
-    async def items(self, job=None, after_id=0):
+    async def read_items(self, job=None, after_id=0):
         for item in self.found:
             if item.id > after_id:
                 yield item
@@ -60,12 +60,12 @@ def numbers(path):
 
 async def test_a_resumed_job_appends_only_what_the_file_lacks(tmp_path):
     store, data = Items(), tmp_path / "data"
-    file = checked(str(tmp_path / "out.jsonl"), append=True)
+    file = check_output(str(tmp_path / "out.jsonl"), append=True)
     store.add(2)
-    assert await export(file, store, job(), data) == 2
+    assert await write_export(file, store, job(), data) == 2
     store.add(3)
-    assert await export(file, store, job(), data) == 3
-    assert await export(file, store, job(), data) == 0
+    assert await write_export(file, store, job(), data) == 3
+    assert await write_export(file, store, job(), data) == 0
     assert numbers(file.path) == [1, 2, 3, 4, 5]
 
 
@@ -74,21 +74,21 @@ async def test_items_seen_later_may_have_lower_ids(first, second, third):
     """Another job stored them first; whatever the order, each is appended once."""
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder)
-        file = checked(str(data / "out.jsonl"), append=True)
+        file = check_output(str(data / "out.jsonl"), append=True)
         everything, seen = Items(), set()
         everything.add(30)
         for more in (first, second, third):
             seen |= more
             store = Items()
             store.found = [item for item in everything.found if item.id in seen]
-            await export(file, store, job(), data)
+            await write_export(file, store, job(), data)
         assert sorted(numbers(file.path)) == sorted(seen)
 
 
 KILLED = """
 import asyncio, os, sys
 from pathlib import Path
-from gossamer.cli.terminal.exports import checked, export
+from gossamer.cli.terminal.exports import check_output, write_export
 from gossamer.core.jobs import Job, StoredItem
 
 folder, point, when, append, count = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4] == "-o", 5
@@ -96,7 +96,7 @@ rename, renamed = Path.replace, 0
 
 
 class Items:
-    async def items(self, job):
+    async def read_items(self, job):
         for n in range(1, count + 1):
             yield StoredItem(
                 id=n, type="item", key=str(n), data={"n": n}, url="", first_seen=0, last_seen=0, changed_at=0
@@ -115,7 +115,8 @@ def killed(self, target):
 
 Path.replace = killed
 job = Job(id="shop-1", name="shop", target="shop", created_at=0.0)
-asyncio.run(export(checked(str(folder / "out.jsonl"), append=append), Items(), job, folder / "data"))
+file = check_output(str(folder / "out.jsonl"), append=append)
+asyncio.run(write_export(file, Items(), job, folder / "data"))
 """
 
 
@@ -125,9 +126,9 @@ asyncio.run(export(checked(str(folder / "out.jsonl"), append=append), Items(), j
 async def test_a_kill_at_any_point_leaves_each_item_once(tmp_path, point, when, option):
     """Before or after each of the renames of an export: announced, the file itself, noted as done."""
     store, data = Items(), tmp_path / "data"
-    file = checked(str(tmp_path / "out.jsonl"), append=True)
+    file = check_output(str(tmp_path / "out.jsonl"), append=True)
     store.add(3)
-    await export(file, store, job(), data)
+    await write_export(file, store, job(), data)
     command = [sys.executable, "-c", KILLED, tmp_path, str(point), when, option]
     ended = await asyncio.to_thread(
         subprocess.run, command, env=environment(), capture_output=True, text=True, timeout=60, check=False
@@ -135,31 +136,31 @@ async def test_a_kill_at_any_point_leaves_each_item_once(tmp_path, point, when, 
     assert ended.returncode == 9, ended.stderr
     store.add(4)
     for _ in range(2):
-        await export(file, store, job(), data)
+        await write_export(file, store, job(), data)
     assert sorted(numbers(file.path)) == [1, 2, 3, 4, 5, 6, 7]
 
 
 async def test_another_job_another_file_or_a_lost_file_gets_everything(tmp_path):
     store, data = Items(), tmp_path / "data"
     store.add(2)
-    file = checked(str(tmp_path / "out.jsonl"), append=True)
-    await export(file, store, job(), data)
-    await export(file, store, job("shop-2"), data)
+    file = check_output(str(tmp_path / "out.jsonl"), append=True)
+    await write_export(file, store, job(), data)
+    await write_export(file, store, job("shop-2"), data)
     assert numbers(file.path) == [1, 2, 1, 2]
-    other = checked(str(tmp_path / "other.jsonl"), append=True)
-    await export(other, store, job("shop-2"), data)
+    other = check_output(str(tmp_path / "other.jsonl"), append=True)
+    await write_export(other, store, job("shop-2"), data)
     assert numbers(other.path) == [1, 2]
     other.path.unlink()
-    await export(other, store, job("shop-2"), data)
+    await write_export(other, store, job("shop-2"), data)
     assert numbers(other.path) == [1, 2]
 
 
 async def test_overwriting_has_the_whole_job_each_time(tmp_path):
     store, data = Items(), tmp_path / "data"
     store.add(2)
-    file = checked(str(tmp_path / "out.jsonl"), append=False)
+    file = check_output(str(tmp_path / "out.jsonl"), append=False)
     for _ in range(2):
-        await export(file, store, job(), data)
+        await write_export(file, store, job(), data)
     assert numbers(file.path) == [1, 2]
 
 
@@ -167,22 +168,24 @@ async def test_overwriting_has_the_whole_job_each_time(tmp_path):
 async def test_a_spoilt_mark_means_everything(tmp_path, mark):
     store, data = Items(), tmp_path / "data"
     store.add(2)
-    file = checked(str(tmp_path / "out.jsonl"), append=True)
-    await export(file, store, job(), data)
+    file = check_output(str(tmp_path / "out.jsonl"), append=True)
+    await write_export(file, store, job(), data)
     (found,) = (data / "exports").iterdir()
     found.write_text(mark)
-    assert await export(file, store, job(), data) == 2
+    assert await write_export(file, store, job(), data) == 2
 
 
 def test_files_are_checked_before_the_crawl(tmp_path):
-    found = Output.of(append=[str(tmp_path / "new" / "a.csv")], overwrite=[str(tmp_path / "b.XML")])
+    found = ExportFile.from_options(
+        append=[str(tmp_path / "new" / "a.csv")], overwrite=[str(tmp_path / "b.XML")]
+    )
     assert [(output.format, output.append) for output in found] == [("csv", True), ("xml", False)]
     assert (tmp_path / "new").is_dir()
     (tmp_path / "file").write_text("")
     (tmp_path / "dir.csv").mkdir()
     for name, message in (("x", "no suffix"), ("dir.csv", "is a folder"), ("file/x.csv", "cannot be made")):
         with pytest.raises(UsageError, match=message):
-            checked(str(tmp_path / name), append=True)
+            check_output(str(tmp_path / name), append=True)
 
 
 @pytest.mark.parametrize("name", ["s3://bucket/x.csv", "gs://b/x", "file:///tmp/x.csv", "HTTP://h/x.json"])
@@ -190,7 +193,7 @@ def test_other_places_than_files_are_refused_and_nothing_is_made(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     for options in ({"append": [name], "overwrite": None}, {"append": None, "overwrite": [name]}):
         with pytest.raises(UsageError, match=r"files of this machine, not to \w+://"):
-            Output.of(**options)
+            ExportFile.from_options(**options)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -199,16 +202,16 @@ def test_what_cannot_be_continued_is_found_before_the_crawl(tmp_path):
         path = tmp_path / name
         path.write_text(old)
         with pytest.raises(UsageError, match="choose another file"):
-            checked(str(path), append=True)
-        checked(str(path), append=False)
+            check_output(str(path), append=True)
+        check_output(str(path), append=False)
 
 
 def test_a_file_is_named_once(tmp_path):
     name = str(tmp_path / "a.csv")
     with pytest.raises(UsageError, match=r"a\.csv is named twice"):
-        Output.of(append=[name], overwrite=[name])
+        ExportFile.from_options(append=[name], overwrite=[name])
     with pytest.raises(UsageError, match="stdout is named twice"):
-        Output.of(append=["-", "-"], overwrite=None)
+        ExportFile.from_options(append=["-", "-"], overwrite=None)
 
 
 # --------------------------------------------------------------------------- signals
@@ -229,7 +232,7 @@ class Crawl:
 def left(monkeypatch):
     """Instead of ending this process."""
     calls = []
-    monkeypatch.setattr(signals, "leave", lambda: calls.append("left"))
+    monkeypatch.setattr(signals, "end_process", lambda: calls.append("left"))
     return calls
 
 
@@ -237,14 +240,14 @@ def left(monkeypatch):
 async def test_the_first_drains_the_second_aborts_the_third_leaves(first, left, capsys):
     crawl = Crawl()
     before = signal.getsignal(first)
-    with Stopper(crawl) as stopper:
+    with StopHandler(crawl) as stopper:
         os.kill(os.getpid(), first)
         await asyncio.sleep(0)
-        assert (crawl.told, stopper.aborted) == (["stop"], False)
+        assert (crawl.told, stopper.is_aborted) == (["stop"], False)
         assert stopper.status == "finishing what is in hand; press Ctrl-C again to stop at once"
         os.kill(os.getpid(), signal.SIGINT)
         await asyncio.sleep(0)
-        assert (crawl.told, stopper.aborted) == (["stop", "abort"], True)
+        assert (crawl.told, stopper.is_aborted) == (["stop", "abort"], True)
         os.kill(os.getpid(), signal.SIGINT)
         await asyncio.sleep(0)
         assert left == ["left"]
@@ -254,7 +257,7 @@ async def test_the_first_drains_the_second_aborts_the_third_leaves(first, left, 
 
 async def test_a_crawl_that_does_not_end_is_ended(left, monkeypatch):
     monkeypatch.setattr(signals, "PATIENCE_S", 0.0)
-    with Stopper(Crawl()) as stopper:
+    with StopHandler(Crawl()) as stopper:
         for _ in range(2):
             os.kill(os.getpid(), signal.SIGINT)
         stopper._watchdog.join(5)

@@ -9,10 +9,10 @@ import typer
 from typer.testing import CliRunner
 
 from gossamer import __version__
-from gossamer.cli.app import build
+from gossamer.cli.app import build_app
 from gossamer.cli.errors import exit_codes
-from gossamer.core.errors import ServiceMissing, StorageError, UsageError
-from gossamer.core.exits import Exit
+from gossamer.core.errors import MissingServiceError, StorageError, UsageError
+from gossamer.core.exits import ExitCode
 
 COMMANDS = [
     ["crawl"], ["demo"], ["new"], ["shell"], ["jobs"], ["status"], ["export"],
@@ -24,11 +24,11 @@ COMMANDS = [
 
 
 def gossamer(*arguments):
-    return CliRunner().invoke(build(), [*arguments], prog_name="gossamer")
+    return CliRunner().invoke(build_app(), [*arguments], prog_name="gossamer")
 
 
 def test_every_command_is_known_here():
-    group = typer.main.get_command(build())
+    group = typer.main.get_command(build_app())
     found = [[name] for name in group.commands] + [["dead", name] for name in group.commands["dead"].commands]
     assert sorted(found) == sorted(COMMANDS)
 
@@ -117,12 +117,12 @@ def ended(error):
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [
-        (UsageError("no such spider"), Exit.USAGE, "gossamer: no such spider\n"),
-        (ServiceMissing("no redis"), Exit.MISSING, "gossamer: no redis\n"),
-        (StorageError("disk full"), Exit.MISSING, "gossamer: disk full\n"),
-        (KeyboardInterrupt(), Exit.STOPPED, "gossamer: interrupted\n"),
-        (OSError(errno.ENOSPC, "No space left", "/x"), Exit.MISSING, "gossamer: No space left: /x\n"),
-        (UsageError("a\x1b[2Jb"), Exit.USAGE, "gossamer: a\\x1b[2Jb\n"),
+        (UsageError("no such spider"), ExitCode.USAGE, "gossamer: no such spider\n"),
+        (MissingServiceError("no redis"), ExitCode.MISSING, "gossamer: no redis\n"),
+        (StorageError("disk full"), ExitCode.MISSING, "gossamer: disk full\n"),
+        (KeyboardInterrupt(), ExitCode.STOPPED, "gossamer: interrupted\n"),
+        (OSError(errno.ENOSPC, "No space left", "/x"), ExitCode.MISSING, "gossamer: No space left: /x\n"),
+        (UsageError("a\x1b[2Jb"), ExitCode.USAGE, "gossamer: a\\x1b[2Jb\n"),
     ],
 )
 def test_errors_that_a_person_can_mend(error, code, message, capsys):

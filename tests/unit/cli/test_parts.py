@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from gossamer.cli.app import build
+from gossamer.cli.app import build_app
 from gossamer.cli.commands import doctor_checks
-from gossamer.cli.terminal.output import iso, print_facts, print_json, print_table
-from gossamer.config.overrides import arguments_of, overrides, seconds
+from gossamer.cli.terminal.output import iso_time, print_facts, print_json, print_table
+from gossamer.config.overrides import arguments_of, parse_seconds, to_overrides
 from gossamer.core.errors import UsageError
 
 
 def gossamer(*arguments):
-    return CliRunner().invoke(build(), [*arguments], prog_name="gossamer")
+    return CliRunner().invoke(build_app(), [*arguments], prog_name="gossamer")
 
 
 @pytest.mark.parametrize(
@@ -26,18 +26,18 @@ def gossamer(*arguments):
     [("90", 90), ("90s", 90), ("15m", 900), ("1h30m", 5400), ("2 h", 7200), ("0.5d", 43200), ("1w", 604800)],
 )
 def test_durations_are_read(text, expected):
-    assert seconds(text, "--x") == expected
+    assert parse_seconds(text, "--x") == expected
 
 
 @pytest.mark.parametrize("text", ["", "m", "1y", "-5", "1h-2m", "1e5", "inf", "1,5"])
 def test_what_is_no_duration_is_refused(text):
     with pytest.raises(UsageError, match="--x"):
-        seconds(text, "--x")
+        parse_seconds(text, "--x")
 
 
 def test_options_become_settings():
-    assert overrides(["a=1"], delay=0.5, robots=None, max_pages=3) == ["a=1", "delay=0.5", "max_pages=3"]
-    assert overrides(None) == []
+    assert to_overrides(["a=1"], delay=0.5, robots=None, max_pages=3) == ["a=1", "delay=0.5", "max_pages=3"]
+    assert to_overrides(None) == []
     assert arguments_of(["a=1", "b=x=y", "c="]) == {"a": "1", "b": "x=y", "c": ""}
     with pytest.raises(UsageError):
         arguments_of(["=1"])
@@ -94,8 +94,8 @@ def test_facts_are_aligned(capsys):
 
 
 def test_times_for_programs():
-    assert iso(0.9) == "1970-01-01T00:00:00Z"
-    assert iso(None) is None
+    assert iso_time(0.9) == "1970-01-01T00:00:00Z"
+    assert iso_time(None) is None
 
 
 # --------------------------------------------------------------------------- doctor
@@ -179,16 +179,16 @@ def test_a_package_that_a_server_needs_is_needed(monkeypatch):
     monkeypatch.setattr(
         doctor_checks, "requires", lambda name: ["no-such-package-at-all>=1; extra == 'postgres'"]
     )
-    assert [check.state for check in doctor_checks._packages()] == ["optional"]
-    assert [check.state for check in doctor_checks._packages({"postgres"})] == ["missing"]
+    assert [check.state for check in doctor_checks._check_packages()] == ["optional"]
+    assert [check.state for check in doctor_checks._check_packages({"postgres"})] == ["missing"]
 
 
 def test_packages_that_are_not_there():
-    absent = doctor_checks.package("no-such-package-at-all", ">=1")
+    absent = doctor_checks.check_package("no-such-package-at-all", ">=1")
     assert (absent.state, absent.advice) == ("missing", "pip install 'no-such-package-at-all>=1'")
-    extra = doctor_checks.package("no-such-package-at-all", ">=1", extra="redis")
+    extra = doctor_checks.check_package("no-such-package-at-all", ">=1", extra="redis")
     assert (extra.state, extra.advice) == ("optional", "pip install 'gossamer[redis]'")
-    old = doctor_checks.package("typer", ">=99")
+    old = doctor_checks.check_package("typer", ">=99")
     assert (old.state, "not >=99" in old.found) == ("missing", True)
 
 
@@ -205,12 +205,12 @@ def test_packages_that_are_not_there():
     ],
 )
 def test_versions_are_compared_as_numbers(installed, wanted, good):
-    assert doctor_checks.fits(installed, wanted) is good
+    assert doctor_checks.is_in_range(installed, wanted) is good
 
 
 def test_a_clock_of_another_age_is_noticed():
-    assert doctor_checks._clock(0).state == "missing"
-    assert doctor_checks._clock(1_800_000_000).state == "ok"
+    assert doctor_checks._check_clock(0).state == "missing"
+    assert doctor_checks._check_clock(1_800_000_000).state == "ok"
 
 
 # --------------------------------------------------------------------------- new

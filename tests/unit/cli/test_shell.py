@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.cli.commands.shell import _console
+from gossamer.cli.commands.shell import _make_console
 from gossamer.parse.selectors import Selector
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve_in_thread
@@ -43,11 +43,11 @@ def test_a_wrong_selector_typed_into_the_shell_is_told_in_one_line(code, capsys)
         def follow_all(self, css):
             return self.css(css)
 
-    _console({"response": Names(), "feed": Selector(text="<r/>", type="xml")}).runsource(code)
+    _make_console({"response": Names(), "feed": Selector(text="<r/>", type="xml")}).runsource(code)
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(WRONG[code])
 
 
 def test_what_else_is_raised_is_told_as_python_does(capsys):
-    _console({}).runsource("1/0")
+    _make_console({}).runsource("1/0")
     assert "Traceback" in capsys.readouterr().err

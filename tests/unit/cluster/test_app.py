@@ -15,7 +15,7 @@ from redis import exceptions as driver
 from gossamer.cluster.app import make_app
 from gossamer.cluster.broker import broker_trouble, broker_url
 from gossamer.cluster.consumer import is_news
-from gossamer.cluster.publisher import Publisher, queue_of
+from gossamer.cluster.publisher import ShiftPublisher, queue_of
 from gossamer.config.layers import load_settings
 from gossamer.core.errors import SettingError, StorageError
 from gossamer.core.redaction import shown_server
@@ -120,9 +120,9 @@ def test_a_url_is_shown_without_its_secrets():
 
 def test_shifts_that_nobody_takes_are_storage_trouble():
     said = settings(broker={"url": f"redis://:{SECRET}@127.0.0.1:1/0"})
-    publisher = Publisher(make_app(said), "mine")
+    publisher = ShiftPublisher(make_app(said), "mine")
     with pytest.raises(StorageError, match=r"the broker redis://127.0.0.1:1/0 cannot be reached") as caught:
-        publisher.publish([Shift(id="a", job="shop-1", lane="http")])
+        publisher.publish_shifts([Shift(id="a", job="shop-1", lane="http")])
     assert SECRET not in str(caught.value)
 
 

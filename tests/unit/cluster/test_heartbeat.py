@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from gossamer.cluster.worker_process import Workplace
+from gossamer.cluster.worker_process import WorkerProcess
 from gossamer.config.layers import load_settings
 from gossamer.core.shifts import Shift
 from gossamer.wiring.backends import open_desk
@@ -38,7 +38,7 @@ async def blocked(settings):
 
     async def make(**fields):
         frontier = settings.frontier.model_copy(update=fields)
-        place = Workplace(settings.model_copy(update={"frontier": frontier}), slots=1, lanes=("http",))
+        place = WorkerProcess(settings.model_copy(update={"frontier": frontier}), slots=1, lanes=("http",))
         places.append(place)
         assert await asyncio.to_thread(place.start)
         place._loop.call_soon_threadsafe(let_go.wait, 2 * WITHIN_S)
@@ -54,7 +54,7 @@ async def beats(roster, after=0.0):
     """When the worker beat last; it is waited for until it has, after a time."""
     until = time.monotonic() + WITHIN_S
     while True:
-        found = [worker.beat_at for worker in (await roster.look()).workers if worker.beat_at > after]
+        found = [worker.beat_at for worker in (await roster.read_roster()).workers if worker.beat_at > after]
         if found:
             return found[0]
         assert time.monotonic() < until, "no beat"
@@ -66,12 +66,12 @@ async def test_a_busy_loop_delays_no_beat_and_no_beginning(roster, blocked):
     at = await beats(roster)
     for _ in range(2):
         at = await beats(roster, at)
-    token = await roster.lead("me", WITHIN_S)
+    token = await roster.claim_leadership("me", WITHIN_S)
     shift = Shift(id="shop-1:http:1", job="shop-1", lane="http", expires_at=at + WITHIN_S)
-    assert await roster.ask([shift], {}, token)
-    working = asyncio.create_task(asyncio.to_thread(place.work, "shop-1", "http", shift.id))
+    assert await roster.request_shifts([shift], {}, token)
+    working = asyncio.create_task(asyncio.to_thread(place.work_on_shift, "shop-1", "http", shift.id))
     at = await beats(roster, await beats(roster, at))
-    (found,) = (await roster.look()).shifts
+    (found,) = (await roster.read_roster()).shifts
     assert (found.worker, found.state.value) == (place.card.id, "working")
     assert at - found.beat_at < 3.0
     let_go.set()
@@ -84,18 +84,18 @@ async def test_a_loop_that_hangs_is_as_good_as_dead_until_it_turns(roster, block
     while "blocked the event loop" not in caplog.text:
         assert time.monotonic() < until
         await asyncio.sleep(0.05)
-    assert place.work("shop-1", "http", "x") == "not begun: this worker takes no shifts now"
+    assert place.work_on_shift("shop-1", "http", "x") == "not begun: this worker takes no shifts now"
     at = await beats(roster)
     let_go.set()
     await beats(roster, at)
 
 
 async def test_a_worker_that_leaves_is_not_there_any_more(roster, settings):
-    place = Workplace(settings, slots=1, lanes=("http",))
+    place = WorkerProcess(settings, slots=1, lanes=("http",))
     assert await asyncio.to_thread(place.start)
     await beats(roster)
     await asyncio.to_thread(place.close)
-    assert (await roster.look()).workers == ()
+    assert (await roster.read_roster()).workers == ()
 
 
 @pytest.mark.slow
@@ -103,4 +103,4 @@ async def test_who_is_told_twice_to_end_leaves_though_its_loop_is_blocked(roster
     place, _ = await blocked()
     await beats(roster)
     await asyncio.to_thread(place.abort, 5.0)
-    assert (await roster.look()).workers == ()
+    assert (await roster.read_roster()).workers == ()

@@ -10,7 +10,7 @@ from typing import ClassVar
 import pytest
 
 from gossamer.cluster import local_fleet as module
-from gossamer.cluster.local_fleet import Up
+from gossamer.cluster.local_fleet import LocalFleet
 
 
 class Time:
@@ -51,7 +51,7 @@ def starts(monkeypatch):
     """When a child was started that lives for so long, within so many seconds."""
 
     def run(lives_s, seconds):
-        up = Up([("a worker", ["worker"])], drain_s=1.0)
+        up = LocalFleet([("a worker", ["worker"])], drain_s=1.0)
         monkeypatch.setattr(module, "time", Time(up, seconds))
         monkeypatch.setattr(module.subprocess, "Popen", Dying)
         monkeypatch.setattr(Dying, "started", [])
@@ -83,7 +83,7 @@ def test_what_has_worked_for_a_while_comes_back_at_once(starts):
     ],
 )
 def test_signals_end_the_children(signals, code, script, monkeypatch):
-    up = Up([("a child", [sys.executable, "-c", script])], drain_s=0.0)
+    up = LocalFleet([("a child", [sys.executable, "-c", script])], drain_s=0.0)
     told = iter([None, None, *[signal.SIGTERM] * signals])
     monkeypatch.setattr(module, "LOOK_S", 0.3)
     real = module.time.sleep
@@ -95,4 +95,4 @@ def test_signals_end_the_children(signals, code, script, monkeypatch):
 
     monkeypatch.setattr(module.time, "sleep", sleep)
     assert up.run() == code
-    assert up._alive() == []
+    assert up._live_processes() == []

@@ -8,9 +8,9 @@ from gossamer.cluster import shift_task
 from gossamer.cluster.running import fleet_of
 from gossamer.config.layers import load_settings
 from gossamer.core.lifecycle import JobState
-from gossamer.core.shifts import SEED_LANE, Shift, Why
-from gossamer.engine.seeding import Seeding
-from gossamer.jobs.control import submission, submit
+from gossamer.core.shifts import SEED_LANE, EndReason, Shift
+from gossamer.engine.seeding import Seeder
+from gossamer.jobs.control import prepare_submission, submit_job
 from gossamer.wiring.backends import open_desk
 from kit.servers import SYNCED, RedisProcess
 
@@ -40,30 +40,30 @@ async def test_seeds_lost_between_the_last_answer_and_the_mark_are_added_again(t
         given = {"data": str(tmp_path), "frontier.url": process.url, "robots": False}
         settings = load_settings(env={}, overrides=given).settings
         desk = await open_desk(settings, create=True)
-        settled, plan, name, text = submission(TARGET, {}, given)
-        job = await submit(desk, settled, plan, name, text)
+        settled, plan, name, text = prepare_submission(TARGET, {}, given)
+        job = await submit_job(desk, settled, plan, name, text)
         before = process.written()
-        seed = Seeding.run
+        seed = Seeder.add_seeds
 
         async def cut_off(self, requests):
             await seed(self, requests)
             await asyncio.to_thread(process.cut_power, before)
 
-        monkeypatch.setattr(Seeding, "run", cut_off)
-        end = await shift_task.Work(shift_of(job, 1), settings, desk, quiet).run()
+        monkeypatch.setattr(Seeder, "add_seeds", cut_off)
+        end = await shift_task.ShiftTask(shift_of(job, 1), settings, desk, quiet).run()
         monkeypatch.undo()
         messages = Messages()
         fleet = fleet_of(settings, desk, messages, "me")
-        leading = asyncio.create_task(fleet._lead())
+        leading = asyncio.create_task(fleet._renew_leadership())
         try:
             await fleet._leading.wait()
-            await fleet.look()
+            await fleet.check_jobs()
             after = await desk.book.get(job.id)
             assert (after.state, after.finished_at) == (JobState.RUNNING, None), "nothing was fetched"
-            assert (end.why, "was restarted" in end.detail) == (Why.FAILED, True)
-            end = await shift_task.Work(shift_of(job, 2), settings, desk, quiet).run()
-            assert end.why is Why.SEEDED
-            stats = await desk.frontier(job).stats()
+            assert (end.why, "was restarted" in end.detail) == (EndReason.FAILED, True)
+            end = await shift_task.ShiftTask(shift_of(job, 2), settings, desk, quiet).run()
+            assert end.why is EndReason.SEEDED
+            stats = await desk.open_frontier(job).read_stats()
             assert (stats.seeded, stats.pending) == (True, 1)
         finally:
             leading.cancel()

@@ -20,6 +20,6 @@ async def test_a_task_that_takes_a_cancellation_for_a_time_out_ends_all_the_same
 
     task = asyncio.create_task(deaf())
     await asyncio.sleep(0)
-    await asyncio.wait_for(running.ended({task}), 10)
+    await asyncio.wait_for(running.cancel_tasks({task}), 10)
     assert task.cancelled()
     assert swallowed == 2

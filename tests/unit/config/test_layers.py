@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gossamer.compat.scrapy import hints
 from gossamer.config.layers import find_project, load_settings
-from gossamer.config.settings import Settings, fields
+from gossamer.config.settings import Settings, setting_fields
 from gossamer.core.errors import SettingError
 
 
@@ -45,7 +45,7 @@ def test_the_stronger_layer_wins(tmp_path):
     assert loaded.settings.delay == 5.0
     assert loaded.settings.http.max_redirects == 4
     assert loaded.settings.max_pages == 10
-    why = loaded.explain("delay")
+    why = loaded.explain_setting("delay")
     assert (why.value, why.layer, why.source, why.default) == (5.0, "command line", "-s delay", None)
     assert why.overridden == (("GOSSAMER_DELAY", 3), ("the spider", 2), (str(tmp_path / "gossamer.toml"), 1))
     assert [loaded.layer_of(k) for k in ("http__max_redirects", "max_pages", "robots")] == [
@@ -75,12 +75,12 @@ def test_the_stronger_layer_wins(tmp_path):
     ],
 )
 def test_text_becomes_the_type_of_its_setting(text, name, value):
-    found = load(text).value(name)
+    found = load(text).value_of(name)
     assert found == value
     assert type(found) is type(value)
     key, _, rest = text.partition("=")
     variable = "GOSSAMER_" + key.replace(".", "__").upper()
-    assert load(env={variable: rest}).value(name) == value
+    assert load(env={variable: rest}).value_of(name) == value
 
 
 @pytest.mark.parametrize(
@@ -189,12 +189,12 @@ def test_the_file_is_searched_upwards_and_paths_are_relative_to_it(tmp_path):
     start.mkdir(parents=True)
     assert find_project(start) == tmp_path / "gossamer.toml"
     assert load(start=start).project == tmp_path
-    assert load(start=start).path("data") == tmp_path / ".gossamer"
-    assert load("data=here", start=start).path("data") == start / "here"
-    assert load("data=/abs", start=start).path("data") == Path("/abs")
+    assert load(start=start).path_of("data") == tmp_path / ".gossamer"
+    assert load("data=here", start=start).path_of("data") == start / "here"
+    assert load("data=/abs", start=start).path_of("data") == Path("/abs")
     project(tmp_path, "[replay]\nfolder = 'saved'")
-    assert load(start=start).path("replay.folder") == tmp_path / "saved"
-    assert load(start=start).path("log.file") is None
+    assert load(start=start).path_of("replay.folder") == tmp_path / "saved"
+    assert load(start=start).path_of("log.file") is None
 
 
 def test_secrets_are_never_shown():
@@ -203,8 +203,8 @@ def test_secrets_are_never_shown():
         f"frontier.url=redis://user:{canary}@host/0",
         f'http.headers={{"Authorization": "{canary}", "X-A": "1"}}',
     )
-    assert canary not in str([loaded.explain(key) for key in fields()])
-    assert loaded.explain("http.headers").value == {"Authorization": "***", "X-A": "1"}
+    assert canary not in str([loaded.explain_setting(key) for key in setting_fields()])
+    assert loaded.explain_setting("http.headers").value == {"Authorization": "***", "X-A": "1"}
     wrong_name, no_json = f"fronteer.url=redis://user:{canary}@host/0", f"http.headers=Cookie: sid={canary}"
     for wrong in (wrong_name, no_json):
         with pytest.raises(SettingError) as caught:
@@ -214,36 +214,36 @@ def test_secrets_are_never_shown():
 
 def test_explain_knows_its_names():
     with pytest.raises(SettingError, match="no setting 'dlay'; did you mean 'delay'"):
-        load().explain("dlay")
+        load().explain_setting("dlay")
 
 
 def test_every_setting_is_described_and_frozen():
-    for name, field in fields().items():
+    for name, field in setting_fields().items():
         assert field.description, name
         assert field.description.endswith("."), name
-        load().explain(name)
+        load().explain_setting(name)
     with pytest.raises(ValueError, match="frozen"):
         Settings().delay = 3
 
 
-@given(st.sampled_from(sorted(fields())), st.text(max_size=20))
+@given(st.sampled_from(sorted(setting_fields())), st.text(max_size=20))
 def test_any_text_gives_settings_or_a_setting_error(name, text):
     try:
         loaded = load(f"{name}={text}")
     except SettingError as error:
         said = str(error)
     else:
-        said = loaded.explain(name).source
+        said = loaded.explain_setting(name).source
     assert name.rpartition(".")[2] in said
 
 
 def test_every_hint_for_a_setting_of_scrapy_names_settings_that_there_are():
     for name, ours in hints.SETTINGS.items():
         assert name == name.lower()
-        assert ours in fields(), name
+        assert ours in setting_fields(), name
     for words in (*hints.ADVICE.values(), *hints.IMPORTS.values()):
         named = re.findall(r"\b(?:max|min|http|log|replay|frontier|retry|handle)[_.][a-z_]+\b", words)
-        assert set(named) <= {*fields(), "handle_httpstatus_list"}, words
-    assert set(hints.ATTRIBUTES.values()) <= {*fields()}
+        assert set(named) <= {*setting_fields(), "handle_httpstatus_list"}, words
+    assert set(hints.ATTRIBUTES.values()) <= {*setting_fields()}
     assert hints.setting_advice("item_pipelines")
     assert not hints.setting_advice("max_page")

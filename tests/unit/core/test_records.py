@@ -13,27 +13,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.core import errors
-from gossamer.core.errors import IllegalMove, NotJsonable, UsageError
+from gossamer.core.errors import JsonValueError, TransitionError, UsageError
 from gossamer.core.jobs import FrontierStats
-from gossamer.core.lifecycle import TABLE, JobState, Move, State, after
+from gossamer.core.lifecycle import TABLE, JobState, RequestState, RequestTransition, next_state
 from gossamer.core.redaction import shown_server
 from gossamer.core.requests import BANDS, Request
 from gossamer.frontier import codec
 
 
-@pytest.mark.parametrize("state", [None, *State])
-@pytest.mark.parametrize("move", list(Move))
+@pytest.mark.parametrize("state", [None, *RequestState])
+@pytest.mark.parametrize("move", list(RequestTransition))
 def test_a_move_is_in_the_table_or_illegal(state, move):
     if (state, move) in TABLE:
-        assert after(state, move) is TABLE[state, move]
+        assert next_state(state, move) is TABLE[state, move]
     else:
-        with pytest.raises(IllegalMove, match=str(move)):
-            after(state, move)
+        with pytest.raises(TransitionError, match=str(move)):
+            next_state(state, move)
 
 
 def test_every_state_can_be_reached_and_left_but_done():
-    assert set(TABLE.values()) == set(State)
-    assert {before for before, _ in TABLE} == {None, *State} - {State.DONE}
+    assert set(TABLE.values()) == set(RequestState)
+    assert {before for before, _ in TABLE} == {None, *RequestState} - {RequestState.DONE}
 
 
 class Shop:
@@ -91,9 +91,9 @@ def test_other_schemes_are_left_to_the_rules_of_the_crawl(url):
     ],
 )
 def test_what_cannot_be_stored_is_refused_by_name(meta, place):
-    with pytest.raises(NotJsonable, match=place):
+    with pytest.raises(JsonValueError, match=place):
         Request("http://a", meta=meta)
-    with pytest.raises(NotJsonable, match=place.replace("meta", "cb_kwargs")):
+    with pytest.raises(JsonValueError, match=place.replace("meta", "cb_kwargs")):
         Request("http://a", cb_kwargs=meta)
 
 
@@ -153,7 +153,9 @@ def test_subclasses_are_stored_as_what_they_extend(field, value, stored):
     held = getattr(request, field)
     assert held == {"v": stored, "w": [1]}
     assert types_in(held) <= {str, int, float, bool, type(None), dict, list, tuple}
-    assert getattr(codec.unpack(codec.pack(request, "a"), "a"), field) == json.loads(json.dumps(held))
+    assert getattr(codec.unpack_request(codec.pack_request(request, "a"), "a"), field) == json.loads(
+        json.dumps(held)
+    )
 
 
 def test_what_is_changed_after_it_was_made_is_brought_into_form_when_it_is_yielded():
@@ -194,7 +196,7 @@ def test_every_field_of_a_request_takes_subclasses():
     )
     assert (request.url, request.callback, request.method) == ("http://a/", "parse", "POST")
     assert (request.headers, request.body, request.priority) == ({"A": "b"}, "é".encode(), 3)
-    found = codec.unpack(codec.pack(request, "a"), "a")
+    found = codec.unpack_request(codec.pack_request(request, "a"), "a")
     assert found == request
 
 
@@ -221,7 +223,7 @@ def endless():
     ],
 )
 def test_what_has_no_end_or_is_too_large_is_refused_at_once(meta, told):
-    with pytest.raises(NotJsonable, match=told) as caught:
+    with pytest.raises(JsonValueError, match=told) as caught:
         Request("http://a", meta=meta)
     assert len(str(caught.value)) < 400
 

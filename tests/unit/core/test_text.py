@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gossamer.core.text import quantity
+from gossamer.core.text import format_count
 
 
 @pytest.mark.parametrize(
@@ -18,4 +18,4 @@ from gossamer.core.text import quantity
     ],
 )
 def test_a_quantity_is_in_the_right_number(count: int, words: tuple[str, ...], text: str) -> None:
-    assert quantity(count, *words) == text
+    assert format_count(count, *words) == text

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from gossamer.config.layers import load_settings
 from gossamer.core.errors import Fault
-from gossamer.core.hosts import Rules
-from gossamer.core.jobs import DeadFilter, Tally
+from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import DeadLetterFilter, JobTotals
 from gossamer.core.results import Verdict
 from gossamer.crawl.notes import ending_of
-from gossamer.testing.contracts.frontier_world import entry, outcome
+from gossamer.testing.contracts.frontier_world import make_entry, make_outcome
 from gossamer.wiring.backends import open_desk
 
 REASONS = {1: Fault.HOST_LOST, 2: Fault.HOST_LOST, 3: Fault.CLIENT}
@@ -21,22 +21,22 @@ async def test_lost_hosts_whose_letters_were_retried_are_not_lost(tmp_path: Path
     desk = await open_desk(settings, create=True)
     try:
         job = await desk.book.create("shop", "shop.py")
-        rules = Rules(delay_s=0.0, per_host=9)
-        await desk.requests.make(job, rules)
-        frontier = desk.requests.frontier(job, rules)
-        await frontier.add([entry(number) for number in REASONS])
+        rules = FrontierRules(delay_s=0.0, per_host=9)
+        await desk.requests.create_frontier(job, rules)
+        frontier = desk.requests.open_frontier(job, rules)
+        await frontier.add([make_entry(number) for number in REASONS])
         leases = (await frontier.lease("http", 9, 60.0)).leases
         now = desk.clock.now()
         await frontier.settle(
             [
-                outcome(lease, Verdict.DEAD, now, reason=REASONS[lease.entry.fingerprint].value)
+                make_outcome(lease, Verdict.DEAD, now, reason=REASONS[lease.entry.fingerprint].value)
                 for lease in leases
             ]
         )
-        tally = Tally(pages=9, successes=9, by_reason={"host_lost": 2, "client": 1})
+        tally = JobTotals(pages=9, successes=9, by_reason={"host_lost": 2, "client": 1})
 
         assert await desk.lost_letters(job, tally) == 2
-        await frontier.revive(DeadFilter(reason=Fault.HOST_LOST))
+        await frontier.revive_letters(DeadLetterFilter(reason=Fault.HOST_LOST))
         assert ending_of(tally, 1, is_early=False, lost=await desk.lost_letters(job, tally)).lost == 0
     finally:
         await desk.close()

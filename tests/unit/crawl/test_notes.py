@@ -6,26 +6,26 @@ from typing import Any
 
 import pytest
 
-from gossamer.core.exits import Exit, exit_of
-from gossamer.core.jobs import Added, FrontierStats, Tally
+from gossamer.core.exits import ExitCode, exit_of
+from gossamer.core.jobs import AddResult, FrontierStats, JobTotals
 from gossamer.core.lifecycle import JobState
-from gossamer.crawl.notes import callback_notes, ending_of, notes
-from gossamer.engine.seeding import Seeded
-from gossamer.engine.supervisor import Ran, Reason
+from gossamer.crawl.notes import callback_notes, ending_of, notes_of
+from gossamer.engine.seeding import SeedingResult
+from gossamer.engine.supervisor import FinishReason, RunSummary
 
-FRESH = Tally()
+FRESH = JobTotals()
 
 
 def ran(
-    reason: Reason = Reason.FINISHED,
+    reason: FinishReason = FinishReason.FINISHED,
     *,
     accepted: int = 0,
     refused: dict[str, int] | None = None,
     **stats: Any,
-) -> Ran:
-    return Ran(
+) -> RunSummary:
+    return RunSummary(
         reason=reason,
-        seeded=Seeded(added=Added(accepted=accepted), refused=refused or {}, example="x:y"),
+        seeded=SeedingResult(added=AddResult(accepted=accepted), refused=refused or {}, example="x:y"),
         recovered=0,
         started_at=0,
         ended_at=1,
@@ -33,103 +33,103 @@ def ran(
     )
 
 
-ROBOTS = Tally(by_reason={"robots": 1})
-EMPTY = Tally(attempts=2, successes=2, by_status={"204": 1, "304": 1})
-REFUSED = Tally(attempts=1, by_reason={"connect": 1})
-DONE = Tally(pages=3, attempts=3, successes=3, callback_pages={"parse": 3}, callback_items={"parse": 3})
+ROBOTS = JobTotals(by_reason={"robots": 1})
+EMPTY = JobTotals(attempts=2, successes=2, by_status={"204": 1, "304": 1})
+REFUSED = JobTotals(attempts=1, by_reason={"connect": 1})
+DONE = JobTotals(pages=3, attempts=3, successes=3, callback_pages={"parse": 3}, callback_items={"parse": 3})
 
 
 @pytest.mark.parametrize(
     ("run", "before", "after", "said", "code"),
     [
-        (ran(), FRESH, FRESH, ["nothing to do: the spider has no start URLs"], Exit.OK),
+        (ran(), FRESH, FRESH, ["nothing to do: the spider has no start URLs"], ExitCode.OK),
         (
             ran(refused={"offsite": 1}),
             FRESH,
             FRESH,
             ["nothing to do: no start URL was accepted (1 offsite), for example x:y"],
-            Exit.DEAD_LETTERS,
+            ExitCode.DEAD_LETTERS,
         ),
         (
             ran(accepted=1),
             FRESH,
             ROBOTS,
             ["no page was parsed (1 robots); `gossamer explain URL` says more of one"],
-            Exit.DEAD_LETTERS,
+            ExitCode.DEAD_LETTERS,
         ),
         (
             ran(),
             ROBOTS,
             ROBOTS,
             ["nothing to do: this crawl is finished, without a page (1 robots); --fresh starts it over"],
-            Exit.DEAD_LETTERS,
+            ExitCode.DEAD_LETTERS,
         ),
         (
             ran(accepted=2),
             FRESH,
             EMPTY,
             ["no page was parsed (2 answers without anything to parse: 204, 304)"],
-            Exit.OK,
+            ExitCode.OK,
         ),
         (
             ran(accepted=1, dead=1),
             FRESH,
             REFUSED,
             ["no page was parsed (1 connect); see `gossamer dead list shop-1`"],
-            Exit.DEAD_LETTERS,
+            ExitCode.DEAD_LETTERS,
         ),
-        (ran(), DONE, DONE, ["nothing to do: this crawl is finished; --fresh starts it over"], Exit.OK),
-        (ran(accepted=1), FRESH, DONE, [], Exit.OK),
+        (ran(), DONE, DONE, ["nothing to do: this crawl is finished; --fresh starts it over"], ExitCode.OK),
+        (ran(accepted=1), FRESH, DONE, [], ExitCode.OK),
         (
-            ran(Reason.MAX_PAGES, pending=1),
+            ran(FinishReason.MAX_PAGES, pending=1),
             FRESH,
             DONE,
             [
                 "the budget of pages is spent; 1 request waits: "
                 "raise --max-pages (or max_pages_per_host) to go on"
             ],
-            Exit.OK,
+            ExitCode.OK,
         ),
         (
-            ran(Reason.SIGNAL, pending=2),
+            ran(FinishReason.SIGNAL, pending=2),
             FRESH,
             DONE,
             ["2 requests wait; the same command goes on with them"],
-            Exit.STOPPED,
+            ExitCode.STOPPED,
         ),
     ],
 )
 def test_a_run_says_why_it_did_little(
-    run: Ran, before: Tally, after: Tally, said: list[str], code: Exit
+    run: RunSummary, before: JobTotals, after: JobTotals, said: list[str], code: ExitCode
 ) -> None:
-    assert notes("shop-1", run, before, after) == said
+    assert notes_of("shop-1", run, before, after) == said
     ending = ending_of(
         after,
         run.stats.dead,
-        is_early=run.reason is Reason.SIGNAL,
+        is_early=run.reason is FinishReason.SIGNAL,
         refused_seeds=sum(run.seeded.refused.values()),
     )
     assert exit_of(ending) is code
 
 
 def test_links_that_were_too_deep_are_told_when_there_is_nothing_else_to_do() -> None:
-    deep = Tally(pages=1, attempts=1, successes=1, dropped={"link:too_deep": 1})
-    assert notes("a", ran(), deep, deep)[1] == "1 link was too deep; --fresh with more depth takes it"
+    deep = JobTotals(pages=1, attempts=1, successes=1, dropped={"link:too_deep": 1})
+    assert notes_of("a", ran(), deep, deep)[1] == "1 link was too deep; --fresh with more depth takes it"
 
 
 def test_pages_whose_callback_gave_too_much_are_told_of() -> None:
     """How many items are missing nobody knows: the callback was stopped."""
-    before = Tally(pages=1, dropped={"item:too_many": 1})
-    after = Tally(pages=4, dropped={"item:too_many": 3}, callback_items={"parse": 4})
-    assert notes("a", ran(), before, after) == [
+    before = JobTotals(pages=1, dropped={"item:too_many": 1})
+    after = JobTotals(pages=4, dropped={"item:too_many": 3}, callback_items={"parse": 4})
+    assert notes_of("a", ran(), before, after) == [
         "items are missing of 2 pages: the callback gave more than parse.max_links, and was stopped there; "
         "--fresh with more of it takes them"
     ]
-    assert notes("a", ran(), after, after)[0].startswith("nothing to do")
+    assert notes_of("a", ran(), after, after)[0].startswith("nothing to do")
 
 
 def test_a_callback_that_never_gives_anything_is_named() -> None:
-    tally = Tally(
+    tally = JobTotals(
         pages=41,
         callback_pages={"parse": 1, "parse_product": 40, "_sitemap": 2},
         callback_requests={"parse": 40},
@@ -137,19 +137,19 @@ def test_a_callback_that_never_gives_anything_is_named() -> None:
     assert callback_notes(tally) == [
         "parse_product() gave neither items nor new requests on any of its 40 pages: do its selectors fit?"
     ]
-    assert callback_notes(Tally(pages=1, callback_pages={"parse": 1})) == [
+    assert callback_notes(JobTotals(pages=1, callback_pages={"parse": 1})) == [
         "parse() gave neither items nor new requests on its only page: do its selectors fit?"
     ]
 
 
 def test_callbacks_that_never_give_anything_are_named_in_one_line() -> None:
     pages = {"parse": 1, "parse_product": 40, "_sitemap": 2}
-    assert callback_notes(Tally(pages=41, callback_pages=pages)) == [
+    assert callback_notes(JobTotals(pages=41, callback_pages=pages)) == [
         "no callback gave items or new requests on any page: parse_product() on 40 pages, parse() on 1 page; "
         "do their selectors fit?"
     ]
     pages = {"parse": 1, **{f"parse_{n}": 10 + n for n in range(6)}}
-    (said,) = callback_notes(Tally(pages=76, callback_pages=pages, callback_requests={"parse": 75}))
+    (said,) = callback_notes(JobTotals(pages=76, callback_pages=pages, callback_requests={"parse": 75}))
     assert said.startswith(
         "6 callbacks gave neither items nor new requests on any page: parse_5() on 15 pages,"
     )
@@ -158,18 +158,18 @@ def test_callbacks_that_never_give_anything_are_named_in_one_line() -> None:
 
 def test_a_crawl_without_any_item_says_so() -> None:
     pages = {"parse": 1, "parse_list": 9}
-    tally = Tally(pages=10, callback_pages=pages, callback_requests=pages)
+    tally = JobTotals(pages=10, callback_pages=pages, callback_requests=pages)
     assert callback_notes(tally) == ["no callback gave an item: parse() on 1 page, parse_list() on 9 pages"]
-    assert callback_notes(Tally(pages=10, callback_pages=pages, callback_requests=pages,
+    assert callback_notes(JobTotals(pages=10, callback_pages=pages, callback_requests=pages,
                                 callback_items={"parse": 1})) == []  # fmt: skip
 
 
 @pytest.mark.parametrize("given", [{"items": 30}, {"dropped": {"item:draft": 30}}])
 def test_items_of_callbacks_that_failed_later_are_items(given: dict[str, Any]) -> None:
-    tally = Tally(pages=31, callback_pages={"parse": 1}, callback_requests={"parse": 30}, **given)
+    tally = JobTotals(pages=31, callback_pages={"parse": 1}, callback_requests={"parse": 30}, **given)
     assert callback_notes(tally) == []
 
 
 def test_a_job_of_an_older_version_that_finished_well_has_not_failed() -> None:
-    old = Tally(pages=100, attempts=103, by_reason={"server": 3})
-    assert exit_of(ending_of(old, 3, is_early=False)) is Exit.OK
+    old = JobTotals(pages=100, attempts=103, by_reason={"server": 3})
+    assert exit_of(ending_of(old, 3, is_early=False)) is ExitCode.OK

@@ -16,12 +16,12 @@ from gossamer.config.layers import load_settings
 from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError
 from gossamer.core.requests import Entry, Lease, Request
-from gossamer.crawl.processes.messages import Plan
-from gossamer.crawl.processes.pool import MAX_EARLY_DEATHS, Crew
+from gossamer.crawl.processes.messages import StartMessage
+from gossamer.crawl.processes.pool import MAX_EARLY_DEATHS, ProcessPool
 from gossamer.targets.discovery import find_target
-from gossamer.testing.contracts.frontier_world import fingerprints
+from gossamer.testing.contracts.frontier_world import fingerprints_of
 from gossamer.testing.site import SiteResponse, serve
-from gossamer.wiring.assemble import Wired, wire
+from gossamer.wiring.assemble import CrawlParts, wire_crawl
 from kit.engine import Events
 from kit.programs import rows
 
@@ -47,22 +47,22 @@ class NoWork:
     async def abandon(self) -> None:
         self.stop()
 
-    def shortage(self) -> None:
+    def load_if_short(self) -> None:
         """It is not short of work."""
 
     async def record_expired(self, leases: Sequence[Lease], holder: str = "") -> None:
-        self.expired.put_nowait((holder, fingerprints(leases)))
+        self.expired.put_nowait((holder, fingerprints_of(leases)))
 
 
 class Scene:
     """A crawl whose one page is never answered, and a member that has it in hand."""
 
-    def __init__(self, settings: Settings, wired: Wired, asked: asyncio.Event, spider: Path) -> None:
+    def __init__(self, settings: Settings, wired: CrawlParts, asked: asyncio.Event, spider: Path) -> None:
         self.wired, self._asked = wired, asked
         self.worker = NoWork()
-        plan = Plan(wired.parts.job.id, str(spider), {}, settings.model_dump_json(), ["127.0.0.1"])
-        frontier = wired.desk.frontier(wired.parts.job)
-        self.crew = Crew(self.worker, frontier, plan, 1, wired.parts.sink)  # type: ignore[arg-type]
+        plan = StartMessage(wired.parts.job.id, str(spider), {}, settings.model_dump_json(), ["127.0.0.1"])
+        frontier = wired.desk.open_frontier(wired.parts.job)
+        self.crew = ProcessPool(self.worker, frontier, plan, 1, wired.parts.sink)  # type: ignore[arg-type]
         self.running = asyncio.ensure_future(self.crew.run())
         self._data = Path(settings.data)
 
@@ -75,7 +75,7 @@ class Scene:
         return int(owner[1:])
 
     async def leased(self) -> int:
-        return (await self.wired.parts.frontier.stats()).leased
+        return (await self.wired.parts.frontier.read_stats()).leased
 
 
 @asynccontextmanager
@@ -91,7 +91,7 @@ async def a_member_at_work(folder: Path) -> AsyncIterator[Scene]:
         settings = load_settings(
             overrides={"data": str(folder / "data"), "processes": 2, "robots": False}, env={}
         ).settings
-        wired = await wire(settings, find_target(str(spider), {}, None), fresh=False, sinks=())
+        wired = await wire_crawl(settings, find_target(str(spider), {}, None), fresh=False, sinks=())
         try:
             url = f"{site.url}/1"
             await wired.parts.frontier.add([Entry(request=Request(url), fingerprint=1, host=site.host)])
@@ -133,16 +133,16 @@ async def test_a_frontier_that_fails_to_take_back_is_told_and_ends_no_crawl(
     names: list[str] = []
 
     class Away:
-        async def recover(self, owner: str) -> tuple[Lease, ...]:
+        async def recover_leases(self, owner: str) -> tuple[Lease, ...]:
             names.append(owner)
             if len(names) == MAX_EARLY_DEATHS:
                 worker.stop()
             raise StorageError("the file is gone")
 
     worker = NoWork()
-    plan = Plan("nothing-1", "nowhere.py", {}, "{}", [])  # ends every member at its start
+    plan = StartMessage("nothing-1", "nowhere.py", {}, "{}", [])  # ends every member at its start
     async with asyncio.timeout(60):
-        await Crew(worker, Away(), plan, 1, Events()).run()  # type: ignore[arg-type]
+        await ProcessPool(worker, Away(), plan, 1, Events()).run()  # type: ignore[arg-type]
     assert len(names) == len(set(names)) == MAX_EARLY_DEATHS
     told = [record.getMessage() for record in caplog.records]
     pid = names[0].removeprefix("w")

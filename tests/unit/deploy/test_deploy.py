@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.config.layers import load_settings
-from gossamer.config.settings import fields
+from gossamer.config.settings import setting_fields
 from kit.deploy_files import (
     DEPLOY,
     GIVEN,
@@ -88,7 +88,7 @@ def test_the_pages_name_what_there_is(page: Path) -> None:
     for words in typed(text):
         parses(words)
     for name in re.findall(r"GOSSAMER_\w+", text):
-        assert name.removeprefix("GOSSAMER_").lower().replace("__", ".") in fields(), name
+        assert name.removeprefix("GOSSAMER_").lower().replace("__", ".") in setting_fields(), name
     for path in re.findall(r"(?<![\w/])deploy/[\w./@-]*\w", text):
         assert (ROOT / path).exists() or path == "deploy/.env", path
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):

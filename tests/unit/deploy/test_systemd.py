@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.config.layers import load_settings
-from gossamer.config.settings import fields
+from gossamer.config.settings import setting_fields
 from kit.deploy_files import DEPLOY, STOP_S, UNITS, env_file, parses, run, seconds, unit
 from kit.server_process import program
 
@@ -82,5 +82,5 @@ def test_the_environment_of_the_units_names_settings_that_there_are() -> None:
     }
     assert set(given) == set(example), "the example leaves something out"
     settings = load_settings(env=given).settings
-    assert settings.cluster.fleet == fields()["cluster.fleet"].default
+    assert settings.cluster.fleet == setting_fields()["cluster.fleet"].default
     assert not any("URL" in name and value for name, value in example.items())

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import asyncpg
 import pytest
 
-from gossamer.core.errors import SchemaTooNew, ServiceMissing, StorageError, UsageError
+from gossamer.core.errors import MissingServiceError, SchemaVersionError, StorageError, UsageError
 from gossamer.drivers.postgres import schema as postgres_schema
-from gossamer.drivers.postgres.errors import Refused
-from gossamer.drivers.postgres.schema import migrations, prepare
+from gossamer.drivers.postgres.errors import RefusedValueError
+from gossamer.drivers.postgres.schema import load_migrations, prepare_schema
 from gossamer.drivers.postgres.server import PostgresServer
 from kit.servers import PostgresProcess
 
@@ -37,7 +37,7 @@ async def fails(url, **options):
     """What a check of this URL says."""
     broken = PostgresServer(url, **options)
     with pytest.raises(StorageError) as error:
-        await broken.check()
+        await broken.migrate_schema()
     await broken.close()
     assert "secret" not in str(error.value)
     return str(error.value)
@@ -75,7 +75,7 @@ async def test_no_rights(postgres_url):
     assert "CREATE SCHEMA gossamer AUTHORIZATION" in said
     await execute(postgres_url, "CREATE SCHEMA gossamer AUTHORIZATION guest")
     allowed = PostgresServer(place(postgres_url, user="guest"))
-    await allowed.check()
+    await allowed.migrate_schema()
     await allowed.close()
 
 
@@ -97,13 +97,13 @@ async def test_a_database_with_another_encoding(postgres_url):
 async def test_a_version_that_is_too_old():
     old = SimpleNamespace(get_server_version=lambda: SimpleNamespace(major=12, minor=3))
     with pytest.raises(StorageError, match=r"at db is version 12\.3; at least 13 is needed"):
-        await prepare(old, "gossamer", "db")
+        await prepare_schema(old, "gossamer", "db")
 
 
 async def test_no_driver(monkeypatch):
     monkeypatch.setitem(sys.modules, "asyncpg", None)
-    with pytest.raises(ServiceMissing, match=r"pip install 'gossamer\[postgres\]'"):
-        await PostgresServer("postgresql://db/x").check()
+    with pytest.raises(MissingServiceError, match=r"pip install 'gossamer\[postgres\]'"):
+        await PostgresServer("postgresql://db/x").migrate_schema()
 
 
 @pytest.mark.parametrize("url", ["mysql://u:secret@db/x", "db", ""])
@@ -116,7 +116,7 @@ def test_no_url_at_all(url):
 @pytest.mark.parametrize("url", ["postgresql://u:secret@db:port/x", "postgresql://db/x?sslmode=secret"])
 async def test_a_url_that_cannot_be_read(url):
     with pytest.raises(UsageError, match="is no PostgreSQL URL") as error:
-        await PostgresServer(url).check()
+        await PostgresServer(url).migrate_schema()
     assert "secret" not in str(error.value)
 
 
@@ -131,55 +131,59 @@ def test_urls_are_shown_without_secrets():
 
 async def test_many_that_start_together_make_it_once(postgres_url):
     servers = [PostgresServer(postgres_url) for _ in range(6)]
-    await asyncio.gather(*[one.check() for one in servers])
+    await asyncio.gather(*[one.migrate_schema() for one in servers])
     versions = await servers[0].run(lambda conn: conn.fetch("SELECT version FROM version"))
-    assert [row[0] for row in versions] == [max(migrations())]
+    assert [row[0] for row in versions] == [max(load_migrations())]
     for one in servers:
         await one.close()
 
 
 async def test_looking_changes_nothing(postgres_url):
     server = PostgresServer(postgres_url)
-    await server.look()
+    await server.check_server()
     conn = await asyncpg.connect(postgres_url)
     assert not await conn.fetchval("SELECT count(*) FROM pg_namespace WHERE nspname = 'gossamer'")
     await conn.close()
-    await server.check()
-    await server.look()
+    await server.migrate_schema()
+    await server.check_server()
     await server.run(lambda conn: conn.execute("UPDATE version SET version = 99"))
-    with pytest.raises(SchemaTooNew):
-        await server.look()
+    with pytest.raises(SchemaVersionError):
+        await server.check_server()
     await server.close()
     with pytest.raises(StorageError, match="cannot be reached"):
-        await PostgresServer("postgresql://127.0.0.1:1/x").look()
+        await PostgresServer("postgresql://127.0.0.1:1/x").check_server()
 
 
 async def test_a_newer_schema_is_refused(server, postgres_url):
     await server.run(lambda conn: conn.execute("UPDATE version SET version = 99"))
     other = PostgresServer(postgres_url)
-    with pytest.raises(SchemaTooNew, match=r"written by a newer Gossamer \(schema 99; this one knows \d+\)"):
-        await other.check()
+    with pytest.raises(
+        SchemaVersionError, match=r"written by a newer Gossamer \(schema 99; this one knows \d+\)"
+    ):
+        await other.migrate_schema()
     await other.close()
 
 
 async def test_migrations_run_in_order_and_only_once(server, monkeypatch):
-    steps = {**migrations(), 98: "CREATE TABLE later (n integer)", 99: "INSERT INTO later VALUES (1)"}
+    steps = {**load_migrations(), 98: "CREATE TABLE later (n integer)", 99: "INSERT INTO later VALUES (1)"}
     for _ in range(2):
-        await server.run(lambda conn: prepare(conn, "gossamer", "db", steps))
+        await server.run(lambda conn: prepare_schema(conn, "gossamer", "db", steps))
     assert await server.run(lambda conn: conn.fetchval("SELECT count(*) FROM later")) == 1
 
 
 async def test_a_migration_that_fails_leaves_the_old_version(server):
-    steps = {**migrations(), 98: "CREATE TABLE later (n integer)", 99: "SELECT nothing()"}
+    steps = {**load_migrations(), 98: "CREATE TABLE later (n integer)", 99: "SELECT nothing()"}
     with pytest.raises(StorageError):
-        await server.run(lambda conn: prepare(conn, "gossamer", "db", steps))
+        await server.run(lambda conn: prepare_schema(conn, "gossamer", "db", steps))
     assert await server.run(lambda conn: conn.fetchval("SELECT to_regclass('later')")) is None
-    assert await server.run(lambda conn: conn.fetchval("SELECT version FROM version")) == max(migrations())
+    assert await server.run(lambda conn: conn.fetchval("SELECT version FROM version")) == max(
+        load_migrations()
+    )
 
 
 def test_our_migrations_are_numbered_without_gaps():
-    assert sorted(migrations()) == list(range(1, len(migrations()) + 1))
-    assert postgres_schema.migrations() is migrations()
+    assert sorted(load_migrations()) == list(range(1, len(load_migrations()) + 1))
+    assert postgres_schema.load_migrations() is load_migrations()
 
 
 # --------------------------------------------------------------------------- patience
@@ -228,7 +232,7 @@ async def test_patience_ends(postgres_url, caplog):
 async def test_what_does_not_pass_is_not_tried_again(server, code):
     with pytest.raises(StorageError) as error:
         await server.run(flaky(1, code))
-    assert not isinstance(error.value, Refused)
+    assert not isinstance(error.value, RefusedValueError)
 
 
 async def test_a_statement_that_takes_too_long(postgres_url):
@@ -255,7 +259,7 @@ async def test_an_error_of_the_work_itself_is_its_callers(server):
 
 
 async def test_it_goes_on_when_the_server_is_back(postgres_server, server, caplog):
-    await server.check()
+    await server.migrate_schema()
     postgres_server.kill()
     waiting = [asyncio.create_task(server.run(lambda c: c.fetchval("SELECT 1"))) for _ in range(8)]
     async with asyncio.timeout(20):
@@ -299,7 +303,7 @@ async def test_a_try_that_was_begun_before_the_latest_answer_says_nothing(server
 
 async def test_who_is_cancelled_gives_the_connection_back(postgres_url):
     server = PostgresServer(postgres_url, connections=1)
-    await server.check()
+    await server.migrate_schema()
     sleeper = asyncio.create_task(server.run(lambda conn: conn.execute("SELECT pg_sleep(30)")))
     await asyncio.sleep(0.05)
     sleeper.cancel()
@@ -313,7 +317,7 @@ async def test_who_is_cancelled_gives_the_connection_back(postgres_url):
 
 
 async def test_each_event_loop_has_connections_of_its_own(server):
-    await server.check()
+    await server.migrate_schema()
     found = []
 
     async def elsewhere():
@@ -330,7 +334,7 @@ async def test_each_event_loop_has_connections_of_its_own(server):
 
 
 async def test_closing_twice_and_using_it_again(server):
-    await server.check()
+    await server.migrate_schema()
     await server.close()
     await server.close()
     assert await server.run(lambda conn: conn.fetchval("SELECT 1")) == 1

@@ -5,17 +5,17 @@ import sys
 
 import pytest
 
-from gossamer.core.errors import ServiceMissing, StorageError, UsageError
-from gossamer.core.hosts import HostSignal, Rules
-from gossamer.core.jobs import Change, DeadFilter
+from gossamer.core.errors import MissingServiceError, StorageError, UsageError
+from gossamer.core.hosts import FrontierRules, HostSignal
+from gossamer.core.jobs import DeadLetterFilter, JobCommand
 from gossamer.core.results import Verdict
 from gossamer.drivers.redis import server as servers
 from gossamer.drivers.redis.errors import RIGHTS
-from gossamer.drivers.redis.server import RedisClock, RedisServer, Script
+from gossamer.drivers.redis.server import LuaScript, RedisClock, RedisServer
 from gossamer.frontier.redis.frontier import RedisFrontier
 from gossamer.runtime.clock import SystemClock
 from gossamer.shared.redis import RedisSharedState
-from gossamer.testing.contracts.frontier_world import entry, outcome
+from gossamer.testing.contracts.frontier_world import make_entry, make_outcome
 from kit.servers import RedisProcess
 
 
@@ -31,24 +31,24 @@ async def refusal(url, kind=StorageError, **options):
     server = RedisServer(url)
     try:
         with pytest.raises(kind) as caught:
-            await server.check(**options)
+            await server.check_server(**options)
     finally:
         await server.close()
     return str(caught.value)
 
 
 async def test_a_redis_as_it_should_be(server):
-    assert await server.check() == ""
+    assert await server.check_server() == ""
     assert repr(server) == f"<RedisServer {server.where}>"
 
 
 async def test_one_that_drops_keys_or_forgets(server, redis_url):
-    await server.ask("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+    await server.run_command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
     try:
         assert "redis-cli CONFIG SET maxmemory-policy noeviction" in await refusal(redis_url)
-        await server.check(require_durable=False)
+        await server.check_server(require_durable=False)
     finally:
-        await server.ask("CONFIG", "SET", "maxmemory-policy", "noeviction")
+        await server.run_command("CONFIG", "SET", "maxmemory-policy", "noeviction")
     with RedisProcess(is_durable=False) as process:
         text = await refusal(process.url)
         assert "redis-cli CONFIG SET appendonly yes" in text
@@ -63,7 +63,7 @@ async def test_one_that_is_too_old(redis_url, monkeypatch):
     async def info(self):
         return [{"redis_version": "6.0.16", "maxmemory_policy": "noeviction", "aof_enabled": 1}]
 
-    monkeypatch.setattr(RedisServer, "_infos", info)
+    monkeypatch.setattr(RedisServer, "_read_infos", info)
     text = await refusal(redis_url)
     assert text == f"Redis at {redis_url.removeprefix('redis://')} is version 6.0.16; 6.2 or newer is needed"
     assert await refusal(redis_url, require_durable=False) == text, "whatever it is for"
@@ -77,7 +77,7 @@ async def test_a_node_of_a_cluster_must_be_named_as_one():
 async def test_wrong_password_and_no_password():
     with RedisProcess(password="hush-hush") as process:
         good = RedisServer(process.url)
-        await good.check()
+        await good.check_server()
         await good.close()
         text = await refusal(process.url.replace("hush-hush", "wr0ng"))
         assert "refuses the user name or password" in text
@@ -87,50 +87,50 @@ async def test_wrong_password_and_no_password():
 
 
 async def test_a_user_without_rights(server, redis_url):
-    await server.ask(
+    await server.run_command(
         "ACL", "SETUSER", "poor", "on", ">pw", "~gossamer:*", "+@all", "-eval", "-evalsha", "-info"
     )
     url = redis_url.replace("redis://", "redis://poor:pw@")
     try:
         poor = RedisServer(url)
-        assert "does not tell its version" in await poor.check()
+        assert "does not tell its version" in await poor.check_server()
         with pytest.raises(StorageError, match="does not give this user the rights it needs") as caught:
-            await poor.run(Script("return 1", "0" * 40), "gossamer:x")
+            await poor.run_script(LuaScript("return 1", "0" * 40), "gossamer:x")
         assert "pw" not in str(caught.value)
         await poor.close()
-        await server.ask("ACL", "SETUSER", "poor", "+eval", "+evalsha", "-set")
+        await server.run_command("ACL", "SETUSER", "poor", "+eval", "+evalsha", "-set")
         poor = RedisServer(url)
         with pytest.raises(StorageError, match="does not give this user the rights it needs"):
-            await poor.run(Script("return redis.call('SET', KEYS[1], 1)", "0" * 40), "gossamer:x")
+            await poor.run_script(LuaScript("return redis.call('SET', KEYS[1], 1)", "0" * 40), "gossamer:x")
         with pytest.raises(StorageError, match="does not give this user the rights it needs"):
-            await poor.ask("GET", "elsewhere")
+            await poor.run_command("GET", "elsewhere")
         await poor.close()
     finally:
-        await server.ask("ACL", "DELUSER", "poor")
+        await server.run_command("ACL", "DELUSER", "poor")
 
 
 async def test_the_rights_that_are_named_are_enough(server, redis_url):
     rights = RIGHTS.partition("~PREFIX:*")[2].split()
-    await server.ask("ACL", "SETUSER", "fit", "on", ">pw", "~gossamer:*", *rights)
+    await server.run_command("ACL", "SETUSER", "fit", "on", ">pw", "~gossamer:*", *rights)
     fit = RedisServer(redis_url.replace("redis://", "redis://fit:pw@"))
     try:
-        assert await fit.check() == ""
-        await RedisClock.of(fit)
-        frontier = RedisFrontier(fit, "j", Rules(delay_s=0.0), SystemClock(), owner="me")
-        await frontier.create()
-        await frontier.add([entry(1), entry(2, "b.example")])
+        assert await fit.check_server() == ""
+        await RedisClock.from_server(fit)
+        frontier = RedisFrontier(fit, "j", FrontierRules(delay_s=0.0), SystemClock(), owner="me")
+        await frontier.create_shards()
+        await frontier.add([make_entry(1), make_entry(2, "b.example")])
         one, other = (await frontier.lease("http", 9, 60)).leases
-        await frontier.settle([outcome(one, Verdict.DEAD, one.granted_at, outlinks=(entry(3),))])
+        await frontier.settle([make_outcome(one, Verdict.DEAD, one.granted_at, outlinks=(make_entry(3),))])
         await frontier.release([other], [HostSignal()])
-        await frontier.control(Change.RECOVER, Rules(per_host=3))
-        assert await frontier.revive(DeadFilter()) == 1
-        assert (await frontier.stats()).pending == 3
-        assert (await frontier.place(3))[1].ahead == 1
-        await frontier.forget()
+        await frontier.apply_change(JobCommand.RECOVER, FrontierRules(per_host=3))
+        assert await frontier.revive_letters(DeadLetterFilter()) == 1
+        assert (await frontier.read_stats()).pending == 3
+        assert (await frontier.find_position(3))[1].ahead == 1
+        await frontier.delete_requests()
         await RedisSharedState(fit, SystemClock()).put("robots", "k", b"v", 9)
     finally:
         await fit.close()
-        await server.ask("ACL", "DELUSER", "fit")
+        await server.run_command("ACL", "DELUSER", "fit")
 
 
 async def test_nobody_there():
@@ -143,14 +143,14 @@ async def test_one_that_hangs(monkeypatch):
     monkeypatch.setattr(servers, "ANSWER_S", 0.3)
     with RedisProcess() as process:
         server = RedisServer(process.url)
-        await server.check()
+        await server.check_server()
         process.freeze()
         try:
             with pytest.raises(StorageError, match="does not answer in time"):
-                await server.time()
+                await server.read_time()
         finally:
             process.thaw()
-        await server.time()
+        await server.read_time()
         await server.close()
 
 
@@ -172,34 +172,34 @@ def test_what_is_no_url_of_a_redis(url):
     ],
 )
 async def test_what_the_server_says_is_translated(server, answer, words):
-    failing = Script(f'return redis.error_reply("{answer}")', "1" * 40)
+    failing = LuaScript(f'return redis.error_reply("{answer}")', "1" * 40)
     with pytest.raises(StorageError, match=words):
-        await server.run(failing, "k")
+        await server.run_script(failing, "k")
 
 
 async def test_a_forgotten_script_is_sent_again(server):
-    doubled = servers.script("gossamer.shared", "put_shared.lua")
-    await server.run(doubled, "k", b"12345678v", 1000)
-    await server.ask("SCRIPT", "FLUSH")
-    await server.run(doubled, "k", b"12345678w", 1000)
-    assert await server.ask("GET", "k") == b"12345678w"
+    doubled = servers.load_script("gossamer.shared", "put_shared.lua")
+    await server.run_script(doubled, "k", b"12345678v", 1000)
+    await server.run_command("SCRIPT", "FLUSH")
+    await server.run_script(doubled, "k", b"12345678w", 1000)
+    assert await server.run_command("GET", "k") == b"12345678w"
 
 
 def test_keys_of_a_tag_are_in_one_slot():
     server = RedisServer("redis://x", prefix="p")
-    assert server.key("job-1:0", "meta") == "p:{job-1:0}:meta"
-    assert server.key("a}b", "meta") == "p:{a%7Db}:meta"
+    assert server.key_for("job-1:0", "meta") == "p:{job-1:0}:meta"
+    assert server.key_for("a}b", "meta") == "p:{a%7Db}:meta"
 
 
 async def test_the_clock_shows_the_servers_time(server, monkeypatch):
-    clock = await RedisClock.of(server)
-    assert abs(clock.now() - await server.time()) < 0.5
-    real = server.time
+    clock = await RedisClock.from_server(server)
+    assert abs(clock.now() - await server.read_time()) < 0.5
+    real = server.read_time
 
     async def an_hour_ahead():
         return await real() + 3600
 
-    monkeypatch.setattr(server, "time", an_hour_ahead)
+    monkeypatch.setattr(server, "read_time", an_hour_ahead)
     await clock.sleep(0)
     assert abs(clock.now() - await real()) < 0.5  # measured a moment ago
     monkeypatch.setattr(clock, "_measure_at", 0.0)
@@ -209,7 +209,7 @@ async def test_the_clock_shows_the_servers_time(server, monkeypatch):
     async def gone():
         raise StorageError("gone")
 
-    monkeypatch.setattr(server, "time", gone)
+    monkeypatch.setattr(server, "read_time", gone)
     monkeypatch.setattr(clock, "_measure_at", 0.0)
     await clock.sleep(0)  # goes on without it
 
@@ -217,13 +217,13 @@ async def test_the_clock_shows_the_servers_time(server, monkeypatch):
 def test_the_driver_is_asked_for_when_it_is_missing():
     code = (
         "import sys\nsys.modules['redis'] = None\n"
-        "from gossamer.core.errors import ServiceMissing\n"
+        "from gossamer.core.errors import MissingServiceError\n"
         "try:\n    import gossamer.drivers.redis.server\n"
-        "except ServiceMissing as error:\n    print(error)"
+        "except MissingServiceError as error:\n    print(error)"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install 'gossamer[redis]'" in found.stdout
-    assert issubclass(ServiceMissing, Exception)
+    assert issubclass(MissingServiceError, Exception)
 
 
 @pytest.mark.parametrize(

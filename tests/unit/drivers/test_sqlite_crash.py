@@ -11,19 +11,19 @@ import pytest
 from msgspec.structs import replace
 
 from gossamer.core.errors import StorageError
-from gossamer.core.hosts import Rules
-from gossamer.core.jobs import Change, Job
+from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import Job, JobCommand
 from gossamer.core.results import Outcome, Verdict
 from gossamer.drivers.sqlite.committer import SameFileCommitter
 from gossamer.drivers.sqlite.database import Database
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.store.sqlite.store import SqliteStore
 from gossamer.testing.clock import ManualClock
-from gossamer.testing.contracts.frontier_world import entry
-from gossamer.testing.contracts.store import harvest, item
+from gossamer.testing.contracts.frontier_world import make_entry
+from gossamer.testing.contracts.store import make_item, make_visit_result
 
 JOB = Job(id="shop-1", name="shop", target="x", created_at=0.0)
-RULES = Rules(delay_s=0.0, per_host=2)
+RULES = FrontierRules(delay_s=0.0, per_host=2)
 
 
 class Crawl:
@@ -40,17 +40,17 @@ class Crawl:
         self.acknowledged = 0  # results that the crawl was told are stored
 
     async def run(self):
-        await self.frontier.control(Change.RECOVER)
+        await self.frontier.apply_change(JobCommand.RECOVER)
         self.clock.advance(RULES.backoff_cap_s)  # what was lost waits for a while
-        await self.frontier.add([entry(1, "a"), entry(2, "b")])
+        await self.frontier.add([make_entry(1, "a"), make_entry(2, "b")])
         while (grant := await self.frontier.lease("http", 3, 60)).leases:
             self.acknowledged += sum(await self.committer.commit([self.fetch(x) for x in grant.leases]))
 
     def fetch(self, lease):
         number = lease.entry.fingerprint
-        links = tuple(entry(n, "ab"[n % 2]) for n in (2 * number, 2 * number + 1) if n < 8)
+        links = tuple(make_entry(n, "ab"[n % 2]) for n in (2 * number, 2 * number + 1) if n < 8)
         return replace(
-            harvest(item(str(number)), number=number),
+            make_visit_result(make_item(str(number)), number=number),
             outcome=Outcome(lease=lease, verdict=Verdict.SUCCESS, is_page=True, outlinks=links),
         )
 
@@ -124,14 +124,14 @@ def test_a_failure_inside_any_statement_changes_nothing(tmp_path):
 @pytest.mark.parametrize("lost", [True, False])
 async def test_a_lost_lease_leaves_only_its_ledger_row(tmp_path, lost):
     crawl = Crawl(tmp_path / "x.db", ManualClock())
-    await crawl.frontier.add([entry(1)])
+    await crawl.frontier.add([make_entry(1)])
     (lease,) = (await crawl.frontier.lease("http", 1, 60)).leases
     if lost:
-        await crawl.frontier.control(Change.RECOVER)
+        await crawl.frontier.apply_change(JobCommand.RECOVER)
     assert await crawl.committer.commit([crawl.fetch(lease)]) == [not lost]
-    (row,) = await crawl.store.attempts(JOB)
-    tally = await crawl.store.tally(JOB)
+    (row,) = await crawl.store.latest_attempts(JOB)
+    tally = await crawl.store.read_totals(JOB)
     assert row.reason == ("stale" if lost else "")
     assert (tally.pages, tally.items, tally.attempts) == ((0, 0, 1) if lost else (1, 1, 1))
-    assert (await crawl.frontier.find(2) is None) == lost
+    assert (await crawl.frontier.find_request(2) is None) == lost
     crawl.db.close()

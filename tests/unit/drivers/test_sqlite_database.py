@@ -6,10 +6,10 @@ import threading
 
 import pytest
 
-from gossamer.core.errors import SchemaTooNew, StorageError
+from gossamer.core.errors import SchemaVersionError, StorageError
 from gossamer.drivers.sqlite import checkpointer
 from gossamer.drivers.sqlite.database import Database
-from gossamer.drivers.sqlite.schema import APPLICATION_ID, migrate, migrations, statements
+from gossamer.drivers.sqlite.schema import APPLICATION_ID, load_migrations, migrate_schema, split_statements
 
 
 @pytest.fixture
@@ -94,18 +94,18 @@ async def test_a_cancelled_caller_harms_nobody(db):
     await db.run(put(2))
     assert task.cancelled()
     assert (await db.read(values))[-1] == 2
-    assert db.outstanding == 0
+    assert db.outstanding_calls == 0
 
 
 async def test_outstanding_work_is_told(db):
-    assert db.outstanding == 0
+    assert db.outstanding_calls == 0
     gate = threading.Event()
     task = asyncio.ensure_future(db.run(lambda conn: gate.wait(10)))
     await asyncio.sleep(0)
-    assert db.outstanding == 1
+    assert db.outstanding_calls == 1
     gate.set()
     await task
-    assert db.outstanding == 0
+    assert db.outstanding_calls == 0
 
 
 def test_closing_finishes_what_was_handed_over(tmp_path):
@@ -145,7 +145,7 @@ def test_a_loop_that_is_gone_leaves_nothing_outstanding(db):
     loop.close()
     gate.set()
     db.run_sync(lambda conn: None)
-    assert db.outstanding == 0
+    assert db.outstanding_calls == 0
 
 
 # --------------------------------------------------------------------------- errors
@@ -234,7 +234,7 @@ def test_a_newer_file_is_refused(tmp_path):
     db.run_sync(lambda conn: conn.execute("PRAGMA user_version = 99").rowcount)
     db.close()
     with pytest.raises(
-        SchemaTooNew, match=r"x\.db: written by a newer Gossamer \(schema 99; this one knows \d+\)"
+        SchemaVersionError, match=r"x\.db: written by a newer Gossamer \(schema 99; this one knows \d+\)"
     ):
         Database(path)
 
@@ -247,9 +247,9 @@ def test_a_file_with_other_tables_says_the_way_out(db):
 def test_an_older_file_is_brought_forward_step_by_step(tmp_path):
     conn = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
     steps = {1: "CREATE TABLE a (x);", 2: "ALTER TABLE a ADD COLUMN y; -- why\nINSERT INTO a VALUES (1, 2);"}
-    migrate(conn, tmp_path, {1: steps[1]})
-    migrate(conn, tmp_path, steps)
-    migrate(conn, tmp_path, steps)
+    migrate_schema(conn, tmp_path, {1: steps[1]})
+    migrate_schema(conn, tmp_path, steps)
+    migrate_schema(conn, tmp_path, steps)
     assert conn.execute("SELECT x, y FROM a").fetchall() == [(1, 2)]
     assert conn.execute("PRAGMA user_version").fetchone() == (2,)
     assert conn.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
@@ -258,18 +258,20 @@ def test_an_older_file_is_brought_forward_step_by_step(tmp_path):
 
 def test_a_migration_that_fails_leaves_the_old_version(tmp_path):
     conn = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
-    migrate(conn, tmp_path, {1: "CREATE TABLE a (x);"})
+    migrate_schema(conn, tmp_path, {1: "CREATE TABLE a (x);"})
     with pytest.raises(sqlite3.OperationalError):
-        migrate(conn, tmp_path, {1: "", 2: "CREATE TABLE b (x); CREATE TABLE a (x);\nSELECT nothing();"})
+        migrate_schema(
+            conn, tmp_path, {1: "", 2: "CREATE TABLE b (x); CREATE TABLE a (x);\nSELECT nothing();"}
+        )
     assert conn.execute("SELECT name FROM sqlite_master").fetchall() == [("a",)]
     assert conn.execute("PRAGMA user_version").fetchone() == (1,)
     conn.close()
 
 
 def test_our_migrations_are_numbered_without_gaps():
-    numbers = sorted(migrations())
+    numbers = sorted(load_migrations())
     assert numbers == list(range(1, len(numbers) + 1))
-    assert all(statements(sql) for sql in migrations().values())
+    assert all(split_statements(sql) for sql in load_migrations().values())
 
 
 def test_the_log_is_copied_back_beside_the_writer(tmp_path, monkeypatch):
@@ -309,19 +311,19 @@ def test_memory_holds_until_somebody_else_writes_or_a_call_fails(tmp_path):
 
 
 async def test_a_glance_sees_what_is_committed_and_nothing_else(db):
-    assert db.glance(values) == []
+    assert db.read_now(values) == []
     await db.run(put(1))
-    assert db.glance(values) == [1]
+    assert db.read_now(values) == [1]
     other = sqlite3.connect(db.path)
     with other:
         other.execute("INSERT INTO t VALUES (2)")
-        assert db.glance(values) == [1]
+        assert db.read_now(values) == [1]
     other.close()
-    assert db.glance(values) == [1, 2]
+    assert db.read_now(values) == [1, 2]
     with pytest.raises(StorageError):
-        db.glance(put(3))
+        db.read_now(put(3))
     with pytest.raises(StorageError):
-        db.glance(lambda conn: conn.execute("SELECT nonsense").fetchone())
+        db.read_now(lambda conn: conn.execute("SELECT nonsense").fetchone())
     db.close()
     with pytest.raises(StorageError, match="closed"):
-        db.glance(values)
+        db.read_now(values)

@@ -19,16 +19,16 @@ def door() -> Admission:
 
 
 def test_entries_are_canonical_and_placed(door: Admission) -> None:
-    entry = door.admit(Request("HTTP://A.example:80/x?utm_source=y#f"))
+    entry = door.admit_request(Request("HTTP://A.example:80/x?utm_source=y#f"))
     assert isinstance(entry, Entry)
     assert (entry.request.url, entry.host) == ("http://a.example/x", "a.example")
-    assert entry.fingerprint == door.fingerprint(Request("http://a.example/x"))
+    assert entry.fingerprint == door.fingerprint_of(Request("http://a.example/x"))
 
 
 def test_refusals_say_why(door: Admission) -> None:
-    assert door.admit(Request("http://b.example/")) == "offsite"
-    assert door.admit(Request("non:sense")) == "bad_url"
-    assert door.fingerprint(Request("non:sense")) is None
+    assert door.admit_request(Request("http://b.example/")) == "offsite"
+    assert door.admit_request(Request("non:sense")) == "bad_url"
+    assert door.fingerprint_of(Request("non:sense")) is None
 
 
 def test_links_of_a_page_are_unique_deeper_and_counted(door: Admission) -> None:
@@ -42,7 +42,7 @@ def test_links_of_a_page_are_unique_deeper_and_counted(door: Admission) -> None:
 
 def test_what_is_inside_is_not_offered_again_but_dont_filter_is(door: Admission) -> None:
     links = [Request("http://a.example/1"), Request("http://a.example/2")]
-    door.remember(door.admit_links(PAGE, links[:1], {}))
+    door.remember_entries(door.admit_links(PAGE, links[:1], {}))
     assert [entry.request.url for entry in door.admit_links(PAGE, links, {})] == ["http://a.example/2"]
     again = [links[0].replace(dont_filter=True)] * 2
     assert len(door.admit_links(PAGE, again, {})) == 2
@@ -51,13 +51,13 @@ def test_what_is_inside_is_not_offered_again_but_dont_filter_is(door: Admission)
 def test_method_and_body_tell_requests_apart(door: Admission) -> None:
     url = "http://a.example/form"
     requests = [Request(url), Request(url, method="POST"), Request(url, method="POST", body=b"a=1")]
-    assert len({door.fingerprint(request) for request in requests}) == 3
+    assert len({door.fingerprint_of(request) for request in requests}) == 3
 
 
 def test_memory_is_bounded(door: Admission, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admission, "REMEMBERED", 10)
     for n in range(100):
-        door.remember(door.admit_links(PAGE, [Request(f"http://a.example/{n}")], {}))
+        door.remember_entries(door.admit_links(PAGE, [Request(f"http://a.example/{n}")], {}))
     assert len(door._inside) <= 12
     assert len(door._places) <= 12
     assert "12 known" not in repr(door)

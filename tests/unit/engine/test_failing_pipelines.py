@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from gossamer.core.errors import StorageError
-from gossamer.core.hosts import SignalKind
+from gossamer.core.hosts import HostSignalKind
 from gossamer.core.requests import Request
-from gossamer.core.results import Extraction, Harvest
-from gossamer.engine.supervisor import Ran, Reason, Supervisor
+from gossamer.core.results import ExtractResult, VisitResult
+from gossamer.engine.supervisor import FinishReason, RunSummary, Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.items.pipeline import DefaultPipeline
 from kit.engine import CALM, URL, Kit, virtually
 
-PAGE = Extraction(items=({"a": 1},), requests=(Request(URL + "next"),))
+PAGE = ExtractResult(items=({"a": 1},), requests=(Request(URL + "next"),))
 
 
 class Away:
@@ -32,14 +32,14 @@ class Away:
         return item
 
 
-def crawl(yields: dict[str, Extraction], *, step: Any = None, replies: Any = None, **seed: Any) -> Any:
-    async def main() -> tuple[Kit, Ran]:
+def crawl(yields: dict[str, ExtractResult], *, step: Any = None, replies: Any = None, **seed: Any) -> Any:
+    async def main() -> tuple[Kit, RunSummary]:
         kit = Kit()
         kit.pages.yields = yields
         kit.site.replies = replies or {}
         parts = kit.with_parts(pipeline=DefaultPipeline(steps=[step] if step else []))
         worker = Worker(parts, kit.shift)
-        return kit, await Supervisor(parts, worker).run(kit.seeds(URL, **seed))
+        return kit, await Supervisor(parts, worker).run(kit.seeds_of(URL, **seed))
 
     return virtually(main)
 
@@ -65,7 +65,7 @@ def test_a_page_whose_step_goes_on_failing_is_a_dead_letter_of_which_nothing_is_
     assert made.ledger.items == []
     for harvest in made.ledger.harvests:
         assert (harvest.page, harvest.outcome.outlinks, harvest.outcome.is_page) == (None, (), False)
-        assert harvest.outcome.signal.kind is SignalKind.OK  # the host did its part
+        assert harvest.outcome.signal.kind is HostSignalKind.OK  # the host did its part
         detail = harvest.attempts[0].detail
         assert "in the pipeline step Away" in detail
         assert detail.rstrip().endswith("ConnectionError: the database is away")
@@ -74,7 +74,7 @@ def test_a_page_whose_step_goes_on_failing_is_a_dead_letter_of_which_nothing_is_
 
 @pytest.mark.parametrize("status", [403, 404])
 def test_items_of_an_errback_are_tried_again_too(status: int) -> None:
-    errback = {"errback": Extraction(items=({"failed": True},))}
+    errback = {"errback": ExtractResult(items=({"failed": True},))}
     made, ran = crawl(errback, step=Away(1), replies={URL: status}, errback="failed")
     assert made.ledger.items == [b'{"failed":true}']
     assert made.ledger.verdicts[0] == (URL, "retry", "pipeline")
@@ -85,7 +85,7 @@ def test_items_of_an_errback_are_tried_again_too(status: int) -> None:
 
 
 def test_an_errback_that_raises_makes_a_dead_letter_of_a_page_that_is_gone() -> None:
-    errback = {"errback": Extraction(items=({"a": 1},), error="Traceback: boom", fault="callback")}
+    errback = {"errback": ExtractResult(items=({"a": 1},), error="Traceback: boom", fault="callback")}
     made, ran = crawl(errback, replies={URL: 404}, errback="failed")
     assert made.ledger.verdicts == [(URL, "dead", "callback")]
     assert "boom" in made.ledger.harvests[0].attempts[0].detail
@@ -94,7 +94,7 @@ def test_an_errback_that_raises_makes_a_dead_letter_of_a_page_that_is_gone() -> 
 
 
 def test_an_item_that_cannot_be_stored_is_a_fault_of_the_callback_and_the_others_are_kept() -> None:
-    made, ran = crawl({URL: Extraction(items=({"a": 1}, {"b": float("nan")}, {"c": 3}))})
+    made, ran = crawl({URL: ExtractResult(items=({"a": 1}, {"b": float("nan")}, {"c": 3}))})
     assert made.ledger.verdicts == [(URL, "dead", "callback")]
     assert made.ledger.items == [b'{"a":1}', b'{"c":3}']
     assert "item.b: not a finite number" in made.ledger.harvests[0].attempts[0].detail
@@ -108,20 +108,20 @@ class Picky:
         self._kit = kit
         self._error = error
 
-    async def commit(self, harvests: Sequence[Harvest]) -> list[bool]:
+    async def commit(self, harvests: Sequence[VisitResult]) -> list[bool]:
         for harvest in harvests:
             if any(b"bad" in item.data for item in harvest.items):
                 raise self._error
         return await self._kit.parts.committer.commit(harvests)
 
 
-def with_committer(error: Exception) -> tuple[Kit, Ran]:
-    async def main() -> tuple[Kit, Ran]:
+def with_committer(error: Exception) -> tuple[Kit, RunSummary]:
+    async def main() -> tuple[Kit, RunSummary]:
         kit = Kit()
-        kit.pages.yields = {URL: Extraction(items=({"a": "bad"},), requests=(Request(URL + "lost"),))}
+        kit.pages.yields = {URL: ExtractResult(items=({"a": "bad"},), requests=(Request(URL + "lost"),))}
         parts = kit.with_parts(committer=Picky(kit, error))
         worker = Worker(parts, kit.shift)
-        return kit, await Supervisor(parts, worker).run(kit.seeds(URL, URL + "b", URL + "c"))
+        return kit, await Supervisor(parts, worker).run(kit.seeds_of(URL, URL + "b", URL + "c"))
 
     return virtually(main)
 
@@ -135,7 +135,7 @@ def test_what_a_store_cannot_encode_costs_its_page_and_not_the_turn() -> None:
     ]
     (dead,) = [h for h in made.ledger.harvests if h.outcome.verdict == "dead"]
     assert "surrogates not allowed" in dead.attempts[0].detail
-    assert (ran.reason, ran.stats.dead) == (Reason.FINISHED, 1)
+    assert (ran.reason, ran.stats.dead) == (FinishReason.FINISHED, 1)
 
 
 def test_a_store_that_is_away_still_ends_the_run() -> None:

@@ -11,14 +11,14 @@ import pytest
 from msgspec.structs import replace
 
 from gossamer.core.errors import StorageError
-from gossamer.core.hosts import HostSignal, Rules
+from gossamer.core.hosts import FrontierRules, HostSignal
 from gossamer.core.requests import Request
-from gossamer.core.results import Extraction
-from gossamer.engine.supervisor import Ran, Reason, Supervisor
+from gossamer.core.results import ExtractResult
+from gossamer.engine.supervisor import FinishReason, RunSummary, Supervisor
 from gossamer.engine.worker import Worker
 from kit.engine import CALM, URL, Answer, Kit, follow, virtually
 
-SPACED = Rules(delay_s=4.0, per_host=1)
+SPACED = FrontierRules(delay_s=4.0, per_host=1)
 
 
 def parts_of(kit: Kit) -> tuple[Worker, Supervisor]:
@@ -26,9 +26,9 @@ def parts_of(kit: Kit) -> tuple[Worker, Supervisor]:
     return worker, Supervisor(kit.parts, worker, drain_s=5.0)
 
 
-async def run(kit: Kit, *urls: str, **options: object) -> Ran:
+async def run(kit: Kit, *urls: str, **options: object) -> RunSummary:
     _, supervisor = parts_of(kit)
-    return await supervisor.run(kit.seeds(*urls, **options))
+    return await supervisor.run(kit.seeds_of(*urls, **options))
 
 
 def test_a_page_found_too_deep_first_is_fetched_when_found_nearer() -> None:
@@ -51,13 +51,13 @@ def test_a_page_found_too_deep_first_is_fetched_when_found_nearer() -> None:
 
 
 def test_a_lane_without_a_worker_is_refused_not_waited_for() -> None:
-    async def main() -> tuple[Kit, Ran]:
+    async def main() -> tuple[Kit, RunSummary]:
         kit = Kit()
-        kit.pages.yields = {URL: Extraction(requests=(Request(URL + "b", lane="browser"),))}
+        kit.pages.yields = {URL: ExtractResult(requests=(Request(URL + "b", lane="browser"),))}
         return kit, await run(kit, URL)
 
     kit, ran = virtually(main)
-    assert ran.reason is Reason.FINISHED
+    assert ran.reason is FinishReason.FINISHED
     assert kit.ledger.harvests[0].dropped == {"link:lane": 1}
 
 
@@ -76,20 +76,20 @@ def test_an_abandoned_fetch_uses_up_its_turn() -> None:
     async def main() -> float:
         kit = Kit(SPACED, latency_s=100.0)
         worker, supervisor = parts_of(kit)
-        running = asyncio.create_task(supervisor.run(kit.seeds(URL)))
+        running = asyncio.create_task(supervisor.run(kit.seeds_of(URL)))
         await kit.clock.sleep(1)
         supervisor.stop()
         await worker.abandon()
         ran = await running
         assert (ran.stats.pending, ran.stats.leased) == (1, 0)
-        (host,) = await kit.frontier.hosts(1)
+        (host,) = await kit.frontier.busiest_hosts(1)
         return host.state.next_at - kit.site.log[0][0]
 
     assert virtually(main) >= 4.0
 
 
 def test_an_abandoned_grant_is_not_started() -> None:
-    async def main() -> tuple[Kit, Ran]:
+    async def main() -> tuple[Kit, RunSummary]:
         kit = Kit(latency_s=1.0)
         worker, supervisor = parts_of(kit)
         lease = kit.frontier.lease
@@ -102,7 +102,7 @@ def test_an_abandoned_grant_is_not_started() -> None:
             return grant
 
         kit.frontier.lease = slow  # type: ignore[method-assign,assignment]
-        return kit, await supervisor.run(kit.seeds(URL, URL + "b"))
+        return kit, await supervisor.run(kit.seeds_of(URL, URL + "b"))
 
     kit, ran = virtually(main)
     assert (kit.site.log, ran.stats.leased, ran.stats.pending) == ([], 0, 2)
@@ -113,14 +113,14 @@ def test_storage_trouble_in_the_robots_gate_is_not_the_requests() -> None:
         kit = Kit()
 
         class Broken:
-            async def check(self, request: Request) -> Answer:
+            async def check_request(self, request: Request) -> Answer:
                 raise StorageError("the disk is full")
 
         kit.parts = kit.with_parts(robots=Broken())
         try:
             await run(kit, URL)
         finally:
-            assert (await kit.frontier.stats()).dead == 0
+            assert (await kit.frontier.read_stats()).dead == 0
 
     with pytest.raises(StorageError, match="full"):
         virtually(main)
@@ -130,7 +130,7 @@ def test_an_errback_that_raises_is_told_in_the_ledger() -> None:
     async def main() -> str:
         kit = Kit()
         kit.site.replies = {URL: 403}
-        kit.pages.yields = {"errback": Extraction(error="Traceback: boom", fault="callback")}
+        kit.pages.yields = {"errback": ExtractResult(error="Traceback: boom", fault="callback")}
         await run(kit, URL, errback="failed")
         return kit.ledger.harvests[0].attempts[0].detail
 
@@ -158,7 +158,7 @@ def test_a_worker_elsewhere_at_robots_txt_is_waited_for_without_spinning() -> No
         calls = 0
 
         class Claimed:
-            async def check(self, request: Request) -> Answer:
+            async def check_request(self, request: Request) -> Answer:
                 nonlocal calls
                 calls += 1
                 if calls > 6:
@@ -174,7 +174,7 @@ def test_a_worker_elsewhere_at_robots_txt_is_waited_for_without_spinning() -> No
 
 
 def test_a_run_can_be_stopped_while_it_seeds() -> None:
-    async def main(max_time_s: float | None) -> Ran:
+    async def main(max_time_s: float | None) -> RunSummary:
         kit = Kit()
         worker = Worker(kit.parts, kit.shift)
         supervisor = Supervisor(kit.parts, worker, max_time_s=max_time_s)
@@ -191,12 +191,12 @@ def test_a_run_can_be_stopped_while_it_seeds() -> None:
         return await running
 
     stopped, timed = virtually(main, None), virtually(main, 25.0)
-    assert (stopped.reason, timed.reason) == (Reason.SIGNAL, Reason.MAX_TIME)
+    assert (stopped.reason, timed.reason) == (FinishReason.SIGNAL, FinishReason.MAX_TIME)
     assert timed.ended_at - timed.started_at < 27
 
 
 def test_slow_seeds_are_worked_on_as_they_come_and_all_of_them() -> None:
-    async def main() -> tuple[Kit, Ran]:
+    async def main() -> tuple[Kit, RunSummary]:
         kit = Kit()
         _, supervisor = parts_of(kit)
 
@@ -209,7 +209,7 @@ def test_slow_seeds_are_worked_on_as_they_come_and_all_of_them() -> None:
         return kit, await supervisor.run(seeds())
 
     kit, ran = virtually(main)
-    assert (ran.reason, ran.stats.done, ran.seeded.added.accepted) == (Reason.FINISHED, 1200, 1200)
+    assert (ran.reason, ran.stats.done, ran.seeded.added.accepted) == (FinishReason.FINISHED, 1200, 1200)
     assert kit.site.log[0][0] - ran.started_at < 65, "the first batch is not kept waiting for the last"
 
 
@@ -235,7 +235,7 @@ def test_a_cancelled_run_gives_everything_back() -> None:
         await kit.clock.sleep(1)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
-        stats = await kit.frontier.stats()
+        stats = await kit.frontier.read_stats()
         assert (stats.leased, stats.pending) == (0, 2)
         return kit
 
@@ -256,13 +256,13 @@ def test_a_redirect_to_ones_own_canonical_form_ends_with_a_reason() -> None:
 def test_users_code_that_would_end_its_task_costs_its_page_and_not_the_crawl(error: BaseException) -> None:
     """Nobody cancelled the visit: left alone, its lease would be extended for ever."""
 
-    async def main() -> tuple[Kit, Ran]:
+    async def main() -> tuple[Kit, RunSummary]:
         kit = Kit()
         kit.pages.yields = {URL: error}
         return kit, await asyncio.wait_for(run(kit, URL, URL + "b"), 1000)
 
     kit, ran = virtually(main)
-    assert (ran.reason, ran.stats.dead, ran.stats.done) == (Reason.FINISHED, 1, 1)
+    assert (ran.reason, ran.stats.dead, ran.stats.done) == (FinishReason.FINISHED, 1, 1)
     assert [verdict for _, verdict, _ in kit.ledger.verdicts].count("dead") == 1
 
 
@@ -288,7 +288,7 @@ def test_a_lease_beside_a_landing_that_fails_is_not_left_behind() -> None:
         kit.site.fetch = fetch  # type: ignore[method-assign,assignment]
         with pytest.raises(StorageError, match="full"):
             await run(kit, URL, URL + "b")
-        assert (await kit.frontier.stats()).leased == 0
+        assert (await kit.frontier.read_stats()).leased == 0
         assert kit.site.log
         return next(begun), next(ended)
 

@@ -10,16 +10,16 @@ import pytest
 from msgspec.structs import replace
 
 from gossamer.core.errors import Fault, FetchError
-from gossamer.core.hosts import Rules
-from gossamer.core.jobs import DeadFilter
+from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import DeadLetterFilter
 from gossamer.core.requests import Request
-from gossamer.engine.supervisor import Ran, Reason, Supervisor
+from gossamer.engine.supervisor import FinishReason, RunSummary, Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.policy.retry import LONGEST_PAUSE_S
 from kit.engine import CALM, URL, Kit, follow, virtually
 
 PAGES = 60
-DEFAULT = Rules()
+DEFAULT = FrontierRules()
 
 
 class Outage:
@@ -42,16 +42,22 @@ class Outage:
 
 
 def crawl(
-    rules: Rules, lasts_s: float, fault: Fault, *, begins_s: float = 2.0, pages: int = PAGES, **options: Any
-) -> tuple[Kit, Outage, Ran]:
-    async def main() -> tuple[Kit, Outage, Ran]:
+    rules: FrontierRules,
+    lasts_s: float,
+    fault: Fault,
+    *,
+    begins_s: float = 2.0,
+    pages: int = PAGES,
+    **options: Any,
+) -> tuple[Kit, Outage, RunSummary]:
+    async def main() -> tuple[Kit, Outage, RunSummary]:
         kit = Kit(rules, latency_s=0.05)
         outage = Outage(kit, begins_s, lasts_s, fault)
         urls = [f"{URL}{number}" for number in range(pages)]
         kit.site.replies = dict.fromkeys([URL, *urls], outage)
         kit.pages.yields = {URL: follow(*urls)}
         worker = Worker(kit.parts, kit.shift)
-        return kit, outage, await Supervisor(kit.parts, worker, **options).run(kit.seeds(URL))
+        return kit, outage, await Supervisor(kit.parts, worker, **options).run(kit.seeds_of(URL))
 
     return virtually(main)
 
@@ -62,10 +68,10 @@ FAULTS = [Fault.CONNECT, Fault.TIMEOUT_HEADERS, Fault.TIMEOUT_CONNECT, Fault.DNS
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("lasts_s", [20.0, 65.0, 127.0, 1800.0])
 @pytest.mark.parametrize("rules", [DEFAULT, replace(CALM, per_host=16), replace(CALM, max_retries=0)])
-def test_a_host_that_comes_back_has_lost_no_page(rules: Rules, lasts_s: float, fault: Fault) -> None:
+def test_a_host_that_comes_back_has_lost_no_page(rules: FrontierRules, lasts_s: float, fault: Fault) -> None:
     begins_s = 2.0 if rules is DEFAULT else 0.2
     _, outage, ran = crawl(rules, lasts_s, fault, begins_s=begins_s, pages=PAGES if rules is DEFAULT else 400)
-    assert (ran.reason, ran.stats.dead, ran.stats.waiting) == (Reason.FINISHED, 0, 0)
+    assert (ran.reason, ran.stats.dead, ran.stats.waiting) == (FinishReason.FINISHED, 0, 0)
     late_s = ran.ended_at - outage.ends_at
     assert late_s < 160 + 0.1 * lasts_s, f"and it is noticed soon: {late_s}"
     alone = [b - a for a, b in pairwise(outage.probes[rules.per_host :])]
@@ -75,7 +81,7 @@ def test_a_host_that_comes_back_has_lost_no_page(rules: Rules, lasts_s: float, f
 @pytest.mark.parametrize("lasts_s", [20.0, 600.0, 3 * 3600.0])
 def test_a_machine_that_was_without_a_network_has_lost_no_page(lasts_s: float) -> None:
     _, outage, ran = crawl(DEFAULT, lasts_s, Fault.LOCAL)
-    assert (ran.reason, ran.stats.dead, ran.stats.waiting) == (Reason.FINISHED, 0, 0)
+    assert (ran.reason, ran.stats.dead, ran.stats.waiting) == (FinishReason.FINISHED, 0, 0)
     assert ran.ended_at - outage.ends_at < 120, "and it is noticed soon"
 
 
@@ -91,11 +97,11 @@ def test_a_host_that_does_not_come_back_is_given_up_when_the_patience_with_it_is
 
 @pytest.mark.parametrize("pages", [1, 30])
 def test_a_host_that_has_never_answered_is_given_up_within_two_minutes(pages: int) -> None:
-    async def main() -> tuple[Kit, Ran]:
+    async def main() -> tuple[Kit, RunSummary]:
         kit = Kit(DEFAULT)
         urls = [f"{URL}{number}" for number in range(pages)]
         kit.site.replies = dict.fromkeys(urls, FetchError(Fault.CONNECT, "refused"))
-        return kit, await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds(*urls))
+        return kit, await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds_of(*urls))
 
     kit, ran = virtually(main)
     assert ran.stats.dead == pages
@@ -105,12 +111,12 @@ def test_a_host_that_has_never_answered_is_given_up_within_two_minutes(pages: in
     assert ran.ended_at - ran.started_at < 130
 
 
-def one_bad_page(answer: Callable[[Kit], Any], *, per_host: int, others: int) -> tuple[Kit, Ran]:
-    async def main() -> tuple[Kit, Ran]:
+def one_bad_page(answer: Callable[[Kit], Any], *, per_host: int, others: int) -> tuple[Kit, RunSummary]:
+    async def main() -> tuple[Kit, RunSummary]:
         kit = Kit(replace(DEFAULT, per_host=per_host), latency_s=0.05)
         kit.site.replies = {URL + "bad": answer(kit)}
         kit.pages.yields = {URL: follow(URL + "bad", *(f"{URL}{n}" for n in range(others)))}
-        return kit, await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds(URL))
+        return kit, await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds_of(URL))
 
     return virtually(main)
 
@@ -150,12 +156,12 @@ def test_a_page_that_alone_gives_503_ends_as_a_dead_letter(others: int) -> None:
 def test_some_pages_that_are_always_refused_do_not_hold_a_crawl_for_hours() -> None:
     """Nor when they alone are left: a look a minute at the host would be twenty minutes for each."""
 
-    async def main() -> Ran:
+    async def main() -> RunSummary:
         kit = Kit(DEFAULT, latency_s=0.05)
         urls = [f"{URL}{number}" for number in range(2000)]
         kit.site.replies = dict.fromkeys(urls[::100], 503)
         kit.pages.yields = {URL: follow(*urls)}
-        return await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds(URL))
+        return await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds_of(URL))
 
     ran = virtually(main)
     assert (ran.stats.done, ran.stats.dead) == (1981, 20)
@@ -165,12 +171,12 @@ def test_some_pages_that_are_always_refused_do_not_hold_a_crawl_for_hours() -> N
 @pytest.mark.parametrize("count", [2, 3, 12])
 @pytest.mark.parametrize("answer", [hangs, lambda _: 503], ids=["hang", "503"])
 def test_pages_that_always_fail_do_not_keep_the_others_from_being_fetched(answer: Any, count: int) -> None:
-    async def main() -> Ran:
+    async def main() -> RunSummary:
         kit = Kit(replace(DEFAULT, per_host=2), latency_s=0.05)
         bad = [f"{URL}bad{number}" for number in range(count)]
         kit.site.replies = dict.fromkeys(bad, answer(kit))
         kit.pages.yields = {URL: follow(*bad, *(f"{URL}{n}" for n in range(300)))}
-        return await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds(URL))
+        return await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds_of(URL))
 
     ran = virtually(main)
     assert (ran.stats.done, ran.stats.dead) == (301, count)
@@ -178,38 +184,38 @@ def test_pages_that_always_fail_do_not_keep_the_others_from_being_fetched(answer
 
 
 def test_an_outage_may_be_interrupted_and_the_time_nobody_asked_does_not_count() -> None:
-    async def main() -> tuple[Ran, Ran]:
+    async def main() -> tuple[RunSummary, RunSummary]:
         kit = Kit(replace(DEFAULT, host_patience_s=1000.0), latency_s=0.05)
         urls = [f"{URL}{number}" for number in range(PAGES)]
         outage = Outage(kit, 2.0, 90_000.0, Fault.CONNECT)
         kit.site.replies = dict.fromkeys([URL, *urls], outage)
         kit.pages.yields = {URL: follow(*urls)}
         first = await Supervisor(kit.parts, Worker(kit.parts, kit.shift), max_time_s=600.0).run(
-            kit.seeds(URL)
+            kit.seeds_of(URL)
         )
         await kit.clock.sleep(outage.ends_at - kit.clock.now() - 100.0)
-        second = await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds(), resumed=True)
+        second = await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds_of(), resumed=True)
         return first, second
 
     first, second = virtually(main)
-    assert (first.reason, first.stats.dead) == (Reason.MAX_TIME, 0)
+    assert (first.reason, first.stats.dead) == (FinishReason.MAX_TIME, 0)
     assert first.stats.waiting > 30
-    assert (second.reason, second.stats.dead) == (Reason.FINISHED, 0)
+    assert (second.reason, second.stats.dead) == (FinishReason.FINISHED, 0)
 
 
 def test_dead_letters_of_a_lost_host_can_be_retried() -> None:
-    async def main() -> tuple[int, Ran]:
+    async def main() -> tuple[int, RunSummary]:
         kit = Kit(replace(DEFAULT, host_patience_s=100.0), latency_s=0.05)
         urls = [f"{URL}{number}" for number in range(PAGES)]
         kit.site.replies = dict.fromkeys([URL, *urls], Outage(kit, 2.0, 200.0, Fault.CONNECT))
         kit.pages.yields = {URL: follow(*urls)}
-        await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds(URL))
+        await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds_of(URL))
         await kit.clock.sleep(100.0)
-        revived = await kit.frontier.revive(DeadFilter(reason="host_lost"))
+        revived = await kit.frontier.revive_letters(DeadLetterFilter(reason="host_lost"))
         return revived, await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(
-            kit.seeds(), resumed=True
+            kit.seeds_of(), resumed=True
         )
 
     revived, ran = virtually(main)
     assert revived > 30
-    assert (ran.reason, ran.stats.dead, ran.stats.done) == (Reason.FINISHED, 0, PAGES + 1)
+    assert (ran.reason, ran.stats.dead, ran.stats.done) == (FinishReason.FINISHED, 0, PAGES + 1)

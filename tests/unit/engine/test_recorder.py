@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from gossamer.core.events import LeaseLost
-from gossamer.core.hosts import Rules
-from gossamer.core.jobs import Change
+from gossamer.core.events import LeaseLostEvent
+from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import JobCommand
 from gossamer.core.requests import Lease
-from gossamer.core.results import Harvest, Outcome, Verdict
+from gossamer.core.results import Outcome, Verdict, VisitResult
 from gossamer.drivers.postgres.server import PostgresServer
 from gossamer.drivers.redis.server import RedisServer
 from gossamer.drivers.sqlite.committer import SameFileCommitter
 from gossamer.drivers.sqlite.database import Database
 from gossamer.engine.admission import Admission
-from gossamer.engine.recorder import Landing
+from gossamer.engine.recorder import ResultRecorder
 from gossamer.engine.store_then_settle import SplitCommitter
 from gossamer.frontier.redis.frontier import RedisFrontier
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
@@ -30,12 +30,12 @@ from gossamer.ports.store import Committer, Store
 from gossamer.store.postgres.store import PostgresStore
 from gossamer.store.sqlite.store import SqliteStore
 from gossamer.testing.clock import ManualClock
-from gossamer.testing.contracts.frontier_world import entry
-from gossamer.testing.contracts.store import harvest, item
+from gossamer.testing.contracts.frontier_world import make_entry
+from gossamer.testing.contracts.store import make_item, make_visit_result
 from kit.engine import JOB, Events
 from kit.servers import on_servers
 
-RULES = Rules(delay_s=0.0, per_host=64)
+RULES = FrontierRules(delay_s=0.0, per_host=64)
 BAD = 2
 
 
@@ -59,19 +59,21 @@ async def in_two_places(
         opening.push_async_callback(redis.close)
         opening.push_async_callback(postgres.close)
         frontier = RedisFrontier(redis, JOB.id, RULES, ManualClock(), uses_server_time=False)
-        await frontier.create()
+        await frontier.create_shards()
         store = PostgresStore(postgres)
         yield frontier, store, SplitCommitter(frontier, store, JOB)
 
 
-def brought_by(lease: Lease) -> Harvest:
+def brought_by(lease: Lease) -> VisitResult:
     """A page with an item and a link; that of the bad page holds what no frontier can store."""
     number = lease.entry.fingerprint
-    link = entry(100 + number)
+    link = make_entry(100 + number)
     if number == BAD:
         link.request.meta["junk"] = object()
     outcome = Outcome(lease=lease, verdict=Verdict.SUCCESS, is_page=True, outlinks=(link,))
-    return replace(harvest(item(str(number)), number=number, at=lease.granted_at), outcome=outcome)
+    return replace(
+        make_visit_result(make_item(str(number)), number=number, at=lease.granted_at), outcome=outcome
+    )
 
 
 Making = Callable[[], AbstractAsyncContextManager[tuple[Frontier, Store, Committer]]]
@@ -85,37 +87,39 @@ def making(tmp_path: Path, request: pytest.FixtureRequest) -> Making:
     return lambda: in_two_places(*urls)
 
 
-def landing_of(committer: Committer, store: Store, events: Events) -> Landing:
-    return Landing(JOB, committer, store, Admission(Scope([]), UrlOptions(), JOB.key), events)
+def landing_of(committer: Committer, store: Store, events: Events) -> ResultRecorder:
+    return ResultRecorder(JOB, committer, store, Admission(Scope([]), UrlOptions(), JOB.key), events)
 
 
 async def test_what_cannot_be_stored_is_one_dead_letter_and_the_others_count_once(making: Making) -> None:
     async with making() as (frontier, store, committer):
-        await frontier.add([entry(number) for number in (1, BAD, 3)])
+        await frontier.add([make_entry(number) for number in (1, BAD, 3)])
         leases = (await frontier.lease("http", 9, 60.0)).leases
-        await landing_of(committer, store, Events()).land([brought_by(lease) for lease in leases])
-        stats = await frontier.stats()
+        await landing_of(committer, store, Events()).record_results([brought_by(lease) for lease in leases])
+        stats = await frontier.read_stats()
         assert (stats.done, stats.dead, stats.pending) == (2, 1, 2)
         for number in (1, 3):
-            (row,) = await store.attempts(JOB, f"http://a/{number}")
+            (row,) = await store.latest_attempts(JOB, f"http://a/{number}")
             assert row.verdict is Verdict.SUCCESS
-        latest, *_ = await store.attempts(JOB, f"http://a/{BAD}")
+        latest, *_ = await store.latest_attempts(JOB, f"http://a/{BAD}")
         assert (latest.verdict, latest.reason) == (Verdict.DEAD, "callback")
         assert "objects of type object" in latest.detail
-        assert (await store.tally(JOB)).duplicates == 0
+        assert (await store.read_totals(JOB)).duplicates == 0
 
 
 async def test_the_ledger_says_which_rows_are_of_leases_that_were_lost(making: Making) -> None:
     async with making() as (frontier, store, committer):
-        await frontier.add([entry(1), entry(3)])
+        await frontier.add([make_entry(1), make_entry(3)])
         lost = (await frontier.lease("http", 1, 60.0)).leases
-        await frontier.control(Change.RECOVER)
+        await frontier.apply_change(JobCommand.RECOVER)
         leases = (await frontier.lease("http", 9, 60.0)).leases
         kept = [lease for lease in leases if lease.entry.fingerprint != lost[0].entry.fingerprint]
         events = Events()
-        await landing_of(committer, store, events).land([brought_by(lease) for lease in (*lost, *kept)])
-        assert [event.url for event in events.of(LeaseLost)] == ["http://a/1"]
-        rows = await store.attempts(JOB)
+        await landing_of(committer, store, events).record_results(
+            [brought_by(lease) for lease in (*lost, *kept)]
+        )
+        assert [event.url for event in events.of(LeaseLostEvent)] == ["http://a/1"]
+        rows = await store.latest_attempts(JOB)
         assert sorted((row.url, row.reason) for row in rows) == [("http://a/1", "stale"), ("http://a/3", "")]
-        tally = await store.tally(JOB)
+        tally = await store.read_totals(JOB)
         assert (tally.attempts, tally.successes, tally.by_reason) == (2, 1, {"stale": 1})

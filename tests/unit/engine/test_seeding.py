@@ -7,12 +7,12 @@ import pytest
 from gossamer.core.errors import StorageError
 from gossamer.core.requests import Request
 from gossamer.engine import seeding as module
-from gossamer.engine.seeding import BATCH, Seeding
+from gossamer.engine.seeding import BATCH, Seeder
 from kit.engine import CALM, Kit, virtually
 
 
 def seeding_of(kit):
-    return Seeding(kit.parts.admission, kit.frontier, lambda: None)
+    return Seeder(kit.parts.admission, kit.frontier, lambda: None)
 
 
 async def numbered(count, pause_s=0.0, every=1):
@@ -25,11 +25,11 @@ async def numbered(count, pause_s=0.0, every=1):
 def test_a_slow_start_keeps_nobody_waiting():
     async def main():
         kit = Kit(CALM)
-        running = asyncio.create_task(seeding_of(kit).run(numbered(10, pause_s=10.0)))
+        running = asyncio.create_task(seeding_of(kit).add_seeds(numbered(10, pause_s=10.0)))
         await asyncio.sleep(11)
-        assert (await kit.frontier.stats()).pending == 1
+        assert (await kit.frontier.read_stats()).pending == 1
         await running
-        assert (await kit.frontier.stats()).pending == 10
+        assert (await kit.frontier.read_stats()).pending == 10
 
     virtually(main)
 
@@ -46,7 +46,7 @@ def test_all_are_added_once_in_full_batches():
 
         kit.frontier.add = counted
         seeding = seeding_of(kit)
-        await seeding.run(numbered(3 * BATCH + 7))
+        await seeding.add_seeds(numbered(3 * BATCH + 7))
         assert seeding.so_far.added.accepted == sum(sizes) == 3 * BATCH + 7
         assert sizes[:3] == [BATCH] * 3
 
@@ -63,7 +63,7 @@ def test_trouble_while_start_is_slow_ends_it():
         kit.frontier.add = gone
         began = asyncio.get_running_loop().time()
         with pytest.raises(StorageError, match="Redis is gone"):
-            await seeding_of(kit).run(numbered(10, pause_s=10.0))
+            await seeding_of(kit).add_seeds(numbered(10, pause_s=10.0))
         assert asyncio.get_running_loop().time() - began < 30 + module.ADD_EVERY_S
 
     virtually(main)

@@ -10,13 +10,13 @@ import pytest
 from msgspec.structs import replace
 
 from gossamer.core.errors import Fault, FetchError, StorageError
-from gossamer.core.events import JobFinished, JobStarted, PageDone
-from gossamer.core.hosts import HostSignal, SignalKind
-from gossamer.core.jobs import Change, DeadFilter
+from gossamer.core.events import JobFinishedEvent, JobStartedEvent, PageDoneEvent
+from gossamer.core.hosts import HostSignal, HostSignalKind
+from gossamer.core.jobs import DeadLetterFilter, JobCommand
 from gossamer.core.lifecycle import JobState
 from gossamer.core.requests import Request
-from gossamer.core.results import Extraction
-from gossamer.engine.supervisor import Ran, Reason, Supervisor
+from gossamer.core.results import ExtractResult
+from gossamer.engine.supervisor import FinishReason, RunSummary, Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.items.item import Item
 from kit.engine import CALM, URL, Answer, Kit, follow, virtually
@@ -26,13 +26,13 @@ class Misfit(Item):
     n: int
 
 
-async def run(kit: Kit, *urls: str, seed: dict[str, Any] | None = None, **options: Any) -> Ran:
+async def run(kit: Kit, *urls: str, seed: dict[str, Any] | None = None, **options: Any) -> RunSummary:
     worker = Worker(kit.parts, kit.shift)
-    return await Supervisor(kit.parts, worker, **options).run(kit.seeds(*urls, **(seed or {})))
+    return await Supervisor(kit.parts, worker, **options).run(kit.seeds_of(*urls, **(seed or {})))
 
 
-def crawl(kit_of: Any, *urls: str, **options: Any) -> tuple[Kit, Ran]:
-    async def main() -> tuple[Kit, Ran]:
+def crawl(kit_of: Any, *urls: str, **options: Any) -> tuple[Kit, RunSummary]:
+    async def main() -> tuple[Kit, RunSummary]:
         kit = kit_of()
         return kit, await run(kit, *(urls or (URL,)), **options)
 
@@ -46,7 +46,7 @@ def test_follows_links_once_each_and_finishes() -> None:
         return kit
 
     made, ran = crawl(kit)
-    assert ran.reason is Reason.FINISHED
+    assert ran.reason is FinishReason.FINISHED
     assert sorted(url for _, url in made.site.log) == [URL, URL + "a", URL + "b"]
     assert (ran.stats.done, ran.stats.waiting, ran.stats.pages, ran.stats.state) == (
         3,
@@ -54,8 +54,8 @@ def test_follows_links_once_each_and_finishes() -> None:
         3,
         JobState.FINISHED,
     )
-    assert [type(event) for event in made.events if type(event).__name__ != "Progress"] == [
-        JobStarted, PageDone, PageDone, PageDone, JobFinished,
+    assert [type(event) for event in made.events if type(event).__name__ != "ProgressEvent"] == [
+        JobStartedEvent, PageDoneEvent, PageDoneEvent, PageDoneEvent, JobFinishedEvent,
     ]  # fmt: skip
     depths = {a.url: (a.depth, a.via) for h in made.ledger.harvests for a in h.attempts}
     assert depths[URL + "b"] == (1, URL)
@@ -65,7 +65,7 @@ def test_items_pass_the_pipeline_and_drops_are_counted() -> None:
     def kit() -> Kit:
         kit = Kit()
         kit.pages.yields = {
-            URL: Extraction(
+            URL: ExtractResult(
                 items=({"a": 1}, Misfit(n="x")), requests=(Request("ftp://x/"), Request("http://no.test/"))
             )
         }
@@ -162,7 +162,7 @@ def test_redirects_are_requests_of_their_own() -> None:
 def test_meta_refresh_is_a_redirect() -> None:
     def kit() -> Kit:
         kit = Kit()
-        kit.pages.yields = {URL: Extraction(refresh_to=URL + "new")}
+        kit.pages.yields = {URL: ExtractResult(refresh_to=URL + "new")}
         return kit
 
     made, _ = crawl(kit)
@@ -173,7 +173,7 @@ def test_robots_fetch_is_a_turn_of_its_own_and_costs_no_attempt() -> None:
     def kit() -> Kit:
         kit = Kit(replace(CALM, delay_s=5.0, per_host=1))
         signal = HostSignal(
-            kind=SignalKind.OK, started_at=kit.clock.now(), crawl_delay_s=9.0, robots_read=True
+            kind=HostSignalKind.OK, started_at=kit.clock.now(), crawl_delay_s=9.0, robots_read=True
         )
         kit.gate.answers = {URL: [Answer(signal=signal)], URL + "b": [Answer(allowed=False, reason="robots")]}
         return kit
@@ -189,7 +189,7 @@ def test_a_callback_that_raises_is_one_dead_page_that_keeps_its_yield() -> None:
     def kit() -> Kit:
         kit = Kit()
         kit.pages.yields = {
-            URL: Extraction(
+            URL: ExtractResult(
                 items=({"a": 1},), requests=(Request(URL + "b"),), fault="callback", error="Traceback: boom"
             )
         }
@@ -216,18 +216,18 @@ def test_an_error_of_ours_is_one_dead_page() -> None:
 def test_a_page_whose_parsing_was_interrupted_is_tried_again_and_its_host_is_not_blamed() -> None:
     def kit() -> Kit:
         kit = Kit(replace(CALM, max_retries=1))
-        kit.pages.yields = {URL: Extraction(fault="parse_interrupted", error="killed", is_parsed=False)}
+        kit.pages.yields = {URL: ExtractResult(fault="parse_interrupted", error="killed", is_parsed=False)}
         return kit
 
     made, _ = crawl(kit)
     assert made.ledger.verdicts == [(URL, "retry", "parse_interrupted"), (URL, "dead", "parse_interrupted")]
-    assert {harvest.outcome.signal.kind for harvest in made.ledger.harvests} == {SignalKind.OK}
+    assert {harvest.outcome.signal.kind for harvest in made.ledger.harvests} == {HostSignalKind.OK}
 
 
 def test_missing_elements_are_retried() -> None:
     def kit() -> Kit:
         kit = Kit(replace(CALM, max_retries=1))
-        kit.pages.yields = {URL: Extraction(fault="missing", error="no h1")}
+        kit.pages.yields = {URL: ExtractResult(fault="missing", error="no h1")}
         return kit
 
     made, _ = crawl(kit)
@@ -238,7 +238,7 @@ def test_errback_runs_once_when_the_request_is_given_up() -> None:
     def kit() -> Kit:
         kit = Kit(replace(CALM, max_retries=1))
         kit.site.replies = {URL: 500}
-        kit.pages.yields = {"errback": Extraction(items=({"failed": URL},))}
+        kit.pages.yields = {"errback": ExtractResult(items=({"failed": URL},))}
         return kit
 
     made, _ = crawl(kit, seed={"errback": "failed"})
@@ -264,7 +264,7 @@ def test_page_budget_is_exact_and_leaves_the_rest_waiting() -> None:
         return Kit(replace(CALM, max_pages=5))
 
     made, ran = crawl(kit, *(f"{URL}{n}" for n in range(30)))
-    assert ran.reason is Reason.MAX_PAGES
+    assert ran.reason is FinishReason.MAX_PAGES
     assert (ran.stats.pages, ran.stats.waiting, len(made.site.log)) == (5, 25, 5)
 
 
@@ -273,7 +273,7 @@ def test_host_budget_spent_ends_the_run() -> None:
         return Kit(replace(CALM, max_pages_per_host=3))
 
     _, ran = crawl(kit, *(f"{URL}{n}" for n in range(10)))
-    assert ran.reason is Reason.MAX_PAGES
+    assert ran.reason is FinishReason.MAX_PAGES
     assert ran.stats.pages == 3
 
 
@@ -282,45 +282,45 @@ def test_time_budget() -> None:
         return Kit(replace(CALM, delay_s=1.0, per_host=1))
 
     _, ran = crawl(kit, *(f"{URL}{n}" for n in range(100)), max_time_s=10.0)
-    assert ran.reason is Reason.MAX_TIME
+    assert ran.reason is FinishReason.MAX_TIME
     assert 9 <= ran.stats.pages <= 12
 
 
 def test_pause_and_cancel_end_the_run() -> None:
-    async def main(change: Change) -> Ran:
+    async def main(change: JobCommand) -> RunSummary:
         kit = Kit(replace(CALM, delay_s=1.0, per_host=1))
         running = asyncio.create_task(run(kit, *(f"{URL}{n}" for n in range(50))))
         await kit.clock.sleep(5)
-        await kit.frontier.control(change)
+        await kit.frontier.apply_change(change)
         return await running
 
-    paused, cancelled = (virtually(main, change) for change in (Change.PAUSE, Change.CANCEL))
-    assert (paused.reason, paused.stats.leased) == (Reason.PAUSED, 0)
-    assert cancelled.reason is Reason.CANCELLED
+    paused, cancelled = (virtually(main, change) for change in (JobCommand.PAUSE, JobCommand.CANCEL))
+    assert (paused.reason, paused.stats.leased) == (FinishReason.PAUSED, 0)
+    assert cancelled.reason is FinishReason.CANCELLED
 
 
 def test_stop_drains_what_is_in_hand() -> None:
-    async def main() -> tuple[Kit, Ran]:
+    async def main() -> tuple[Kit, RunSummary]:
         kit = Kit(latency_s=3.0)
         worker = Worker(kit.parts, kit.shift)
         supervisor = Supervisor(kit.parts, worker)
-        running = asyncio.create_task(supervisor.run(kit.seeds(*(f"{URL}{n}" for n in range(50)))))
+        running = asyncio.create_task(supervisor.run(kit.seeds_of(*(f"{URL}{n}" for n in range(50)))))
         await kit.clock.sleep(1)
         supervisor.stop()
         return kit, await running
 
     kit, ran = virtually(main)
-    assert ran.reason is Reason.SIGNAL
+    assert ran.reason is FinishReason.SIGNAL
     assert (ran.stats.done, ran.stats.leased, ran.stats.waiting) == (8, 0, 42)
     assert len(kit.site.log) == 8
 
 
 def test_what_does_not_drain_in_time_is_given_back() -> None:
-    async def main() -> tuple[Kit, Ran]:
+    async def main() -> tuple[Kit, RunSummary]:
         kit = Kit(latency_s=300.0)
         worker = Worker(kit.parts, kit.shift)
         supervisor = Supervisor(kit.parts, worker, drain_s=2.0)
-        running = asyncio.create_task(supervisor.run(kit.seeds(*(f"{URL}{n}" for n in range(50)))))
+        running = asyncio.create_task(supervisor.run(kit.seeds_of(*(f"{URL}{n}" for n in range(50)))))
         await kit.clock.sleep(1)
         supervisor.stop()
         return kit, await running
@@ -341,9 +341,9 @@ def test_long_fetches_keep_their_leases() -> None:
 
 
 def test_leases_of_a_dead_run_are_taken_back_and_counted() -> None:
-    async def main() -> tuple[Kit, Ran]:
+    async def main() -> tuple[Kit, RunSummary]:
         kit = Kit()
-        entry = kit.admission.admit(Request(URL))
+        entry = kit.admission.admit_request(Request(URL))
         assert not isinstance(entry, str)
         await kit.frontier.add([entry])
         await kit.frontier.lease("http", 1, 60.0)
@@ -356,11 +356,11 @@ def test_leases_of_a_dead_run_are_taken_back_and_counted() -> None:
 
 
 def test_a_lost_lease_is_dropped_without_a_trace() -> None:
-    async def main() -> tuple[Kit, Ran]:
+    async def main() -> tuple[Kit, RunSummary]:
         kit = Kit(latency_s=25.0, lease_ttl_s=30.0)
         running = asyncio.create_task(run(kit, URL))
         await kit.clock.sleep(1)
-        await kit.frontier.control(Change.RECOVER)
+        await kit.frontier.apply_change(JobCommand.RECOVER)
         return kit, await running
 
     kit, ran = virtually(main)
@@ -388,11 +388,11 @@ def test_storage_trouble_ends_the_run_with_its_message(where: str) -> None:
 
 
 def test_nothing_is_started_late() -> None:
-    async def main() -> tuple[Kit, Ran]:
+    async def main() -> tuple[Kit, RunSummary]:
         kit = Kit(replace(CALM, delay_s=1.0, per_host=1))
 
         class SlowGate:
-            async def check(self, request: Request) -> Answer:
+            async def check_request(self, request: Request) -> Answer:
                 if not kit.site.log and not slow:
                     slow.append(1)
                     await kit.clock.sleep(20)
@@ -418,11 +418,11 @@ def test_seeding_says_what_was_refused() -> None:
 
 
 def test_dead_letters_can_be_revived_and_run_again() -> None:
-    async def main() -> Ran:
+    async def main() -> RunSummary:
         kit = Kit()
         kit.site.replies = {URL: [403, 200]}
         await run(kit, URL)
-        assert await kit.frontier.revive(DeadFilter()) == 1
+        assert await kit.frontier.revive_letters(DeadLetterFilter()) == 1
         return await run(kit, URL)
 
     assert virtually(main).stats.done == 1

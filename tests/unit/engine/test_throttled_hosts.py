@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from gossamer.core.hosts import Rules
+from gossamer.core.hosts import FrontierRules
 from gossamer.core.requests import Request
-from gossamer.engine.supervisor import Ran, Supervisor
+from gossamer.engine.supervisor import RunSummary, Supervisor
 from gossamer.engine.worker import Worker
 from kit.engine import CALM, URL, Kit, follow, virtually
 
 FAST = replace(CALM, per_host=16)
-POLITE = Rules()
+POLITE = FrontierRules()
 
 
 class Limiter:
@@ -40,14 +40,14 @@ class Limiter:
         return self.kit.site.page(request.url)
 
 
-def crawl(rules: Rules, limiter: Any, pages: int) -> tuple[Kit, Any, Ran]:
-    async def main() -> tuple[Kit, Any, Ran]:
+def crawl(rules: FrontierRules, limiter: Any, pages: int) -> tuple[Kit, Any, RunSummary]:
+    async def main() -> tuple[Kit, Any, RunSummary]:
         kit = Kit(rules, latency_s=0.02)
         limit = limiter(kit)
         urls = [f"{URL}{number}" for number in range(pages)]
         kit.site.replies = dict.fromkeys(urls, limit)
         kit.pages.yields = {URL: follow(*urls)}
-        return kit, limit, await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds(URL))
+        return kit, limit, await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds_of(URL))
 
     return virtually(main)
 
@@ -58,7 +58,7 @@ def crawl(rules: Rules, limiter: Any, pages: int) -> tuple[Kit, Any, Ran]:
 )
 @pytest.mark.parametrize("rules", [FAST, POLITE], ids=["fast", "polite"])
 def test_no_page_is_lost_and_the_allowed_rate_is_used(
-    rules: Rules, rate: float, burst: int, answer: Any
+    rules: FrontierRules, rate: float, burst: int, answer: Any
 ) -> None:
     pages = 600
     _, limit, ran = crawl(rules, lambda kit: Limiter(kit, rate, burst, answer), pages)
@@ -108,7 +108,7 @@ def test_the_pace_returns_to_the_operators_figure() -> None:
         begun_at = kit.clock.now()
         kit.site.replies = dict.fromkeys(urls, answer)
         kit.pages.yields = {URL: follow(*urls)}
-        await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds(URL))
+        await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds_of(URL))
         return limit
 
     limit = virtually(main)
@@ -121,7 +121,7 @@ def test_the_pace_returns_to_the_operators_figure() -> None:
 def test_a_quota_per_window_costs_the_rest_of_the_window_and_little_more(window_s: float) -> None:
     """So many requests in each minute, then 429 without a word until the next begins."""
 
-    async def main() -> tuple[Ran, float, int]:
+    async def main() -> tuple[RunSummary, float, int]:
         kit = Kit(FAST, latency_s=0.02)
         served: list[float] = []
         refused: list[float] = []
@@ -137,7 +137,7 @@ def test_a_quota_per_window_costs_the_rest_of_the_window_and_little_more(window_
 
         kit.site.replies = dict.fromkeys(urls, answer)
         kit.pages.yields = {URL: follow(*urls)}
-        ran = await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds(URL))
+        ran = await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds_of(URL))
         return ran, ran.ended_at - ran.started_at, len(refused)
 
     ran, took_s, refused = virtually(main)
@@ -167,7 +167,7 @@ def test_so_many_answers_in_any_stretch_of_time(per_host: int, most: int, window
 
 
 def test_a_maintenance_page_of_an_hour_costs_no_page() -> None:
-    async def main() -> tuple[Ran, int]:
+    async def main() -> tuple[RunSummary, int]:
         kit = Kit(FAST, latency_s=0.02)
         urls = [f"{URL}{number}" for number in range(500)]
         begins_at = kit.clock.now() + 0.2
@@ -181,7 +181,7 @@ def test_a_maintenance_page_of_an_hour_costs_no_page() -> None:
 
         kit.site.replies = dict.fromkeys(urls, answer)
         kit.pages.yields = {URL: follow(*urls)}
-        ran = await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds(URL))
+        ran = await Supervisor(kit.parts, Worker(kit.parts, kit.shift)).run(kit.seeds_of(URL))
         return ran, len(refused)
 
     ran, refused = virtually(main)

@@ -9,21 +9,21 @@ from hypothesis import strategies as st
 from publicsuffixlist import PublicSuffixList
 
 from gossamer.fetch.sessions import cookies
-from gossamer.fetch.sessions.cookies import MAX_COOKIES, MAX_JAR_BYTES, CookieBook
+from gossamer.fetch.sessions.cookies import MAX_COOKIES, MAX_JAR_BYTES, CookieJar
 from gossamer.fetch.sessions.set_cookie import Cookie
 
 NOW = 1_800_000_000.0
 SHOP = "https://www.shop.co.uk/a/b"
 
 
-def book(*lines: str, url: str = SHOP, session: str = "") -> CookieBook:
-    made = CookieBook(100)
-    made.take(session, url, lines, NOW)
+def book(*lines: str, url: str = SHOP, session: str = "") -> CookieJar:
+    made = CookieJar(100)
+    made.store_cookies(session, url, lines, NOW)
     return made
 
 
-def sent(made: CookieBook, url: str = SHOP, session: str = "", now: float = NOW) -> str:
-    return made.header(session, url, now)
+def sent(made: CookieJar, url: str = SHOP, session: str = "", now: float = NOW) -> str:
+    return made.cookie_header(session, url, now)
 
 
 # --------------------------------------------------------------------------- where they go
@@ -58,7 +58,7 @@ def test_where_no_host_is_there_are_no_cookies() -> None:
 
 def test_nothing_is_looked_up_while_nobody_sets_cookies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cookies, "registrable_domain", None)  # reading the list of suffixes takes 0.1 s
-    assert sent(CookieBook(10)) == ""
+    assert sent(CookieJar(10)) == ""
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_path_with_a_slash_at_its_end_is_not_met_by_the_name_without() -> None
 
 def test_longer_paths_first_then_the_older() -> None:
     made = book("a=1; Path=/", "b=2; Path=/a", "c=3; Path=/", "d=4; Path=/a")
-    made.take("", SHOP, ["a=5; Path=/"], NOW)  # set again: as old as it was
+    made.store_cookies("", SHOP, ["a=5; Path=/"], NOW)  # set again: as old as it was
     assert sent(made) == "b=2; d=4; a=5; c=3"
 
 
@@ -138,40 +138,44 @@ def test_a_cookie_ends() -> None:
 
 def test_what_ended_is_forgotten_and_is_new_when_it_comes_again() -> None:
     made = book("a=1; Max-Age=10", "b=2")
-    made.take("", SHOP, ["a=3"], NOW + 10)
+    made.store_cookies("", SHOP, ["a=3"], NOW + 10)
     assert sent(made, now=NOW + 10) == "b=2; a=3"
     made = book("a=1; Max-Age=10")
-    made.take("", SHOP, ["b=2; Max-Age=0"], NOW + 10)
+    made.store_cookies("", SHOP, ["b=2; Max-Age=0"], NOW + 10)
     assert len(made) == 0
 
 
 @pytest.mark.parametrize("end", ["Max-Age=0", "Max-Age=-1", "Expires=Thu, 01 Jan 1970 00:00:00 GMT"])
 def test_a_cookie_is_deleted_by_name_domain_and_path(end: str) -> None:
     made = book("a=1; Path=/", "a=2; Path=/a", "a=3; Path=/; Domain=shop.co.uk", "b=4; Path=/")
-    made.take("", SHOP, [f"a=; Path=/; {end}"], NOW)
+    made.store_cookies("", SHOP, [f"a=; Path=/; {end}"], NOW)
     assert sent(made) == "a=2; a=3; b=4"
-    made.take("", SHOP, [f"a=; Path=/a; {end}", f"a=; Path=/; Domain=shop.co.uk; {end}"], NOW)
+    made.store_cookies("", SHOP, [f"a=; Path=/a; {end}", f"a=; Path=/; Domain=shop.co.uk; {end}"], NOW)
     assert sent(made) == "b=4"
-    made.take("", SHOP, [f"b=; Path=/; {end}"], NOW)
+    made.store_cookies("", SHOP, [f"b=; Path=/; {end}"], NOW)
     assert len(made) == 0
 
 
 def test_secure_cookies_are_not_replaced_hidden_or_deleted_in_the_clear() -> None:
     made = book("a=1; Secure; Path=/; Domain=shop.co.uk")
     clear = "http://www.shop.co.uk/a/b"
-    made.take("", clear, ["a=2; Path=/; Domain=shop.co.uk", "a=3; Path=/a", "a=; Max-Age=0; Path=/"], NOW)
+    made.store_cookies(
+        "", clear, ["a=2; Path=/; Domain=shop.co.uk", "a=3; Path=/a", "a=; Max-Age=0; Path=/"], NOW
+    )
     assert sent(made) == "a=1"
-    made.take("", clear, ["b=4; Path=/"], NOW)
-    made.take("", "http://api.shop.co.uk/", ["a=5; Path=/"], NOW)
+    made.store_cookies("", clear, ["b=4; Path=/"], NOW)
+    made.store_cookies("", "http://api.shop.co.uk/", ["a=5; Path=/"], NOW)
     assert sent(made) == "a=1; b=4"
-    made.take("", SHOP, ["a=6; Path=/; Domain=shop.co.uk"], NOW)
+    made.store_cookies("", SHOP, ["a=6; Path=/; Domain=shop.co.uk"], NOW)
     assert sent(made, clear) == "a=6; b=4"
 
 
 def test_a_secure_cookie_guards_its_name_at_its_host_and_path_only() -> None:
     made = book("a=1; Secure; Path=/a")
-    made.take("", "http://shop.co.uk/", ["a=2; Domain=shop.co.uk; Path=/a/b", "b=3; Domain=shop.co.uk"], NOW)
-    made.take("", "http://www.shop.co.uk/", ["a=4; Path=/", "a=5; Path=/ab"], NOW)
+    made.store_cookies(
+        "", "http://shop.co.uk/", ["a=2; Domain=shop.co.uk; Path=/a/b", "b=3; Domain=shop.co.uk"], NOW
+    )
+    made.store_cookies("", "http://www.shop.co.uk/", ["a=4; Path=/", "a=5; Path=/ab"], NOW)
     assert sent(made) == "a=1; b=3; a=4"
     assert sent(made, "http://www.shop.co.uk/ab") == "a=5; b=3; a=4"
 
@@ -186,7 +190,7 @@ def names(header: str) -> set[str]:
 def test_ten_thousand_cookies() -> None:
     made = book("login=1; Path=/; Secure")
     for start in range(0, 10_000, 100):
-        made.take("", SHOP, [f"c{n}=v; Path=/" for n in range(start, start + 100)], NOW)
+        made.store_cookies("", SHOP, [f"c{n}=v; Path=/" for n in range(start, start + 100)], NOW)
     kept = names(sent(made))
     assert len(kept) == MAX_COOKIES
     assert {"login", "c9999", "c9821"} <= kept  # insecure ones go first, then the oldest
@@ -194,8 +198,8 @@ def test_ten_thousand_cookies() -> None:
 
 def test_no_more_lines_are_read_than_can_be_kept() -> None:
     lines = iter([f"c{n}=v" for n in range(10_000)])
-    made = CookieBook(10)
-    made.take("", SHOP, lines, NOW)
+    made = CookieJar(10)
+    made.store_cookies("", SHOP, lines, NOW)
     assert next(lines) == f"c{MAX_COOKIES}=v"
     made = book(*(f"c{number}={'x' * 4000}" for number in range(100)))
     assert names(sent(made)) == {f"c{number}" for number in range(16)}
@@ -206,19 +210,19 @@ def test_a_cookie_of_a_megabyte_hides_no_other() -> None:
 
 
 def test_bytes_are_bounded() -> None:
-    made = CookieBook(10)
+    made = CookieJar(10)
     for number in range(50):
-        made.take("", SHOP, [f"c{number}={'x' * 3000}"], NOW)
+        made.store_cookies("", SHOP, [f"c{number}={'x' * 3000}"], NOW)
         assert len(sent(made)) < MAX_JAR_BYTES + 100
         assert names(sent(made)) == {f"c{n}" for n in range(max(0, number - 20), number + 1)}
 
 
 def test_the_jar_used_least_recently_is_forgotten() -> None:
-    made = CookieBook(3)
+    made = CookieJar(3)
     for session in ("a", "b", "c"):
-        made.take(session, SHOP, ["a=1; Path=/"], NOW)
+        made.store_cookies(session, SHOP, ["a=1; Path=/"], NOW)
     assert sent(made, session="a") == "a=1"
-    made.take("d", SHOP, ["a=1; Path=/"], NOW)
+    made.store_cookies("d", SHOP, ["a=1; Path=/"], NOW)
     assert len(made) == 3
     assert [sent(made, session=session) for session in ("a", "b", "c", "d")] == ["a=1", "", "a=1", "a=1"]
 
@@ -228,24 +232,24 @@ def test_the_jar_used_least_recently_is_forgotten() -> None:
 
 def test_a_dumped_jar_is_the_same_when_loaded() -> None:
     made = book("b=é; Path=/a; Max-Age=9", "a=1; Path=/; Secure; Domain=shop.co.uk", "c=2; Path=/a")
-    record = made.dump("", "shop.co.uk")
+    record = made.dump_jar("", "shop.co.uk")
     assert record is not None
-    other = CookieBook(10)
-    other.load("s", "shop.co.uk", record)
+    other = CookieJar(10)
+    other.load_jar("s", "shop.co.uk", record)
     for now in (NOW, NOW + 9):
         for url in (SHOP, "http://www.shop.co.uk/a", "https://shop.co.uk/"):
             assert sent(other, url, "s", now) == sent(made, url, now=now)
-    assert other.dump("s", "shop.co.uk") == record
-    assert made.dump("", "other.co.uk") is None
+    assert other.dump_jar("s", "shop.co.uk") == record
+    assert made.dump_jar("", "other.co.uk") is None
 
 
 def test_a_record_cannot_bring_cookies_of_another_site_or_without_number() -> None:
     there = Cookie("a", "1", "other.co.uk", "/", False, False, NOW + 9)
     here = [Cookie(f"c{n}", "1", "shop.co.uk", "/", False, False, NOW + 9) for n in range(1000)]
-    made = CookieBook(10)
-    made.load("", "shop.co.uk", msgspec.msgpack.encode(here))
+    made = CookieJar(10)
+    made.load_jar("", "shop.co.uk", msgspec.msgpack.encode(here))
     assert len(names(sent(made))) == MAX_COOKIES
-    made.load("", "shop.co.uk", msgspec.msgpack.encode([there]))
+    made.load_jar("", "shop.co.uk", msgspec.msgpack.encode([there]))
     assert len(made) == 0
 
 
@@ -254,7 +258,7 @@ def test_a_record_cannot_bring_cookies_of_another_site_or_without_number() -> No
 @example(b"\x91\x97\xa1\xff\xa1b\xa1c\xa1d\xc2\xc2\xcb" + bytes(8))
 def test_a_damaged_record_is_an_empty_jar(record: bytes) -> None:
     made = book("a=1")
-    made.load("", "shop.co.uk", record)
+    made.load_jar("", "shop.co.uk", record)
     assert sent(made) == ""
 
 
@@ -283,9 +287,9 @@ def hosts_and_domain(draw: st.DrawFn) -> tuple[str, str, str]:
 @example(("127.0.0.1", "126.0.0.1", "0.0.1"), True)
 def test_a_cookie_is_sent_exactly_where_it_was_set_for(hosts: tuple[str, str, str], has_domain: bool) -> None:
     setter, asker, domain = hosts
-    made = CookieBook(10)
+    made = CookieJar(10)
     attribute = f"; Domain={domain}" if has_domain else ""
-    made.take("", f"https://{setter}/", [f"a=1; Path=/{attribute}"], NOW)
+    made.store_cookies("", f"https://{setter}/", [f"a=1; Path=/{attribute}"], NOW)
     if has_domain and is_registered(domain):
         is_for = is_at_or_below(setter, domain) and is_at_or_below(asker, domain)
     else:  # an address or a suffix may be named by itself, and is then meant alone
@@ -306,8 +310,8 @@ def is_registered(domain: str) -> bool:
 @example(["a=1"], "", "http://\ud800/")
 @example(["a=1; Path=/"], "\ud800", "https://h.example/")
 def test_no_text_raises(lines: list[str], session: str, url: str) -> None:
-    made = CookieBook(2)
+    made = CookieJar(2)
     for where in (url, SHOP):
-        made.take(session, where, lines, NOW)
-        made.header(session, where, NOW).encode("latin-1")
-    made.dump(session, "shop.co.uk")
+        made.store_cookies(session, where, lines, NOW)
+        made.cookie_header(session, where, NOW).encode("latin-1")
+    made.dump_jar(session, "shop.co.uk")

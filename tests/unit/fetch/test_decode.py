@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gossamer.core.errors import Fault, FetchError
 from gossamer.fetch.http.codings import zstd
-from gossamer.fetch.http.decode import MAX_STAGES, Decoder
+from gossamer.fetch.http.decode import MAX_STAGES, BodyDecoder
 from kit.corpora import corpus, from_corpus
 
 LIMIT = 2_000_000
@@ -38,10 +38,10 @@ PACK = {
 def decode(
     encoding: str, data: bytes, *, step: int = 65536, limit: int = LIMIT
 ) -> tuple[bytes, tuple[str, ...]]:
-    decoder = Decoder(encoding, limit)
+    decoder = BodyDecoder(encoding, limit)
     for position in range(0, len(data), step):
-        decoder.feed(data[position : position + step])
-    return decoder.finish()
+        decoder.feed_data(data[position : position + step])
+    return decoder.finish_body()
 
 
 PAGE = b"".join(b"<p>Paragraph %d, with some words of its own: %d.</p>\n" % (n, n * n) for n in range(1500))
@@ -287,19 +287,19 @@ PACKED = {
 @pytest.mark.parametrize("size", [1, 7, 10**6])
 def test_bytes_after_the_end_cost_nothing(encoding: str, more: bytes, size: int) -> None:
     data = PACKED[encoding] + more
-    decoder = Decoder(encoding, 10**6)
+    decoder = BodyDecoder(encoding, 10**6)
     for start in range(0, len(data), size):
-        decoder.feed(data[start : start + size])
-    assert decoder.finish() == (b"page " * 9000, ())
+        decoder.feed_data(data[start : start + size])
+    assert decoder.finish_body() == (b"page " * 9000, ())
 
 
 def test_bytes_after_brotli_are_found_in_large_bodies_too() -> None:
     noise = random.Random(1).randbytes(300_000)
     data = brotli.compress(noise, quality=1) + b"junk"
-    decoder = Decoder("br", 10**6)
+    decoder = BodyDecoder("br", 10**6)
     for start in range(0, len(data), 8192):
-        decoder.feed(data[start : start + 8192])
-    assert decoder.finish() == (noise, ())
+        decoder.feed_data(data[start : start + 8192])
+    assert decoder.finish_body() == (noise, ())
 
 
 @pytest.mark.parametrize("size", [1, 7, 10**6])
@@ -312,10 +312,10 @@ def test_bytes_after_brotli_are_found_in_large_bodies_too() -> None:
     ],
 )
 def test_a_wrong_check_sum_after_the_whole_is_no_cut(wrong: bytes, size: int) -> None:
-    decoder = Decoder("gzip", 10**6)
+    decoder = BodyDecoder("gzip", 10**6)
     for start in range(0, len(wrong), size):
-        decoder.feed(wrong[start : start + size])
-    assert decoder.finish() == (b"page " * 9000, ("bad_checksum",))
+        decoder.feed_data(wrong[start : start + size])
+    assert decoder.finish_body() == (b"page " * 9000, ("bad_checksum",))
 
 
 def test_what_comes_after_a_wrong_check_sum_is_missed_aloud() -> None:

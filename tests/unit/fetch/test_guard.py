@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.fetch.guard import Guard, GuardRefused, refusal
+from gossamer.fetch.guard import AddressGuard, GuardError, refusal_for
 
 PRIVATE = [
     "0.0.0.0",
@@ -77,60 +77,60 @@ PUBLIC = [
 
 @pytest.mark.parametrize("address", PRIVATE)
 def test_private(address: str) -> None:
-    assert refusal(address)
+    assert refusal_for(address)
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     row = (family, socket.SOCK_STREAM, 0, "", (address, 80))
-    with pytest.raises(GuardRefused, match="not a public address"):
-        Guard().open_to("x.example", [row])
+    with pytest.raises(GuardError, match="not a public address"):
+        AddressGuard().open_to("x.example", [row])
     public = (socket.AF_INET, socket.SOCK_STREAM, 0, "", ("8.8.8.8", 80))
-    assert Guard().open_to("x.example", [row, public]) == [public]
-    assert Guard({"x.example"}).open_to("x.example", [row]) == [row]
+    assert AddressGuard().open_to("x.example", [row, public]) == [public]
+    assert AddressGuard({"x.example"}).open_to("x.example", [row]) == [row]
 
 
 @pytest.mark.parametrize("address", PUBLIC)
 def test_public(address: str) -> None:
-    assert refusal(address) == ""
+    assert refusal_for(address) == ""
     row = (socket.AF_INET, socket.SOCK_STREAM, 0, "", (address, 80))
-    assert Guard().open_to("x.example", [row]) == [row]
+    assert AddressGuard().open_to("x.example", [row]) == [row]
 
 
 @pytest.mark.parametrize(
     "address", ["", "localhost", "1.2.3", "0x7f.1", "2130706433", "1.2.3.4.5", ":::", "\u0661.1.1.1"]
 )
 def test_what_is_no_address_is_refused(address: str) -> None:
-    assert refusal(address) == "no address"
+    assert refusal_for(address) == "no address"
 
 
 @given(st.ip_addresses(v=4))
 def test_an_address_within_an_address_is_judged_alike(address: object) -> None:
-    plain = refusal(str(address))
-    assert refusal(f"::ffff:{address}") == plain
-    assert refusal(f"64:ff9b::{address}") == plain
+    plain = refusal_for(str(address))
+    assert refusal_for(f"::ffff:{address}") == plain
+    assert refusal_for(f"64:ff9b::{address}") == plain
 
 
 @given(st.ip_addresses())
 def test_never_laxer_than_the_standard_library(address: object) -> None:
-    if not address.is_global and not refusal(str(address)):
+    if not address.is_global and not refusal_for(str(address)):
         assert getattr(address, "ipv4_mapped", None) or address in __import__("ipaddress").ip_network(
             "2002::/16"
         )
 
 
 def test_trust_is_by_exact_host() -> None:
-    guard = Guard({"Shop.example", "127.0.0.1", "[::1]"})
-    assert all(map(guard.trusts, ("shop.example", "shop.example.", "127.0.0.1", "::1", "[::1]")))
-    assert not any(map(guard.trusts, ("www.shop.example", "example", "127.0.0.2", "xshop.example", "")))
-    assert not Guard().trusts("127.0.0.1")
+    guard = AddressGuard({"Shop.example", "127.0.0.1", "[::1]"})
+    assert all(map(guard.is_trusted, ("shop.example", "shop.example.", "127.0.0.1", "::1", "[::1]")))
+    assert not any(map(guard.is_trusted, ("www.shop.example", "example", "127.0.0.2", "xshop.example", "")))
+    assert not AddressGuard().is_trusted("127.0.0.1")
 
 
 @pytest.mark.parametrize("port", [0, 22, 25, 2049, 6000, 6667, 10080])
 def test_ports_of_other_services_are_for_hosts_that_the_operator_named(port: int) -> None:
-    guard = Guard({"mine.example"})
-    with pytest.raises(GuardRefused, match=f"port {port} belongs to another service"):
+    guard = AddressGuard({"mine.example"})
+    with pytest.raises(GuardError, match=f"port {port} belongs to another service"):
         guard.check_port("other.example", port)
     guard.check_port("mine.example", port)
 
 
 @pytest.mark.parametrize("port", [80, 443, 8080, 8443, 3000, 65535])
 def test_ports_of_the_web_are_open(port: int) -> None:
-    Guard().check_port("other.example", port)
+    AddressGuard().check_port("other.example", port)

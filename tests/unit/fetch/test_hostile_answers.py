@@ -9,9 +9,9 @@ import pytest
 
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
-from gossamer.fetch.guard import Guard
+from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.codings import PIECE_BYTES
-from gossamer.fetch.http.decode import Decoder
+from gossamer.fetch.http.decode import BodyDecoder
 from gossamer.fetch.http.fetcher import HttpFetcher
 from gossamer.fetch.http.limits import HttpOptions
 from gossamer.fetch.http.memory_budget import LARGE_BYTES
@@ -21,11 +21,11 @@ from kit.raw_server import OK, Raw, fetcher_with
 
 
 def test_decoding_pauses_after_each_piece() -> None:
-    decoder = Decoder("deflate", 100_000_000)
-    sizes = [decoder.decoded_bytes for _ in decoder.steps(zlib.compress(bytes(20 * PIECE_BYTES)))]
+    decoder = BodyDecoder("deflate", 100_000_000)
+    sizes = [decoder.decoded_bytes for _ in decoder.feed_in_steps(zlib.compress(bytes(20 * PIECE_BYTES)))]
     assert len(sizes) >= 20
     assert all(after - before <= PIECE_BYTES for before, after in zip([0, *sizes], sizes, strict=False))
-    assert decoder.finish() == (bytes(20 * PIECE_BYTES), ())
+    assert decoder.finish_body() == (bytes(20 * PIECE_BYTES), ())
 
 
 @pytest.mark.parametrize("name", ["endless_body", "hundred_megabytes_unannounced"])
@@ -33,7 +33,7 @@ async def test_large_bodies_wait_for_each_other(name: str) -> None:
     """With room for one of them, eight at once all come to their end."""
     async with BadSite() as site:
         options = HttpOptions(max_body_bytes=2_000_000, large_bodies_bytes=1_000_000)
-        fetcher = HttpFetcher(options, clock=ManualClock(), guard=Guard({"127.0.0.1"}))
+        fetcher = HttpFetcher(options, clock=ManualClock(), guard=AddressGuard({"127.0.0.1"}))
         fetches = [fetcher.fetch(Request(site.url(f"{name}/{number}"))) for number in range(8)]
         ends = await asyncio.gather(*fetches, return_exceptions=True)
         assert [end.fault for end in ends if isinstance(end, FetchError)] == [Fault.TOO_LARGE] * 8
@@ -47,7 +47,7 @@ async def test_bodies_that_wait_are_no_slower_for_it() -> None:
         options = HttpOptions(
             max_body_bytes=4_000_000, large_bodies_bytes=600_000, idle_s=0.3, body_s=0.6, headers_s=5.0
         )
-        fetcher = HttpFetcher(options, clock=ManualClock(), guard=Guard({"127.0.0.1"}))
+        fetcher = HttpFetcher(options, clock=ManualClock(), guard=AddressGuard({"127.0.0.1"}))
         fetches = [fetcher.fetch(Request(site.url(f"giant_urls/{number}"))) for number in range(20)]
         ends = await asyncio.gather(*fetches)
         assert len({len(end.body) for end in ends}) == 1

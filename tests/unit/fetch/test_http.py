@@ -16,17 +16,17 @@ import trustme
 
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
-from gossamer.core.results import Fetched
-from gossamer.fetch.guard import Guard
-from gossamer.fetch.http.faults import translate
-from gossamer.fetch.http.fetcher import HttpFetcher, sendable
+from gossamer.core.results import FetchResult
+from gossamer.fetch.guard import AddressGuard
+from gossamer.fetch.http.faults import translate_error
+from gossamer.fetch.http.fetcher import HttpFetcher, parse_target
 from gossamer.fetch.http.limits import HttpOptions
-from gossamer.fetch.resolver import Names as RememberedNames
+from gossamer.fetch.resolver import CachingResolver as RememberedNames
 from gossamer.fetch.resolver import ThreadResolver
 from gossamer.testing.badsite import BadSite
 from gossamer.testing.clock import EPOCH, ManualClock
 
-TRUSTED = Guard({"127.0.0.1", "localhost"})
+TRUSTED = AddressGuard({"127.0.0.1", "localhost"})
 
 
 class Names:
@@ -45,8 +45,8 @@ class Names:
 
 
 async def fetch(
-    url: str, *, guard: Guard = TRUSTED, tls=None, tls_mode="modern", resolver=None, **options
-) -> Fetched | FetchError:
+    url: str, *, guard: AddressGuard = TRUSTED, tls=None, tls_mode="modern", resolver=None, **options
+) -> FetchResult | FetchError:
     limits = {"connect_s": 5.0, "headers_s": 0.5, "local_pause_s": 0.0}
     fetcher = HttpFetcher(
         HttpOptions(**(limits | options), tls=tls_mode),
@@ -86,7 +86,7 @@ def client(authority: trustme.CA) -> ssl.SSLContext:
 async def test_a_good_certificate(authority: trustme.CA) -> None:
     async with BadSite(tls=server(authority)) as site:
         fetched = await fetch(site.url("good"), tls=client(authority))
-    assert isinstance(fetched, Fetched)
+    assert isinstance(fetched, FetchResult)
     assert (fetched.status, fetched.address, fetched.started_at) == (200, "127.0.0.1", EPOCH)
 
 
@@ -117,7 +117,7 @@ async def test_bad_certificates_and_the_opt_out_per_host(authority: trustme.CA, 
         assert site.log == []
         for hosts, ok in (({"127.0.0.1"}, True), ({"localhost"}, False)):
             result = await fetch(site.url("good"), tls=client(authority), insecure_hosts=frozenset(hosts))
-            assert isinstance(result, Fetched) is ok
+            assert isinstance(result, FetchResult) is ok
 
 
 async def test_tls_to_a_server_that_speaks_none() -> None:
@@ -163,7 +163,7 @@ async def test_old_suites_need_the_setting_that_the_message_names(
         assert error.fault is Fault.TLS
         assert 'http.tls = "compatible"' in error.detail
         fetched = await fetch(url, tls=client(authority), tls_mode="compatible")
-        assert isinstance(fetched, Fetched)
+        assert isinstance(fetched, FetchResult)
         error = await fetch(url, tls_mode="compatible")
         assert isinstance(error, FetchError)
         assert "http.insecure_hosts" in error.detail  # certificates are checked all the same
@@ -180,7 +180,7 @@ async def test_the_first_version_of_tls_needs_the_setting(authority: trustme.CA)
         assert isinstance(error, FetchError)
         assert 'http.tls = "compatible"' in error.detail
         assert isinstance(
-            await fetch(site.url("good"), tls=client(authority), tls_mode="compatible"), Fetched
+            await fetch(site.url("good"), tls=client(authority), tls_mode="compatible"), FetchResult
         )
 
 
@@ -268,10 +268,10 @@ async def test_a_name_that_resolves_to_a_private_address_is_refused() -> None:
         assert site.connections == 0
         fetched = await fetch(
             site.url("good", host="mine.example"),
-            guard=Guard({"mine.example"}),
+            guard=AddressGuard({"mine.example"}),
             resolver=Names(["127.0.0.1"]),
         )
-        assert isinstance(fetched, Fetched)
+        assert isinstance(fetched, FetchResult)
         assert fetched.address == "127.0.0.1"
 
 
@@ -306,7 +306,10 @@ async def test_an_address_that_refuses_is_asked_for_again() -> None:
     async with BadSite() as site:
         names = Names(["127.0.0.2"], ["127.0.0.1"])  # nobody listens on the first one
         fetcher = HttpFetcher(
-            HttpOptions(dns_cache_s=300), clock=ManualClock(), guard=Guard({"mine.example"}), resolver=names
+            HttpOptions(dns_cache_s=300),
+            clock=ManualClock(),
+            guard=AddressGuard({"mine.example"}),
+            resolver=names,
         )
         url = site.url("good", host="mine.example")
         with pytest.raises(FetchError, match="connect"):
@@ -394,7 +397,7 @@ def test_nobody_waits_for_a_look_up_at_the_end(monkeypatch: pytest.MonkeyPatch) 
     ],
 )
 def test_urls_are_sent_as_they_are_or_made_safe(url: str, sent: str) -> None:
-    assert sendable(url).path == sent
+    assert parse_target(url).path == sent
 
 
 async def test_no_secret_shows_in_an_error() -> None:
@@ -430,21 +433,21 @@ async def test_header_injection_is_refused() -> None:
 async def test_headers_that_are_no_ascii_become_text() -> None:
     async with BadSite() as site:
         fetched = await fetch(site.url("odd_headers"))
-    if isinstance(fetched, Fetched):
+    if isinstance(fetched, FetchResult):
         assert (fetched.header("x-utf8"), fetched.header("x-latin")) == ("caf\u00e9", "caf\u00e9")
 
 
 async def test_redirects_survive_their_bodies() -> None:
     async with BadSite() as site:
         fetched = await fetch(site.url("redirect_bomb"))
-    assert isinstance(fetched, Fetched)
+    assert isinstance(fetched, FetchResult)
     assert (fetched.header("location"), fetched.body, fetched.flags) == ("/good", b"", ("truncated",))
 
 
 async def test_the_wire_is_counted() -> None:
     async with BadSite() as site:
         fetched = await fetch(site.url("gzipped"))
-    assert isinstance(fetched, Fetched)
+    assert isinstance(fetched, FetchResult)
     assert 0 < fetched.wire_bytes < 200
     assert fetched.wire_bytes != len(fetched.body)
 
@@ -467,6 +470,6 @@ async def test_the_wire_is_counted() -> None:
     ],
 )
 def test_translation(error: Exception, fault: Fault) -> None:
-    translated = translate(error, host="x.example")
+    translated = translate_error(error, host="x.example")
     assert translated.fault is fault
     assert "pw" not in str(translated)

@@ -18,12 +18,12 @@ import trustme
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
 from gossamer.fetch import machine
-from gossamer.fetch.guard import Guard
+from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.fetcher import HttpFetcher
 from gossamer.fetch.http.limits import HttpOptions
 from gossamer.fetch.machine import (
     LONGEST_PAUSE_S,
-    LocalTrouble,
+    LocalErrorThrottle,
     max_idle_connections,
     open_files_allowed,
 )
@@ -32,7 +32,7 @@ from gossamer.testing.clock import ManualClock
 
 CHILD = """
 import asyncio, os, resource, socket, sys
-from gossamer.fetch.guard import Guard
+from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.fetcher import HttpFetcher
 from gossamer.fetch.http.limits import HttpOptions
 from gossamer.testing.clock import ManualClock
@@ -46,7 +46,7 @@ class Names:
 async def main():
     hosts = [f"h{number}.example" for number in range(int(sys.argv[2]))]
     options = HttpOptions(local_pause_s=0.0)
-    fetcher = HttpFetcher(options, clock=ManualClock(), guard=Guard(hosts), resolver=Names())
+    fetcher = HttpFetcher(options, clock=ManualClock(), guard=AddressGuard(hosts), resolver=Names())
     async def fetch(host):
         try:
             return (await fetcher.fetch(Request(f"http://{host}:{sys.argv[1]}/good"))).status
@@ -117,7 +117,7 @@ async def test_a_machine_without_a_network_blames_no_host(
 
     monkeypatch.setattr("gossamer.fetch.http.pool.start_connection", connect)
     options = HttpOptions(local_pause_s=0.0)
-    fetcher = HttpFetcher(options, clock=ManualClock(), guard=Guard({"127.0.0.1"}))
+    fetcher = HttpFetcher(options, clock=ManualClock(), guard=AddressGuard({"127.0.0.1"}))
     with pytest.raises(FetchError) as caught:
         await fetcher.fetch(Request("http://127.0.0.1:9/"))
     assert caught.value.fault is Fault.LOCAL
@@ -137,7 +137,7 @@ async def test_a_host_of_ipv6_alone_is_not_waited_for_where_there_is_none(
     monkeypatch.setattr("gossamer.fetch.http.pool.start_connection", connect)
     monkeypatch.setattr("gossamer.fetch.http.pool.has_ipv4", lambda: way)
     options = HttpOptions(local_pause_s=0.0)
-    fetcher = HttpFetcher(options, clock=ManualClock(), guard=Guard({"127.0.0.1", "::1"}))
+    fetcher = HttpFetcher(options, clock=ManualClock(), guard=AddressGuard({"127.0.0.1", "::1"}))
     with pytest.raises(FetchError) as caught:
         await fetcher.fetch(Request(f"http://{host}:9/"))
     assert caught.value.fault is fault
@@ -158,14 +158,14 @@ def test_whether_there_is_a_way_to_ipv4_can_be_asked(monkeypatch: pytest.MonkeyP
 def test_trouble_is_told_once_per_kind_and_waited_out_longer_each_time(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    trouble = LocalTrouble(1.0)
+    trouble = LocalErrorThrottle(1.0)
     with caplog.at_level(logging.WARNING):
-        pauses = [trouble.report(OSError(errno.EMFILE, ""), now) for now in (0.0, 1.0, 6.0, 600.0)]
-        trouble.report(OSError(errno.ENETUNREACH, ""), 600.0)
+        pauses = [trouble.report_error(OSError(errno.EMFILE, ""), now) for now in (0.0, 1.0, 6.0, 600.0)]
+        trouble.report_error(OSError(errno.ENETUNREACH, ""), 600.0)
     assert pauses == [1.0, 1.0, 3.0, LONGEST_PAUSE_S]
     assert [record.message.count("ulimit -n") for record in caplog.records] == [1, 0]
-    trouble.clear()
-    assert trouble.report(OSError(errno.EMFILE, ""), 700.0) == 1.0
+    trouble.reset_pause()
+    assert trouble.report_error(OSError(errno.EMFILE, ""), 700.0) == 1.0
 
 
 async def test_what_an_idle_connection_with_tls_holds() -> None:
@@ -176,7 +176,9 @@ async def test_what_an_idle_connection_with_tls_holds() -> None:
     client = ssl.create_default_context()
     authority.configure_trust(client)
     async with BadSite(tls=context) as site:
-        fetcher = HttpFetcher(HttpOptions(), clock=ManualClock(), guard=Guard({"127.0.0.1"}), tls=client)
+        fetcher = HttpFetcher(
+            HttpOptions(), clock=ManualClock(), guard=AddressGuard({"127.0.0.1"}), tls=client
+        )
         tracemalloc.start(8)
         try:
             await asyncio.gather(*(fetcher.fetch(Request(site.url(f"good/{n}"))) for n in range(8)))

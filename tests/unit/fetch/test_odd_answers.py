@@ -10,16 +10,16 @@ import pytest
 
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
-from gossamer.core.results import Fetched
+from gossamer.core.results import FetchResult
 from gossamer.fetch.http.body import MAX_TINY_PIECES
-from gossamer.fetch.http.connection import Connection
-from gossamer.fetch.http.deadline import Deadline
+from gossamer.fetch.http.connection import HttpConnection
+from gossamer.fetch.http.deadline import DeadlineTimer
 from gossamer.fetch.http.limits import HttpOptions
-from gossamer.fetch.http.memory_budget import Room
-from gossamer.fetch.http.repair import MAX_LINES, MAX_REPAIRED_BYTES, ChunkReader, Unrepairable, repair
-from gossamer.fetch.http.wire import Answer, keeps_alive
+from gossamer.fetch.http.memory_budget import MemoryBudget
+from gossamer.fetch.http.repair import MAX_LINES, MAX_REPAIRED_BYTES, ChunkReader, RepairError, repair_header
+from gossamer.fetch.http.wire import WireResponse, keeps_alive
 from gossamer.testing.clock import VirtualLoop
-from gossamer.testing.contracts.fetcher import outcome
+from gossamer.testing.contracts.fetcher import try_fetch
 from gossamer.testing.misbehaving.odd import HOPELESS_ANSWERS, ODD_ANSWERS
 from gossamer.testing.misbehaviour import PAGE
 from kit.raw_server import Raw, fetcher_with
@@ -32,8 +32,8 @@ async def test_odd_answers_are_read_whole_and_hopeless_ones_refused() -> None:
     async with Raw(said) as server:
         fetcher = fetcher_with()
         for path in said:
-            result = await outcome(fetcher, Request(server.url + path))
-            found[path[1:]] = result.body if isinstance(result, Fetched) else result
+            result = await try_fetch(fetcher, Request(server.url + path))
+            found[path[1:]] = result.body if isinstance(result, FetchResult) else result
         await fetcher.close()
     assert {name: found[name] for name in ODD_ANSWERS if found[name] != PAGE} == {}
     assert [name for name in HOPELESS_ANSWERS if not isinstance(found[name], Fault)] == []
@@ -85,10 +85,10 @@ def loop() -> Iterator[VirtualLoop]:
 
 
 def ask(
-    loop: VirtualLoop, connection: Connection, parts: list[bytes], *, ends: bool
-) -> Answer | FetchError | None:
+    loop: VirtualLoop, connection: HttpConnection, parts: list[bytes], *, ends: bool
+) -> WireResponse | FetchError | None:
     """One exchange; ``None`` when it has not come to an end with what there is."""
-    promise = connection.exchange(b"GET / HTTP/1.1\r\n\r\n", b"", loop.time(), is_head=False)
+    promise = connection.send_request(b"GET / HTTP/1.1\r\n\r\n", b"", loop.time(), is_head=False)
     for part in parts:
         connection.data_received(part)
         if connection._transport is None or connection._transport.is_closing():
@@ -137,23 +137,23 @@ def test_no_answer_however_changed_reaches_the_next_request(loop: VirtualLoop) -
         _, answer = dice.choice(plain if dice.random() < 0.5 else table)
         wrong = mutated(answer, dice)
         cut = dice.randrange(len(wrong) + 1)
-        connection = Connection(loop, HttpOptions(), Room(10**9))
+        connection = HttpConnection(loop, HttpOptions(), MemoryBudget(10**9))
         connection.connection_made(Wire())
         result = ask(loop, connection, [wrong[:cut], wrong[cut:]], ends=dice.random() < 0.5)
-        if isinstance(result, Answer):
+        if isinstance(result, WireResponse):
             assert b"following" not in result.body
         if not connection.is_reusable:
             continue
         asked_again += 1
         after = ask(loop, connection, [following], ends=False)
-        assert isinstance(after, Answer), (wrong, after)
+        assert isinstance(after, WireResponse), (wrong, after)
         assert (after.status, after.body) == (200, b"following"), wrong
     assert asked_again > 300  # or nothing was tried
 
 
 def test_a_repaired_answer_gives_its_connection_up(loop: VirtualLoop) -> None:
     for name, answer in ODD_ANSWERS.items():
-        connection = Connection(loop, HttpOptions(), Room(10**9))
+        connection = HttpConnection(loop, HttpOptions(), MemoryBudget(10**9))
         connection.connection_made(Wire())
         ask(loop, connection, [answer[:30], answer[30:]], ends=False)
         if connection.is_reusable:
@@ -166,16 +166,16 @@ def test_who_answers_before_the_request_has_gone_out_is_not_asked_again(
 ) -> None:
     wire = Wire()
     wire.unsent = 1000
-    connection = Connection(loop, HttpOptions(), Room(10**9))
+    connection = HttpConnection(loop, HttpOptions(), MemoryBudget(10**9))
     connection.connection_made(wire)
-    promise = connection.exchange(b"X / HTTP/1.1\r\n\r\n", b"body", loop.time(), is_head=method == "HEAD")
+    promise = connection.send_request(b"X / HTTP/1.1\r\n\r\n", b"body", loop.time(), is_head=method == "HEAD")
     connection.data_received(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
     assert promise.result().status == 200
     assert not connection.is_reusable
 
 
 def repair_was_not_needed(loop: VirtualLoop, answer: bytes) -> bool:
-    connection = Connection(loop, HttpOptions(), Room(10**9))
+    connection = HttpConnection(loop, HttpOptions(), MemoryBudget(10**9))
     connection.connection_made(Wire())
     ask(loop, connection, [answer], ends=False)
     return not connection._is_repaired
@@ -204,18 +204,18 @@ async def test_a_broken_header_may_come_in_pieces(size: int) -> None:
 
 def test_a_broken_header_has_a_bound() -> None:
     line = b"x: y\r\n"
-    assert repair(b"HTTP/1.1 200OK\r\n" + line * 10) is None
+    assert repair_header(b"HTTP/1.1 200OK\r\n" + line * 10) is None
     long = b"HTTP/1.1 200OK\r\n" + line * (MAX_REPAIRED_BYTES // len(line))
     for header in (long, long + b"\r\n"):
-        with pytest.raises(Unrepairable, match="without end"):
-            repair(header)
+        with pytest.raises(RepairError, match="without end"):
+            repair_header(header)
 
 
 def test_no_end_of_informational_responses_is_refused() -> None:
-    assert repair(b"HTTP 100\n\n" * 3 + b"HTTP 200\n\nok") is not None
+    assert repair_header(b"HTTP 100\n\n" * 3 + b"HTTP 200\n\nok") is not None
     for flood in (b"HTTP 100\n\n" * 20, b"HTTP 100\n\n" + b"\n" * 100):
-        with pytest.raises(Unrepairable):
-            repair(flood)
+        with pytest.raises(RepairError):
+            repair_header(flood)
 
 
 def test_a_broken_header_is_not_read_anew_with_each_of_its_pieces(
@@ -226,22 +226,22 @@ def test_a_broken_header_is_not_read_anew_with_each_of_its_pieces(
 
     def counted(raw: bytes) -> object:
         read.append(len(raw))
-        return repair(raw)
+        return repair_header(raw)
 
-    monkeypatch.setattr("gossamer.fetch.http.connection.repair", counted)
-    connection = Connection(loop, HttpOptions(), Room(10**9))
+    monkeypatch.setattr("gossamer.fetch.http.connection.repair_header", counted)
+    connection = HttpConnection(loop, HttpOptions(), MemoryBudget(10**9))
     connection.connection_made(Wire())
     parts = [b"HTTP/1.1 200OK\r\n", *[b"x: y\r\n"] * 200, b"Content-Length: 2\r", b"\n", b"\r", b"\n", b"ok"]
     result = ask(loop, connection, parts, ends=False)
-    assert isinstance(result, Answer)
+    assert isinstance(result, WireResponse)
     assert result.body == b"ok"
     assert len(read) < 10
 
 
 @pytest.mark.parametrize("junk", [b"220 mail", b"<html>", b"\0", b"HTML", b"\r\n\r\nx"])
 def test_what_is_no_http_is_refused_at_once(junk: bytes) -> None:
-    with pytest.raises(Unrepairable, match="not HTTP"):
-        repair(junk)
+    with pytest.raises(RepairError, match="not HTTP"):
+        repair_header(junk)
 
 
 def test_chunks_byte_by_byte() -> None:
@@ -250,15 +250,15 @@ def test_chunks_byte_by_byte() -> None:
             continue
         reader = ChunkReader()
         body = answer.partition(b"\r\n\r\n")[2]
-        assert b"".join(reader.feed(body[at : at + 1]) for at in range(len(body))) == PAGE, name
+        assert b"".join(reader.read_chunks(body[at : at + 1]) for at in range(len(body))) == PAGE, name
         assert reader.is_complete
 
 
 def test_blank_lines_between_chunks_come_to_an_end() -> None:
     reader = ChunkReader()
-    assert reader.feed(b"1\r\nx\r\n" * 10) == b"x" * 10
-    with pytest.raises(Unrepairable, match="very many"):
-        reader.feed(b"\n" * (MAX_LINES + 1))
+    assert reader.read_chunks(b"1\r\nx\r\n" * 10) == b"x" * 10
+    with pytest.raises(RepairError, match="very many"):
+        reader.read_chunks(b"\n" * (MAX_LINES + 1))
 
 
 async def test_a_body_of_very_many_tiny_pieces_ends() -> None:
@@ -279,7 +279,7 @@ async def test_a_body_of_very_many_tiny_pieces_ends() -> None:
 
 
 def test_tiny_pieces_of_a_header_end_too(loop: VirtualLoop) -> None:
-    connection = Connection(loop, HttpOptions(), Room(10**9))
+    connection = HttpConnection(loop, HttpOptions(), MemoryBudget(10**9))
     connection.connection_made(Wire())
     parts = [b"HTTP/1.1 200 OK\r\nX: ", *[b"x"] * (MAX_TINY_PIECES + 1)]
     result = ask(loop, connection, parts, ends=False)
@@ -312,10 +312,10 @@ def test_who_leaves_the_connection_open(version: str, connection: str | None, ke
 
 
 def test_a_redirect_whose_body_stalls_costs_a_second(loop: VirtualLoop) -> None:
-    async def redirected() -> tuple[Answer, float]:
-        connection = Connection(loop, HttpOptions(idle_s=20.0, headers_s=30.0), Room(10**9))
+    async def redirected() -> tuple[WireResponse, float]:
+        connection = HttpConnection(loop, HttpOptions(idle_s=20.0, headers_s=30.0), MemoryBudget(10**9))
         connection.connection_made(Wire())
-        promise = connection.exchange(b"GET / HTTP/1.1\r\n\r\n", b"", loop.time(), is_head=False)
+        promise = connection.send_request(b"GET / HTTP/1.1\r\n\r\n", b"", loop.time(), is_head=False)
         connection.data_received(b"HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 9\r\n\r\nx")
         return await promise, loop.time()
 
@@ -334,18 +334,18 @@ async def test_an_encoded_body_that_is_cut_is_incomplete_whatever_it_holds(body:
     answer = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 1000\r\n\r\n" + body
     async with Raw({"/": hang_up(answer)}) as server:
         fetcher = fetcher_with()
-        assert await outcome(fetcher, Request(f"{server.url}/")) is Fault.INCOMPLETE
+        assert await try_fetch(fetcher, Request(f"{server.url}/")) is Fault.INCOMPLETE
         await fetcher.close()
 
 
 def test_a_deadline_may_move_both_ways(loop: VirtualLoop) -> None:
     fired: list[float] = []
-    deadline = Deadline(loop, lambda: fired.append(loop.time()))
+    deadline = DeadlineTimer(loop, lambda: fired.append(loop.time()))
 
     async def run(*times: float) -> None:
         deadline.start(times[0])
         for time in times[1:]:
-            deadline.move(time)
+            deadline.move_to(time)
         await asyncio.sleep(100.0)
 
     loop.run_until_complete(run(10.0, 30.0, 20.0))

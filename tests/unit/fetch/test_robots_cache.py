@@ -8,9 +8,9 @@ from itertools import pairwise
 import pytest
 
 from gossamer.core.errors import Fault, FetchError
-from gossamer.core.hosts import HostSignal, SignalKind
+from gossamer.core.hosts import HostSignal, HostSignalKind
 from gossamer.core.requests import Request
-from gossamer.core.results import Fetched, RobotsAnswer
+from gossamer.core.results import FetchResult, RobotsDecision
 from gossamer.fetch.robots_cache import (
     COME_BACK_S,
     DAY_S,
@@ -40,7 +40,7 @@ class Web:
         self.asked: list[str] = []
         self.gate: asyncio.Event | None = None
 
-    async def fetch(self, request: Request) -> Fetched:
+    async def fetch(self, request: Request) -> FetchResult:
         self.asked.append(request.url)
         if self.gate is not None:
             await self.gate.wait()
@@ -48,7 +48,7 @@ class Web:
         if isinstance(page, Fault):
             raise FetchError(page, "as told")
         status, headers, body = page
-        return Fetched(
+        return FetchResult(
             url=request.url, status=status, headers=tuple(headers.items()), body=body,
             started_at=self.clock.now(), latency_s=0.25, elapsed_s=0.5, rung="fake",
         )  # fmt: skip
@@ -67,8 +67,8 @@ class World:
     def worker(self, **options) -> RobotsCache:
         return RobotsCache(self.web, self.shared, self.clock, user_agent="gossamer/1.0 (+x)", **options)
 
-    async def check(self, path: str = "/x", gate: RobotsCache | None = None) -> RobotsAnswer:
-        return await (gate or self.gate).check(Request(SITE + path))
+    async def check(self, path: str = "/x", gate: RobotsCache | None = None) -> RobotsDecision:
+        return await (gate or self.gate).check_request(Request(SITE + path))
 
 
 def robots(status: int = 200, body: bytes = DENY, **headers: str) -> dict:
@@ -81,7 +81,7 @@ async def test_the_first_answer_carries_the_signal_and_the_next_ones_do_not() ->
     first = await world.check()
     assert first.allowed
     assert first.signal == HostSignal(
-        kind=SignalKind.OK, started_at=start, latency_s=0.25, crawl_delay_s=3.0, robots_read=True
+        kind=HostSignalKind.OK, started_at=start, latency_s=0.25, crawl_delay_s=3.0, robots_read=True
     )
     again = await world.check("/private/x")
     assert (again.allowed, again.reason, again.signal, again.retry_at) == (False, "robots", None, None)
@@ -92,7 +92,7 @@ async def test_the_first_answer_carries_the_signal_and_the_next_ones_do_not() ->
 async def test_origins_are_apart() -> None:
     world = World(robots())
     for url in (SITE, "http://site.example", f"{SITE}:8443", "https://user:pw@site.example"):
-        await world.gate.check(Request(f"{url}/x"))
+        await world.gate.check_request(Request(f"{url}/x"))
     assert world.web.asked == [
         f"{SITE}/robots.txt",
         "http://site.example/robots.txt",
@@ -133,7 +133,7 @@ async def test_other_workers_wait_outside_and_then_read_what_was_found() -> None
     other = world.worker()
     answer = await world.check(gate=other)
     assert not answer.allowed
-    assert answer.signal == HostSignal(kind=SignalKind.UNUSED, retry_after_s=COME_BACK_S), (
+    assert answer.signal == HostSignal(kind=HostSignalKind.UNUSED, retry_after_s=COME_BACK_S), (
         "the lease is given back, the turn is not used"
     )
     world.web.gate.set()
@@ -149,7 +149,7 @@ async def test_a_record_survives_a_restart_without_a_fetch() -> None:
     world = World(robots(body=b"User-agent: *\nDisallow: /private"))
     await world.check()
     later = world.worker()
-    assert await world.check(gate=later) == RobotsAnswer(allowed=True)
+    assert await world.check(gate=later) == RobotsDecision(allowed=True)
     assert not (await world.check("/private", gate=later)).allowed
     assert len(world.web.asked) == 1
 
@@ -185,16 +185,18 @@ async def test_time_to_live(cache_control: str, ttl_s: float) -> None:
 @pytest.mark.parametrize(
     ("answer", "kind"),
     [
-        ((500, {}, b""), SignalKind.UNREACHABLE),
-        ((503, {"retry-after": "10"}, b""), SignalKind.THROTTLED),
-        ((429, {}, b""), SignalKind.THROTTLED),
-        (Fault.CONNECT, SignalKind.UNREACHABLE),
-        (Fault.TIMEOUT_HEADERS, SignalKind.UNREACHABLE),
-        (Fault.DNS_TEMPORARY, SignalKind.UNREACHABLE),
-        (Fault.TOO_LARGE, SignalKind.FAULT),
+        ((500, {}, b""), HostSignalKind.UNREACHABLE),
+        ((503, {"retry-after": "10"}, b""), HostSignalKind.THROTTLED),
+        ((429, {}, b""), HostSignalKind.THROTTLED),
+        (Fault.CONNECT, HostSignalKind.UNREACHABLE),
+        (Fault.TIMEOUT_HEADERS, HostSignalKind.UNREACHABLE),
+        (Fault.DNS_TEMPORARY, HostSignalKind.UNREACHABLE),
+        (Fault.TOO_LARGE, HostSignalKind.FAULT),
     ],
 )
-async def test_unreachable_closes_the_origin_for_longer_and_longer(answer: object, kind: SignalKind) -> None:
+async def test_unreachable_closes_the_origin_for_longer_and_longer(
+    answer: object, kind: HostSignalKind
+) -> None:
     world = World({f"{SITE}/robots.txt": answer})
     waits = []
     for _ in range(14):
@@ -244,7 +246,7 @@ async def test_none_means_all_is_allowed(status: int) -> None:
     answer = await world.check("/private")
     assert answer.allowed
     assert answer.signal.robots_read
-    assert answer.signal.kind is (SignalKind.OK if status in (404, 410) else SignalKind.FAULT)
+    assert answer.signal.kind is (HostSignalKind.OK if status in (404, 410) else HostSignalKind.FAULT)
 
 
 def chain(hops: int, end: tuple) -> dict:
@@ -288,19 +290,19 @@ async def test_without_a_network_there_is_no_turn_to_give_back() -> None:
     assert (answer.allowed, answer.signal) == (False, None)
     world = World({f"{SITE}/robots.txt": Fault.NOT_ARCHIVED})
     world.web.touches_network = False
-    assert await world.check() == RobotsAnswer(allowed=True)
+    assert await world.check() == RobotsDecision(allowed=True)
 
 
 async def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gossamer.fetch.robots_cache.MAX_ORIGINS", 3)
     world = World({})
     for number in range(5):
-        await world.gate.check(Request(f"https://h{number}.example/"))
+        await world.gate.check_request(Request(f"https://h{number}.example/"))
     assert "3 origins, 0 being fetched" in repr(world.gate)
     monkeypatch.setattr("gossamer.fetch.robots_cache.MAX_CACHED_CHARACTERS", 10)
     world = World(robots() | {"https://b.example/robots.txt": (200, {}, DENY)})
     await world.check()
-    await world.gate.check(Request("https://b.example/"))
+    await world.gate.check_request(Request("https://b.example/"))
     assert "1 origins" in repr(world.gate)
 
 

@@ -13,9 +13,9 @@ from gossamer.fetch.sessions.set_cookie import (
     MAX_AGE_S,
     MAX_COOKIE_BYTES,
     Cookie,
+    cookie_origin_of,
     read_cookie,
     read_date,
-    spot,
 )
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC).timestamp()
@@ -23,7 +23,7 @@ SHOP = "https://www.shop.co.uk/a/b?c=/d/"
 
 
 def read(line: str, url: str = SHOP) -> Cookie | None:
-    return read_cookie(line, spot(url), NOW)
+    return read_cookie(line, cookie_origin_of(url), NOW)
 
 
 def got(line: str, url: str = SHOP) -> Cookie:

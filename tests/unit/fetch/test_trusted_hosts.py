@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.jobs import Job
 from gossamer.core.requests import Request
-from gossamer.fetch.guard import Guard
-from gossamer.fetch.trusted_hosts import SharedTrust, TrustingFetcher
+from gossamer.fetch.guard import AddressGuard
+from gossamer.fetch.trusted_hosts import TrustedHosts, TrustingFetcher
 from gossamer.shared.memory import MemorySharedState
 from gossamer.testing.clock import ManualClock
 
@@ -28,7 +28,7 @@ class Guarded:
 
     async def fetch(self, request):
         self.tries += 1
-        if not self.guard.trusts("10.0.0.1"):
+        if not self.guard.is_trusted("10.0.0.1"):
             raise FetchError(self.fault, "a private address")
         return "fetched"
 
@@ -42,12 +42,12 @@ def shared():
 
 
 async def test_a_host_that_was_named_elsewhere_is_fetched(shared):
-    guard = Guard(())
+    guard = AddressGuard(())
     inner = Guarded(guard)
-    fetcher = TrustingFetcher(inner, guard, SharedTrust(shared, SHOP))
+    fetcher = TrustingFetcher(inner, guard, TrustedHosts(shared, SHOP))
     with pytest.raises(FetchError):
         await fetcher.fetch(Request("http://10.0.0.1/"))
-    await SharedTrust(shared, SHOP).name("10.0.0.1")
+    await TrustedHosts(shared, SHOP).trust_host("10.0.0.1")
     assert await fetcher.fetch(Request("http://10.0.0.1/")) == "fetched"
     assert inner.tries == 3
     await fetcher.close()
@@ -55,14 +55,14 @@ async def test_a_host_that_was_named_elsewhere_is_fetched(shared):
 
 
 async def test_only_for_the_job_that_named_it_and_only_what_the_guard_refused(shared):
-    await SharedTrust(shared, SHOP).name("10.0.0.1")
+    await TrustedHosts(shared, SHOP).trust_host("10.0.0.1")
     for job, fault in (
         (replace(SHOP, id="shop-2"), Fault.GUARD),
         (replace(SHOP, key=b"of another store"), Fault.GUARD),
         (SHOP, Fault.CONNECT),
     ):
-        guard = Guard(())
+        guard = AddressGuard(())
         inner = Guarded(guard, fault)
         with pytest.raises(FetchError):
-            await TrustingFetcher(inner, guard, SharedTrust(shared, job)).fetch(Request("http://10.0.0.1/"))
-        assert (inner.tries, guard.trusts("10.0.0.1")) == (1, False)
+            await TrustingFetcher(inner, guard, TrustedHosts(shared, job)).fetch(Request("http://10.0.0.1/"))
+        assert (inner.tries, guard.is_trusted("10.0.0.1")) == (1, False)

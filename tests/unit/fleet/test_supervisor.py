@@ -11,13 +11,13 @@ import pytest
 from msgspec.structs import replace
 
 from gossamer.core.errors import StorageError
-from gossamer.core.jobs import Change
+from gossamer.core.jobs import JobCommand
 from gossamer.core.lifecycle import JobState
 from gossamer.core.requests import Entry, Request
-from gossamer.core.shifts import SEED_LANE, ShiftState, Why
+from gossamer.core.shifts import SEED_LANE, EndReason, ShiftState
 from gossamer.fleet.parts import FleetOptions
 from gossamer.testing.clock import run_virtual
-from gossamer.testing.contracts.roster_world import card, shift
+from gossamer.testing.contracts.roster_world import make_card, make_shift
 from kit.virtual_fleet import EASY, Station, World
 
 GONE = StorageError("Redis at somewhere is gone")
@@ -44,7 +44,7 @@ def play(body):
 
 async def trouble(world, crawl):
     """What a person is told of a job."""
-    samples = (await world.roster.look(history=True)).samples.get(crawl.job.id, ())
+    samples = (await world.roster.read_roster(history=True)).samples.get(crawl.job.id, ())
     return samples[-1].trouble if samples else ""
 
 
@@ -59,7 +59,7 @@ async def test_a_job_is_seeded_worked_on_and_finished(world):
     began = world.clock.now()
     (job,) = await world.until_over(crawl)
     assert (job.state, job.finish_reason) == (JobState.FINISHED, "finished")
-    assert (await crawl.frontier.stats()).state is JobState.FINISHED
+    assert (await crawl.frontier.read_stats()).state is JobState.FINISHED
     await world.assert_complete(crawl)
     assert await world.expired(crawl) == 0
     assert world.clock.now() - began < 3.0, "nobody waits for the next look"
@@ -89,7 +89,7 @@ async def test_more_jobs_than_slots_all_come_to_their_end(world):
     world.station(slots=2)
     crawls = [await world.submit(300, hosts=1, latency_s=1.0) for _ in range(7)]
     await asyncio.sleep(200)
-    done = [(await crawl.frontier.stats()).pages for crawl in crawls]
+    done = [(await crawl.frontier.read_stats()).pages for crawl in crawls]
     assert min(done) > 0
     await world.until_over(*crawls)
     for crawl in crawls:
@@ -102,9 +102,9 @@ async def test_shifts_end_and_others_follow(world):
     world.station(shift_s=5.0)
     crawl = await world.submit(2000, rules=replace(EASY, per_host=8), latency_s=0.5)
     await world.until_over(crawl)
-    ends = (await world.roster.look(history=True)).ends
-    assert Why.TIME in {end.why for end in ends}
-    assert Why.LOST not in {end.why for end in ends}
+    ends = (await world.roster.read_roster(history=True)).ends
+    assert EndReason.TIME in {end.why for end in ends}
+    assert EndReason.LOST not in {end.why for end in ends}
     await world.assert_complete(crawl)
     assert await world.expired(crawl) == 0
 
@@ -120,7 +120,10 @@ async def test_a_worker_that_drains_loses_nothing(world):
     await world.until_over(crawl)
     await world.assert_complete(crawl)
     assert await world.expired(crawl) == 0
-    assert {page.worker for page in await world.store.attempts(crawl.job, limit=10_000)} == {"w1", "w2"}
+    assert {page.worker for page in await world.store.latest_attempts(crawl.job, limit=10_000)} == {
+        "w1",
+        "w2",
+    }
 
 
 @play
@@ -138,7 +141,7 @@ async def test_what_is_due_much_later_costs_no_shift_until_then(world):
     await crawl.frontier.add([later])
     await asyncio.sleep(10)
     before = len(world.published)
-    assert (await world.roster.look()).shifts == ()
+    assert (await world.roster.read_roster()).shifts == ()
     await asyncio.sleep(80)
     assert len(world.published) == before
     await world.until_over(crawl)
@@ -156,9 +159,9 @@ async def test_an_idle_fleet_is_quiet(world):
     await asyncio.sleep(60)
     calls = lines[0].calls - before
     assert way.trouble is None
-    assert 55 <= calls["look"] <= 70
+    assert 55 <= calls["read_roster"] <= 70
     assert calls["lead"] <= 60
-    assert calls["ask"] == calls["note"] == 0
+    assert calls["request_shifts"] == calls["add_sample"] == 0
 
 
 # --------------------------------------------------------------------------- how a job ends
@@ -173,7 +176,7 @@ async def test_a_job_does_not_end_before_it_is_seeded(world):
     assert len(crawl.fetched) == 11, "it is worked on meanwhile"
     assert (await crawl.now()).finished_at is None
     await world.until_over(crawl)
-    assert (await crawl.frontier.stats()).seeded
+    assert (await crawl.frontier.read_stats()).seeded
 
 
 @play
@@ -189,7 +192,7 @@ async def test_a_seeder_that_dies_is_followed_by_another(world):
     assert [shift.lane for shift in world.published].count(SEED_LANE) == 2
 
 
-@pytest.mark.parametrize("change", [Change.PAUSE, Change.CANCEL])
+@pytest.mark.parametrize("change", [JobCommand.PAUSE, JobCommand.CANCEL])
 @play
 async def test_a_job_that_is_told_to_stop_stops(world, change):
     world.supervisor()
@@ -198,14 +201,14 @@ async def test_a_job_that_is_told_to_stop_stops(world, change):
     await world.until(lambda: len(crawl.fetched) > 300)
     await world.change(crawl, change)
     await asyncio.sleep(4)
-    assert (await world.roster.look()).shifts == ()
-    assert (await crawl.frontier.stats()).leased == 0
-    assert Why.STOPPED in {end.why for end in (await world.roster.look(history=True)).ends}
+    assert (await world.roster.read_roster()).shifts == ()
+    assert (await crawl.frontier.read_stats()).leased == 0
+    assert EndReason.STOPPED in {end.why for end in (await world.roster.read_roster(history=True)).ends}
     before = len(crawl.fetched)
     await asyncio.sleep(20)
     assert len(crawl.fetched) == before
-    if change is Change.PAUSE:
-        await world.change(crawl, Change.RESUME)
+    if change is JobCommand.PAUSE:
+        await world.change(crawl, JobCommand.RESUME)
         await world.until_over(crawl)
         await world.assert_complete(crawl)
 
@@ -217,7 +220,7 @@ async def test_the_frontier_says_that_a_job_is_paused_and_the_book_follows(world
     world.station()
     crawl = await world.submit(5000, latency_s=0.5)
     await world.until(lambda: len(crawl.fetched) > 300)
-    await crawl.frontier.control(Change.PAUSE)
+    await crawl.frontier.apply_change(JobCommand.PAUSE)
     await asyncio.sleep(3)
     job = await crawl.now()
     assert (job.state, job.finish_reason, job.finished_at) == (JobState.PAUSED, "paused", None)
@@ -238,41 +241,41 @@ async def test_a_job_that_is_resumed_while_its_pause_is_looked_at_goes_on(world,
             return await update(job, expected=expected)
         written.append(job)
         if when == "before":  # paused and resumed since
-            await world.change(crawl, Change.PAUSE)
-            await world.change(crawl, Change.RESUME)
+            await world.change(crawl, JobCommand.PAUSE)
+            await world.change(crawl, JobCommand.RESUME)
         done = await update(job, expected=expected)
         if when == "after":
-            await crawl.frontier.control(Change.RESUME)
+            await crawl.frontier.apply_change(JobCommand.RESUME)
         return done
 
     world.book.update = late
-    await crawl.frontier.control(Change.PAUSE)
+    await crawl.frontier.apply_change(JobCommand.PAUSE)
     (job,) = await world.until_over(crawl)
     assert [job.state for job in written] == [JobState.PAUSED]
     assert (job.state, job.finish_reason) == (JobState.FINISHED, "finished")
 
 
-@pytest.mark.parametrize("change", [Change.PAUSE, Change.CANCEL])
+@pytest.mark.parametrize("change", [JobCommand.PAUSE, JobCommand.CANCEL])
 @play
 async def test_who_steers_a_job_while_it_ends_has_the_last_word(world, change):
     world.supervisor()
     world.station()
     crawl = await world.submit(5)
-    control = crawl.frontier.control
+    control = crawl.frontier.apply_change
     late = Entry(request=Request("http://late.test/"), fingerprint=5, host="late.test")
 
     async def steered(what, rules=None):
         done = await control(what, rules)
-        if what is Change.FINISH and len(crawl.fetched) == 6:
+        if what is JobCommand.FINISH and len(crawl.fetched) == 6:
             await crawl.frontier.add([late])  # which would let it go on
             await world.change(crawl, change)
         return done
 
-    crawl.frontier.control = steered
+    crawl.frontier.apply_change = steered
     await world.until(lambda: len(crawl.fetched) == 6)
     await asyncio.sleep(5)
     state = (await crawl.now()).state
-    assert (await crawl.frontier.stats()).state is state
+    assert (await crawl.frontier.read_stats()).state is state
     assert state in (JobState.PAUSED, JobState.CANCELLED)
     assert "http://late.test/" not in crawl.fetched
 
@@ -284,7 +287,7 @@ async def test_a_budget_of_pages_ends_a_job(world):
     crawl = await world.submit(500, rules=replace(EASY, max_pages=100))
     (job,) = await world.until_over(crawl)
     assert (job.state, job.finish_reason) == (JobState.RUNNING, "max_pages")
-    assert (await crawl.frontier.stats()).pages == 100
+    assert (await crawl.frontier.read_stats()).pages == 100
 
 
 @play
@@ -297,8 +300,8 @@ async def test_a_budget_of_time_ends_a_job_and_counts_anew_when_it_is_resumed(wo
     assert job.finish_reason == "max_time"
     assert 20.0 <= world.clock.now() - began < 23.0
     await asyncio.sleep(100)
-    assert (await world.roster.look()).shifts == ()
-    await world.change(crawl, Change.RESUME)
+    assert (await world.roster.read_roster()).shifts == ()
+    await world.change(crawl, JobCommand.RESUME)
     began = world.clock.now()
     await world.until_over(crawl)
     assert 20.0 <= world.clock.now() - began < 23.0
@@ -310,9 +313,9 @@ async def test_the_time_while_a_job_is_paused_is_not_spent(world):
     world.station()
     crawl = await world.submit(3000, hosts=1, latency_s=1.0, max_time_s=20.0)
     await asyncio.sleep(5)
-    await world.change(crawl, Change.PAUSE)
+    await world.change(crawl, JobCommand.PAUSE)
     await asyncio.sleep(100)
-    await world.change(crawl, Change.RESUME)
+    await world.change(crawl, JobCommand.RESUME)
     began = world.clock.now()
     (job,) = await world.until_over(crawl)
     assert job.finish_reason == "max_time"
@@ -325,15 +328,15 @@ async def test_dead_letters_revived_at_the_last_moment_are_worked_on(world):
     world.supervisor()
     world.station()
     crawl = await world.submit(5)
-    control = crawl.frontier.control
+    control = crawl.frontier.apply_change
 
     async def late(change, rules=None):
-        if change is Change.FINISH and len(crawl.fetched) == 6:
+        if change is JobCommand.FINISH and len(crawl.fetched) == 6:
             url = "http://late.test/"
             await crawl.frontier.add([Entry(request=Request(url), fingerprint=5, host="late.test")])
         return await control(change, rules)
 
-    crawl.frontier.control = late
+    crawl.frontier.apply_change = late
     await world.until_over(crawl)
     assert "http://late.test/" in crawl.fetched
 
@@ -345,7 +348,7 @@ async def test_a_frontier_that_was_finished_too_early_goes_on(world):
     world.station()
     crawl = await world.submit(2000, latency_s=0.5)
     await world.until(lambda: len(crawl.fetched) > 300)
-    await crawl.frontier.control(Change.FINISH)
+    await crawl.frontier.apply_change(JobCommand.FINISH)
     (job,) = await world.until_over(crawl)
     assert job.state is JobState.FINISHED
     await world.assert_complete(crawl)
@@ -363,7 +366,7 @@ async def test_dead_letters_revived_while_the_end_is_written_are_worked_on(world
         if job.state is JobState.FINISHED and not late:
             late.append(Entry(request=Request("http://late.test/"), fingerprint=5, host="late.test"))
             await crawl.frontier.add(late)
-            await crawl.frontier.control(Change.RESUME)  # as reviving does with a finished one
+            await crawl.frontier.apply_change(JobCommand.RESUME)  # as reviving does with a finished one
         return done
 
     world.book.update = revived
@@ -382,7 +385,7 @@ async def test_the_leases_of_a_dead_worker_are_taken_back(world):
     crawl = await world.submit(1000, latency_s=2.0, hosts=2, rules=replace(EASY, per_host=16))
     await world.until(lambda: len(crawl.fetched) > 100)
     world.station()
-    held = (await crawl.frontier.stats()).leased
+    held = (await crawl.frontier.read_stats()).leased
     assert held > 10
     victim.kill()
     killed_at = world.clock.now()
@@ -424,9 +427,9 @@ async def test_a_worker_that_leaves_without_a_word_to_its_shifts(world):
     crawl = await world.submit(1000, latency_s=2.0)
     await world.until(lambda: len(crawl.fetched) > 100)
     victim.kill()
-    await world.roster.leave("w1")
+    await world.roster.remove_worker("w1")
     await asyncio.sleep(1.0)
-    assert (await crawl.frontier.stats()).leased == 0
+    assert (await crawl.frontier.read_stats()).leased == 0
     world.station()
     await world.until_over(crawl)
     await world.assert_complete(crawl)
@@ -444,7 +447,7 @@ async def test_a_worker_that_is_stopped_for_three_seconds_keeps_its_shifts(world
     await world.until_over(crawl)
     await world.assert_complete(crawl)
     assert await world.expired(crawl) == 0
-    assert Why.LOST not in {end.why for end in (await world.roster.look(history=True)).ends}
+    assert EndReason.LOST not in {end.why for end in (await world.roster.read_roster(history=True)).ends}
 
 
 @play
@@ -475,7 +478,7 @@ async def test_a_supervisor_that_dies_is_followed_within_seconds(world):
     way.trouble = StorageError("this process is dead")
     world.supervisor()
     await asyncio.sleep(7)
-    assert (await world.roster.look()).leader == "s2"
+    assert (await world.roster.read_roster()).leader == "s2"
     await world.until_over(crawl)
     await world.assert_complete(crawl)
     assert await world.expired(crawl) == 0
@@ -490,7 +493,7 @@ async def test_a_supervisor_that_stops_is_followed_at_once(world):
     assert (first.is_leading, world.fleets[1][0].is_leading) == (True, False)
     first.stop()
     await asyncio.sleep(2)
-    assert (await world.roster.look()).leader == "s2"
+    assert (await world.roster.read_roster()).leader == "s2"
 
 
 @play
@@ -500,7 +503,7 @@ async def test_only_the_leader_acts(world):
     world.station()
     crawl = await world.submit(1000)
     await world.until_over(crawl)
-    looked = [fleet._parts.roster.calls["look"] > 0 for fleet, _, _ in world.fleets]
+    looked = [fleet._parts.roster.calls["read_roster"] > 0 for fleet, _, _ in world.fleets]
     assert looked == [True, False, False]
 
 
@@ -510,16 +513,16 @@ async def test_a_deposed_supervisor_asks_for_nothing(world):
     first, way = world.supervisor()
     await asyncio.sleep(1)
     roster = first._parts.roster
-    ask, asked = world.roster.ask, []
+    ask, asked = world.roster.request_shifts, []
 
     async def spying(shifts, recalls, token):
         answer = await ask(shifts, recalls, token)
         asked.append((token, answer, len(shifts)))
         return answer
 
-    world.roster.ask = spying
+    world.roster.request_shifts = spying
     crawl = await world.submit(1000, latency_s=1.0)
-    while not roster.calls["look"]:  # noqa: ASYNC110 - exactly then
+    while not roster.calls["read_roster"]:  # noqa: ASYNC110 - exactly then
         await asyncio.sleep(0)
     first_token = first._token
     way.freeze()
@@ -539,8 +542,8 @@ async def test_a_deposed_supervisor_asks_for_nothing(world):
 async def test_a_stale_token_is_refused_even_if_its_holder_does_not_know(world):
     first, _ = world.supervisor()
     await asyncio.sleep(1.3)  # it has just said that it leads
-    await world.roster.lead("s1", 0)
-    assert await world.roster.lead("another", 5.0) is not None
+    await world.roster.claim_leadership("s1", 0)
+    assert await world.roster.claim_leadership("another", 5.0) is not None
     world.station()
     await world.submit(10)
     await asyncio.sleep(0.5)
@@ -628,20 +631,20 @@ async def test_nobody_is_declared_dead_because_redis_was_away(world):
     world.station()
     crawl = await world.submit(3000, latency_s=0.5, seeding_s=40.0)
     await world.until(lambda: len(crawl.fetched) > 300)
-    beat = world.roster.beat
+    beat = world.roster.record_heartbeat
 
     async def away(*args):
         raise GONE
 
-    world.roster.beat, world.roster.lead = away, away
+    world.roster.record_heartbeat, world.roster.claim_leadership = away, away
     await asyncio.sleep(15)
-    del world.roster.lead
+    del world.roster.claim_leadership
     while not world.fleets[0][0].is_leading:  # noqa: ASYNC110 - and the workers are later
         await asyncio.sleep(0.1)
     await asyncio.sleep(5)
-    world.roster.beat = beat
+    world.roster.record_heartbeat = beat
     await world.until_over(crawl)
-    assert Why.LOST not in {end.why for end in (await world.roster.look(history=True)).ends}
+    assert EndReason.LOST not in {end.why for end in (await world.roster.read_roster(history=True)).ends}
     assert await world.expired(crawl) == 0
 
 
@@ -674,7 +677,7 @@ async def test_a_frontier_that_is_gone_does_not_stop_the_others(world):
     assert (await broken.now()).finished_at is None
     broken.line.trouble = None
     await world.until_over(broken)
-    assert (await world.roster.look(history=True)).samples[broken.job.id][-1].trouble == ""
+    assert (await world.roster.read_roster(history=True)).samples[broken.job.id][-1].trouble == ""
 
 
 @play
@@ -686,7 +689,7 @@ async def test_a_job_whose_frontier_is_about_to_be_made_is_not_complained_about(
     young.line.trouble = GONE
     await asyncio.sleep(0.5)
     young.line.trouble = None
-    await world.roster.ring()
+    await world.roster.notify_supervisor()
     began = world.clock.now()
     await world.until_over(young)
     assert world.clock.now() - began < 2.0
@@ -753,11 +756,11 @@ async def test_a_surprise_in_one_job_stops_nobody(world, caplog):
     async def surprise():
         raise ZeroDivisionError("what?")
 
-    broken.frontier.stats, stats = surprise, broken.frontier.stats
+    broken.frontier.read_stats, stats = surprise, broken.frontier.read_stats
     fine = await world.submit(100)
     await world.until_over(fine)
     assert "ZeroDivisionError" in caplog.text
-    broken.frontier.stats = stats
+    broken.frontier.read_stats = stats
     await world.until_over(broken)
 
 
@@ -791,7 +794,7 @@ async def test_a_shift_is_not_buried_before_its_leases_are_taken_back(world):
     await asyncio.sleep(20)
     crawl.line.trouble = None
     await asyncio.sleep(16)
-    assert (await crawl.frontier.stats()).leased == 0, "long before they expire"
+    assert (await crawl.frontier.read_stats()).leased == 0, "long before they expire"
 
 
 @play
@@ -804,7 +807,7 @@ async def test_a_broker_that_is_back_is_asked_at_once(world):
     crawl = await world.submit(10)
     began = world.clock.now()
     await asyncio.sleep(0.5)
-    assert (await world.roster.look()).shifts == ()
+    assert (await world.roster.read_roster()).shifts == ()
     world.broker.trouble = None
     await world.until_over(crawl)
     assert world.clock.now() - began < 4.0
@@ -817,10 +820,10 @@ async def test_a_dead_shift_of_a_paused_job_is_taken_back_too(world):
     crawl = await world.submit(1000, latency_s=2.0)
     await world.until(lambda: len(crawl.fetched) > 100)
     victim.kill()
-    await world.change(crawl, Change.PAUSE)
+    await world.change(crawl, JobCommand.PAUSE)
     await asyncio.sleep(15)
-    assert (await crawl.frontier.stats()).leased == 0
-    assert (await world.roster.look()).shifts == ()
+    assert (await crawl.frontier.read_stats()).leased == 0
+    assert (await world.roster.read_roster()).shifts == ()
     assert await world.expired(crawl) > 0
 
 
@@ -828,6 +831,8 @@ async def test_a_dead_shift_of_a_paused_job_is_taken_back_too(world):
 async def test_a_shift_of_a_job_that_is_nowhere_is_buried(world):
     world.supervisor()
     await asyncio.sleep(1)
-    await world.roster.beat(card("w9"), [replace(shift(0, "x", job="unknown-1"), state=ShiftState.WORKING)])
+    await world.roster.record_heartbeat(
+        make_card("w9"), [replace(make_shift(0, "x", job="unknown-1"), state=ShiftState.WORKING)]
+    )
     await asyncio.sleep(12)
-    assert (await world.roster.look()).shifts == ()
+    assert (await world.roster.read_roster()).shifts == ()

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gossamer.core.errors import StorageError
 from gossamer.core.requests import Request
-from gossamer.frontier.codec import pack, unpack
+from gossamer.frontier.codec import pack_request, unpack_request
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -25,21 +25,23 @@ urls = st.builds("".join, st.tuples(schemes, hosts, paths)) | st.builds("x:{}".f
 def test_a_link_comes_back(url, via, host, depth, priority, name):
     for callback in (None, name):
         request = Request(url, callback, via=via, depth=depth, priority=priority)
-        assert unpack(pack(request, host), host) == request
-        assert unpack(pack(request.replace(lane="x"), host), host) == request.replace(lane="x")
+        assert unpack_request(pack_request(request, host), host) == request
+        assert unpack_request(pack_request(request.replace(lane="x"), host), host) == request.replace(
+            lane="x"
+        )
 
 
 @given(meta=st.dictionaries(st.text(max_size=4), values, max_size=3), body=st.binary(max_size=9), url=urls)
 def test_whatever_a_request_accepts_comes_back(meta, body, url):
     request = Request(url, body=body, meta=meta, redirects=("http://b",), headers={"a": "b"})
-    assert unpack(pack(request, "a"), "a") == request
+    assert unpack_request(pack_request(request, "a"), "a") == request
 
 
 @pytest.mark.parametrize("text", ["\ud800", 2**64, -(2**64), "\t", "\n", "\x00"])
 def test_what_a_line_cannot_carry(text):
     request = Request("http://a/\t", meta={"x": [text]}, body=b"\xff\x00", errback="e", session="s")
-    record = pack(request, "a")
-    assert unpack(record, "a") == request
+    record = pack_request(request, "a")
+    assert unpack_request(record, "a") == request
     assert record.replace("\t", "").isprintable()
 
 
@@ -62,13 +64,13 @@ def test_what_a_line_cannot_carry(text):
 )
 def test_no_field_is_forgotten(fields):
     request = Request("http://a/b", via="http://a/c", depth=2).replace(**fields)
-    assert unpack(pack(request, "a"), "a") == request
+    assert unpack_request(pack_request(request, "a"), "a") == request
 
 
 def test_a_link_is_short():
     via = "https://shop.example/catalogue/category-123/page-7"
     request = Request("https://shop.example/catalogue/item-1", callback="parse", depth=3, via=via)
-    assert pack(request, "shop.example") == "s/catalogue/item-1\t31\tcategory-123/page-7\tparse\t3"
+    assert pack_request(request, "shop.example") == "s/catalogue/item-1\t31\tcategory-123/page-7\tparse\t3"
 
 
 @pytest.mark.parametrize(
@@ -89,4 +91,4 @@ def test_a_link_is_short():
 )
 def test_junk_is_refused(junk):
     with pytest.raises(StorageError, match="cannot be read"):
-        unpack(junk, "a")
+        unpack_request(junk, "a")

@@ -3,9 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from gossamer.core.hosts import Rules
-from gossamer.core.jobs import DeadFilter
-from gossamer.core.results import Harvest, Verdict
+from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import DeadLetterFilter
+from gossamer.core.results import Verdict, VisitResult
 from gossamer.drivers.redis.server import RedisServer
 from gossamer.drivers.sqlite.database import Database
 from gossamer.engine.parts import ShiftOptions
@@ -13,11 +13,11 @@ from gossamer.engine.visit import Visitor
 from gossamer.frontier.redis.frontier import RedisFrontier
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.testing.clock import ManualClock
-from gossamer.testing.contracts.frontier_world import entry, outcome
+from gossamer.testing.contracts.frontier_world import make_entry, make_outcome
 from kit.engine import CALM, Kit, virtually
 from kit.servers import on_servers
 
-EASY = Rules(delay_s=0.0, per_host=9)
+EASY = FrontierRules(delay_s=0.0, per_host=9)
 DAMAGES = ["?no url", "pa\tb\nc", "", "p/\tx", "\t\t\t\t\t\t{"]
 
 
@@ -33,20 +33,20 @@ async def frontier(request, tmp_path):
             sql = "update entry set record = ? where fingerprint = 2"
             assert db.run_sync(lambda conn: conn.execute(sql, (text,)).rowcount) == 1
 
-        await opened.add([entry(n) for n in (1, 2, 3)])
+        await opened.add([make_entry(n) for n in (1, 2, 3)])
         yield opened, damage
         db.close()
         return
     server = RedisServer(request.getfixturevalue("redis_url"))
     opened = RedisFrontier(server, "j", EASY, clock, uses_server_time=False)
-    await opened.create()
+    await opened.create_shards()
 
     async def overwrite(text):
-        (key,) = await server.ask("KEYS", "*:q:*")
-        element = await server.ask("LINDEX", key, 1)
-        await server.ask("LSET", key, 1, element[:15] + text.encode())
+        (key,) = await server.run_command("KEYS", "*:q:*")
+        element = await server.run_command("LINDEX", key, 1)
+        await server.run_command("LSET", key, 1, element[:15] + text.encode())
 
-    await opened.add([entry(n) for n in (1, 2, 3)])
+    await opened.add([make_entry(n) for n in (1, 2, 3)])
     yield opened, overwrite
     await server.close()
 
@@ -58,27 +58,27 @@ async def test_a_damaged_request_is_leased_with_what_is_known_of_it(frontier, te
     leases = (await opened.lease("http", 9, 60)).leases
     assert [lease.entry.fingerprint for lease in leases] == [1, 2, 3]
     broken = leases[1].entry
-    assert (broken.host, bool(broken.unreadable)) == (entry(1).host, True)
+    assert (broken.host, bool(broken.unreadable)) == (make_entry(1).host, True)
     assert [bool(lease.entry.unreadable) for lease in leases] == [False, True, False]
     ended = [
-        outcome(leases[0], Verdict.SUCCESS, 0.0),
-        outcome(leases[1], Verdict.DEAD, 0.0, reason="unreadable"),
+        make_outcome(leases[0], Verdict.SUCCESS, 0.0),
+        make_outcome(leases[1], Verdict.DEAD, 0.0, reason="unreadable"),
     ]
     assert await opened.settle(ended) == [True, True]
-    (letter,) = await opened.dead(DeadFilter())
+    (letter,) = await opened.dead_letters(DeadLetterFilter())
     assert (letter.reason, letter.entry.host) == ("unreadable", broken.host)
-    assert (await opened.find(2)).state == "dead"
-    assert await opened.drop(DeadFilter()) == 1
+    assert (await opened.find_request(2)).state == "dead"
+    assert await opened.drop_letters(DeadLetterFilter()) == 1
 
 
 async def test_bytes_that_are_no_text(redis_url):
     server = RedisServer(redis_url)
     frontier = RedisFrontier(server, "j", EASY, ManualClock(), uses_server_time=False)
-    await frontier.create()
-    await frontier.add([entry(1)])
-    (key,) = await server.ask("KEYS", "*:q:*")
-    element = await server.ask("LINDEX", key, 0)
-    await server.ask("LSET", key, 0, element[:-1] + b"\xff")
+    await frontier.create_shards()
+    await frontier.add([make_entry(1)])
+    (key,) = await server.run_command("KEYS", "*:q:*")
+    element = await server.run_command("LINDEX", key, 0)
+    await server.run_command("LSET", key, 0, element[:-1] + b"\xff")
     (lease,) = (await frontier.lease("http", 9, 60)).leases
     assert lease.entry.unreadable
     await server.close()
@@ -87,12 +87,12 @@ async def test_bytes_that_are_no_text(redis_url):
 def test_a_visit_makes_it_a_dead_letter_and_asks_nobody():
     async def main():
         kit = Kit(CALM)
-        await kit.frontier.add([entry(1)])
+        await kit.frontier.add([make_entry(1)])
         (lease,) = (await kit.frontier.lease("http", 1, 60)).leases
         broken = replace(lease, entry=replace(lease.entry, unreadable="a stored request cannot be read"))
         visitor = Visitor(kit.parts, ShiftOptions())
-        harvest = await visitor.visit(visitor.draft(broken))
-        assert isinstance(harvest, Harvest)
+        harvest = await visitor.visit(visitor.open_attempt(broken))
+        assert isinstance(harvest, VisitResult)
         (attempt,) = harvest.attempts
         assert (attempt.verdict, attempt.reason) == (Verdict.DEAD, "unreadable")
         assert attempt.detail == "a stored request cannot be read"

@@ -8,18 +8,18 @@ import pytest
 from msgspec.structs import replace
 
 from gossamer.core.errors import StorageError, UsageError
-from gossamer.core.hosts import HostSignal, Rules, SignalKind
-from gossamer.core.jobs import Change, DeadFilter
-from gossamer.core.lifecycle import JobState, State
+from gossamer.core.hosts import FrontierRules, HostSignal, HostSignalKind
+from gossamer.core.jobs import DeadLetterFilter, JobCommand
+from gossamer.core.lifecycle import JobState, RequestState
 from gossamer.core.requests import Entry, Request
 from gossamer.core.results import Verdict
 from gossamer.drivers.redis.server import RedisServer
 from gossamer.frontier.redis.frontier import RedisFrontier
-from gossamer.frontier.redis.shard import Shard
+from gossamer.frontier.redis.shard import RedisShard
 from gossamer.frontier.transitions import ROUND
-from gossamer.testing.contracts.frontier_world import entry, fingerprints, outcome
+from gossamer.testing.contracts.frontier_world import fingerprints_of, make_entry, make_outcome
 
-FREE = Rules(delay_s=0.0, per_host=64)
+FREE = FrontierRules(delay_s=0.0, per_host=64)
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def make(server, clock):
 
     async def make(rules=FREE, job="j", **options):
         frontier = RedisFrontier(server, job, rules, clock, uses_server_time=False, seed=1, **options)
-        await frontier.create()
+        await frontier.create_shards()
         return frontier
 
     return make
@@ -54,7 +54,7 @@ async def test_a_lease_costs_the_same_however_much_waits(server, make, hosts):
     costs = []
     for waiting in (200, 6000):
         frontier = await make(job=f"j{waiting}")
-        await frontier.add([entry(n, f"h{n % hosts}") for n in range(waiting)])
+        await frontier.add([make_entry(n, f"h{n % hosts}") for n in range(waiting)])
         costs.append(await cost(server, frontier.lease("http", 32, 60)))
     assert costs[1] <= costs[0]
     assert costs[0] < 32 + hosts + 30
@@ -63,19 +63,19 @@ async def test_a_lease_costs_the_same_however_much_waits(server, make, hosts):
 async def test_a_lease_costs_the_same_however_many_hosts_wait_for_their_time(server, make):
     costs = []
     for hosts in (50, 3000):
-        frontier = await make(Rules(delay_s=100.0, per_host=2), job=f"j{hosts}")
-        await frontier.add([entry(n, f"h{n % hosts}") for n in range(2 * hosts)])
+        frontier = await make(FrontierRules(delay_s=100.0, per_host=2), job=f"j{hosts}")
+        await frontier.add([make_entry(n, f"h{n % hosts}") for n in range(2 * hosts)])
         while (await frontier.lease("http", 1000, 60)).leases:
             pass  # all hosts have been asked, and now wait
-        await frontier.add([entry(-n, f"new{n}") for n in range(1, 9)])
+        await frontier.add([make_entry(-n, f"new{n}") for n in range(1, 9)])
         costs.append(await cost(server, frontier.lease("http", 8, 60)))
     assert costs[1] <= costs[0]
 
 
 async def test_more_than_one_call_takes(make, clock):
-    frontier = await make(Rules(delay_s=0.0, per_host=5000))
+    frontier = await make(FrontierRules(delay_s=0.0, per_host=5000))
     many = 3 * ROUND + 7
-    added = await frontier.add([entry(n, f"h{n % 3}") for n in range(many)])
+    added = await frontier.add([make_entry(n, f"h{n % 3}") for n in range(many)])
     assert added.accepted == many
     leases = (await frontier.lease("http", many, 60)).leases
     assert len({lease.token for lease in leases}) == many
@@ -84,32 +84,34 @@ async def test_more_than_one_call_takes(make, clock):
     clock.advance(90)
     expired = []
     while got := (await frontier.lease("http", 0, 60)).expired:
-        expired += fingerprints(got)
+        expired += fingerprints_of(got)
         assert len(got) <= ROUND
-    assert sorted(expired) == sorted(fingerprints(leases[ROUND + 1 :]))
+    assert sorted(expired) == sorted(fingerprints_of(leases[ROUND + 1 :]))
 
 
 async def test_a_page_with_very_many_links(make, clock):
     frontier = await make()
-    await frontier.add([entry(0)])
+    await frontier.add([make_entry(0)])
     (lease,) = (await frontier.lease("http", 1, 60)).leases
-    links = tuple(entry(n) for n in range(1, 4 * ROUND))
-    settled = outcome(lease, Verdict.SUCCESS, clock.now(), outlinks=links)
+    links = tuple(make_entry(n) for n in range(1, 4 * ROUND))
+    settled = make_outcome(lease, Verdict.SUCCESS, clock.now(), outlinks=links)
     assert await frontier.settle([settled]) == [True]
     assert await frontier.settle([settled]) == [False]
-    stats = await frontier.stats()
+    stats = await frontier.read_stats()
     assert (stats.done, stats.pending, stats.duplicates) == (1, len(links), 0)
     first = (await frontier.lease("http", 3, 60)).leases
-    assert fingerprints(first) == [1, 2, 3]
-    stale = outcome(lease, Verdict.SUCCESS, 0.0, outlinks=tuple(entry(n) for n in range(9000, 9999)))
+    assert fingerprints_of(first) == [1, 2, 3]
+    stale = make_outcome(
+        lease, Verdict.SUCCESS, 0.0, outlinks=tuple(make_entry(n) for n in range(9000, 9999))
+    )
     assert await frontier.settle([stale]) == [False]
-    assert (await frontier.stats()).pending == len(links) - 3
+    assert (await frontier.read_stats()).pending == len(links) - 3
 
 
 async def test_requests_take_little_room(server, make):
     rng, hosts = random.Random(1), 50
     frontier = await make(expected=20_000)
-    await frontier.add([entry(1)])
+    await frontier.add([make_entry(1)])
     before = (await server.client.info("memory"))["used_memory"]
     for start in range(0, 20_000, 500):
         links = []
@@ -134,15 +136,17 @@ async def test_requests_take_little_room(server, make):
 
 async def test_users_never_get_the_same_request(redis_url, make, clock):
     frontier = await make()
-    await frontier.add([entry(n, f"h{n % 5}") for n in range(200)])
+    await frontier.add([make_entry(n, f"h{n % 5}") for n in range(200)])
     servers = [RedisServer(redis_url) for _ in range(2)]
     users = [RedisFrontier(each, "j", FREE, clock, uses_server_time=False) for each in servers]
     got = []
     while len(got) < 200:  # at the same time, from two connections
         grants = await asyncio.gather(*(user.lease("http", 7, 60) for user in users))
         for user, grant in zip(users, grants, strict=True):
-            got += fingerprints(grant.leases)
-            assert all(await user.settle([outcome(x, Verdict.SUCCESS, clock.now()) for x in grant.leases]))
+            got += fingerprints_of(grant.leases)
+            assert all(
+                await user.settle([make_outcome(x, Verdict.SUCCESS, clock.now()) for x in grant.leases])
+            )
     assert sorted(got) == list(range(200))
     for each in servers:
         await each.close()
@@ -150,66 +154,70 @@ async def test_users_never_get_the_same_request(redis_url, make, clock):
 
 async def test_turns_and_counts_follow_from_the_queues(server, make, clock):
     """After any history the turns must be what the queues and the hosts say, and the counters, too."""
-    frontier = await make(Rules(delay_s=None, per_host=2))
+    frontier = await make(FrontierRules(delay_s=None, per_host=2))
     rng, number = random.Random(4), 0
     for step in range(60):
         new = [
-            entry(number + n, f"h{rng.randrange(9)}", priority=rng.choice([0, 0, 3]), lane=rng.choice("hb"))
+            make_entry(
+                number + n, f"h{rng.randrange(9)}", priority=rng.choice([0, 0, 3]), lane=rng.choice("hb")
+            )
             for n in range(4)
         ]
         number += 4
         await frontier.add(new)
         grant = await frontier.lease(rng.choice("hb"), 5, 30)
         verdicts = rng.choices([Verdict.SUCCESS, Verdict.RETRY, Verdict.DEAD], k=len(grant.leases))
-        ended = [outcome(x, v, clock.now()) for x, v in zip(grant.leases, verdicts, strict=True)]
+        ended = [make_outcome(x, v, clock.now()) for x, v in zip(grant.leases, verdicts, strict=True)]
         await frontier.settle(ended[1:])
         await frontier.release(grant.leases[:1], [HostSignal()] * len(grant.leases[:1]))
-        await frontier.revive(DeadFilter(host="h3"))
+        await frontier.revive_letters(DeadLetterFilter(host="h3"))
         if step % 10 == 0:
-            await frontier.control(Change.RESUME, Rules(delay_s=None, per_host=rng.choice([1, 2, 3])))
+            await frontier.apply_change(
+                JobCommand.RESUME, FrontierRules(delay_s=None, per_host=rng.choice([1, 2, 3]))
+            )
         clock.advance(rng.random())
         await check_structures(server, frontier)
 
 
 async def check_structures(server, frontier):
     """Turns and waiting counts from the queues themselves."""
-    key = server.key("j:0")
-    rules, _ = await frontier.place(0)
+    key = server.key_for("j:0")
+    rules, _ = await frontier.find_position(0)
     waiting, turns = {}, {}
-    for name in await server.ask("KEYS", f"{key}:[qb]:*"):
+    for name in await server.run_command("KEYS", f"{key}:[qb]:*"):
         kind, lane, band, host = name.decode().removeprefix(f"{key}:").split(":")
-        size = await server.ask("LLEN" if kind == "q" else "ZCARD", name)
+        size = await server.run_command("LLEN" if kind == "q" else "ZCARD", name)
         waiting.setdefault(host, {}).setdefault(int(lane), {}).setdefault(int(band), 0)
         waiting[host][int(lane)][int(band)] += size
-    for name in await server.ask("KEYS", f"{key}:t:*"):
+    for name in await server.run_command("KEYS", f"{key}:t:*"):
         lane, band = name.decode().rpartition(":t:")[2].split(":")
-        for member in await server.ask("ZRANGEBYSCORE", name, "-inf", "(inf"):
+        for member in await server.run_command("ZRANGEBYSCORE", name, "-inf", "(inf"):
             turns.setdefault(int.from_bytes(member), {})[int(lane)] = int(band)
-    reports = {report.host: report for report in await frontier.hosts(99)}
+    reports = {report.host: report for report in await frontier.busiest_hosts(99)}
     assert {
         host: sum(sum(bands.values()) for bands in lanes.values()) for host, lanes in waiting.items()
     } == {host: report.pending for host, report in reports.items()}
     expected = {}
     for host, lanes in waiting.items():
         if reports[host].state.in_flight < rules.per_host:
-            number = int.from_bytes(await server.ask("HGET", f"{key}:names", host))
+            number = int.from_bytes(await server.run_command("HGET", f"{key}:names", host))
             expected[number] = {lane: min(bands) for lane, bands in lanes.items()}
     assert turns == expected
-    stats = await frontier.stats()
+    stats = await frontier.read_stats()
     assert stats.pending == sum(report.pending for report in reports.values())
-    assert stats.leased == await server.ask("HLEN", f"{key}:leases")
+    assert stats.leased == await server.run_command("HLEN", f"{key}:leases")
 
 
 async def test_a_token_goes_with_its_request(make):
     frontier = await make()
-    await frontier.add([entry(1), entry(2)])
+    await frontier.add([make_entry(1), make_entry(2)])
     one, other = (await frontier.lease("http", 2, 60)).leases
     mixed = replace(one, entry=other.entry)
-    assert await frontier.settle([outcome(mixed, Verdict.SUCCESS, 0.0)]) == [False]
+    assert await frontier.settle([make_outcome(mixed, Verdict.SUCCESS, 0.0)]) == [False]
     stale = [mixed, replace(one, token=-1)]
     assert await frontier.extend([*stale, one], 9) == [False, False, True]
     await frontier.release([mixed, one, one], [HostSignal()] * 3)
-    stats = await frontier.stats()
+    stats = await frontier.read_stats()
     assert (stats.leased, stats.pending) == (1, 1)
 
 
@@ -218,69 +226,69 @@ async def test_a_token_goes_with_its_request(make):
 
 async def test_a_place_is_made_once_and_forgotten_whole(server, make, clock):
     frontier, other = await make(shards=2), await make(job="other")
-    await frontier.add([entry(n, f"h{n}") for n in range(30)])
-    await other.add([entry(1)])
-    again = await make(Rules(), shards=7, dedup="bloom")  # one that exists keeps its own
-    assert (await again.place(0))[0] == FREE
-    assert (await again.stats()).pending == 30
-    await again.forget()
-    await again.forget()
-    assert all(key.startswith(b"gossamer:{other:0}") for key in await server.ask("KEYS", "*"))
+    await frontier.add([make_entry(n, f"h{n}") for n in range(30)])
+    await other.add([make_entry(1)])
+    again = await make(FrontierRules(), shards=7, dedup="bloom")  # one that exists keeps its own
+    assert (await again.find_position(0))[0] == FREE
+    assert (await again.read_stats()).pending == 30
+    await again.delete_requests()
+    await again.delete_requests()
+    assert all(key.startswith(b"gossamer:{other:0}") for key in await server.run_command("KEYS", "*"))
     with pytest.raises(StorageError, match="the requests of job j are gone from Redis at 127"):
-        await frontier.stats()
-    assert (await other.stats()).pending == 1
+        await frontier.read_stats()
+    assert (await other.read_stats()).pending == 1
 
 
 async def test_a_redis_that_was_emptied_is_no_finished_crawl(server, make, clock):
     frontier = await make()
-    await frontier.add([entry(1), entry(2)])
+    await frontier.add([make_entry(1), make_entry(2)])
     (lease,) = (await frontier.lease("http", 1, 60)).leases
-    await server.ask("FLUSHALL")
+    await server.run_command("FLUSHALL")
     calls = (
-        frontier.stats,
-        lambda: frontier.add([entry(3)]),
+        frontier.read_stats,
+        lambda: frontier.add([make_entry(3)]),
         lambda: frontier.lease("http", 1, 60),
-        lambda: frontier.settle([outcome(lease, Verdict.SUCCESS, 0.0)]),
+        lambda: frontier.settle([make_outcome(lease, Verdict.SUCCESS, 0.0)]),
         lambda: frontier.extend([lease], 60),
         lambda: frontier.release([lease], [HostSignal()]),
-        lambda: frontier.control(Change.RESUME),
-        lambda: frontier.find(1),
-        lambda: frontier.place(1),
+        lambda: frontier.apply_change(JobCommand.RESUME),
+        lambda: frontier.find_request(1),
+        lambda: frontier.find_position(1),
         frontier.dedup_report,
     )
     for call in calls:
         with pytest.raises(StorageError, match="are gone from Redis"):
             await call()
-    assert await server.ask("KEYS", "*") == []
+    assert await server.run_command("KEYS", "*") == []
 
 
 async def test_a_budget_of_pages_is_counted_in_one_place(make):
     with pytest.raises(UsageError, match=r"frontier\.shards = 1"):
-        await make(Rules(max_pages=5), shards=2)
+        await make(FrontierRules(max_pages=5), shards=2)
     frontier = await make(shards=2)
     with pytest.raises(UsageError, match=r"frontier\.shards = 1"):
-        await frontier.control(Change.RESUME, Rules(max_pages=5))
+        await frontier.apply_change(JobCommand.RESUME, FrontierRules(max_pages=5))
 
 
 async def test_a_change_of_rules_that_was_cut_short_is_finished(server, make, clock, monkeypatch):
-    frontier = await make(Rules(delay_s=0.0, per_host=1))
-    await frontier.add([entry(n) for n in range(4)])
+    frontier = await make(FrontierRules(delay_s=0.0, per_host=1))
+    await frontier.add([make_entry(n) for n in range(4)])
     assert len((await frontier.lease("http", 9, 60)).leases) == 1
     monkeypatch.setattr("gossamer.frontier.redis.admin.place_hosts", _cut_short)
-    await frontier.control(Change.RESUME, Rules(delay_s=0.0, per_host=3))
+    await frontier.apply_change(JobCommand.RESUME, FrontierRules(delay_s=0.0, per_host=3))
     monkeypatch.undo()
     assert (await frontier.lease("http", 9, 60)).leases == ()
     another = RedisFrontier(server, "j", FREE, clock, uses_server_time=False)
     assert len((await another.lease("http", 9, 60)).leases) == 2
-    assert await server.ask("HGET", server.key("j:0", "meta"), "placing") is None
+    assert await server.run_command("HGET", server.key_for("j:0", "meta"), "placing") is None
 
 
 async def test_stricter_rules_hold_before_all_hosts_are_placed_by_them(server, make, monkeypatch):
-    frontier = await make(Rules(delay_s=0.0, per_host=3))
-    await frontier.add([entry(n, f"h{n % 2}") for n in range(8)])
+    frontier = await make(FrontierRules(delay_s=0.0, per_host=3))
+    await frontier.add([make_entry(n, f"h{n % 2}") for n in range(8)])
     assert len((await frontier.lease("http", 2, 60)).leases) == 2
     monkeypatch.setattr("gossamer.frontier.redis.admin.place_hosts", _cut_short)
-    await frontier.control(Change.RESUME, Rules(delay_s=0.0, per_host=1))
+    await frontier.apply_change(JobCommand.RESUME, FrontierRules(delay_s=0.0, per_host=1))
     assert (await frontier.lease("http", 9, 60)).leases == ()
 
 
@@ -296,12 +304,12 @@ async def test_seen_urls_are_accepted_again_after_a_time(make, clock, dedup):
     frontier = await make(dedup=dedup, seen_ttl_s=400.0)
     rng = random.Random(2)
     numbers = [rng.getrandbits(64) - 2**63 for _ in range(50)]
-    assert (await frontier.add([entry(n) for n in numbers])).accepted == 50
+    assert (await frontier.add([make_entry(n) for n in numbers])).accepted == 50
     clock.advance(295)
-    assert (await frontier.add([entry(n) for n in numbers])).duplicates == 50
+    assert (await frontier.add([make_entry(n) for n in numbers])).duplicates == 50
     clock.advance(105.001)
-    assert (await frontier.add([entry(n) for n in numbers])).accepted == 50
-    assert (await frontier.add([entry(n) for n in numbers])).duplicates == 50
+    assert (await frontier.add([make_entry(n) for n in numbers])).accepted == 50
+    assert (await frontier.add([make_entry(n) for n in numbers])).duplicates == 50
 
 
 async def test_a_filter_errs_as_it_says(make, server):
@@ -310,8 +318,8 @@ async def test_a_filter_errs_as_it_says(make, server):
     wrong = 0
     for _ in range(20):
         numbers = [rng.getrandbits(64) - 2**63 for _ in range(450)]
-        wrong += (await frontier.add([entry(n) for n in numbers])).duplicates
-        assert (await frontier.add([entry(n) for n in numbers])).accepted == 0
+        wrong += (await frontier.add([make_entry(n) for n in numbers])).duplicates
+        assert (await frontier.add([make_entry(n) for n in numbers])).accepted == 0
     report = await frontier.dedup_report()
     assert report.known == 9000 - wrong
     assert 0.0005 < report.error_rate < 0.0015
@@ -325,7 +333,7 @@ async def test_a_filter_errs_as_it_says(make, server):
 async def test_exact_never_errs(make):
     frontier = await make()
     assert await frontier.dedup_report() == ("exact", 0, 0.0)
-    await frontier.add([entry(1)])
+    await frontier.add([make_entry(1)])
     assert await frontier.dedup_report() == ("exact", 1, 0.0)
 
 
@@ -333,54 +341,60 @@ async def test_exact_never_errs(make):
 
 
 async def test_place_and_find_among_many(make, clock):
-    frontier = await make(Rules(delay_s=1.0, max_pages_per_host=7), shards=2)
-    await frontier.add([entry(n) for n in range(2 * ROUND + 9)])
+    frontier = await make(FrontierRules(delay_s=1.0, max_pages_per_host=7), shards=2)
+    await frontier.add([make_entry(n) for n in range(2 * ROUND + 9)])
     await frontier.add(
-        [entry(5000, priority=1), entry(5001, "b.example"), entry(5002, due_at=clock.now() + 9)]
+        [
+            make_entry(5000, priority=1),
+            make_entry(5001, "b.example"),
+            make_entry(5002, due_at=clock.now() + 9),
+        ]
     )
-    rules, place = await frontier.place(2 * ROUND + 3)
+    rules, place = await frontier.find_position(2 * ROUND + 3)
     assert (rules.max_pages_per_host, place.ahead) == (7, 2 * ROUND + 4)
-    assert (await frontier.find(2 * ROUND + 3)).state is State.PENDING
-    assert (await frontier.find(5002)).state is State.DELAYED
-    assert await frontier.find(7777) is None
+    assert (await frontier.find_request(2 * ROUND + 3)).state is RequestState.PENDING
+    assert (await frontier.find_request(5002)).state is RequestState.DELAYED
+    assert await frontier.find_request(7777) is None
     leases = {lease.entry.fingerprint: lease for lease in (await frontier.lease("http", 10, 60.0)).leases}
     assert sorted(leases) == [5000, 5001]
-    place = (await frontier.place(5000))[1]
+    place = (await frontier.find_position(5000))[1]
     assert (place.granted_at, place.deadline) == (clock.now(), clock.now() + 60)
     await frontier.release([leases[5000]], [HostSignal()])
-    assert (await frontier.place(2))[1].ahead == 3
+    assert (await frontier.find_position(2))[1].ahead == 3
     clock.advance(10)
-    assert sorted(fingerprints((await frontier.lease("http", 10, 60.0)).leases)) == [5000]
-    await frontier.settle([outcome(leases[5001], Verdict.DEAD, clock.now(), reason="client")])
-    (letter,) = await frontier.dead(DeadFilter())
-    place = (await frontier.place(5001))[1]
+    assert sorted(fingerprints_of((await frontier.lease("http", 10, 60.0)).leases)) == [5000]
+    await frontier.settle([make_outcome(leases[5001], Verdict.DEAD, clock.now(), reason="client")])
+    (letter,) = await frontier.dead_letters(DeadLetterFilter())
+    place = (await frontier.find_position(5001))[1]
     assert (place.died_at, place.number) == (letter.died_at, letter.id)
-    assert (await frontier.find(5001)).reason == "client"
+    assert (await frontier.find_request(5001)).reason == "client"
 
 
 async def test_a_released_request_knows_its_place(make, clock):
     frontier = await make()
-    await frontier.add([entry(n) for n in range(9)])
+    await frontier.add([make_entry(n) for n in range(9)])
     leases = (await frontier.lease("http", 4, 60)).leases
     await frontier.release([leases[1], leases[3]], [HostSignal()] * 2)
-    assert [(await frontier.place(n))[1].ahead for n in (1, 3, 4, 8)] == [0, 1, 2, 6]
-    assert fingerprints((await frontier.lease("http", 3, 60)).leases) == [1, 3, 4]
+    assert [(await frontier.find_position(n))[1].ahead for n in (1, 3, 4, 8)] == [0, 1, 2, 6]
+    assert fingerprints_of((await frontier.lease("http", 3, 60)).leases) == [1, 3, 4]
 
 
 async def test_many_dead_letters_are_revived(make, clock):
-    frontier = await make(Rules(delay_s=0.0, per_host=5000), shards=2)
+    frontier = await make(FrontierRules(delay_s=0.0, per_host=5000), shards=2)
     many = ROUND + 40
-    await frontier.add([entry(n, f"h{n % 7}") for n in range(many)])
+    await frontier.add([make_entry(n, f"h{n % 7}") for n in range(many)])
     leases = (await frontier.lease("http", many, 60)).leases
-    await frontier.settle([outcome(x, Verdict.DEAD, clock.now(), reason="tls") for x in leases])
-    await frontier.control(Change.FINISH)
-    letters = await frontier.dead(DeadFilter(), limit=many)
+    await frontier.settle([make_outcome(x, Verdict.DEAD, clock.now(), reason="tls") for x in leases])
+    await frontier.apply_change(JobCommand.FINISH)
+    letters = await frontier.dead_letters(DeadLetterFilter(), limit=many)
     assert len({letter.id for letter in letters}) == many
-    assert await frontier.drop(DeadFilter(host="h1")) == len([n for n in range(many) if n % 7 == 1])
-    assert await frontier.drop(DeadFilter(host="nobody")) == 0
+    assert await frontier.drop_letters(DeadLetterFilter(host="h1")) == len(
+        [n for n in range(many) if n % 7 == 1]
+    )
+    assert await frontier.drop_letters(DeadLetterFilter(host="nobody")) == 0
     left = many - len([n for n in range(many) if n % 7 == 1])
-    assert await frontier.revive(DeadFilter(reason="tls")) == left
-    stats = await frontier.stats()
+    assert await frontier.revive_letters(DeadLetterFilter(reason="tls")) == left
+    stats = await frontier.read_stats()
     assert (stats.pending, stats.dead, stats.state) == (left, 0, JobState.RUNNING)
     assert {x.entry.host for x in (await frontier.lease("http", 6, 60)).leases} == {
         f"h{n}" for n in (0, 2, 3, 4, 5, 6)
@@ -391,14 +405,14 @@ async def test_many_dead_letters_are_revived(make, clock):
 
 
 async def test_time_is_the_servers(server, clock):
-    frontier = RedisFrontier(server, "j", Rules(delay_s=30.0), clock)
-    await frontier.create()
-    await frontier.add([entry(1), entry(2)])
-    before = await server.time()
+    frontier = RedisFrontier(server, "j", FrontierRules(delay_s=30.0), clock)
+    await frontier.create_shards()
+    await frontier.add([make_entry(1), make_entry(2)])
+    before = await server.read_time()
     (lease,) = (await frontier.lease("http", 9, 60)).leases
-    assert before <= lease.granted_at <= await server.time()
-    signal = HostSignal(kind=SignalKind.OK, started_at=lease.granted_at)
-    assert await frontier.settle([outcome(lease, Verdict.SUCCESS, 0.0, signal=signal)]) == [True]
+    assert before <= lease.granted_at <= await server.read_time()
+    signal = HostSignal(kind=HostSignalKind.OK, started_at=lease.granted_at)
+    assert await frontier.settle([make_outcome(lease, Verdict.SUCCESS, 0.0, signal=signal)]) == [True]
     grant = await frontier.lease("http", 9, 60)
     assert grant.leases == ()
     assert grant.next_at == pytest.approx(lease.granted_at + 30, abs=1e-6)
@@ -409,10 +423,10 @@ async def test_time_is_the_servers(server, clock):
 
 async def test_jobs_of_two_stores_with_one_id_share_nothing(make):
     one, other = await make(tag="j-aaa"), await make(tag="j-bbb")
-    await one.add([entry(1)])
-    assert (await other.stats()).waiting == 0
-    await other.forget()
-    assert (await one.stats()).pending == 1
+    await one.add([make_entry(1)])
+    assert (await other.read_stats()).waiting == 0
+    await other.delete_requests()
+    assert (await one.read_stats()).pending == 1
 
 
 async def test_a_link_that_moves_to_a_shard_already_read_is_seen(make, monkeypatch):
@@ -420,36 +434,36 @@ async def test_a_link_that_moves_to_a_shard_already_read_is_seen(make, monkeypat
     hosts = {}
     for n in range(9):
         hosts.setdefault(crc32(f"h{n}".encode()) % 2, f"h{n}")
-    await frontier.add([entry(1, hosts[1])])
+    await frontier.add([make_entry(1, hosts[1])])
     (lease,) = (await frontier.lease("http", 9, 60)).leases
-    run, reads = Shard.run, []
+    run, reads = RedisShard.run_script, []
 
     async def between(self, name, *args, **options):
         if name == "stats":
             reads.append(self.index)
             if reads == [0, 1]:  # the second shard is about to be read for the first time
-                link = entry(2, hosts[0])
-                await frontier.settle([outcome(lease, Verdict.SUCCESS, 0.0, outlinks=(link,))])
+                link = make_entry(2, hosts[0])
+                await frontier.settle([make_outcome(lease, Verdict.SUCCESS, 0.0, outlinks=(link,))])
         return await run(self, name, *args, **options)
 
-    monkeypatch.setattr(Shard, "run", between)
-    assert (await frontier.stats()).waiting == 1
+    monkeypatch.setattr(RedisShard, "run_script", between)
+    assert (await frontier.read_stats()).waiting == 1
     assert reads == [0, 1, 0, 1]
 
 
 async def test_what_was_half_forgotten_is_forgotten_the_next_time(server, make, monkeypatch):
     frontier = await make(shards=2)
-    await frontier.add([entry(n, f"h{n}") for n in range(30)])
-    monkeypatch.setattr(RedisServer, "drop", _cut_off)
+    await frontier.add([make_entry(n, f"h{n}") for n in range(30)])
+    monkeypatch.setattr(RedisServer, "delete_keys", _cut_off)
     with pytest.raises(StorageError):
-        await frontier.forget()
+        await frontier.delete_requests()
     monkeypatch.undo()
     with pytest.raises(StorageError, match="are gone from Redis"):
-        await frontier.stats()
+        await frontier.read_stats()
     assert await frontier.is_there()
-    await frontier.forget()
+    await frontier.delete_requests()
     assert not await frontier.is_there()
-    assert await server.ask("KEYS", "*") == []
+    assert await server.run_command("KEYS", "*") == []
 
 
 async def _cut_off(*_args, **_options):

@@ -4,8 +4,8 @@ import random
 
 import msgspec
 
-from gossamer.core.hosts import HostSignal, HostState, Rules, SignalKind
-from gossamer.drivers.redis.server import Script, script
+from gossamer.core.hosts import FrontierRules, HostSignal, HostSignalKind, HostState
+from gossamer.drivers.redis.server import LuaScript, load_script
 from gossamer.policy import politeness
 from gossamer.policy.retry import backoff_s
 
@@ -44,7 +44,7 @@ def drawn(rng):
     def moment():
         return rng.choice([0.0, now, now - rng.random() * 9, now + rng.random() * 9])
 
-    rules = Rules(
+    rules = FrontierRules(
         delay_s=rng.choice([None, None, 0.0, 0.3, rng.random() * 5]),
         min_delay_s=rng.choice([0.0, 0.1]),
         initial_delay_s=rng.choice([0.2, 3.0]),
@@ -72,7 +72,7 @@ def drawn(rng):
         limit_s=rng.choice([0.001, 0.5, rng.random() * 9]),
     )
     signal = HostSignal(
-        kind=rng.choice(list(SignalKind)),
+        kind=rng.choice(list(HostSignalKind)),
         started_at=rng.choice([moment(), now + 4000.0]),
         latency_s=rng.choice([None, rng.random() * 50]),
         retry_after_s=rng.choice([None, None, -1.0, rng.random() * 5000]),
@@ -90,10 +90,10 @@ def told(host):
 
 
 async def test_lua_and_python_decide_alike(server):
-    library = script("gossamer.frontier.redis", "politeness.lua").source
-    both = Script(library + DRIVER, "0" * 40)
+    library = load_script("gossamer.frontier.redis", "politeness.lua").source
+    both = LuaScript(library + DRIVER, "0" * 40)
     rng = random.Random(11)
-    kinds = {kind: number for number, kind in enumerate(SignalKind)}
+    kinds = {kind: number for number, kind in enumerate(HostSignalKind)}
     for _ in range(1500):
         now, rules, host, signal = drawn(rng)
         is_page, jitter, nth = rng.random() < 0.5, rng.random(), rng.randrange(1, 80)
@@ -108,17 +108,19 @@ async def test_lua_and_python_decide_alike(server):
             "nth": nth,
             "mark": mark,
         }
-        answers = await server.run(both, "k", f"{now:.17g}", msgspec.msgpack.encode(case))
+        answers = await server.run_script(both, "k", f"{now:.17g}", msgspec.msgpack.encode(case))
         expected = [politeness.start_by(host, rules, now)]
         down = "down" if politeness.is_down(host, rules) else "up"
         expected.append(down + (" room" if politeness.has_room(host, rules) else " full"))
         expected += [backoff_s(nth, rules, jitter), politeness.delay_in_force(host, rules)]
         expected.append(politeness.next_pause_s(host, rules))
-        after = politeness.grant(host, rules, now)
+        after = politeness.grant_lease(host, rules, now)
         expected += told(after)
-        after = politeness.settle(after, rules, signal, now=now, is_page=is_page, jitter=jitter, mark=mark)
+        after = politeness.settle_lease(
+            after, rules, signal, now=now, is_page=is_page, jitter=jitter, mark=mark
+        )
         expected += told(after)
-        expected += told(politeness.lost(after))
-        expected += told(politeness.revive(politeness.lost(after)))
+        expected += told(politeness.expire_lease(after))
+        expected += told(politeness.revive_host(politeness.expire_lease(after)))
         found = [x.decode() if number == 1 else float(x) for number, x in enumerate(answers)]
         assert found == expected, case

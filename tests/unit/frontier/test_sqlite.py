@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from gossamer.core.hosts import HostSignal, Rules
-from gossamer.core.jobs import Change, DeadFilter
-from gossamer.core.lifecycle import State
+from gossamer.core.hosts import FrontierRules, HostSignal
+from gossamer.core.jobs import DeadLetterFilter, JobCommand
+from gossamer.core.lifecycle import RequestState
 from gossamer.core.requests import Entry, Request
 from gossamer.core.results import Verdict
 from gossamer.drivers.sqlite.database import Database
@@ -19,10 +19,10 @@ from gossamer.frontier.sqlite.hosts import SQL as HOSTS
 from gossamer.frontier.sqlite.session import CODES
 from gossamer.frontier.sqlite.session import SQL as FRONTIER
 from gossamer.testing.clock import ManualClock
-from gossamer.testing.contracts.frontier_world import entry, fingerprints, outcome
+from gossamer.testing.contracts.frontier_world import fingerprints_of, make_entry, make_outcome
 
 SQL = FRONTIER | HOSTS
-FREE = Rules(delay_s=0.0, per_host=64)
+FREE = FrontierRules(delay_s=0.0, per_host=64)
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_a_lease_costs_the_same_however_much_waits(tmp_path, hosts):
     for waiting in (200, 6000):
         db = Database(tmp_path / f"{waiting}.db")
         frontier = SqliteFrontier(db, "j", FREE, ManualClock())
-        asyncio.run(frontier.add([entry(n, f"h{n % hosts}") for n in range(waiting)]))
+        asyncio.run(frontier.add([make_entry(n, f"h{n % hosts}") for n in range(waiting)]))
         costs.append(vm_steps(db, lambda frontier=frontier: frontier.lease("http", 32, 60)))
         db.close()
     assert costs[1] < costs[0] * 1.2
@@ -62,11 +62,11 @@ def test_a_lease_costs_the_same_however_many_hosts_wait_for_their_time(tmp_path)
     costs = []
     for hosts in (50, 3000):
         db, clock = Database(tmp_path / f"{hosts}.db"), ManualClock()
-        frontier = SqliteFrontier(db, "j", Rules(delay_s=100.0, per_host=2), clock)
-        asyncio.run(frontier.add([entry(n, f"h{n % hosts}") for n in range(2 * hosts)]))
+        frontier = SqliteFrontier(db, "j", FrontierRules(delay_s=100.0, per_host=2), clock)
+        asyncio.run(frontier.add([make_entry(n, f"h{n % hosts}") for n in range(2 * hosts)]))
         while asyncio.run(frontier.lease("http", 1000, 60)).leases:
             pass  # all hosts have been asked, and now wait
-        asyncio.run(frontier.add([entry(-n, f"new{n}") for n in range(1, 9)]))
+        asyncio.run(frontier.add([make_entry(-n, f"new{n}") for n in range(1, 9)]))
         costs.append(vm_steps(db, lambda frontier=frontier: frontier.lease("http", 8, 60)))
         db.close()
     assert costs[1] < costs[0] * 1.2
@@ -102,15 +102,17 @@ async def test_two_users_of_one_file_never_get_the_same_request(tmp_path):
     clock = ManualClock()
     files = [Database(tmp_path / "x.db") for _ in range(2)]
     users = [SqliteFrontier(db, "j", FREE, clock) for db in files]
-    await users[0].add([entry(n, f"h{n % 5}") for n in range(200)])
+    await users[0].add([make_entry(n, f"h{n % 5}") for n in range(200)])
 
     got = []
     while len(got) < 200:  # at the same time, from two connections
         grants = await asyncio.gather(*(user.lease("http", 7, 60) for user in users))
         assert all(grant.leases for grant in grants) or len(got) > 190
         for user, grant in zip(users, grants, strict=True):
-            got += fingerprints(grant.leases)
-            assert all(await user.settle([outcome(x, Verdict.SUCCESS, clock.now()) for x in grant.leases]))
+            got += fingerprints_of(grant.leases)
+            assert all(
+                await user.settle([make_outcome(x, Verdict.SUCCESS, clock.now()) for x in grant.leases])
+            )
     assert sorted(got) == list(range(200))
     for db in files:
         db.close()
@@ -119,16 +121,16 @@ async def test_two_users_of_one_file_never_get_the_same_request(tmp_path):
 async def test_what_is_remembered_is_forgotten_when_another_process_writes(tmp_path):
     clock = ManualClock()
     files = [Database(tmp_path / "x.db") for _ in range(2)]
-    one, two = (SqliteFrontier(db, "j", Rules(delay_s=5.0, per_host=1), clock) for db in files)
-    await one.add([entry(1), entry(2)])
+    one, two = (SqliteFrontier(db, "j", FrontierRules(delay_s=5.0, per_host=1), clock) for db in files)
+    await one.add([make_entry(1), make_entry(2)])
     (lease,) = (await one.lease("http", 9, 60)).leases
-    await two.settle([outcome(lease, Verdict.SUCCESS, clock.now())])
-    await two.control(Change.PAUSE, Rules(delay_s=1.0))
+    await two.settle([make_outcome(lease, Verdict.SUCCESS, clock.now())])
+    await two.apply_change(JobCommand.PAUSE, FrontierRules(delay_s=1.0))
     assert (await one.lease("http", 9, 60)).leases == ()  # paused
-    await two.control(Change.RESUME)
+    await two.apply_change(JobCommand.RESUME)
     clock.advance(5)
-    assert fingerprints((await one.lease("http", 9, 60)).leases) == [2]
-    assert await two.settle([outcome(lease, Verdict.SUCCESS, clock.now())]) == [False]
+    assert fingerprints_of((await one.lease("http", 9, 60)).leases) == [2]
+    assert await two.settle([make_outcome(lease, Verdict.SUCCESS, clock.now())]) == [False]
     for db in files:
         db.close()
 
@@ -136,42 +138,46 @@ async def test_what_is_remembered_is_forgotten_when_another_process_writes(tmp_p
 async def test_what_is_remembered_is_forgotten_with_a_call_that_fails(db):
     clock = ManualClock()
     frontier = SqliteFrontier(db, "j", FREE, clock)
-    await frontier.add([entry(1)])
+    await frontier.add([make_entry(1)])
     (lease,) = (await frontier.lease("http", 1, 60)).leases
 
     def settle_and_fail(conn):
-        assert frontier.settle_within(conn, [outcome(lease, Verdict.SUCCESS, 0.0, outlinks=(entry(2, "b"),))])
+        assert frontier.settle_within(
+            conn, [make_outcome(lease, Verdict.SUCCESS, 0.0, outlinks=(make_entry(2, "b"),))]
+        )
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
         await db.run(settle_and_fail)
-    stats = await frontier.stats()
+    stats = await frontier.read_stats()
     assert (stats.leased, stats.done, stats.hosts) == (1, 0, 1)
-    await frontier.add([entry(3, "b")])
-    stats = await frontier.stats()
+    await frontier.add([make_entry(3, "b")])
+    stats = await frontier.read_stats()
     assert (stats.pending, stats.leased, stats.done, stats.hosts) == (1, 1, 0, 2)
-    assert await frontier.settle([outcome(lease, Verdict.SUCCESS, 0.0)]) == [True]
+    assert await frontier.settle([make_outcome(lease, Verdict.SUCCESS, 0.0)]) == [True]
 
 
 async def test_turns_and_counts_follow_from_the_queue(db):
     """Pace counts what waits, and turns follow from it: both must be what the rows say, after any history."""
     clock = ManualClock()
-    frontier = SqliteFrontier(db, "j", Rules(delay_s=None, per_host=2), clock)
+    frontier = SqliteFrontier(db, "j", FrontierRules(delay_s=None, per_host=2), clock)
     rng = random.Random(4)
     number = 0
     for _ in range(60):
         new = [
-            entry(number + n, f"h{rng.randrange(9)}", priority=rng.choice([0, 0, 3]), lane=rng.choice("hb"))
+            make_entry(
+                number + n, f"h{rng.randrange(9)}", priority=rng.choice([0, 0, 3]), lane=rng.choice("hb")
+            )
             for n in range(4)
         ]
         number += 4
         await frontier.add(new)
         grant = await frontier.lease(rng.choice("hb"), 5, 30)
         verdicts = rng.choices([Verdict.SUCCESS, Verdict.RETRY, Verdict.DEAD], k=len(grant.leases))
-        ended = [outcome(x, v, clock.now()) for x, v in zip(grant.leases, verdicts, strict=True)]
+        ended = [make_outcome(x, v, clock.now()) for x, v in zip(grant.leases, verdicts, strict=True)]
         await frontier.settle(ended[1:])
         await frontier.release(grant.leases[:1], [HostSignal()] * len(grant.leases[:1]))
-        await frontier.revive(DeadFilter(host="h3"))
+        await frontier.revive_letters(DeadLetterFilter(host="h3"))
         clock.advance(rng.random())
         assert db.run_sync(_turns) == db.run_sync(_implied_turns)
         counted = db.run_sync(lambda conn: conn.execute(_COUNTED).fetchall())
@@ -200,11 +206,11 @@ def _implied_turns(conn):
 async def test_more_hosts_than_are_remembered(db, monkeypatch):
     monkeypatch.setattr(sqlite_hosts, "KEPT", 3)
     frontier = SqliteFrontier(db, "j", FREE, ManualClock())
-    await frontier.add([entry(n, f"h{n}") for n in range(20)])
+    await frontier.add([make_entry(n, f"h{n}") for n in range(20)])
     got = []
     while leases := (await frontier.lease("http", 6, 60)).leases:
-        got += fingerprints(leases)
-        assert all(await frontier.settle([outcome(x, Verdict.SUCCESS, 0.0) for x in leases]))
+        got += fingerprints_of(leases)
+        assert all(await frontier.settle([make_outcome(x, Verdict.SUCCESS, 0.0) for x in leases]))
     assert sorted(got) == list(range(20))
 
 
@@ -226,7 +232,7 @@ async def test_a_pending_link_takes_little_room(tmp_path):
 
 async def test_calls_of_many_tasks_commit_together_and_stay_apart(db):
     frontier = SqliteFrontier(db, "j", FREE, ManualClock())
-    added = await asyncio.gather(*(frontier.add([entry(n), entry(n // 2)]) for n in range(100)))
+    added = await asyncio.gather(*(frontier.add([make_entry(n), make_entry(n // 2)]) for n in range(100)))
     assert sum(x.accepted for x in added) == 100
     grants = await asyncio.gather(*(frontier.lease("http", 1, 60) for _ in range(100)))
     assert len({x.token for grant in grants for x in grant.leases}) == 64  # per_host
@@ -235,10 +241,10 @@ async def test_calls_of_many_tasks_commit_together_and_stay_apart(db):
 async def test_many_overdue_leases_are_taken_back_in_bounded_rounds(db):
     clock = ManualClock()
     for frontier in (
-        SqliteFrontier(db, "j", Rules(delay_s=0.0, per_host=2000), clock),
-        MemoryFrontier(Rules(delay_s=0.0, per_host=2000), clock),
+        SqliteFrontier(db, "j", FrontierRules(delay_s=0.0, per_host=2000), clock),
+        MemoryFrontier(FrontierRules(delay_s=0.0, per_host=2000), clock),
     ):
-        await frontier.add([entry(n) for n in range(700)])
+        await frontier.add([make_entry(n) for n in range(700)])
         await frontier.lease("http", 700, 10)
         clock.advance(10)
         first, second = await frontier.lease("http", 0, 10), await frontier.lease("http", 0, 10)
@@ -249,18 +255,18 @@ async def test_many_overdue_leases_are_taken_back_in_bounded_rounds(db):
 async def test_a_lease_for_another_job_is_refused(db):
     clock = ManualClock()
     one, two = SqliteFrontier(db, "one", FREE, clock), SqliteFrontier(db, "two", FREE, clock)
-    await one.add([entry(1)])
-    await two.add([entry(2)])
+    await one.add([make_entry(1)])
+    await two.add([make_entry(2)])
     (mine,), (theirs,) = [(await f.lease("http", 1, 60)).leases for f in (one, two)]
     assert mine.token == theirs.token
-    assert await two.settle([outcome(mine, Verdict.SUCCESS, 0.0)]) == [False]
-    assert await two.settle([outcome(theirs, Verdict.SUCCESS, 0.0)]) == [True]
+    assert await two.settle([make_outcome(mine, Verdict.SUCCESS, 0.0)]) == [False]
+    assert await two.settle([make_outcome(theirs, Verdict.SUCCESS, 0.0)]) == [True]
 
 
 async def test_an_idle_memory_frontier_keeps_no_garbage():
     clock = ManualClock()
-    frontier = MemoryFrontier(Rules(delay_s=1.0), clock)
-    await frontier.add([entry(n, f"h{n}") for n in range(3)])
+    frontier = MemoryFrontier(FrontierRules(delay_s=1.0), clock)
+    await frontier.add([make_entry(n, f"h{n}") for n in range(3)])
     for _ in range(500):
         leases = (await frontier.lease("http", 9, 60)).leases
         await frontier.extend(leases, 30)
@@ -271,10 +277,10 @@ async def test_an_idle_memory_frontier_keeps_no_garbage():
 
 
 async def test_states_in_sql_are_those_of_the_table(db):
-    assert set(CODES) == set(State) - {State.DONE}
+    assert set(CODES) == set(RequestState) - {RequestState.DONE}
     frontier = SqliteFrontier(db, "j", FREE, ManualClock())
-    await frontier.add([entry(1), entry(2, due_at=2e9)])
+    await frontier.add([make_entry(1), make_entry(2, due_at=2e9)])
     (lease,) = (await frontier.lease("http", 1, 60)).leases
-    await frontier.settle([outcome(lease, Verdict.DEAD, 0.0, reason="x'); DROP TABLE request; --")])
-    (letter,) = await frontier.dead(DeadFilter(reason="x'); DROP TABLE request; --"))
+    await frontier.settle([make_outcome(lease, Verdict.DEAD, 0.0, reason="x'); DROP TABLE request; --")])
+    (letter,) = await frontier.dead_letters(DeadLetterFilter(reason="x'); DROP TABLE request; --"))
     assert letter.entry.request == Request("http://a.example/1")

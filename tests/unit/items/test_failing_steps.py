@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, field_validator
 
-from gossamer.core.errors import DropItem, PipelineError, UnstorableItem
+from gossamer.core.errors import DropItem, PipelineError, UnstorableItemError
 from gossamer.items import DefaultPipeline
 from gossamer.items.item import Item, key, key_field
 from gossamer.items.keys import content_hash
@@ -89,7 +89,7 @@ async def test_several_key_fields_are_a_json_list(pipeline):
 
 
 async def refusal(pipeline, item) -> str:
-    with pytest.raises(UnstorableItem) as caught:
+    with pytest.raises(UnstorableItemError) as caught:
         await pipeline.process(item, URL)
     return str(caught.value)
 
@@ -426,9 +426,9 @@ async def test_steps_run_in_order_sync_or_async():
         return {**item, "a": item["a"] + 1}
 
     pipeline = DefaultPipeline(steps=[Scrapy, double, add], spider="shop")
-    await pipeline.open()
+    await pipeline.open_steps()
     assert (await pipeline.process({"a": 2}, URL)).data == b'{"a":5,"spider":"shop"}'
-    await pipeline.close()
+    await pipeline.close_steps()
     assert (Scrapy.opened, Scrapy.closed) == ("shop", "shop")
 
 
@@ -529,19 +529,19 @@ class Hook:
 async def test_a_step_that_does_not_close_leaves_none_open():
     log: list[str] = []
     pipeline = DefaultPipeline(steps=[Hook("a", log, fails="close"), Hook("b", log)])
-    await pipeline.open()
-    (failure,) = await pipeline.close()
+    await pipeline.open_steps()
+    (failure,) = await pipeline.close_steps()
     assert log == ["open a", "open b", "close a", "close b"]
     assert failure.startswith("in the pipeline step Hook.close_spider()")
     assert failure.rstrip().endswith("SystemExit: a does not close")
-    assert await pipeline.close() == []
+    assert await pipeline.close_steps() == []
 
 
 async def test_a_step_that_does_not_open_leaves_none_open():
     log: list[str] = []
     pipeline = DefaultPipeline(steps=[Hook("a", log), Hook("b", log, fails="open"), Hook("c", log)])
     with pytest.raises(SystemExit):
-        await pipeline.open()
+        await pipeline.open_steps()
     assert log == ["open a", "open b", "close a"]
 
 
@@ -570,7 +570,7 @@ JSON = st.recursive(
 @given(st.dictionaries(st.text(st.characters(exclude_categories=())), JSON, max_size=5))
 def test_any_json_object_gives_a_record_that_is_stable(item):
     pipeline = DefaultPipeline()
-    record = pipeline.record(item, URL)
+    record = pipeline.build_record(item, URL)
     assert b"\\u0000" not in record.data.replace(rb"\\", b"")
-    again = pipeline.record(json.loads(record.data), URL)
+    again = pipeline.build_record(json.loads(record.data), URL)
     assert (again.key, again.data) == (record.key, record.data)

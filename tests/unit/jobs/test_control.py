@@ -5,27 +5,27 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from gossamer.cli.app import build
+from gossamer.cli.app import build_app
 from gossamer.cli.commands.dead import _fetched_by
-from gossamer.cli.commands.fleet import _whole
+from gossamer.cli.commands.fleet import _to_builtins
 from gossamer.cli.commands.jobs import _pace_facts
 from gossamer.cli.commands.submit import _until_over
 from gossamer.config.layers import load_settings
-from gossamer.core.errors import JobBusy, RequestsGone, SettingError, StorageError, UsageError
-from gossamer.core.hosts import Rules
-from gossamer.core.jobs import Change, DeadFilter, Job
+from gossamer.core.errors import JobBusyError, LostRequestsError, SettingError, StorageError, UsageError
+from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import DeadLetterFilter, Job, JobCommand
 from gossamer.core.lifecycle import JobState
 from gossamer.core.requests import Entry, Request
 from gossamer.core.results import Outcome, Verdict
 from gossamer.core.shifts import Shift
-from gossamer.jobs.control import change, retry, submission, submit
-from gossamer.queries.pace import Pace
+from gossamer.jobs.control import change_job, prepare_submission, revive_letters, submit_job
+from gossamer.queries.pace import JobPace
 from gossamer.targets.discovery import find_target
 from gossamer.targets.plan import plan_from
 from gossamer.wiring import assemble as wiring
 from gossamer.wiring.backends import open_desk
 from gossamer.wiring.fleet import roster_of
-from gossamer.wiring.redis import RedisRequests
+from gossamer.wiring.redis import RedisFrontierBackend
 
 TARGET = "https://shop.example/"
 
@@ -46,79 +46,81 @@ async def desk(settings):
 @pytest.fixture
 def wanted(settings):
     said = {"data": settings.data, "frontier.url": settings.frontier.url}
-    return submission(TARGET, {}, said)
+    return prepare_submission(TARGET, {}, said)
 
 
 async def test_a_job_is_in_the_book_and_its_requests_are_there(desk, wanted):
-    job = await submit(desk, *wanted)
+    job = await submit_job(desk, *wanted)
     assert (job.name, job.target, job.state) == ("shop.example", TARGET, JobState.RUNNING)
     assert (await desk.book.get(job.id)).plan == wanted[1]
-    assert (await desk.frontier(job).stats()).waiting == 0
-    assert await roster_of(desk).roster.wait_bell(0.1), "the supervisor is told"
+    assert (await desk.open_frontier(job).read_stats()).waiting == 0
+    assert await roster_of(desk).roster.wait_for_notification(0.1), "the supervisor is told"
 
 
 async def test_one_of_a_name_at_a_time(desk, wanted):
-    first = await submit(desk, *wanted)
-    with pytest.raises(JobBusy, match=f"{first.id} .* is running already: `gossamer wait {first.id}`"):
-        await submit(desk, *wanted)
-    await change(desk, first, Change.PAUSE)
-    with pytest.raises(JobBusy, match=f"is paused already: `gossamer resume {first.id}` goes on with it"):
-        await submit(desk, *wanted)
-    await change(desk, first, Change.CANCEL)
-    assert (await submit(desk, *wanted)).id != first.id
+    first = await submit_job(desk, *wanted)
+    with pytest.raises(JobBusyError, match=f"{first.id} .* is running already: `gossamer wait {first.id}`"):
+        await submit_job(desk, *wanted)
+    await change_job(desk, first, JobCommand.PAUSE)
+    with pytest.raises(
+        JobBusyError, match=f"is paused already: `gossamer resume {first.id}` goes on with it"
+    ):
+        await submit_job(desk, *wanted)
+    await change_job(desk, first, JobCommand.CANCEL)
+    assert (await submit_job(desk, *wanted)).id != first.id
 
 
 async def test_an_interrupted_crawl_of_one_process_is_in_nobodys_way(desk, wanted):
     await desk.book.create("shop.example", TARGET)
-    assert (await submit(desk, *wanted)).state is JobState.RUNNING
+    assert (await submit_job(desk, *wanted)).state is JobState.RUNNING
 
 
 async def test_a_job_that_could_not_begin_is_over(desk, wanted, monkeypatch):
     async def full(job, rules):
         raise StorageError("Redis is full")
 
-    monkeypatch.setattr(desk.requests, "make", full)
+    monkeypatch.setattr(desk.requests, "create_frontier", full)
     with pytest.raises(StorageError, match="Redis is full"):
-        await submit(desk, *wanted)
-    (job,) = await desk.book.list()
+        await submit_job(desk, *wanted)
+    (job,) = await desk.book.list_jobs()
     assert (job.state, job.finish_reason) == (JobState.CANCELLED, "not begun")
     assert job.finished_at is not None
     monkeypatch.undo()
-    assert (await submit(desk, *wanted)).state is JobState.RUNNING
+    assert (await submit_job(desk, *wanted)).state is JobState.RUNNING
 
 
 async def test_what_may_be_done_to_a_job(desk, wanted):
-    job = await submit(desk, *wanted)
+    job = await submit_job(desk, *wanted)
     for what, state, reason in (
-        (Change.PAUSE, JobState.PAUSED, "paused"),
-        (Change.RESUME, JobState.RUNNING, ""),
-        (Change.CANCEL, JobState.CANCELLED, "cancelled"),
+        (JobCommand.PAUSE, JobState.PAUSED, "paused"),
+        (JobCommand.RESUME, JobState.RUNNING, ""),
+        (JobCommand.CANCEL, JobState.CANCELLED, "cancelled"),
     ):
-        job = await change(desk, job, what)
+        job = await change_job(desk, job, what)
         assert (job.state, job.finish_reason) == (state, reason)
         assert replace(await desk.book.get(job.id), finished_at=None) == replace(job, finished_at=None)
-        assert (await desk.frontier(job).stats()).state is state
+        assert (await desk.open_frontier(job).read_stats()).state is state
     with pytest.raises(UsageError, match=f"{job.id} is cancelled; there is nothing to pause"):
-        await change(desk, job, Change.PAUSE)
+        await change_job(desk, job, JobCommand.PAUSE)
 
 
 async def test_a_job_whose_requests_are_gone_can_be_cancelled_and_no_more(desk, wanted):
-    job = await submit(desk, *wanted)
+    job = await submit_job(desk, *wanted)
     await desk.requests.server.client.flushdb()
-    for what in (Change.PAUSE, Change.RESUME):
-        with pytest.raises(RequestsGone, match=f"gossamer cancel {job.id}"):
-            await change(desk, job, what)
-    assert (await change(desk, job, Change.CANCEL)).state is JobState.CANCELLED
-    assert (await submit(desk, *wanted)).state is JobState.RUNNING
+    for what in (JobCommand.PAUSE, JobCommand.RESUME):
+        with pytest.raises(LostRequestsError, match=f"gossamer cancel {job.id}"):
+            await change_job(desk, job, what)
+    assert (await change_job(desk, job, JobCommand.CANCEL)).state is JobState.CANCELLED
+    assert (await submit_job(desk, *wanted)).state is JobState.RUNNING
 
 
 async def test_requests_in_a_file_are_none_of_a_fleets(tmp_path):
-    settled, plan, name, text = submission(TARGET, {}, {"data": str(tmp_path)})
+    settled, plan, name, text = prepare_submission(TARGET, {}, {"data": str(tmp_path)})
     desk = await open_desk(settled, create=True)
     try:
         with pytest.raises(SettingError, match=r"set frontier.url to redis://HOST/0"):
-            await submit(desk, settled, plan, name, text)
-        assert await desk.book.list() == []
+            await submit_job(desk, settled, plan, name, text)
+        assert await desk.book.list_jobs() == []
     finally:
         await desk.close()
 
@@ -128,7 +130,7 @@ async def test_requests_in_a_file_are_none_of_a_fleets(tmp_path):
 
 async def with_dead_letter(desk, job):
     """One request of the job, given up."""
-    frontier = desk.requests.frontier(job, Rules(delay_s=0.0))
+    frontier = desk.requests.open_frontier(job, FrontierRules(delay_s=0.0))
     await frontier.add([Entry(request=Request(TARGET), fingerprint=1, host="shop.example")])
     (lease,) = (await frontier.lease("http", 1, 60.0)).leases
     await frontier.settle([Outcome(lease=lease, verdict=Verdict.DEAD, reason="server")])
@@ -146,17 +148,17 @@ async def with_dead_letter(desk, job):
 async def test_dead_letters_of_a_fleets_job_are_tried_again_by_the_fleet(
     desk, wanted, state, ended, runs, hint
 ):
-    job = await submit(desk, *wanted)
+    job = await submit_job(desk, *wanted)
     await with_dead_letter(desk, job)
-    await desk.frontier(job).control(Change.FINISH)
+    await desk.open_frontier(job).apply_change(JobCommand.FINISH)
     over = replace(job, state=state, finished_at=9.0 if ended else None, finish_reason="x")
     await desk.book.update(over)
-    while await roster_of(desk).roster.wait_bell(0):
+    while await roster_of(desk).roster.wait_for_notification(0):
         pass
-    found, count = await retry(desk, over, DeadFilter())
+    found, count = await revive_letters(desk, over, DeadLetterFilter())
     assert count == 1
     assert found == await desk.book.get(job.id) == (job if runs else over)
-    assert await roster_of(desk).roster.wait_bell(0), "the supervisor is told"
+    assert await roster_of(desk).roster.wait_for_notification(0), "the supervisor is told"
     assert hint in _fetched_by(found)
 
 
@@ -166,30 +168,30 @@ async def test_dead_letters_of_a_fleets_job_are_tried_again_by_the_fleet(
 async def test_the_supervisor_of_the_jobs_own_fleet_is_told(desk, settings):
     said = {"data": settings.data, "frontier.url": settings.frontier.url, "cluster.fleet": "theirs"}
     theirs = settings.model_copy(update={"cluster": settings.cluster.model_copy(update={"fleet": "theirs"})})
-    there = RedisRequests(theirs, desk.requests.server, desk.requests.clock).roster
+    there = RedisFrontierBackend(theirs, desk.requests.server, desk.requests.clock).roster
     other = await open_desk(theirs)
     try:
-        job = await submit(other, *submission(TARGET, {}, said))
+        job = await submit_job(other, *prepare_submission(TARGET, {}, said))
     finally:
         await other.close()
-    while await there.wait_bell(0):
+    while await there.wait_for_notification(0):
         pass
-    await change(desk, job, Change.PAUSE)
-    assert await there.wait_bell(0)
-    assert not await roster_of(desk).roster.wait_bell(0)
+    await change_job(desk, job, JobCommand.PAUSE)
+    assert await there.wait_for_notification(0)
+    assert not await roster_of(desk).roster.wait_for_notification(0)
 
 
 async def test_a_crawl_of_one_process_takes_up_no_job_of_the_fleet(desk, wanted):
     target = find_target(TARGET, {}, None)
     own = await desk.book.create(target.name, target.text)
-    job = await submit(desk, *wanted)
-    with pytest.raises(JobBusy, match=f"{job.id} is a job of the fleet"):
-        await wiring._job(desk, target, fresh=False)
+    job = await submit_job(desk, *wanted)
+    with pytest.raises(JobBusyError, match=f"{job.id} is a job of the fleet"):
+        await wiring._choose_job(desk, target, fresh=False)
     # Its pages were enough: it is over, though its state says that more could be done.
     await desk.book.update(replace(job, finished_at=9.0, finish_reason="max_pages"))
-    assert await wiring._job(desk, target, fresh=False) == (own, True)
+    assert await wiring._choose_job(desk, target, fresh=False) == (own, True)
     await desk.book.update(replace(own, state=JobState.CANCELLED))
-    made, resumed = await wiring._job(desk, target, fresh=False)
+    made, resumed = await wiring._choose_job(desk, target, fresh=False)
     assert (made.plan, resumed) == (b"", False)
 
 
@@ -203,7 +205,7 @@ async def test_nobody_is_waited_for_who_was_killed(desk, capsys):
 @pytest.mark.parametrize("fails", ["extractor_of", "pipeline"])
 async def test_what_was_opened_for_a_crawl_that_cannot_begin_is_closed(desk, settings, monkeypatch, fails):
     target, closed = find_target(TARGET, {}, None), []
-    fetcher_of, pipelines = wiring.fetcher_of, wiring.SpiderPipelines
+    fetcher_of, pipelines = wiring.fetcher_of, wiring.SpiderPipeline
 
     def fetcher(*args, **named):
         made = fetcher_of(*args, **named)
@@ -223,17 +225,19 @@ async def test_what_was_opened_for_a_crawl_that_cannot_begin_is_closed(desk, set
     monkeypatch.setattr(wiring, "fetcher_of", fetcher)
     monkeypatch.setattr(pipelines, "close", noted("pipeline", pipelines.close))
     if fails == "pipeline":
-        monkeypatch.setattr(pipelines, "open", broken)
+        monkeypatch.setattr(pipelines, "open_pipeline", broken)
     else:
         monkeypatch.setattr(wiring, "extractor_of", broken)
     job = await desk.book.create(target.name, target.text)
     with pytest.raises(UsageError, match="it does not open"):
-        await wiring.assemble(settings, target, desk, job, sinks=(), resumed=False)
+        await wiring.assemble_worker(settings, target, desk, job, sinks=(), resumed=False)
     assert closed == ["pipeline", "fetcher"]
 
 
 async def test_the_fleet_is_shown_with_all_fields(desk):
-    shown = _whole(replace(await roster_of(desk).roster.look(), shifts=(Shift(id="a", job="b", lane="c"),)))
+    shown = _to_builtins(
+        replace(await roster_of(desk).roster.read_roster(), shifts=(Shift(id="a", job="b", lane="c"),))
+    )
     assert {"leader", "workers", "shifts", "standings", "ends", "samples"} <= set(shown)
     assert (shown["leader"], shown["workers"], shown["samples"]) == ("", [], {})
     (shift,) = shown["shifts"]
@@ -241,16 +245,16 @@ async def test_the_fleet_is_shown_with_all_fields(desk):
 
 
 async def test_who_submits_is_told_of_other_jobs_with_the_same_hosts(desk, settings, wanted):
-    first = await submit(desk, *wanted)
+    first = await submit_job(desk, *wanted)
     said = {"data": settings.data, "frontier.url": settings.frontier.url}
-    same = submission("https://news.shop.example/sale", {}, said)
-    other = submission("https://other.example/", {}, said)
-    second, third = await submit(desk, *same), await submit(desk, *other)
+    same = prepare_submission("https://news.shop.example/sale", {}, said)
+    other = prepare_submission("https://other.example/", {}, said)
+    second, third = await submit_job(desk, *same), await submit_job(desk, *other)
     sharing = await desk.jobs_sharing_hosts(second, plan_from(same[1]).hosts)
     assert [(found.job.id, found.host) for found in sharing] == [(first.id, "news.shop.example")]
-    assert f"{second.id} and {first.id} ({TARGET}) both crawl" in sharing[0].warning(second)
+    assert f"{second.id} and {first.id} ({TARGET}) both crawl" in sharing[0].warning_for(second)
     assert await desk.jobs_sharing_hosts(third, plan_from(other[1]).hosts) == []
-    await change(desk, first, Change.PAUSE)
+    await change_job(desk, first, JobCommand.PAUSE)
     assert await desk.jobs_sharing_hosts(second, plan_from(same[1]).hosts) == []
 
 
@@ -258,7 +262,7 @@ def test_submit_says_it(settings, monkeypatch, capsys):
     monkeypatch.setenv("GOSSAMER_FRONTIER__URL", settings.frontier.url)
     for target in (TARGET, "https://news.shop.example/"):
         with pytest.raises(SystemExit) as end:
-            build("submit")(["submit", target, "--data", settings.data, "--json"], prog_name="gossamer")
+            build_app("submit")(["submit", target, "--data", settings.data, "--json"], prog_name="gossamer")
         assert not end.value.code
     said = capsys.readouterr().err
     assert "news.shop.example-1 and shop.example-1 (https://shop.example/) both crawl" in said
@@ -269,7 +273,7 @@ def test_wait_says_that_its_time_is_over(settings, monkeypatch, capsys):
     codes = []
     for line in (["submit", TARGET], ["wait", "shop.example", "--timeout", "0.1s", "-q"]):
         with pytest.raises(SystemExit) as end:
-            build(line[0])([*line, "--data", settings.data], prog_name="gossamer")
+            build_app(line[0])([*line, "--data", settings.data], prog_name="gossamer")
         codes.append(end.value.code or 0)
     assert codes == [0, 3]
     said = capsys.readouterr().err
@@ -281,6 +285,6 @@ def test_wait_says_that_its_time_is_over(settings, monkeypatch, capsys):
 def test_what_keeps_a_job_waiting_is_said_instead_of_that_it_is_too_early():
     job = Job(id="shop-1", name="shop", target=TARGET, created_at=0.0, plan=b"p")
     trouble = "secret arguments are not kept with a job: set SPIDER_ARG_TOKEN for this worker"
-    facts = _pace_facts(job, Pace(note="too early to say", trouble=trouble))
+    facts = _pace_facts(job, JobPace(note="too early to say", trouble=trouble))
     assert facts == [("workers", "0 shifts at work"), ("trouble", trouble)]
-    assert ("left", "too early to say") in _pace_facts(job, Pace(note="too early to say"))
+    assert ("left", "too early to say") in _pace_facts(job, JobPace(note="too early to say"))

@@ -9,16 +9,16 @@ import logging
 import pytest
 from msgspec.structs import replace
 
-from gossamer.cli.app import build
+from gossamer.cli.app import build_app
 from gossamer.config.layers import load_settings
-from gossamer.core.errors import JobBusy, RequestsGone
-from gossamer.core.hosts import Rules
-from gossamer.core.jobs import Change
+from gossamer.core.errors import JobBusyError, LostRequestsError
+from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import JobCommand
 from gossamer.core.lifecycle import JobState
 from gossamer.drivers.redis.server import RedisServer
-from gossamer.fetch.trusted_hosts import SharedTrust
-from gossamer.jobs.control import change, submission, submit
-from gossamer.jobs.retention import FleetJobBook, forget_old
+from gossamer.fetch.trusted_hosts import TrustedHosts
+from gossamer.jobs.control import change_job, prepare_submission, submit_job
+from gossamer.jobs.retention import FleetJobStore, forget_old
 from gossamer.wiring import redis
 from gossamer.wiring.backends import open_desk
 from gossamer.wiring.fleet import roster_of
@@ -46,8 +46,8 @@ async def desk(settings):
 
 async def submitted(desk, settings, name="shop.example", **more):
     given = {"data": settings.data, "frontier.url": settings.frontier.url, "frontier.dedup": "bloom", **more}
-    settled, plan, _, text = submission(TARGET, {}, given)
-    return await submit(desk, settled, plan, name, text)
+    settled, plan, _, text = prepare_submission(TARGET, {}, given)
+    return await submit_job(desk, settled, plan, name, text)
 
 
 async def ended(desk, job, days):
@@ -57,7 +57,7 @@ async def ended(desk, job, days):
 
 
 async def keys(desk, name):
-    return [key for key in await roster_of(desk).server.ask("KEYS", "*") if name.encode() in key]
+    return [key for key in await roster_of(desk).server.run_command("KEYS", "*") if name.encode() in key]
 
 
 async def test_what_ended_long_ago_is_deleted_and_nothing_else(desk, settings):
@@ -65,8 +65,8 @@ async def test_what_ended_long_ago_is_deleted_and_nothing_else(desk, settings):
     young = await submitted(desk, settings, "young")
     paused = await submitted(desk, settings, "paused")
     for job in (old, young, paused):
-        await desk.frontier(job).finish_seeding()
-        await SharedTrust(desk.requests.shared, job).name("10.0.0.1")
+        await desk.open_frontier(job).finish_seeding()
+        await TrustedHosts(desk.requests.shared, job).trust_host("10.0.0.1")
     await ended(desk, young, 29)
     paused = replace(paused, state=JobState.PAUSED, finished_at=desk.clock.now() - 99 * DAY_S)
     await desk.book.update(paused)
@@ -75,29 +75,29 @@ async def test_what_ended_long_ago_is_deleted_and_nothing_else(desk, settings):
     old = await ended(desk, old, 31)
     for_ever = settings.model_copy(update={"frontier": settings.frontier.model_copy(update={"keep": None})})
     await forget_old(for_ever, desk)
-    assert (await desk.frontier(old).stats()).seeded
+    assert (await desk.open_frontier(old).read_stats()).seeded
     await forget_old(settings, desk)
     await asyncio.sleep(0.01)  # marks expire within a millisecond
     assert await keys(desk, "old-1") == []
     for job in (young, paused):
-        stats = await desk.frontier(job).stats()
+        stats = await desk.open_frontier(job).read_stats()
         assert (stats.seeded, stats.waiting) == (True, 0)
     await forget_old(settings, desk)
 
 
 async def test_marks_and_requests_of_another_store_count_for_nothing(desk, settings):
     job = await submitted(desk, settings)
-    await desk.frontier(job).finish_seeding()
+    await desk.open_frontier(job).finish_seeding()
     namesake = replace(job, key=b"of another store")
-    with pytest.raises(RequestsGone):
-        await desk.frontier(namesake).stats()
+    with pytest.raises(LostRequestsError):
+        await desk.open_frontier(namesake).read_stats()
 
 
 async def test_a_fleet_looks_at_its_own_jobs_only(desk, settings):
     job = await submitted(desk, settings, **{"cluster.fleet": "other"})
-    await change(desk, job, Change.PAUSE)
-    assert await FleetJobBook(desk.book, "default").list() == []
-    assert [found.id for found in await FleetJobBook(desk.book, "other").list()] == [job.id]
+    await change_job(desk, job, JobCommand.PAUSE)
+    assert await FleetJobStore(desk.book, "default").list_jobs() == []
+    assert [found.id for found in await FleetJobStore(desk.book, "other").list_jobs()] == [job.id]
 
 
 def test_status_wait_jobs_and_explain_of_a_job_that_is_forgotten(settings, said, capsys, monkeypatch):
@@ -148,7 +148,7 @@ def test_status_tells_how_sure_a_filter_is(settings, capsys, monkeypatch):
 
 def exit_code(*words):
     try:
-        return build(words[0])(list(words), prog_name="gossamer") or 0
+        return build_app(words[0])(list(words), prog_name="gossamer") or 0
     except SystemExit as end:
         return end.code or 0
 
@@ -157,15 +157,15 @@ async def test_a_crawl_that_lost_its_lock_leases_nothing_more(desk, monkeypatch)
     monkeypatch.setattr(redis, "LOCK_S", 0.3)
     requests = roster_of(desk)
     job = await desk.book.create("shop.example", TARGET)
-    await requests.make(job, Rules())
-    frontier = requests.frontier(job, Rules())
-    async with requests.alone(TARGET):
+    await requests.create_frontier(job, FrontierRules())
+    frontier = requests.open_frontier(job, FrontierRules())
+    async with requests.lock_target(TARGET):
         assert (await frontier.lease("http", 1, 60)).leases == ()
         lock = redis.RedisRoster(requests.server, f"crawl:{TARGET}", requests.clock)
-        (leader,) = [(await lock.look()).leader]
-        await lock.lead(leader, 0.0)  # as if it had not been heard of
-        assert await lock.lead("another", 60.0) is not None
-        with pytest.raises(JobBusy, match=r"is being crawled by another process now \(another\)"):
+        (leader,) = [(await lock.read_roster()).leader]
+        await lock.claim_leadership(leader, 0.0)  # as if it had not been heard of
+        assert await lock.claim_leadership("another", 60.0) is not None
+        with pytest.raises(JobBusyError, match=r"is being crawled by another process now \(another\)"):
             await lease_until_refused(frontier)
 
 
@@ -179,8 +179,8 @@ async def test_what_could_not_be_checked_is_said_once(settings, caplog, monkeypa
     async def check(self, **_options):
         return "Redis at h does not tell its version"
 
-    monkeypatch.setattr(RedisServer, "check", check)
-    redis._warn.cache_clear()
+    monkeypatch.setattr(RedisServer, "check_server", check)
+    redis._warn_once.cache_clear()
     with caplog.at_level(logging.WARNING, logger="gossamer.redis"):
         for _ in range(2):
             await (await open_desk(settings, create=True)).close()

@@ -6,32 +6,32 @@ from typing import Any
 
 import pytest
 
-from gossamer.core.events import PageDone
+from gossamer.core.events import PageDoneEvent
 from gossamer.core.hosts import HostState
 from gossamer.core.jobs import HostReport
 from gossamer.core.results import Attempt, Verdict
 from gossamer.observe import silent_hosts
-from gossamer.observe.silent_hosts import SilentHosts, waiting_for
+from gossamer.observe.silent_hosts import HostMonitor, waiting_for
 
 DOWN = (
     "a.example does not answer (Connection refused): it is asked again with growing pauses, its requests wait"
 )
 
 
-def done(at: float, host: str = "a.example", **attempt: Any) -> PageDone:
+def done(at: float, host: str = "a.example", **attempt: Any) -> PageDoneEvent:
     fields = {"verdict": Verdict.SUCCESS, "status": 200, **attempt}
     tried = Attempt(at=at, url=f"https://{host}/", fingerprint=1, **fields)
-    return PageDone(at=at, job="j-1", attempt=tried, host=host)
+    return PageDoneEvent(at=at, job="j-1", attempt=tried, host=host)
 
 
-def silent(at: float, host: str = "a.example", verdict: Verdict = Verdict.RETRY) -> PageDone:
+def silent(at: float, host: str = "a.example", verdict: Verdict = Verdict.RETRY) -> PageDoneEvent:
     detail = "Connection refused\nand more"
     return done(at, host, verdict=verdict, status=0, reason="connect", detail=detail)
 
 
-def told(*events: PageDone) -> list[str]:
-    hosts = SilentHosts()
-    return [text for text in map(hosts.remark, events) if text]
+def told(*events: PageDoneEvent) -> list[str]:
+    hosts = HostMonitor()
+    return [text for text in map(hosts.describe_change, events) if text]
 
 
 def test_an_outage_is_told_when_it_begins_and_when_it_ends() -> None:

@@ -6,16 +6,23 @@ import logging
 import pytest
 from rich.console import Console
 
-from gossamer.cli.terminal.panel import view
-from gossamer.core.events import JobFinished, JobStarted, LeaseLost, Notice, PageDone, Progress
+from gossamer.cli.terminal.panel import render_panel
+from gossamer.core.events import (
+    JobFinishedEvent,
+    JobStartedEvent,
+    LeaseLostEvent,
+    NoticeEvent,
+    PageDoneEvent,
+    ProgressEvent,
+)
 from gossamer.core.hosts import HostState
 from gossamer.core.jobs import FrontierStats, HostReport
 from gossamer.core.lifecycle import JobState
 from gossamer.core.results import Attempt, Verdict
-from gossamer.observe.log import LogSink, attach
-from gossamer.observe.progress import LineProgress, line
-from gossamer.observe.tallies import Tallies
-from gossamer.observe.units import duration, rate, size, statuses
+from gossamer.observe.log import LogSink, attach_handlers
+from gossamer.observe.progress import ProgressSink, progress_line
+from gossamer.observe.tallies import RunStats
+from gossamer.observe.units import format_duration, format_rate, format_size, format_statuses
 
 START = 1_800_000_000.0
 
@@ -24,16 +31,16 @@ def page(at=0.0, verdict=Verdict.SUCCESS, status=200, *, items=1, url="https://a
     tried = Attempt(
         at=START + at, url=url, fingerprint=1, verdict=verdict, status=status, size_bytes=100, **attempt
     )
-    return PageDone(at=START + at, job="j-1", attempt=tried, items=items, requests=2)
+    return PageDoneEvent(at=START + at, job="j-1", attempt=tried, items=items, requests=2)
 
 
 def progress(at=0.0, **stats):
-    return Progress(at=START + at, job="j-1", stats=FrontierStats(state=JobState.RUNNING, **stats))
+    return ProgressEvent(at=START + at, job="j-1", stats=FrontierStats(state=JobState.RUNNING, **stats))
 
 
 def tally(*events):
-    tallies = Tallies()
-    tallies.emit(JobStarted(at=START, job="j-1"))
+    tallies = RunStats()
+    tallies.emit(JobStartedEvent(at=START, job="j-1"))
     for event in events:
         tallies.emit(event)
     return tallies
@@ -55,18 +62,18 @@ def test_attempts_are_counted_by_how_they_ended():
 
 def test_the_rate_of_now_forgets_and_the_mean_does_not():
     tallies = tally(*(page(second) for second in range(20) for _ in range(5)))
-    assert tallies.rate(START + 20) == 5.0
+    assert tallies.current_rate(START + 20) == 5.0
     assert tallies.mean_rate(START + 20) == 5.0
-    assert tallies.rate(START + 25) == 2.5
-    assert tallies.rate(START + 60) == 0.0
+    assert tallies.current_rate(START + 25) == 2.5
+    assert tallies.current_rate(START + 60) == 0.0
     assert tallies.mean_rate(START + 100) == 1.0
 
 
 def test_a_young_crawl_has_a_rate():
     tallies = tally(page(0.1), page(0.2))
-    assert tallies.rate(START + 2) == 1.0
-    assert Tallies().rate(START) == 0.0
-    assert Tallies().mean_rate(START) == 0.0
+    assert tallies.current_rate(START + 2) == 1.0
+    assert RunStats().current_rate(START) == 0.0
+    assert RunStats().mean_rate(START) == 0.0
 
 
 def test_the_window_is_bounded():
@@ -81,7 +88,7 @@ def test_the_eta_follows_the_rate_and_the_budget():
     assert tallies.eta_s(START + 10) == 5.0
     tallies.max_pages = 10
     assert tallies.eta_s(START + 10) == 0.0
-    assert Tallies().eta_s(START) is None
+    assert RunStats().eta_s(START) is None
 
 
 def test_nobody_knows_the_eta_of_a_crawl_that_stands():
@@ -93,7 +100,7 @@ def test_nobody_knows_the_eta_of_a_crawl_that_stands():
 
 def shown(tallies, now=10.0, width=100, **more):
     console = Console(file=io.StringIO(), width=width, force_terminal=False)
-    console.print(view(tallies, START + now, **more))
+    console.print(render_panel(tallies, START + now, **more))
     return console.file.getvalue()
 
 
@@ -118,7 +125,7 @@ def test_the_view_says_it_all():
 
 def test_the_view_says_which_host_does_not_answer():
     silent = HostState(next_at=START + 50, silences=3, incidents=3, troubled_since=START - 170)
-    text = shown(Tallies(), hosts=[HostReport(host="shop.example", pending=9, state=silent)])
+    text = shown(RunStats(), hosts=[HostReport(host="shop.example", pending=9, state=silent)])
     assert "shop.example has not answered for 3m 00s; next try in 40 s" in text
 
 
@@ -137,8 +144,8 @@ def test_a_page_budget_is_what_the_bar_counts():
 
 
 def test_lines_come_every_ten_seconds():
-    tallies, written = Tallies(), []
-    lines = LineProgress(tallies, written.append, every_s=10)
+    tallies, written = RunStats(), []
+    lines = ProgressSink(tallies, written.append, every_s=10)
     for at in range(35):
         event = progress(at, pending=7)
         tallies.emit(event)
@@ -150,7 +157,7 @@ def test_lines_come_every_ten_seconds():
 
 def test_a_line_has_the_numbers():
     tallies = tally(page(), progress(9, pages=1, dead=2, pending=10))
-    assert line(tallies, START + 10) == (
+    assert progress_line(tallies, START + 10) == (
         "10 s; 1 page (6.0/min); 1 item; queue 10 pending, 0 delayed, 0 in flight; 0 retries; 2 dead; "
         "2xx 1; ETA 1m 40s"
     )
@@ -169,20 +176,20 @@ def test_a_line_has_the_numbers():
     ],
 )
 def test_durations(seconds, text):
-    assert duration(seconds) == text
+    assert format_duration(seconds) == text
 
 
 def test_units():
-    assert [size(n) for n in (0, 999, 1234, 123_456_789, 9.9e14)] == [
+    assert [format_size(n) for n in (0, 999, 1234, 123_456_789, 9.9e14)] == [
         "0 B",
         "999 B",
         "1.23 kB",
         "123 MB",
         "990 TB",
     ]
-    assert [rate(n) for n in (0, 0.1, 12.34, 12345)] == ["0.0/s", "6.0/min", "12.3/s", "12,345/s"]
-    assert statuses({2: 1, 0: 3}) == "2xx 1, no answer 3"
-    assert statuses({}) == "none yet"
+    assert [format_rate(n) for n in (0, 0.1, 12.34, 12345)] == ["0.0/s", "6.0/min", "12.3/s", "12,345/s"]
+    assert format_statuses({2: 1, 0: 3}) == "2xx 1, no answer 3"
+    assert format_statuses({}) == "none yet"
 
 
 # --------------------------------------------------------------------------- the log
@@ -191,7 +198,7 @@ def test_units():
 @pytest.fixture
 def log():
     stream = io.StringIO()
-    with attach("debug", [logging.StreamHandler(stream)]):
+    with attach_handlers("debug", [logging.StreamHandler(stream)]):
         yield stream
 
 
@@ -199,12 +206,12 @@ def test_one_event_is_one_line(log):
     sink = LogSink()
     hostile = "https://a.example/\r\n2026-01-01T00:00:00Z ERROR fake\x1b[31m%s{}" + "x" * 1_000_000
     events = [
-        JobStarted(at=START, job="j-1", resumed=True, recovered=3),
+        JobStartedEvent(at=START, job="j-1", resumed=True, recovered=3),
         page(url=hostile),
         page(verdict=Verdict.DEAD, status=0, reason="dns", detail="no\nsuch host", url=hostile, attempt=4),
-        LeaseLost(at=START, job="j-1", url=hostile),
-        Notice(at=START, level="warning", text="disk\nlow"),
-        JobFinished(at=START, job="j-1", reason="finished"),
+        LeaseLostEvent(at=START, job="j-1", url=hostile),
+        NoticeEvent(at=START, level="warning", text="disk\nlow"),
+        JobFinishedEvent(at=START, job="j-1", reason="finished"),
     ]
     for event in events:
         sink.emit(event)
@@ -243,13 +250,13 @@ def test_levels_are_obeyed_and_everything_is_put_back():
     stream = io.StringIO()
     root, own = logging.getLogger(), logging.getLogger("gossamer")
     before = (list(root.handlers), own.level)
-    with attach("warning", [logging.StreamHandler(stream)]):
+    with attach_handlers("warning", [logging.StreamHandler(stream)]):
         sink = LogSink()
         sink.emit(page())
-        sink.emit(JobStarted(at=START, job="j-1"))
+        sink.emit(JobStartedEvent(at=START, job="j-1"))
         logging.getLogger("gossamer.spiders.spider.x").info("quiet")
         logging.getLogger("aiohttp").warning("from a library\x1b[1m")
-        sink.emit(Notice(at=START, level="error", text="loud"))
+        sink.emit(NoticeEvent(at=START, level="error", text="loud"))
     assert [row.split(" ", 1)[1] for row in stream.getvalue().splitlines()] == [
         "WARNING from a library\\x1b[1m",
         "ERROR   loud",

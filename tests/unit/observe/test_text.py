@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.observe.text import headline, lines, one_line, shown_url
+from gossamer.observe.text import error_headline, one_line, printable_lines, shown_url
 
 
 def test_control_characters_are_shown_and_not_obeyed():
@@ -34,8 +34,8 @@ def test_one_line_is_printable_and_bounded(text, limit):
 
 @given(st.text(alphabet=st.characters()))
 def test_lines_keeps_line_breaks_and_nothing_else(text):
-    assert lines(text).replace("\n", "").isprintable()
-    assert lines(text).count("\n") == text.count("\n")
+    assert printable_lines(text).replace("\n", "").isprintable()
+    assert printable_lines(text).count("\n") == text.count("\n")
 
 
 def test_a_url_is_shown_without_its_password():
@@ -46,8 +46,8 @@ def test_a_url_is_shown_without_its_password():
 
 def test_the_headline_of_a_traceback_names_the_exception():
     detail = "Traceback (most recent call last):\n  File \"x.py\", line 3, in parse\n    f()\nKeyError: 'a'\n"
-    assert headline(detail) == "KeyError: 'a'"
-    assert headline(detail.replace("'a'", "'a'\nmore\n")) == "KeyError: 'a'"
-    assert headline("connection refused") == "connection refused"
-    assert headline("") == ""
-    assert headline("  only indented") == "  only indented"
+    assert error_headline(detail) == "KeyError: 'a'"
+    assert error_headline(detail.replace("'a'", "'a'\nmore\n")) == "KeyError: 'a'"
+    assert error_headline("connection refused") == "connection refused"
+    assert error_headline("") == ""
+    assert error_headline("  only indented") == "  only indented"

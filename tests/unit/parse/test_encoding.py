@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.parse.encoding import decode, encoding_named, encoding_of
+from gossamer.parse.encoding import decode_body, encoding_named, encoding_of
 from gossamer.parse.html import parse_html
 from kit.corpora import corpus, from_corpus
 
@@ -120,7 +120,7 @@ def test_all_sniffing_cases():
     ],
 )
 def test_who_decides(body, content_type, encoding, text):
-    assert decode(body, content_type) == (text, encoding)
+    assert decode_body(body, content_type) == (text, encoding)
     page = parse_html(body, "http://h/", content_type)
     assert (page.text, page.encoding) == (text, encoding)
 
@@ -137,7 +137,7 @@ def test_labels():
     st.sampled_from(["", "text/html; charset=", "text/html; charset=big5", "charset=\t'"]),
 )
 def test_nothing_raises_and_page_agrees(body, content_type):
-    text, encoding = decode(body, content_type)
+    text, encoding = decode_body(body, content_type)
     page = parse_html(body, "http://h/", content_type)
     assert page.encoding == encoding
     assert page.text == text

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gossamer.parse.html import parse_html
 from gossamer.parse.links import MAX_LINKS, extract_links
 from gossamer.parse.meta import RobotsDirectives, read_refresh, read_robots_headers
-from gossamer.policy.urls import Joiner
+from gossamer.policy.urls import UrlJoiner
 from kit.corpora import corpus, from_corpus
 
 URL = "https://example.com/dir/page?q"
@@ -118,7 +118,7 @@ def test_dropped_links_are_counted():
     assert page.links.urls == ["https://example.com/ok"]
     assert page.links.dropped == {"scheme": 8, "invalid": 2}
     many = page_of("<a href=/a><a href=/b><a href=/c>")
-    limited = extract_links(many.document, Joiner(URL), limit=2)
+    limited = extract_links(many.document, UrlJoiner(URL), limit=2)
     assert limited.urls == ["https://example.com/a", "https://example.com/b"]
     assert limited.dropped == {"too_many": 1}
     assert MAX_LINKS >= 30_000  # real index pages have 28,000
@@ -151,8 +151,8 @@ def test_nofollow_needs_every_link_to_say_so():
 def test_base(markup, base):
     page = page_of(markup + "<a href='?l'>")
     assert page.base_url == base
-    assert page.links.urls[-1] == Joiner(base)["?l"]
-    assert page.join("#f") == base
+    assert page.links.urls[-1] == UrlJoiner(base)["?l"]
+    assert page.join_url("#f") == base
 
 
 def test_head():
@@ -163,13 +163,13 @@ def test_head():
     )
     assert page.title == "A & B"
     assert page.description == "What it is"
-    assert page.canonical == "https://example.com/c"
-    assert page.meta("nothing", "og:description") == "other"
+    assert page.canonical_url == "https://example.com/c"
+    assert page.meta_content("nothing", "og:description") == "other"
     empty = page_of(
         "<svg><title>drawing</title></svg><link rel=canonical href='mailto:x'>"
         "<meta name=description content=''>"
     )
-    assert (empty.title, empty.description, empty.canonical, empty.meta_refresh) == ("", "", None, None)
+    assert (empty.title, empty.description, empty.canonical_url, empty.meta_refresh) == ("", "", None, None)
     assert page_of("<meta property=og:description content=og>").description == "og"
 
 
@@ -209,10 +209,12 @@ def test_meta_refresh_of_a_page():
 
 
 def test_robots():
-    assert page_of("<meta name=ROBOTS content='NoIndex , follow'>").robots == RobotsDirectives(True, False)
-    assert page_of("<meta name=robots content=none>").robots == RobotsDirectives(True, True)
+    assert page_of("<meta name=ROBOTS content='NoIndex , follow'>").robots_directives == RobotsDirectives(
+        True, False
+    )
+    assert page_of("<meta name=robots content=none>").robots_directives == RobotsDirectives(True, True)
     page = page_of("<meta name=robots content=noindex><meta name=GossamerBot content=nofollow>")
-    assert page.robots == RobotsDirectives(True, False)
+    assert page.robots_directives == RobotsDirectives(True, False)
     assert page.robots_for("gossamerbot") == RobotsDirectives(True, True)
     assert page_of("<meta name=otherbot content=none>").robots_for("gossamerbot") == RobotsDirectives()
     assert RobotsDirectives(True, False) | RobotsDirectives(False, True) == RobotsDirectives(True, True)
@@ -240,7 +242,7 @@ def test_frames():
     page = page_of(
         "<iframe src=/a></iframe><iframe src='about:blank'></iframe><iframe></iframe><iframe src=/a></iframe>"
     )
-    assert page.frames == ["https://example.com/a"]
+    assert page.frame_urls == ["https://example.com/a"]
 
 
 def test_text():

@@ -17,7 +17,12 @@ import pytest
 
 from gossamer.parse.html import parse_html
 from gossamer.parse.isolation.limits import ParseLimits, is_suspicious
-from gossamer.parse.isolation.process import Cut, Isolation, ParseInterrupted, ParseKilled
+from gossamer.parse.isolation.process import (
+    IsolatedExaminer,
+    ParseInterruptError,
+    ParseLimitError,
+    TruncatedPage,
+)
 from gossamer.parse.isolation.reduce import reduce_html
 from gossamer.queries.reasons import FLAGS
 from kit.large_pages import busy_machine, index_page, reference_page
@@ -46,14 +51,14 @@ HOSTILE: dict[str, Callable[[], str]] = {
 
 
 @pytest.fixture
-async def isolation() -> AsyncIterator[Isolation]:
-    isolation = Isolation(ParseLimits())
+async def isolation() -> AsyncIterator[IsolatedExaminer]:
+    isolation = IsolatedExaminer(ParseLimits())
     yield isolation
     isolation.close()
 
 
 @pytest.mark.slow
-async def test_hostile_pages_are_parsed_quickly_and_keep_their_links(isolation: Isolation) -> None:
+async def test_hostile_pages_are_parsed_quickly_and_keep_their_links(isolation: IsolatedExaminer) -> None:
     for name, make in HOSTILE.items():
         body = make().encode()
         assert is_suspicious(body), name
@@ -66,7 +71,7 @@ async def test_hostile_pages_are_parsed_quickly_and_keep_their_links(isolation: 
         assert lag_s < 0.5, name
 
 
-async def _with_lag(work: Coroutine[None, None, Cut | None]) -> tuple[Cut | None, float]:
+async def _with_lag(work: Coroutine[None, None, TruncatedPage | None]) -> tuple[TruncatedPage | None, float]:
     """What the work gives, and the longest time for which the event loop worked without a turn meanwhile.
 
     In its thread's own CPU time: on a busy machine it waits, too, without fault of its own.
@@ -80,13 +85,13 @@ async def _with_lag(work: Coroutine[None, None, Cut | None]) -> tuple[Cut | None
     return task.result(), worst
 
 
-async def test_a_large_harmless_page_is_left_as_it_is(isolation: Isolation) -> None:
+async def test_a_large_harmless_page_is_left_as_it_is(isolation: IsolatedExaminer) -> None:
     body = ("<p>some text</p>" * 20 + "x" * 100_000).encode() * 40
     assert is_suspicious(body)
     assert await isolation.examine(body, HTML) is None
 
 
-async def test_a_cut_page_remembers_the_encoding_it_came_in(isolation: Isolation) -> None:
+async def test_a_cut_page_remembers_the_encoding_it_came_in(isolation: IsolatedExaminer) -> None:
     body = ("<p>äöü" + "<body a=1 b=2>" + "".join(f"<p><font a={n}>" for n in range(12_000))).encode(
         "latin-1"
     )
@@ -107,21 +112,23 @@ LARGE: dict[str, tuple[Callable[[], str], int]] = {
 """Pages that take their time and are nobody's attack, with the number of their links."""
 
 
-async def _outcome(isolation: Isolation, page: str) -> str:
+async def _outcome(isolation: IsolatedExaminer, page: str) -> str:
     """What becomes of a page, told by its bytes."""
     cut = await isolation.examine(page.encode(), HTML)
     return "whole" if cut is None else f"{sorted(cut.cuts)} {hashlib.sha256(cut.body).hexdigest()}"
 
 
 @pytest.mark.parametrize("name", LARGE)
-async def test_a_large_ordinary_page_is_parsed_whole(isolation: Isolation, name: str) -> None:
+async def test_a_large_ordinary_page_is_parsed_whole(isolation: IsolatedExaminer, name: str) -> None:
     page = LARGE[name][0]()
     assert is_suspicious(page.encode())
     assert await _outcome(isolation, page) == "whole"
 
 
 @pytest.mark.slow
-async def test_the_same_page_is_the_same_page_however_busy_the_machine_is(isolation: Isolation) -> None:
+async def test_the_same_page_is_the_same_page_however_busy_the_machine_is(
+    isolation: IsolatedExaminer,
+) -> None:
     hostile = ("100,000 nested divs", "open fonts, each another", "bodies with attributes")
     pages = [index_page(), reference_page(), *(HOSTILE[name]() for name in hostile)]
     runs = []
@@ -146,18 +153,18 @@ def test_a_large_ordinary_page_is_parsed_quickly_where_it_is(name: str) -> None:
 
 
 async def test_a_page_that_uses_up_its_cpu_time_is_given_up_and_the_next_one_is_not(
-    isolation: Isolation,
+    isolation: IsolatedExaminer,
 ) -> None:
-    short = Isolation(ParseLimits(cpu_s=0.05))
-    with pytest.raises(ParseKilled, match=r"more than 0.05 s of CPU time \(parse.timeout\)"):
+    short = IsolatedExaminer(ParseLimits(cpu_s=0.05))
+    with pytest.raises(ParseLimitError, match=r"more than 0.05 s of CPU time \(parse.timeout\)"):
         await short.examine(b"<p>" * 300_000, HTML)
     assert await short.examine(b"<p>", HTML) is None
     short.close()
 
 
 async def test_a_page_that_needs_more_memory_says_so() -> None:
-    small = Isolation(ParseLimits(memory_bytes=128 * 1024 * 1024))
-    with pytest.raises(ParseKilled, match=r"more than 128 MB \(parse.max_memory_mb\)"):
+    small = IsolatedExaminer(ParseLimits(memory_bytes=128 * 1024 * 1024))
+    with pytest.raises(ParseLimitError, match=r"more than 128 MB \(parse.max_memory_mb\)"):
         await small.examine("\U0001f600".encode() + b"x" * 40_000_000, HTML)
     small.close()
 
@@ -172,20 +179,22 @@ async def has_been_sent(process: subprocess.Popen[bytes]) -> None:
 
 
 async def test_a_process_that_is_stopped_or_killed_says_nothing_of_its_page() -> None:
-    isolation = Isolation(ParseLimits(), patience_s=0.2)
+    isolation = IsolatedExaminer(ParseLimits(), patience_s=0.2)
     for sign in (signal.SIGSTOP, signal.SIGKILL):
-        process = isolation._running()
+        process = isolation._ensure_process()
         os.kill(process.pid, signal.SIGSTOP)
         examining = asyncio.ensure_future(isolation.examine(b"<p>", HTML))
         await has_been_sent(process)  # one that is killed before is replaced, and says nothing of its end
         os.kill(process.pid, sign)
-        with pytest.raises(ParseInterrupted, match="killed"):
+        with pytest.raises(ParseInterruptError, match="killed"):
             await examining
     isolation.close()
 
 
-async def test_pages_that_wait_for_their_turn_take_no_threads_from_others(isolation: Isolation) -> None:
-    process = isolation._running()
+async def test_pages_that_wait_for_their_turn_take_no_threads_from_others(
+    isolation: IsolatedExaminer,
+) -> None:
+    process = isolation._ensure_process()
     os.kill(process.pid, signal.SIGSTOP)
     waiting = [asyncio.ensure_future(isolation.examine(b"<p>", HTML)) for _ in range(50)]
     await asyncio.sleep(0)
@@ -194,7 +203,7 @@ async def test_pages_that_wait_for_their_turn_take_no_threads_from_others(isolat
     assert await asyncio.gather(*waiting) == [None] * 50
 
 
-async def test_a_process_that_died_between_two_pages_is_replaced(isolation: Isolation) -> None:
+async def test_a_process_that_died_between_two_pages_is_replaced(isolation: IsolatedExaminer) -> None:
     await isolation.examine(b"<p>", HTML)
     assert isolation._process is not None
     isolation._process.kill()
@@ -202,20 +211,20 @@ async def test_a_process_that_died_between_two_pages_is_replaced(isolation: Isol
     assert await isolation.examine(b"<p>", HTML) is None
 
 
-async def test_closing_gives_up_what_is_being_tried_and_ends_the_process(isolation: Isolation) -> None:
+async def test_closing_gives_up_what_is_being_tried_and_ends_the_process(isolation: IsolatedExaminer) -> None:
     await isolation.examine(b"<p>", HTML)
     process = isolation._process
     assert process is not None
     isolation.close()
     assert process.poll() is not None
-    with pytest.raises(ParseInterrupted):
+    with pytest.raises(ParseInterruptError):
         await isolation.examine(b"<p>", HTML)
 
 
 async def test_closing_waits_for_no_process_that_is_being_started(
-    isolation: Isolation, monkeypatch: pytest.MonkeyPatch
+    isolation: IsolatedExaminer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start = isolation._running
+    start = isolation._ensure_process
 
     def closed_meanwhile() -> subprocess.Popen[bytes]:
         process = start()
@@ -223,17 +232,17 @@ async def test_closing_waits_for_no_process_that_is_being_started(
         isolation._is_closed = True  # by close(), which has found no process
         return process
 
-    monkeypatch.setattr(isolation, "_running", closed_meanwhile)
+    monkeypatch.setattr(isolation, "_ensure_process", closed_meanwhile)
     monkeypatch.setattr(isolation, "_patience_s", 5.0)
     began = time.monotonic()
-    with pytest.raises(ParseInterrupted):
+    with pytest.raises(ParseInterruptError):
         await isolation.examine(b"<p>", HTML)
     assert time.monotonic() - began < 4.0
 
 
 def test_the_process_ends_when_its_input_does() -> None:
-    isolation = Isolation(ParseLimits())
-    process = isolation._running()
+    isolation = IsolatedExaminer(ParseLimits())
+    process = isolation._ensure_process()
     assert process.stdin is not None
     process.stdin.close()
     assert process.wait(20) == 0
@@ -273,7 +282,7 @@ def test_every_kind_of_cut_has_words_for_people() -> None:
         for kind in reduce_html(make(), max_depth=256, max_tags=99_999, max_chars=4_000_000).cuts
     }
     assert found == kinds
-    assert set(Cut(b"", "UTF-8", dict.fromkeys(kinds, 1)).flags) <= set(FLAGS)
+    assert set(TruncatedPage(b"", "UTF-8", dict.fromkeys(kinds, 1)).flags) <= set(FLAGS)
 
 
 def test_a_cut_stops_after_so_many_elements_and_says_so() -> None:

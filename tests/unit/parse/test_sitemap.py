@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.parse import sitemap
-from gossamer.parse.sitemap import Location, SitemapReader
+from gossamer.parse.sitemap import SitemapEntry, SitemapReader
 
 URL = "http://h.test/map.xml"
 PARTS = st.sampled_from(
@@ -50,9 +50,9 @@ PARTS = st.sampled_from(
 )
 
 
-def read(body: bytes) -> tuple[list[Location], dict[str, int]]:
+def read(body: bytes) -> tuple[list[SitemapEntry], dict[str, int]]:
     reader = SitemapReader(body, URL)
-    return [location for batch in reader.batches() for location in batch], reader.trouble
+    return [location for batch in reader.read_batches() for location in batch], reader.trouble
 
 
 @given(st.binary(max_size=300) | st.lists(PARTS, max_size=40).map(b"".join))
@@ -79,8 +79,8 @@ def test_what_an_entry_says() -> None:
         b"<urlset><url><loc> /a </loc><lastmod> 2020-01-01 </lastmod></url><sitemap><loc>/s</loc></sitemap>"
     )
     assert read(body)[0] == [
-        Location("http://h.test/a", "2020-01-01", False),
-        Location("http://h.test/s", "", True),
+        SitemapEntry("http://h.test/a", "2020-01-01", False),
+        SitemapEntry("http://h.test/s", "", True),
     ]
     atom = b"<entry><link rel='self' href='/x'/><link rel=\"alternate\" href=\"/y?a&amp;b\"/></entry>"
     assert [location.url for location in read(atom)[0]] == ["http://h.test/y?a&b"]

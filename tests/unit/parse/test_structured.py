@@ -7,7 +7,7 @@ import json
 import pytest
 
 from gossamer.parse.html import parse_html
-from gossamer.parse.structured import json_ld, microdata, opengraph
+from gossamer.parse.structured import read_json_ld, read_microdata, read_opengraph
 from kit.corpora import corpus, from_corpus
 
 
@@ -19,7 +19,7 @@ def page_of(html: str):
 def test_json_ld_of_the_corpus():
     folder = corpus("structured/schema.org")
     page = parse_html((folder / "CreativeWork.001.html").read_bytes(), "https://example.com/")
-    assert json_ld(page) == json.loads((folder / "CreativeWork.001.jsonld").read_text())
+    assert read_json_ld(page) == json.loads((folder / "CreativeWork.001.jsonld").read_text())
 
 
 def test_json_ld_as_it_is_found():
@@ -32,7 +32,7 @@ def test_json_ld_as_it_is_found():
         f'<script type="application/ld+json">{"[" * 100_000}</script>'
         "<script>{}</script>"
     )
-    assert [entry["@type"] for entry in json_ld(page)] == ["A", "B", "C", "D"]
+    assert [entry["@type"] for entry in read_json_ld(page)] == ["A", "B", "C", "D"]
 
 
 def test_opengraph():
@@ -41,12 +41,12 @@ def test_opengraph():
         "<meta property=OG:image content='/i.png'><meta name=description content=no>"
         "<meta property=og:url content=c>"
     )
-    assert opengraph(page) == {
+    assert read_opengraph(page) == {
         "title": "T",
         "image": "https://example.com/i.png",
         "url": "https://example.com/a/c",
     }
-    assert opengraph(page_of("")) == {}
+    assert read_opengraph(page_of("")) == {}
 
 
 def test_json_ld_of_a_page_with_everything_around_it():
@@ -64,7 +64,7 @@ def test_json_ld_of_a_page_with_everything_around_it():
         f"<script async type='application/ld+json' id=x>\n{text}\n</script>"
         '</head><body><!-- <script type=\'application/ld+json\'>{"@type": "No"}</script> --><p>{}</p></body>'
     )
-    assert json_ld(page) == [thing]
+    assert read_json_ld(page) == [thing]
 
 
 def test_microdata_of_an_event_with_nested_items():
@@ -80,7 +80,7 @@ def test_microdata_of_an_event_with_nested_items():
         "</section>"
     )
     place = ("https://schema.org/Place", {"name": ["value"], "address": [shape_of_address()]})
-    assert [shape(item) for item in microdata(page)] == [
+    assert [shape(item) for item in read_microdata(page)] == [
         (
             "https://schema.org/Event https://schema.org/Festival",
             {"name": ["value"], "startDate": ["value"], "location": [place], "performer": ["value"] * 2,
@@ -88,7 +88,7 @@ def test_microdata_of_an_event_with_nested_items():
         ),
         ("https://schema.org/Offer", {"price": ["value"]}),
     ]  # fmt: skip
-    event, offer = microdata(page)
+    event, offer = read_microdata(page)
     found = event["properties"]
     assert (found["startDate"], found["image"]) == (["2031-05-08"], ["https://example.com/a/i.png"])
     assert (found["performer"], offer["properties"]["price"]) == (["Ann", "Bo"], ["7.50"])
@@ -108,7 +108,7 @@ def test_microdata_of_the_corpus(name):
     folder = corpus("structured/schema.org")
     expected = json.loads((folder / f"{name}.json").read_text())
     page = parse_html((folder / f"{name}.html").read_bytes(), "http://blog.example.com/")
-    assert [shape(item) for item in microdata(page)] == [shape(item) for item in expected]
+    assert [shape(item) for item in read_microdata(page)] == [shape(item) for item in expected]
 
 
 def shape(item):
@@ -128,7 +128,7 @@ def test_microdata_values():
         "<a itemprop='url sameAs' href=/ann>x</a><div itemprop=job itemscope>"
         "<i itemprop=title>T</i></div></div>"
     )
-    assert microdata(page) == [
+    assert read_microdata(page) == [
         {
             "type": "https://schema.org/Person",
             "id": "urn:x",

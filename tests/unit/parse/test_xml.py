@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from gossamer.core.requests import Request
-from gossamer.core.results import Fetched
+from gossamer.core.results import FetchResult
 from gossamer.parse.isolation.limits import ParseLimits, is_suspicious
-from gossamer.parse.isolation.process import Isolation
+from gossamer.parse.isolation.process import IsolatedExaminer
 from gossamer.parse.selectors import Selector
 from gossamer.parse.xml import parse_xml
 from gossamer.parse.xml_text import cut_xml, decode_xml
@@ -25,7 +25,7 @@ RUSSIAN = RDF.replace("ISO-8859-1", "koi8-r").replace("Ä", "Я").encode("koi8-r
 
 
 def response(body: str | bytes, content_type: str = "application/rss+xml") -> Response:
-    fetched = Fetched(
+    fetched = FetchResult(
         url=URL,
         status=200,
         headers=(("content-type", content_type),),
@@ -141,13 +141,13 @@ def test_a_cut_leaves_so_many_elements_and_characters() -> None:
 
 
 @pytest.fixture
-async def isolation() -> AsyncIterator[Isolation]:
-    isolation = Isolation(ParseLimits(max_tags=50_000))
+async def isolation() -> AsyncIterator[IsolatedExaminer]:
+    isolation = IsolatedExaminer(ParseLimits(max_tags=50_000))
     yield isolation
     isolation.close()
 
 
-async def test_large_xml_is_examined_as_xml(isolation: Isolation) -> None:
+async def test_large_xml_is_examined_as_xml(isolation: IsolatedExaminer) -> None:
     whole = RSS.replace(
         "</channel>", f"<item><description>{'<![CDATA[<p>]]>x' * 200_000}</description></item></channel>"
     )

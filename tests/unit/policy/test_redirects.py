@@ -6,9 +6,9 @@ import pytest
 
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Entry, Lease, Request
-from gossamer.core.results import Attempt, Harvest, Outcome, Verdict
-from gossamer.policy.redirects import follow, is_credential, redirect_targets, with_known_targets
-from gossamer.testing.contracts.frontier_world import entry
+from gossamer.core.results import Attempt, Outcome, Verdict, VisitResult
+from gossamer.policy.redirects import follow_redirect, is_credential, redirect_targets, with_known_targets
+from gossamer.testing.contracts.frontier_world import make_entry
 
 HERE = "https://a.example/x"
 SECRET = {"Authorization": "Basic x", "Cookie": "a=b", "X-Api-Key": "k", "Referer": "r", "Accept": "t"}
@@ -17,12 +17,12 @@ SECRET = {"Authorization": "Basic x", "Cookie": "a=b", "X-Api-Key": "k", "Refere
 def test_the_chain_is_kept_and_ends() -> None:
     request = Request(HERE, callback="parse", meta={"a": 1}, priority=2)
     for hop in range(3):
-        request = follow(request, request.url, 302, f"/{hop}", limit=3)
+        request = follow_redirect(request, request.url, 302, f"/{hop}", limit=3)
     assert request.url == "https://a.example/2"
     assert request.redirects == (HERE, "https://a.example/0", "https://a.example/1")
     assert (request.callback, request.meta, request.priority) == ("parse", {"a": 1}, 2)
     with pytest.raises(FetchError) as limit:
-        follow(request, request.url, 302, "/3", limit=3)
+        follow_redirect(request, request.url, 302, "/3", limit=3)
     assert limit.value.fault is Fault.REDIRECT_LIMIT
 
 
@@ -39,22 +39,22 @@ def test_the_chain_is_kept_and_ends() -> None:
     ],
 )
 def test_method_and_body(status: int, method: str, expected: tuple[str, bytes]) -> None:
-    target = follow(Request(HERE, method=method, body=b"body"), HERE, status, "/y", limit=5)
+    target = follow_redirect(Request(HERE, method=method, body=b"body"), HERE, status, "/y", limit=5)
     assert (target.method, target.body) == expected
 
 
 @pytest.mark.parametrize("target", ["https://b.example/", "https://a.example:8443/", "http://a.example/"])
 def test_credentials_never_cross_origins(target: str) -> None:
-    away = follow(Request(HERE, headers=SECRET), HERE, 302, target, limit=5)
+    away = follow_redirect(Request(HERE, headers=SECRET), HERE, 302, target, limit=5)
     assert not any(is_credential(name) for name in away.headers)
     assert away.headers["Accept"] == "t"
     assert ("Referer" in away.headers) == target.startswith("https:")
     with pytest.raises(FetchError, match="body"):
-        follow(Request(HERE, method="POST", body=b"pw"), HERE, 307, target, limit=5)
+        follow_redirect(Request(HERE, method="POST", body=b"pw"), HERE, 307, target, limit=5)
 
 
 def test_credentials_stay_within_their_origin() -> None:
-    assert follow(Request(HERE, headers=SECRET), HERE, 302, "/y", limit=5).headers == SECRET
+    assert follow_redirect(Request(HERE, headers=SECRET), HERE, 302, "/y", limit=5).headers == SECRET
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,13 @@ def test_credentials_stay_within_their_origin() -> None:
 )
 def test_bad_locations(location: str) -> None:
     with pytest.raises(FetchError) as bad:
-        follow(Request(HERE), HERE, 302, location, limit=5)
+        follow_redirect(Request(HERE), HERE, 302, location, limit=5)
     assert bad.value.fault is Fault.BAD_REDIRECT
 
 
 def test_a_page_may_redirect_to_itself_until_the_limit() -> None:
-    assert follow(Request(HERE), HERE, 302, "/x", limit=5).dont_filter
-    assert not follow(Request(HERE), HERE, 302, "/y", limit=5).dont_filter
+    assert follow_redirect(Request(HERE), HERE, 302, "/x", limit=5).dont_filter
+    assert not follow_redirect(Request(HERE), HERE, 302, "/y", limit=5).dont_filter
 
 
 @pytest.mark.parametrize(
@@ -81,32 +81,37 @@ def test_headers_that_carry_a_secret_by_their_names(name: str) -> None:
 # --------------------------------------------------------------------------- to what was known already
 
 
-def landed(number: int, *links: Entry, verdict: Verdict = Verdict.REDIRECT) -> Harvest:
-    lease = Lease(entry=entry(number), token=number, granted_at=0.0, start_by=0.0, deadline=0.0, attempt=1)
+def landed(number: int, *links: Entry, verdict: Verdict = Verdict.REDIRECT) -> VisitResult:
+    lease = Lease(
+        entry=make_entry(number), token=number, granted_at=0.0, start_by=0.0, deadline=0.0, attempt=1
+    )
     row = Attempt(at=0.0, url=f"/{number}", fingerprint=number, verdict=verdict)
-    return Harvest(outcome=Outcome(lease=lease, verdict=verdict, outlinks=links), attempts=(row,))
+    return VisitResult(outcome=Outcome(lease=lease, verdict=verdict, outlinks=links), attempts=(row,))
 
 
-def told(*harvests: Harvest, known: set[int]) -> list[str]:
+def told(*harvests: VisitResult, known: set[int]) -> list[str]:
     targets = redirect_targets(harvests)
     answers = [target.fingerprint in known for target in targets]
     return [row.reason for made in with_known_targets(harvests, targets, answers) for row in made.attempts]
 
 
 def test_a_redirect_to_a_known_page_is_told_of() -> None:
-    assert told(landed(1, entry(7)), landed(2, entry(8)), known={7}) == ["known_target", ""]
+    assert told(landed(1, make_entry(7)), landed(2, make_entry(8)), known={7}) == ["known_target", ""]
 
 
 def test_what_the_same_group_has_added_is_known_to_the_next() -> None:
-    page = landed(1, entry(7), entry(8), verdict=Verdict.SUCCESS)
-    assert told(page, landed(2, entry(7)), known=set()) == ["", "known_target"]
-    assert told(landed(2, entry(7)), page, known=set()) == ["", ""]
-    three = [landed(number, entry(7)) for number in range(3)]
+    page = landed(1, make_entry(7), make_entry(8), verdict=Verdict.SUCCESS)
+    assert told(page, landed(2, make_entry(7)), known=set()) == ["", "known_target"]
+    assert told(landed(2, make_entry(7)), page, known=set()) == ["", ""]
+    three = [landed(number, make_entry(7)) for number in range(3)]
     assert told(*three, known=set()) == ["", "known_target", "known_target"]
 
 
 def test_a_redirect_that_is_made_in_any_case_is_not_told_of() -> None:
-    in_any_case = landed(1, entry(7, dont_filter=True))
-    assert told(in_any_case, landed(2, entry(7)), known=set()) == ["", "known_target"]
+    in_any_case = landed(1, make_entry(7, dont_filter=True))
+    assert told(in_any_case, landed(2, make_entry(7)), known=set()) == ["", "known_target"]
     assert told(in_any_case, known={7}) == [""]
-    assert told(landed(1, entry(7), verdict=Verdict.SUCCESS), landed(2, entry(8)), known={7}) == ["", ""]
+    assert told(landed(1, make_entry(7), verdict=Verdict.SUCCESS), landed(2, make_entry(8)), known={7}) == [
+        "",
+        "",
+    ]

@@ -13,7 +13,7 @@ from gossamer.policy.request_preview import (
     MAX_NAMES,
     MAX_PARSED_BYTES,
     MAX_VALUE,
-    describe,
+    describe_preview,
     preview_of,
     shown_body,
     shown_headers,
@@ -32,7 +32,7 @@ def test_what_redirected_to_it_is_kept():
     kept = preview_of(Request(URL, redirects=("http://b/", "http://me:hunter2@a/old")))
     assert kept is not None
     assert kept.redirected_by == "http://***@a/old"
-    assert describe(kept) == ""
+    assert describe_preview(kept) == ""
 
 
 def test_what_tells_requests_apart_is_kept():
@@ -130,8 +130,8 @@ def test_arguments_cost_no_more_than_what_is_kept_of_them(monkeypatch, value):
         calls += 1
         return original(*arguments)
 
-    original = request_preview._masked
-    monkeypatch.setattr(request_preview, "_masked", masked)
+    original = request_preview._mask_secrets
+    monkeypatch.setattr(request_preview, "_mask_secrets", masked)
     kept = preview_of(request)
     assert kept is not None
     assert kept.cb_kwargs["value"] == json.dumps(value, separators=(",", ":"))[:MAX_VALUE] + "…"

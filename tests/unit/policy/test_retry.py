@@ -6,12 +6,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from gossamer.core.errors import Fault
-from gossamer.core.hosts import Rules, SignalKind
+from gossamer.core.hosts import FrontierRules, HostSignalKind
 from gossamer.core.requests import Entry, Lease, Request
 from gossamer.core.results import Verdict
 from gossamer.policy import retry
 
-RULES = Rules(max_retries=2, max_throttled=3, backoff_base_s=1.0, backoff_cap_s=10.0, retry_after_cap_s=600.0)
+RULES = FrontierRules(
+    max_retries=2, max_throttled=3, backoff_base_s=1.0, backoff_cap_s=10.0, retry_after_cap_s=600.0
+)
 NOW = 1000.0
 
 
@@ -22,7 +24,7 @@ def lease(failures=0, throttled=0, **more):
 
 
 def decide(fault, held=None, **more):
-    return retry.decide(fault, held or lease(), RULES, now=NOW, jitter=0.0, **more)
+    return retry.decide_retry(fault, held or lease(), RULES, now=NOW, jitter=0.0, **more)
 
 
 def test_every_fault_has_a_class_and_only_one():
@@ -64,7 +66,7 @@ def test_this_machines_trouble_is_charged_to_nobody():
     assert decide(Fault.LOCAL, lease(throttled=3)).is_excused
     later = replace(lease(throttled=3), attempt=2160)  # it ends, too: after the time that hosts have
     assert decide(Fault.LOCAL, later).verdict is Verdict.DEAD
-    assert retry.signal_kind(Fault.LOCAL) is SignalKind.UNUSED
+    assert retry.signal_kind(Fault.LOCAL) is HostSignalKind.UNUSED
 
 
 @pytest.mark.parametrize("fault", sorted(retry.UNANSWERED))
@@ -114,7 +116,7 @@ def test_a_probe_waits_longer_than_its_host_so_that_another_page_is_the_next():
         rules = replace(RULES, backoff_cap_s=300.0)
         probe = lease(host_pause_s=host_waits, host_answered=True)
         for fault in (Fault.CONNECT, Fault.THROTTLED):
-            assert retry.decide(fault, probe, rules, now=NOW, jitter=0.0).due_at >= NOW + host_waits
+            assert retry.decide_retry(fault, probe, rules, now=NOW, jitter=0.0).due_at >= NOW + host_waits
 
 
 def test_a_named_time_is_honoured_with_a_cap():
@@ -132,10 +134,10 @@ def test_back_off_is_bounded_and_at_least_half(nth, jitter):
 
 
 def test_what_a_fault_says_of_the_host():
-    assert retry.signal_kind(Fault.THROTTLED) is SignalKind.THROTTLED
-    assert {retry.signal_kind(fault) for fault in retry.UNREACHABLE} == {SignalKind.UNREACHABLE}
-    assert {retry.signal_kind(fault) for fault in retry.UNTOUCHED} == {SignalKind.UNUSED}
-    assert retry.signal_kind(Fault.SERVER) is SignalKind.FAULT
+    assert retry.signal_kind(Fault.THROTTLED) is HostSignalKind.THROTTLED
+    assert {retry.signal_kind(fault) for fault in retry.UNREACHABLE} == {HostSignalKind.UNREACHABLE}
+    assert {retry.signal_kind(fault) for fault in retry.UNTOUCHED} == {HostSignalKind.UNUSED}
+    assert retry.signal_kind(Fault.SERVER) is HostSignalKind.FAULT
 
 
 @pytest.mark.parametrize(

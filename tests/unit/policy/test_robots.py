@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from gossamer.policy.robots import (
     MAX_BYTES,
     MAX_WILDCARDS,
-    Access,
+    RobotsAccess,
     RobotsRecord,
     RobotsRules,
-    interpret,
+    interpret_response,
     product_token,
 )
 from kit.corpora import corpus, from_corpus
@@ -25,11 +25,13 @@ DENY_ALL = b"User-agent: *\nDisallow: /\n"
 
 
 def rules(text: str | bytes) -> RobotsRules:
-    return RobotsRules(interpret(200, text.encode() if isinstance(text, str) else text, "text/plain"))
+    return RobotsRules(
+        interpret_response(200, text.encode() if isinstance(text, str) else text, "text/plain")
+    )
 
 
 def allowed(text: str | bytes, path: str, agent: str = "gossamer") -> bool:
-    return rules(text).allowed(f"https://site.example{path}", agent)
+    return rules(text).may_fetch(f"https://site.example{path}", agent)
 
 
 @from_corpus("robots/google_verdicts.jsonl", cases=2166)
@@ -42,7 +44,7 @@ def test_agrees_with_google_where_protego_does_and_on_all_disputes_but_one() -> 
         name = row["file"]
         if name not in known:
             known[name] = rules((folder / "real" / name).read_bytes())
-        ours = known[name].allowed(row["url"], row["ua"])
+        ours = known[name].may_fetch(row["url"], row["ua"])
         if row["allowed"] == row["protego"]:
             agreed += 1
             assert ours == row["allowed"], row
@@ -57,26 +59,26 @@ def test_agrees_with_google_where_protego_does_and_on_all_disputes_but_one() -> 
 @pytest.mark.parametrize(
     ("status", "access"),
     [
-        (200, Access.RULES),
-        (206, Access.RULES),
-        (301, Access.OPEN),
-        (400, Access.OPEN),
-        (401, Access.OPEN),
-        (403, Access.OPEN),
-        (404, Access.OPEN),
-        (410, Access.OPEN),
-        (429, Access.CLOSED),
-        (500, Access.CLOSED),
-        (503, Access.CLOSED),
-        (999, Access.CLOSED),
-        (None, Access.CLOSED),
+        (200, RobotsAccess.RULES),
+        (206, RobotsAccess.RULES),
+        (301, RobotsAccess.OPEN),
+        (400, RobotsAccess.OPEN),
+        (401, RobotsAccess.OPEN),
+        (403, RobotsAccess.OPEN),
+        (404, RobotsAccess.OPEN),
+        (410, RobotsAccess.OPEN),
+        (429, RobotsAccess.CLOSED),
+        (500, RobotsAccess.CLOSED),
+        (503, RobotsAccess.CLOSED),
+        (999, RobotsAccess.CLOSED),
+        (None, RobotsAccess.CLOSED),
     ],
 )
-def test_statuses(status: int | None, access: Access) -> None:
-    record = interpret(status, DENY_ALL)
+def test_statuses(status: int | None, access: RobotsAccess) -> None:
+    record = interpret_response(status, DENY_ALL)
     assert record.access is access
-    assert RobotsRules(record).allowed("https://a.example/x", "gossamer") is (access is Access.OPEN)
-    assert (record.fault != "") is (access is Access.CLOSED)
+    assert RobotsRules(record).may_fetch("https://a.example/x", "gossamer") is (access is RobotsAccess.OPEN)
+    assert (record.fault != "") is (access is RobotsAccess.CLOSED)
 
 
 @pytest.mark.parametrize(
@@ -108,9 +110,9 @@ def test_encodings_and_line_ends(body: bytes) -> None:
     ],
 )
 def test_no_rules(body: bytes, content_type: str) -> None:
-    record = interpret(200, body, content_type)
-    assert record.access is Access.OPEN
-    assert RobotsRules(record).free("gossamer")
+    record = interpret_response(200, body, content_type)
+    assert record.access is RobotsAccess.OPEN
+    assert RobotsRules(record).may_fetch_all("gossamer")
 
 
 @from_corpus("robots/real", cases=5)
@@ -121,13 +123,13 @@ def test_html_pages_among_the_real_files_allow_all() -> None:
     ]
     assert len(pages) >= 5
     for page in pages:
-        assert interpret(200, page.read_bytes(), "text/html").access is Access.OPEN, page.name
+        assert interpret_response(200, page.read_bytes(), "text/html").access is RobotsAccess.OPEN, page.name
 
 
 def test_a_line_that_the_limit_cuts_is_dropped() -> None:
     head = "User-agent: *\n"
     body = head + "#" * (MAX_BYTES - len(head) - len("\nDisallow: /")) + "\nDisallow: /private\n"
-    assert interpret(200, body.encode()).text.endswith("#\n")
+    assert interpret_response(200, body.encode()).text.endswith("#\n")
     assert allowed(body, "/public")
 
 
@@ -188,13 +190,17 @@ def test_longest_match_wins_and_the_file_itself_is_allowed() -> None:
 
 def test_sitemaps_are_absolute_once_and_http() -> None:
     text = "Sitemap: /a.xml\nsitemap: https://x.example/b.xml\nSitemap: /a.xml\nSitemap: file:///etc/passwd\nSitemap:"
-    record = msgspec.structs.replace(interpret(200, text.encode()), url="https://site.example/robots.txt")
-    assert RobotsRules(record).sitemaps == ("https://site.example/a.xml", "https://x.example/b.xml")
-    assert RobotsRules(record).free("gossamer")
+    record = msgspec.structs.replace(
+        interpret_response(200, text.encode()), url="https://site.example/robots.txt"
+    )
+    assert RobotsRules(record).sitemap_urls == ("https://site.example/a.xml", "https://x.example/b.xml")
+    assert RobotsRules(record).may_fetch_all("gossamer")
 
 
 def test_records_can_be_stored() -> None:
-    record = interpret(200, b"\xff" + "User-agent: *\nDisallow: /\u00e9".encode() + b"\nAllow: /x" * 9)
+    record = interpret_response(
+        200, b"\xff" + "User-agent: *\nDisallow: /\u00e9".encode() + b"\nAllow: /x" * 9
+    )
     again = msgspec.msgpack.decode(msgspec.msgpack.encode(record), type=RobotsRecord)
     assert again == record
 
@@ -215,10 +221,10 @@ HOSTILE = {
 def test_hostile_files_take_linear_time(name: str) -> None:
     start = time.process_time()
     found = rules(HOSTILE[name])
-    found.allowed("https://a.example/" + "a" * 2000 + "!", "gossamer")
+    found.may_fetch("https://a.example/" + "a" * 2000 + "!", "gossamer")
     assert time.process_time() - start < 1.0
     start = time.process_time()
-    found.allowed("https://a.example/" + "a" * 2000 + "?", "gossamer")
+    found.may_fetch("https://a.example/" + "a" * 2000 + "?", "gossamer")
     assert time.process_time() - start < 0.1
 
 
@@ -236,9 +242,9 @@ def test_the_limit_of_wildcards_keeps_the_first_ones() -> None:
 )
 def test_no_bytes_raise(junk: bytes, head: bytes) -> None:
     found = rules(head + junk)
-    assert found.allowed("https://a.example/b", "gossamer") in (True, False)
+    assert found.may_fetch("https://a.example/b", "gossamer") in (True, False)
     assert found.crawl_delay("gossamer") is None or found.crawl_delay("gossamer") >= 0
-    assert all(url.startswith("http") for url in found.sitemaps)
+    assert all(url.startswith("http") for url in found.sitemap_urls)
 
 
 @given(st.text())

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.policy.robots import Access, RobotsRules, interpret
+from gossamer.policy.robots import RobotsAccess, RobotsRules, interpret_response
 
 AGENTS = ("gossamer", "gossamer-news", "otherbot", "goss", "*")
 SITE = "https://site.example"
@@ -94,9 +94,9 @@ def files(draw) -> tuple[tuple[Group, ...], bytes]:
 @given(files(), st.sampled_from(AGENTS[:-1]), st.lists(paths, min_size=1, max_size=5))
 def test_every_verdict_is_the_one_of_the_standard(made: object, agent: str, asked: list[str]) -> None:
     known, body = made
-    rules = RobotsRules(interpret(200, body, "text/plain"))
+    rules = RobotsRules(interpret_response(200, body, "text/plain"))
     for path in asked:
-        assert rules.allowed(SITE + path, agent) is verdict(known, agent, path), (body, path)
+        assert rules.may_fetch(SITE + path, agent) is verdict(known, agent, path), (body, path)
 
 
 @pytest.mark.parametrize(
@@ -119,8 +119,10 @@ def test_every_verdict_is_the_one_of_the_standard(made: object, agent: str, aske
     ],
 )
 def test_patterns(pattern: str, path: str, is_match: bool) -> None:
-    rules = RobotsRules(interpret(200, f"User-agent: *\nDisallow: {pattern}\n".encode(), "text/plain"))
-    assert rules.allowed(SITE + path, "gossamer") is not is_match
+    rules = RobotsRules(
+        interpret_response(200, f"User-agent: *\nDisallow: {pattern}\n".encode(), "text/plain")
+    )
+    assert rules.may_fetch(SITE + path, "gossamer") is not is_match
 
 
 @pytest.mark.parametrize(
@@ -129,4 +131,4 @@ def test_patterns(pattern: str, path: str, is_match: bool) -> None:
 def test_pages_that_are_served_as_robots_files_allow_all(doctype: str) -> None:
     page = f"{doctype}<head><title>Home</title></head><body><pre>Disallow: /</pre><p>Our agents</p>".encode()
     for content_type in ("text/html", "text/plain", ""):
-        assert interpret(200, page, content_type).access is Access.OPEN
+        assert interpret_response(200, page, content_type).access is RobotsAccess.OPEN

@@ -9,16 +9,25 @@ from msgspec.structs import replace
 
 from gossamer.core.jobs import FrontierStats
 from gossamer.core.lifecycle import JobState
-from gossamer.core.shifts import RosterView, Sample, Shift, ShiftState, Standing, Why, WorkerCard, WorkerState
-from gossamer.policy.eta import eta
-from gossamer.policy.shifts import Claim, Limits, claim, lost, pause_s, plan
+from gossamer.core.shifts import (
+    EndReason,
+    JobSample,
+    LaneHealth,
+    RosterView,
+    Shift,
+    ShiftState,
+    WorkerInfo,
+    WorkerState,
+)
+from gossamer.policy.eta import estimate_time_left
+from gossamer.policy.shifts import LaneDemand, ShiftLimits, demand_of, lost_shifts, pause_s, plan_shifts
 
 NOW = 1000.0
-LIMITS = Limits()
+LIMITS = ShiftLimits()
 
 
 def worker(name="w1", slots=4, lanes=("seed", "http"), **fields):
-    return WorkerCard(**({"id": name, "slots": slots, "lanes": lanes, "beat_at": NOW} | fields))
+    return WorkerInfo(**({"id": name, "slots": slots, "lanes": lanes, "beat_at": NOW} | fields))
 
 
 def working(number, job, worker="w1", lane="http", age_s=1.0, **fields):
@@ -31,13 +40,13 @@ def asked(number, job, lane="http", left_s=5.0):
 
 
 def wish(job, useful=10, lane="http"):
-    return Claim(job=job, lane=lane, useful=useful)
+    return LaneDemand(job=job, lane=lane, useful=useful)
 
 
 def decide(*claims, workers=None, shifts=(), standings=()):
     workers = [worker()] if workers is None else workers
     view = RosterView(at=NOW, workers=tuple(workers), shifts=tuple(shifts), standings=tuple(standings))
-    return plan(view, claims, LIMITS)
+    return plan_shifts(view, claims, LIMITS)
 
 
 def by_job(decision):
@@ -70,19 +79,21 @@ def stats(**fields):
     ],
 )
 def test_useful_shifts(fields, per_host, expected):
-    found = claim("a", "http", stats(**fields), per_host, now=NOW, limits=LIMITS)
+    found = demand_of("a", "http", stats(**fields), per_host, now=NOW, limits=LIMITS)
     assert (found.job, found.lane, found.useful, found.busy) == ("a", "http", expected, 0)
 
 
 def test_what_is_in_hand_keeps_its_shift_and_asks_for_none():
     """The only request of a slow host is under way, and its next turn has not come."""
     under_way = stats(leased=1, hosts=1, next_at=NOW + 50)
-    found = claim("a", "http", under_way, 1, now=NOW, limits=LIMITS)
+    found = demand_of("a", "http", under_way, 1, now=NOW, limits=LIMITS)
     assert (found.useful, found.busy) == (0, 1)
     one = [worker(slots=1)]
     assert decide(found, wish("b"), workers=one, shifts=[working(1, "a")]).recalls == {}
     assert by_job(decide(found, workers=one)) == {}
-    assert claim("a", "http", replace(under_way, state=JobState.PAUSED), 1, now=NOW, limits=LIMITS).busy == 0
+    assert (
+        demand_of("a", "http", replace(under_way, state=JobState.PAUSED), 1, now=NOW, limits=LIMITS).busy == 0
+    )
 
 
 # --------------------------------------------------------------------------- shares
@@ -102,12 +113,12 @@ def test_those_who_have_too_much_make_room():
     huge = [working(n, "huge", age_s=n + 1) for n in range(4)]
     decision = decide(wish("huge"), wish("small", 1), shifts=huge)
     assert by_job(decision) == {}
-    assert decision.recalls == {huge[3].id: Why.YIELD}, "the one that has worked longest"
+    assert decision.recalls == {huge[3].id: EndReason.YIELD}, "the one that has worked longest"
     assert "slot" in decision.troubles["small"]
 
 
 def test_room_that_is_being_made_is_not_made_twice():
-    leaving = working(9, "huge", recalled=Why.YIELD)
+    leaving = working(9, "huge", recalled=EndReason.YIELD)
     there = [working(n, "huge") for n in range(3)]
     assert decide(wish("huge", 2), wish("small", 1), shifts=[leaving, *there]).recalls == {}
     assert len(decide(wish("huge", 2), wish("small", 2), shifts=[leaving, *there]).recalls) == 1
@@ -134,7 +145,7 @@ def test_a_shift_with_less_to_do_goes_on_while_nobody_lacks_its_slot():
 
 def test_what_was_asked_for_and_not_begun_makes_room_first():
     shifts = [*[working(n, "huge") for n in range(3)], asked(1, "huge")]
-    assert decide(wish("huge"), wish("small", 1), shifts=shifts).recalls == {shifts[3].id: Why.YIELD}
+    assert decide(wish("huge"), wish("small", 1), shifts=shifts).recalls == {shifts[3].id: EndReason.YIELD}
 
 
 def test_what_is_asked_for_is_not_asked_again_before_it_expires():
@@ -173,30 +184,30 @@ def test_no_worker_is_said_so():
 
 
 def test_shifts_of_jobs_that_do_not_run_are_recalled():
-    shifts = [working(1, "gone"), asked(2, "gone"), working(3, "gone", recalled=Why.YIELD)]
+    shifts = [working(1, "gone"), asked(2, "gone"), working(3, "gone", recalled=EndReason.YIELD)]
     recalls = decide(wish("a", 1), shifts=shifts).recalls
-    assert recalls == {shifts[0].id: Why.STOPPED, shifts[1].id: Why.STOPPED}
+    assert recalls == {shifts[0].id: EndReason.STOPPED, shifts[1].id: EndReason.STOPPED}
 
 
 def test_more_jobs_than_slots_take_turns():
     old = working(1, "served", age_s=LIMITS.slice_s + 1)
-    waiting = [Standing(job="b", lane="http", at=NOW - 60), Standing(job="c", lane="http", at=NOW - 90)]
+    waiting = [LaneHealth(job="b", lane="http", at=NOW - 60), LaneHealth(job="c", lane="http", at=NOW - 90)]
     claims = [wish("served"), wish("b"), wish("c")]
     one = [worker(slots=1)]
     decision = decide(*claims, workers=one, shifts=[old], standings=waiting)
-    assert decision.recalls == {old.id: Why.YIELD}
+    assert decision.recalls == {old.id: EndReason.YIELD}
     young = working(1, "served", age_s=LIMITS.slice_s - 1)
     assert decide(*claims, workers=one, shifts=[young], standings=waiting).recalls == {}
     assert decide(*claims, workers=one, standings=waiting).asks == (("served", "http"),), "never served"
-    served = Standing(job="served", lane="http", at=NOW)
+    served = LaneHealth(job="served", lane="http", at=NOW)
     assert decide(*claims, workers=one, standings=[*waiting, served]).asks == (("c", "http"),)
 
 
 # --------------------------------------------------------------------------- trouble
 
 
-def failing(times, ago_s, why=Why.FAILED, **fields):
-    return Standing(
+def failing(times, ago_s, why=EndReason.FAILED, **fields):
+    return LaneHealth(
         job="a", lane="http", failures=times, at=NOW - ago_s, why=why, detail="no store", **fields
     )
 
@@ -215,19 +226,19 @@ def test_a_failing_job_says_why_and_leaves_the_others_alone():
 
 def test_a_job_that_some_workers_refuse_is_done_by_the_others():
     workers = [worker("w1", 2), worker("w2", 3)]
-    refused = failing(9, 1.0, Why.REFUSED, refused_by=("w1",))
+    refused = failing(9, 1.0, EndReason.REFUSED, refused_by=("w1",))
     assert by_job(decide(wish("a"), workers=workers, standings=[refused])) == {"a": 3}
     assert by_job(decide(wish("a"), workers=workers, standings=[replace(refused, at=NOW - 0.5)])) == {}
 
 
 def test_a_job_that_all_workers_refuse_says_so():
-    decision = decide(wish("a"), standings=[failing(9, 1.0, Why.REFUSED, refused_by=("w1",))])
+    decision = decide(wish("a"), standings=[failing(9, 1.0, EndReason.REFUSED, refused_by=("w1",))])
     assert (by_job(decision), decision.troubles["a"]) == ({}, "the only worker cannot do it: no store")
 
 
 def test_empty_shifts_are_asked_for_more_rarely():
     def empties(times):
-        return pause_s(Standing(job="a", lane="http", empties=times), LIMITS, others_can=False)
+        return pause_s(LaneHealth(job="a", lane="http", empties=times), LIMITS, others_can=False)
 
     assert [empties(n) for n in (0, 1, 2, 3, 9)] == [0, 0, 1, 2, 8]
 
@@ -237,8 +248,8 @@ def test_the_dead_are_those_without_a_beat_while_somebody_watched():
     heard = working(2, "a", beat_at=NOW - 9.9)
     given_up = working(3, "a", state=ShiftState.LOST)
     view = RosterView(at=NOW, shifts=(quiet, heard, given_up, asked(1, "a")))
-    assert lost(view, 60.0, LIMITS) == [quiet, given_up]
-    assert lost(view, 9.0, LIMITS) == [given_up], "after a break everybody may be heard of again"
+    assert lost_shifts(view, 60.0, LIMITS) == [quiet, given_up]
+    assert lost_shifts(view, 9.0, LIMITS) == [given_up], "after a break everybody may be heard of again"
 
 
 # --------------------------------------------------------------------------- laws
@@ -258,7 +269,7 @@ def fleets(draw):
         job, lane = draw(JOBS), draw(st.sampled_from(["seed", "http", "browser"]))
         takers = [w for w in workers if lane in w.lanes]
         if takers and draw(st.booleans()):
-            recalled = draw(st.sampled_from([None, None, Why.YIELD]))
+            recalled = draw(st.sampled_from([None, None, EndReason.YIELD]))
             age_s = draw(st.floats(0, 60))
             shifts.append(
                 working(number, job, draw(st.sampled_from(takers)).id, lane, age_s=age_s, recalled=recalled)
@@ -270,7 +281,7 @@ def fleets(draw):
         job, lane = draw(JOBS), draw(st.sampled_from(["seed", "http", "browser"]))
         claims[job, lane] = wish(job, draw(st.integers(0, 12)), lane)
     standings = [
-        Standing(job=job, lane=lane, failures=draw(st.integers(0, 3)), at=NOW - draw(st.floats(0, 9)))
+        LaneHealth(job=job, lane=lane, failures=draw(st.integers(0, 3)), at=NOW - draw(st.floats(0, 9)))
         for job, lane in claims
         if draw(st.booleans())
     ]
@@ -307,7 +318,7 @@ def test_laws(fleet):
         (told,) = [s for s in shifts if s.id == shift_id]
         assert told.recalled is None
         assert shift_id not in void
-        assert (why is Why.STOPPED) == (told.job not in running)
+        assert (why is EndReason.STOPPED) == (told.job not in running)
 
 
 @given(st.integers(1, 12), st.lists(st.integers(0, 30), min_size=1, max_size=8), st.integers(1, 3))
@@ -341,7 +352,7 @@ class Play:
             standings=tuple(self.standings.values()),
         )
         claims = [wish(f"j{n}", wanted) for n, wanted in enumerate(self.wishes)]
-        decision = plan(view, claims, LIMITS)
+        decision = plan_shifts(view, claims, LIMITS)
         for job, lane in decision.asks:
             self.number += 1
             shift = working(self.number, job, lane=lane, began_at=self.now, beat_at=self.now)
@@ -352,7 +363,9 @@ class Play:
         for shift in list(self.shifts.values()):
             if shift.id in decision.recalls or shift.began_at + self.lasts_s <= self.now:
                 del self.shifts[shift.id]
-                self.standings[shift.job] = Standing(job=shift.job, lane="http", at=self.now, why=Why.TIME)
+                self.standings[shift.job] = LaneHealth(
+                    job=shift.job, lane="http", at=self.now, why=EndReason.TIME
+                )
         self.now += 1.0
         return decision
 
@@ -411,18 +424,18 @@ def test_seeding_makes_room_for_nobody():
 
 
 def samples(*pairs, every_s=10.0):
-    return [Sample(at=NOW + n * every_s, pages=p, waiting=w) for n, (p, w) in enumerate(pairs)]
+    return [JobSample(at=NOW + n * every_s, pages=p, waiting=w) for n, (p, w) in enumerate(pairs)]
 
 
 def test_eta_from_what_is_left():
-    found = eta(samples((0, 300), (100, 200)))
+    found = estimate_time_left(samples((0, 300), (100, 200)))
     assert (found.pages_per_s, found.seconds, found.reason) == (10.0, 20.0, "")
 
 
 def test_eta_of_a_budget():
-    found = eta(samples((0, 300), (100, 900)), max_pages=150)
+    found = estimate_time_left(samples((0, 300), (100, 900)), max_pages=150)
     assert (found.seconds, "budget" in found.reason) == (5.0, True)
-    assert eta(samples((0, 300), (100, 200)), max_pages=10_000).seconds == 20.0
+    assert estimate_time_left(samples((0, 300), (100, 200)), max_pages=10_000).seconds == 20.0
 
 
 @pytest.mark.parametrize(
@@ -432,14 +445,14 @@ def test_eta_of_a_budget():
         (samples((0, 5), (1, 4), every_s=1.0), "too early"),
         (samples((0, 10), (100, 20)), "finds more"),
         (samples((5, 10), (5, 10)), "no pages"),
-        ([*samples((5, 10)), Sample(at=NOW + 60, trouble="Redis is gone")], "Redis is gone"),
+        ([*samples((5, 10)), JobSample(at=NOW + 60, trouble="Redis is gone")], "Redis is gone"),
     ],
 )
 def test_eta_says_why_it_cannot_be_said(given_, reason):
-    found = eta(given_)
+    found = estimate_time_left(given_)
     assert found.seconds is None
     assert reason in found.reason
 
 
 def test_eta_of_a_job_that_is_done():
-    assert eta(samples((0, 10), (10, 0))).seconds == 0.0
+    assert estimate_time_left(samples((0, 10), (10, 0))).seconds == 0.0

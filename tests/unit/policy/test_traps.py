@@ -5,26 +5,26 @@ from __future__ import annotations
 import pytest
 
 from gossamer.policy import traps
-from gossamer.policy.traps import TrapRules, Traps, pattern_of
+from gossamer.policy.traps import TrapCounter, TrapRules, pattern_of
 
 
 def test_a_budget_counts_each_url_once_and_knows_what_it_took() -> None:
-    door = Traps(TrapRules(max_per_pattern=2))
+    door = TrapCounter(TrapRules(max_per_pattern=2))
     urls = [f"http://h.test/list?page={n}" for n in range(4)]
-    assert [door.refused(url, n) for n, url in enumerate(urls)] == [
+    assert [door.check_url(url, n) for n, url in enumerate(urls)] == [
         None,
         None,
         "trap_pattern",
         "trap_pattern",
     ]
-    assert [door.refused(url, n) for n, url in enumerate(urls)] == [
+    assert [door.check_url(url, n) for n, url in enumerate(urls)] == [
         None,
         None,
         "trap_pattern",
         "trap_pattern",
     ]
-    assert door.refused("http://h.test/other?page=1", 9) is None
-    assert door.refused("http://i.test/list?page=1", 10) is None
+    assert door.check_url("http://h.test/other?page=1", 9) is None
+    assert door.check_url("http://i.test/list?page=1", 10) is None
 
 
 def test_patterns() -> None:
@@ -35,26 +35,28 @@ def test_patterns() -> None:
 
 
 def test_contents_are_equal_byte_by_byte_or_word_by_word() -> None:
-    door = Traps(TrapRules(max_same_body=20))
+    door = TrapCounter(TrapRules(max_same_body=20))
     assert [door.is_copy(f"http://h.test/{n}", b"same") for n in range(25)] == [False] * 20 + [True] * 5
     assert not door.is_copy("http://i.test/1", b"same")
     listed = [b"<p>product %d costs %d" % (n % 7, n) + b" nice"[: n % 3] for n in range(1000, 1200)]
-    assert not any(Traps(TrapRules(max_same_body=None)).is_copy("http://h.test/?a", body) for body in listed)
+    assert not any(
+        TrapCounter(TrapRules(max_same_body=None)).is_copy("http://h.test/?a", body) for body in listed
+    )
     texts = ["alpha", "bravo", "delta", "gamma", "omega", "sigma", "kappa", "theta"]
     different = [f"<p>{a} {b} {c}".encode() for a in texts for b in texts for c in texts]
-    door = Traps(TrapRules(max_same_body=20))
+    door = TrapCounter(TrapRules(max_same_body=20))
     assert not any(door.is_copy(f"http://h.test/p?id={n}", body) for n, body in enumerate(different))
     greek = ["αβγδ", "δγβα", "αγβδ", "βαγδ", "γαβδ", "δαβγ", "βγδα", "γβαδ"]
     different = [f"<p>{a} {b} {c}".encode() for a in greek for b in greek for c in greek]
-    door = Traps(TrapRules(max_same_body=20))
+    door = TrapCounter(TrapRules(max_same_body=20))
     assert not any(door.is_copy(f"http://h.test/p?id={n}", body) for n, body in enumerate(different))
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(traps, "MAX_COUNTED", 100)
-    door = Traps(TrapRules(max_per_pattern=10, max_same_body=10))
+    door = TrapCounter(TrapRules(max_per_pattern=10, max_same_body=10))
     for n in range(1000):
-        door.refused(f"http://h.test/{n % 97}/x{n}", n)
+        door.check_url(f"http://h.test/{n % 97}/x{n}", n)
         door.is_copy(f"http://h.test/{n}", b"%d" % n)
         door.is_copy(f"http://h.test/{n}", b"often")
     assert door.is_copy("http://h.test/x", b"often")

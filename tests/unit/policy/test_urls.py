@@ -11,7 +11,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gossamer.policy import urls
-from gossamer.policy.urls import DEFAULT_OPTIONS, SESSION_PARAMETERS, TRACKING_PARAMETERS, Joiner, UrlOptions
+from gossamer.policy.urls import (
+    DEFAULT_OPTIONS,
+    SESSION_PARAMETERS,
+    TRACKING_PARAMETERS,
+    UrlJoiner,
+    UrlOptions,
+)
 from kit.corpora import corpus, from_corpus
 
 CARET = "the standard began to escape ^ in paths after the parser's tables were made; servers read both alike"
@@ -38,7 +44,7 @@ def test_the_standards_own_cases():
     differing = set()
     for case in cases:
         expected = None if case.get("failure") else case["href"].partition("#")[0]
-        if urls.join(case["base"] or "", case["input"]) != expected:
+        if urls.join_url(case["base"] or "", case["input"]) != expected:
             differing.add(case["input"])
     normal = {name.replace("\r", ""): name for name in WPT_EXCEPTIONS}
     assert {name.replace("\r", "") for name in differing} == set(normal)
@@ -103,7 +109,7 @@ def test_weird_urls_of_another_normaliser():
     options = UrlOptions(unescape=True, sort_query=True)
     rows = csv_rows("weirdToNormalizedUrls.csv")
     assert len(rows) > 100
-    differing = {weird for weird, normal in rows if urls.canonicalise(weird, options) != normal}
+    differing = {weird for weird, normal in rows if urls.canonicalise_url(weird, options) != normal}
     assert differing == set(WEIRD_EXCEPTIONS)
 
 
@@ -112,7 +118,7 @@ def test_invalid_urls():
     rows = csv_rows("invalidUrls.csv")
     assert len(rows) == 2
     for (url,) in rows:
-        assert urls.canonicalise(url) is None
+        assert urls.canonicalise_url(url) is None
 
 
 @from_corpus("url/url-resolve.csv", cases=22)
@@ -120,7 +126,7 @@ def test_resolving_as_others_do():
     rows = csv_rows("url-resolve.csv")
     assert len(rows) > 20
     for reference, base, expected in rows:
-        assert urls.join(base, reference) == expected.partition("#")[0]
+        assert urls.join_url(base, reference) == expected.partition("#")[0]
 
 
 @pytest.mark.parametrize(
@@ -163,8 +169,8 @@ def test_resolving_as_others_do():
     ],
 )
 def test_canonical_form(url, canonical):
-    assert urls.canonicalise(url) == canonical
-    assert urls.canonicalise(canonical) == canonical
+    assert urls.canonicalise_url(url) == canonical
+    assert urls.canonicalise_url(canonical) == canonical
 
 
 @pytest.mark.parametrize(
@@ -196,38 +202,45 @@ def test_canonical_form(url, canonical):
     ],
 )
 def test_no_canonical_form(url):
-    assert urls.canonicalise(url) is None
+    assert urls.canonicalise_url(url) is None
 
 
 def test_options():
     assert (
-        urls.canonicalise("http://h.example/?b&a=2&a=1", UrlOptions(sort_query=True))
+        urls.canonicalise_url("http://h.example/?b&a=2&a=1", UrlOptions(sort_query=True))
         == "http://h.example/?a=2&a=1&b"
     )
     assert (
-        urls.canonicalise("http://h.example/%7e%c3%2f", UrlOptions(unescape=True))
+        urls.canonicalise_url("http://h.example/%7e%c3%2f", UrlOptions(unescape=True))
         == "http://h.example/~%C3%2F"
     )
-    assert urls.canonicalise("http://h.example/%2541", UrlOptions(unescape=True)) == "http://h.example/%2541"
+    assert (
+        urls.canonicalise_url("http://h.example/%2541", UrlOptions(unescape=True)) == "http://h.example/%2541"
+    )
     keep = UrlOptions(drop_parameters=())
-    assert urls.canonicalise("http://h.example/?utm_source=x", keep) == "http://h.example/?utm_source=x"
+    assert urls.canonicalise_url("http://h.example/?utm_source=x", keep) == "http://h.example/?utm_source=x"
     sessions = UrlOptions(drop_parameters=TRACKING_PARAMETERS + SESSION_PARAMETERS)
-    assert urls.canonicalise("http://h.example/?PHPSESSID=1&p=2&utm_x=3", sessions) == "http://h.example/?p=2"
-    assert urls.canonicalise("http://h.example/abc", UrlOptions(max_length=19)) is None
-    assert urls.canonicalise("http://h.example/ä", UrlOptions(max_length=20)) is None  # too long once escaped
+    assert (
+        urls.canonicalise_url("http://h.example/?PHPSESSID=1&p=2&utm_x=3", sessions)
+        == "http://h.example/?p=2"
+    )
+    assert urls.canonicalise_url("http://h.example/abc", UrlOptions(max_length=19)) is None
+    assert (
+        urls.canonicalise_url("http://h.example/ä", UrlOptions(max_length=20)) is None
+    )  # too long once escaped
     assert UrlOptions() == DEFAULT_OPTIONS
     assert hash(UrlOptions()) == hash(DEFAULT_OPTIONS)
 
 
 def test_joiner_remembers():
-    joiner = Joiner("https://example.com/a/b")
+    joiner = UrlJoiner("https://example.com/a/b")
     assert joiner["c#d"] == "https://example.com/a/c"
     assert joiner["?q"] == "https://example.com/a/b?q"
     assert joiner["http://[x"] is None
     assert joiner["\udc80"] == "https://example.com/a/%EF%BF%BD"
     assert len(joiner) == 4
-    assert Joiner("no base")["x"] is None
-    assert Joiner("no base")["http://h/"] == "http://h/"
+    assert UrlJoiner("no base")["x"] is None
+    assert UrlJoiner("no base")["http://h/"] == "http://h/"
 
 
 authority_chars = st.text("ab.:@/\\?#[]% \t1", max_size=12)
@@ -239,10 +252,10 @@ odd_urls = st.builds("{}{}{}/{}".format, starts, authority_chars, authority_char
 @example("http://evil.example\\@good.example/")
 @example("http://good.example@evil.example/x")
 def test_canonical_form_is_a_fixed_point_and_has_the_same_host(url):
-    canonical = urls.canonicalise(url)
+    canonical = urls.canonicalise_url(url)
     if canonical is not None:
-        assert urls.canonicalise(canonical) == canonical
-        assert urls.place(canonical) == urls.place(url)
+        assert urls.canonicalise_url(canonical) == canonical
+        assert urls.parse_origin(canonical) == urls.parse_origin(url)
         assert "@" not in canonical.split("/")[2]
 
 
@@ -256,28 +269,28 @@ def test_a_place_is_read_as_the_parser_reads_the_whole_url(url):
     try:
         parsed = can_ada.parse(url)
     except ValueError:
-        assert urls.hostname(url) == ""
+        assert urls.hostname_of(url) == ""
         return
     name = parsed.hostname.removesuffix(".")
-    assert urls.hostname(url) == ("" if name.endswith(".") else name)
+    assert urls.hostname_of(url) == ("" if name.endswith(".") else name)
 
 
 def test_fingerprints_tell_requests_apart():
     key = b"job"
-    first = urls.fingerprint("GET", "http://h/a", b"", key)
-    assert first == urls.fingerprint("GET", "http://h/a", b"", key)
+    first = urls.fingerprint_of("GET", "http://h/a", b"", key)
+    assert first == urls.fingerprint_of("GET", "http://h/a", b"", key)
     assert first == 671943045536275084  # stored in frontiers: must not change between releases
     others = {
-        urls.fingerprint("GET", "http://h/b", b"", key),
-        urls.fingerprint("HEAD", "http://h/a", b"", key),
-        urls.fingerprint("POST", "http://h/a", b"", key),
-        urls.fingerprint("POST", "http://h/a", b"x", key),
-        urls.fingerprint("GET", "http://h/a", b"x", key),
-        urls.fingerprint("GET", "http://h/a", b"", b"other"),
+        urls.fingerprint_of("GET", "http://h/b", b"", key),
+        urls.fingerprint_of("HEAD", "http://h/a", b"", key),
+        urls.fingerprint_of("POST", "http://h/a", b"", key),
+        urls.fingerprint_of("POST", "http://h/a", b"x", key),
+        urls.fingerprint_of("GET", "http://h/a", b"x", key),
+        urls.fingerprint_of("GET", "http://h/a", b"", b"other"),
     }
     assert len(others) == 6
     assert first not in others
-    sample = [urls.fingerprint("GET", f"http://h/{n}", b"", key) for n in range(1000)]
+    sample = [urls.fingerprint_of("GET", f"http://h/{n}", b"", key) for n in range(1000)]
     assert len(set(sample)) == 1000
     assert any(value < 0 for value in sample)
     assert all(-(2**63) <= value < 2**63 for value in sample)
@@ -288,11 +301,11 @@ def test_hosts():
     assert urls.host_key("https://Example.com:443") == "example.com"
     assert urls.host_key("http://example.com:443/") == "example.com:443"
     assert urls.host_key("http://[::1]:8000/") == "[::1]:8000"
-    assert urls.hostname("http://u:p@example.com:8000/a@b") == "example.com"
-    assert urls.origin("http://example.com:8000/a") == "http://example.com:8000"
-    assert urls.origin("https://example.com/a?b") == "https://example.com"
-    assert urls.host_key("mailto:x@y") == urls.hostname("nonsense") == urls.origin("") == ""
-    assert urls.hostname("http://" + "a" * 400 + "/") == "a" * 400
+    assert urls.hostname_of("http://u:p@example.com:8000/a@b") == "example.com"
+    assert urls.origin_of("http://example.com:8000/a") == "http://example.com:8000"
+    assert urls.origin_of("https://example.com/a?b") == "https://example.com"
+    assert urls.host_key("mailto:x@y") == urls.hostname_of("nonsense") == urls.origin_of("") == ""
+    assert urls.hostname_of("http://" + "a" * 400 + "/") == "a" * 400
 
 
 def test_registrable_domains():
@@ -314,12 +327,12 @@ OLDER_TABLES = ["xn--a", "xn--", "a.b.xn--0", "xn--pokxncvks", "xn--8i7caa", "xn
 @pytest.mark.parametrize("host", OLDER_TABLES)
 def test_an_ascii_host_is_what_it_is(host):
     url = f"http://{host}/a^b"
-    assert urls.canonicalise(f"HTTP://{host.upper()}/a/b") == f"http://{host}/a/b"
-    assert urls.hostname(url) == host
-    assert urls.origin(f"https://user:pw@{host}.:8443/") == f"https://{host}:8443"
-    assert urls.canonicalise(f"http://user:pw@{host}./a?utm_source=x") == f"http://{host}/a"
-    assert urls.join(f"http://{host}/a/b", "../c?d#e") == f"http://{host}/c?d"
-    assert urls.join("http://other.example/", f"//{host}/x") == f"http://{host}/x"
+    assert urls.canonicalise_url(f"HTTP://{host.upper()}/a/b") == f"http://{host}/a/b"
+    assert urls.hostname_of(url) == host
+    assert urls.origin_of(f"https://user:pw@{host}.:8443/") == f"https://{host}:8443"
+    assert urls.canonicalise_url(f"http://user:pw@{host}./a?utm_source=x") == f"http://{host}/a"
+    assert urls.join_url(f"http://{host}/a/b", "../c?d#e") == f"http://{host}/c?d"
+    assert urls.join_url("http://other.example/", f"//{host}/x") == f"http://{host}/x"
 
 
 SPELLINGS = {
@@ -338,27 +351,27 @@ SPELLINGS = {
 @pytest.mark.parametrize(("written", "host"), SPELLINGS.items())
 def test_every_spelling_of_a_host_is_one_host(written, host):
     for url in (f"http://{written}/a", f" http:/\\{written}/a", f"http:////{written}/a"):
-        assert urls.canonicalise(url) == f"http://{host}/a", url
-        assert urls.hostname(url) == host, url
+        assert urls.canonicalise_url(url) == f"http://{host}/a", url
+        assert urls.hostname_of(url) == host, url
     for base in ("http://other.example/x", f"http://{host}/x", f"http://{written}/x", "http://fass.de/"):
         for href in (f"//{written}/a", f"\t/\n/{written}/a", f"http://{written}/a"):
-            assert urls.join(base, href) == f"http://{host}/a", (base, href)
-    assert urls.join(f"http://{written}/x/y", "ä%41?ü") == f"http://{host}/x/%C3%A4%41?%C3%BC"
+            assert urls.join_url(base, href) == f"http://{host}/a", (base, href)
+    assert urls.join_url(f"http://{written}/x/y", "ä%41?ü") == f"http://{host}/x/%C3%A4%41?%C3%BC"
 
 
 @pytest.mark.parametrize("host", ["xn--ä.de", "a\u200bb\u202e.de", "\u00ad", "exa mple.com", "a%00b"])
 def test_what_is_no_host_has_no_url(host):
-    assert urls.canonicalise(f"http://{host}/") is None
-    assert urls.join("http://other.example/", f"//{host}/") is None
-    assert urls.hostname(f"http://{host}/") == ""
+    assert urls.canonicalise_url(f"http://{host}/") is None
+    assert urls.join_url("http://other.example/", f"//{host}/") is None
+    assert urls.hostname_of(f"http://{host}/") == ""
 
 
 @given(st.text("aZßẞü\uff41x-n%4.1", min_size=1, max_size=12))
 @example("xn--a")
 @example("FAẞ")
 def test_both_ways_to_a_host_lead_to_the_same_one(host):
-    canonical = urls.canonicalise(f"http://{host}/a")
-    assert urls.join("http://other.example/", f"//{host}/a") == urls.join(f"http://{host}/", "/a")
+    canonical = urls.canonicalise_url(f"http://{host}/a")
+    assert urls.join_url("http://other.example/", f"//{host}/a") == urls.join_url(f"http://{host}/", "/a")
     if canonical is not None:
-        assert urls.canonicalise(canonical) == canonical
-        assert urls.place(canonical) == urls.place(f"http://{host}/a")
+        assert urls.canonicalise_url(canonical) == canonical
+        assert urls.parse_origin(canonical) == urls.parse_origin(f"http://{host}/a")

@@ -6,28 +6,42 @@ import pytest
 from msgspec.structs import replace
 
 from gossamer.core.errors import Fault
-from gossamer.core.hosts import HostState, Rules
-from gossamer.core.jobs import Found, FrontierStats, Job
-from gossamer.core.lifecycle import JobState, State
+from gossamer.core.hosts import FrontierRules, HostState
+from gossamer.core.jobs import FrontierStats, Job, KnownRequest
+from gossamer.core.lifecycle import JobState, RequestState
 from gossamer.core.requests import Entry, Request, RequestPreview
 from gossamer.core.results import Attempt, PageRecord, Verdict
-from gossamer.queries.explain import Answer, Facts, Scoping, Show, explain, scope_rule
+from gossamer.queries.explain import (
+    NumberFormatter,
+    ScopeFacts,
+    UrlFacts,
+    UrlState,
+    explain_facts,
+    scope_rule,
+)
 from gossamer.queries.reasons import reason_text
 
 NOW = 1000.0
 URL = "http://shop.example/a"
-SHOW = Show(lambda s: f"{s:g} s", lambda at: f"t{at:g}", lambda b: f"{b:g} B")
+SHOW = NumberFormatter(lambda s: f"{s:g} s", lambda at: f"t{at:g}", lambda b: f"{b:g} B")
 JOB = Job(id="shop-1", name="shop", target="shop", created_at=0.0)
 
 
 def facts(**more):
-    given = {"url": URL, "canonical": URL, "job": JOB, "rules": Rules(), "scoping": Scoping(), "now": NOW}
-    return Facts(**{**given, "stats": FrontierStats(state=JobState.RUNNING), **more})
+    given = {
+        "url": URL,
+        "canonical": URL,
+        "job": JOB,
+        "rules": FrontierRules(),
+        "scoping": ScopeFacts(),
+        "now": NOW,
+    }
+    return UrlFacts(**{**given, "stats": FrontierStats(state=JobState.RUNNING), **more})
 
 
 def found(state, **more):
     entry = Entry(request=Request(URL), fingerprint=1, host="shop.example")
-    return Found(state=state, entry=None if state is State.DONE else entry, **more)
+    return KnownRequest(state=state, entry=None if state is RequestState.DONE else entry, **more)
 
 
 def tried(verdict, reason="", **more):
@@ -37,20 +51,20 @@ def tried(verdict, reason="", **more):
 
 
 def said(**more):
-    answer, lines, *_ = explain(facts(**more), SHOW)
+    answer, lines, *_ = explain_facts(facts(**more), SHOW)
     assert all(line.endswith(".") and line[0].isprintable() for line in lines), lines
     return answer, " ".join(lines)
 
 
 def test_a_bad_url_is_one_before_anything_else():
-    assert said(url="nonsense", canonical="")[0] is Answer.BAD_URL
+    assert said(url="nonsense", canonical="")[0] is UrlState.BAD_URL
     assert "longer than" in said(url="http://a/" + "x" * 9000, canonical="")[1]
 
 
 def test_never_seen_says_what_may_still_lead_to_it():
     answer, text = said()
     never = "It was never seen: no start URL and no link that the spider followed has led to it."
-    assert (answer, text) == (Answer.NEVER_SEEN, never)
+    assert (answer, text) == (UrlState.NEVER_SEEN, never)
     stats = FrontierStats(state=JobState.PAUSED, pending=1200)
     text = said(stats=stats, left_out={"nofollow": 3, "too_deep": 2}, is_denied=True)[1]
     for part in (
@@ -65,36 +79,39 @@ def test_never_seen_says_what_may_still_lead_to_it():
 @pytest.mark.parametrize(
     ("scoping", "rule"),
     [
-        (Scoping(refused="offsite", allowed_domains=("x.example",)), "allowed_domains (x.example)"),
-        (Scoping(refused="excluded", exclude=("no", r"/a$")), "exclude has '/a$'"),
-        (Scoping(refused="not_included", include=("/b",)), "none of the setting include matches it ('/b')"),
-        (Scoping(refused="extension"), "deny_extensions"),
-        (Scoping(refused="lane"), "lane"),
-        (Scoping(refused="too_long"), "longer than"),
+        (ScopeFacts(refused="offsite", allowed_domains=("x.example",)), "allowed_domains (x.example)"),
+        (ScopeFacts(refused="excluded", exclude=("no", r"/a$")), "exclude has '/a$'"),
+        (
+            ScopeFacts(refused="not_included", include=("/b",)),
+            "none of the setting include matches it ('/b')",
+        ),
+        (ScopeFacts(refused="extension"), "deny_extensions"),
+        (ScopeFacts(refused="lane"), "lane"),
+        (ScopeFacts(refused="too_long"), "longer than"),
     ],
 )
 def test_out_of_scope_names_the_rule(scoping, rule):
     assert rule in scope_rule(scoping, URL)
     answer, text = said(scoping=scoping)
-    assert answer is Answer.OUT_OF_SCOPE
+    assert answer is UrlState.OUT_OF_SCOPE
     assert rule in text
     # What is known is told first, whatever today's scope says.
     answer, text = said(
-        scoping=scoping, found=found(State.DONE), attempts=(tried(Verdict.SUCCESS, status=200),)
+        scoping=scoping, found=found(RequestState.DONE), attempts=(tried(Verdict.SUCCESS, status=200),)
     )
-    assert answer is Answer.DONE
+    assert answer is UrlState.DONE
     assert f"By today's settings it would not be taken: {scope_rule(scoping, URL)}." in text
 
 
 def test_without_its_spider_nothing_is_said_of_the_scope():
     answer, text = said(scoping=None)
-    assert answer is Answer.NEVER_SEEN
+    assert answer is UrlState.NEVER_SEEN
     assert "--spider" in text
 
 
 def test_of_links_left_out_only_those_are_told_that_it_may_be_among():
     left_out = {"offsite": 7, "too_deep": 1200, "near_copy": 1}
-    text = said(left_out=left_out, rules=Rules(max_depth=3))[1]
+    text = said(left_out=left_out, rules=FrontierRules(max_depth=3))[1]
     assert "may be one of them: 1 near copy, 1,200 deeper than max_depth 3." in text
     assert "7 to other hosts, 1,200" in said(left_out=left_out, scoping=None)[1]
     assert "left out" not in said(left_out={"offsite": 7})[1]
@@ -102,26 +119,26 @@ def test_of_links_left_out_only_those_are_told_that_it_may_be_among():
 
 @pytest.mark.parametrize("trap", ["trap_segments", "trap_repeats"])
 def test_a_trap_is_told_by_its_url(trap):
-    answer, text = said(scoping=Scoping(refused=trap))
-    assert answer is Answer.TRAP
+    answer, text = said(scoping=ScopeFacts(refused=trap))
+    assert answer is UrlState.TRAP
     assert "the setting traps.max_" in text
 
 
 @pytest.mark.parametrize("more", ["?utm_source=x", "?utm_source=x#f", "#f"])
 def test_another_form_of_a_page_is_a_duplicate_of_it(more):
-    known = {"found": found(State.DONE), "attempts": (tried(Verdict.SUCCESS, status=200),)}
-    answer, lines, page, _ = explain(facts(url=URL + more, **known), SHOW)
-    assert (answer, page) == (Answer.DUPLICATE, Answer.DONE)
+    known = {"found": found(RequestState.DONE), "attempts": (tried(Verdict.SUCCESS, status=200),)}
+    answer, lines, page, _ = explain_facts(facts(url=URL + more, **known), SHOW)
+    assert (answer, page) == (UrlState.DUPLICATE, UrlState.DONE)
     assert f"the same page as {URL}," in lines[0]
     assert "It was fetched" in lines[1]
-    assert said(url=URL + more)[0] is Answer.NEVER_SEEN
+    assert said(url=URL + more)[0] is UrlState.NEVER_SEEN
 
 
 @pytest.mark.parametrize(
     "spelling", [URL, "HTTP://Shop.Example:80/a", f"{URL}#", "http://u:p@shop.example/a"]
 )
 def test_another_spelling_is_the_same_url(spelling):
-    assert said(url=spelling, found=found(State.DONE))[0] is Answer.DONE
+    assert said(url=spelling, found=found(RequestState.DONE))[0] is UrlState.DONE
 
 
 # --------------------------------------------------------------------------- waiting
@@ -129,8 +146,8 @@ def test_another_spelling_is_the_same_url(spelling):
 
 def test_politeness_tells_the_hosts_next_turn():
     host = HostState(next_at=NOW + 12, crawl_delay_s=20.0)
-    answer, text = said(found=found(State.PENDING, host=host), ahead=3)
-    assert answer is Answer.WAITING
+    answer, text = said(found=found(RequestState.PENDING, host=host), ahead=3)
+    assert answer is UrlState.WAITING
     for part in (
         "next turn of the host shop.example is in 12 s (t1012)",
         "go before it: 3.",
@@ -142,73 +159,83 @@ def test_politeness_tells_the_hosts_next_turn():
 @pytest.mark.parametrize(
     ("host", "rules", "part"),
     [
-        (HostState(), Rules(delay_s=2.0), "may be fetched now"),
-        (HostState(), Rules(delay_s=2.0), "2 s apart (as set)"),
-        (HostState(delay_s=0.5), Rules(), "0.5 s apart (it follows"),
-        (HostState(in_flight=1, next_at=NOW + 5), Rules(), "has 1 of 1 request in flight"),
-        (HostState(in_flight=1, troubled_since=1.0), Rules(per_host=8), "has 1 of 1 request in flight"),
-        (HostState(pace_s=4.0, limit_s=2.0), Rules(delay_s=0.0), "4 s apart (it refused what came faster)"),
-        (HostState(next_at=NOW + 30, hold_until=NOW + 30), Rules(), "left alone for 30 s"),
-        (HostState(silences=8), Rules(), "has not answered for so long"),
+        (HostState(), FrontierRules(delay_s=2.0), "may be fetched now"),
+        (HostState(), FrontierRules(delay_s=2.0), "2 s apart (as set)"),
+        (HostState(delay_s=0.5), FrontierRules(), "0.5 s apart (it follows"),
+        (HostState(in_flight=1, next_at=NOW + 5), FrontierRules(), "has 1 of 1 request in flight"),
+        (
+            HostState(in_flight=1, troubled_since=1.0),
+            FrontierRules(per_host=8),
+            "has 1 of 1 request in flight",
+        ),
+        (
+            HostState(pace_s=4.0, limit_s=2.0),
+            FrontierRules(delay_s=0.0),
+            "4 s apart (it refused what came faster)",
+        ),
+        (HostState(next_at=NOW + 30, hold_until=NOW + 30), FrontierRules(), "left alone for 30 s"),
+        (HostState(silences=8), FrontierRules(), "has not answered for so long"),
     ],
 )
 def test_a_waiting_request_says_what_it_waits_for(host, rules, part):
-    answer, text = said(found=found(State.PENDING, host=host), rules=rules)
-    assert answer is Answer.WAITING
+    answer, text = said(found=found(RequestState.PENDING, host=host), rules=rules)
+    assert answer is UrlState.WAITING
     assert part in text
 
 
 def test_budgets_of_the_job_and_of_the_host():
-    waiting = found(State.PENDING, host=HostState(pages=5))
+    waiting = found(RequestState.PENDING, host=HostState(pages=5))
     spent = FrontierStats(state=JobState.RUNNING, pending=1, budget_spent=True)
-    answer, text = said(found=waiting, stats=spent, rules=Rules(max_pages=1000))
-    assert answer is Answer.OVER_BUDGET
+    answer, text = said(found=waiting, stats=spent, rules=FrontierRules(max_pages=1000))
+    assert answer is UrlState.OVER_BUDGET
     assert "1,000 pages is spent" in text
-    answer, text = said(found=waiting, rules=Rules(max_pages_per_host=5))
-    assert answer is Answer.OVER_BUDGET
+    answer, text = said(found=waiting, rules=FrontierRules(max_pages_per_host=5))
+    assert answer is UrlState.OVER_BUDGET
     assert "5 pages for the host shop.example" in text
-    assert said(found=waiting, rules=Rules(max_pages_per_host=6))[0] is Answer.WAITING
+    assert said(found=waiting, rules=FrontierRules(max_pages_per_host=6))[0] is UrlState.WAITING
 
 
 @pytest.mark.parametrize("state", [JobState.PAUSED, JobState.CANCELLED, JobState.FINISHED])
 def test_a_job_that_does_not_run_fetches_nothing(state):
-    answer, text = said(found=found(State.PENDING), stats=FrontierStats(state=state))
-    assert answer is Answer.STOPPED
+    answer, text = said(found=found(RequestState.PENDING), stats=FrontierStats(state=state))
+    assert answer is UrlState.STOPPED
     assert f"is {state}" in text
 
 
 def test_nobody_at_work():
-    answer, text = said(found=found(State.PENDING), is_at_work=False)
-    assert answer is Answer.STOPPED
+    answer, text = said(found=found(RequestState.PENDING), is_at_work=False)
+    assert answer is UrlState.STOPPED
     assert "no process crawls" in text
 
 
 def test_a_run_that_was_out_of_time():
     job = replace(JOB, finish_reason="max_time")
-    answer, text = said(found=found(State.PENDING), is_at_work=False, job=job)
-    assert answer is Answer.OVER_BUDGET
+    answer, text = said(found=found(RequestState.PENDING), is_at_work=False, job=job)
+    assert answer is UrlState.OVER_BUDGET
     assert "budget of time" in text
 
 
 def test_robots_denies_what_waits():
-    assert said(found=found(State.PENDING), is_denied=True)[0] is Answer.ROBOTS
+    assert said(found=found(RequestState.PENDING), is_denied=True)[0] is UrlState.ROBOTS
 
 
 def test_a_retry_has_its_time_and_its_reason():
     last = tried(Verdict.RETRY, "server", status=503, attempt=2)
-    waiting = found(State.DELAYED, due_at=NOW + 8, attempts=2, reason="server")
+    waiting = found(RequestState.DELAYED, due_at=NOW + 8, attempts=2, reason="server")
     answer, text = said(found=waiting, attempts=(last,))
-    assert answer is Answer.RETRYING
+    assert answer is UrlState.RETRYING
     for part in ("in 8 s (t1008)", "an error of the server (server)", "number 2, was 60 s ago (status 503"):
         assert part in text, text
-    assert "as soon as its host's turn" in said(found=found(State.DELAYED, due_at=NOW - 1, attempts=1))[1]
-    assert said(found=found(State.DELAYED, due_at=NOW + 8))[0] is Answer.DELAYED
+    assert (
+        "as soon as its host's turn" in said(found=found(RequestState.DELAYED, due_at=NOW - 1, attempts=1))[1]
+    )
+    assert said(found=found(RequestState.DELAYED, due_at=NOW + 8))[0] is UrlState.DELAYED
 
 
 def test_a_lease_has_a_deadline():
-    leased = {"found": found(State.LEASED), "since": NOW - 5}
+    leased = {"found": found(RequestState.LEASED), "since": NOW - 5}
     answer, text = said(**leased, deadline=NOW + 55)
-    assert answer is Answer.LEASED
+    assert answer is UrlState.LEASED
     assert "has had it for 5 s, and has it until t1055 (in 55 s)" in text
     assert "worker of process 42 has" in said(**leased, deadline=NOW + 55, process="42")[1]
     assert "until 2 s ago and is late" in said(**leased, deadline=NOW - 2)[1]
@@ -220,9 +247,9 @@ def test_a_lease_has_a_deadline():
 
 def test_a_dead_letter_says_how_to_retry():
     last = tried(Verdict.DEAD, "callback", status=200)
-    dead = found(State.DEAD, reason="callback", attempts=1)
+    dead = found(RequestState.DEAD, reason="callback", attempts=1)
     answer, text = said(found=dead, attempts=(last,), letter=17, since=NOW - 60)
-    assert answer is Answer.DEAD
+    assert answer is UrlState.DEAD
     for part in ("given up 60 s ago after 1 attempt: the spider's code raised", "dead retry shop-1 17"):
         assert part in text, text
 
@@ -230,29 +257,33 @@ def test_a_dead_letter_says_how_to_retry():
 @pytest.mark.parametrize(
     ("attempt", "answer", "part"),
     [
-        (tried(Verdict.SUCCESS, status=200, size_bytes=5, via="http://v"), Answer.DONE, "status 200, 5 B"),
+        (tried(Verdict.SUCCESS, status=200, size_bytes=5, via="http://v"), UrlState.DONE, "status 200, 5 B"),
         (
             tried(Verdict.SUCCESS, status=200, via="http://v"),
-            Answer.DONE,
+            UrlState.DONE,
             "What led to it: a link on http://v.",
         ),
-        (tried(Verdict.SUCCESS, status=200), Answer.DONE, "Nothing on it was parsed"),
-        (tried(Verdict.REDIRECT, status=301, detail="http://b/"), Answer.REDIRECTED, "redirect to http://b/"),
-        (tried(Verdict.SKIPPED, "robots"), Answer.ROBOTS, "without asking its host"),
-        (tried(Verdict.SKIPPED, "gone", status=404), Answer.SKIPPED, "no such page (gone)"),
-        (tried(Verdict.SKIPPED, "out_of_scope", status=302, detail="to x"), Answer.OUT_OF_SCOPE, "(to x)"),
-        (tried(Verdict.DEAD, "server"), Answer.DONE, "dead letter was dropped"),
+        (tried(Verdict.SUCCESS, status=200), UrlState.DONE, "Nothing on it was parsed"),
+        (
+            tried(Verdict.REDIRECT, status=301, detail="http://b/"),
+            UrlState.REDIRECTED,
+            "redirect to http://b/",
+        ),
+        (tried(Verdict.SKIPPED, "robots"), UrlState.ROBOTS, "without asking its host"),
+        (tried(Verdict.SKIPPED, "gone", status=404), UrlState.SKIPPED, "no such page (gone)"),
+        (tried(Verdict.SKIPPED, "out_of_scope", status=302, detail="to x"), UrlState.OUT_OF_SCOPE, "(to x)"),
+        (tried(Verdict.DEAD, "server"), UrlState.DONE, "dead letter was dropped"),
     ],
 )
 def test_what_is_done_is_told_from_the_ledger(attempt, answer, part):
-    given, text = said(found=found(State.DONE), attempts=(attempt,))
+    given, text = said(found=found(RequestState.DONE), attempts=(attempt,))
     assert given is answer
     assert part in text
 
 
 def test_what_led_to_a_page_is_not_called_a_link_when_it_was_a_redirect():
     led = RequestPreview(redirected_by="http://shop.example/old")
-    done = {"found": found(State.DONE)}
+    done = {"found": found(RequestState.DONE)}
     text = said(**done, attempts=(tried(Verdict.SUCCESS, status=200, via="http://v", request=led),))[1]
     assert "What led to it: a redirect of http://shop.example/old, to which http://v has a link." in text
     text = said(**done, attempts=(tried(Verdict.SUCCESS, status=200, request=led),))[1]
@@ -268,15 +299,19 @@ def test_an_unknown_url_is_not_said_to_wait():
 
 def test_what_never_ended_and_what_is_forgotten_is_not_called_fetched():
     for verdict in (Verdict.RETRY, Verdict.EXPIRED):
-        answer, text = said(found=found(State.DONE), attempts=(tried(verdict, "expired"),))
-        assert (answer, "It was fetched" in text) == (Answer.DONE, False)
+        answer, text = said(found=found(RequestState.DONE), attempts=(tried(verdict, "expired"),))
+        assert (answer, "It was fetched" in text) == (UrlState.DONE, False)
         assert "how it ended is not in the ledger. The last attempt" in text
-    dead = {"found": found(State.DONE), "attempts": (tried(Verdict.DEAD, "server"),), "is_forgotten": True}
+    dead = {
+        "found": found(RequestState.DONE),
+        "attempts": (tried(Verdict.DEAD, "server"),),
+        "is_forgotten": True,
+    }
     answer, text = said(**dead)
-    assert answer is Answer.DEAD
+    assert answer is UrlState.DEAD
     assert "dropped" not in text
     answer, text = said(is_forgotten=True)
-    assert (answer, "It was never seen" in text) == (Answer.NEVER_SEEN, False)
+    assert (answer, "It was never seen" in text) == (UrlState.NEVER_SEEN, False)
     assert "the ledger has no attempt of it" in text
 
 
@@ -286,37 +321,41 @@ def test_other_requests_to_the_url_are_told():
             method="POST",
             fingerprint=n,
             request=RequestPreview(body=f"page={n}", body_bytes=6),
-            found=found(State.DONE),
+            found=found(RequestState.DONE),
             attempts=(tried(Verdict.SUCCESS, status=200, method="POST"),),
         )
         for n in (3, 2)
     )
-    answer, lines, page, others = explain(facts(others=posts), SHOW)
-    assert (answer, page, [other.answer for other in others]) == (Answer.DONE, Answer.DONE, [Answer.DONE] * 2)
+    answer, lines, page, others = explain_facts(facts(others=posts), SHOW)
+    assert (answer, page, [other.answer for other in others]) == (
+        UrlState.DONE,
+        UrlState.DONE,
+        [UrlState.DONE] * 2,
+    )
     assert lines[0] == "No GET of it is known, but other requests to this URL are: 2."
     assert lines[1].startswith("POST (page=3): It was fetched 60 s ago")
     assert lines[2].startswith("POST (page=2): It was fetched")
-    more = explain(facts(others=posts, has_more_others=True), SHOW).lines[0]
+    more = explain_facts(facts(others=posts, has_more_others=True), SHOW).lines[0]
     assert more.endswith("other requests to this URL are: more than 2, of which the latest are told.")
-    text = " ".join(explain(facts(others=posts, found=found(State.PENDING)), SHOW).lines)
+    text = " ".join(explain_facts(facts(others=posts, found=found(RequestState.PENDING)), SHOW).lines)
     assert text.startswith("It may be fetched now")
     assert "Other requests to this URL: 2. POST (page=3)" in text
 
 
 def test_a_link_that_the_built_in_spider_leaves_out_names_the_rule():
-    pdf = {"url": f"{URL}.pdf", "canonical": f"{URL}.pdf", "scoping": Scoping(refused="media")}
+    pdf = {"url": f"{URL}.pdf", "canonical": f"{URL}.pdf", "scoping": ScopeFacts(refused="media")}
     answer, text = said(**pdf, left_out={"media": 1})
-    assert answer is Answer.OUT_OF_SCOPE
+    assert answer is UrlState.OUT_OF_SCOPE
     assert "follows no links to files with the suffix .pdf. Links to it are not taken." in text
-    seed = said(**pdf, found=found(State.DONE), attempts=(tried(Verdict.SUCCESS, status=200),))[1]
+    seed = said(**pdf, found=found(RequestState.DONE), attempts=(tried(Verdict.SUCCESS, status=200),))[1]
     assert "would not be taken" not in seed  # a start URL is fetched whatever its suffix
     assert "to files that are no pages" in said(left_out={"media": 2}, scoping=None)[1]
 
 
 def test_a_fleet_is_told_in_its_own_words():
     fleet = replace(JOB, plan=b"plan")
-    waiting, dead = found(State.PENDING), found(State.DEAD, reason="server", attempts=1)
-    gone = {"found": found(State.LEASED), "since": NOW - 5, "deadline": NOW + 5, "is_at_work": False}
+    waiting, dead = found(RequestState.PENDING), found(RequestState.DEAD, reason="server", attempts=1)
+    gone = {"found": found(RequestState.LEASED), "since": NOW - 5, "deadline": NOW + 5, "is_at_work": False}
     for more in (
         {"found": waiting, "is_at_work": False},
         {"found": waiting, "stats": FrontierStats(state=JobState.CANCELLED)},
@@ -324,17 +363,17 @@ def test_a_fleet_is_told_in_its_own_words():
         {"found": dead, "letter": 3},
         gone,
     ):
-        assert "gossamer crawl" not in said(job=fleet, rules=Rules(max_pages=5), **more)[1], more
+        assert "gossamer crawl" not in said(job=fleet, rules=FrontierRules(max_pages=5), **more)[1], more
     leased = {**gone, "is_at_work": True, "process": "3 workers of the fleet"}
     assert "A worker has had it for 5 s" in said(job=fleet, **leased)[1]
 
 
-@pytest.mark.parametrize("state", [State.PENDING, State.DELAYED])
+@pytest.mark.parametrize("state", [RequestState.PENDING, RequestState.DELAYED])
 def test_what_waits_in_a_cancelled_job_is_not_promised(state):
     stats = FrontierStats(state=JobState.CANCELLED, pending=3)
     waiting = found(state, due_at=NOW + 8, attempts=1, reason="server")
     answer, text = said(found=waiting, stats=stats, is_denied=True)
-    assert answer is Answer.STOPPED
+    assert answer is UrlState.STOPPED
     assert "in 8 s" not in text
     assert "will be" not in text
     assert "may lead to it" not in said(stats=stats)[1]
@@ -342,9 +381,9 @@ def test_what_waits_in_a_cancelled_job_is_not_promised(state):
 
 def test_a_page_has_its_title_and_items():
     page = PageRecord(url=URL, fingerprint=1, status=200, title="A")
-    text = said(found=found(State.DONE), attempts=(tried(Verdict.SUCCESS),), page=page, items=3)[1]
+    text = said(found=found(RequestState.DONE), attempts=(tried(Verdict.SUCCESS),), page=page, items=3)[1]
     assert "'A' was parsed. Items of this job that were last found at this URL: 3." in text
-    assert "no row" in said(found=found(State.DONE))[1]
+    assert "no row" in said(found=found(RequestState.DONE))[1]
 
 
 @pytest.mark.parametrize("fault", Fault)
@@ -356,6 +395,6 @@ def test_every_fault_can_be_said(fault):
 
 def test_a_host_in_trouble_is_said_to_be():
     silent = HostState(troubled_since=NOW - 90, silences=2, answered_at=NOW - 100, next_at=NOW + 5)
-    assert "has not answered since t910" in said(found=found(State.PENDING, host=silent))[1]
+    assert "has not answered since t910" in said(found=found(RequestState.PENDING, host=silent))[1]
     refusing = HostState(troubled_since=NOW - 90, answered_at=NOW - 100, next_at=NOW + 5)
-    assert "has refused every request since t910" in said(found=found(State.PENDING, host=refusing))[1]
+    assert "has refused every request since t910" in said(found=found(RequestState.PENDING, host=refusing))[1]

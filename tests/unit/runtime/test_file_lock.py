@@ -6,14 +6,14 @@ import sys
 
 import pytest
 
-from gossamer.core.errors import JobBusy, StorageError
+from gossamer.core.errors import JobBusyError, StorageError
 from gossamer.runtime.file_lock import JobLock
 
 
 def test_the_second_is_told_who_has_it(tmp_path):
     with JobLock(tmp_path / "data", "shop-1") as lock:
         with pytest.raises(
-            JobBusy, match=rf"shop-1 .* process {os.getpid()} \(.*shop-1\.lock\); wait for it"
+            JobBusyError, match=rf"shop-1 .* process {os.getpid()} \(.*shop-1\.lock\); wait for it"
         ):
             JobLock(tmp_path / "data", "shop-1")
         JobLock(tmp_path / "data", "shop-2").release()
@@ -31,7 +31,7 @@ def test_a_dead_process_keeps_nothing(tmp_path):
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as child:
         assert child.stdout.readline() == "held\n"
-        with pytest.raises(JobBusy, match=f"process {child.pid} "):
+        with pytest.raises(JobBusyError, match=f"process {child.pid} "):
             JobLock(tmp_path, "shop-1")
         child.kill()
         child.wait(10)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.core.requests import Request
-from gossamer.core.results import Fetched
+from gossamer.core.results import FetchResult
 from gossamer.policy import urls
 from gossamer.spiders.response import Response
 
@@ -31,7 +31,7 @@ REFERENCES = st.lists(st.sampled_from(PARTS), max_size=5).map("".join)
 
 
 def response(body: str, *, follow_nofollow: bool = False) -> Response:
-    fetched = Fetched(
+    fetched = FetchResult(
         url=URL,
         status=200,
         headers=(("content-type", "text/html; charset=utf-8"),),
@@ -48,7 +48,7 @@ def response(body: str, *, follow_nofollow: bool = False) -> Response:
 def test_each_reference_is_joined_with_the_base_of_its_page(base: str, references: list[str]) -> None:
     page = response(f'<base href="{escape(base)}"><p>')
     for reference in references * 2:
-        expected = urls.join(page.page.base_url, reference)
+        expected = urls.join_url(page.page.base_url, reference)
         try:
             joined = page.urljoin(reference)
         except ValueError:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.store.postgres.json import clean, restored, stored
+from gossamer.store.postgres.json import clean_text, from_jsonb, to_jsonb
 
 
 def as_jsonb(value):
@@ -19,9 +19,9 @@ def as_jsonb(value):
 
 
 def through(value):
-    text, layout, is_altered = stored(msgspec.json.encode(value))
+    text, layout, is_altered = to_jsonb(msgspec.json.encode(value))
     assert not is_altered
-    return layout, restored(msgspec.json.encode(as_jsonb(json.loads(text))).decode(), layout)
+    return layout, from_jsonb(msgspec.json.encode(as_jsonb(json.loads(text))).decode(), layout)
 
 
 names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6)
@@ -53,7 +53,7 @@ def test_objects_of_any_size(size):
 
 @given(st.text())
 def test_any_text_can_be_carried(text):
-    found = clean(text)
+    found = clean_text(text)
     assert "\0" not in found
     found.encode()
-    assert clean(found) == found
+    assert clean_text(found) == found

@@ -6,17 +6,17 @@ from msgspec.structs import replace
 from gossamer.core.results import Attempt, Verdict
 from gossamer.drivers.postgres.server import PostgresServer
 from gossamer.store import attempts as module
-from gossamer.store.postgres.jobs import PostgresJobBook
-from gossamer.store.postgres.ledger import PostgresLedger
+from gossamer.store.postgres.jobs import PostgresJobStore
+from gossamer.store.postgres.ledger import PostgresLedgerReader
 from gossamer.store.postgres.store import PostgresStore
 from gossamer.testing.clock import ManualClock
-from gossamer.testing.contracts.store import harvest, item
+from gossamer.testing.contracts.store import make_item, make_visit_result
 
 
 @pytest.fixture
 async def world(postgres_url):
     server = PostgresServer(postgres_url)
-    book, store = PostgresJobBook(server, ManualClock()), PostgresStore(server)
+    book, store = PostgresJobStore(server, ManualClock()), PostgresStore(server)
     job, other = await book.create("a", "a"), await book.create("b", "b")
     rows = [
         Attempt(
@@ -31,24 +31,24 @@ async def world(postgres_url):
         )
         for n in range(20)
     ]
-    await store.record(job, rows)
-    await store.record(other, rows[:1])
-    yield PostgresLedger(server), job, other, rows, store
+    await store.record_attempts(job, rows)
+    await store.record_attempts(other, rows[:1])
+    yield PostgresLedgerReader(server), job, other, rows, store
     await server.close()
 
 
 async def test_newest_first_and_of_one_job(world):
     ledger, job, other, rows, _ = world
-    assert await ledger.attempts(job, 100) == rows[::-1]
-    assert await ledger.attempts(job, 3) == rows[:-4:-1]
-    assert await ledger.attempts(other, 3) == rows[:1]
+    assert await ledger.find_attempts(job, 100) == rows[::-1]
+    assert await ledger.find_attempts(job, 3) == rows[:-4:-1]
+    assert await ledger.find_attempts(other, 3) == rows[:1]
 
 
 @pytest.mark.parametrize("read_at_once", [1, 3, 1000])
 async def test_filters_look_as_far_back_as_needed(world, monkeypatch, read_at_once):
     monkeypatch.setattr(module, "ROUND", read_at_once)
     ledger, job, _, rows, _ = world
-    found = [[r.fingerprint for r in await ledger.attempts(job, 2, **which)] for which in (
+    found = [[r.fingerprint for r in await ledger.find_attempts(job, 2, **which)] for which in (
         {"verdict": "retry"}, {"status": 500, "host": "odd"}, {"host": "even.example:81"},
         {"host": "even.example"}, {"reason": "server"}, {"urls_": ["http://odd/7", "x"]},
         {"urls_": ["http://odd/7"], "status": 500}, {"method": "POST"}, {"flag": "truncated"},
@@ -68,18 +68,18 @@ async def test_filters_look_as_far_back_as_needed(world, monkeypatch, read_at_on
         [],
         [4],
     ]
-    assert len(await ledger.attempts(job, 100, verdict="retry")) == sum(r.status == 500 for r in rows)
+    assert len(await ledger.find_attempts(job, 100, verdict="retry")) == sum(r.status == 500 for r in rows)
 
 
 async def test_a_page_and_its_items(world):
     ledger, job, other, _, store = world
-    assert await ledger.page(job, 1) is None
+    assert await ledger.find_page(job, 1) is None
     assert await ledger.items_on(job, "http://a/1") == 0
-    found = harvest(item("1"), item("2"), at=3)
+    found = make_visit_result(make_item("1"), make_item("2"), at=3)
     await store.write(job, [found])
-    assert await ledger.page(job, 1) == found.page
-    assert await ledger.page(other, 1) is None
+    assert await ledger.find_page(job, 1) == found.page
+    assert await ledger.find_page(other, 1) is None
     assert await ledger.items_on(job, "http://a/1") == 2
     newer = replace(found.page, at=9.0, title="new")
     await store.write(job, [replace(found, page=newer)])
-    assert await ledger.page(job, 1) == newer
+    assert await ledger.find_page(job, 1) == newer

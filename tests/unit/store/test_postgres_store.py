@@ -13,13 +13,13 @@ from gossamer.core.errors import StorageError
 from gossamer.core.jobs import Job
 from gossamer.core.requests import Request
 from gossamer.core.results import Attempt, Verdict
-from gossamer.drivers.postgres.schema import migrations, prepare
+from gossamer.drivers.postgres.schema import load_migrations, prepare_schema
 from gossamer.drivers.postgres.server import PostgresServer
-from gossamer.store.postgres.jobs import PostgresJobBook
+from gossamer.store.postgres.jobs import PostgresJobStore
 from gossamer.store.postgres.rows import batch_of
 from gossamer.store.postgres.store import SQL, PostgresStore, day_name
 from gossamer.testing.clock import ManualClock
-from gossamer.testing.contracts.store import harvest, item
+from gossamer.testing.contracts.store import make_item, make_visit_result
 
 JOB = Job(id="shop-1", name="shop", target="t", created_at=5.0, key=b"k", plan=b"p")
 DAY = 86400.0
@@ -38,7 +38,7 @@ def store(server):
 
 
 async def items(store, job=None):
-    return [found async for found in store.items(job)]
+    return [found async for found in store.read_items(job)]
 
 
 async def rows(server, query, *values):
@@ -54,16 +54,16 @@ def again(found, *, token=1, expiries=0, dont_filter=True):
 
 
 async def test_a_job_of_another_book_is_entered(server, store):
-    book = PostgresJobBook(server, ManualClock())
+    book = PostgresJobStore(server, ManualClock())
     for job_id in ("shop-7", "elsewhere"):
         job = replace(JOB, id=job_id)
-        await store.write(job, [harvest(item("1"))])
+        await store.write(job, [make_visit_result(make_item("1"))])
         assert await book.get(job_id) == job
     assert (await book.create("shop", "t")).id == "shop-8"
 
 
 async def test_a_job_whose_creation_was_answered_into_the_void_is_made_once(server):
-    book = PostgresJobBook(server, ManualClock())
+    book = PostgresJobStore(server, ManualClock())
     run, lost = server.run, []
 
     async def twice(work):
@@ -74,7 +74,7 @@ async def test_a_job_whose_creation_was_answered_into_the_void_is_made_once(serv
     job = await book.create("shop", "t", b"plan")
     server.run = run
     assert lost == [job]
-    assert await book.list() == [job]
+    assert await book.list_jobs() == [job]
 
 
 # --------------------------------------------------------------------------- items
@@ -82,10 +82,10 @@ async def test_a_job_whose_creation_was_answered_into_the_void_is_made_once(serv
 
 async def test_an_item_that_has_just_changed_is_left_alone(server):
     store = PostgresStore(server, min_interval_s=60)
-    one, two = item("1", b'{"by":1}'), item("1", b'{"by":2}')
+    one, two = make_item("1", b'{"by":1}'), make_item("1", b'{"by":2}')
     seen = []
     for at, found in enumerate([one, two, one, two]):
-        await store.write(JOB, [harvest(found, at=100 + 20 * at)])
+        await store.write(JOB, [make_visit_result(found, at=100 + 20 * at)])
         (stored,) = await items(store)
         seen.append((stored.data["by"], stored.last_seen, stored.changed_at))
     assert seen == [(1, 100, 100), (1, 120, 100), (1, 140, 100), (2, 160, 160)]
@@ -94,8 +94,10 @@ async def test_an_item_that_has_just_changed_is_left_alone(server):
 async def test_former_versions_are_kept_when_asked_for(server, store):
     with_history = PostgresStore(server, history=True)
     for at, n in enumerate([1, 1, 2, 3]):
-        await with_history.write(JOB, [harvest(item("1", b'{"n":%d}' % n), item("same"), at=at)])
-    await store.write(JOB, [harvest(item("1", b'{"n":4}'), at=9)])
+        await with_history.write(
+            JOB, [make_visit_result(make_item("1", b'{"n":%d}' % n), make_item("same"), at=at)]
+        )
+    await store.write(JOB, [make_visit_result(make_item("1", b'{"n":4}'), at=9)])
     kept = await rows(
         server, "SELECT data ->> 'n', changed_at, last_seen FROM item_history ORDER BY changed_at"
     )
@@ -105,17 +107,17 @@ async def test_former_versions_are_kept_when_asked_for(server, store):
 async def test_without_it_only_what_another_job_saw_is_kept_and_once(server, store):
     other = replace(JOB, id="shop-2", key=b"other")
     for at, n in enumerate([1, 2, 3]):
-        await store.write(JOB, [harvest(item("1", b'{"n":%d}' % n), at=at)])
+        await store.write(JOB, [make_visit_result(make_item("1", b'{"n":%d}' % n), at=at)])
     for at, (job, n) in enumerate([(other, 4), (JOB, 3), (other, 4), (JOB, 3)], start=3):
-        await store.write(job, [harvest(item("1", b'{"n":%d}' % n), at=at)])
+        await store.write(job, [make_visit_result(make_item("1", b'{"n":%d}' % n), at=at)])
     kept = await rows(server, "SELECT data ->> 'n' FROM item_history ORDER BY changed_at")
     assert kept == [("3",), ("4",)]
 
 
 async def test_of_an_older_schema_jobs_keep_the_values_that_are_there(postgres_url, server, store):
     conn = await asyncpg.connect(postgres_url, server_settings={"search_path": "gossamer"})
-    old = {number: sql for number, sql in migrations().items() if number <= 2}
-    await prepare(conn, "gossamer", "db", old)
+    old = {number: sql for number, sql in load_migrations().items() if number <= 2}
+    await prepare_schema(conn, "gossamer", "db", old)
     await conn.execute(
         "INSERT INTO job (name, slug, number, spider, target, created_at, state, key)"
         " VALUES ('shop-1', 'shop', 1, 'shop', 't', 5, 'running', 'k')"
@@ -127,7 +129,7 @@ async def test_of_an_older_schema_jobs_keep_the_values_that_are_there(postgres_u
     )
     await conn.close()
     other = replace(JOB, id="shop-2", key=b"other")
-    await store.write(other, [harvest(item("1", b'{"n":2}'), at=5)])
+    await store.write(other, [make_visit_result(make_item("1", b'{"n":2}'), at=5)])
     assert [[found.data["n"] for found in await items(store, job)] for job in (JOB, other)] == [[1], [2]]
 
 
@@ -136,19 +138,19 @@ async def test_what_postgresql_refuses_loses_nobody_elses_items(server, store, c
     long = "".join(hashlib.sha256(b"%d" % n).hexdigest() for n in range(100))  # an index takes 2704 bytes
     number = b'{"a":1' + b"0" * 140_000 + b"}"  # more digits than a numeric holds
     found = [
-        item("1"),
-        item(long),
-        item("2"),
-        item("number", number),
-        item("3"),
-        item("deep", deep),
+        make_item("1"),
+        make_item(long),
+        make_item("2"),
+        make_item("number", number),
+        make_item("3"),
+        make_item("deep", deep),
     ]
-    broken = item("broken", b"{no json")
-    await store.write(JOB, [harvest(*found, broken), harvest(item("4"), number=2)])
+    broken = make_item("broken", b"{no json")
+    await store.write(JOB, [make_visit_result(*found, broken), make_visit_result(make_item("4"), number=2)])
     stored = {one.key for one in await items(store, JOB)}
     assert stored >= {"1", "2", "3", "4"}
     assert stored.isdisjoint({long, "broken", "number"})
-    tally = await store.tally(JOB)
+    tally = await store.read_totals(JOB)
     assert (tally.pages, tally.items, tally.duplicates) == (2, len(stored), 0)
     assert sum(tally.dropped.values()) == 8 - len(stored)
     said = [record.getMessage() for record in caplog.records]
@@ -164,7 +166,7 @@ async def test_altered_text_is_flagged(server, store):
         '{"a":"ä"}'.encode(),
         b'{"a":"\xff"}',
     ]
-    await store.write(JOB, [harvest(*[item(str(n), data) for n, data in enumerate(found)])])
+    await store.write(JOB, [make_visit_result(*[make_item(str(n), data) for n, data in enumerate(found)])])
     flags = await rows(server, "SELECT is_altered FROM item ORDER BY id")
     assert [flag for (flag,) in flags] == [True, True, False, False, False]
     assert [list(one.data.items()) for one in await items(store)] == [
@@ -177,12 +179,12 @@ async def test_altered_text_is_flagged(server, store):
 
 async def test_a_batch_that_is_sent_twice_is_stored_once(server, store):
     await store.write(JOB, [])
-    batch = batch_of([harvest(item("1"), item("2"), dropped={"link:scheme": 1})])
-    values = (4711, 1, store._numbers[JOB.id], 0, "shop", 0.0, False, *batch.values())
-    await store._add_days(batch.days())
+    batch = batch_of([make_visit_result(make_item("1"), make_item("2"), dropped={"link:scheme": 1})])
+    values = (4711, 1, store._numbers[JOB.id], 0, "shop", 0.0, False, *batch.to_values())
+    await store._add_days(batch.attempt_days())
     await asyncio.gather(*[server.run(lambda conn: conn.execute(SQL["write"], *values)) for _ in range(4)])
     await server.run(lambda conn: conn.execute(SQL["write"], *values))
-    tally = await store.tally(JOB)
+    tally = await store.read_totals(JOB)
     assert (tally.pages, tally.items, tally.duplicates, tally.attempts) == (1, 2, 0, 1)
     assert tally.dropped == {"link:scheme": 1}
     assert await rows(server, "SELECT count(*) FROM attempt") == [(1,)]
@@ -200,14 +202,14 @@ class Link:
 
     @contextlib.asynccontextmanager
     async def open(self):
-        listener = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        listener = await asyncio.start_server(self._serve_request, "127.0.0.1", 0)
         self.listens_on = listener.sockets[0].getsockname()[1]
         try:
             yield self
         finally:
             listener.close()
 
-    async def _serve(self, reader, writer):
+    async def _serve_request(self, reader, writer):
         up_reader, up_writer = await asyncio.open_connection("127.0.0.1", self.port)
 
         async def answers():
@@ -238,10 +240,10 @@ async def test_an_answer_that_is_lost_doubles_nothing(postgres_server, postgres_
         server = PostgresServer(url, timeout_s=1.0 if hangs else 30.0)
         store = PostgresStore(server)
         for number in range(3):
-            await store.write(JOB, [harvest(item(str(number)), number=number)])
+            await store.write(JOB, [make_visit_result(make_item(str(number)), number=number)])
             link.loses = True
-        await store.record(JOB, [])
-        tally = await store.tally(JOB)
+        await store.record_attempts(JOB, [])
+        tally = await store.read_totals(JOB)
         assert link.lost == 3
         assert (tally.pages, tally.items, tally.attempts, tally.duplicates) == (3, 3, 3, 0)
         await server.close()
@@ -256,7 +258,10 @@ async def test_restarts_in_the_middle_of_writes_lose_and_double_nothing(postgres
 
     async def write(store):
         for number in numbers:
-            found = [harvest(item(f"{number}-{n}"), item("shared"), number=8 * number + n) for n in range(8)]
+            found = [
+                make_visit_result(make_item(f"{number}-{n}"), make_item("shared"), number=8 * number + n)
+                for n in range(8)
+            ]
             await store.write(JOB, found)
             stored.append(number)
 
@@ -269,7 +274,7 @@ async def test_restarts_in_the_middle_of_writes_lose_and_double_nothing(postgres
 
     async with asyncio.timeout(120):
         await asyncio.gather(restart(), *[write(stores[n % 2]) for n in range(6)])
-    tally = await stores[0].tally(JOB)
+    tally = await stores[0].read_totals(JOB)
     assert sorted(stored) == list(range(400))
     assert (tally.pages, tally.items, tally.attempts, tally.duplicates) == (3200, 3201, 3200, 3199)
     assert await rows(servers[0], "SELECT count(*), count(DISTINCT fingerprint) FROM attempt") == [
@@ -285,13 +290,13 @@ async def test_a_store_that_stays_away_is_an_error_and_what_was_stored_is_there(
 ):
     server = PostgresServer(postgres_url, patience_s=0.2)
     store = PostgresStore(server)
-    await store.write(JOB, [harvest(item("1"))])
+    await store.write(JOB, [make_visit_result(make_item("1"))])
     postgres_server.kill()
     with pytest.raises(StorageError, match=r"cannot be reached|connection was lost"):
-        await store.write(JOB, [harvest(item("2"), number=2)])
+        await store.write(JOB, [make_visit_result(make_item("2"), number=2)])
     await asyncio.to_thread(postgres_server.start)
-    await store.write(JOB, [harvest(item("2"), number=2)])
-    assert (await store.tally(JOB)).pages == 2
+    await store.write(JOB, [make_visit_result(make_item("2"), number=2)])
+    assert (await store.read_totals(JOB)).pages == 2
     await server.close()
 
 
@@ -299,24 +304,29 @@ async def test_a_store_that_stays_away_is_an_error_and_what_was_stored_is_there(
 
 
 async def test_a_page_that_is_stored_again_is_the_same_page(server, store):
-    first = harvest(item("1"), at=10)
-    for found in (first, first, harvest(item("1"), at=20), harvest(item("1"), at=5)):
+    first = make_visit_result(make_item("1"), at=10)
+    for found in (
+        first,
+        first,
+        make_visit_result(make_item("1"), at=20),
+        make_visit_result(make_item("1"), at=5),
+    ):
         await store.write(JOB, [again(found, dont_filter=False), again(found, token=9, dont_filter=False)])
-    tally = await store.tally(JOB)
+    tally = await store.read_totals(JOB)
     assert (tally.pages, tally.items, tally.attempts) == (1, 1, 8)
     assert await rows(server, "SELECT at FROM page") == [(20,)]
 
 
 async def test_a_page_that_is_asked_for_again_on_purpose_is_another_one(server, store):
-    page = harvest(at=10)
+    page = make_visit_result(at=10)
     await store.write(JOB, [again(page, token=1), again(page, token=2)])
     await store.write(JOB, [again(page, token=3)])
-    assert (await store.tally(JOB)).pages == 3
+    assert (await store.read_totals(JOB)).pages == 3
     await store.write(JOB, [again(page, token=3)])
     await store.write(JOB, [again(page, token=7, expiries=1), again(page, token=8, expiries=1)])
-    assert (await store.tally(JOB)).pages == 3, "what is done again after its worker was lost is not"
-    await store.write(JOB, [again(harvest(number=2), token=9, expiries=1)])
-    assert (await store.tally(JOB)).pages == 4
+    assert (await store.read_totals(JOB)).pages == 3, "what is done again after its worker was lost is not"
+    await store.write(JOB, [again(make_visit_result(number=2), token=9, expiries=1)])
+    assert (await store.read_totals(JOB)).pages == 4
 
 
 # --------------------------------------------------------------------------- the ledger's days
@@ -332,21 +342,21 @@ async def days(server):
 
 async def test_days_have_partitions_that_are_dropped_in_time(server):
     store = PostgresStore(server, ledger_days=2)
-    await store.record(JOB, [tried(day, day) for day in (20_000, 20_001, 20_003)])
+    await store.record_attempts(JOB, [tried(day, day) for day in (20_000, 20_001, 20_003)])
     assert await days(server) == ["attempt_20241004", "attempt_20241005", "attempt_20241007"]
-    assert await store.tidy(20_003 * DAY + 100) == 1
+    assert await store.prune_ledger(20_003 * DAY + 100) == 1
     assert await days(server) == [day_name(20_000 + n) for n in (1, 3, 4)], "tomorrow's is made ahead"
-    assert [found.fingerprint for found in await store.attempts(JOB)] == [20_003, 20_001]
-    assert (await store.tally(JOB)).attempts == 3, "totals stay"
-    assert await store.tidy(20_003 * DAY + 200) == 0
-    await store.record(JOB, [tried(20_000)])
-    assert len(await store.attempts(JOB)) == 3
+    assert [found.fingerprint for found in await store.latest_attempts(JOB)] == [20_003, 20_001]
+    assert (await store.read_totals(JOB)).attempts == 3, "totals stay"
+    assert await store.prune_ledger(20_003 * DAY + 200) == 0
+    await store.record_attempts(JOB, [tried(20_000)])
+    assert len(await store.latest_attempts(JOB)) == 3
 
 
 async def test_everything_is_kept_unless_asked(server, store):
-    await store.record(JOB, [tried(1), tried(20_000)])
-    assert await store.tidy(30_000 * DAY) == 0
-    assert len(await store.attempts(JOB)) == 2
+    await store.record_attempts(JOB, [tried(1), tried(20_000)])
+    assert await store.prune_ledger(30_000 * DAY) == 0
+    assert len(await store.latest_attempts(JOB)) == 2
 
 
 async def test_many_who_need_the_same_days(postgres_url):
@@ -354,19 +364,19 @@ async def test_many_who_need_the_same_days(postgres_url):
     stores = [PostgresStore(server) for server in servers]
     await asyncio.gather(
         *[
-            store.record(JOB, [tried(day, n) for day in range(20_000, 20_005)])
+            store.record_attempts(JOB, [tried(day, n) for day in range(20_000, 20_005)])
             for n, store in enumerate(stores)
         ]
     )
     assert len(await days(servers[0])) == 5
-    assert len(await stores[0].attempts(JOB)) == 20
+    assert len(await stores[0].latest_attempts(JOB)) == 20
     for server in servers:
         await server.close()
 
 
 async def test_who_reads_for_long_does_not_stop_the_others(server):
     store = PostgresStore(server, ledger_days=1)
-    await store.record(JOB, [tried(20_000), tried(20_009)])
+    await store.record_attempts(JOB, [tried(20_000), tried(20_009)])
     begun, done = asyncio.Event(), asyncio.Event()
 
     async def read(conn):
@@ -377,9 +387,9 @@ async def test_who_reads_for_long_does_not_stop_the_others(server):
 
     reader = asyncio.create_task(server.run(read))
     await begun.wait()
-    tidying = asyncio.create_task(store.tidy(20_009 * DAY))
+    tidying = asyncio.create_task(store.prune_ledger(20_009 * DAY))
     started = time.monotonic()
-    await store.record(JOB, [tried(20_009, 2)])
+    await store.record_attempts(JOB, [tried(20_009, 2)])
     assert time.monotonic() - started < 15
     done.set()
     assert await tidying == 1
@@ -387,12 +397,12 @@ async def test_who_reads_for_long_does_not_stop_the_others(server):
 
 
 async def test_old_receipts_are_forgotten(server, store):
-    await store.write(JOB, [harvest()])
+    await store.write(JOB, [make_visit_result()])
     await server.run(lambda conn: conn.execute("UPDATE receipt SET at = now() - interval '2 days'"))
-    await store.tidy(time.time())
+    await store.prune_ledger(time.time())
     assert await rows(server, "SELECT count(*) FROM receipt") == [(0,)]
-    await store.write(JOB, [harvest(number=2)])
-    assert (await store.tally(JOB)).pages == 2
+    await store.write(JOB, [make_visit_result(number=2)])
+    assert (await store.read_totals(JOB)).pages == 2
 
 
 async def test_totals_are_spread_over_few_rows(postgres_url):
@@ -400,10 +410,10 @@ async def test_totals_are_spread_over_few_rows(postgres_url):
     for server in servers:
         store = PostgresStore(server)
         for number in range(4):
-            await store.write(JOB, [harvest(number=number)])
+            await store.write(JOB, [make_visit_result(number=number)])
     (count,) = (await rows(servers[0], "SELECT count(*) FROM tally WHERE name = 'attempts'"))[0]
     assert 1 <= count <= 3
-    assert (await PostgresStore(servers[0]).tally(JOB)).attempts == 12
+    assert (await PostgresStore(servers[0]).read_totals(JOB)).attempts == 12
     for server in servers:
         await server.close()
 
@@ -411,13 +421,13 @@ async def test_totals_are_spread_over_few_rows(postgres_url):
 async def test_batches_that_meet_do_not_deadlock(server, store, monkeypatch):
     tried_again = []
     monkeypatch.setattr(server, "_note_failure", lambda *found: tried_again.append(found))
-    await store.write(JOB, [harvest()])
+    await store.write(JOB, [make_visit_result()])
 
     async def write(number):
         keys = [str(key) for key in range(200)]
         turned = keys[:: 1 if number % 2 else -1]
-        await store.write(JOB, [harvest(*map(item, turned), at=number, number=number)])
+        await store.write(JOB, [make_visit_result(*map(make_item, turned), at=number, number=number)])
 
     await asyncio.gather(*map(write, range(60)))
-    assert (await store.tally(JOB)).items == 200
+    assert (await store.read_totals(JOB)).items == 200
     assert not tried_again

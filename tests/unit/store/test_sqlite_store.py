@@ -8,20 +8,20 @@ from hypothesis import strategies as st
 from gossamer.core.jobs import Job
 from gossamer.core.storable import without_surrogates
 from gossamer.drivers.sqlite.database import Database
-from gossamer.drivers.sqlite.schema import migrate, migrations
+from gossamer.drivers.sqlite.schema import load_migrations, migrate_schema
 from gossamer.shared.sqlite import SqliteSharedState
-from gossamer.store.sqlite.jobs import SqliteJobBook, slug
-from gossamer.store.sqlite.store import SqliteStore, texts
+from gossamer.store.sqlite.jobs import SqliteJobStore, slug_of
+from gossamer.store.sqlite.store import SqliteStore, clean_texts
 from gossamer.testing.clock import ManualClock
-from gossamer.testing.contracts.store import harvest, item
+from gossamer.testing.contracts.store import make_item, make_visit_result
 
 
 async def test_a_job_of_another_book_is_entered(tmp_path):
     db = Database(tmp_path / "x.db")
-    store, book = SqliteStore(db), SqliteJobBook(db, ManualClock())
+    store, book = SqliteStore(db), SqliteJobStore(db, ManualClock())
     for job_id in ("shop-7", "elsewhere"):
         job = Job(id=job_id, name="shop", target="t", created_at=5.0, key=b"k")
-        await store.write(job, [harvest(item("1"))])
+        await store.write(job, [make_visit_result(make_item("1"))])
         assert await book.get(job_id) == job
     assert (await book.create("shop", "t")).id == "shop-8"
     db.close()
@@ -30,13 +30,13 @@ async def test_a_job_of_another_book_is_entered(tmp_path):
 async def test_everything_is_there_after_a_restart(tmp_path):
     clock = ManualClock()
     db = Database(tmp_path / "x.db")
-    job = await SqliteJobBook(db, clock).create("shop", "t")
-    await SqliteStore(db).write(job, [harvest(item("1"))])
+    job = await SqliteJobStore(db, clock).create("shop", "t")
+    await SqliteStore(db).write(job, [make_visit_result(make_item("1"))])
     await SqliteSharedState(db, clock).put("s", "k", b"v", 60)
     db.close()
     db = Database(tmp_path / "x.db")
-    assert await SqliteJobBook(db, clock).get("shop") == job
-    assert (await SqliteStore(db).tally(job)).items == 1
+    assert await SqliteJobStore(db, clock).get("shop") == job
+    assert (await SqliteStore(db).read_totals(job)).items == 1
     assert await SqliteSharedState(db, clock).get("s", "k") == b"v"
     db.close()
 
@@ -59,19 +59,21 @@ def pages(db):
 
 async def test_the_latest_of_a_page_is_kept_unless_its_lease_is_settled_with_it(tmp_path):
     db = Database(tmp_path / "x.db")
-    store, job = SqliteStore(db), await SqliteJobBook(db, ManualClock()).create("shop", "t")
+    store, job = SqliteStore(db), await SqliteJobStore(db, ManualClock()).create("shop", "t")
     for at in (10, 20, 5):
-        await store.write(job, [harvest(at=at), harvest(at=at)])
+        await store.write(job, [make_visit_result(at=at), make_visit_result(at=at)])
     assert pages(db) == [(1, 0, 4, 20)]
-    db.run_sync(lambda conn: store.write_within(conn, job, [harvest(at=30), harvest(at=40)]))
+    db.run_sync(
+        lambda conn: store.write_within(conn, job, [make_visit_result(at=30), make_visit_result(at=40)])
+    )
     assert pages(db)[1:] == [(1, None, 1, 30), (1, None, 1, 40)]
-    assert (await store.tally(job)).pages == 3
+    assert (await store.read_totals(job)).pages == 3
     db.close()
 
 
 async def test_a_file_in_which_pages_are_there_twice_is_brought_forward(tmp_path):
     conn = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
-    migrate(conn, tmp_path, {number: sql for number, sql in migrations().items() if number <= 2})
+    migrate_schema(conn, tmp_path, {number: sql for number, sql in load_migrations().items() if number <= 2})
     conn.execute(
         "INSERT INTO job VALUES (1, 'shop-1', 'shop', 1, 'shop', '', 1, 'running', NULL, '', x'', x'')"
     )
@@ -79,17 +81,17 @@ async def test_a_file_in_which_pages_are_there_twice_is_brought_forward(tmp_path
     conn.executemany("INSERT INTO page VALUES (?, 1, 1, 10, 200, 0, 0, '', '', 'http://a/1')", [(1,), (2,)])
     conn.close()
     db = Database(tmp_path / "x.db")
-    store, job = SqliteStore(db), await SqliteJobBook(db, ManualClock()).get("shop-1")
+    store, job = SqliteStore(db), await SqliteJobStore(db, ManualClock()).get("shop-1")
     assert pages(db) == [(1, None, 1, 10)] * 2
-    await store.write(job, [harvest(number=2)])
-    await store.write(job, [harvest(number=2)])
-    assert (await store.tally(job)).pages == 3
+    await store.write(job, [make_visit_result(number=2)])
+    await store.write(job, [make_visit_result(number=2)])
+    assert (await store.read_totals(job)).pages == 3
     db.close()
 
 
 async def test_of_an_older_file_jobs_keep_the_values_that_are_there(tmp_path):
     conn = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
-    migrate(conn, tmp_path, {number: sql for number, sql in migrations().items() if number <= 4})
+    migrate_schema(conn, tmp_path, {number: sql for number, sql in load_migrations().items() if number <= 4})
     job = "INSERT INTO job VALUES (?, ?, 'shop', ?, 'shop', '', 1, 'running', NULL, '', x'', x'')"
     for n in (1, 2):
         conn.execute(job, (n, f"shop-{n}", n))
@@ -98,19 +100,19 @@ async def test_of_an_older_file_jobs_keep_the_values_that_are_there(tmp_path):
     conn.execute("INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
     conn.close()
     db = Database(tmp_path / "x.db")
-    store, book = SqliteStore(db), SqliteJobBook(db, ManualClock())
+    store, book = SqliteStore(db), SqliteJobStore(db, ManualClock())
     first, second = [await book.get(f"shop-{n}") for n in (1, 2)]
-    await store.write(second, [harvest(item("1", b'{"n":2}'), at=5)])
-    values = [[found.data async for found in store.items(job)] for job in (first, second)]
+    await store.write(second, [make_visit_result(make_item("1", b'{"n":2}'), at=5)])
+    values = [[found.data async for found in store.read_items(job)] for job in (first, second)]
     assert values == [[{"n": 1}], [{"n": 2}]]
     db.close()
 
 
 async def test_values_that_nobody_else_saw_are_not_kept(tmp_path):
     db = Database(tmp_path / "x.db")
-    store, job = SqliteStore(db), await SqliteJobBook(db, ManualClock()).create("shop", "t")
+    store, job = SqliteStore(db), await SqliteJobStore(db, ManualClock()).create("shop", "t")
     for n in range(5):
-        await store.write(job, [harvest(item("1", b'{"n":%d}' % n), at=n)])
+        await store.write(job, [make_visit_result(make_item("1", b'{"n":%d}' % n), at=n)])
     assert db.run_sync(lambda conn: conn.execute("SELECT count(*) FROM item_history").fetchone()) == (0,)
     db.close()
 
@@ -118,7 +120,7 @@ async def test_values_that_nobody_else_saw_are_not_kept(tmp_path):
 def test_slugs():
     names = ["shop", "www.a.example", "ünï cödé", "../..", "", "a/b\\c", "x" * 500, ".hidden", "-rf"]
     for name in names:
-        made = slug(name)
+        made = slug_of(name)
         assert made
         assert len(made) <= 64
         assert made[0] not in ".-"
@@ -127,4 +129,4 @@ def test_slugs():
 
 @given(st.lists(st.text(st.characters(exclude_categories=())), max_size=8))
 def test_the_texts_of_a_row_are_stored_like_each_of_them(values):
-    assert list(texts(values)) == [without_surrogates(value) for value in values]
+    assert list(clean_texts(values)) == [without_surrogates(value) for value in values]

@@ -12,7 +12,7 @@ import pytest
 from gossamer import Spider
 from gossamer.core.errors import UsageError
 from gossamer.policy.secret_names import is_secret
-from gossamer.targets.arguments import accepted, read, target_text
+from gossamer.targets.arguments import accepted_arguments, read_arguments, target_text
 from gossamer.targets.discovery import find_target
 
 if TYPE_CHECKING:
@@ -89,14 +89,14 @@ class Closed(Spider):
 )  # fmt: skip
 def test_annotations_give_the_types(text, value):
     name, _, given_ = text.partition("=")
-    assert read(Shop, {name: given_}) == {name: value}
+    assert read_arguments(Shop, {name: given_}) == {name: value}
     spider = find_target(Shop, {name: given_}, None).spider
     assert (getattr(spider, name), type(getattr(spider, name))) == (value, type(value))
 
 
 def test_values_of_their_type_are_taken_as_they_are():
     values = {"pages": 5, "since": date(2024, 1, 1), "tags": ["a"], "colour": Colour.BLUE}
-    assert read(Shop, values) == values
+    assert read_arguments(Shop, values) == values
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_type_that_no_text_can_be():
         thing: Bare = None
 
     with pytest.raises(UsageError, match="thing of the spider 'odd' is a Bare, which cannot be given"):
-        read(Odd, {"thing": "x"})
+        read_arguments(Odd, {"thing": "x"})
 
 
 def test_without_annotations_anything_is_taken_as_text():
@@ -215,13 +215,17 @@ def test_an_annotated_attribute_without_a_value_has_to_be_given():
 
 
 def test_what_is_accepted_is_listed_in_its_order():
-    known = accepted(Shop)
+    known = accepted_arguments(Shop)
     assert not known.others
     assert [a.name for a in known.arguments.values()][:4] == ["pages", "ratio", "since", "deep"]
     assert known.arguments["token"].shown_default == "***"
     assert {"delay", "LIMIT", "registry", "name", "start_urls"}.isdisjoint(known.arguments)
-    assert (accepted(Bare).others, accepted(Own).others, accepted(Closed).others) == (True, True, False)
-    assert [a.name for a in accepted(Own).arguments.values() if a.required] == ["category"]
+    assert (
+        accepted_arguments(Bare).others,
+        accepted_arguments(Own).others,
+        accepted_arguments(Closed).others,
+    ) == (True, True, False)
+    assert [a.name for a in accepted_arguments(Own).arguments.values() if a.required] == ["category"]
 
 
 # --------------------------------------------------------------------------- secrets

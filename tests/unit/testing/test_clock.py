@@ -9,7 +9,7 @@ import pytest
 from gossamer.runtime.clock import SystemClock
 from gossamer.testing import clock as kit
 from gossamer.testing.clock import (
-    Deadlock,
+    DeadlockError,
     LoopClock,
     ManualClock,
     hold_time,
@@ -166,7 +166,7 @@ def test_deadlock_is_told_with_the_place(monkeypatch):
     async def main(clock):
         await asyncio.Event().wait()
 
-    with pytest.raises(Deadlock, match=r"no timer is set; waiting: .*test_clock\.py"):
+    with pytest.raises(DeadlockError, match=r"no timer is set; waiting: .*test_clock\.py"):
         run_virtual(main)
 
 
@@ -177,7 +177,7 @@ def test_outside_work_that_never_returns_is_told(monkeypatch):
         with hold_time():
             await asyncio.Event().wait()
 
-    with pytest.raises(Deadlock, match="1 calls outside the loop do not return"):
+    with pytest.raises(DeadlockError, match="1 calls outside the loop do not return"):
         run_virtual(main)
 
 

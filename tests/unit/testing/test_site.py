@@ -66,7 +66,7 @@ def test_a_real_client_keeps_its_connection():
         ("HEAD", "/a", 200),
         ("POST", "/p", 200),
     ]
-    assert site.log.paths()["/"] == 1
+    assert site.log.count_paths()["/"] == 1
     assert site.hits[0].host == site.host
 
 
@@ -112,8 +112,8 @@ async def test_peak_counts_requests_at_the_same_time():
         await asyncio.gather(*(raw(site, ask) for _ in range(5)))
         await raw(site, ask)
     assert site.log.peak == {site.host: 5}
-    assert len(site.log.gaps(site.host)) == 5
-    assert site.log.gaps("other") == []
+    assert len(site.log.start_gaps(site.host)) == 5
+    assert site.log.start_gaps("other") == []
 
 
 def test_in_a_thread():
@@ -219,7 +219,7 @@ def test_rate_limit_over_the_last_second_per_host():
     assert limit("/", {**headers, "host": "b"}).status == 200
     clock.advance(1)
     assert limit("/", headers).status == 200
-    assert limit.refused == 2
+    assert limit.refused_count == 2
     assert [refused for _, refused in limit.seen] == [False, False, True, True, False, False]
 
 
@@ -249,7 +249,7 @@ def test_fetching_in_virtual_time():
     assert (two.body, two.header("x-agent")) == (b"", "gossamer-test")
     assert fetcher.hits[2] == Hit(EPOCH + 2, "/slow", 200, "a.example", "GET", fetcher.hits[2].headers)
     assert fetcher.log.peak == {"a.example": 1, "b.example:81": 1}
-    assert fetcher.log.gaps("a.example") == [2]
+    assert fetcher.log.start_gaps("a.example") == [2]
     assert fetcher.touches_network
 
 

@@ -18,12 +18,12 @@ class Log(list[Any]):
     touches_network = True
     is_away = False
 
-    async def save(self) -> None:
+    async def save_cookies(self) -> None:
         if self.is_away:
             raise StorageError("away")
         self.append("saved")
 
-    async def ready(self, session: str, url: str) -> None:
+    async def prepare_cookies(self, session: str, url: str) -> None:
         self.append(("ready", session, url))
 
     async def commit(self, harvests: Any) -> list[bool]:

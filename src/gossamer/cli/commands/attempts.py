@@ -17,7 +17,7 @@ from gossamer.core.errors import UsageError
 
 if TYPE_CHECKING:
     from gossamer.core.results import Attempt
-    from gossamer.wiring.backends import Desk
+    from gossamer.wiring.backends import Backends
 
 EXAMPLES = """
   gossamer attempts shop                          the latest tries of the latest crawl
@@ -27,7 +27,7 @@ EXAMPLES = """
 """
 
 
-def attempts(
+def list_attempts(
     name: JobName,
     *,
     url: Annotated[str | None, typer.Option(metavar="URL", help="Only those of this URL.")] = None,
@@ -42,7 +42,7 @@ def attempts(
         typer.Option(
             metavar="VERDICT",
             help="success, redirect, skipped, retry, dead or expired.",
-            autocompletion=completion.words(of=completion.verdicts),
+            autocompletion=completion.complete_words(of=completion.known_verdicts),
         ),
     ] = None,
     reason: Annotated[
@@ -50,7 +50,7 @@ def attempts(
         typer.Option(
             metavar="REASON",
             help="Only those that ended so: server, robots, dns ...",
-            autocompletion=completion.words(of=completion.reasons),
+            autocompletion=completion.complete_words(of=completion.known_reasons),
         ),
     ] = None,
     method: Annotated[
@@ -69,11 +69,11 @@ def attempts(
 
     The ledger of a crawl: when, what, with which result and how long it took.
     """
-    _check(verdict, reason)
-    spellings = _spellings(url) if url else ()
+    _check_filters(verdict, reason)
+    spellings = _spellings_of(url) if url else ()
 
-    async def work(desk: Desk) -> list[Attempt]:
-        return await desk.ledger.attempts(
+    async def work(desk: Backends) -> list[Attempt]:
+        return await desk.ledger.find_attempts(
             await job_of(desk, name),
             limit,
             urls_=spellings,
@@ -113,21 +113,24 @@ COLUMNS: dict[str, Callable[[Attempt], object]] = {
 }
 
 
-def _check(verdict: str | None, reason: str | None) -> None:
+def _check_filters(verdict: str | None, reason: str | None) -> None:
     """A word that the ledger never has would just find nothing."""
-    from gossamer.core.errors import Fault, Remark
+    from gossamer.core.errors import Fault, LedgerReason
     from gossamer.core.results import Verdict
 
-    for option, value, known in (("--verdict", verdict, [*Verdict]), ("--reason", reason, [*Fault, *Remark])):
+    for option, value, known in (
+        ("--verdict", verdict, [*Verdict]),
+        ("--reason", reason, [*Fault, *LedgerReason]),
+    ):
         if value is not None and value not in set(known):
             raise UsageError(f"{option} {value!r} is unknown; known are {', '.join(sorted(known))}")
 
 
-def _spellings(url: str) -> tuple[str, ...]:
+def _spellings_of(url: str) -> tuple[str, ...]:
     """The URL as typed and in its canonical form, which the ledger has."""
-    from gossamer.policy.urls import canonicalise
+    from gossamer.policy.urls import canonicalise_url
 
-    return tuple({url, canonicalise(url) or url})
+    return tuple({url, canonicalise_url(url) or url})
 
 
-COMMANDS = (("attempts", attempts, EXAMPLES),)
+COMMANDS = (("attempts", list_attempts, EXAMPLES),)

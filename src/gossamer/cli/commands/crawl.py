@@ -31,7 +31,7 @@ EXAMPLES = """
 """
 
 
-def crawl(
+def crawl_target(
     target: TargetText,
     *,
     output: Annotated[
@@ -74,15 +74,15 @@ def crawl(
     --fresh is given. Ctrl-C finishes what is in flight and stops; a second Ctrl-C stops at once. Nothing
     is lost either way.
     """
-    from gossamer.cli.terminal.exports import Output
-    from gossamer.cli.terminal.running import Plan, run_to_end
+    from gossamer.cli.terminal.exports import ExportFile
+    from gossamer.cli.terminal.running import CrawlCommand, run_to_end
 
-    outputs = Output.of(append=output, overwrite=overwrite, format=format_)
+    outputs = ExportFile.from_options(append=output, overwrite=overwrite, format=format_)
     if format_ is not None and not outputs:
         raise UsageError("--format is for the items: name a file with -o or -O, or - for stdout")
     if as_json and any(output.path is None for output in outputs):
         raise UsageError("--json and the items (-) cannot both go to stdout; name a file")
-    plan = Plan(
+    plan = CrawlCommand(
         target=target,
         arguments=arguments_of(argument),
         overrides=crawl_overrides(
@@ -105,4 +105,4 @@ def crawl(
     raise typer.Exit(run_to_end(plan, strict=strict))
 
 
-COMMANDS = (("crawl", crawl, EXAMPLES),)
+COMMANDS = (("crawl", crawl_target, EXAMPLES),)

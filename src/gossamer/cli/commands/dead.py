@@ -14,9 +14,9 @@ from gossamer.cli.terminal.desk import at_desk, job_of
 from gossamer.cli.terminal.output import (
     LONG,
     attempt_json,
-    iso,
-    local,
+    iso_time,
     local_short,
+    local_time,
     plain,
     plain_url,
     print_facts,
@@ -31,15 +31,15 @@ from gossamer.cli.terminal.requests import (
     request_facts,
     request_json,
 )
-from gossamer.config.overrides import seconds, settings_of
+from gossamer.config.overrides import parse_seconds, settings_of
 from gossamer.core.errors import UsageError
-from gossamer.core.text import quantity
-from gossamer.observe.text import headline
+from gossamer.core.text import format_count
+from gossamer.observe.text import error_headline
 
 if TYPE_CHECKING:
-    from gossamer.core.jobs import DeadFilter, DeadLetter, Job
+    from gossamer.core.jobs import DeadLetter, DeadLetterFilter, Job
     from gossamer.core.results import Attempt
-    from gossamer.wiring.backends import Desk
+    from gossamer.wiring.backends import Backends
 
 HELP = "Dead letters: requests that were given up. List, show, retry or drop them."
 EXAMPLES = """
@@ -69,7 +69,7 @@ Reason = Annotated[
     typer.Option(
         metavar="REASON",
         help="Only those given up for this: server, dns, callback ...",
-        autocompletion=completion.words(of=completion.faults),
+        autocompletion=completion.complete_words(of=completion.known_faults),
     ),
 ]
 Host = Annotated[
@@ -84,22 +84,22 @@ TRIES = 1000
 Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="At most N.")]
 
 
-def _filter(
+def _make_filter(
     ids: list[int] | None, reason: str | None, host: str | None, older_than: str | None
-) -> DeadFilter:
+) -> DeadLetterFilter:
     from gossamer.core.errors import Fault
-    from gossamer.core.jobs import DeadFilter
+    from gossamer.core.jobs import DeadLetterFilter
 
     if reason is not None and reason not in set(Fault):
         known = ", ".join(sorted(Fault))
         raise UsageError(f"--reason {reason!r} is no reason of a dead letter; known are {known}")
-    before = None if older_than is None else time.time() - seconds(older_than, "--older-than")
-    return DeadFilter(
+    before = None if older_than is None else time.time() - parse_seconds(older_than, "--older-than")
+    return DeadLetterFilter(
         reason=reason, host=host.lower() if host else None, older_than=before, ids=tuple(ids or ())
     )
 
 
-def listing(
+def list_letters(
     name: JobName,
     *,
     reason: Reason = None,
@@ -111,10 +111,10 @@ def listing(
     as_json: AsJson = False,
 ) -> None:
     """List the dead letters of a job, oldest first."""
-    which = _filter(None, reason, host, older_than)
+    which = _make_filter(None, reason, host, older_than)
 
-    async def work(desk: Desk) -> list[DeadLetter]:
-        return await desk.frontier(await job_of(desk, name)).dead(which, limit)
+    async def work(desk: Backends) -> list[DeadLetter]:
+        return await desk.open_frontier(await job_of(desk, name)).dead_letters(which, limit)
 
     letters = at_desk(settings_of(data, settings), work)
     if as_json:
@@ -154,7 +154,7 @@ def _letter_json(letter: DeadLetter) -> dict[str, Any]:
         "host": letter.entry.host,
         "reason": letter.reason,
         "attempts": letter.attempts,
-        "died_at": iso(letter.died_at),
+        "died_at": iso_time(letter.died_at),
         **request_json(letter.entry.request),
     }
 
@@ -162,7 +162,7 @@ def _letter_json(letter: DeadLetter) -> dict[str, Any]:
 # --------------------------------------------------------------------------- show
 
 
-def show(
+def show_letters(
     name: JobName,
     ids: Ids = None,
     *,
@@ -175,12 +175,12 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show dead letters with every attempt that was made."""
-    which = _filter(ids, reason, host, older_than)
+    which = _make_filter(ids, reason, host, older_than)
 
-    async def work(desk: Desk) -> list[tuple[DeadLetter, list[Attempt]]]:
+    async def work(desk: Backends) -> list[tuple[DeadLetter, list[Attempt]]]:
         job = await job_of(desk, name)
-        letters = await desk.frontier(job).dead(which, limit)
-        return [(letter, await _tries(desk, job, letter)) for letter in letters]
+        letters = await desk.open_frontier(job).dead_letters(which, limit)
+        return [(letter, await _attempts_of(desk, job, letter)) for letter in letters]
 
     found = at_desk(settings_of(data, settings), work)
     _check_found(name, ids, len(found))
@@ -194,10 +194,12 @@ def show(
         print_facts([("", "")])
 
 
-async def _tries(desk: Desk, job: Job, letter: DeadLetter) -> list[Attempt]:
+async def _attempts_of(desk: Backends, job: Job, letter: DeadLetter) -> list[Attempt]:
     """The attempts of exactly this request: there may be others to its URL."""
     entry = letter.entry
-    return await desk.ledger.attempts(job, TRIES, urls_=(entry.request.url,), fingerprint=entry.fingerprint)
+    return await desk.ledger.find_attempts(
+        job, TRIES, urls_=(entry.request.url,), fingerprint=entry.fingerprint
+    )
 
 
 def _letter_facts(letter: DeadLetter, tries: list[Attempt]) -> list[tuple[str, str]]:
@@ -206,25 +208,25 @@ def _letter_facts(letter: DeadLetter, tries: list[Attempt]) -> list[tuple[str, s
         ("id", str(letter.id)),
         ("url", plain_url(request.url, 1000)),
         ("found on", plain_url(request.via, 1000)),
-        ("reason", f"{letter.reason} at {local(letter.died_at)}"),
+        ("reason", f"{letter.reason} at {local_time(letter.died_at)}"),
         *request_facts(request),
     ]
-    facts += [(f"attempt {tried.attempt}", _try(tried)) for tried in reversed(tries)]
+    facts += [(f"attempt {tried.attempt}", _format_attempt(tried)) for tried in reversed(tries)]
     if tries and "\n" in tries[0].detail:
         facts += [("", plain(line, 500)) for line in tries[0].detail.rstrip().split("\n")]
     return [(label, value) for label, value in facts if value]
 
 
-def _try(tried: Attempt) -> str:
+def _format_attempt(tried: Attempt) -> str:
     status = f"{tried.status} " if tried.status else ""
     what = f"{status}{tried.verdict} {tried.reason} {tried.elapsed_ms:,.0f} ms"
-    return f"{local(tried.at)}  {what}  {headline(tried.detail)}"
+    return f"{local_time(tried.at)}  {what}  {error_headline(tried.detail)}"
 
 
 # --------------------------------------------------------------------------- retry, drop
 
 
-def retry(
+def retry_letters(
     name: JobName,
     ids: Ids = None,
     *,
@@ -240,15 +242,15 @@ def retry(
     They wait again, with their counts at zero; the next crawl of the job fetches them, or the fleet, whose
     finished job runs again.
     """
-    which = _filter(ids, reason, host, older_than)
+    which = _make_filter(ids, reason, host, older_than)
 
-    async def work(desk: Desk) -> tuple[Job, int]:
+    async def work(desk: Backends) -> tuple[Job, int]:
         job = await job_of(desk, name)
         if not job.plan:
-            return job, await desk.frontier(job).revive(which)
-        from gossamer.jobs.control import retry
+            return job, await desk.open_frontier(job).revive_letters(which)
+        from gossamer.jobs.control import revive_letters
 
-        return await retry(desk, job, which)
+        return await revive_letters(desk, job, which)
 
     job, count = at_desk(settings_of(data, settings), work)
     _check_found(name, ids, count)
@@ -257,7 +259,7 @@ def retry(
     else:
         wait = "waits" if count == 1 else "wait"
         by = _fetched_by(job) if count else ""
-        typer.echo(f"{quantity(count, 'request')} of {job.id} {wait} again{by}")
+        typer.echo(f"{format_count(count, 'request')} of {job.id} {wait} again{by}")
 
 
 def _fetched_by(job: Job) -> str:
@@ -271,7 +273,7 @@ def _fetched_by(job: Job) -> str:
     return f", but it is {job.state}: `gossamer submit` makes a new job"
 
 
-def drop(
+def drop_letters(
     name: JobName,
     ids: Ids = None,
     *,
@@ -286,23 +288,23 @@ def drop(
 
     Their URLs stay known, so that they are not fetched again in this job.
     """
-    which = _filter(ids, reason, host, older_than)
+    which = _make_filter(ids, reason, host, older_than)
 
-    async def work(desk: Desk) -> tuple[Job, int]:
+    async def work(desk: Backends) -> tuple[Job, int]:
         job = await job_of(desk, name)
-        return job, await desk.frontier(job).drop(which)
+        return job, await desk.open_frontier(job).drop_letters(which)
 
     job, count = at_desk(settings_of(data, settings), work)
     _check_found(name, ids, count)
     if as_json:
         print_json({"job": job.id, "dropped": count})
     else:
-        typer.echo(f"{quantity(count, 'dead letter')} of {job.id} dropped")
+        typer.echo(f"{format_count(count, 'dead letter')} of {job.id} dropped")
 
 
 COMMANDS = (
-    ("list", listing, LIST_EXAMPLES),
-    ("show", show, SHOW_EXAMPLES),
-    ("retry", retry, RETRY_EXAMPLES),
-    ("drop", drop, DROP_EXAMPLES),
+    ("list", list_letters, LIST_EXAMPLES),
+    ("show", show_letters, SHOW_EXAMPLES),
+    ("retry", retry_letters, RETRY_EXAMPLES),
+    ("drop", drop_letters, DROP_EXAMPLES),
 )

@@ -14,7 +14,7 @@ EXAMPLES = """
 """
 
 
-def demo(
+def run_demo(
     products: Annotated[
         int, typer.Option(min=1, max=100_000, metavar="N", help="Products in the shop.")
     ] = 200,
@@ -26,9 +26,9 @@ def demo(
     The shop is served on loopback, so no network is needed; it takes a few seconds. What is crawled goes
     to the data directory `.gossamer/demo`, apart from your own crawls.
     """
-    from gossamer.cli.terminal.demonstration import demonstrate
+    from gossamer.cli.terminal.demonstration import crawl_demo
 
-    raise typer.Exit(demonstrate(products, data or ".gossamer/demo", as_json=as_json))
+    raise typer.Exit(crawl_demo(products, data or ".gossamer/demo", as_json=as_json))
 
 
-COMMANDS = (("demo", demo, EXAMPLES),)
+COMMANDS = (("demo", run_demo, EXAMPLES),)

@@ -11,7 +11,7 @@ import typer
 from gossamer import __version__
 from gossamer.cli.options import AsJson, Data, Set
 from gossamer.cli.terminal.output import print_json, print_table
-from gossamer.core.exits import Exit
+from gossamer.core.exits import ExitCode
 
 DOCTOR_EXAMPLES = """
   gossamer doctor
@@ -24,7 +24,7 @@ VERSION_EXAMPLES = """
 """
 
 
-def doctor(data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
+def check_installation(data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
     """Check that everything needed is here.
 
     Servers that the settings name are asked, too; nothing is changed on them. Exits with 4 if something
@@ -43,10 +43,10 @@ def doctor(data: Data = None, settings: Set = None, as_json: AsJson = False) -> 
             wide="advice",
         )
         typer.echo(f"{missing} needed things are missing" if missing else "everything needed is here")
-    raise typer.Exit(Exit.MISSING if missing else Exit.OK)
+    raise typer.Exit(ExitCode.MISSING if missing else ExitCode.OK)
 
 
-def version(
+def show_version(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
     """Show the version."""
@@ -57,4 +57,4 @@ def version(
         typer.echo(f"gossamer {__version__} (Python {python})")
 
 
-COMMANDS = (("doctor", doctor, DOCTOR_EXAMPLES), ("version", version, VERSION_EXAMPLES))
+COMMANDS = (("doctor", check_installation, DOCTOR_EXAMPLES), ("version", show_version, VERSION_EXAMPLES))

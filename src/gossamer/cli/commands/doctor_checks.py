@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from gossamer.config.overrides import settings_of
 from gossamer.core.errors import OperatorError
 from gossamer.core.redaction import shown_server
-from gossamer.observe.units import size
+from gossamer.observe.units import format_size
 
 if TYPE_CHECKING:
     from gossamer.config.settings import Settings
@@ -37,7 +37,7 @@ _REQUIREMENT = re.compile(r"^([\w.-]+)\s*(?:\[[^\]]*\])?\s*([^;]*?)\s*(?:;\s*(.*
 
 
 @dataclass(frozen=True)
-class Check:
+class HealthCheck:
     """What was looked at, how it stands, and what to do about it."""
 
     state: str
@@ -50,34 +50,41 @@ class Check:
         return asdict(self)
 
 
-def all_checks(data: str | None = None, settings: list[str] | None = None) -> list[Check]:
+def all_checks(data: str | None = None, settings: list[str] | None = None) -> list[HealthCheck]:
     """Every check, in the order of the table."""
     try:
         settled = settings_of(data, settings)
     except OperatorError as error:
-        wrong = Check(MISSING, "settings", "wrong", str(error))
-        return [_python(), *_packages(), _sqlite(), wrong, _open_files(), _clock(time.time())]
+        wrong = HealthCheck(MISSING, "settings", "wrong", str(error))
+        return [
+            _check_python(),
+            *_check_packages(),
+            _check_sqlite(),
+            wrong,
+            _open_files(),
+            _check_clock(time.time()),
+        ]
     return [
-        _python(),
-        *_packages(needed=_extras(settled)),
-        _sqlite(),
-        *_disk(Path(settled.data).expanduser().absolute()),
+        _check_python(),
+        *_check_packages(needed=_needed_extras(settled)),
+        _check_sqlite(),
+        *_check_disk(Path(settled.data).expanduser().absolute()),
         _open_files(),
-        _clock(time.time()),
-        *_servers(settled),
+        _check_clock(time.time()),
+        *_check_servers(settled),
     ]
 
 
-def _python() -> Check:
+def _check_python() -> HealthCheck:
     good = sys.version_info >= (3, 11)
     advice = "" if good else "install Python 3.11 or newer"
-    return Check(OK if good else MISSING, "Python", platform.python_version(), advice)
+    return HealthCheck(OK if good else MISSING, "Python", platform.python_version(), advice)
 
 
 # --------------------------------------------------------------------------- packages
 
 
-def _extras(settings: Settings) -> Iterator[str]:
+def _needed_extras(settings: Settings) -> Iterator[str]:
     """Those that the servers in the settings need."""
     if (settings.frontier.url or "").startswith("redis"):
         yield "redis"
@@ -87,12 +94,12 @@ def _extras(settings: Settings) -> Iterator[str]:
         yield "cluster"
 
 
-def _packages(needed: Iterable[str] = ()) -> Iterator[Check]:
+def _check_packages(needed: Iterable[str] = ()) -> Iterator[HealthCheck]:
     needed = set(needed)
     try:
         requirements = requires("gossamer") or []
     except PackageNotFoundError:
-        yield Check(
+        yield HealthCheck(
             WARNING, "packages", "unknown", "gossamer is not installed as a package: pip install gossamer"
         )
         return
@@ -102,9 +109,9 @@ def _packages(needed: Iterable[str] = ()) -> Iterator[Check]:
         name, wanted, marker = match[1], match[2], match[3] or ""
         extra = re.search(r"extra == ['\"](\w+)['\"]", marker)
         if extra and extra[1] != "dev":
-            yield package(name, wanted, extra=extra[1], is_needed=extra[1] in needed)
+            yield check_package(name, wanted, extra=extra[1], is_needed=extra[1] in needed)
         elif not extra and not _too_new_for(marker):
-            yield package(name, wanted)
+            yield check_package(name, wanted)
 
 
 def _too_new_for(marker: str) -> bool:
@@ -113,7 +120,7 @@ def _too_new_for(marker: str) -> bool:
     return limit is not None and sys.version_info[:2] >= (int(limit[1]), int(limit[2]))
 
 
-def package(name: str, wanted: str, *, extra: str = "", is_needed: bool = False) -> Check:
+def check_package(name: str, wanted: str, *, extra: str = "", is_needed: bool = False) -> HealthCheck:
     """One package: installed, in a version that fits, and importable.
 
     One of an extra may be done without, unless it ``is_needed``.
@@ -124,27 +131,29 @@ def package(name: str, wanted: str, *, extra: str = "", is_needed: bool = False)
     try:
         installed = version(name)
     except PackageNotFoundError:
-        return Check(lacking, label, "not installed", install)
-    if not fits(installed, wanted):
-        return Check(lacking, label, f"{installed}, not {wanted}", install)
+        return HealthCheck(lacking, label, "not installed", install)
+    if not is_in_range(installed, wanted):
+        return HealthCheck(lacking, label, f"{installed}, not {wanted}", install)
     try:
         importlib.import_module(MODULES.get(name, name.replace("-", "_").lower()))
     except Exception as error:  # noqa: BLE001 - whatever a broken installation raises is the finding
-        return Check(lacking, label, f"{installed} does not import: {error}", f"{install} --force-reinstall")
-    return Check(OK, label, installed)
+        return HealthCheck(
+            lacking, label, f"{installed} does not import: {error}", f"{install} --force-reinstall"
+        )
+    return HealthCheck(OK, label, installed)
 
 
-def fits(installed: str, wanted: str) -> bool:
+def is_in_range(installed: str, wanted: str) -> bool:
     """Whether a version satisfies ``>=1.2,<2``; other operators are not judged."""
     for part in filter(None, wanted.replace(" ", "").split(",")):
-        if part.startswith(">=") and _numbers(installed) < _numbers(part[2:]):
+        if part.startswith(">=") and _parse_version(installed) < _parse_version(part[2:]):
             return False
-        if part.startswith("<") and part[1] != "=" and _numbers(installed) >= _numbers(part[1:]):
+        if part.startswith("<") and part[1] != "=" and _parse_version(installed) >= _parse_version(part[1:]):
             return False
     return True
 
 
-def _numbers(text: str) -> tuple[int, ...]:
+def _parse_version(text: str) -> tuple[int, ...]:
     release = re.match(r"\d+(?:\.\d+)*", text)
     numbers = [int(number) for number in release[0].split(".")] if release else []
     while numbers and numbers[-1] == 0:
@@ -155,65 +164,71 @@ def _numbers(text: str) -> tuple[int, ...]:
 # --------------------------------------------------------------------------- the machine
 
 
-def _sqlite() -> Check:
+def _check_sqlite() -> HealthCheck:
     good = sqlite3.sqlite_version_info >= MIN_SQLITE
     wanted = ".".join(map(str, MIN_SQLITE))
     advice = "" if good else f"a Python with SQLite {wanted} or newer is needed"
-    return Check(OK if good else MISSING, "SQLite", sqlite3.sqlite_version, advice)
+    return HealthCheck(OK if good else MISSING, "SQLite", sqlite3.sqlite_version, advice)
 
 
-def _disk(folder: Path) -> Iterator[Check]:
+def _check_disk(folder: Path) -> Iterator[HealthCheck]:
     there = next(path for path in (folder, *folder.parents) if path.exists())
     what = str(folder) if there == folder else f"{folder} (to be made)"
     try:
         with tempfile.TemporaryFile(dir=there):
-            yield Check(OK, "data directory", what)
+            yield HealthCheck(OK, "data directory", what)
     except OSError as error:
         advice = "choose another with --data, or change its permissions"
-        yield Check(MISSING, "data directory", f"{what}: {error.strerror}", advice)
+        yield HealthCheck(MISSING, "data directory", f"{what}: {error.strerror}", advice)
     free = shutil.disk_usage(there).free
     state = MISSING if free < NO_DISK else WARNING if free < LITTLE_DISK else OK
-    yield Check(state, "free disk", size(free), "" if state == OK else "a crawl of 1M pages takes a few GB")
+    yield HealthCheck(
+        state, "free disk", format_size(free), "" if state == OK else "a crawl of 1M pages takes a few GB"
+    )
 
 
-def _open_files() -> Check:
+def _open_files() -> HealthCheck:
     from gossamer.wiring.checks import look_at_open_files
 
     soft, most, idle = look_at_open_files()
     raised = f", which a crawl raises to {most:,}" if most > soft else ""
     found = f"{soft:,}{raised}; up to {idle:,} idle connections are kept"
     advice = "" if most >= MIN_FILES else "raise the hard limit (`ulimit -Hn`), or lower --concurrency"
-    return Check(OK if most >= MIN_FILES else WARNING, "open files", found, advice)
+    return HealthCheck(OK if most >= MIN_FILES else WARNING, "open files", found, advice)
 
 
-def _clock(now: float) -> Check:
+def _check_clock(now: float) -> HealthCheck:
     text = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now))
     if now < RELEASED:
-        return Check(MISSING, "clock", text, "set it: politeness, retries and certificates depend on it")
-    return Check(OK, "clock", text)
+        return HealthCheck(
+            MISSING, "clock", text, "set it: politeness, retries and certificates depend on it"
+        )
+    return HealthCheck(OK, "clock", text)
 
 
 # --------------------------------------------------------------------------- the servers
 
 
-def _servers(settings: Settings) -> Iterator[Check]:
+def _check_servers(settings: Settings) -> Iterator[HealthCheck]:
     """Those that the settings name; nothing is changed on them."""
     from gossamer.wiring.checks import look_at_items, look_at_requests
 
-    yield from _server("frontier.url", settings.frontier.url, lambda: asyncio.run(look_at_requests(settings)))
-    yield from _server("store.url", settings.store.url, lambda: asyncio.run(look_at_items(settings)))
-    yield from _server("broker.url", settings.broker.url, lambda: _look_at_broker(settings))
+    yield from _check_server(
+        "frontier.url", settings.frontier.url, lambda: asyncio.run(look_at_requests(settings))
+    )
+    yield from _check_server("store.url", settings.store.url, lambda: asyncio.run(look_at_items(settings)))
+    yield from _check_server("broker.url", settings.broker.url, lambda: _look_at_broker(settings))
 
 
-def _server(what: str, url: str | None, look: Callable[[], str]) -> Iterator[Check]:
+def _check_server(what: str, url: str | None, look: Callable[[], str]) -> Iterator[HealthCheck]:
     if url is None or url.startswith("sqlite:"):
         return
     try:
         unknown = look()
     except OperatorError as error:
-        yield Check(MISSING, what, shown_server(url), str(error))
+        yield HealthCheck(MISSING, what, shown_server(url), str(error))
     else:
-        yield Check(WARNING if unknown else OK, what, shown_server(url), unknown)
+        yield HealthCheck(WARNING if unknown else OK, what, shown_server(url), unknown)
 
 
 def _look_at_broker(settings: Settings) -> str:

@@ -10,13 +10,20 @@ import typer
 from gossamer.cli import completion
 from gossamer.cli.options import AsJson, Data, Set
 from gossamer.cli.terminal.desk import at_desk
-from gossamer.cli.terminal.output import attempt_json, iso, local, plain_url, print_facts, print_json
+from gossamer.cli.terminal.output import (
+    attempt_json,
+    iso_time,
+    local_time,
+    plain_url,
+    print_facts,
+    print_json,
+)
 from gossamer.cli.terminal.requests import fingerprint_text, preview_json
 from gossamer.config.overrides import settings_of
 
 if TYPE_CHECKING:
-    from gossamer.queries.explain import Explanation, Facts
-    from gossamer.wiring.backends import Desk
+    from gossamer.queries.explain import UrlExplanation, UrlFacts
+    from gossamer.wiring.backends import Backends
 
 EXAMPLES = """
   gossamer explain https://shop.example/a/1
@@ -27,7 +34,7 @@ EXAMPLES = """
 _HOST = re.compile(r"^(localhost|[\w-]+(\.[\w-]+)+)(:\d+)?([/?#]|$)")
 
 
-def explain(
+def show_explanation(
     url: Annotated[str, typer.Argument(metavar="URL", help="The URL that is asked about.")],
     *,
     job: Annotated[
@@ -35,7 +42,7 @@ def explain(
         typer.Option(
             metavar="JOB",
             help="A job's id or name [default: the newest that knows the URL].",
-            autocompletion=completion.jobs,
+            autocompletion=completion.complete_jobs,
         ),
     ] = None,
     spider: Annotated[
@@ -43,7 +50,7 @@ def explain(
         typer.Option(
             metavar="SPIDER",
             help="The job's spider, by name or FILE.py, where it is not found.",
-            autocompletion=completion.spiders,
+            autocompletion=completion.complete_spiders,
         ),
     ] = None,
     method: Annotated[
@@ -64,16 +71,16 @@ def explain(
     Other requests to the URL (a POST, another body) are told of once they were tried; one that waits is found
     with --method and --body.
     """
-    from gossamer.cli.facts import choose, facts_of
+    from gossamer.cli.facts import choose_job, facts_of
     from gossamer.core.errors import UsageError
     from gossamer.core.requests import Request
     from gossamer.observe.text import shown_url
-    from gossamer.observe.units import duration, size
-    from gossamer.queries.explain import Show
-    from gossamer.queries.explain import explain as explained
-    from gossamer.queries.job_scope import Lenses
+    from gossamer.observe.units import format_duration, format_size
+    from gossamer.queries.explain import NumberFormatter
+    from gossamer.queries.explain import explain_facts as explained
+    from gossamer.queries.job_scope import JobScopeCache
 
-    lenses = Lenses(spider, data, settings)
+    lenses = JobScopeCache(spider, data, settings)
     forms = (f"https://{url}", f"http://{url}") if _HOST.match(url) else (url,)
     if ":" not in forms[0]:
         raise UsageError(
@@ -82,14 +89,14 @@ def explain(
     made = method or ("POST" if body is not None else "GET")
     wanted = tuple(Request(form, method=made, body=(body or "").encode()) for form in forms)
 
-    async def work(desk: Desk) -> Facts:
-        chosen, meant = await choose(desk, lenses, wanted, job)
-        return await facts_of(desk, chosen, lenses.of(chosen), meant)
+    async def work(desk: Backends) -> UrlFacts:
+        chosen, meant = await choose_job(desk, lenses, wanted, job)
+        return await facts_of(desk, chosen, lenses.scope_of(chosen), meant)
 
     facts = at_desk(settings_of(data, settings), work)
-    explanation = explained(facts, Show(duration, local, size))
+    explanation = explained(facts, NumberFormatter(format_duration, local_time, format_size))
     if as_json:
-        print_json(_json(facts, explanation))
+        print_json(_explanation_json(facts, explanation))
         return
     first, *more = explanation.lines
     print_facts(
@@ -104,7 +111,7 @@ def explain(
     )
 
 
-def _json(facts: Facts, explanation: Explanation) -> dict[str, Any]:
+def _explanation_json(facts: UrlFacts, explanation: UrlExplanation) -> dict[str, Any]:
     found, last = facts.found, facts.attempts[0] if facts.attempts else None
     host = found.host if found else None
     return {
@@ -120,14 +127,14 @@ def _json(facts: Facts, explanation: Explanation) -> dict[str, Any]:
         "state": found.state.value if found else None,
         "scope_known": facts.scoping is not None,
         "refused": facts.scoping.refused if facts.scoping else "",
-        "due_at": iso(found.due_at) if found and found.due_at else None,
-        "host_next_at": iso(host.next_at) if host and host.next_at else None,
+        "due_at": iso_time(found.due_at) if found and found.due_at else None,
+        "host_next_at": iso_time(host.next_at) if host and host.next_at else None,
         **_lease_json(facts),
         "dead_letter": facts.letter if found and found.state == "dead" else None,
         "attempts": len(facts.attempts),
         "status": last.status if last else None,
         "reason": last.reason if last else "",
-        "last_at": iso(last.at) if last else None,
+        "last_at": iso_time(last.at) if last else None,
         "items": facts.items,
         "left_out": facts.left_out,
         "tries": [attempt_json(tried) for tried in facts.attempts],
@@ -137,7 +144,7 @@ def _json(facts: Facts, explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def _other_json(facts: Facts, explanation: Explanation) -> dict[str, Any]:
+def _other_json(facts: UrlFacts, explanation: UrlExplanation) -> dict[str, Any]:
     """Another request to the URL, and what became of it."""
     return {
         "method": facts.method,
@@ -149,14 +156,14 @@ def _other_json(facts: Facts, explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def _lease_json(facts: Facts) -> dict[str, Any]:
+def _lease_json(facts: UrlFacts) -> dict[str, Any]:
     """Since when, until when and by whom; all empty when nobody has it."""
     is_leased = facts.found is not None and facts.found.state == "leased"
     return {
-        "leased_at": iso(facts.since) if is_leased else None,
-        "deadline": iso(facts.deadline) if is_leased else None,
+        "leased_at": iso_time(facts.since) if is_leased else None,
+        "deadline": iso_time(facts.deadline) if is_leased else None,
         "process": int(facts.process) if is_leased and facts.process.isdigit() else None,
     }
 
 
-COMMANDS = (("explain", explain, EXAMPLES),)
+COMMANDS = (("explain", show_explanation, EXAMPLES),)

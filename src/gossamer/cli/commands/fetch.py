@@ -9,14 +9,14 @@ import typer
 
 from gossamer.cli.options import AsJson, NoRobots, Set
 from gossamer.cli.terminal.output import plain, plain_url, print_facts, print_json
-from gossamer.config.overrides import overrides
-from gossamer.core.errors import FetchError, ServiceMissing, UsageError
-from gossamer.core.exits import Exit
-from gossamer.observe.text import lines, shown_url
-from gossamer.observe.units import duration, size
+from gossamer.config.overrides import to_overrides
+from gossamer.core.errors import FetchError, MissingServiceError, UsageError
+from gossamer.core.exits import ExitCode
+from gossamer.observe.text import printable_lines, shown_url
+from gossamer.observe.units import format_duration, format_size
 
 if TYPE_CHECKING:
-    from gossamer.queries.single_page import Visit
+    from gossamer.queries.single_page import PageVisit
     from gossamer.spiders.response import Response
 
 EXAMPLES = """
@@ -26,7 +26,7 @@ EXAMPLES = """
 """
 
 
-def fetch(
+def fetch_page(
     url: Annotated[str, typer.Argument(metavar="URL", help="The page.")],
     *,
     body: Annotated[
@@ -47,27 +47,29 @@ def fetch(
 
     if body and as_json:
         raise UsageError("--body and --json both want stdout; choose one")
-    with PageFetcher(url, None, {}, overrides(settings, robots="false" if no_robots else None)) as pages:
+    with PageFetcher(url, None, {}, to_overrides(settings, robots="false" if no_robots else None)) as pages:
         try:
-            visit = pages.visit(url)
+            visit = pages.visit_page(url)
         except FetchError as error:
             if not as_json:
-                raise ServiceMissing(f"{shown_url(url)} was not fetched: {error}") from None
+                raise MissingServiceError(f"{shown_url(url)} was not fetched: {error}") from None
             print_json({"url": shown_url(url), "fault": error.fault.value, "detail": error.detail})
-            raise typer.Exit(Exit.MISSING) from None
+            raise typer.Exit(ExitCode.MISSING) from None
     response = Response(visit.request, visit.fetched)
     if as_json:
-        print_json(_json(visit, response))
+        print_json(_visit_json(visit, response))
         return
-    print_facts(_facts(visit, response, headers=headers), stream=sys.stderr if body else None)
+    print_facts(_visit_facts(visit, response, headers=headers), stream=sys.stderr if body else None)
     if body:
         _print_body(response)
 
 
-def _facts(visit: Visit, response: Response, *, headers: bool) -> list[tuple[str, str]]:
+def _visit_facts(visit: PageVisit, response: Response, *, headers: bool) -> list[tuple[str, str]]:
     fetched = visit.fetched
-    wire = f" ({size(fetched.wire_bytes)} on the wire)" if fetched.wire_bytes else ""
-    timing = f"{duration(fetched.latency_s)} to the header, {duration(fetched.elapsed_s)} to the end"
+    wire = f" ({format_size(fetched.wire_bytes)} on the wire)" if fetched.wire_bytes else ""
+    timing = (
+        f"{format_duration(fetched.latency_s)} to the header, {format_duration(fetched.elapsed_s)} to the end"
+    )
     facts = [
         *(("redirect", f"{hop.status} from {plain_url(hop.url)}") for hop in visit.hops),
         ("url", plain_url(fetched.url, 1000)),
@@ -75,7 +77,7 @@ def _facts(visit: Visit, response: Response, *, headers: bool) -> list[tuple[str
         ("rung", fetched.rung),
         ("address", fetched.address),
         ("time", timing),
-        ("size", size(len(fetched.body)) + wire),
+        ("size", format_size(len(fetched.body)) + wire),
         ("type", plain(response.content_type)),
         ("encoding", response.encoding if response.body else ""),
         ("title", plain(response.page.title) if response.is_html else ""),
@@ -86,7 +88,7 @@ def _facts(visit: Visit, response: Response, *, headers: bool) -> list[tuple[str
     return [(name, value) for name, value in facts if value]
 
 
-def _json(visit: Visit, response: Response) -> dict[str, Any]:
+def _visit_json(visit: PageVisit, response: Response) -> dict[str, Any]:
     fetched = visit.fetched
     return {
         "url": fetched.url,
@@ -109,11 +111,11 @@ def _json(visit: Visit, response: Response) -> dict[str, Any]:
 def _print_body(response: Response) -> None:
     """Byte for byte into a file or a pipe; a terminal gets text that moves no cursor."""
     if sys.stdout.isatty():
-        typer.echo(lines(response.text, len(response.text)))
+        typer.echo(printable_lines(response.text, len(response.text)))
         return
     sys.stdout.flush()
     sys.stdout.buffer.write(response.body)
     sys.stdout.buffer.flush()
 
 
-COMMANDS = (("fetch", fetch, EXAMPLES),)
+COMMANDS = (("fetch", fetch_page, EXAMPLES),)

@@ -10,9 +10,9 @@ from gossamer.cli.terminal.output import LONG, local_short, plain, print_facts, 
 from gossamer.config.overrides import settings_of
 
 if TYPE_CHECKING:
-    from gossamer.core.jobs import Change, Job
+    from gossamer.core.jobs import Job, JobCommand
     from gossamer.core.shifts import RosterView
-    from gossamer.wiring.backends import Desk
+    from gossamer.wiring.backends import Backends
 
 PAUSE_EXAMPLES = """
   gossamer pause shop              nothing new is begun; what is in flight is finished
@@ -29,39 +29,39 @@ FLEET_EXAMPLES = """
 """
 
 
-def pause(name: JobName, data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
+def pause_job(name: JobName, data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
     """Pause a crawl: nothing new is fetched until it is resumed."""
-    _change(name, "pause", data, settings, as_json=as_json)
+    _change_job(name, "pause", data, settings, as_json=as_json)
 
 
-def resume(name: JobName, data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
+def resume_job(name: JobName, data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
     """Let a paused crawl of the fleet go on."""
-    _change(name, "resume", data, settings, as_json=as_json)
+    _change_job(name, "resume", data, settings, as_json=as_json)
 
 
-def cancel(name: JobName, data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
+def cancel_job(name: JobName, data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
     """End a crawl for good. Its items, pages and ledger stay."""
-    _change(name, "cancel", data, settings, as_json=as_json)
+    _change_job(name, "cancel", data, settings, as_json=as_json)
 
 
-def _change(name: str, what: str, data: str | None, settings: list[str] | None, *, as_json: bool) -> None:
-    from gossamer.core.jobs import Change
+def _change_job(name: str, what: str, data: str | None, settings: list[str] | None, *, as_json: bool) -> None:
+    from gossamer.core.jobs import JobCommand
 
-    wanted = Change(what)
+    wanted = JobCommand(what)
 
-    async def work(desk: Desk) -> Job:
-        from gossamer.jobs.control import change
+    async def work(desk: Backends) -> Job:
+        from gossamer.jobs.control import change_job
 
-        return await change(desk, await job_of(desk, name), wanted)
+        return await change_job(desk, await job_of(desk, name), wanted)
 
     job = at_desk(settings_of(data, settings), work)
     if as_json:
         print_json({"job": job.id, "state": job.state.value})
     else:
-        print_facts([("job", job.id), ("state", _after(job, wanted))])
+        print_facts([("job", job.id), ("state", _state_after(job, wanted))])
 
 
-def _after(job: Job, change: Change) -> str:
+def _state_after(job: Job, change: JobCommand) -> str:
     """The job's state, with how it goes on where that is not plain."""
     if change == "resume" and not job.plan:
         return f"{job.state}; the same `gossamer crawl` goes on with it"
@@ -71,19 +71,19 @@ def _after(job: Job, change: Change) -> str:
 # --------------------------------------------------------------------------- who works
 
 
-def fleet(data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
+def show_fleet(data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
     """Show who works on what.
 
     The supervisor that leads, the workers, and the shifts that each of them works on."""
 
-    async def work(desk: Desk) -> RosterView:
+    async def work(desk: Backends) -> RosterView:
         from gossamer.wiring.fleet import roster_of
 
-        return await roster_of(desk).roster.look(history=True)
+        return await roster_of(desk).roster.read_roster(history=True)
 
     view = at_desk(settings_of(data, settings), work, create=True)
     if as_json:
-        print_json(_whole(view))
+        print_json(_to_builtins(view))
         return
     print_facts([("supervisor", view.leader or "none: `gossamer supervisor` starts one")])
     if view.workers:
@@ -116,22 +116,22 @@ def fleet(data: Data = None, settings: Set = None, as_json: AsJson = False) -> N
             print_facts([(standing.job, plain(standing.detail, LONG))])
 
 
-def _whole(value: Any) -> Any:
+def _to_builtins(value: Any) -> Any:
     """A record with all of its fields, those that have their default, too."""
     import msgspec
 
     if isinstance(value, msgspec.Struct):
-        return {name: _whole(getattr(value, name)) for name in value.__struct_fields__}
+        return {name: _to_builtins(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, dict):
-        return {key: _whole(each) for key, each in value.items()}
+        return {key: _to_builtins(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_whole(each) for each in value]
+        return [_to_builtins(each) for each in value]
     return msgspec.to_builtins(value)
 
 
 COMMANDS: tuple[tuple[str, Any, str], ...] = (
-    ("pause", pause, PAUSE_EXAMPLES),
-    ("resume", resume, RESUME_EXAMPLES),
-    ("cancel", cancel, CANCEL_EXAMPLES),
-    ("fleet", fleet, FLEET_EXAMPLES),
+    ("pause", pause_job, PAUSE_EXAMPLES),
+    ("resume", resume_job, RESUME_EXAMPLES),
+    ("cancel", cancel_job, CANCEL_EXAMPLES),
+    ("fleet", show_fleet, FLEET_EXAMPLES),
 )

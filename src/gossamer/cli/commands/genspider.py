@@ -22,7 +22,7 @@ EXAMPLES = """
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*")
 
 
-def genspider(
+def write_spider(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The spider's name: letters, digits, - and _.")],
     domain: Annotated[str, typer.Argument(metavar="DOMAIN", help="shop.example, or a URL to start from.")],
 ) -> None:
@@ -37,8 +37,8 @@ def genspider(
         raise UsageError(f"{name!r} is no name for a spider; use letters, digits, - and _")
     if module in sys.stdlib_module_names | packages_distributions().keys():
         raise UsageError(f"a file {module}.py would hide the module {module!r}; choose another name")
-    text = _text(name, module, domain)
-    path = _folder() / f"{module}.py"
+    text = _render_spider(name, module, domain)
+    path = _spider_folder() / f"{module}.py"
     try:
         path.parent.mkdir(exist_ok=True)
         with path.open("x", encoding="utf-8") as out:
@@ -52,13 +52,13 @@ def genspider(
     typer.echo(f"next: gossamer crawl {shlex.quote(target)} --max-pages 20 -O pages.jsonl")
 
 
-def _text(name: str, module: str, domain: str) -> str:
+def _render_spider(name: str, module: str, domain: str) -> str:
     from gossamer.policy import urls
 
-    url = urls.canonicalise(domain if "://" in domain else f"https://{domain}")
+    url = urls.canonicalise_url(domain if "://" in domain else f"https://{domain}")
     if url is None or not url.startswith(("http://", "https://")):
         raise UsageError(f"{domain!r} is no domain; write shop.example, or a URL with http or https")
-    host = urls.hostname(url)
+    host = urls.hostname_of(url)
     allowed = urls.host_key(url) if urls.host_key(url) != host else host.removeprefix("www.")
     template = files("gossamer.cli") / "templates" / "genspider.py.tmpl"
     return Template(template.read_text(encoding="utf-8")).substitute(
@@ -70,7 +70,7 @@ def _text(name: str, module: str, domain: str) -> str:
     )
 
 
-def _folder() -> Path:
+def _spider_folder() -> Path:
     """Where spiders are: relative to where we are, so that what is printed can be typed."""
     from gossamer.config.layers import find_project
 
@@ -81,4 +81,4 @@ def _folder() -> Path:
     return Path("spiders") if project.parent == Path.cwd() else folder
 
 
-COMMANDS = (("genspider", genspider, EXAMPLES),)
+COMMANDS = (("genspider", write_spider, EXAMPLES),)

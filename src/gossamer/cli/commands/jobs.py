@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from gossamer.cli.errors import complain
+from gossamer.cli.errors import print_message
 from gossamer.cli.options import AsJson, Data, Format, JobName, Set
 from gossamer.cli.terminal.desk import at_desk, job_of
 from gossamer.cli.terminal.output import (
     LONG,
-    iso,
-    local,
+    iso_time,
     local_short,
+    local_time,
     plain,
     plain_url,
     print_facts,
@@ -23,15 +23,15 @@ from gossamer.cli.terminal.output import (
     print_table,
 )
 from gossamer.config.overrides import settings_of
-from gossamer.core.errors import Remark, UsageError
-from gossamer.core.text import quantity
-from gossamer.queries.pace import Pace, pace_of
+from gossamer.core.errors import LedgerReason, UsageError
+from gossamer.core.text import format_count
+from gossamer.queries.pace import JobPace, pace_of
 
 if TYPE_CHECKING:
     from gossamer.config.settings import Settings
-    from gossamer.core.hosts import Rules
-    from gossamer.core.jobs import FrontierStats, HostReport, Job, Tally
-    from gossamer.wiring.backends import Desk
+    from gossamer.core.hosts import FrontierRules
+    from gossamer.core.jobs import FrontierStats, HostReport, Job, JobTotals
+    from gossamer.wiring.backends import Backends
 
 JOBS_EXAMPLES = """
   gossamer jobs
@@ -53,7 +53,7 @@ HOSTS = 10
 """Hosts that ``status`` shows."""
 
 
-def jobs(
+def list_jobs(
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="The N newest.")] = 50,
     data: Data = None,
     settings: Set = None,
@@ -61,9 +61,9 @@ def jobs(
 ) -> None:
     """List the crawls, newest first."""
 
-    async def work(desk: Desk) -> list[tuple[Job, Tally, FrontierStats | None]]:
-        found = [await _as_it_is(desk, job) for job in (await desk.book.list())[:limit]]
-        return [(job, await desk.store.tally(job), await _known_stats(desk, job)) for job in found]
+    async def work(desk: Backends) -> list[tuple[Job, JobTotals, FrontierStats | None]]:
+        found = [await _as_it_is(desk, job) for job in (await desk.book.list_jobs())[:limit]]
+        return [(job, await desk.store.read_totals(job), await _known_stats(desk, job)) for job in found]
 
     found = at_desk(settings_of(data, settings), work)
     if as_json:
@@ -74,7 +74,7 @@ def jobs(
         (
             (
                 job.id,
-                _state(job, short=True),
+                _format_state(job, short=True),
                 tally.pages,
                 tally.items,
                 stats.waiting if stats else "?",
@@ -89,21 +89,21 @@ def jobs(
     )
 
 
-async def _known_stats(desk: Desk, job: Job) -> FrontierStats | None:
+async def _known_stats(desk: Backends, job: Job) -> FrontierStats | None:
     """The counts of its frontier; nothing waits in one that is gone. ``None``: it cannot be looked into."""
-    from gossamer.core.errors import RequestsGone, StorageError
+    from gossamer.core.errors import LostRequestsError, StorageError
     from gossamer.core.jobs import FrontierStats
 
     try:
-        return await desk.frontier(job).stats()
-    except RequestsGone:
+        return await desk.open_frontier(job).read_stats()
+    except LostRequestsError:
         return FrontierStats(state=job.state)
     except StorageError as error:
-        complain(f"{job.id}: {error}")
+        print_message(f"{job.id}: {error}")
         return None
 
 
-async def _as_it_is(desk: Desk, job: Job) -> Job:
+async def _as_it_is(desk: Backends, job: Job) -> Job:
     """The job; one whose process was killed could not say so itself."""
     if job.plan or job.state != "running" or job.finish_reason:
         return job  # what becomes of a fleet's job is in the book
@@ -114,7 +114,7 @@ async def _as_it_is(desk: Desk, job: Job) -> Job:
     return job
 
 
-def _state(job: Job, *, short: bool = False) -> str:
+def _format_state(job: Job, *, short: bool = False) -> str:
     """``finished``, or why the last run of an unfinished job ended; ``short``: without what an error said."""
     if job.state == "running" and job.finish_reason:
         reason = job.end_reason if short else plain(job.finish_reason)
@@ -122,7 +122,7 @@ def _state(job: Job, *, short: bool = False) -> str:
     return str(job.state)
 
 
-def _job_json(job: Job, tally: Tally, stats: FrontierStats | None) -> dict[str, Any]:
+def _job_json(job: Job, tally: JobTotals, stats: FrontierStats | None) -> dict[str, Any]:
     return {
         "job": job.id,
         "name": job.name,
@@ -130,8 +130,8 @@ def _job_json(job: Job, tally: Tally, stats: FrontierStats | None) -> dict[str, 
         "state": job.state.value,
         "finish_reason": job.end_reason,
         "error": job.end_error,
-        "created_at": iso(job.created_at),
-        "finished_at": iso(job.finished_at),
+        "created_at": iso_time(job.created_at),
+        "finished_at": iso_time(job.finished_at),
         "pages": tally.pages,
         "items": tally.items,
         "waiting": stats.waiting if stats else None,
@@ -142,37 +142,37 @@ def _job_json(job: Job, tally: Tally, stats: FrontierStats | None) -> dict[str, 
 # --------------------------------------------------------------------------- status
 
 
-class Standing(NamedTuple):
+class JobStatus(NamedTuple):
     """How a job stands."""
 
     job: Job
-    tally: Tally
+    tally: JobTotals
     stats: FrontierStats | None = None  # None: its requests are forgotten
     hosts: Sequence[HostReport] = ()
-    pace: Pace = Pace()
+    pace: JobPace = JobPace()
     dedup: tuple[str, int, float] | None = None  # how, of how many URLs, and the rate of errors
     silent: str = ""  # which of the hosts does not answer, for people
 
 
-def status(name: JobName, data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
+def show_status(name: JobName, data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
     """Show how a crawl stands.
 
     Its queue, its totals, what failed, its busiest hosts, and which of them does not answer.
     """
     from gossamer.observe.silent_hosts import waiting_for
 
-    async def work(desk: Desk) -> Standing:
+    async def work(desk: Backends) -> JobStatus:
         job = await _as_it_is(desk, await job_of(desk, name))
-        tally = await desk.store.tally(job)
-        stats = await desk.stats(job)
+        tally = await desk.store.read_totals(job)
+        stats = await desk.read_stats(job)
         if stats is None:
-            return Standing(job, tally)
-        frontier = desk.frontier(job)
-        rules, _ = await desk.place(job, 0)
-        hosts = [_as_paced(report, rules) for report in await frontier.hosts(HOSTS)]
-        pace = await pace_of(desk, job) if job.plan else Pace()
+            return JobStatus(job, tally)
+        frontier = desk.open_frontier(job)
+        rules, _ = await desk.find_position(job, 0)
+        hosts = [_as_paced(report, rules) for report in await frontier.busiest_hosts(HOSTS)]
+        pace = await pace_of(desk, job) if job.plan else JobPace()
         silent = waiting_for(hosts, desk.clock.now())
-        return Standing(job, tally, stats, hosts, pace, await desk.requests.dedup(job), silent)
+        return JobStatus(job, tally, stats, hosts, pace, await desk.requests.dedup_report(job), silent)
 
     found = at_desk(settings_of(data, settings), work)
     if as_json:
@@ -188,7 +188,7 @@ def status(name: JobName, data: Data = None, settings: Set = None, as_json: AsJs
         )
 
 
-def _as_paced(report: HostReport, rules: Rules) -> HostReport:
+def _as_paced(report: HostReport, rules: FrontierRules) -> HostReport:
     """A host with the delay that is in force: the job's own and that of robots.txt count too."""
     from msgspec.structs import replace
 
@@ -197,28 +197,31 @@ def _as_paced(report: HostReport, rules: Rules) -> HostReport:
     return replace(report, state=replace(report.state, delay_s=delay_in_force(report.state, rules)))
 
 
-def _status_facts(found: Standing) -> list[tuple[str, str]]:
+def _status_facts(found: JobStatus) -> list[tuple[str, str]]:
     job, tally, stats = found.job, found.tally, found.stats
     facts = [
         ("job", job.id),
         ("target", plain_url(job.target)),
-        ("state", _state(job)),
-        ("started", local(job.created_at)),
-        ("finished", local(job.finished_at)),
+        ("state", _format_state(job)),
+        ("started", local_time(job.created_at)),
+        ("finished", local_time(job.finished_at)),
         *_queue_facts(stats, found.dedup),
         ("silent", found.silent),
         ("pages", f"{tally.pages:,}"),
         ("items", f"{tally.items:,} ({tally.duplicates:,} seen again)"),
-        ("attempts", f"{tally.attempts:,} ({quantity(tally.retries, 'retry', 'retries')})"),
-        ("status", _counts(tally.by_status)),
-        ("failures", _counts({name: n for name, n in tally.by_reason.items() if name not in set(Remark)})),
-        ("redirects", _redirects(tally.by_reason.get(Remark.KNOWN_TARGET, 0))),
-        ("dropped", _counts(tally.dropped)),
+        ("attempts", f"{tally.attempts:,} ({format_count(tally.retries, 'retry', 'retries')})"),
+        ("status", _format_counts(tally.by_status)),
+        (
+            "failures",
+            _format_counts({name: n for name, n in tally.by_reason.items() if name not in set(LedgerReason)}),
+        ),
+        ("redirects", _format_redirects(tally.by_reason.get(LedgerReason.KNOWN_TARGET, 0))),
+        ("dropped", _format_counts(tally.dropped)),
     ]
     return [(name, value) for name, value in facts if value]
 
 
-def _redirects(count: int) -> str:
+def _format_redirects(count: int) -> str:
     return f"{count:,} to pages that were known already" if count else ""
 
 
@@ -229,7 +232,8 @@ def _queue_facts(stats: FrontierStats | None, dedup: tuple[str, int, float] | No
         ("queue", f"{stats.pending:,} pending, {stats.delayed:,} delayed, {stats.leased:,} in flight"),
         (
             "requests",
-            f"{stats.done:,} done, {stats.dead:,} dead, {quantity(stats.duplicates, 'duplicate')} refused",
+            f"{stats.done:,} done, {stats.dead:,} dead, "
+            f"{format_count(stats.duplicates, 'duplicate')} refused",
         ),
     ]
     if dedup is not None and dedup[0] == "bloom":
@@ -237,35 +241,35 @@ def _queue_facts(stats: FrontierStats | None, dedup: tuple[str, int, float] | No
     return facts
 
 
-def _pace_facts(job: Job, pace: Pace) -> list[tuple[str, str]]:
+def _pace_facts(job: Job, pace: JobPace) -> list[tuple[str, str]]:
     """How a job of the fleet comes on, while it runs."""
     if not job.plan or job.state != "running":
         return []
-    from gossamer.observe.units import rate
+    from gossamer.observe.units import format_rate
 
     facts = [
-        ("workers", f"{quantity(pace.working, 'shift')} at work"),
-        ("pace", rate(pace.pages_per_s) if pace.pages_per_s is not None else ""),
-        ("left", _left(pace)),
+        ("workers", f"{format_count(pace.working, 'shift')} at work"),
+        ("pace", format_rate(pace.pages_per_s) if pace.pages_per_s is not None else ""),
+        ("left", _format_time_left(pace)),
         ("trouble", pace.trouble),
     ]
     return [(name, value) for name, value in facts if value]
 
 
-def _left(pace: Pace) -> str:
-    from gossamer.observe.units import duration
+def _format_time_left(pace: JobPace) -> str:
+    from gossamer.observe.units import format_duration
 
     if pace.left_s is None:  # trouble says it better than that nothing is known yet
         return "" if pace.trouble else pace.note
-    return f"about {duration(pace.left_s)}{f' ({pace.note})' if pace.note else ''}"
+    return f"about {format_duration(pace.left_s)}{f' ({pace.note})' if pace.note else ''}"
 
 
-def _counts(counts: dict[str, int]) -> str:
+def _format_counts(counts: dict[str, int]) -> str:
     ordered = sorted(counts.items(), key=lambda pair: -pair[1])
     return ", ".join(f"{name or '?'} {count:,}" for name, count in ordered)
 
 
-def _status_json(found: Standing) -> dict[str, Any]:
+def _status_json(found: JobStatus) -> dict[str, Any]:
     from gossamer.policy.politeness import is_silent
 
     job, tally, stats, pace, dedup = found.job, found.tally, found.stats, found.pace, found.dedup
@@ -286,16 +290,16 @@ def _status_json(found: Standing) -> dict[str, Any]:
         "by_status": tally.by_status,
         "by_reason": tally.by_reason,
         "dropped": tally.dropped,
-        "next_at": iso(stats.next_at) if stats else None,
+        "next_at": iso_time(stats.next_at) if stats else None,
         "hosts": [
             {
                 "host": report.host,
                 "pending": report.pending,
                 "in_flight": report.state.in_flight,
                 "delay_s": report.state.delay_s,
-                "next_at": iso(report.state.next_at),
+                "next_at": iso_time(report.state.next_at),
                 "pages": report.state.pages,
-                "silent_since": iso(report.state.troubled_since) if is_silent(report.state) else None,
+                "silent_since": iso_time(report.state.troubled_since) if is_silent(report.state) else None,
             }
             for report in found.hosts
         ],
@@ -305,7 +309,7 @@ def _status_json(found: Standing) -> dict[str, Any]:
 # --------------------------------------------------------------------------- export
 
 
-def export(
+def export_job(
     name: JobName,
     *,
     output: Annotated[
@@ -338,28 +342,28 @@ def export(
         if format_ not in (None, "json"):
             raise UsageError(f"--json and --format {format_} contradict each other; choose one")
         format_ = "json"
-    job, kind, count = _export(settings_of(data, settings), name, output, format_, safe_csv=safe_csv)
+    job, kind, count = _export_items(settings_of(data, settings), name, output, format_, safe_csv=safe_csv)
     if output and as_json:
         print_json({"job": job, "file": output, "format": kind, "items": count})
     elif output:
-        sys.stderr.write(f"{quantity(count, 'item')} to {output}\n")
+        sys.stderr.write(f"{format_count(count, 'item')} to {output}\n")
 
 
-def _export(
+def _export_items(
     settings: Settings, name: str, output: str | None, format_: str | None, *, safe_csv: bool
 ) -> tuple[str, str, int]:
     """The job, the format and the number of items."""
-    from gossamer.cli.terminal.exports import checked
+    from gossamer.cli.terminal.exports import check_output
     from gossamer.export import write_items
 
-    file = checked(output, append=False, format=format_) if output else None
+    file = check_output(output, append=False, format=format_) if output else None
     kind = file.format if file else format_ or "jsonl"
     if safe_csv and kind != "csv":
         raise UsageError(f"--safe-csv is for csv; this is {kind}")
 
-    async def work(desk: Desk) -> tuple[str, str, int]:
+    async def work(desk: Backends) -> tuple[str, str, int]:
         job = await job_of(desk, name)
-        items = desk.store.items(job)
+        items = desk.store.read_items(job)
         target = file.path if file and file.path else sys.stdout.buffer
         return job.id, kind, await write_items(items, target, kind, safe_csv=safe_csv)
 
@@ -367,7 +371,7 @@ def _export(
 
 
 COMMANDS = (
-    ("jobs", jobs, JOBS_EXAMPLES),
-    ("status", status, STATUS_EXAMPLES),
-    ("export", export, EXPORT_EXAMPLES),
+    ("jobs", list_jobs, JOBS_EXAMPLES),
+    ("status", show_status, STATUS_EXAMPLES),
+    ("export", export_job, EXPORT_EXAMPLES),
 )

@@ -9,15 +9,15 @@ import typer
 
 from gossamer.cli.options import Argument, AsJson, NoRobots, PageSpider, Set
 from gossamer.cli.terminal.output import LONG, plain, plain_url, print_facts, print_json, print_table
-from gossamer.config.overrides import arguments_of, overrides
-from gossamer.core.errors import FetchError, ServiceMissing
-from gossamer.core.exits import Exit
-from gossamer.observe.text import lines, shown_url
+from gossamer.config.overrides import arguments_of, to_overrides
+from gossamer.core.errors import FetchError, MissingServiceError
+from gossamer.core.exits import ExitCode
+from gossamer.observe.text import printable_lines, shown_url
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gossamer.queries.preview import ItemSeen, Parsed
+    from gossamer.queries.preview import ItemPreview, PagePreview
 
 EXAMPLES = """
   gossamer parse https://shop.example/a/1 --spider shop.py --callback parse_product
@@ -26,7 +26,7 @@ EXAMPLES = """
 """
 
 
-def parse(
+def parse_page(
     url: Annotated[str, typer.Argument(metavar="URL", help="The page.")],
     *,
     spider: PageSpider = None,
@@ -43,33 +43,33 @@ def parse(
     The items as they would be stored, or why they would not; the requests as they would be
     admitted, or why not. Nothing is stored, and nothing else is fetched.
     """
-    from gossamer.queries.preview import parsed
+    from gossamer.queries.preview import preview_page
     from gossamer.queries.single_page import PageFetcher
 
-    given = overrides(settings, robots="false" if no_robots else None)
+    given = to_overrides(settings, robots="false" if no_robots else None)
     with PageFetcher(url, spider, arguments_of(argument), given) as pages:
         try:
-            found = parsed(pages, url, callback)
+            found = preview_page(pages, url, callback)
         except FetchError as error:
-            raise ServiceMissing(f"{shown_url(url)} was not fetched: {error}") from None
+            raise MissingServiceError(f"{shown_url(url)} was not fetched: {error}") from None
     if as_json:
-        print_json(_json(found))
+        print_json(_page_json(found))
     else:
-        _print(found)
+        _print_page(found)
     if found.error:
-        sys.stderr.write(f"{lines(found.error.rstrip())}\n")
+        sys.stderr.write(f"{printable_lines(found.error.rstrip())}\n")
     if found.error or any(item.fault for item in found.items):
-        raise typer.Exit(Exit.USAGE)
+        raise typer.Exit(ExitCode.USAGE)
 
 
-def _print(found: Parsed) -> None:
+def _print_page(found: PagePreview) -> None:
     taken = [r for r in found.requests if not r.refused]
     print_facts(
         [
             ("page", f"{found.status} {plain_url(found.url)}"),
             ("spider", f"{found.spider}, {found.callback}()"),
             *([("verdict", found.verdict)] if found.verdict else []),
-            ("items", _counted(found.items)),
+            ("items", _format_items(found.items)),
             ("requests", f"{len(taken):,} to admit, {len(found.requests) - len(taken):,} refused"),
             *(
                 [("left out", ", ".join(f"{n:,} {why}" for why, n in found.left_out.items()))]
@@ -99,14 +99,14 @@ def _print(found: Parsed) -> None:
         )
 
 
-def _counted(items: Sequence[ItemSeen]) -> str:
+def _format_items(items: Sequence[ItemPreview]) -> str:
     faulty = sum(item.fault is not None for item in items)
     dropped = sum(bool(item.dropped) for item in items) - faulty
     stored = f"{len(items) - dropped - faulty:,} to store, {dropped:,} dropped"
     return f"{stored}, {faulty:,} not possible to store" if faulty else stored
 
 
-def _json(found: Parsed) -> dict[str, Any]:
+def _page_json(found: PagePreview) -> dict[str, Any]:
     import json
 
     return {
@@ -130,4 +130,4 @@ def _json(found: Parsed) -> dict[str, Any]:
     }  # fmt: skip
 
 
-COMMANDS = (("parse", parse, EXAMPLES),)
+COMMANDS = (("parse", parse_page, EXAMPLES),)

@@ -25,7 +25,7 @@ FILES = {
 """What a project begins with, and the template of each."""
 
 
-def new(
+def create_project(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="The folder to make; may exist if empty of these files.")
     ],
@@ -50,4 +50,4 @@ def new(
     typer.echo(f"next: cd {folder} && gossamer crawl example -O books.jsonl")
 
 
-COMMANDS = (("new", new, EXAMPLES),)
+COMMANDS = (("new", create_project, EXAMPLES),)

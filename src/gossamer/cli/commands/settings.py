@@ -12,10 +12,10 @@ import typer
 from gossamer.cli import completion
 from gossamer.cli.options import AsJson, Data, Set
 from gossamer.cli.terminal.output import print_facts, print_json, print_table
-from gossamer.config.overrides import overrides
+from gossamer.config.overrides import to_overrides
 
 if TYPE_CHECKING:
-    from gossamer.config.layers import Explanation, Loaded
+    from gossamer.config.layers import LoadedSettings, SettingExplanation
 
 EXAMPLES = """
   gossamer settings                           all of them, with the layer that set each
@@ -24,7 +24,7 @@ EXAMPLES = """
 """
 
 
-def settings(
+def show_settings(
     *,
     explain: Annotated[
         str | None,
@@ -39,7 +39,7 @@ def settings(
         typer.Option(
             metavar="SPIDER",
             help="With the settings of this spider (name or FILE.py).",
-            autocompletion=completion.spiders,
+            autocompletion=completion.complete_spiders,
         ),
     ] = None,
     data: Data = None,
@@ -51,28 +51,28 @@ def settings(
     Strongest first: the command line, the environment (GOSSAMER_HTTP__MAX_REDIRECTS), the spider,
     gossamer.toml, the defaults.
     """
-    from gossamer.config.settings import fields
+    from gossamer.config.settings import setting_fields
 
-    loaded = _load(spider, data, given)
+    loaded = _load_with_spider(spider, data, given)
     if explain is not None:
-        found = loaded.explain(explain)
+        found = loaded.explain_setting(explain)
         if as_json:
-            print_json(_json(found, full=True))
+            print_json(_setting_json(found, full=True))
         else:
-            print_facts(_facts(found))
+            print_facts(_setting_facts(found))
         return
-    every = [loaded.explain(key) for key in fields()]
+    every = [loaded.explain_setting(key) for key in setting_fields()]
     if as_json:
-        print_json([_json(found) for found in every])
+        print_json([_setting_json(found) for found in every])
         return
     print_table(
         ("setting", "layer", "value"),
-        ((found.key, found.layer, _text(found.value)) for found in every),
+        ((found.key, found.layer, _format_value(found.value)) for found in every),
         wide="value",
     )
 
 
-def _load(spider: str | None, data: str | None, given: list[str] | None) -> Loaded:
+def _load_with_spider(spider: str | None, data: str | None, given: list[str] | None) -> LoadedSettings:
     from gossamer.config.layers import find_project, load_settings
 
     start, own = Path.cwd(), {}
@@ -82,28 +82,30 @@ def _load(spider: str | None, data: str | None, given: list[str] | None) -> Load
 
         project = find_project(start)
         own = spider_settings(find_target(spider, {}, project.parent if project else None).spider)
-    return load_settings(overrides=overrides(given, data=data), env=os.environ, spider=own, start=start)
+    return load_settings(overrides=to_overrides(given, data=data), env=os.environ, spider=own, start=start)
 
 
-def _facts(found: Explanation) -> list[tuple[str, str]]:
+def _setting_facts(found: SettingExplanation) -> list[tuple[str, str]]:
     facts = [
         ("setting", found.key),
         ("meaning", found.description),
-        ("value", _text(found.value)),
+        ("value", _format_value(found.value)),
         ("set by", found.layer if found.layer == found.source else f"{found.layer} ({found.source})"),
-        ("default", _text(found.default)),
+        ("default", _format_value(found.default)),
     ]
-    return facts + [("overridden", f"{_text(value)} ({source})") for source, value in found.overridden]
+    return facts + [
+        ("overridden", f"{_format_value(value)} ({source})") for source, value in found.overridden
+    ]
 
 
-def _text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """As it is written after ``KEY=``."""
     if value is None:
         return "none"
     return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
 
 
-def _json(found: Explanation, *, full: bool = False) -> dict[str, Any]:
+def _setting_json(found: SettingExplanation, *, full: bool = False) -> dict[str, Any]:
     brief = {"key": found.key, "value": found.value, "layer": found.layer, "source": found.source}
     if not full:
         return brief
@@ -115,4 +117,4 @@ def _json(found: Explanation, *, full: bool = False) -> dict[str, Any]:
     }
 
 
-COMMANDS = (("settings", settings, EXAMPLES),)
+COMMANDS = (("settings", show_settings, EXAMPLES),)

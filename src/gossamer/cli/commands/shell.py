@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gossamer.cli.errors import complain
+from gossamer.cli.errors import print_message
 from gossamer.cli.options import Argument, NoRobots, PageSpider, Set
-from gossamer.config.overrides import arguments_of, overrides
-from gossamer.core.errors import FetchError, SelectorError, ServiceMissing, UsageError
-from gossamer.core.exits import Exit
-from gossamer.core.text import quantity
-from gossamer.observe.text import lines, shown_url
+from gossamer.config.overrides import arguments_of, to_overrides
+from gossamer.core.errors import FetchError, MissingServiceError, SelectorError, UsageError
+from gossamer.core.exits import ExitCode
+from gossamer.core.text import format_count
+from gossamer.observe.text import printable_lines, shown_url
 
 if TYPE_CHECKING:
     from code import InteractiveConsole
@@ -31,7 +31,7 @@ EXAMPLES = """
 """
 
 
-def shell(
+def open_shell(
     url: Annotated[str, typer.Argument(metavar="URL", help="The page.")],
     *,
     code: Annotated[
@@ -49,22 +49,22 @@ def shell(
     """
     from gossamer.queries.single_page import PageFetcher
 
-    given = overrides(settings, robots="false" if no_robots else None)
+    given = to_overrides(settings, robots="false" if no_robots else None)
     with PageFetcher(url, spider, arguments_of(argument), given) as pages:
         try:
             response = pages.fetch(url)
         except FetchError as error:
-            raise ServiceMissing(f"{shown_url(url)} was not fetched: {error}") from None
-        names = _names(pages, response)
+            raise MissingServiceError(f"{shown_url(url)} was not fetched: {error}") from None
+        names = _console_names(pages, response)
         if code is not None:
-            _evaluate(code, names)
+            _evaluate_code(code, names)
         elif sys.stdin.isatty():
-            _interact(names)
+            _open_console(names)
         else:
-            _execute(sys.stdin.read(), names)
+            _execute_code(sys.stdin.read(), names)
 
 
-def _names(pages: PageFetcher, response: Response) -> dict[str, Any]:
+def _console_names(pages: PageFetcher, response: Response) -> dict[str, Any]:
     """What the code can use; ``fetch`` puts another page in the place of the first."""
     names: dict[str, Any] = {"__name__": "__console__", "__doc__": None}
 
@@ -77,7 +77,7 @@ def _names(pages: PageFetcher, response: Response) -> dict[str, Any]:
         try:
             return use(pages.fetch(names["response"].urljoin(url)))
         except (FetchError, UsageError) as error:
-            complain(str(error))
+            print_message(str(error))
             return None
 
     use(response)
@@ -85,58 +85,58 @@ def _names(pages: PageFetcher, response: Response) -> dict[str, Any]:
     return names
 
 
-def _evaluate(code: str, names: dict[str, Any]) -> None:
+def _evaluate_code(code: str, names: dict[str, Any]) -> None:
     try:
         compiled = compile(code, "<code>", "eval")
     except SyntaxError:
-        _execute(code, names)
+        _execute_code(code, names)
         return
-    value = _guarded(compiled, names)
+    value = _run_code(compiled, names)
     if value is not None:
-        _print(value)
+        _print_value(value)
 
 
-def _execute(code: str, names: dict[str, Any]) -> None:
+def _execute_code(code: str, names: dict[str, Any]) -> None:
     try:
         compiled = compile(code, "<stdin>", "exec")
     except SyntaxError as error:
         raise UsageError(f"line {error.lineno}: {error.msg}") from None
-    _guarded(compiled, names)
+    _run_code(compiled, names)
 
 
-def _guarded(compiled: Any, names: dict[str, Any]) -> Any:
+def _run_code(compiled: Any, names: dict[str, Any]) -> Any:
     """Run the user's code; what it raises is shown as Python would, a wrong selector in one line."""
     try:
         return eval(compiled, names)  # noqa: S307 - the user's own code, typed by the user
     except SelectorError as error:
-        complain(str(error))
-        raise typer.Exit(Exit.USAGE) from None
+        print_message(str(error))
+        raise typer.Exit(ExitCode.USAGE) from None
     except Exception as error:  # noqa: BLE001 - the user's own code
         own = error.__traceback__.tb_next if error.__traceback__ else None
         traceback.print_exception(type(error), error, own)
-        raise typer.Exit(Exit.USAGE) from None
+        raise typer.Exit(ExitCode.USAGE) from None
 
 
-def _print(value: Any) -> None:
+def _print_value(value: Any) -> None:
     text = value if isinstance(value, str) else repr(value)
-    typer.echo(lines(text, len(text)) if sys.stdout.isatty() else text)
+    typer.echo(printable_lines(text, len(text)) if sys.stdout.isatty() else text)
 
 
-def _interact(names: dict[str, Any]) -> None:
+def _open_console(names: dict[str, Any]) -> None:
     response = names["response"]
     banner = (
-        f"{response.status} {lines(response.url)}  {quantity(len(response.body), 'byte')}\n"
+        f"{response.status} {printable_lines(response.url)}  {format_count(len(response.body), 'byte')}\n"
         "response   request   spider   fetch(url)     try: response.css('h1::text').getall()\n"
     )
     if find_spec("IPython") is None:
-        _complete(names)
-        _console(names).interact(banner=banner, exitmsg="")
+        _enable_completion(names)
+        _make_console(names).interact(banner=banner, exitmsg="")
     else:
         typer.echo(banner, err=True)
         import_module("IPython").start_ipython(argv=["--no-banner"], user_ns=names)
 
 
-def _console(names: dict[str, Any]) -> InteractiveConsole:
+def _make_console(names: dict[str, Any]) -> InteractiveConsole:
     """Python's own, but for a wrong selector, which is told in one line."""
     from code import InteractiveConsole
 
@@ -151,7 +151,7 @@ def _console(names: dict[str, Any]) -> InteractiveConsole:
     return Console(names)
 
 
-def _complete(names: dict[str, Any]) -> None:
+def _enable_completion(names: dict[str, Any]) -> None:
     """Names are completed by Tab, where readline is there."""
     try:
         import readline
@@ -162,4 +162,4 @@ def _complete(names: dict[str, Any]) -> None:
     readline.parse_and_bind("tab: complete")
 
 
-COMMANDS = (("shell", shell, EXAMPLES),)
+COMMANDS = (("shell", open_shell, EXAMPLES),)

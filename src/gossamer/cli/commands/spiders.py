@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gossamer.cli.completion import spiders as complete_spiders
-from gossamer.cli.errors import complain
+from gossamer.cli.completion import complete_spiders
+from gossamer.cli.errors import print_message
 from gossamer.cli.options import AsJson
 from gossamer.cli.terminal.output import print_json, print_table
 
 if TYPE_CHECKING:
     from gossamer.spiders.spider import Spider
-    from gossamer.targets.arguments import Accepted
+    from gossamer.targets.arguments import ArgumentRules
 
 EXAMPLES = """
   gossamer list                    the spiders of the project and of installed packages
@@ -26,7 +26,7 @@ EXAMPLES = """
 """
 
 
-def listing(
+def list_spiders(
     target: Annotated[
         str | None,
         typer.Argument(
@@ -43,47 +43,51 @@ def listing(
     Arguments are given with -a NAME=VALUE; the type is the annotation of the attribute of that name in the
     spider's class. A spider without annotations takes what its source mentions, as text.
     """
-    from gossamer.targets.arguments import accepted
+    from gossamer.targets.arguments import accepted_arguments
 
     with redirect_stdout(sys.stderr):  # what files print when they are imported
-        found = [(spider, accepted(spider)) for spider in _found(target)]
+        found = [(spider, accepted_arguments(spider)) for spider in _find_spiders(target)]
     if as_json:
-        print_json([_json(spider, takes) for spider, takes in found])
+        print_json([_spider_json(spider, takes) for spider, takes in found])
         return
     print_table(
         ("spider", "domains", "argument", "type", "default"),
-        (row for spider, takes in found for row in _rows(spider, takes)),
+        (row for spider, takes in found for row in _argument_rows(spider, takes)),
         wide="domains",
     )
 
 
-def _found(target: str | None) -> list[type[Spider]]:
+def _find_spiders(target: str | None) -> list[type[Spider]]:
     from gossamer.config.layers import find_project
-    from gossamer.targets.discovery import discover, spiders_in
+    from gossamer.targets.discovery import discover_spiders, spiders_in
 
     project = find_project(Path.cwd())
     folder = project.parent if project else None
     if target is not None:
         return spiders_in(target, folder)
-    found = discover(folder)
+    found = discover_spiders(folder)
     for message in found.broken:
-        complain(message)
+        print_message(message)
     if not found.spiders and project is None:
-        complain(
+        print_message(
             "there is no gossamer.toml here or above, so no project was searched: "
             "`gossamer list FILE.py` lists the spiders of a file, `gossamer new DIR` makes a project"
         )
     elif not found.spiders:
-        complain("the project has no spiders yet: `gossamer genspider NAME DOMAIN` writes one")
+        print_message("the project has no spiders yet: `gossamer genspider NAME DOMAIN` writes one")
     return [spider for _, spider in sorted(found.spiders.items())]
 
 
-def _rows(spider: type[Spider], takes: Accepted) -> list[tuple[str, ...]]:
+def _argument_rows(spider: type[Spider], takes: ArgumentRules) -> list[tuple[str, ...]]:
     """One line for each argument; what they share stands in the first."""
     from gossamer.targets.discovery import one_or_more
 
     rows = [
-        (argument.name, argument.type, "(required)" if argument.required else _text(argument.shown_default))
+        (
+            argument.name,
+            argument.type,
+            "(required)" if argument.required else _format_default(argument.shown_default),
+        )
         for argument in takes.arguments.values()
     ]
     if takes.others:
@@ -93,7 +97,7 @@ def _rows(spider: type[Spider], takes: Accepted) -> list[tuple[str, ...]]:
     return [(name, domains, *first), *(("", "", *row) for row in more)]
 
 
-def _text(default: Any) -> str:
+def _format_default(default: Any) -> str:
     """A default as it would be typed."""
     if default is None:
         return ""
@@ -104,7 +108,7 @@ def _text(default: Any) -> str:
     return str(getattr(default, "value", default))
 
 
-def _json(spider: type[Spider], takes: Accepted) -> dict[str, Any]:
+def _spider_json(spider: type[Spider], takes: ArgumentRules) -> dict[str, Any]:
     from gossamer.targets.discovery import one_or_more
 
     return {
@@ -119,7 +123,7 @@ def _json(spider: type[Spider], takes: Accepted) -> dict[str, Any]:
                 "name": argument.name,
                 "type": argument.type,
                 "required": argument.required,
-                "default": _plain(argument.shown_default),
+                "default": _default_json(argument.shown_default),
             }
             for argument in takes.arguments.values()
         ],
@@ -127,11 +131,11 @@ def _json(spider: type[Spider], takes: Accepted) -> dict[str, Any]:
     }
 
 
-def _plain(default: Any) -> Any:
+def _default_json(default: Any) -> Any:
     """A default as JSON has it; what JSON has no form for is text."""
     if isinstance(default, set | frozenset):
         return sorted(map(str, default))
     return getattr(default, "value", default)
 
 
-COMMANDS = (("list", listing, EXAMPLES),)
+COMMANDS = (("list", list_spiders, EXAMPLES),)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gossamer.cli.options import Data, Set
-from gossamer.config.overrides import overrides, settings_of
+from gossamer.config.overrides import settings_of, to_overrides
 
 if TYPE_CHECKING:
     from gossamer.config.settings import Settings
@@ -29,7 +29,7 @@ Slots = Annotated[int, typer.Option(metavar="N", min=1, help="Shifts that a work
 Lanes = Annotated[str, typer.Option(metavar="LANES", help="The kinds of requests it takes: http,browser")]
 
 
-def worker(
+def start_worker(
     slots: Slots = 2,
     lanes: Lanes = "http",
     data: Data = None,
@@ -44,11 +44,11 @@ def worker(
     from gossamer.cluster.running import run_worker
 
     settled = settings_of(data, settings)
-    _log(settled, verbose=verbose)
-    raise typer.Exit(run_worker(settled, slots=slots, lanes=_names(lanes)))
+    _log_to_stderr(settled, verbose=verbose)
+    raise typer.Exit(run_worker(settled, slots=slots, lanes=_split_lanes(lanes)))
 
 
-def supervisor(data: Data = None, settings: Set = None, verbose: Verbose = False) -> None:
+def start_supervisor(data: Data = None, settings: Set = None, verbose: Verbose = False) -> None:
     """Supervise the fleet until told to end.
 
     Asks for shifts, replaces workers' shifts that are gone, ends jobs. It keeps nothing itself: it may be
@@ -59,11 +59,11 @@ def supervisor(data: Data = None, settings: Set = None, verbose: Verbose = False
     from gossamer.cluster.running import run_supervisor
 
     settled = settings_of(data, settings)
-    _log(settled, verbose=verbose)
+    _log_to_stderr(settled, verbose=verbose)
     asyncio.run(run_supervisor(settled))
 
 
-def up(
+def start_fleet(
     *,
     workers: Annotated[int, typer.Option(metavar="N", min=0, help="Workers.")] = 2,
     slots: Slots = 2,
@@ -78,12 +78,12 @@ def up(
     at once.
     """
     from gossamer.cluster.broker import broker_url
-    from gossamer.cluster.local_fleet import Up
+    from gossamer.cluster.local_fleet import LocalFleet
 
     settled = settings_of(data, settings)
     broker_url(settled)  # what is wrong with the settings is wrong with those of every process
-    _log(settled, verbose=verbose)
-    more = [word for pair in overrides(settings, data=data) for word in ("-s", pair)]
+    _log_to_stderr(settled, verbose=verbose)
+    more = [word for pair in to_overrides(settings, data=data) for word in ("-s", pair)]
     more += ["-v"] if verbose else []
     gossamer = [sys.executable, "-m", "gossamer"]
     commands = [("the supervisor", [*gossamer, "supervisor", *more])]
@@ -91,14 +91,14 @@ def up(
         (f"worker {number}", [*gossamer, "worker", "--slots", str(slots), "--lanes", lanes, *more])
         for number in range(1, workers + 1)
     ]
-    raise typer.Exit(Up(commands, drain_s=settled.cluster.drain).run())
+    raise typer.Exit(LocalFleet(commands, drain_s=settled.cluster.drain).run())
 
 
-def _names(lanes: str) -> list[str]:
+def _split_lanes(lanes: str) -> list[str]:
     return [name for name in (lane.strip() for lane in lanes.split(",")) if name]
 
 
-def _log(settings: Settings, *, verbose: bool) -> None:
+def _log_to_stderr(settings: Settings, *, verbose: bool) -> None:
     """Lines on stderr for as long as the process lives."""
     from gossamer.observe.log import LEVELS, LineFormatter
 
@@ -111,7 +111,7 @@ def _log(settings: Settings, *, verbose: bool) -> None:
 
 
 COMMANDS = (
-    ("worker", worker, WORKER_EXAMPLES),
-    ("supervisor", supervisor, SUPERVISOR_EXAMPLES),
-    ("up", up, UP_EXAMPLES),
+    ("worker", start_worker, WORKER_EXAMPLES),
+    ("supervisor", start_supervisor, SUPERVISOR_EXAMPLES),
+    ("up", start_fleet, UP_EXAMPLES),
 )

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from gossamer.cli.terminal.desk import at_desk
 from gossamer.cli.terminal.output import print_table
-from gossamer.cli.terminal.running import Plan, run_to_end
+from gossamer.cli.terminal.running import CrawlCommand, run_to_end
 from gossamer.config.overrides import settings_of
-from gossamer.core.exits import Exit
+from gossamer.core.exits import ExitCode
 from gossamer.core.requests import Request
 from gossamer.items.item import Item, key
 from gossamer.spiders.response import Response
@@ -22,7 +22,7 @@ from gossamer.testing.site import serve_in_thread
 
 if TYPE_CHECKING:
     from gossamer.core.jobs import StoredItem
-    from gossamer.wiring.backends import Desk
+    from gossamer.wiring.backends import Backends
 
 SAMPLE = 5
 """Items that are shown at the end."""
@@ -38,7 +38,7 @@ class Product(Item):
     price: Decimal
 
 
-class Demo(Spider):
+class DemoSpider(Spider):
     """Follows the catalogue and takes every product."""
 
     name = "demo"
@@ -58,27 +58,27 @@ class Demo(Spider):
         )
 
 
-def demonstrate(products: int, data: str, *, as_json: bool) -> Exit:
+def crawl_demo(products: int, data: str, *, as_json: bool) -> ExitCode:
     """Serve, crawl, show. Starts over each time: the shop is at another port each time."""
     with serve_in_thread(Shop(products)) as site:
         start = f"{site.url.rstrip('/')}/catalog"
-        spider = type("Demo", (Demo,), {"start_urls": [start], "allowed_domains": [site.host]})
+        spider = type("Demo", (DemoSpider,), {"start_urls": [start], "allowed_domains": [site.host]})
         if not as_json:
             sys.stderr.write(f"a shop with {products:,} products is at {site.url}; crawling it\n")
-        plan = Plan(spider, overrides=[f"data={data}", *PACE], fresh=True, as_json=as_json)
+        plan = CrawlCommand(spider, overrides=[f"data={data}", *PACE], fresh=True, as_json=as_json)
         end = run_to_end(plan)
     if not as_json:
-        _show(data)
+        _show_items(data)
     return end
 
 
-def _show(data: str) -> None:
+def _show_items(data: str) -> None:
     """Some items, and where to go from here."""
 
-    async def first(desk: Desk) -> list[StoredItem]:
-        job = await desk.book.get(Demo.name)
+    async def first(desk: Backends) -> list[StoredItem]:
+        job = await desk.book.get(DemoSpider.name)
         found: list[StoredItem] = []
-        async for item in desk.store.items(job):
+        async for item in desk.store.read_items(job):
             found.append(item)
             if len(found) == SAMPLE:
                 break

@@ -11,7 +11,7 @@ from gossamer.core.errors import StorageError, UsageError
 if TYPE_CHECKING:
     from gossamer.config.settings import Settings
     from gossamer.core.jobs import Job
-    from gossamer.wiring.backends import Desk
+    from gossamer.wiring.backends import Backends
 
 T = TypeVar("T")
 AGAIN_S = 0.5
@@ -21,7 +21,7 @@ NAMED = 10
 
 def at_desk(
     settings: Settings,
-    work: Callable[[Desk], Awaitable[T]],
+    work: Callable[[Backends], Awaitable[T]],
     *,
     create: bool = False,
     patience_s: float = 0.0,
@@ -33,7 +33,7 @@ def at_desk(
     import asyncio
 
     async def run() -> T:
-        desk = await _opened(settings, create=create, until=time.monotonic() + patience_s)
+        desk = await _open_patiently(settings, create=create, until=time.monotonic() + patience_s)
         try:
             return await work(desk)
         finally:
@@ -42,10 +42,10 @@ def at_desk(
     return asyncio.run(run())
 
 
-async def _opened(settings: Settings, *, create: bool, until: float) -> Desk:
+async def _open_patiently(settings: Settings, *, create: bool, until: float) -> Backends:
     import asyncio
 
-    from gossamer.cli.errors import complain
+    from gossamer.cli.errors import print_message
     from gossamer.wiring.backends import open_desk
 
     told = False
@@ -56,12 +56,12 @@ async def _opened(settings: Settings, *, create: bool, until: float) -> Desk:
             if time.monotonic() >= until:
                 raise
             if not told:
-                complain(f"{error}; waiting")
+                print_message(f"{error}; waiting")
             told = True
             await asyncio.sleep(AGAIN_S)
 
 
-async def job_of(desk: Desk, name: str) -> Job:
+async def job_of(desk: Backends, name: str) -> Job:
     """A job by its id, or the latest by its name: the spider's, or as the id spells it.
 
     Raises ``UsageError`` that names those that are there.
@@ -69,7 +69,7 @@ async def job_of(desk: Desk, name: str) -> Job:
     job = await desk.book.get(name)
     if job is not None:
         return job
-    listed = await desk.book.list()
+    listed = await desk.book.list_jobs()
     same = next((job for job in listed if job.id.rpartition("-")[0] == name), None)
     if same is not None:
         return same

@@ -28,7 +28,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 
 @dataclass(frozen=True)
-class Output:
+class ExportFile:
     """One file to export to."""
 
     path: Path | None  # None: stdout
@@ -41,16 +41,16 @@ class Output:
         return "stdout" if self.path is None else str(self.path)
 
     @classmethod
-    def of(
+    def from_options(
         cls,
         *,
         append: Sequence[str] | None,
         overwrite: Sequence[str] | None,
         format: str | None = None,  # noqa: A002 - users' word
-    ) -> tuple[Output, ...]:
+    ) -> tuple[ExportFile, ...]:
         """The files of the two options. Raises ``UsageError`` for what could not be written later."""
         named = [(name, True) for name in append or ()] + [(name, False) for name in overwrite or ()]
-        outputs = tuple(checked(name, append=is_append, format=format) for name, is_append in named)
+        outputs = tuple(check_output(name, append=is_append, format=format) for name, is_append in named)
         names = [output.name for output in outputs]
         for name in names:
             if names.count(name) > 1:
@@ -58,7 +58,7 @@ class Output:
         return outputs
 
 
-def checked(name: str, *, append: bool, format: str | None = None) -> Output:  # noqa: A002 - users' word
+def check_output(name: str, *, append: bool, format: str | None = None) -> ExportFile:  # noqa: A002 - users' word
     """A file that can be written: its format is known, its folder is there (it is made) and writable.
 
     One that is to be continued holds what can be continued.
@@ -70,7 +70,7 @@ def checked(name: str, *, append: bool, format: str | None = None) -> Output:  #
             f"there is no format {format!r}; known are {', '.join(dict.fromkeys(SUFFIXES.values()))}"
         )
     if name == STDOUT:
-        return Output(None, append, format or "jsonl")
+        return ExportFile(None, append, format or "jsonl")
     if scheme := _SCHEME.match(name):
         raise UsageError(
             f"{shown_url(name)}: items are written to files of this machine, not to {scheme[1]}:// places; "
@@ -91,10 +91,10 @@ def checked(name: str, *, append: bool, format: str | None = None) -> Output:  #
             check_appendable(path, chosen)
         except OSError as error:
             raise UsageError(f"{path} cannot be read, to append to it: {error.strerror}") from None
-    return Output(path.absolute(), append, chosen)
+    return ExportFile(path.absolute(), append, chosen)
 
 
-async def export(output: Output, store: Store, job: Job, data: Path) -> int:
+async def write_export(output: ExportFile, store: Store, job: Job, data: Path) -> int:
     """Write a job's items; for ``append``, those that the file does not have from an earlier run.
 
     Stdout gets all of them each time.
@@ -102,17 +102,17 @@ async def export(output: Output, store: Store, job: Job, data: Path) -> int:
     from gossamer.export import write_items
 
     if output.path is None:
-        return await write_items(store.items(job), sys.stdout.buffer, output.format)
-    mark = _Mark(data, output.path)
-    reader = _Reader(store, job, mark.known(job) if output.append else ())
+        return await write_items(store.read_items(job), sys.stdout.buffer, output.format)
+    mark = _ExportRecordFile(data, output.path)
+    reader = _ItemReader(store, job, mark.known_ranges(job) if output.append else ())
     count = await write_items(
-        reader.items(),
+        reader.new_items(),
         output.path,
         output.format,
         append=output.append,
-        ready=lambda part: mark.announce(part, job, reader.seen),
+        ready=lambda part: mark.note_replacement(part, job, reader.seen),
     )
-    mark.set(job, reader.seen)
+    mark.note_items(job, reader.seen)
     return count
 
 
@@ -120,17 +120,17 @@ Ranges = Sequence[tuple[int, int]]
 """Ids of items in ascending order, as first and last of each unbroken row of them."""
 
 
-class _Known(Record, frozen=True, kw_only=True):
+class _ExportRecord(Record, frozen=True, kw_only=True):
     """What a file has. Ids, because the order of ids is not the order in which a job saw the items."""
 
     file: str  # for people
     job: str
     ranges: tuple[tuple[int, int], ...] = ()
     place: tuple[int, ...] = ()  # of a file that is about to take that one's place; empty: no other is
-    former: _Known | None = None  # what the file has as long as that has not happened
+    former: _ExportRecord | None = None  # what the file has as long as that has not happened
 
 
-class _Reader:
+class _ItemReader:
     """Items of a job that are not among the known ones; ``seen`` are all of them."""
 
     def __init__(self, store: Store, job: Job, known: Ranges) -> None:
@@ -139,16 +139,16 @@ class _Reader:
         self._known = iter(known)
         self.seen: list[tuple[int, int]] = []
 
-    async def items(self) -> AsyncIterator[StoredItem]:
+    async def new_items(self) -> AsyncIterator[StoredItem]:
         first, last = next(self._known, NO_RANGE)
-        async for item in self._store.items(self._job):
-            self._note(item.id)
+        async for item in self._store.read_items(self._job):
+            self._note_seen(item.id)
             while last < item.id:
                 first, last = next(self._known, NO_RANGE)
             if item.id < first:
                 yield item
 
-    def _note(self, number: int) -> None:
+    def _note_seen(self, number: int) -> None:
         if self.seen and self.seen[-1][1] == number - 1:
             self.seen[-1] = (self.seen[-1][0], number)
         else:
@@ -159,7 +159,7 @@ NO_RANGE = (1 << 63, 1 << 63)
 """Behind every id."""
 
 
-class _Mark:
+class _ExportRecordFile:
     """Remembers in the data directory which items of a job a file has."""
 
     def __init__(self, data: Path, path: Path) -> None:
@@ -167,40 +167,42 @@ class _Mark:
         name = hashlib.blake2b(os.fsencode(path), digest_size=8).hexdigest()
         self._path = data / "exports" / f"{name}.json"
 
-    def known(self, job: Job) -> Ranges:
+    def known_ranges(self, job: Job) -> Ranges:
         """The items of the job that the file has; none when the file is gone, or nobody knows."""
-        known = self._read()
+        known = self._read_known()
         return known.ranges if known is not None and known.job == job.id else ()
 
-    def announce(self, part: Path, job: Job, ranges: Ranges) -> None:
+    def note_replacement(self, part: Path, job: Job, ranges: Ranges) -> None:
         """Remember what a new file has that takes this one's place next, unless the process is killed."""
-        known = _Known(file=str(self._target), job=job.id, ranges=tuple(ranges), place=_place(part))
-        self._write(replace(known, former=self._read()))
+        known = _ExportRecord(
+            file=str(self._target), job=job.id, ranges=tuple(ranges), place=_identity_of(part)
+        )
+        self._write_known(replace(known, former=self._read_known()))
 
-    def set(self, job: Job, ranges: Ranges) -> None:
+    def note_items(self, job: Job, ranges: Ranges) -> None:
         """Remember what the file has."""
-        self._write(_Known(file=str(self._target), job=job.id, ranges=tuple(ranges)))
+        self._write_known(_ExportRecord(file=str(self._target), job=job.id, ranges=tuple(ranges)))
 
-    def _read(self) -> _Known | None:
+    def _read_known(self) -> _ExportRecord | None:
         """What the file has that is there now."""
         try:
-            known = msgspec.json.decode(self._path.read_bytes(), type=_Known)
+            known = msgspec.json.decode(self._path.read_bytes(), type=_ExportRecord)
             if self._target.stat().st_size == 0:
                 return None
-            is_former = known.place and known.place != _place(self._target)
+            is_former = known.place and known.place != _identity_of(self._target)
         except (OSError, msgspec.MsgspecError):
             return None
         return known.former if is_former else replace(known, place=(), former=None)
 
-    def _write(self, known: _Known) -> None:
+    def _write_known(self, known: _ExportRecord) -> None:
         """Written beside its place and renamed, so that it is never half written."""
-        from gossamer.export.files import replacing
+        from gossamer.export.files import replace_file
 
-        with replacing(self._path, keep=False) as (out, _):
+        with replace_file(self._path, keep=False) as (out, _):
             out.write(msgspec.json.encode(known))
 
 
-def _place(path: Path) -> tuple[int, ...]:
+def _identity_of(path: Path) -> tuple[int, ...]:
     """What tells a file from all others, and stays when it is renamed."""
     found = path.stat()
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

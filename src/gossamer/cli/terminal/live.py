@@ -8,13 +8,13 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self
 
-from gossamer.cli.terminal.output import console
-from gossamer.cli.terminal.signals import Stopper
+from gossamer.cli.terminal.output import make_console
+from gossamer.cli.terminal.signals import StopHandler
 from gossamer.core.errors import StorageError
 from gossamer.core.jobs import HostReport
-from gossamer.crawl.run import Crawling
-from gossamer.observe.tallies import Tallies
-from gossamer.ports.frontier import FrontierDesk
+from gossamer.crawl.run import CrawlRun
+from gossamer.observe.tallies import RunStats
+from gossamer.ports.frontier import FrontierAdmin
 from gossamer.wiring.backends import open_desk
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class LiveView:
     """Shows a crawl while it is entered; with ``on=False`` it shows nothing."""
 
     def __init__(
-        self, tallies: Tallies, crawling: Crawling, stopper: Stopper, log: StderrHandler, *, on: bool
+        self, tallies: RunStats, crawling: CrawlRun, stopper: StopHandler, log: StderrHandler, *, on: bool
     ) -> None:
         self._tallies = tallies
         self._crawling = crawling
@@ -61,7 +61,7 @@ class LiveView:
 
     async def __aenter__(self) -> Self:
         if self._on:
-            self._task = asyncio.create_task(self._show())
+            self._task = asyncio.create_task(self._draw_view())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -71,18 +71,18 @@ class LiveView:
             if isinstance(ended, Exception):  # the terminal is gone, for one; the crawl is what counts
                 log.warning("the live view had ended: %s", ended)
 
-    async def _show(self) -> None:
+    async def _draw_view(self) -> None:
         from rich.live import Live
 
-        from gossamer.cli.terminal.panel import view
+        from gossamer.cli.terminal.panel import render_panel
 
         # A reader of its own: looking never waits for, nor delays, what the crawl writes.
         desk = await open_desk(self._crawling.settings)
         delay_s = self._crawling.settings.delay
-        frontier = desk.frontier(self._crawling.job)
+        frontier = desk.open_frontier(self._crawling.job)
         # What a spider prints goes above the view if it goes to the same terminal.
         live = Live(
-            console=console(sys.stderr),
+            console=make_console(sys.stderr),
             auto_refresh=False,
             transient=True,
             redirect_stdout=sys.stdout.isatty(),
@@ -91,9 +91,11 @@ class LiveView:
             with live:
                 self._log.console = live.console
                 while True:
-                    hosts = await _hosts(frontier)
+                    hosts = await _busiest_hosts(frontier)
                     status = self._stopper.status
-                    shown = view(self._tallies, time.time(), hosts=hosts, delay_s=delay_s, status=status)
+                    shown = render_panel(
+                        self._tallies, time.time(), hosts=hosts, delay_s=delay_s, status=status
+                    )
                     live.update(shown, refresh=True)
                     await asyncio.sleep(DRAW_EVERY_S)
         finally:
@@ -101,8 +103,8 @@ class LiveView:
             await desk.close()
 
 
-async def _hosts(frontier: FrontierDesk) -> list[HostReport]:
+async def _busiest_hosts(frontier: FrontierAdmin) -> list[HostReport]:
     try:
-        return await frontier.hosts(HOSTS_SHOWN)
+        return await frontier.busiest_hosts(HOSTS_SHOWN)
     except StorageError:  # the crawl itself will say so
         return []

@@ -39,7 +39,7 @@ PIPE_WIDTH = 100_000
 """Where there is no terminal there is no reason to cut a line."""
 
 
-def console(stream: TextIO | None = None) -> Console:
+def make_console(stream: TextIO | None = None) -> Console:
     """A console on stdout, or ``stream``; never narrower than the text when it is no terminal."""
     from rich.console import Console
 
@@ -51,14 +51,14 @@ def console(stream: TextIO | None = None) -> Console:
 def print_json(value: Any) -> None:
     """One JSON value on one line of stdout. Control characters are escaped, so a terminal is safe too."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
-    sys.stdout.write(text if text.isprintable() else "".join(map(_escaped, text)))
+    sys.stdout.write(text if text.isprintable() else "".join(map(_escape_character, text)))
     sys.stdout.write("\n")
 
 
 def attempt_json(tried: Attempt) -> dict[str, Any]:
     """One try at fetching, as every command prints it."""
     return {
-        "at": iso(tried.at),
+        "at": iso_time(tried.at),
         "url": tried.url,
         "attempt": tried.attempt,
         "status": tried.status,
@@ -78,7 +78,7 @@ def attempt_json(tried: Attempt) -> dict[str, Any]:
     }
 
 
-def _escaped(character: str) -> str:
+def _escape_character(character: str) -> str:
     if character.isprintable() or character in "\u00a0\u200c\u200d":
         return character
     return json.dumps(character)[1:-1] if ord(character) > 0x7F else f"\\u{ord(character):04x}"
@@ -99,11 +99,11 @@ def print_table(
 
     table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold")
     numbers = set(right)
-    cells = [[_cell(value, LONG) for value in row] for row in rows]
+    cells = [[_format_cell(value, LONG) for value in row] for row in rows]
     widths = {
         name: max([len(name), *(cell_len(row[place]) for row in cells)]) for place, name in enumerate(columns)
     }
-    target = console(stream)
+    target = make_console(stream)
     if wide:
         others = sum(widths.values()) - widths[wide] + GAP * (len(columns) - 1)
         widths[wide] = max(len(wide), min(widths[wide], target.width - others))
@@ -113,12 +113,12 @@ def print_table(
     place = columns.index(wide) if wide else -1
     for row in cells:
         if wide:
-            row[place] = _middle(row[place], widths[wide])
+            row[place] = _cut_middle(row[place], widths[wide])
         table.add_row(*map(Text, row))
-    _print(table, target)
+    _print_lines(table, target)
 
 
-def _middle(text: str, width: int) -> str:
+def _cut_middle(text: str, width: int) -> str:
     """A text that is cut in its middle: what tells URLs apart is their ends."""
     from rich.cells import cell_len
 
@@ -137,11 +137,11 @@ def print_facts(facts: Iterable[tuple[str, object]], *, stream: TextIO | None = 
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
     for name, value in facts:
-        grid.add_row(Text(name), Text(_cell(value, LONG)))
-    _print(grid, console(stream))
+        grid.add_row(Text(name), Text(_format_cell(value, LONG)))
+    _print_lines(grid, make_console(stream))
 
 
-def _print(renderable: Any, target: Console) -> None:
+def _print_lines(renderable: Any, target: Console) -> None:
     """Lines carry no blanks at their ends where a program may read them."""
     if target.is_terminal:
         target.print(renderable)
@@ -152,16 +152,16 @@ def _print(renderable: Any, target: Console) -> None:
     target.file.write("".join(f"{line}\n" for line in lines))
 
 
-def _cell(value: object, limit: int) -> str:
+def _format_cell(value: object, limit: int) -> str:
     return f"{value:,}" if isinstance(value, int) else plain(str(value), limit)
 
 
-def iso(at: float | None) -> str | None:
+def iso_time(at: float | None) -> str | None:
     """A time for programs: ISO 8601 in UTC, to the second."""
     return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def local(at: float | None) -> str:
+def local_time(at: float | None) -> str:
     """A time for people, in their time zone."""
     return "" if at is None else datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 

@@ -10,17 +10,17 @@ from rich.table import Table
 from rich.text import Text
 
 from gossamer.core.jobs import HostReport
-from gossamer.core.text import quantity
+from gossamer.core.text import format_count
 from gossamer.observe.silent_hosts import waiting_for
-from gossamer.observe.tallies import Tallies
+from gossamer.observe.tallies import RunStats
 from gossamer.observe.text import one_line
-from gossamer.observe.units import duration, rate, size, statuses
+from gossamer.observe.units import format_duration, format_rate, format_size, format_statuses
 
 LABEL_WIDTH = 9
 
 
-def view(
-    tallies: Tallies,
+def render_panel(
+    tallies: RunStats,
     now: float,
     *,
     hosts: Sequence[HostReport] = (),
@@ -34,44 +34,44 @@ def view(
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="bold", width=LABEL_WIDTH)
     facts.add_column(overflow="ellipsis", no_wrap=True)
-    for label, text in _facts(tallies, now):
+    for label, text in _crawl_facts(tallies, now):
         facts.add_row(label, text)
-    parts: list[RenderableType] = [_head(tallies, now, status), _bar(tallies, now), facts]
+    parts: list[RenderableType] = [_head_line(tallies, now, status), _progress_bar(tallies, now), facts]
     if hosts:
-        parts.append(_hosts(hosts, now, delay_s))
+        parts.append(_hosts_table(hosts, now, delay_s))
     if silent := waiting_for(hosts, now):
         parts.append(Text(silent, style="yellow", no_wrap=True, overflow="ellipsis"))
     return Group(*parts)
 
 
-def _head(tallies: Tallies, now: float, status: str) -> Text:
+def _head_line(tallies: RunStats, now: float, status: str) -> Text:
     head = Text(no_wrap=True, overflow="ellipsis")
     head.append(one_line(tallies.job or "starting", 60), style="bold cyan")
-    head.append(f"  {duration(tallies.elapsed_s(now))}")
+    head.append(f"  {format_duration(tallies.elapsed_s(now))}")
     if status:
         head.append(f"  {one_line(status, 120)}", style="bold yellow")
     return head
 
 
-def _bar(tallies: Tallies, now: float) -> RenderableType:
+def _progress_bar(tallies: RunStats, now: float) -> RenderableType:
     """How much of what is known is done; the rest grows while links are found."""
     stats, max_pages = tallies.stats, tallies.max_pages
     done, known = stats.done + stats.dead, stats.done + stats.dead + stats.waiting
-    label = f"{done:,} of {quantity(known, 'known request')}"
+    label = f"{done:,} of {format_count(known, 'known request')}"
     if max_pages is not None and stats.pages + stats.waiting > max_pages:
-        done, known, label = stats.pages, max_pages, f"{stats.pages:,} of {quantity(max_pages, 'page')}"
+        done, known, label = stats.pages, max_pages, f"{stats.pages:,} of {format_count(max_pages, 'page')}"
     eta_s = tallies.eta_s(now)
     bar = Table.grid(padding=(0, 2))
     bar.add_row(
         ProgressBar(total=max(known, 1), completed=done, width=28),
-        Text(f"{label}, ETA {'?' if eta_s is None else duration(eta_s)}"),
+        Text(f"{label}, ETA {'?' if eta_s is None else format_duration(eta_s)}"),
     )
     return bar
 
 
-def _facts(tallies: Tallies, now: float) -> list[tuple[str, Text]]:
+def _crawl_facts(tallies: RunStats, now: float) -> list[tuple[str, Text]]:
     stats = tallies.stats
-    trouble = Text(quantity(tallies.retries, "retry", "retries"))
+    trouble = Text(format_count(tallies.retries, "retry", "retries"))
     trouble.append(f"   {stats.dead:,} dead", style="red" if stats.dead else "")
     if tallies.reasons:
         reasons = ", ".join(f"{one_line(name, 30)} {n:,}" for name, n in tallies.reasons.most_common(4))
@@ -80,8 +80,9 @@ def _facts(tallies: Tallies, now: float) -> list[tuple[str, Text]]:
         (
             "pages",
             Text(
-                f"{stats.pages:,}   {rate(tallies.rate(now))} now   {rate(tallies.mean_rate(now))} mean"
-                f"   {size(tallies.bytes)}"
+                f"{stats.pages:,}   {format_rate(tallies.current_rate(now))} now   "
+                f"{format_rate(tallies.mean_rate(now))} mean"
+                f"   {format_size(tallies.bytes)}"
             ),
         ),
         ("items", Text(f"{tallies.items:,}{' in this run' if tallies.resumed else ''}")),
@@ -89,15 +90,15 @@ def _facts(tallies: Tallies, now: float) -> list[tuple[str, Text]]:
             "queue",
             Text(
                 f"{stats.pending:,} pending   {stats.delayed:,} delayed   {stats.leased:,} in flight"
-                f"   {quantity(stats.hosts, 'host')}"
+                f"   {format_count(stats.hosts, 'host')}"
             ),
         ),
         ("trouble", trouble),
-        ("status", Text(statuses(tallies.classes))),
+        ("status", Text(format_statuses(tallies.classes))),
     ]
 
 
-def _hosts(hosts: Sequence[HostReport], now: float, delay_s: float | None) -> Table:
+def _hosts_table(hosts: Sequence[HostReport], now: float, delay_s: float | None) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
     table.add_column("busiest hosts", no_wrap=True, overflow="ellipsis", max_width=40)
     for name in ("pending", "in flight", "delay", "next turn"):
@@ -109,7 +110,7 @@ def _hosts(hosts: Sequence[HostReport], now: float, delay_s: float | None) -> Ta
             Text(one_line(report.host, 60)),
             f"{report.pending:,}",
             f"{state.in_flight:,}",
-            duration(max(state.delay_s, delay_s or 0.0, state.crawl_delay_s or 0.0)),
-            f"in {duration(wait_s)}" if wait_s > 0 else "now",
+            format_duration(max(state.delay_s, delay_s or 0.0, state.crawl_delay_s or 0.0)),
+            f"in {format_duration(wait_s)}" if wait_s > 0 else "now",
         )
     return table

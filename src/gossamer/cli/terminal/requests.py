@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from gossamer.core.text import quantity
+from gossamer.core.text import format_count
 from gossamer.observe.text import one_line
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ def method_cell(method: str) -> str:
 
 def preview_cell(preview: RequestPreview | None) -> str:
     """What tells a request from others to its URL, in a table."""
-    from gossamer.policy.request_preview import describe
+    from gossamer.policy.request_preview import describe_preview
 
-    return one_line(describe(preview), SHOWN)
+    return one_line(describe_preview(preview), SHOWN)
 
 
 def request_cell(request: Request) -> str:
@@ -75,20 +75,20 @@ def request_json(request: Request) -> dict[str, Any]:
 def request_facts(request: Request) -> list[tuple[str, str]]:
     """What there is to know of a request besides its URL: names and values."""
     told = request_json(request)
-    size = f"{quantity(told['body_bytes'], 'byte')}: " if told["body_bytes"] else ""
+    size = f"{format_count(told['body_bytes'], 'byte')}: " if told["body_bytes"] else ""
     return [
         ("method", request.method),
         ("headers", "; ".join(f"{name}: {value}" for name, value in told["headers"].items())),
         ("body", f"{size}{told['body']}"),
         ("callback", request.callback or ""),
         ("errback", request.errback or ""),
-        ("cb_kwargs", compact(told["cb_kwargs"]) if request.cb_kwargs else ""),
-        ("meta", compact(told["meta"]) if request.meta else ""),
+        ("cb_kwargs", compact_json(told["cb_kwargs"]) if request.cb_kwargs else ""),
+        ("meta", compact_json(told["meta"]) if request.meta else ""),
         ("session", request.session),
         ("redirected by", ", ".join(request.redirects)),
     ]
 
 
-def compact(value: Any) -> str:
+def compact_json(value: Any) -> str:
     """A JSON value in one line."""
     return json.dumps(value, ensure_ascii=False)

@@ -16,14 +16,14 @@ from types import FrameType
 from typing import Any, Protocol
 
 from gossamer.cli.errors import SIGNALS
-from gossamer.core.exits import Exit
+from gossamer.core.exits import ExitCode
 
 PATIENCE_S = 1.5
 """Seconds after the second signal until the process ends itself. Everything acknowledged is on disk."""
 SHOW_CURSOR = "\x1b[?25h"
 
 
-class Stoppable(Protocol):
+class StoppableRun(Protocol):
     """What can be told to end."""
 
     def stop(self) -> None:
@@ -35,23 +35,23 @@ class Stoppable(Protocol):
         ...
 
 
-class Stopper:
+class StopHandler:
     """Listens for signals while it is entered (in the loop's thread)."""
 
-    def __init__(self, crawling: Stoppable) -> None:
+    def __init__(self, crawling: StoppableRun) -> None:
         self._crawling = crawling
         self._count = 0
         self._before: dict[int, Any] = {}
-        self._watchdog = threading.Timer(PATIENCE_S, leave)
+        self._watchdog = threading.Timer(PATIENCE_S, end_process)
         self._watchdog.daemon = True
         self.status = ""  # for the live view: what was asked for
 
     @property
-    def aborted(self) -> bool:
+    def is_aborted(self) -> bool:
         """Whether somebody was in a hurry."""
         return self._count > 1
 
-    def __enter__(self) -> Stopper:
+    def __enter__(self) -> StopHandler:
         self._loop = asyncio.get_running_loop()
         self._before = {number: signal.signal(number, self._on_signal) for number in SIGNALS}
         return self
@@ -71,19 +71,19 @@ class Stopper:
             self._watchdog.start()
             self._loop.call_soon_threadsafe(self._crawling.abort)
         else:
-            leave()
-        self._loop.call_soon_threadsafe(self._say, self.status)
+            end_process()
+        self._loop.call_soon_threadsafe(self._print_status, self.status)
 
     @staticmethod
-    def _say(text: str) -> None:
+    def _print_status(text: str) -> None:
         with suppress(OSError):
             sys.stderr.write(f"{text}\n")
             sys.stderr.flush()
 
 
-def leave() -> None:
+def end_process() -> None:
     """End the process now. The frontier takes the leases back at the next start."""
     with suppress(OSError, ValueError):
         if sys.stderr.isatty():
             os.write(sys.stderr.fileno(), f"{SHOW_CURSOR}\n".encode())
-    os._exit(Exit.STOPPED)
+    os._exit(ExitCode.STOPPED)

@@ -28,7 +28,7 @@ class PageCost:
         """Whether others should have a part of the pages."""
         return min(self._cost_s, self._cost_before_s) >= HIGH_S
 
-    def see(self, pages: int, computed_s: float) -> None:
+    def note_pages(self, pages: int, computed_s: float) -> None:
         """So many pages were done until now, with so much computing."""
         if self._seen is None:
             self._seen = pages, computed_s

@@ -23,29 +23,29 @@ import msgspec
 from gossamer.config.layers import find_project, load_settings
 from gossamer.core.errors import OperatorError
 from gossamer.core.events import Event
-from gossamer.core.exits import Exit
+from gossamer.core.exits import ExitCode
 from gossamer.crawl.processes.cost import PageCost
 from gossamer.crawl.processes.messages import (
     BEAT_S,
     SHORT_S,
-    Beat,
-    Dry,
-    Happened,
-    HookFailed,
-    Logged,
-    MakeRoom,
-    Plan,
-    Short,
-    Stop,
+    EventsMessage,
+    FreeSlotsMessage,
+    HeartbeatMessage,
+    HookFailureMessage,
+    IdleMessage,
+    LogMessage,
+    ShortageMessage,
+    StartMessage,
+    StopMessage,
     ToMember,
-    Trust,
-    framed,
+    TrustMessage,
     next_frame,
-    packed,
+    pack_event,
+    to_frame,
 )
 from gossamer.engine.worker import Worker
 from gossamer.targets.discovery import find_target
-from gossamer.wiring.assemble import Wired, wire_member
+from gossamer.wiring.assemble import CrawlParts, wire_member
 
 FLUSH_S = 0.05
 DRAIN_S = 10.0
@@ -53,7 +53,7 @@ GRACE_S = 3.0
 """How long a member may give back what it holds when the first process is gone."""
 
 
-class Outbox(logging.Handler):
+class EventPipe(logging.Handler):
     """Port ``Sink``, and a handler of logs: passes on what happens, in batches."""
 
     def __init__(self, pipe: BinaryIO) -> None:
@@ -69,44 +69,44 @@ class Outbox(logging.Handler):
             return
         try:
             text = self.format(event).encode(errors="backslashreplace").decode()
-            self._send(Logged(event.name, event.levelno, text))
+            self._send_message(LogMessage(event.name, event.levelno, text))
         except Exception:  # noqa: BLE001 - as every handler: a line that is wrong costs no page
             self.handleError(event)
 
     def say_dry(self) -> None:
         """Nothing in hand, and nothing to be had."""
-        self._send(Dry())
+        self._send_message(IdleMessage())
 
     def say_failed(self, failure: str) -> None:
         """A pipeline step did not close."""
-        self._send(HookFailed(failure))
+        self._send_message(HookFailureMessage(failure))
 
-    def beat(self) -> None:
+    def keep_beating(self) -> None:
         """This process runs. For a thread: a spider that holds up the event loop is no reason to worry."""
         while True:
             time.sleep(BEAT_S)
             try:
-                self._send(Beat())
+                self._send_message(HeartbeatMessage())
             except OSError:  # the first process is gone; another thread sees to that
                 return
 
     def say_short(self, held: float) -> None:
         """So many requests in hand lately, and fewer to be had than could be."""
-        self._send(Short(held))
+        self._send_message(ShortageMessage(held))
 
     def flush(self) -> None:
         """Send what has gathered."""
         if self._events:
             events, self._events = self._events, []
-            self._send(Happened([packed(event) for event in events]))
+            self._send_message(EventsMessage([pack_event(event) for event in events]))
 
-    def _send(self, message: msgspec.Struct) -> None:
+    def _send_message(self, message: msgspec.Struct) -> None:
         with self._sending:
-            self._pipe.write(framed(message))
+            self._pipe.write(to_frame(message))
             self._pipe.flush()
 
 
-async def work(plan: Plan, reader: asyncio.StreamReader, outbox: Outbox) -> None:
+async def work_on_job(plan: StartMessage, reader: asyncio.StreamReader, outbox: EventPipe) -> None:
     """Work on the job until told to stop."""
     settings = load_settings(env={}, spider=msgspec.json.decode(plan.settings)).settings
     project = find_project(Path.cwd())
@@ -114,8 +114,8 @@ async def work(plan: Plan, reader: asyncio.StreamReader, outbox: Outbox) -> None
     wired = await wire_member(settings, target, plan.job, trusted=plan.trusted, sinks=(outbox,))
     worker = Worker(wired.parts, wired.shift)
     cost = PageCost()
-    listening = asyncio.create_task(listen(reader, worker, wired, cost))
-    reporting = asyncio.create_task(report(worker, outbox, cost))
+    listening = asyncio.create_task(obey_messages(reader, worker, wired, cost))
+    reporting = asyncio.create_task(report_events(worker, outbox, cost))
     try:
         await worker.run()
     finally:
@@ -126,40 +126,42 @@ async def work(plan: Plan, reader: asyncio.StreamReader, outbox: Outbox) -> None
             outbox.say_failed(failure)
 
 
-async def listen(reader: asyncio.StreamReader, worker: Worker, wired: Wired, cost: PageCost) -> None:
+async def obey_messages(
+    reader: asyncio.StreamReader, worker: Worker, wired: CrawlParts, cost: PageCost
+) -> None:
     """Do what the first process says; when it is gone, or the time to drain is over, give everything back."""
     decode = msgspec.msgpack.Decoder(ToMember).decode
     leaving: asyncio.Task[None] | None = None
     while (frame := await next_frame(reader)) is not None:
         message = decode(frame)
-        if isinstance(message, Trust):
-            wired.guard.trust(message.host)
+        if isinstance(message, TrustMessage):
+            wired.guard.trust_host(message.host)
             continue
-        if isinstance(message, MakeRoom):
+        if isinstance(message, FreeSlotsMessage):
             if cost.is_high:
                 worker.make_room(message.held, message.workers)
             continue
-        if isinstance(message, Stop) and message.at_once:
+        if isinstance(message, StopMessage) and message.at_once:
             break
         worker.stop()
-        leaving = leaving or asyncio.create_task(leave(worker))
+        leaving = leaving or asyncio.create_task(abandon_after_drain(worker))
     await worker.abandon()
 
 
-async def leave(worker: Worker) -> None:
+async def abandon_after_drain(worker: Worker) -> None:
     """The end of the time to drain."""
     await asyncio.sleep(DRAIN_S)
     await worker.abandon()
 
 
-async def report(worker: Worker, outbox: Outbox, cost: PageCost) -> None:
+async def report_events(worker: Worker, outbox: EventPipe, cost: PageCost) -> None:
     """Send what happens, a few times a second."""
     short_at = 0.0
     while True:
         await asyncio.sleep(FLUSH_S)
         outbox.flush()
-        cost.see(worker.ended, time.thread_time())
-        held = worker.shortage()
+        cost.note_pages(worker.ended_visits, time.thread_time())
+        held = worker.load_if_short()
         if held is not None and time.monotonic() >= short_at:
             short_at = time.monotonic() + SHORT_S
             outbox.say_short(held)
@@ -174,17 +176,17 @@ def end_with_parent() -> None:
     ends.register(0, 0)  # for its hang-up alone
     ends.poll()
     time.sleep(GRACE_S)
-    os._exit(Exit.MISSING)
+    os._exit(ExitCode.MISSING)
 
 
-async def run(outbox: Outbox) -> None:
+async def run_plan(outbox: EventPipe) -> None:
     """Read the plan, and follow it."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer)
     frame = await next_frame(reader)
     if frame is not None:
-        await work(msgspec.msgpack.decode(frame, type=Plan), reader, outbox)
+        await work_on_job(msgspec.msgpack.decode(frame, type=StartMessage), reader, outbox)
 
 
 def main() -> int:
@@ -192,20 +194,20 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     pipe = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a spider prints must not come between the messages
-    outbox = Outbox(pipe)
+    outbox = EventPipe(pipe)
     logging.getLogger().addHandler(outbox)
     logging.getLogger().setLevel(logging.INFO)
     threading.Thread(target=end_with_parent, name="gossamer-parent", daemon=True).start()
-    threading.Thread(target=outbox.beat, name="gossamer-beat", daemon=True).start()
+    threading.Thread(target=outbox.keep_beating, name="gossamer-beat", daemon=True).start()
     gc.freeze()
     try:
-        asyncio.run(run(outbox))
+        asyncio.run(run_plan(outbox))
         outbox.flush()
     except BrokenPipeError:
-        return Exit.MISSING
+        return ExitCode.MISSING
     except OperatorError as error:
         sys.stderr.write(f"gossamer: {error}\n")
-        return Exit.MISSING
+        return ExitCode.MISSING
     return 0
 
 

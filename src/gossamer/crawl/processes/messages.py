@@ -25,7 +25,7 @@ _EVENTS: dict[str, type[Event]] = {
 }
 
 
-class Plan(msgspec.Struct, frozen=True):
+class StartMessage(msgspec.Struct, frozen=True):
     """The first message to a member: what to work on."""
 
     job: str
@@ -35,32 +35,32 @@ class Plan(msgspec.Struct, frozen=True):
     trusted: list[str]  # hosts that the operator named
 
 
-class Trust(msgspec.Struct, frozen=True, tag=True):
+class TrustMessage(msgspec.Struct, frozen=True, tag=True):
     """To a member: the operator named this host too."""
 
     host: str
 
 
-class Stop(msgspec.Struct, frozen=True, tag=True):
+class StopMessage(msgspec.Struct, frozen=True, tag=True):
     """To a member: finish what is in hand and end; or give it back and end."""
 
     at_once: bool = False
 
 
-class MakeRoom(msgspec.Struct, frozen=True, tag=True):
+class FreeSlotsMessage(msgspec.Struct, frozen=True, tag=True):
     """To a member: another of so many workers is short of work, and had so many requests in hand lately."""
 
     held: float
     workers: int
 
 
-class Happened(msgspec.Struct, frozen=True, tag=True):
+class EventsMessage(msgspec.Struct, frozen=True, tag=True):
     """From a member: events, in order."""
 
     events: list[tuple[str, msgspec.Raw]]  # the event's name, the event
 
 
-class Logged(msgspec.Struct, frozen=True, tag=True):
+class LogMessage(msgspec.Struct, frozen=True, tag=True):
     """From a member: a line of its log."""
 
     logger: str
@@ -68,33 +68,35 @@ class Logged(msgspec.Struct, frozen=True, tag=True):
     text: str
 
 
-class Dry(msgspec.Struct, frozen=True, tag=True):
+class IdleMessage(msgspec.Struct, frozen=True, tag=True):
     """From a member: it has nothing in hand, and the frontier has nothing for it."""
 
 
-class Beat(msgspec.Struct, frozen=True, tag=True):
+class HeartbeatMessage(msgspec.Struct, frozen=True, tag=True):
     """From a member: its process runs, whatever its event loop does."""
 
 
-class HookFailed(msgspec.Struct, frozen=True, tag=True):
+class HookFailureMessage(msgspec.Struct, frozen=True, tag=True):
     """From a member: a pipeline step did not close."""
 
     failure: str
 
 
-class Short(msgspec.Struct, frozen=True, tag=True):
+class ShortageMessage(msgspec.Struct, frozen=True, tag=True):
     """From a member: it could take more than the frontier has, and had so many requests in hand lately."""
 
     held: float
 
 
-ToMember = Trust | Stop | MakeRoom
-FromMember = Happened | Logged | Dry | Beat | HookFailed | Short
+ToMember = TrustMessage | StopMessage | FreeSlotsMessage
+FromMember = (
+    EventsMessage | LogMessage | IdleMessage | HeartbeatMessage | HookFailureMessage | ShortageMessage
+)
 
 _encode = msgspec.msgpack.Encoder().encode
 
 
-def framed(message: msgspec.Struct) -> bytes:
+def to_frame(message: msgspec.Struct) -> bytes:
     """A message with its length before it."""
     data = _encode(message)
     return len(data).to_bytes(4, "big") + data
@@ -109,11 +111,11 @@ async def next_frame(reader: asyncio.StreamReader) -> bytes | None:
         return None
 
 
-def packed(event: Event) -> tuple[str, msgspec.Raw]:
+def pack_event(event: Event) -> tuple[str, msgspec.Raw]:
     """An event on its way."""
     return type(event).__name__, msgspec.Raw(_encode(event))
 
 
-def unpacked(name: str, data: msgspec.Raw) -> Event:
+def unpack_event(name: str, data: msgspec.Raw) -> Event:
     """The event that was packed."""
     return msgspec.msgpack.decode(data, type=_EVENTS[name])

@@ -22,25 +22,25 @@ import msgspec
 
 from gossamer.core.errors import StorageError
 from gossamer.core.requests import Lease
-from gossamer.core.text import quantity
+from gossamer.core.text import format_count
 from gossamer.crawl.processes.cost import PageCost
 from gossamer.crawl.processes.messages import (
     BEAT_S,
     SHORT_S,
-    Dry,
+    EventsMessage,
+    FreeSlotsMessage,
     FromMember,
-    Happened,
-    HookFailed,
-    Logged,
-    MakeRoom,
-    Plan,
-    Short,
-    Stop,
+    HookFailureMessage,
+    IdleMessage,
+    LogMessage,
+    ShortageMessage,
+    StartMessage,
+    StopMessage,
     ToMember,
-    Trust,
-    framed,
+    TrustMessage,
     next_frame,
-    unpacked,
+    to_frame,
+    unpack_event,
 )
 from gossamer.engine.worker import Worker
 from gossamer.ports.frontier import OwnedFrontier
@@ -64,8 +64,8 @@ log = logging.getLogger("gossamer.crawl")
 _decode = msgspec.msgpack.Decoder(FromMember).decode
 
 
-class Crew:
-    """A ``Shift`` of the engine: a worker in this process, and ``others`` processes with one each.
+class ProcessPool:
+    """A ``WorkerGroup`` of the engine: a worker in this process, and ``others`` processes with one each.
 
     ``frontier`` takes back the leases of those that are gone. ``writers`` says which processes keep all
     others from writing at the moment; ``failed_hooks`` takes what fails in the others as their pipelines are
@@ -76,7 +76,7 @@ class Crew:
         self,
         worker: Worker,
         frontier: OwnedFrontier,
-        plan: Plan,
+        plan: StartMessage,
         others: int,
         sink: Sink,
         *,
@@ -92,12 +92,12 @@ class Crew:
         self._cost = PageCost()
         self._failed_hooks = [] if failed_hooks is None else failed_hooks
         self._trusted = list(plan.trusted)
-        self._stop: Stop | None = None
+        self._stop: StopMessage | None = None
         self._members: dict[asyncio.subprocess.Process, int] = {}  # beats missed
         self._killing: asyncio.TimerHandle | None = None
 
     def __repr__(self) -> str:
-        return f"<Crew of {self._worker!r} and {len(self._members)} processes>"
+        return f"<ProcessPool of {self._worker!r} and {len(self._members)} processes>"
 
     @property
     def idle(self) -> asyncio.Event:
@@ -106,31 +106,31 @@ class Crew:
 
     async def run(self) -> None:
         """Work until stopped. Raises what the worker of this process raises; the others end with it."""
-        others = [asyncio.create_task(self._keep(number)) for number in range(self._others)]
-        watching = [asyncio.create_task(self._watch()), asyncio.create_task(self._say_short())]
+        others = [asyncio.create_task(self._keep_running(number)) for number in range(self._others)]
+        watching = [asyncio.create_task(self._watch_processes()), asyncio.create_task(self._say_short())]
         try:
             await self._worker.run()
-            self._tell(self._stop or Stop())
+            self._broadcast_message(self._stop or StopMessage())
             await asyncio.gather(*others)
         finally:
-            self._tell(Stop(at_once=True))
+            self._broadcast_message(StopMessage(at_once=True))
             for task in (*others, *watching):
                 task.cancel()
             await asyncio.gather(*others, *watching, return_exceptions=True)
-            self._kill()
+            self._kill_processes()
             if self._killing is not None:
                 self._killing.cancel()
 
     def stop(self) -> None:
         """Take no new work; everybody finishes what is in hand."""
-        self._end(Stop())
+        self._stop_processes(StopMessage())
         self._worker.stop()
 
     async def abandon(self) -> None:
         """Give everything back at once."""
-        self._end(Stop(at_once=True))
+        self._stop_processes(StopMessage(at_once=True))
         if self._killing is None:
-            self._killing = asyncio.get_running_loop().call_later(LEAVE_S, self._kill)
+            self._killing = asyncio.get_running_loop().call_later(LEAVE_S, self._kill_processes)
         await self._worker.abandon()
 
     def wake(self) -> None:
@@ -141,28 +141,28 @@ class Crew:
         """See :meth:`~gossamer.engine.worker.Worker.record_expired`."""
         await self._worker.record_expired(leases)
 
-    def trust(self, host: str) -> None:
+    def trust_host(self, host: str) -> None:
         """The operator named this host; everybody hears of it before its first request is added."""
         self._trusted.append(host)
-        self._tell(Trust(host))
+        self._broadcast_message(TrustMessage(host))
 
     # ------------------------------------------------------------------ members
 
-    def _end(self, stop: Stop) -> None:
+    def _stop_processes(self, stop: StopMessage) -> None:
         self._stop = stop
-        self._tell(stop)
+        self._broadcast_message(stop)
 
-    def _tell(self, message: ToMember, *, but: asyncio.subprocess.Process | None = None) -> None:
+    def _broadcast_message(self, message: ToMember, *, but: asyncio.subprocess.Process | None = None) -> None:
         for member in self._members:
             if member is not but and member.stdin is not None and not member.stdin.is_closing():
-                member.stdin.write(framed(message))
+                member.stdin.write(to_frame(message))
 
-    def _kill(self) -> None:
+    def _kill_processes(self) -> None:
         for member in self._members:
             with contextlib.suppress(ProcessLookupError):
                 member.kill()
 
-    async def _watch(self) -> None:
+    async def _watch_processes(self) -> None:
         """Kill members that keep everybody from writing and do not run (stopped, or their disk hangs).
 
         One that has ended is let go of, even while a process that its spider forked keeps its pipe open.
@@ -190,19 +190,19 @@ class Crew:
         """Let the others know while the worker of this process is short of work."""
         while True:
             await asyncio.sleep(SHORT_S)
-            self._cost.see(self._worker.ended, time.thread_time())
-            held = self._worker.shortage()
+            self._cost.note_pages(self._worker.ended_visits, time.thread_time())
+            held = self._worker.load_if_short()
             if held is not None:
-                self._tell(MakeRoom(held, len(self._members) + 1))
+                self._broadcast_message(FreeSlotsMessage(held, len(self._members) + 1))
 
-    async def _keep(self, number: int) -> None:
+    async def _keep_running(self, number: int) -> None:
         """Keep one member going."""
         loop = asyncio.get_running_loop()
         early_deaths = 0
         while self._stop is None:
             started = loop.time()
             try:
-                code = await self._one()
+                code = await self._run_process()
             except OSError as error:  # no more processes, files or memory
                 log.warning(
                     "process %d of the crawl does not start (%s); going on without it", number + 2, error
@@ -216,7 +216,7 @@ class Crew:
                 return
             log.warning("process %d of the crawl ended (%s); another takes its place", number + 2, code)
 
-    async def _one(self) -> int:
+    async def _run_process(self) -> int:
         """One member from its start to its end; the code it ended with."""
         # A session of its own: Ctrl-C is for the first process, which tells the others.
         member = await asyncio.create_subprocess_exec(
@@ -226,14 +226,14 @@ class Crew:
         assert member.stdin is not None
         assert member.stdout is not None
         plan = msgspec.structs.replace(self._plan, trusted=self._trusted)
-        member.stdin.write(framed(plan))
+        member.stdin.write(to_frame(plan))
         self._members[member] = 0
         try:
             if self._stop is not None:
-                self._tell(self._stop)
+                self._broadcast_message(self._stop)
             while (frame := await next_frame(member.stdout)) is not None:
                 self._members[member] = 0
-                self._hear(member, _decode(frame))
+                self._handle_message(member, _decode(frame))
             return await member.wait()
         except asyncio.CancelledError:
             with contextlib.suppress(ProcessLookupError):
@@ -248,27 +248,27 @@ class Crew:
         """End the leases of a member that is gone; their deadlines do so, should that fail."""
         name = worker_name(pid)
         try:
-            leases = await self._frontier.recover(name)
+            leases = await self._frontier.recover_leases(name)
             await self._worker.record_expired(leases, name)
         except StorageError as error:
             log.warning("what process %d of the crawl had in hand waits for its deadline: %s", pid, error)
             return
         if leases:
-            held = quantity(len(leases), "request")
+            held = format_count(len(leases), "request")
             log.warning("process %d of the crawl is gone; taken back from it: %s", pid, held)
 
-    def _hear(self, member: asyncio.subprocess.Process, message: FromMember) -> None:
-        if isinstance(message, Happened):
+    def _handle_message(self, member: asyncio.subprocess.Process, message: FromMember) -> None:
+        if isinstance(message, EventsMessage):
             for name, event in message.events:
-                self._sink.emit(unpacked(name, event))
-        elif isinstance(message, Logged):
+                self._sink.emit(unpack_event(name, event))
+        elif isinstance(message, LogMessage):
             logging.getLogger(message.logger).log(message.level, "%s", message.text)
-        elif isinstance(message, HookFailed):
+        elif isinstance(message, HookFailureMessage):
             self._failed_hooks.append(message.failure)
-        elif isinstance(message, Short):
-            room = MakeRoom(message.held, len(self._members) + 1)
+        elif isinstance(message, ShortageMessage):
+            room = FreeSlotsMessage(message.held, len(self._members) + 1)
             if self._cost.is_high:
                 self._worker.make_room(room.held, room.workers)
-            self._tell(room, but=member)
-        elif isinstance(message, Dry):
+            self._broadcast_message(room, but=member)
+        elif isinstance(message, IdleMessage):
             self._worker.idle.set()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from gossamer.core.errors import StorageError
 
 
-class Refused(StorageError):
+class RefusedValueError(StorageError):
     """The server cannot store these values, however often they are sent; others it can."""
 
 
@@ -53,7 +53,7 @@ def code_of(error: BaseException) -> str:
     return "08006" if isinstance(error, OSError) or is_drivers else ""
 
 
-def passes(error: BaseException) -> bool:
+def is_passing(error: BaseException) -> bool:
     """Whether the same may go well a little later, as it is."""
     code = code_of(error)
     return code in _PASSING or code[:2] in _PASSING_CLASSES
@@ -74,23 +74,23 @@ def is_refused(error: BaseException) -> bool:
     return code_of(error)[:2] in _REFUSING_CLASSES
 
 
-def translated(error: BaseException, place: str) -> StorageError:
+def translate_error(error: BaseException, place: str) -> StorageError:
     """The storage error that ``error`` means for the server at ``place``."""
     if isinstance(error, StorageError):
         return error
-    kind = Refused if is_refused(error) else StorageError
+    kind = RefusedValueError if is_refused(error) else StorageError
     # Of a server's error the first part: the others (detail, hint) may hold values of a row.
     said = (
         str(error.args[0]) if code_of(error) and error.args and not isinstance(error, OSError) else str(error)
     )
     said = " ".join(said.split()) or type(error).__name__
-    way_out = _WAYS_OUT.get(code_of(error)) or _gone(error)
+    way_out = _WAYS_OUT.get(code_of(error)) or _describe_outage(error)
     if way_out:
         return kind(f"PostgreSQL at {place}: {way_out} ({said})")
     return kind(f"PostgreSQL at {place}: {said}")
 
 
-def _gone(error: BaseException) -> str:
+def _describe_outage(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return "no answer in time; is the server overloaded, or the network down?"
     if isinstance(error, OSError):

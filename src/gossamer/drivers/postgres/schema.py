@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from gossamer.core.errors import SchemaTooNew, StorageError
+from gossamer.core.errors import SchemaVersionError, StorageError
 
 if TYPE_CHECKING:
     from gossamer.drivers.postgres.types import Connection
@@ -25,37 +25,39 @@ LOCK = 0x476F7373  # "Goss": the first key of our advisory locks
 
 
 @cache
-def migrations() -> dict[int, str]:
+def load_migrations() -> dict[int, str]:
     """The SQL that leads to each schema version."""
     found = (files("gossamer.store.postgres") / "migrations").iterdir()
     return {int(file.name[:4]): file.read_text("utf-8") for file in found if file.name.endswith(".sql")}
 
 
-async def prepare(conn: Connection, schema: str, place: str, steps: dict[int, str] | None = None) -> None:
+async def prepare_schema(
+    conn: Connection, schema: str, place: str, steps: dict[int, str] | None = None
+) -> None:
     """Check the server, and bring the schema to today's version.
 
-    Raises :class:`SchemaTooNew` for a newer one, :class:`StorageError` for a server that does not do.
+    Raises :class:`SchemaVersionError` for a newer one, :class:`StorageError` for a server that does not do.
     """
-    steps = migrations() if steps is None else steps
+    steps = load_migrations() if steps is None else steps
     await _check_server(conn, place)
-    if await _version(conn, schema, place, max(steps)) == max(steps):
+    if await _read_version(conn, schema, place, max(steps)) == max(steps):
         return
     async with conn.transaction():
         await conn.execute("SELECT pg_advisory_xact_lock($1)", LOCK, timeout=MIGRATE_S)
         # Looked at again under the lock: another process may have migrated meanwhile.
-        version = await _version(conn, schema, place, max(steps))
+        version = await _read_version(conn, schema, place, max(steps))
         if version is None:
-            await _found(conn, schema)
+            await _create_schema(conn, schema)
         for number in sorted(steps):
             if number > (version or 0):
                 await conn.execute(steps[number], timeout=MIGRATE_S)
                 await conn.execute("UPDATE version SET version = $1, since = now()", number)
 
 
-async def look(conn: Connection, schema: str, place: str) -> None:
+async def check_schema(conn: Connection, schema: str, place: str) -> None:
     """The same without changing anything: a schema that is older, or not there yet, is well."""
     await _check_server(conn, place)
-    await _version(conn, schema, place, max(migrations()))
+    await _read_version(conn, schema, place, max(load_migrations()))
 
 
 async def _check_server(conn: Connection, place: str) -> None:
@@ -72,7 +74,7 @@ async def _check_server(conn: Connection, place: str) -> None:
         )
 
 
-async def _version(conn: Connection, schema: str, place: str, ours: int) -> int | None:
+async def _read_version(conn: Connection, schema: str, place: str, ours: int) -> int | None:
     """The schema's version; ``None``: it was never made."""
     # From the catalogue, because to_regclass() may answer from memory what was so before we got the lock.
     if not await conn.fetchval(
@@ -81,14 +83,14 @@ async def _version(conn: Connection, schema: str, place: str, ours: int) -> int 
         return None
     version = int(await conn.fetchval("SELECT version FROM version"))
     if version > ours:
-        raise SchemaTooNew(
+        raise SchemaVersionError(
             f"PostgreSQL at {place}: written by a newer Gossamer (schema {version}; this one knows {ours}); "
             "upgrade Gossamer, or use another database"
         )
     return version
 
 
-async def _found(conn: Connection, schema: str) -> None:
+async def _create_schema(conn: Connection, schema: str) -> None:
     # IF NOT EXISTS would ask for the right to make one even where an administrator has made it already.
     if not await conn.fetchval("SELECT count(*) FROM pg_namespace WHERE nspname = $1", schema):
         await conn.execute(f"CREATE SCHEMA {schema}")

@@ -24,10 +24,10 @@ from math import inf
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
-from gossamer.core.errors import ServiceMissing, StorageError, UsageError
+from gossamer.core.errors import MissingServiceError, StorageError, UsageError
 from gossamer.core.redaction import shown_server
-from gossamer.drivers.postgres.errors import is_conflict, is_lost, passes, translated
-from gossamer.drivers.postgres.schema import look, prepare
+from gossamer.drivers.postgres.errors import is_conflict, is_lost, is_passing, translate_error
+from gossamer.drivers.postgres.schema import check_schema, prepare_schema
 
 if TYPE_CHECKING:
     from gossamer.drivers.postgres.types import Connection, Pool
@@ -69,31 +69,31 @@ class PostgresServer:
         self._connections = connections
         self._patience_s = patience_s
         self._timeout_s = timeout_s
-        self._loops: dict[asyncio.AbstractEventLoop, _Loop] = {}
+        self._loops: dict[asyncio.AbstractEventLoop, _LoopState] = {}
         self._away_since: float | None = None  # when it was first found away; None: all is well
         self._well_at = -inf  # when it answered last
 
     def __repr__(self) -> str:
         return f"<PostgresServer {self.place} ({'away' if self._away_since is not None else 'well'})>"
 
-    async def check(self) -> None:
+    async def migrate_schema(self) -> None:
         """Connect and bring the schema to today's version; without patience, for the start of a program.
 
-        Raises :class:`StorageError` that says what is wrong, :class:`ServiceMissing` without the driver.
+        Raises :class:`StorageError` that says what is wrong, :class:`MissingServiceError` without the driver.
         """
-        await self._run(_nothing, patience_s=0.0)
+        await self._run_patiently(_do_nothing, patience_s=0.0)
 
-    async def look(self) -> None:
+    async def check_server(self) -> None:
         """Connect and see whether server and schema are fit; changes nothing. Raises as ``check``."""
         try:
-            pool = await self._open(look)
+            pool = await self._open_pool(check_schema)
             await asyncio.wait_for(pool.close(), RELEASE_S)
-        except _errors(_driver()) as error:
-            raise self._final(error, 0.0) from error
+        except _driver_errors(_import_driver()) as error:
+            raise self._final_error(error, 0.0) from error
 
     async def run(self, work: Work[T]) -> T:
         """What ``work`` returns for a connection. It is run again as a whole while the trouble may pass."""
-        return await self._run(work, self._patience_s)
+        return await self._run_patiently(work, self._patience_s)
 
     async def close(self) -> None:
         """Let go of this event loop's connections. Idempotent; the next use opens new ones."""
@@ -101,23 +101,23 @@ class PostgresServer:
         if here is not None and here.pool is not None:
             try:
                 await asyncio.wait_for(here.pool.close(), RELEASE_S)
-            except _errors(_driver()):  # a TimeoutError is an OSError
+            except _driver_errors(_import_driver()):  # a TimeoutError is an OSError
                 here.pool.terminate()
 
-    async def _run(self, work: Work[T], patience_s: float) -> T:
-        errors = _errors(_driver())
+    async def _run_patiently(self, work: Work[T], patience_s: float) -> T:
+        errors = _driver_errors(_import_driver())
         now = asyncio.get_running_loop().time
         failed_at: float | None = None
         pause_s = PAUSES_S[0]
         while True:
             begun_at = now()
             try:
-                result = await self._once(work)
+                result = await self._run_once(work)
             except errors as error:
                 failed_at = now() if failed_at is None else failed_at
                 spent_s = now() - failed_at
-                if not passes(error) or spent_s + pause_s > patience_s:
-                    raise self._final(error, spent_s) from error
+                if not is_passing(error) or spent_s + pause_s > patience_s:
+                    raise self._final_error(error, spent_s) from error
                 self._note_failure(error, begun_at, now(), patience_s)
             else:
                 self._note_answer(begun_at, now())
@@ -125,40 +125,42 @@ class PostgresServer:
             await asyncio.sleep(pause_s * random.uniform(0.5, 1.0))  # noqa: S311
             pause_s = min(pause_s * 2, PAUSES_S[1])
 
-    async def _once(self, work: Work[T]) -> T:
-        pool = await self._pool()
+    async def _run_once(self, work: Work[T]) -> T:
+        pool = await self._ensure_pool()
         conn = await pool.acquire()
         try:
             return await work(conn)
         except BaseException as error:
             if is_lost(error):
-                with suppress(_driver().InterfaceError):  # the pool has it back already
+                with suppress(_import_driver().InterfaceError):  # the pool has it back already
                     conn.terminate()
             raise
         finally:
             await pool.release(conn, timeout=RELEASE_S)
 
-    async def _pool(self) -> Pool:
+    async def _ensure_pool(self) -> Pool:
         loop = asyncio.get_running_loop()
         here = self._loops.get(loop)
         if here is None:
             for other in [known for known in self._loops if known.is_closed()]:
                 del self._loops[other]
-            here = self._loops[loop] = _Loop()
+            here = self._loops[loop] = _LoopState()
         if here.pool is None:
             async with here.opening:
                 if here.pool is None:
-                    here.pool = await self._open()
+                    here.pool = await self._open_pool()
         return here.pool
 
-    async def _open(self, prepare: Callable[[Connection, str, str], Awaitable[None]] = prepare) -> Pool:
-        pool: Pool = await _driver().create_pool(
+    async def _open_pool(
+        self, prepare: Callable[[Connection, str, str], Awaitable[None]] = prepare_schema
+    ) -> Pool:
+        pool: Pool = await _import_driver().create_pool(
             self._url,
             min_size=0,
             max_size=self._connections,
             timeout=CONNECT_S,
             command_timeout=self._timeout_s,
-            reset=_nothing,  # nothing of a session is changed, and it would be a round trip each time
+            reset=_do_nothing,  # nothing of a session is changed, and it would be a round trip each time
             server_settings={
                 "application_name": "gossamer",
                 "search_path": self._schema,
@@ -179,8 +181,8 @@ class PostgresServer:
             raise
         return pool
 
-    def _final(self, error: BaseException, spent_s: float) -> StorageError:
-        found = translated(error, self.place)
+    def _final_error(self, error: BaseException, spent_s: float) -> StorageError:
+        found = translate_error(error, self.place)
         if spent_s < 1:
             return found
         return type(found)(f"{found}; gave up after {spent_s:.0f} s")
@@ -192,7 +194,7 @@ class PostgresServer:
         """
         if self._away_since is None and begun_at >= self._well_at and not is_conflict(error):
             self._away_since = now
-            log.warning("%s; trying again for up to %.0f s", translated(error, self.place), patience_s)
+            log.warning("%s; trying again for up to %.0f s", translate_error(error, self.place), patience_s)
 
     def _note_answer(self, begun_at: float, now: float) -> None:
         """One line when it is back: when it answers what it was asked since it was found away."""
@@ -203,7 +205,7 @@ class PostgresServer:
             self._away_since, self._well_at = None, now
 
 
-class _Loop:
+class _LoopState:
     """What belongs to one event loop."""
 
     def __init__(self) -> None:
@@ -216,17 +218,19 @@ def _without_secrets(error: ValueError) -> str:
     return re.split(r"[:\"'@]", str(error))[0].strip()
 
 
-async def _nothing(_conn: object) -> None:
+async def _do_nothing(_conn: object) -> None:
     pass
 
 
-def _driver() -> ModuleType:
+def _import_driver() -> ModuleType:
     try:
         import asyncpg
     except ImportError as error:
-        raise ServiceMissing("PostgreSQL needs another package: pip install 'gossamer[postgres]'") from error
+        raise MissingServiceError(
+            "PostgreSQL needs another package: pip install 'gossamer[postgres]'"
+        ) from error
     return asyncpg
 
 
-def _errors(driver: ModuleType) -> tuple[type[Exception], ...]:
+def _driver_errors(driver: ModuleType) -> tuple[type[Exception], ...]:
     return (driver.PostgresError, driver.InterfaceError, driver.InternalClientError, OSError)

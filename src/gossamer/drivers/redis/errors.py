@@ -29,12 +29,12 @@ def is_passing(error: BaseException) -> bool:
     return isinstance(error, PASSING) and not isinstance(error, (*_SECRETS, driver.AuthorizationError))
 
 
-def translated_error(error: BaseException, where: str) -> StorageError:
+def translate_error(error: BaseException, where: str) -> StorageError:
     """The error in our words. ``where`` names the server and may be shown."""
-    return StorageError(f"Redis at {where} {meaning(error)}")
+    return StorageError(f"Redis at {where} {describe_error(error)}")
 
 
-def meaning(error: BaseException, rights: str = RIGHTS) -> str:
+def describe_error(error: BaseException, rights: str = RIGHTS) -> str:
     """What a Redis does or is that raised ``error``; ``rights`` are what its user should have."""
     text = str(error) or type(error).__name__
     lower = text.lower()

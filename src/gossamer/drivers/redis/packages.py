@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gossamer.core.errors import ServiceMissing
+from gossamer.core.errors import MissingServiceError
 
 try:
     from redis import exceptions
@@ -10,7 +10,7 @@ try:
     from redis.asyncio.retry import Retry
     from redis.backoff import NoBackoff
 except ImportError:
-    raise ServiceMissing(
+    raise MissingServiceError(
         "Redis is named in the settings, and its driver is missing: pip install 'gossamer[redis]'"
     ) from None
 

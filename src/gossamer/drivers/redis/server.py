@@ -22,7 +22,7 @@ from urllib.parse import quote
 
 from gossamer.core.errors import StorageError, UsageError
 from gossamer.core.redaction import shown_server
-from gossamer.drivers.redis.errors import is_passing, translated_error
+from gossamer.drivers.redis.errors import is_passing, translate_error
 from gossamer.drivers.redis.packages import (
     BlockingConnectionPool,
     NoBackoff,
@@ -47,7 +47,7 @@ OLDEST = (6, 2)
 """The version from which on everything is there that is used."""
 
 
-class Script(NamedTuple):
+class LuaScript(NamedTuple):
     """A Lua script, and the name by which a server remembers it."""
 
     source: str
@@ -55,10 +55,10 @@ class Script(NamedTuple):
 
 
 @cache
-def script(package: str, *names: str) -> Script:
+def load_script(package: str, *names: str) -> LuaScript:
     """The script that the ``.lua`` files of a package make, one after the other."""
     source = "\n".join((files(package) / "lua" / name).read_text("utf-8") for name in names)
-    return Script(source, sha1(source.encode(), usedforsecurity=False).hexdigest())
+    return LuaScript(source, sha1(source.encode(), usedforsecurity=False).hexdigest())
 
 
 class RedisServer:
@@ -100,24 +100,24 @@ class RedisServer:
     def __repr__(self) -> str:
         return f"<RedisServer {self.where}>"
 
-    def key(self, tag: str, *parts: str) -> str:
+    def key_for(self, tag: str, *parts: str) -> str:
         """A key; all of one ``tag`` are in one slot of a cluster."""
         return ":".join((f"{self.prefix}:{{{quote(tag, safe=':')}}}", *parts))
 
     @contextmanager
-    def translated(self) -> Iterator[None]:
+    def translate_errors(self) -> Iterator[None]:
         """Drivers' errors as ``StorageError``."""
         try:
             yield
         except (driver.RedisError, driver.RedisClusterException, OSError) as error:
-            raise translated_error(error, self.where) from error
+            raise translate_error(error, self.where) from error
 
-    async def ask(self, command: str, *args: Any) -> Any:
+    async def run_command(self, command: str, *args: Any) -> Any:
         """What one command answers, in Redis's own words."""
-        with self.translated():
+        with self.translate_errors():
             return await self.client.execute_command(command, *args)
 
-    async def run(self, script: Script, key: str, *args: Any, repeat: bool = False) -> Any:
+    async def run_script(self, script: LuaScript, key: str, *args: Any, repeat: bool = False) -> Any:
         """What a script answers. ``key`` is its first key, and all that it touches are in the same slot.
 
         ``repeat``: it may run twice, so that a server that goes away for a moment is waited for.
@@ -125,8 +125,8 @@ class RedisServer:
         ends_at, tries = time.monotonic() + PATIENCE_S, 0
         while True:
             try:
-                with self.translated():
-                    return await self._run(script, key, args)
+                with self.translate_errors():
+                    return await self._send_script(script, key, args)
             except StorageError as error:
                 wait_s = min(0.1 * 2**tries, 2.0) * (0.5 + random.random() / 2)  # noqa: S311 - a jitter
                 passing = error.__cause__ is not None and is_passing(error.__cause__)
@@ -135,21 +135,21 @@ class RedisServer:
             tries += 1
             await asyncio.sleep(wait_s)
 
-    async def _run(self, script: Script, key: str, args: tuple[Any, ...]) -> Any:
+    async def _send_script(self, script: LuaScript, key: str, args: tuple[Any, ...]) -> Any:
         try:
             return await self.client.evalsha(script.digest, 1, key, *args)
         except driver.NoScriptError:
             return await self.client.eval(script.source, 1, key, *args)
 
-    async def check(self, *, require_durable: bool = True) -> str:
+    async def check_server(self, *, require_durable: bool = True) -> str:
         """Whether this Redis can be relied upon; what could not be found out (empty: nothing).
 
         Raises :class:`StorageError` for one that is too old, that may drop keys or forgets them when it
         ends (unless not ``require_durable``), :class:`UsageError` for a cluster that is not named as one.
         """
         try:
-            with self.translated():
-                found = await self._infos()
+            with self.translate_errors():
+                found = await self._read_infos()
         except StorageError as error:
             if isinstance(error.__cause__, driver.NoPermissionError):
                 return f"Redis at {self.where} does not tell its version, eviction policy and persistence"
@@ -160,7 +160,7 @@ class RedisServer:
                 self._check_durable(info)
         return ""
 
-    async def _infos(self) -> list[dict[str, Any]]:
+    async def _read_infos(self) -> list[dict[str, Any]]:
         if isinstance(self.client, RedisCluster):
             await self.client.initialize()
             by_node = await self.client.info(target_nodes=RedisCluster.PRIMARIES)
@@ -191,16 +191,16 @@ class RedisServer:
                 f"redis-cli CONFIG SET appendonly yes. {way_out}"
             )
 
-    async def drop(self, pattern: str, *, but: bytes = b"") -> None:
+    async def delete_keys(self, pattern: str, *, but: bytes = b"") -> None:
         """Delete the keys of a pattern, but one, in small steps. Goes through all keys that there are."""
-        with self.translated():
+        with self.translate_errors():
             async for key in self.client.scan_iter(match=pattern, count=STEP):
                 if key != but:
                     await self.client.unlink(key)
 
-    async def time(self) -> float:
+    async def read_time(self) -> float:
         """The server's time."""
-        with self.translated():
+        with self.translate_errors():
             if isinstance(self.client, RedisCluster):
                 seconds, micros = await self.client.time(target_nodes=RedisCluster.RANDOM)
             else:
@@ -229,18 +229,18 @@ class RedisClock:
         self._measure_at = 0.0
 
     @classmethod
-    async def of(cls, server: RedisServer) -> RedisClock:
+    async def from_server(cls, server: RedisServer) -> RedisClock:
         """A clock that was set by the server. Raises :class:`StorageError`."""
         clock = cls(server)
-        await clock.measure()
+        await clock.measure_offset()
         return clock
 
-    async def measure(self) -> None:
+    async def measure_offset(self) -> None:
         """Set it by the server: by the quickest of three answers."""
         found = []
         for _ in range(3):
             asked = time.monotonic()
-            at = await self._server.time()
+            at = await self._server.read_time()
             took_s = time.monotonic() - asked
             found.append((took_s, at - asked - took_s / 2))
         self._offset_s = min(found)[1]
@@ -257,7 +257,7 @@ class RedisClock:
             self._measure_at = time.monotonic() + self.MEASURED_FOR_S
             try:
                 async with asyncio.timeout(max(seconds, 1.0)):
-                    await self.measure()
+                    await self.measure_offset()
             except (StorageError, TimeoutError):
                 pass  # who talks to the server will say so; the time goes on without it
         await asyncio.sleep(max(ends_at - time.monotonic(), 0.0))

@@ -18,7 +18,7 @@ LIMIT = 32_000
 """Pages in the log (128 MB) at which the writer copies the rest itself, and begins it anew."""
 
 
-class Keeper(threading.Thread):
+class Checkpointer(threading.Thread):
     """Checkpoints when it is told to. A daemon: what it has not done yet, the next one to open does.
 
     The connection must have read something: one that has not does not know that there is a log.
@@ -32,7 +32,7 @@ class Keeper(threading.Thread):
         self._seen = 0  # rows changed when it was last told
         self.start()
 
-    def tell(self, changes: int) -> None:
+    def report_changes(self, changes: int) -> None:
         """The writer has changed so many rows since it was opened."""
         if changes - self._seen >= EVERY:
             self._seen = changes

@@ -12,7 +12,7 @@ from sqlite3 import Connection
 
 from gossamer.core.jobs import Job
 from gossamer.core.requests import Entry
-from gossamer.core.results import Harvest, Outcome
+from gossamer.core.results import Outcome, VisitResult
 from gossamer.drivers.sqlite.database import Database
 from gossamer.policy.redirects import redirect_targets, with_known_targets
 
@@ -28,7 +28,7 @@ class SameFileCommitter:
         db: Database,
         settle: Callable[[Connection, Sequence[Outcome]], list[bool]],
         known: Callable[[Connection, Sequence[Entry]], list[bool]],
-        write: Callable[[Connection, Job, Sequence[Harvest]], None],
+        write: Callable[[Connection, Job, Sequence[VisitResult]], None],
         job: Job,
     ) -> None:
         self._db = db
@@ -37,11 +37,11 @@ class SameFileCommitter:
         self._write = write
         self._job = job
 
-    async def commit(self, harvests: Sequence[Harvest]) -> list[bool]:
+    async def commit(self, harvests: Sequence[VisitResult]) -> list[bool]:
         """Settle, then store what was accepted; ``False`` for leases that were lost."""
-        return await self._db.run(lambda conn: self._land(conn, harvests))
+        return await self._db.run(lambda conn: self._commit_within(conn, harvests))
 
-    def _land(self, conn: Connection, harvests: Sequence[Harvest]) -> list[bool]:
+    def _commit_within(self, conn: Connection, harvests: Sequence[VisitResult]) -> list[bool]:
         targets = redirect_targets(harvests)
         known = self._known(conn, targets) if targets else []
         accepted = self._settle(conn, [harvest.outcome for harvest in harvests])
@@ -55,6 +55,6 @@ class SameFileCommitter:
         return accepted
 
 
-def _only_ledger(harvest: Harvest) -> Harvest:
+def _only_ledger(harvest: VisitResult) -> VisitResult:
     attempts = tuple(attempt.as_stale() for attempt in harvest.attempts)
-    return Harvest(outcome=harvest.outcome, attempts=attempts)
+    return VisitResult(outcome=harvest.outcome, attempts=attempts)

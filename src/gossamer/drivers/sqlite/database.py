@@ -25,8 +25,8 @@ from typing import Any, Literal, TypeVar
 
 from gossamer.core.errors import StorageError
 from gossamer.drivers.sqlite import checkpointer as keeper
-from gossamer.drivers.sqlite.errors import translated
-from gossamer.drivers.sqlite.schema import migrate
+from gossamer.drivers.sqlite.errors import translate_error
+from gossamer.drivers.sqlite.schema import migrate_schema
 
 T = TypeVar("T")
 Fn = Callable[[sqlite3.Connection], T]
@@ -43,7 +43,7 @@ TURN_S = 0.0003
 """Between two tries to become the one process that writes, in seconds."""
 
 
-class _Call:
+class _DatabaseCall:
     """One function on its way to a thread, and where its result goes."""
 
     __slots__ = ("error", "fn", "future", "loop", "value")
@@ -55,7 +55,7 @@ class _Call:
         self.value: Any = None
         self.error: BaseException | None = None
 
-    def resolve(self) -> None:
+    def resolve_future(self) -> None:
         if self.future.done():  # the caller was cancelled meanwhile
             return
         if self.error is None:
@@ -69,7 +69,7 @@ class Database:
 
     ``synchronous="normal"`` survives the death of any process; a power cut may undo the last commits
     (never tear them). ``"full"`` survives that too, at one fsync per commit.
-    Raises :class:`StorageError` or :class:`SchemaTooNew` when the file cannot be used.
+    Raises :class:`StorageError` or :class:`SchemaVersionError` when the file cannot be used.
     """
 
     def __init__(
@@ -98,16 +98,16 @@ class Database:
                 "name another with --data"
             ) from error
         writer, reader, checkpointer = self._open_all()
-        self._keeper = keeper.Keeper(checkpointer)
-        self._writer = _Thread("writer", writer, self._write_group, self._done)
-        self._reader = _Thread("reader", reader, self._read_group, self._done)
+        self._keeper = keeper.Checkpointer(checkpointer)
+        self._writer = _DatabaseThread("writer", writer, self._write_group, self._count_done)
+        self._reader = _DatabaseThread("reader", reader, self._read_group, self._count_done)
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else f"open, {self._outstanding} outstanding"
         return f"<Database {self.path} ({state})>"
 
     @property
-    def outstanding(self) -> int:
+    def outstanding_calls(self) -> int:
         """Calls whose results have not reached their callers: work that no event loop can see.
 
         A loop of virtual time must not advance while this is not zero.
@@ -122,7 +122,7 @@ class Database:
         """``fn``'s result from a snapshot of what is committed; does not wait for the writer."""
         return await self._call_async(self._reader, fn)
 
-    def glance(self, fn: Fn[T]) -> T:
+    def read_now(self, fn: Fn[T]) -> T:
         """``fn``'s result at once, in the caller's thread: for a row or two of what is committed.
 
         To hand those over to the reader costs more than to read them, and beside a busy parser much more.
@@ -132,7 +132,7 @@ class Database:
                 raise StorageError(f"{self.path}: the database is closed")
             try:
                 if self._glancer is None:
-                    self._glancer = self._connect(CACHES_KIB[-1])
+                    self._glancer = self._open_connection(CACHES_KIB[-1])
                     self._glancer.execute("PRAGMA query_only = ON")
                 return fn(self._glancer)
             except sqlite3.Error as error:
@@ -141,7 +141,7 @@ class Database:
     def run_sync(self, fn: Fn[T]) -> T:
         """The same as :meth:`run` for callers without an event loop; blocks."""
         future: Future[T] = Future()
-        self._hand_over(self._writer, _Call(fn, future, None))
+        self._hand_over(self._writer, _DatabaseCall(fn, future, None))
         return future.result()
 
     def close(self) -> None:
@@ -158,20 +158,20 @@ class Database:
             thread.queue.put(None)
             thread.join()
 
-    async def _call_async(self, thread: _Thread, fn: Fn[T]) -> T:
+    async def _call_async(self, thread: _DatabaseThread, fn: Fn[T]) -> T:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._hand_over(thread, _Call(fn, future, loop))
+        self._hand_over(thread, _DatabaseCall(fn, future, loop))
         return await future
 
-    def _hand_over(self, thread: _Thread, call: _Call) -> None:
+    def _hand_over(self, thread: _DatabaseThread, call: _DatabaseCall) -> None:
         with self._lock:
             if self._closed:
                 raise StorageError(f"{self.path}: the database is closed")
             self._outstanding += 1
             thread.queue.put(call)
 
-    def _done(self, count: int) -> None:
+    def _count_done(self, count: int) -> None:
         with self._lock:
             self._outstanding -= count
 
@@ -180,7 +180,7 @@ class Database:
     def _open_all(self) -> list[sqlite3.Connection]:
         opened: list[sqlite3.Connection] = []
         try:
-            opened += [self._connect(cache_kib) for cache_kib in CACHES_KIB]
+            opened += [self._open_connection(cache_kib) for cache_kib in CACHES_KIB]
             self._set_up(opened[0])
             opened[1].execute("PRAGMA query_only = ON")
             opened[2].execute("PRAGMA schema_version").fetchall()
@@ -188,11 +188,11 @@ class Database:
             for conn in opened:
                 conn.close()
             if isinstance(error, sqlite3.Error):
-                raise translated(error, self.path) from error
+                raise translate_error(error, self.path) from error
             raise
         return opened
 
-    def _connect(self, cache_kib: int) -> sqlite3.Connection:
+    def _open_connection(self, cache_kib: int) -> sqlite3.Connection:
         conn = sqlite3.connect(
             self.path,
             timeout=self._busy_timeout_s,
@@ -209,18 +209,18 @@ class Database:
         conn.execute(f"PRAGMA synchronous = {self._synchronous}")
         conn.execute(f"PRAGMA wal_autocheckpoint = {keeper.LIMIT}")
         conn.execute("PRAGMA secure_delete = OFF")  # Debian's default overwrites every deleted row
-        migrate(conn, self.path)
+        migrate_schema(conn, self.path)
         conn.execute("PRAGMA busy_timeout = 0")  # from here on, `_begin` waits
 
     # ----------------------------------------------------------------- what the threads do
 
-    def _write_group(self, conn: sqlite3.Connection, calls: Sequence[_Call]) -> None:
+    def _write_group(self, conn: sqlite3.Connection, calls: Sequence[_DatabaseCall]) -> None:
         try:
-            with _transaction(conn, self._begin):
+            with _in_transaction(conn, self._begin_writing):
                 self._check_memory(conn)
                 for call in calls:
                     call.value = call.fn(conn)
-            self._keeper.tell(conn.total_changes)
+            self._keeper.report_changes(conn.total_changes)
         except BaseException as error:  # noqa: BLE001 - handed to the caller, who must not wait for ever
             self.memory.clear()
             if len(calls) > 1 and not _is_busy(error):
@@ -230,7 +230,7 @@ class Database:
             for call in calls:
                 call.error = self._for_caller(error)
 
-    def _begin(self, conn: sqlite3.Connection) -> None:
+    def _begin_writing(self, conn: sqlite3.Connection) -> None:
         """Take the file's one lock for writers, waiting for other processes as long as may be.
 
         SQLite itself waits in steps of up to 100 ms; writers of one crawl take turns of about one.
@@ -252,10 +252,10 @@ class Database:
             self.memory.clear()
             self._version = version
 
-    def _read_group(self, conn: sqlite3.Connection, calls: Sequence[_Call]) -> None:
+    def _read_group(self, conn: sqlite3.Connection, calls: Sequence[_DatabaseCall]) -> None:
         for call in calls:
             try:
-                with _transaction(conn, _begin_reading):
+                with _in_transaction(conn, _begin_reading):
                     call.value = call.fn(conn)
             except BaseException as error:  # noqa: BLE001 - as above
                 call.error = self._for_caller(error)
@@ -263,12 +263,12 @@ class Database:
     def _for_caller(self, error: BaseException) -> BaseException:
         if not isinstance(error, sqlite3.Error):
             return error
-        mended = translated(error, self.path)
+        mended = translate_error(error, self.path)
         mended.__cause__ = error
         return mended
 
 
-class _Thread(threading.Thread):
+class _DatabaseThread(threading.Thread):
     """Takes calls from its queue, as many as are there, and reports each group at once.
 
     A daemon: a program that forgets to close ends all the same, and loses only what nobody was told
@@ -279,11 +279,11 @@ class _Thread(threading.Thread):
         self,
         name: str,
         conn: sqlite3.Connection,
-        work: Callable[[sqlite3.Connection, Sequence[_Call]], None],
+        work: Callable[[sqlite3.Connection, Sequence[_DatabaseCall]], None],
         done: Callable[[int], None],
     ) -> None:
         super().__init__(name=f"gossamer-sqlite-{name}", daemon=True)
-        self.queue: SimpleQueue[_Call | None] = SimpleQueue()
+        self.queue: SimpleQueue[_DatabaseCall | None] = SimpleQueue()
         self._conn = conn
         self._work = work
         self._done_hook = done
@@ -296,12 +296,12 @@ class _Thread(threading.Thread):
                 calls, going = self._next_group()
                 if calls:
                     self._work(self._conn, calls)
-                    self._report(calls)
+                    self._report_results(calls)
         finally:
             self._conn.close()
 
-    def _next_group(self) -> tuple[list[_Call], bool]:
-        calls: list[_Call] = []
+    def _next_group(self) -> tuple[list[_DatabaseCall], bool]:
+        calls: list[_DatabaseCall] = []
         call = self.queue.get()
         while call is not None:
             calls.append(call)
@@ -310,24 +310,24 @@ class _Thread(threading.Thread):
             call = self.queue.get()
         return calls, False
 
-    def _report(self, calls: Sequence[_Call]) -> None:
+    def _report_results(self, calls: Sequence[_DatabaseCall]) -> None:
         """Wake each loop once, however many of its calls are done."""
-        by_loop: dict[asyncio.AbstractEventLoop | None, list[_Call]] = {}
+        by_loop: dict[asyncio.AbstractEventLoop | None, list[_DatabaseCall]] = {}
         for call in calls:
             by_loop.setdefault(call.loop, []).append(call)
         for loop, done in by_loop.items():
             if loop is None:
-                self._resolve(done)
+                self._resolve_calls(done)
                 continue
             try:
-                loop.call_soon_threadsafe(self._resolve, done)
+                loop.call_soon_threadsafe(self._resolve_calls, done)
             except RuntimeError:  # the loop is closed: nobody waits any more
                 self._done_hook(len(done))
 
-    def _resolve(self, calls: Sequence[_Call]) -> None:
+    def _resolve_calls(self, calls: Sequence[_DatabaseCall]) -> None:
         self._done_hook(len(calls))
         for call in calls:
-            call.resolve()
+            call.resolve_future()
 
 
 def _begin_reading(conn: sqlite3.Connection) -> None:
@@ -335,7 +335,7 @@ def _begin_reading(conn: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def _transaction(conn: sqlite3.Connection, begin: Callable[[sqlite3.Connection], None]) -> Iterator[None]:
+def _in_transaction(conn: sqlite3.Connection, begin: Callable[[sqlite3.Connection], None]) -> Iterator[None]:
     begin(conn)
     try:
         yield

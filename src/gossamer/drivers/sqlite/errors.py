@@ -31,12 +31,12 @@ _WAYS_OUT = {
 }
 
 
-def translated(error: sqlite3.Error, path: Path) -> StorageError:
+def translate_error(error: sqlite3.Error, path: Path) -> StorageError:
     """The storage error that ``error`` means for the database at ``path``."""
     code = getattr(error, "sqlite_errorcode", None)  # absent on errors that the Python layer raises
     way_out = _WAYS_OUT.get(code & 0xFF) if code is not None else None
     if code is not None and code & 0xFF in _LOCKED:
-        way_out = locked(path)
+        way_out = describe_lock(path)
     if code == sqlite3.SQLITE_ERROR and str(error).startswith(_OTHER_LAYOUT):
         way_out = _OTHER_VERSION
     if way_out is None:
@@ -44,7 +44,7 @@ def translated(error: sqlite3.Error, path: Path) -> StorageError:
     return StorageError(f"{path}: {way_out} (SQLite says: {error})")
 
 
-def locked(path: Path) -> str:
+def describe_lock(path: Path) -> str:
     """Who keeps a file locked, and the way out."""
     writer = writer_of(path)
     if writer is None:

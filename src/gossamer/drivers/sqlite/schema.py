@@ -11,32 +11,32 @@ import sqlite3
 from importlib.resources import files
 from pathlib import Path
 
-from gossamer.core.errors import SchemaTooNew, StorageError
+from gossamer.core.errors import SchemaVersionError, StorageError
 
 APPLICATION_ID = 0x476F7373  # "Goss"
 
 
-def migrations() -> dict[int, str]:
+def load_migrations() -> dict[int, str]:
     """The SQL that leads to each schema version."""
     found = (files("gossamer.drivers.sqlite") / "migrations").iterdir()
     return {int(file.name[:4]): file.read_text("utf-8") for file in found if file.name.endswith(".sql")}
 
 
-def migrate(conn: sqlite3.Connection, path: Path, steps: dict[int, str] | None = None) -> None:
+def migrate_schema(conn: sqlite3.Connection, path: Path, steps: dict[int, str] | None = None) -> None:
     """Bring the file to today's schema, or refuse it.
 
-    Raises :class:`SchemaTooNew` for a newer file, :class:`StorageError` for another program's.
+    Raises :class:`SchemaVersionError` for a newer file, :class:`StorageError` for another program's.
     """
-    steps = migrations() if steps is None else steps
+    steps = load_migrations() if steps is None else steps
     ours = max(steps)
-    if _version(conn, path, ours) == ours:
+    if _read_version(conn, path, ours) == ours:
         return
     for number in sorted(steps):
         conn.execute("BEGIN IMMEDIATE")
         try:
             # Looked at again under the lock: another process may have migrated meanwhile.
-            if _version(conn, path, ours) < number:
-                for statement in statements(steps[number]):
+            if _read_version(conn, path, ours) < number:
+                for statement in split_statements(steps[number]):
                     conn.execute(statement)
                 conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 conn.execute(f"PRAGMA user_version = {number}")
@@ -47,21 +47,21 @@ def migrate(conn: sqlite3.Connection, path: Path, steps: dict[int, str] | None =
             raise
 
 
-def _version(conn: sqlite3.Connection, path: Path, ours: int) -> int:
+def _read_version(conn: sqlite3.Connection, path: Path, ours: int) -> int:
     application = conn.execute("PRAGMA application_id").fetchone()[0]
     version = int(conn.execute("PRAGMA user_version").fetchone()[0])
     is_empty = conn.execute("SELECT NOT EXISTS (SELECT 1 FROM sqlite_master)").fetchone()[0]
     if application != APPLICATION_ID and not (is_empty and application == 0):
         raise StorageError(f"{path}: this SQLite file belongs to another program; name another one")
     if version > ours:
-        raise SchemaTooNew(
+        raise SchemaVersionError(
             f"{path}: written by a newer Gossamer (schema {version}; this one knows {ours}); "
             "upgrade Gossamer, or use another --data directory"
         )
     return version
 
 
-def statements(script: str) -> list[str]:
+def split_statements(script: str) -> list[str]:
     """The statements of a script, one by one (``executescript`` would commit on its own)."""
     found, pending = [], ""
     for piece in script.split(";")[:-1]:

@@ -20,7 +20,7 @@ def writer_of(path: Path | str, locks: Path | str = "/proc/locks") -> int | None
         lines = Path(locks).read_text("ascii", "replace").splitlines()
     except OSError:
         return None
-    wanted = ((_inode(f"{path}-shm"), WAL_WRITE_LOCK), (_inode(path), RESERVED_LOCK))
+    wanted = ((_inode_of(f"{path}-shm"), WAL_WRITE_LOCK), (_inode_of(path), RESERVED_LOCK))
     for line in lines:
         fields = line.split()
         if "->" in fields or fields[1:2] != ["POSIX"] or fields[3:4] != ["WRITE"]:  # "->": it only waits
@@ -33,7 +33,7 @@ def writer_of(path: Path | str, locks: Path | str = "/proc/locks") -> int | None
     return None
 
 
-def _inode(path: Path | str) -> int | None:
+def _inode_of(path: Path | str) -> int | None:
     try:
         return Path(path).stat().st_ino
     except OSError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gossamer.core.errors import Fault, FetchError
-from gossamer.fetch.http.repair import ChunkReader, Unrepairable
+from gossamer.fetch.http.repair import ChunkReader, RepairError
 
 MAX_TINY_PIECES = 50_000
 """Pieces below :data:`TINY_BYTES` that one answer may come in: each costs more time than it brings."""
@@ -33,12 +33,12 @@ class BodyBuffer:
         self._joined = 0  # of the pieces, those that were joined from smaller ones
         self._tiny = 0
 
-    def add(self, data: bytes) -> None:
+    def add_data(self, data: bytes) -> None:
         """The next bytes. Raises :class:`FetchError` beyond a bound, and where there should be a chunk."""
         if self.chunks is not None:
             try:
-                data = self.chunks.feed(data)
-            except Unrepairable as error:
+                data = self.chunks.read_chunks(data)
+            except RepairError as error:
                 raise FetchError(Fault.INCOMPLETE, str(error)) from None
         if len(data) < TINY_BYTES:
             self._tiny += 1
@@ -51,6 +51,6 @@ class BodyBuffer:
             self._pieces[self._joined :] = [b"".join(self._pieces[self._joined :])]
             self._joined += 1
 
-    def joined(self) -> bytes:
+    def join_pieces(self) -> bytes:
         """All of it."""
         return b"".join(self._pieces)

@@ -34,11 +34,11 @@ _GZIP = zlib.MAX_WBITS | 16
 _WRONG_CHECK = re.compile("incorrect (data|length) check")
 
 
-class Damaged(Exception):
+class DecodingError(Exception):
     """The data is not, or no longer, what its encoding says."""
 
 
-class Stage(Protocol):
+class CodingDecoder(Protocol):
     """One encoding, undone in pieces."""
 
     complete: bool  # the end of the encoded data was seen, and nothing was begun after it
@@ -48,18 +48,18 @@ class Stage(Protocol):
         """Whether a check sum says that the data was changed."""
         return False
 
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        """Decode what can be decoded; raises :class:`Damaged` after the last good piece."""
+    def decode_data(self, data: bytes) -> Iterator[bytes]:
+        """Decode what can be decoded; raises :class:`DecodingError` after the last good piece."""
         ...
 
 
-def _next(count: int) -> int:
+def _count_member(count: int) -> int:
     if count >= MAX_MEMBERS:
-        raise Damaged(f"more than {MAX_MEMBERS} members")
+        raise DecodingError(f"more than {MAX_MEMBERS} members")
     return count + 1
 
 
-class Inflate(Stage):
+class InflateDecoder(CodingDecoder):
     """gzip of any number of members (RFC 1952), or deflate with and without its zlib wrapper."""
 
     def __init__(self, *, gzip: bool) -> None:
@@ -71,10 +71,10 @@ class Inflate(Stage):
         self._rest = -1  # bytes that came after a wrong check sum; negative: none was wrong
         self.complete = False
 
-    def feed(self, data: bytes) -> Iterator[bytes]:
+    def decode_data(self, data: bytes) -> Iterator[bytes]:
         """Decode; bytes after the end that begin no further member are dropped, as gzip itself does."""
         if self._rest >= 0:
-            self._end(len(data))
+            self._check_trailer(len(data))
             return
         position = 0
         step = len(data)
@@ -82,29 +82,29 @@ class Inflate(Stage):
             if self.complete:
                 if not self._gzip or data[position] != 0x1F:
                     return
-                self._members = _next(self._members)
+                self._members = _count_member(self._members)
                 self._inflate = zlib.decompressobj(_GZIP)
                 self.complete = False
                 step = WINDOW_BYTES
             window = data[position : position + step] if position or step < len(data) else data
-            yield from self._member(window)
+            yield from self._decode_member(window)
             if self._rest >= 0:
-                self._end(len(data) - position - len(window))
+                self._check_trailer(len(data) - position - len(window))
                 return
             position += len(window) - len(self._inflate.unused_data)
             self.complete = self._inflate.eof
 
-    def _member(self, data: bytes) -> Iterator[bytes]:
+    def _decode_member(self, data: bytes) -> Iterator[bytes]:
         if not self._settled:
-            data = self._settle(data)
+            data = self._detect_wrapper(data)
         while data:
             before = self._inflate.copy()
             try:
                 piece = self._inflate.decompress(data, PIECE_BYTES)
             except zlib.error as error:
-                rest = yield from self._salvage(before, data)
+                rest = yield from self._salvage_data(before, data)
                 if not _WRONG_CHECK.search(str(error)):
-                    raise Damaged(str(error)) from error
+                    raise DecodingError(str(error)) from error
                 self._rest = rest  # "incorrect data check", "incorrect length check": all data was there
                 return
             if piece:
@@ -112,7 +112,7 @@ class Inflate(Stage):
             # At the end zlib leaves a stale tail behind, which is the unused data once more.
             data = b"" if self._inflate.eof else self._inflate.unconsumed_tail
 
-    def _settle(self, data: bytes) -> bytes:
+    def _detect_wrapper(self, data: bytes) -> bytes:
         """Whether deflate comes in its zlib wrapper shows in two bytes (RFC 1950, 2.2)."""
         self._head += data
         if len(self._head) < 2:
@@ -128,15 +128,15 @@ class Inflate(Stage):
         """Whether a check sum says that the data was changed."""
         return self._rest >= 0
 
-    def _end(self, more: int) -> None:
+    def _check_trailer(self, more: int) -> None:
         """The data was whole, if nothing but the rest of its check sums came after the wrong one."""
         self._rest += more
         self.complete = self._rest <= SIZE_BYTES
         if not self.complete:
-            raise Damaged("a wrong check sum in the middle")
+            raise DecodingError("a wrong check sum in the middle")
 
     @staticmethod
-    def _salvage(inflate: zlib._Decompress, data: bytes) -> Generator[bytes, None, int]:
+    def _salvage_data(inflate: zlib._Decompress, data: bytes) -> Generator[bytes, None, int]:
         """What comes before the damage: the failed call kept its output to itself. Returns what is left."""
         for position in range(len(data)):
             try:
@@ -148,7 +148,7 @@ class Inflate(Stage):
         return 0
 
 
-class Brotli(Stage):
+class BrotliDecoder(CodingDecoder):
     """br (RFC 7932)."""
 
     def __init__(self) -> None:
@@ -156,31 +156,31 @@ class Brotli(Stage):
         self._fed: list[bytes] = []
         self.complete = False
 
-    def feed(self, data: bytes) -> Iterator[bytes]:
+    def decode_data(self, data: bytes) -> Iterator[bytes]:
         """Decode; bytes after the end are dropped."""
         if self.complete:
             return
         given = 0
         try:
-            for piece in self._pieces(self._decoder, data):
+            for piece in self._decode_pieces(self._decoder, data):
                 given += len(piece)
                 yield piece
         except brotli.error as error:
-            self.complete = yield from self._salvage(data, given)
+            self.complete = yield from self._salvage_data(data, given)
             if not self.complete:
-                raise Damaged("br") from error
+                raise DecodingError("br") from error
             return
         self._fed.append(data)
         self.complete = self._decoder.is_finished()
 
     @staticmethod
-    def _pieces(decoder: Any, data: bytes) -> Iterator[bytes]:
+    def _decode_pieces(decoder: Any, data: bytes) -> Iterator[bytes]:
         piece = decoder.process(data, output_buffer_limit=PIECE_BYTES)
         while piece:
             yield piece
             piece = decoder.process(b"", output_buffer_limit=PIECE_BYTES)
 
-    def _salvage(self, data: bytes, given: int) -> Generator[bytes, None, bool]:
+    def _salvage_data(self, data: bytes, given: int) -> Generator[bytes, None, bool]:
         """What comes before the damage, or before bytes after the end; whether it has come to the end.
 
         The decoder says neither where that is, nor what it had by then: all is decoded once more, the last
@@ -188,11 +188,11 @@ class Brotli(Stage):
         """
         decoder = brotli.Decompressor()
         for before in self._fed:
-            for _ in self._pieces(decoder, before):
+            for _ in self._decode_pieces(decoder, before):
                 pass
         try:
             for position in range(len(data)):
-                for piece in self._pieces(decoder, data[position : position + 1]):
+                for piece in self._decode_pieces(decoder, data[position : position + 1]):
                     new = piece[given:]
                     given = max(given - len(piece), 0)
                     if new:
@@ -204,39 +204,39 @@ class Brotli(Stage):
         return False
 
 
-class Zstandard(Stage):
+class ZstandardDecoder(CodingDecoder):
     """zstd of any number of frames (RFC 8878)."""
 
     def __init__(self) -> None:
-        self._decoder = self._new()
+        self._decoder = self._new_decoder()
         self._frames = 1
         self.complete = False
 
     @staticmethod
-    def _new() -> zstd.ZstdDecompressor:
+    def _new_decoder() -> zstd.ZstdDecompressor:
         return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: ZSTD_WINDOW_LOG})
 
-    def feed(self, data: bytes) -> Iterator[bytes]:
+    def decode_data(self, data: bytes) -> Iterator[bytes]:
         """Decode; bytes after the end that begin no further frame are dropped."""
         position = 0
         step = len(data)
         while position < len(data):
             if self.complete:
-                self._frames = _next(self._frames)
+                self._frames = _count_member(self._frames)
                 if (
                     data[position]
                     not in b"\x28\x50\x51\x52\x53\x54\x55\x56\x57\x58\x59\x5a\x5b\x5c\x5d\x5e\x5f"
                 ):
                     return
-                self._decoder = self._new()
+                self._decoder = self._new_decoder()
                 self.complete = False
                 step = WINDOW_BYTES
             window = data[position : position + step] if position or step < len(data) else data
-            yield from self._frame(window)
+            yield from self._decode_frame(window)
             position += len(window) - len(self._decoder.unused_data)
             self.complete = self._decoder.eof
 
-    def _frame(self, data: bytes) -> Iterator[bytes]:
+    def _decode_frame(self, data: bytes) -> Iterator[bytes]:
         try:
             while True:
                 piece = self._decoder.decompress(data, PIECE_BYTES)
@@ -246,19 +246,19 @@ class Zstandard(Stage):
                     return
                 data = b""
         except zstd.ZstdError as error:
-            raise Damaged(str(error)) from error
+            raise DecodingError(str(error)) from error
 
 
-def stage_for(token: str) -> Stage | None:
+def stage_for(token: str) -> CodingDecoder | None:
     """What undoes the coding of this name, in lower case; ``None``: nobody knows it."""
     match token:
         case "gzip" | "x-gzip":
-            return Inflate(gzip=True)
+            return InflateDecoder(gzip=True)
         case "deflate":
-            return Inflate(gzip=False)
+            return InflateDecoder(gzip=False)
         case "br":
-            return Brotli()
+            return BrotliDecoder()
         case "zstd":
-            return Zstandard()
+            return ZstandardDecoder()
         case _:
             return None

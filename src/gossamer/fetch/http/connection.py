@@ -16,19 +16,19 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from gossamer.core.errors import Fault, FetchError
 from gossamer.fetch.http.body import TINY_BYTES, BodyBuffer, check_tiny
-from gossamer.fetch.http.deadline import Deadline
+from gossamer.fetch.http.deadline import DeadlineTimer
 from gossamer.fetch.http.limits import REDIRECT_BODY_BYTES, REDIRECT_BODY_S, HttpOptions
-from gossamer.fetch.http.memory_budget import LARGE_BYTES, Room
-from gossamer.fetch.http.repair import ChunkReader, Unrepairable, may_have_ended, repair
+from gossamer.fetch.http.memory_budget import LARGE_BYTES, MemoryBudget
+from gossamer.fetch.http.repair import ChunkReader, RepairError, may_have_ended, repair_header
 from gossamer.fetch.http.wire import (
     MAX_INFORMATIONAL,
-    Answer,
-    Closed,
+    BodyShortfall,
+    ConnectionClosedError,
     Headers,
-    Shortfall,
+    WireResponse,
+    decode_header_value,
     keeps_alive,
     new_parser,
-    readable,
 )
 
 _NOTHING = BodyBuffer(0)
@@ -37,21 +37,21 @@ _NOTHING = BodyBuffer(0)
 _SHORT = frozenset({Fault.INCOMPLETE, Fault.TIMEOUT_BODY})
 
 
-class _Odd(Exception):
+class _AmbiguousHeaderError(Exception):
     """The parser takes this header, and would end its body elsewhere than others do."""
 
 
-class Connection(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     """Made connected by the pool. One exchange at a time, begun by :meth:`exchange`."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, options: HttpOptions, room: Room) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, options: HttpOptions, room: MemoryBudget) -> None:
         self._loop = loop
         self._options = options
         self._room = room
         self._transport: asyncio.Transport | None = None
         self._parser: HttpResponseParser | None = None
-        self._waiter: asyncio.Future[Answer] | None = None
-        self._deadline = Deadline(loop, self._expire)
+        self._waiter: asyncio.Future[WireResponse] | None = None
+        self._deadline = DeadlineTimer(loop, self._fail_on_timeout)
         self._is_paused = False  # nothing is read until there is room
         self.address = ""
         self.used = 0  # exchanges begun
@@ -60,17 +60,19 @@ class Connection(asyncio.Protocol):
 
     def __repr__(self) -> str:
         state = "busy" if self._waiter else "idle" if self.is_reusable else "closed"
-        return f"<Connection to {self.address} {state} after {self.used}>"
+        return f"<HttpConnection to {self.address} {state} after {self.used}>"
 
     # ------------------------------------------------------------------ one exchange
 
-    def exchange(self, head: bytes, body: bytes, start: float, *, is_head: bool) -> asyncio.Future[Answer]:
+    def send_request(
+        self, head: bytes, body: bytes, start: float, *, is_head: bool
+    ) -> asyncio.Future[WireResponse]:
         """Send a request and promise its answer, or a :class:`FetchError`.
 
         ``start`` is the loop's time at which the fetch began. After the promise is kept the connection may
         be used again if ``is_reusable``; a promise that is not awaited to its end needs :meth:`close`.
         """
-        waiter: asyncio.Future[Answer] = self._loop.create_future()
+        waiter: asyncio.Future[WireResponse] = self._loop.create_future()
         self._waiter = waiter
         self.used += 1
         self.is_reusable = False
@@ -92,7 +94,9 @@ class Connection(asyncio.Protocol):
         self._deadline.start(self._loop.time() + self._options.headers_s)
         transport = self._transport
         if transport is None or transport.is_closing():
-            self._fail(Closed(Fault.CONNECT, "the connection was lost before an answer"))
+            self._fail_exchange(
+                ConnectionClosedError(Fault.CONNECT, "the connection was lost before an answer")
+            )
         else:
             transport.write(head + body if body else head)
         return waiter
@@ -101,8 +105,8 @@ class Connection(asyncio.Protocol):
         """Close at once; an exchange under way is given up."""
         self.is_reusable = False
         self._deadline.stop()
-        self._room.leave(self)
-        self._release()
+        self._room.release_body(self)
+        self._release_body()
         waiter, self._waiter = self._waiter, None
         if waiter is not None and not waiter.done():
             waiter.set_exception(FetchError(Fault.CONNECT, "the connection was given up"))
@@ -131,28 +135,30 @@ class Connection(asyncio.Protocol):
     def _is_over(self) -> bool:
         return self._waiter is None
 
-    def _finish(self, *, is_cut: bool = False, shortfall: Shortfall | None = None) -> None:
+    def _finish_exchange(self, *, is_cut: bool = False, shortfall: BodyShortfall | None = None) -> None:
         waiter = self._waiter
         self._deadline.stop()
-        self._room.leave(self)
+        self._room.release_body(self)
         self._read_on()  # it may have come to its end while it waited for room
         self._waiter = None
         if waiter is not None and not waiter.done():
-            body = b"" if is_cut else self._body.joined()
-            waiter.set_result(Answer(self._status, self._headers, body, is_cut, self._latency_s, shortfall))
-        self._release()
+            body = b"" if is_cut else self._body.join_pieces()
+            waiter.set_result(
+                WireResponse(self._status, self._headers, body, is_cut, self._latency_s, shortfall)
+            )
+        self._release_body()
 
-    def _release(self) -> None:
+    def _release_body(self) -> None:
         """Let go of what came: not when the collector of circles finds this connection."""
         self._body = _NOTHING
         self._raw = []
 
-    def _fail(self, error: FetchError) -> None:
+    def _fail_exchange(self, error: FetchError) -> None:
         """The exchange ends in an error, unless it was a redirect's body: nobody needs that."""
         if self._in_body and self._is_redirect:
-            self._finish(is_cut=True)
+            self._finish_exchange(is_cut=True)
         elif self._length and error.fault in _SHORT and self._is_encoded():
-            self._finish(shortfall=Shortfall(self._length, error))
+            self._finish_exchange(shortfall=BodyShortfall(self._length, error))
         waiter = self._waiter
         if waiter is not None and not waiter.done():
             waiter.set_exception(error)
@@ -163,11 +169,11 @@ class Connection(asyncio.Protocol):
 
     # ------------------------------------------------------------------ time
 
-    def _expire(self) -> None:
+    def _fail_on_timeout(self) -> None:
         if self._in_body:
-            self._fail(FetchError(Fault.TIMEOUT_BODY, "the body did not arrive in time"))
+            self._fail_exchange(FetchError(Fault.TIMEOUT_BODY, "the body did not arrive in time"))
         else:
-            self._fail(FetchError(Fault.TIMEOUT_HEADERS, "the header did not arrive in time"))
+            self._fail_exchange(FetchError(Fault.TIMEOUT_HEADERS, "the header did not arrive in time"))
 
     def _wait_for_room(self) -> None:
         """Too many large bodies at once: read no more for now. The time that passes is not the server's."""
@@ -207,9 +213,9 @@ class Connection(asyncio.Protocol):
         if not size:
             self._raw.append(data)
         if not self._is_waiting_for_head:
-            self._parse(data)
+            self._parse_data(data)
         elif may_have_ended(self._raw):
-            self._repair("")
+            self._repair_header("")
         if self._is_over():
             return
         if len(data) < TINY_BYTES:
@@ -217,48 +223,48 @@ class Connection(asyncio.Protocol):
             try:
                 check_tiny(self._tiny)
             except FetchError as error:
-                self._fail(error)
+                self._fail_exchange(error)
                 return
         if not self._in_body:
             self._head_bytes += len(data)
             if self._head_bytes > self._options.max_head_bytes:
-                self._fail(FetchError(Fault.PROTOCOL, "a header without end"))
+                self._fail_exchange(FetchError(Fault.PROTOCOL, "a header without end"))
             return
         self._empty_bytes = self._empty_bytes + len(data) if was_in_body and self._body.size == size else 0
         if self._empty_bytes > self._options.max_head_bytes:
-            self._fail(FetchError(Fault.INCOMPLETE, "a chunk's header, or a trailer, without end"))
+            self._fail_exchange(FetchError(Fault.INCOMPLETE, "a chunk's header, or a trailer, without end"))
         elif not (self._is_redirect and was_in_body):  # a redirect's body has its time once
-            self._deadline.move(min(self._loop.time() + self._options.idle_s, self._body_end))
+            self._deadline.move_to(min(self._loop.time() + self._options.idle_s, self._body_end))
 
-    def _parse(self, data: bytes) -> None:
+    def _parse_data(self, data: bytes) -> None:
         parser = self._parser
         assert parser is not None
         try:
             parser.feed_data(data)
         except HttpParserUpgrade:
-            self._fail(FetchError(Fault.PROTOCOL, "it wants to speak another protocol"))
+            self._fail_exchange(FetchError(Fault.PROTOCOL, "it wants to speak another protocol"))
         except HttpParserError as error:
-            self._misunderstood(error)
+            self._handle_parse_error(error)
 
-    def _repair(self, refusal: str) -> None:
+    def _repair_header(self, refusal: str) -> None:
         """Put the header in order, once it is there as a whole, and parse it and what follows again."""
         self._is_repaired = True
         try:
-            repaired = repair(b"".join(self._raw))
-        except Unrepairable as error:
-            self._fail(FetchError(Fault.PROTOCOL, f"{refusal}: {error}" if refusal else str(error)))
+            repaired = repair_header(b"".join(self._raw))
+        except RepairError as error:
+            self._fail_exchange(FetchError(Fault.PROTOCOL, f"{refusal}: {error}" if refusal else str(error)))
             return
         self._is_waiting_for_head = repaired is None
         if repaired is None:
             return
         self._begin_message()
         self._parser = new_parser(self)
-        self._parse(repaired.head)
+        self._parse_data(repaired.head)
         if repaired.is_chunked and self._in_body:
             self._is_chunked = True
             self._body.chunks = ChunkReader()
         if repaired.rest and not self._is_over():
-            self._parse(repaired.rest)
+            self._parse_data(repaired.rest)
 
     def eof_received(self) -> bool:
         """The other side has said all it will."""
@@ -269,29 +275,31 @@ class Connection(asyncio.Protocol):
         if self._waiter is not None:
             if self._in_body:
                 if exc is None and self._length is None and not self._is_chunked:
-                    self._finish()  # a body without a length ends like this
+                    self._finish_exchange()  # a body without a length ends like this
                 else:
-                    self._fail(FetchError(Fault.INCOMPLETE, "the body ended early"))
+                    self._fail_exchange(FetchError(Fault.INCOMPLETE, "the body ended early"))
             elif self._heard:
-                self._fail(FetchError(Fault.PROTOCOL, "the header ended early"))
+                self._fail_exchange(FetchError(Fault.PROTOCOL, "the header ended early"))
             else:
-                self._fail(Closed(Fault.CONNECT, "the connection was lost before an answer"))
+                self._fail_exchange(
+                    ConnectionClosedError(Fault.CONNECT, "the connection was lost before an answer")
+                )
         self.close()
         self._transport = None
 
-    def _misunderstood(self, error: HttpParserError) -> None:
+    def _handle_parse_error(self, error: HttpParserError) -> None:
         """The parser gives up, or was stopped by one of our own bounds."""
         cause = error.__context__
         if self._waiter is None:
             self.close()  # the response was complete; what came after it is no HTTP
         elif isinstance(cause, FetchError):
-            self._fail(cause)
+            self._fail_exchange(cause)
         elif not self._is_repaired and not self._body.size:
-            self._repair("" if isinstance(cause, _Odd) else str(error)[:100])
+            self._repair_header("" if isinstance(cause, _AmbiguousHeaderError) else str(error)[:100])
         elif self._in_body:
-            self._fail(FetchError(Fault.INCOMPLETE, "the body's chunks are broken"))
+            self._fail_exchange(FetchError(Fault.INCOMPLETE, "the body's chunks are broken"))
         else:
-            self._fail(FetchError(Fault.PROTOCOL, str(error)[:100] or "not HTTP"))
+            self._fail_exchange(FetchError(Fault.PROTOCOL, str(error)[:100] or "not HTTP"))
 
     # ------------------------------------------------------------------ what the parser finds
 
@@ -308,12 +316,12 @@ class Connection(asyncio.Protocol):
         if len(self._headers) >= options.max_headers or len(value) > options.max_header_bytes:
             raise FetchError(Fault.PROTOCOL, "a header of too many fields, or too long a one")
         key = name.decode("latin-1").lower()
-        self._headers.append((key, value.decode("ascii") if value.isascii() else readable(value)))
+        self._headers.append((key, value.decode("ascii") if value.isascii() else decode_header_value(value)))
         if key == "content-length":
             self._length = int(value) if value.isdigit() else None
         elif key == "transfer-encoding":
             if self._is_chunked or value.lower() != b"chunked":
-                raise _Odd
+                raise _AmbiguousHeaderError
             self._is_chunked = True
         elif key == "location":
             self._is_redirect = True
@@ -340,7 +348,7 @@ class Connection(asyncio.Protocol):
             is_left_open = keeps_alive(parser.get_http_version(), self._headers)
             self.is_reusable = self._may_be_kept(is_left_open=is_left_open)
             self._parser = None  # it waits for the body that the header announces
-            self._finish()
+            self._finish_exchange()
             return
         self._is_redirect = self._is_redirect and 300 <= status < 400
         if self._is_redirect:
@@ -355,15 +363,15 @@ class Connection(asyncio.Protocol):
             self.close()
             return
         body = self._body
-        body.add(data)
+        body.add_data(data)
         if body.chunks is not None and body.chunks.is_complete:
-            self._finish()
+            self._finish_exchange()
         elif body.size - self._counted > LARGE_BYTES and self._deadline.is_running:
             self._count_large()
 
     def _count_large(self) -> None:
         size, self._counted = self._body.size - self._counted, self._body.size
-        if not self._room.take(self, size, self._go_on):
+        if not self._room.reserve_bytes(self, size, self._go_on):
             self._wait_for_room()
 
     def on_message_complete(self) -> None:
@@ -375,4 +383,4 @@ class Connection(asyncio.Protocol):
             return
         parser = self._parser
         self.is_reusable = parser is not None and self._may_be_kept(is_left_open=parser.should_keep_alive())
-        self._finish()
+        self._finish_exchange()

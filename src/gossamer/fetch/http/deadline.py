@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 
-class Deadline:
+class DeadlineTimer:
     """Calls ``expire`` when the deadline has passed. To move it later costs nothing until it would fire."""
 
     __slots__ = ("_at", "_expire", "_loop", "_timer")
@@ -27,9 +27,9 @@ class Deadline:
         if self._timer is not None:
             self._timer.cancel()
         self._at = at
-        self._timer = self._loop.call_at(at, self._look)
+        self._timer = self._loop.call_at(at, self._check_time)
 
-    def move(self, at: float) -> None:
+    def move_to(self, at: float) -> None:
         """Another time instead, if it is running."""
         if self._timer is None:
             return
@@ -44,9 +44,9 @@ class Deadline:
             self._timer.cancel()
             self._timer = None
 
-    def _look(self) -> None:
+    def _check_time(self) -> None:
         if self._loop.time() < self._at:
-            self._timer = self._loop.call_at(self._at, self._look)
+            self._timer = self._loop.call_at(self._at, self._check_time)
         else:
             self._timer = None
             self._expire()

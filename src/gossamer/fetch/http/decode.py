@@ -14,13 +14,13 @@ import re
 from collections.abc import Iterator
 
 from gossamer.core.errors import Fault, FetchError
-from gossamer.fetch.http.codings import Damaged, stage_for
+from gossamer.fetch.http.codings import DecodingError, stage_for
 
 MAX_STAGES = 5
 _TEXT = re.compile(rb"[\t\n\f\r\x1b\x20-\x7e\x80-\xff]*\Z")
 
 
-class Decoder:
+class BodyDecoder:
     """One body: :meth:`feed` what arrives, then :meth:`finish`.
 
     Both raise :class:`FetchError`: ``TOO_LARGE`` as soon as the limit is passed, ``BAD_ENCODING`` for
@@ -47,15 +47,15 @@ class Decoder:
         """The size of what was decoded so far."""
         return self._counts[-1]
 
-    def feed(self, data: bytes) -> None:
+    def feed_data(self, data: bytes) -> None:
         """Take the next bytes from the wire."""
-        for _ in self.steps(data):
+        for _ in self.feed_in_steps(data):
             pass
 
-    def steps(self, data: bytes) -> Iterator[None]:
+    def feed_in_steps(self, data: bytes) -> Iterator[None]:
         """:meth:`feed` with a pause after each decoded piece: few bytes can become very many."""
         self.wire_bytes += len(data)
-        self._count(0, len(data))
+        self._count_bytes(0, len(data))
         if not self._stages:
             self._pieces.append(data)
             return
@@ -64,13 +64,13 @@ class Decoder:
         if not self._pieces:
             self._raw.append(data)
         try:
-            for piece in self._run(0, data):
+            for piece in self._run_stages(0, data):
                 self._pieces.append(piece)
                 yield
-        except Damaged:
+        except DecodingError:
             self._damaged = True
 
-    def finish(self) -> tuple[bytes, tuple[str, ...]]:
+    def finish_body(self) -> tuple[bytes, tuple[str, ...]]:
         """The decoded body and its flags."""
         body = b"".join(self._pieces)
         if not self._stages:
@@ -83,30 +83,30 @@ class Decoder:
         raw = b"".join(self._raw)
         if not self._damaged:
             return b"", ("truncated",)
-        return raw, self._plain(raw)
+        return raw, self._plain_flags(raw)
 
     def _passed_on(self, body: bytes) -> tuple[str, ...]:
         """The flags of a body that was not decoded."""
         if self._is_unknown:
             return ("not_encoded",) if _TEXT.match(body[:1024]) else ("unknown_encoding",)
-        return self._plain(body) if self._is_refused else ()
+        return self._plain_flags(body) if self._is_refused else ()
 
     @staticmethod
-    def _plain(raw: bytes) -> tuple[str, ...]:
+    def _plain_flags(raw: bytes) -> tuple[str, ...]:
         if not _TEXT.match(raw[:1024]):
             raise FetchError(Fault.BAD_ENCODING, "the body is not what its Content-Encoding says")
         return ("not_encoded",)
 
-    def _run(self, depth: int, data: bytes) -> Iterator[bytes]:
+    def _run_stages(self, depth: int, data: bytes) -> Iterator[bytes]:
         """Pass data through the stages from ``depth`` on."""
-        for piece in self._stages[depth].feed(data):
-            self._count(depth + 1, len(piece))
+        for piece in self._stages[depth].decode_data(data):
+            self._count_bytes(depth + 1, len(piece))
             if depth + 1 < len(self._stages):
-                yield from self._run(depth + 1, piece)
+                yield from self._run_stages(depth + 1, piece)
             else:
                 yield piece
 
-    def _count(self, stage: int, size: int) -> None:
+    def _count_bytes(self, stage: int, size: int) -> None:
         self._counts[stage] += size
         if self._counts[stage] > self._limit:
             raise FetchError(Fault.TOO_LARGE, f"more than {self._limit} bytes")

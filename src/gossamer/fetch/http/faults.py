@@ -11,7 +11,7 @@ import socket
 import ssl
 
 from gossamer.core.errors import Fault, FetchError
-from gossamer.fetch.guard import GuardRefused
+from gossamer.fetch.guard import GuardError
 from gossamer.fetch.http.tls import TlsMode
 from gossamer.fetch.machine import LOCAL_ERRORS
 
@@ -44,7 +44,7 @@ _OLD_TLS = frozenset(
 _OLD_SERVERS = 'http.tls = "compatible" also talks to servers that are too old for the default'
 
 
-def translate(error: Exception, *, host: str, tls: TlsMode = "modern") -> FetchError:
+def translate_error(error: Exception, *, host: str, tls: TlsMode = "modern") -> FetchError:
     """The fetch error for what was raised on the way to a connection."""
     match error:
         case socket.gaierror():
@@ -52,19 +52,19 @@ def translate(error: Exception, *, host: str, tls: TlsMode = "modern") -> FetchE
             detail = error.strerror or "the name could not be looked up"
         case UnicodeError():
             fault, detail = Fault.DNS, "a host name that cannot be asked for"
-        case GuardRefused():
+        case GuardError():
             fault, detail = Fault.GUARD, error.strerror or "not a public address"
         case ssl.SSLError():
             fault, detail = Fault.TLS, _tls_reason(error, host, tls)
         case TimeoutError():
             fault, detail = Fault.TIMEOUT_CONNECT, "no connection in time"
         case OSError(errno=number) if number in LOCAL_ERRORS:
-            fault, detail = Fault.LOCAL, f"this machine's trouble, not the host's: {_reason(error)}"
+            fault, detail = Fault.LOCAL, f"this machine's trouble, not the host's: {_os_reason(error)}"
         case ConnectionResetError(errno=None):  # asyncio's, when the other side hangs up in the handshake
             hint = f"; {_OLD_SERVERS}" if tls == "modern" else ""
             fault, detail = Fault.CONNECT, f"the server hung up during the TLS handshake{hint}"
         case OSError():
-            fault, detail = Fault.CONNECT, _reason(error)
+            fault, detail = Fault.CONNECT, _os_reason(error)
         case _:
             fault, detail = Fault.BAD_URL, "a request that cannot be sent"
     return FetchError(fault, f"{host}: {detail}" if host else detail)
@@ -83,5 +83,5 @@ def _tls_reason(error: ssl.SSLError, host: str, tls: TlsMode) -> str:
     return reason
 
 
-def _reason(error: OSError) -> str:
+def _os_reason(error: OSError) -> str:
     return os.strerror(error.errno) if error.errno and error.errno > 0 else "no address answers"

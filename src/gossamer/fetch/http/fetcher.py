@@ -15,17 +15,17 @@ import ssl
 from gossamer.core.clock import Clock
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
-from gossamer.core.results import Fetched
-from gossamer.fetch.guard import Guard
-from gossamer.fetch.http.connection import Connection
-from gossamer.fetch.http.decode import Decoder
-from gossamer.fetch.http.faults import RAISED, translate
+from gossamer.core.results import FetchResult
+from gossamer.fetch.guard import AddressGuard
+from gossamer.fetch.http.connection import HttpConnection
+from gossamer.fetch.http.decode import BodyDecoder
+from gossamer.fetch.http.faults import RAISED, translate_error
 from gossamer.fetch.http.limits import ACCEPT, ACCEPT_ENCODING, REDIRECT_BODY_BYTES, HttpOptions
-from gossamer.fetch.http.pool import Pool
-from gossamer.fetch.http.target import Origin, Target, sendable
-from gossamer.fetch.http.wire import Answer, Closed, Headers, request_head
+from gossamer.fetch.http.pool import ConnectionPool
+from gossamer.fetch.http.target import Origin, RequestTarget, parse_target
+from gossamer.fetch.http.wire import ConnectionClosedError, Headers, WireResponse, request_head
 from gossamer.fetch.resolver import Resolver
-from gossamer.fetch.sessions.cookies import CookieBook, Cookies
+from gossamer.fetch.sessions.cookies import CookieJar, CookieStore
 from gossamer.policy import urls
 from gossamer.policy.redirects import is_credential
 
@@ -52,17 +52,17 @@ class HttpFetcher:
         options: HttpOptions,
         *,
         clock: Clock,
-        guard: Guard | None = None,
+        guard: AddressGuard | None = None,
         tls: ssl.SSLContext | None = None,
         resolver: Resolver | None = None,
-        cookies: Cookies | None = None,
+        cookies: CookieStore | None = None,
     ) -> None:
         self._options = options
         self._clock = clock
-        self._guard = guard or Guard()
-        self._pool = Pool(options, self._guard, tls, resolver)
+        self._guard = guard or AddressGuard()
+        self._pool = ConnectionPool(options, self._guard, tls, resolver)
         self._unfolding = asyncio.Lock()
-        self._cookies = CookieBook(options.max_cookie_jars) if cookies is None else cookies
+        self._cookies = CookieJar(options.max_cookie_jars) if cookies is None else cookies
         manners = {
             "User-Agent": options.user_agent,
             "Accept": ACCEPT,
@@ -82,20 +82,20 @@ class HttpFetcher:
     def __repr__(self) -> str:
         return f"HttpFetcher({self._options.user_agent!r}, {len(self._cookies)} cookie jars)"
 
-    async def fetch(self, request: Request) -> Fetched:
+    async def fetch(self, request: Request) -> FetchResult:
         """One response. Redirects are returned, cookies of ``request.session`` sent and kept."""
-        target = sendable(request.url)
-        head = self._head(request, target)
+        target = parse_target(request.url)
+        head = self._build_head(request, target)
         started_at = self._clock.now()
         start = asyncio.get_running_loop().time()
         origin = target.origin
         try:
-            answer, address = await self._exchange(request, origin, head, start)
+            answer, address = await self._send_request(request, origin, head, start)
         except RAISED as error:
-            raise translate(error, host=origin.host, tls=self._options.tls) from error
+            raise translate_error(error, host=origin.host, tls=self._options.tls) from error
         except FetchError as error:
             raise FetchError(error.fault, f"{origin.host}: {error.detail}") from error
-        return await self._fetched(request, answer, address, started_at, start)
+        return await self._build_result(request, answer, address, started_at, start)
 
     async def close(self) -> None:
         """Close the connections. Idempotent."""
@@ -103,12 +103,12 @@ class HttpFetcher:
 
     # ------------------------------------------------------------------ the request
 
-    def _head(self, request: Request, target: Target) -> bytes:
+    def _build_head(self, request: Request, target: RequestTarget) -> bytes:
         """The header as bytes: the request's own fields go before the settings'."""
         origin = target.origin
-        fields = self._fields if self._guard.trusts(origin.host) else self._guarded_fields
+        fields = self._fields if self._guard.is_trusted(origin.host) else self._guarded_fields
         if self._origin_fields:
-            fields = self._origin_fields.get(urls.origin(request.url), fields)
+            fields = self._origin_fields.get(urls.origin_of(request.url), fields)
         own = request.headers
         if not all(map(_TOKEN, (request.method, *own))):
             raise FetchError(Fault.BAD_URL, f"{origin.host}: a method or header that cannot be sent")
@@ -124,7 +124,7 @@ class HttpFetcher:
         if origin.credentials and "authorization" not in taken:
             fields.append(("Authorization", origin.credentials))
         if "cookie" not in taken:
-            cookies = self._cookies.header(request.session, request.url, self._clock.now())
+            cookies = self._cookies.cookie_header(request.session, request.url, self._clock.now())
             if cookies:
                 fields.append(("Cookie", cookies))
         if request.body or request.method not in _BODILESS:
@@ -134,53 +134,55 @@ class HttpFetcher:
         except ValueError:  # UnicodeError too
             raise FetchError(Fault.BAD_URL, f"{origin.host}: a request that cannot be sent") from None
 
-    async def _exchange(
+    async def _send_request(
         self, request: Request, origin: Origin, head: bytes, start: float
-    ) -> tuple[Answer, str]:
+    ) -> tuple[WireResponse, str]:
         """The answer and the address that gave it.
 
         A connection from the pool that closes before a byte came back was closed while it was idle: then the
         request is sent once more, on a new one.
         """
-        connection = self._pool.take(origin)
+        connection = self._pool.take_idle(origin)
         if connection is not None:
             try:
-                return await self._ask(connection, request, origin, head, start)
-            except Closed:
+                return await self._send_over(connection, request, origin, head, start)
+            except ConnectionClosedError:
                 if request.method not in _IDEMPOTENT:
                     raise
-        connection = await self._pool.connect(origin)
-        return await self._ask(connection, request, origin, head, start)
+        connection = await self._pool.open_connection(origin)
+        return await self._send_over(connection, request, origin, head, start)
 
-    async def _ask(
-        self, connection: Connection, request: Request, origin: Origin, head: bytes, start: float
-    ) -> tuple[Answer, str]:
+    async def _send_over(
+        self, connection: HttpConnection, request: Request, origin: Origin, head: bytes, start: float
+    ) -> tuple[WireResponse, str]:
         try:
-            answer = await connection.exchange(head, request.body, start, is_head=request.method == "HEAD")
+            answer = await connection.send_request(
+                head, request.body, start, is_head=request.method == "HEAD"
+            )
         except BaseException:  # cancellation, too: nobody reads the rest
-            self._pool.drop(connection)
+            self._pool.drop_connection(connection)
             raise
-        self._pool.give(origin, connection)
+        self._pool.give_back(origin, connection)
         return answer, connection.address
 
     # ------------------------------------------------------------------ the response
 
-    async def _fetched(
-        self, request: Request, answer: Answer, address: str, started_at: float, start: float
-    ) -> Fetched:
-        encoding, cookies = _notable(answer.headers)
+    async def _build_result(
+        self, request: Request, answer: WireResponse, address: str, started_at: float, start: float
+    ) -> FetchResult:
+        encoding, cookies = _encoding_and_cookies(answer.headers)
         if cookies:
-            self._cookies.take(request.session, request.url, cookies, self._clock.now())
+            self._cookies.store_cookies(request.session, request.url, cookies, self._clock.now())
         flags: tuple[str, ...] = ("truncated",) if answer.is_cut else ()
         body = answer.body
         if encoding and body:
             try:
-                body, flags = await self._unfold(encoding, answer)
+                body, flags = await self._decode_body(encoding, answer)
             except FetchError as error:
                 raise (answer.shortfall.error if answer.shortfall else error) from None
         if answer.shortfall is not None and (flags or len(body) != answer.shortfall.announced):
             raise answer.shortfall.error
-        return Fetched(
+        return FetchResult(
             url=request.url,
             status=answer.status,
             headers=tuple(answer.headers),
@@ -194,18 +196,18 @@ class HttpFetcher:
             address=address,
         )
 
-    async def _unfold(self, encoding: str, answer: Answer) -> tuple[bytes, tuple[str, ...]]:
+    async def _decode_body(self, encoding: str, answer: WireResponse) -> tuple[bytes, tuple[str, ...]]:
         """Decode in small steps, with a breath after each quarter of a megabyte.
 
         Large bodies take turns: sixty small steps are a long one, and sixty bodies are much memory.
         """
         is_redirect = 300 <= answer.status < 400
         limit = self._options.max_body_bytes
-        decoder = Decoder(encoding, min(limit, REDIRECT_BODY_BYTES) if is_redirect else limit)
+        decoder = BodyDecoder(encoding, min(limit, REDIRECT_BODY_BYTES) if is_redirect else limit)
         data, breath, is_alone = answer.body, BREATH_BYTES, False
         try:
             for start in range(0, len(data), SLICE_BYTES):
-                for _ in decoder.steps(data[start : start + SLICE_BYTES]):
+                for _ in decoder.feed_in_steps(data[start : start + SLICE_BYTES]):
                     if decoder.decoded_bytes < breath:
                         continue
                     breath = decoder.decoded_bytes + BREATH_BYTES
@@ -213,7 +215,7 @@ class HttpFetcher:
                         await self._unfolding.acquire()
                         is_alone = True
                     await asyncio.sleep(0)
-            return decoder.finish()
+            return decoder.finish_body()
         except FetchError:
             if is_redirect:  # nobody needs its body
                 return b"", ("truncated",)
@@ -223,7 +225,7 @@ class HttpFetcher:
                 self._unfolding.release()
 
 
-def _notable(headers: Headers) -> tuple[str, list[str]]:
+def _encoding_and_cookies(headers: Headers) -> tuple[str, list[str]]:
     """The Content-Encoding and the Set-Cookie lines."""
     encoding = ""
     cookies: list[str] = []

@@ -13,7 +13,7 @@ LARGE_BYTES = 512 * 1024
 """Bodies are counted in steps of so much."""
 
 
-class Room:
+class MemoryBudget:
     """Belongs to one event loop."""
 
     def __init__(self, budget_bytes: int) -> None:
@@ -23,9 +23,11 @@ class Room:
         self._waiting: dict[Hashable, Callable[[], None]] = {}
 
     def __repr__(self) -> str:
-        return f"<Room of {self._used} bytes in {len(self._inside)} bodies, {len(self._waiting)} wait>"
+        return (
+            f"<MemoryBudget of {self._used} bytes in {len(self._inside)} bodies, {len(self._waiting)} wait>"
+        )
 
-    def take(self, body: Hashable, size: int, go_on: Callable[[], None]) -> bool:
+    def reserve_bytes(self, body: Hashable, size: int, go_on: Callable[[], None]) -> bool:
         """Count ``size`` more bytes; ``False``: wait until ``go_on`` is called."""
         self._inside[body] = self._inside.get(body, 0) + size
         self._used += size
@@ -34,7 +36,7 @@ class Room:
         self._waiting[body] = go_on
         return False
 
-    def leave(self, body: Hashable) -> None:
+    def release_body(self, body: Hashable) -> None:
         """This body is over, one way or the other; those that it kept waiting go on. Idempotent."""
         size = self._inside.pop(body, None)
         if size is None:

@@ -16,54 +16,54 @@ from socket import AF_INET6
 
 from aiohappyeyeballs import start_connection
 
-from gossamer.fetch.guard import Guard
-from gossamer.fetch.http.connection import Connection
+from gossamer.fetch.guard import AddressGuard
+from gossamer.fetch.http.connection import HttpConnection
 from gossamer.fetch.http.limits import HttpOptions
-from gossamer.fetch.http.memory_budget import Room
+from gossamer.fetch.http.memory_budget import MemoryBudget
 from gossamer.fetch.http.target import Origin
-from gossamer.fetch.http.tls import TlsContexts, start_tls
+from gossamer.fetch.http.tls import TlsContextCache, start_tls
 from gossamer.fetch.machine import (
     LOCAL_ERRORS,
     NO_WAY,
     OUT_OF_FILES,
-    LocalTrouble,
+    LocalErrorThrottle,
     has_ipv4,
     max_idle_connections,
     open_files_allowed,
 )
-from gossamer.fetch.resolver import AddressInfo, Names, Resolver, ThreadResolver
+from gossamer.fetch.resolver import AddressInfo, CachingResolver, Resolver, ThreadResolver
 
 HAPPY_EYEBALLS_S = 0.25
 """Head start of an address before the next one is tried as well (RFC 8305, 5)."""
 
 
-class Pool:
+class ConnectionPool:
     """Connections by origin. Belongs to the event loop that fetches first."""
 
     def __init__(
         self,
         options: HttpOptions,
-        guard: Guard,
+        guard: AddressGuard,
         tls: ssl.SSLContext | None = None,
         resolver: Resolver | None = None,
     ) -> None:
         self._options = options
         self._guard = guard
-        self.room = Room(options.large_bodies_bytes)
-        self._tls = TlsContexts(options.tls, options.insecure_hosts, tls)
-        self._trouble = LocalTrouble(options.local_pause_s)
+        self.room = MemoryBudget(options.large_bodies_bytes)
+        self._tls = TlsContextCache(options.tls, options.insecure_hosts, tls)
+        self._trouble = LocalErrorThrottle(options.local_pause_s)
         self._max_idle = max_idle_connections(open_files_allowed()[0])
         self._given_resolver = resolver
-        self._names: Names | None = None
-        self._idle: dict[Origin, deque[Connection]] = {}
+        self._names: CachingResolver | None = None
+        self._idle: dict[Origin, deque[HttpConnection]] = {}
         self._idle_count = 0
-        self._open: set[Connection] = set()
+        self._open: set[HttpConnection] = set()
         self._sweeper: asyncio.TimerHandle | None = None
 
     def __repr__(self) -> str:
-        return f"<Pool of {len(self._open)} connections, {self._idle_count} idle>"
+        return f"<ConnectionPool of {len(self._open)} connections, {self._idle_count} idle>"
 
-    def take(self, origin: Origin) -> Connection | None:
+    def take_idle(self, origin: Origin) -> HttpConnection | None:
         """An idle connection, the one used last."""
         waiting = self._idle.get(origin)
         while waiting:
@@ -74,10 +74,10 @@ class Pool:
             self._open.discard(connection)
         return None
 
-    def give(self, origin: Origin, connection: Connection) -> None:
+    def give_back(self, origin: Origin, connection: HttpConnection) -> None:
         """Keep a connection whose exchange is over, if it may be used again."""
         if not connection.is_reusable or self._idle_count >= self._max_idle:
-            self.drop(connection)
+            self.drop_connection(connection)
             return
         loop = asyncio.get_running_loop()
         connection.idle_since = loop.time()
@@ -87,9 +87,9 @@ class Pool:
         waiting.append(connection)
         self._idle_count += 1
         if self._sweeper is None:
-            self._sweeper = loop.call_later(self._options.keepalive_s, self._sweep, loop)
+            self._sweeper = loop.call_later(self._options.keepalive_s, self._close_expired, loop)
 
-    def drop(self, connection: Connection) -> None:
+    def drop_connection(self, connection: HttpConnection) -> None:
         """Close a connection."""
         self._open.discard(connection)
         connection.close()
@@ -100,10 +100,10 @@ class Pool:
         self._idle.clear()
         self._idle_count = 0
         for connection in connections:
-            self.drop(connection)
+            self.drop_connection(connection)
         return len(connections)
 
-    async def connect(self, origin: Origin) -> Connection:
+    async def open_connection(self, origin: Origin) -> HttpConnection:
         """A new connection. Raises what look-up, socket, guard, TLS and time limit raise.
 
         Out of open files, idle connections make room for one more try. This machine's other troubles are
@@ -111,39 +111,39 @@ class Pool:
         """
         try:
             try:
-                connection = await self._connect(origin)
+                connection = await self._open_once(origin)
             except OSError as error:
                 if error.errno not in OUT_OF_FILES or not self.drop_idle():
                     raise
                 await asyncio.sleep(0)  # the transports close their sockets in the next turn
-                connection = await self._connect(origin)
+                connection = await self._open_once(origin)
         except OSError as error:
             if error.errno in LOCAL_ERRORS:
-                await asyncio.sleep(self._trouble.report(error, asyncio.get_running_loop().time()))
+                await asyncio.sleep(self._trouble.report_error(error, asyncio.get_running_loop().time()))
             raise
-        self._trouble.clear()
+        self._trouble.reset_pause()
         return connection
 
-    async def _connect(self, origin: Origin) -> Connection:
+    async def _open_once(self, origin: Origin) -> HttpConnection:
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(self._options.connect_s):
             if self._names is None:
                 resolver = self._given_resolver or ThreadResolver(self._options.dns_threads)
-                self._names = Names(resolver, self._options.dns_cache_s)
+                self._names = CachingResolver(resolver, self._options.dns_cache_s)
             self._guard.check_port(origin.host, origin.port)
             rows = await self._names.resolve(origin.host, origin.port)
             rows = self._guard.open_to(origin.host, rows)
             try:
                 connection = await self._connect_to(origin, rows, loop)
             except BaseException:  # out of time, too: the host may have moved
-                self._names.forget(origin.host, origin.port)
+                self._names.forget_host(origin.host, origin.port)
                 raise
         self._open.add(connection)
         return connection
 
     async def _connect_to(
         self, origin: Origin, rows: Sequence[AddressInfo], loop: asyncio.AbstractEventLoop
-    ) -> Connection:
+    ) -> HttpConnection:
         try:
             sock = await start_connection(list(rows), happy_eyeballs_delay=HAPPY_EYEBALLS_S, interleave=1)
         except OSError as error:
@@ -151,7 +151,7 @@ class Pool:
             if error.errno in NO_WAY and is_ipv6_only and has_ipv4():
                 raise OSError(errno.EHOSTUNREACH, "no IPv6 here") from error  # nothing to wait for
             raise
-        make = partial(Connection, loop, self._options, self.room)
+        make = partial(HttpConnection, loop, self._options, self.room)
         try:
             if origin.is_tls:
                 return await start_tls(sock, self._tls.context_for(origin.host), origin.host, make)
@@ -175,15 +175,15 @@ class Pool:
         if connections:
             await asyncio.sleep(0)  # the transports close their sockets in the next turn
 
-    def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _close_expired(self, loop: asyncio.AbstractEventLoop) -> None:
         """Close what was idle for too long, and come again while something is idle."""
         self._sweeper = None
         oldest = loop.time() - self._options.keepalive_s
         for origin, waiting in list(self._idle.items()):
             while waiting and waiting[0].idle_since <= oldest:
-                self.drop(waiting.popleft())
+                self.drop_connection(waiting.popleft())
                 self._idle_count -= 1
             if not waiting:
                 del self._idle[origin]
         if self._idle:
-            self._sweeper = loop.call_later(self._options.keepalive_s / 2, self._sweep, loop)
+            self._sweeper = loop.call_later(self._options.keepalive_s / 2, self._close_expired, loop)

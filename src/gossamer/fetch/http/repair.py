@@ -30,11 +30,11 @@ _FRAMING = frozenset({b"content-length", b"transfer-encoding"})
 _PACKED = frozenset({b"gzip", b"x-gzip", b"deflate", b"br", b"zstd"})
 
 
-class Unrepairable(Exception):
+class RepairError(Exception):
     """The header means nothing, or two things; the message says which."""
 
 
-class Repaired(NamedTuple):
+class RepairResult(NamedTuple):
     """A header in order, and what came after it."""
 
     head: bytes
@@ -42,37 +42,37 @@ class Repaired(NamedTuple):
     is_chunked: bool  # the body comes in chunks; the header does not say so any more
 
 
-def repair(raw: bytes) -> Repaired | None:
+def repair_header(raw: bytes) -> RepairResult | None:
     """The header at the beginning of ``raw`` in order; ``None``: it has not ended yet.
 
-    Informational responses before it are left out. Raises :class:`Unrepairable`.
+    Informational responses before it are left out. Raises :class:`RepairError`.
     """
     for _ in range(MAX_INFORMATIONAL + 1):
         if not _BEGINNING.match(raw):
-            raise Unrepairable("not HTTP")
+            raise RepairError("not HTTP")
         raw = raw.lstrip(b"\r\n")
         end = _END.search(raw, 0, MAX_REPAIRED_BYTES)
         if end is None:
             if len(raw) > MAX_REPAIRED_BYTES:
-                raise Unrepairable("a broken header without end")
+                raise RepairError("a broken header without end")
             return None
         first, *lines = raw[: end.start()].split(b"\n")
         status = _STATUS.fullmatch(first.rstrip(b"\r"))
         if status is None:
-            raise Unrepairable("not a status line")
+            raise RepairError("not a status line")
         raw = raw[end.end() :]
         if status[1][:1] != b"1" or status[1] == b"101":
             break
     else:
-        raise Unrepairable("no end of informational responses")
-    fields, is_chunked = _framed(_fields(lines))
+        raise RepairError("no end of informational responses")
+    fields, is_chunked = _fix_framing(_read_fields(lines))
     reason = _CONTROLS.sub(b" ", status[2])
     head = b"HTTP/1.1 %s %s\r\n%s\r\n" % (
         status[1],
         reason,
         b"".join(b"%s: %s\r\n" % pair for pair in fields),
     )
-    return Repaired(head, raw, is_chunked)
+    return RepairResult(head, raw, is_chunked)
 
 
 def may_have_ended(pieces: list[bytes]) -> bool:
@@ -80,7 +80,7 @@ def may_have_ended(pieces: list[bytes]) -> bool:
     return _END.search(b"".join(pieces[-4:])) is not None
 
 
-def _fields(lines: list[bytes]) -> list[tuple[bytes, bytes]]:
+def _read_fields(lines: list[bytes]) -> list[tuple[bytes, bytes]]:
     """The lines that name a field; folded ones (RFC 9112, 5.2) with their continuations."""
     fields: list[tuple[bytes, bytes]] = []
     is_open = False  # the line before was a field, which may go on
@@ -99,10 +99,10 @@ def _fields(lines: list[bytes]) -> list[tuple[bytes, bytes]]:
     return fields
 
 
-def _framed(fields: list[tuple[bytes, bytes]]) -> tuple[list[tuple[bytes, bytes]], bool]:
+def _fix_framing(fields: list[tuple[bytes, bytes]]) -> tuple[list[tuple[bytes, bytes]], bool]:
     """The fields with one statement at most on where the body ends; whether it is chunked."""
-    lengths = set(_listed(fields, b"content-length"))
-    codings = _listed(fields, b"transfer-encoding")
+    lengths = set(_list_values(fields, b"content-length"))
+    codings = _list_values(fields, b"transfer-encoding")
     kept = [pair for pair in fields if pair[0].lower() not in _FRAMING]
     packed = [coding for coding in codings if coding in _PACKED]
     is_chunked = b"chunked" in codings
@@ -111,14 +111,14 @@ def _framed(fields: list[tuple[bytes, bytes]]) -> tuple[list[tuple[bytes, bytes]
     if is_chunked or packed or not lengths:
         return kept, is_chunked
     if len(lengths) > 1:
-        raise Unrepairable("lengths of the body that differ")
+        raise RepairError("lengths of the body that differ")
     length = lengths.pop()
     if not (length.isdigit() and len(length) < 19):
-        raise Unrepairable("a length of the body that is not a number")
+        raise RepairError("a length of the body that is not a number")
     return [*kept, (b"Content-Length", length)], False
 
 
-def _listed(fields: list[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
+def _list_values(fields: list[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
     values = [value for key, value in fields if key.lower() == name]
     return [word for value in values for part in value.split(b",") if (word := part.strip().lower())]
 
@@ -132,8 +132,8 @@ class ChunkReader:
         self._left = 0  # bytes to come of the chunk under way
         self._lines = 0
 
-    def feed(self, data: bytes) -> bytes:
-        """The body in the next bytes. Raises :class:`Unrepairable` where there is no chunk."""
+    def read_chunks(self, data: bytes) -> bytes:
+        """The body in the next bytes. Raises :class:`RepairError` where there is no chunk."""
         data, at = self._waiting + data, 0
         self._waiting = b""
         found: list[bytes] = []
@@ -145,22 +145,22 @@ class ChunkReader:
                 continue
             end = data.find(b"\n", at)
             if end < 0:
-                self._wait(data[at:])
+                self._keep_rest(data[at:])
                 break
-            self._begin(data[at:end])
+            self._begin_chunk(data[at:end])
             at = end + 1
         return b"".join(found)
 
-    def _wait(self, rest: bytes) -> None:
+    def _keep_rest(self, rest: bytes) -> None:
         if len(rest) > _MAX_SIZE_LINE:
-            raise Unrepairable("a chunk's header without end")
+            raise RepairError("a chunk's header without end")
         self._waiting = rest
 
-    def _begin(self, line: bytes) -> None:
+    def _begin_chunk(self, line: bytes) -> None:
         """The header of the next chunk, or the end of the line after the last one."""
         self._lines += 1
         if self._lines > MAX_LINES:
-            raise Unrepairable("a body of very many chunks")
+            raise RepairError("a body of very many chunks")
         size = line.partition(b";")[0].strip()
         if not size and not line.strip():
             return
@@ -169,5 +169,5 @@ class ChunkReader:
         except ValueError:
             self._left = -1
         if self._left < 0:
-            raise Unrepairable("the size of a chunk is not a number")
+            raise RepairError("the size of a chunk is not a number")
         self.is_complete = self._left == 0

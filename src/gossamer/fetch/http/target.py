@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gossamer.core.errors import Fault, FetchError
 from gossamer.policy.credentials import basic_authorization
-from gossamer.policy.url_parser import normalise
+from gossamer.policy.url_parser import normalise_url
 
 _SPLIT = re.compile(r"(https?)://([^/?#]*)([^#]*)", re.ASCII)
 _DIGITS = re.compile(r"0*\d{1,5}", re.ASCII)
@@ -29,17 +29,17 @@ class Origin(NamedTuple):
     credentials: str  # the value of Authorization for the user:password of the URL, "" without
 
 
-class Target(NamedTuple):
+class RequestTarget(NamedTuple):
     """One request's address."""
 
     origin: Origin
     path: str  # with the query, "/" at least: what the request line says
 
 
-def sendable(url: str) -> Target:
+def parse_target(url: str) -> RequestTarget:
     """Where a URL leads. Raises :class:`FetchError` (``BAD_URL``) for what is no usable http(s) URL."""
     if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
-        normal = normalise(url)
+        normal = normalise_url(url)
         if normal is None:
             raise FetchError(Fault.BAD_URL, "no URL by the WHATWG standard")
         url = normal
@@ -47,14 +47,14 @@ def sendable(url: str) -> Target:
     if match is None:
         raise FetchError(Fault.BAD_URL, f"the scheme {url.partition(':')[0][:20]!r} is not spoken here")
     scheme, authority, path = match.groups()
-    origin = _origin(scheme, authority)
+    origin = _parse_origin(scheme, authority)
     if origin is None:
         raise FetchError(Fault.BAD_URL, "a URL without a usable host or port")
-    return Target(origin, path if path[:1] == "/" else "/" + path)
+    return RequestTarget(origin, path if path[:1] == "/" else "/" + path)
 
 
 @lru_cache(maxsize=4096)
-def _origin(scheme: str, authority: str) -> Origin | None:
+def _parse_origin(scheme: str, authority: str) -> Origin | None:
     user_info, _, place = authority.rpartition("@")
     host, colon, port_text = place.rpartition(":")
     if not colon or place.endswith("]"):

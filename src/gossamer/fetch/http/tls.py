@@ -23,7 +23,7 @@ _OP_LEGACY_SERVER_CONNECT = getattr(ssl, "OP_LEGACY_SERVER_CONNECT", 0x4)  # nam
 P = TypeVar("P", bound=asyncio.Protocol)
 
 
-class TlsContexts:
+class TlsContextCache:
     """The contexts of one fetcher, made when they are first needed: loading the authorities takes a while.
 
     ``given`` replaces the system's authorities; certificates of ``insecure_hosts`` are not checked.
@@ -36,20 +36,20 @@ class TlsContexts:
 
     def context_for(self, host: str) -> ssl.SSLContext:
         """The context for connections to a host."""
-        return self._unchecked if host in self._insecure_hosts else self._checked
+        return self._unchecked_context if host in self._insecure_hosts else self._checked_context
 
     @cached_property
-    def _checked(self) -> ssl.SSLContext:
-        return self._prepare(self._given or ssl.create_default_context())
+    def _checked_context(self) -> ssl.SSLContext:
+        return self._configure_context(self._given or ssl.create_default_context())
 
     @cached_property
-    def _unchecked(self) -> ssl.SSLContext:
+    def _unchecked_context(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-        return self._prepare(context)
+        return self._configure_context(context)
 
-    def _prepare(self, context: ssl.SSLContext) -> ssl.SSLContext:
+    def _configure_context(self, context: ssl.SSLContext) -> ssl.SSLContext:
         context.set_alpn_protocols(["http/1.1"])
         if self._mode == "compatible":
             context.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
@@ -58,7 +58,7 @@ class TlsContexts:
         return context
 
 
-class _LeanTls(asyncio.sslproto.SSLProtocol):
+class _LeanTlsProtocol(asyncio.sslproto.SSLProtocol):
     """asyncio's TLS with a smaller buffer: its own 256 kB stay with every idle connection."""
 
     max_size = 32 * 1024
@@ -77,7 +77,7 @@ async def start_tls(
     loop = asyncio.get_running_loop()
     protocol = make_protocol()
     agreed: asyncio.Future[None] = loop.create_future()
-    tls = _LeanTls(loop, protocol, context, agreed, server_hostname=host)
+    tls = _LeanTlsProtocol(loop, protocol, context, agreed, server_hostname=host)
     transport, _ = await loop.create_connection(lambda: tls, sock=sock)
     try:
         await agreed

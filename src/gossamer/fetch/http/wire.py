@@ -17,7 +17,7 @@ MAX_INFORMATIONAL = 16
 Headers = list[tuple[str, str]]
 
 
-class Answer(NamedTuple):
+class WireResponse(NamedTuple):
     """A response as it came over the wire: its body still encoded."""
 
     status: int
@@ -25,17 +25,17 @@ class Answer(NamedTuple):
     body: bytes
     is_cut: bool  # a redirect whose body was not read to its end
     latency_s: float  # from the start of the exchange to the end of the header
-    shortfall: Shortfall | None = None
+    shortfall: BodyShortfall | None = None
 
 
-class Shortfall(NamedTuple):
+class BodyShortfall(NamedTuple):
     """An encoded body shorter than its Content-Length: whole all the same if that is its decoded length."""
 
     announced: int
     error: FetchError  # what it is otherwise
 
 
-class Closed(FetchError):
+class ConnectionClosedError(FetchError):
     """The connection ended before a byte of the answer: on a used connection no fault of the host's."""
 
 
@@ -57,7 +57,7 @@ def keeps_alive(version: str, headers: Headers) -> bool:
     return "close" not in words and (version == "1.1" or "keep-alive" in words)
 
 
-def readable(value: bytes) -> str:
+def decode_header_value(value: bytes) -> str:
     """UTF-8 where it is, else Latin-1 (RFC 9110, 5.5)."""
     try:
         return value.decode()

@@ -14,8 +14,16 @@ from typing import Protocol
 
 import msgspec
 
-from gossamer.fetch.sessions.set_cookie import MAX_AGE_S, Cookie, Spot, is_below, read_cookie, sent_as, spot
-from gossamer.policy.urls import hostname, registrable_domain
+from gossamer.fetch.sessions.set_cookie import (
+    MAX_AGE_S,
+    Cookie,
+    CookieOrigin,
+    cookie_origin_of,
+    is_below,
+    read_cookie,
+    sent_as,
+)
+from gossamer.policy.urls import hostname_of, registrable_domain
 
 MAX_COOKIES = 180
 """Of one jar, and of one response: as many as Chromium keeps for a registrable domain."""
@@ -36,14 +44,14 @@ _Jar = dict[tuple[str, str, str], Cookie]  # by name, domain and path; oldest fi
 _as_jar = msgspec.msgpack.Decoder(list[Cookie]).decode
 
 
-class Cookies(Protocol):
+class CookieStore(Protocol):
     """What a fetcher does with cookies."""
 
-    def header(self, session: str, url: str, now: float) -> str:
+    def cookie_header(self, session: str, url: str, now: float) -> str:
         """The value of the Cookie header for a request, ``""`` for none."""
         ...
 
-    def take(self, session: str, url: str, lines: Iterable[str], now: float) -> object:
+    def store_cookies(self, session: str, url: str, lines: Iterable[str], now: float) -> object:
         """Keep what a response sets, as far as it may set it."""
         ...
 
@@ -52,7 +60,7 @@ class Cookies(Protocol):
         ...
 
 
-class CookieBook:
+class CookieJar:
     """The cookies of all sessions; the jar used least recently is forgotten when there are too many.
 
     URLs are canonical; ``now`` is in Unix seconds.
@@ -65,55 +73,55 @@ class CookieBook:
     def __len__(self) -> int:
         return len(self._jars)
 
-    def header(self, session: str, url: str, now: float) -> str:
+    def cookie_header(self, session: str, url: str, now: float) -> str:
         """The value of the Cookie header for a request, ``""`` for none; made of Latin-1 characters."""
         if not self._jars:
             return ""
-        key = (session, registrable_domain(hostname(url)))
+        key = (session, registrable_domain(hostname_of(url)))
         jar = self._jars.get(key)
         if jar is None:
             return ""
         self._jars.move_to_end(key)
-        here = spot(url)
+        here = cookie_origin_of(url)
         sent = [cookie for cookie in jar.values() if _is_for(cookie, here, now)]
         sent.sort(key=_longest_path_first)
         return "; ".join(map(sent_as, sent))
 
-    def take(self, session: str, url: str, lines: Iterable[str], now: float) -> list[Cookie]:
+    def store_cookies(self, session: str, url: str, lines: Iterable[str], now: float) -> list[Cookie]:
         """Keep what a response sets, as far as it may set it; the cookies that it set or deleted."""
-        here = spot(url)
+        here = cookie_origin_of(url)
         if not here.host:
             return []
-        taken = [cookie for line in _bounded(lines) if (cookie := read_cookie(line, here, now))]
+        taken = [cookie for line in _limit_lines(lines) if (cookie := read_cookie(line, here, now))]
         if not taken:
             return []
         key = (session, here.site)
         jar = {name: cookie for name, cookie in self._jars.get(key, {}).items() if cookie.expires_at > now}
-        taken = [cookie for cookie in taken if _put(jar, cookie, here, now)]
-        self._keep(key, jar)
+        taken = [cookie for cookie in taken if _put_cookie(jar, cookie, here, now)]
+        self._keep_jar(key, jar)
         return taken
 
-    def apply(self, session: str, site: str, changes: Iterable[Cookie], now: float) -> None:
+    def apply_changes(self, session: str, site: str, changes: Iterable[Cookie], now: float) -> None:
         """Set or delete cookies that were taken before."""
         jar = dict(self._jars.get((session, site), {}))
-        _apply(jar, changes, now)
-        self._keep((session, site), jar)
+        _apply_changes(jar, changes, now)
+        self._keep_jar((session, site), jar)
 
-    def forget(self, session: str, site: str) -> None:
+    def forget_jar(self, session: str, site: str) -> None:
         """Let go of a jar."""
         self._jars.pop((session, site), None)
 
-    def dump(self, session: str, site: str) -> bytes | None:
+    def dump_jar(self, session: str, site: str) -> bytes | None:
         """The cookies of a session at a registrable domain, as :meth:`load` reads them; ``None`` without."""
         jar = self._jars.get((session, site))
         return None if jar is None else msgspec.msgpack.encode(list(jar.values()))
 
-    def load(self, session: str, site: str, record: bytes) -> None:
+    def load_jar(self, session: str, site: str, record: bytes) -> None:
         """Put a dumped jar in place of the one there is. What cannot be read is an empty jar."""
-        self._keep((session, site), _read(record, site))
+        self._keep_jar((session, site), _read_jar(record, site))
 
-    def _keep(self, key: tuple[str, str], jar: _Jar) -> None:
-        _trim(jar)
+    def _keep_jar(self, key: tuple[str, str], jar: _Jar) -> None:
+        _trim_jar(jar)
         if not jar:
             self._jars.pop(key, None)
             return
@@ -130,28 +138,28 @@ def record_with(
 
     Of two namesakes the newer one counts. ``None``: nothing would change but the end of a cookie, by little.
     """
-    before = _read(record, site)
+    before = _read_jar(record, site)
     after = {name: cookie for name, cookie in before.items() if cookie.expires_at > now}
-    _apply(after, changes, now)
-    _trim(after)
+    _apply_changes(after, changes, now)
+    _trim_jar(after)
     if before.keys() == after.keys() and all(_is_like(before[name], after[name], now) for name in after):
         return None
     lasts_s = max([min(cookie.expires_at - now, MAX_AGE_S) for cookie in after.values()], default=0.0)
     return msgspec.msgpack.encode(list(after.values())), lasts_s
 
 
-def _read(record: bytes, site: str) -> _Jar:
+def _read_jar(record: bytes, site: str) -> _Jar:
     """The cookies of a record that may be there; none of one that cannot be read."""
     try:
         cookies = _as_jar(record)
     except ValueError:  # msgspec.DecodeError, or no UTF-8
         return {}
-    return {_name(one): one for one in cookies if is_below(one.domain, site)}
+    return {_cookie_key(one): one for one in cookies if is_below(one.domain, site)}
 
 
-def _apply(jar: _Jar, changes: Iterable[Cookie], now: float) -> None:
+def _apply_changes(jar: _Jar, changes: Iterable[Cookie], now: float) -> None:
     for cookie in changes:
-        name = _name(cookie)
+        name = _cookie_key(cookie)
         known = jar.get(name)
         if known is not None and known.set_at > cookie.set_at:
             continue
@@ -170,7 +178,7 @@ def _is_like(one: Cookie, other: Cookie, now: float) -> bool:
     return abs(other.expires_at - one.expires_at) <= WORTH_SAVING * (other.expires_at - now)
 
 
-def _bounded(lines: Iterable[str]) -> Iterator[str]:
+def _limit_lines(lines: Iterable[str]) -> Iterator[str]:
     left = MAX_TAKEN_LENGTH
     for line in islice(lines, MAX_COOKIES):
         if len(line) > MAX_LINE_LENGTH:
@@ -181,7 +189,7 @@ def _bounded(lines: Iterable[str]) -> Iterator[str]:
         yield line
 
 
-def _name(cookie: Cookie) -> tuple[str, str, str]:
+def _cookie_key(cookie: Cookie) -> tuple[str, str, str]:
     return cookie.name, cookie.domain, cookie.path
 
 
@@ -189,7 +197,7 @@ def _longest_path_first(cookie: Cookie) -> int:
     return -len(cookie.path)
 
 
-def _is_for(cookie: Cookie, here: Spot, now: float) -> bool:
+def _is_for(cookie: Cookie, here: CookieOrigin, now: float) -> bool:
     is_at_host = here.host == cookie.domain if cookie.is_host_only else is_below(here.host, cookie.domain)
     return (
         is_at_host
@@ -206,11 +214,11 @@ def _is_under(path: str, parent: str) -> bool:
     return len(path) == len(parent) or parent.endswith("/") or path[len(parent)] == "/"
 
 
-def _put(jar: _Jar, cookie: Cookie, here: Spot, now: float) -> bool:
+def _put_cookie(jar: _Jar, cookie: Cookie, here: CookieOrigin, now: float) -> bool:
     """Add, replace (the place in the order stays) or delete. ``False``: it may not."""
-    if not here.is_secure and any(_shadows(cookie, other) for other in jar.values()):
+    if not here.is_secure and any(_is_shadowing(cookie, other) for other in jar.values()):
         return False
-    name = _name(cookie)
+    name = _cookie_key(cookie)
     if cookie.expires_at > now:
         jar[name] = cookie
     else:
@@ -218,7 +226,7 @@ def _put(jar: _Jar, cookie: Cookie, here: Spot, now: float) -> bool:
     return True
 
 
-def _shadows(cookie: Cookie, other: Cookie) -> bool:
+def _is_shadowing(cookie: Cookie, other: Cookie) -> bool:
     """Whether a cookie set in the clear would replace or hide a Secure one (RFC 6265bis, 5.7)."""
     return (
         other.is_secure
@@ -228,7 +236,7 @@ def _shadows(cookie: Cookie, other: Cookie) -> bool:
     )
 
 
-def _trim(jar: _Jar) -> None:
+def _trim_jar(jar: _Jar) -> None:
     """Drop what is over the limits: insecure cookies first (RFC 6265bis, 5.7), then the oldest."""
     size = sum([len(cookie.name) + len(cookie.value) for cookie in jar.values()])
     if len(jar) <= MAX_COOKIES and size <= MAX_JAR_BYTES:
@@ -236,7 +244,7 @@ def _trim(jar: _Jar) -> None:
     for cookie in sorted(jar.values(), key=_is_secure):
         if len(jar) <= MAX_COOKIES and size <= MAX_JAR_BYTES:
             return
-        del jar[_name(cookie)]
+        del jar[_cookie_key(cookie)]
         size -= len(cookie.name) + len(cookie.value)
 
 

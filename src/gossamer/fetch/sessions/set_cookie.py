@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.policy.urls import place, registrable_domain
+from gossamer.policy.urls import parse_origin, registrable_domain
 
 MAX_COOKIE_BYTES = 4096
 """Name and value together (RFC 6265bis, 5.6)."""
@@ -48,7 +48,7 @@ def sent_as(cookie: Cookie) -> str:
     return f"{cookie.name}={cookie.value}" if cookie.name else cookie.value
 
 
-class Spot(NamedTuple):
+class CookieOrigin(NamedTuple):
     """Where a response or a request is, as far as cookies care."""
 
     host: str
@@ -57,12 +57,12 @@ class Spot(NamedTuple):
     is_secure: bool
 
 
-def spot(url: str) -> Spot:
+def cookie_origin_of(url: str) -> CookieOrigin:
     """Where a canonical URL is; ``host`` and ``site`` are empty for what has none."""
-    here = place(url)
+    here = parse_origin(url)
     start = url.find("/", 8)
     path = url[start:].partition("#")[0].partition("?")[0] if start >= 0 else "/"
-    return Spot(here.hostname, registrable_domain(here.hostname), path, here.scheme == "https")
+    return CookieOrigin(here.hostname, registrable_domain(here.hostname), path, here.scheme == "https")
 
 
 def is_below(host: str, domain: str) -> bool:
@@ -70,7 +70,7 @@ def is_below(host: str, domain: str) -> bool:
     return host == domain or host.endswith("." + domain)
 
 
-def read_cookie(line: str, here: Spot, now: float) -> Cookie | None:
+def read_cookie(line: str, here: CookieOrigin, now: float) -> Cookie | None:
     """The cookie that a response at ``here`` sets, ``None`` if it may not or if there is none.
 
     One whose end is not after ``now`` is an order to delete.
@@ -82,7 +82,7 @@ def read_cookie(line: str, here: Spot, now: float) -> Cookie | None:
     name, value = (name.strip(" \t"), value.strip(" \t")) if equals else ("", name.strip(" \t"))
     if not 0 < len(name) + len(value) <= MAX_COOKIE_BYTES or _CONTROL.search(line):
         return None
-    said = _attributes(rest, now)
+    said = _read_attributes(rest, now)
     domain = said.domain or here.host
     is_within = is_below(here.host, domain) and is_below(domain, here.site)
     if not is_within or (said.is_secure and not here.is_secure) or not _keeps_promise(name, value, said):
@@ -91,7 +91,7 @@ def read_cookie(line: str, here: Spot, now: float) -> Cookie | None:
     return Cookie(name, value, domain, path, not said.domain, said.is_secure, said.expires_at, now)
 
 
-class _Attributes(NamedTuple):
+class _CookieAttributes(NamedTuple):
     domain: str
     path: str
     is_secure: bool
@@ -99,7 +99,7 @@ class _Attributes(NamedTuple):
     expires_at: float
 
 
-def _attributes(text: str, now: float) -> _Attributes:
+def _read_attributes(text: str, now: float) -> _CookieAttributes:
     """The last valid attribute of each name counts; Max-Age goes before Expires."""
     domain = path = ""
     is_secure = is_http_only = False
@@ -126,13 +126,13 @@ def _attributes(text: str, now: float) -> _Attributes:
     if age is not None:
         ends = now + age if age > 0 else -math.inf
     ends_at = math.inf if ends is None else min(ends, now + MAX_AGE_S)
-    return _Attributes(domain, path, is_secure, is_http_only, ends_at)
+    return _CookieAttributes(domain, path, is_secure, is_http_only, ends_at)
 
 
 _PREFIX = re.compile(r"__(host-http|host|http|secure)-", re.IGNORECASE)
 
 
-def _keeps_promise(name: str, value: str, said: _Attributes) -> bool:
+def _keeps_promise(name: str, value: str, said: _CookieAttributes) -> bool:
     """Whether a cookie has the attributes that its name claims (RFC 6265bis, 4.1.3)."""
     prefix = _PREFIX.match(name)
     if prefix is None:

@@ -22,9 +22,9 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from gossamer.core.clock import Clock
-from gossamer.fetch.sessions.cookies import CookieBook, record_with
+from gossamer.fetch.sessions.cookies import CookieJar, record_with
 from gossamer.fetch.sessions.set_cookie import MAX_AGE_S, Cookie
-from gossamer.policy.urls import hostname, registrable_domain
+from gossamer.policy.urls import hostname_of, registrable_domain
 from gossamer.ports.shared_state import SharedState
 
 SPACE = "cookies"
@@ -33,14 +33,14 @@ Key = tuple[str, str]
 """Session and registrable domain."""
 
 
-class _Known(NamedTuple):
+class _LoadedJar(NamedTuple):
     """A jar that was read: the record in shared state, ``None`` for none, and when by ``_generation``."""
 
     record: bytes | None
     generation: int
 
 
-class SharedCookies:
+class SharedCookieStore:
     """The cookies of a job: ``ready`` before a request, ``save`` before what came of it is committed.
 
     ``job`` tells jobs apart; ``is_alone``: no other process works on this one. ``max_jars`` stay in memory.
@@ -54,8 +54,8 @@ class SharedCookies:
         self._job = job
         self._max_jars = max_jars
         self._is_alone = is_alone
-        self._book = CookieBook(sys.maxsize)  # what is let go of is decided here
-        self._known: OrderedDict[Key, _Known] = OrderedDict()
+        self._book = CookieJar(sys.maxsize)  # what is let go of is decided here
+        self._known: OrderedDict[Key, _LoadedJar] = OrderedDict()
         self._changes: dict[Key, list[Cookie]] = {}  # not saved yet
         self._saving: dict[Key, list[Cookie]] = {}
         self._loading: dict[tuple[Key, int], asyncio.Task[None]] = {}
@@ -69,42 +69,42 @@ class SharedCookies:
         return len(self._book)
 
     def __repr__(self) -> str:
-        return f"<SharedCookies of {self._job}: {len(self)} jars, {len(self._changes)} to be saved>"
+        return f"<SharedCookieStore of {self._job}: {len(self)} jars, {len(self._changes)} to be saved>"
 
     # ------------------------------------------------------------------ what a fetcher does
 
-    def header(self, session: str, url: str, now: float) -> str:
-        """See :class:`~gossamer.fetch.sessions.cookies.Cookies`."""
-        return self._book.header(session, url, now)
+    def cookie_header(self, session: str, url: str, now: float) -> str:
+        """See :class:`~gossamer.fetch.sessions.cookies.CookieStore`."""
+        return self._book.cookie_header(session, url, now)
 
-    def take(self, session: str, url: str, lines: Iterable[str], now: float) -> None:
-        """See :class:`~gossamer.fetch.sessions.cookies.Cookies`."""
-        changes = self._book.take(session, url, lines, now)
+    def store_cookies(self, session: str, url: str, lines: Iterable[str], now: float) -> None:
+        """See :class:`~gossamer.fetch.sessions.cookies.CookieStore`."""
+        changes = self._book.store_cookies(session, url, lines, now)
         if changes:
-            self._changes.setdefault(_key(session, url), []).extend(changes)
+            self._changes.setdefault(_jar_key(session, url), []).extend(changes)
 
     # ------------------------------------------------------------------ before a request
 
-    async def ready(self, session: str, url: str) -> None:
+    async def prepare_cookies(self, session: str, url: str) -> None:
         """Have in memory what a request that was leased before this call is to be sent with.
 
         Raises ``StorageError``.
         """
         if not (self._is_alone and self._has_looked):
-            await self._look()
+            await self._check_stamp()
         if self._stamp is None:
             return
-        key, now_is = _key(session, url), self._generation
+        key, now_is = _jar_key(session, url), self._generation
         known = self._known.get(key)
         if known is None or known.generation != now_is:
             loading = self._loading.get((key, now_is))
             if loading is None:
-                loading = self._loading[key, now_is] = asyncio.create_task(self._load(key, now_is))
+                loading = self._loading[key, now_is] = asyncio.create_task(self._load_jar(key, now_is))
             await asyncio.shield(loading)
         elif len(self._known) > 1:
             self._known.move_to_end(key)
 
-    async def _look(self) -> None:
+    async def _check_stamp(self) -> None:
         """Whether somebody has saved since the last look. One look serves all who asked before it began."""
         if self._coming is None:
             self._coming = asyncio.create_task(self._look_now())
@@ -112,44 +112,44 @@ class SharedCookies:
 
     async def _look_now(self) -> None:
         self._coming = None  # who asks from now on may know of something that was saved later
-        stamp = await self._shared.get(SPACE, self._place())
+        stamp = await self._shared.get(SPACE, self._storage_key())
         self._has_looked = True
         if stamp != self._stamp:
             self._stamp = stamp
             self._generation += 1
 
-    async def _load(self, key: Key, generation: int) -> None:
+    async def _load_jar(self, key: Key, generation: int) -> None:
         try:
             while True:
                 known = self._known.get(key)
-                record = await self._shared.get(SPACE, self._place(*key))
+                record = await self._shared.get(SPACE, self._storage_key(*key))
                 if self._known.get(key) is known:
                     break  # else it was saved here meanwhile, and what was read may be older than that
         finally:
             del self._loading[key, generation]
         if known is None or known.record != record:
-            self._use(key, record)
-        self._known[key] = _Known(record, generation)
+            self._apply_record(key, record)
+        self._known[key] = _LoadedJar(record, generation)
         self._known.move_to_end(key)
         self._let_go()
 
-    def _use(self, key: Key, record: bytes | None) -> None:
+    def _apply_record(self, key: Key, record: bytes | None) -> None:
         """Go by a record, and by what is not in it yet."""
-        self._book.load(*key, record or b"")
+        self._book.load_jar(*key, record or b"")
         for unsaved in (self._saving, self._changes):
             if key in unsaved:
-                self._book.apply(*key, unsaved[key], self._clock.now())
+                self._book.apply_changes(*key, unsaved[key], self._clock.now())
 
     def _let_go(self) -> None:
         """Forget the jars that were used least recently, beyond those that are not saved yet."""
         for key in list(self._known)[: max(len(self._known) - self._max_jars, 0)]:
             if key not in self._changes and key not in self._saving:
                 del self._known[key]
-                self._book.forget(*key)
+                self._book.forget_jar(*key)
 
     # ------------------------------------------------------------------ before a commit
 
-    async def save(self) -> None:
+    async def save_cookies(self) -> None:
         """Make durable what responses have set. Raises ``StorageError``: then it is still to be saved."""
         if not self._changes and self._is_announced:
             return
@@ -157,7 +157,7 @@ class SharedCookies:
         self._saving = saving
         try:
             ended = await asyncio.gather(
-                *(self._save(key, cookies) for key, cookies in saving.items()), return_exceptions=True
+                *(self._save_jar(key, cookies) for key, cookies in saving.items()), return_exceptions=True
             )
         except BaseException:
             ended = [asyncio.CancelledError()] * len(saving)
@@ -171,10 +171,10 @@ class SharedCookies:
             if isinstance(end, BaseException):
                 raise end
         if not self._is_announced:
-            await self._announce()
+            await self._announce_save()
 
-    async def _save(self, key: Key, cookies: list[Cookie]) -> None:
-        place, known = self._place(*key), self._known.get(key)
+    async def _save_jar(self, key: Key, cookies: list[Cookie]) -> None:
+        place, known = self._storage_key(*key), self._known.get(key)
         record = await self._shared.get(SPACE, place) if known is None else known.record
         while True:
             generation = self._generation  # what others save and tell from now on is read again
@@ -186,26 +186,26 @@ class SharedCookies:
             self._is_announced = False
             if made is None:
                 return
-            if await self._shared.swap(SPACE, place, record, *made):
+            if await self._shared.compare_and_swap(SPACE, place, record, *made):
                 break
             record = await self._shared.get(SPACE, place)
-        self._known[key] = _Known(made[0], generation)
-        self._use(key, made[0])
+        self._known[key] = _LoadedJar(made[0], generation)
+        self._apply_record(key, made[0])
 
-    async def _announce(self) -> None:
+    async def _announce_save(self) -> None:
         """Let the others look. A stamp that somebody else has set meanwhile was not seen here yet."""
         stamp = os.urandom(8)
-        if await self._shared.swap(SPACE, self._place(), self._stamp, stamp, MAX_AGE_S):
+        if await self._shared.compare_and_swap(SPACE, self._storage_key(), self._stamp, stamp, MAX_AGE_S):
             self._stamp = stamp
         else:
-            await self._shared.put(SPACE, self._place(), stamp, MAX_AGE_S)
+            await self._shared.put(SPACE, self._storage_key(), stamp, MAX_AGE_S)
         self._is_announced = True
 
-    def _place(self, session: str = "", site: str = "") -> str:
+    def _storage_key(self, session: str = "", site: str = "") -> str:
         """Where a jar is; the stamp's place without a site. What a session is called may be a secret."""
         name = blake2b(session.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() if session else ""
         return f"{self._job} {site} {name}"
 
 
-def _key(session: str, url: str) -> Key:
-    return session, registrable_domain(hostname(url))
+def _jar_key(session: str, url: str) -> Key:
+    return session, registrable_domain(hostname_of(url))

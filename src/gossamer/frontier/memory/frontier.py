@@ -16,12 +16,20 @@ from math import inf
 from msgspec.structs import replace
 
 from gossamer.core.clock import Clock
-from gossamer.core.hosts import HostSignal, Rules
-from gossamer.core.jobs import Added, Change, DeadFilter, DeadLetter, Found, FrontierStats, HostReport
-from gossamer.core.lifecycle import JobState, Move, State, after
+from gossamer.core.hosts import FrontierRules, HostSignal
+from gossamer.core.jobs import (
+    AddResult,
+    DeadLetter,
+    DeadLetterFilter,
+    FrontierStats,
+    HostReport,
+    JobCommand,
+    KnownRequest,
+)
+from gossamer.core.lifecycle import JobState, RequestState, RequestTransition, next_state
 from gossamer.core.requests import BANDS, Entry, Grant, Lease
 from gossamer.core.results import Outcome, Verdict
-from gossamer.frontier.memory.rows import Host, Item
+from gossamer.frontier.memory.rows import MemoryHost, RequestRow
 from gossamer.frontier.transitions import (
     EXPIRED,
     ROUND,
@@ -36,25 +44,25 @@ from gossamer.policy.retry import due_after_expiry
 
 
 class MemoryFrontier:
-    """A ``Frontier`` and ``FrontierDesk`` that lives and dies with its process.
+    """A ``Frontier`` and ``FrontierAdmin`` that lives and dies with its process.
 
     ``seed`` seeds the jitter of back-offs.
     """
 
-    def __init__(self, rules: Rules, clock: Clock, *, seed: int | None = None) -> None:
+    def __init__(self, rules: FrontierRules, clock: Clock, *, seed: int | None = None) -> None:
         self._rules = rules
         self._clock = clock
         self._random = random.Random(seed)  # noqa: S311 - spreads back-offs, guards nothing
         self._state = JobState.RUNNING
-        self._known: dict[int, Item | None] = {}  # by fingerprint; None: done
-        self._hosts: dict[str, Host] = {}
-        self._by_id: dict[int, Host] = {}
+        self._known: dict[int, RequestRow | None] = {}  # by fingerprint; None: done
+        self._hosts: dict[str, MemoryHost] = {}
+        self._by_id: dict[int, MemoryHost] = {}
         self._turns: dict[str, list[list[tuple[float, int]]]] = {}  # by lane, band: (next_at, host id)
-        self._delayed: dict[str, list[tuple[float, int, Item]]] = defaultdict(list)
-        self._leased: dict[int, Item] = {}  # by token
+        self._delayed: dict[str, list[tuple[float, int, RequestRow]]] = defaultdict(list)
+        self._leased: dict[int, RequestRow] = {}  # by token
         self._deadlines: list[tuple[float, int]] = []  # (deadline, token)
-        self._dead: dict[int, Item] = {}
-        self._counts: dict[State, int] = dict.fromkeys(State, 0)
+        self._dead: dict[int, RequestRow] = {}
+        self._counts: dict[RequestState, int] = dict.fromkeys(RequestState, 0)
         self._next_id = 1
         self._next_token = 1
         self._pages = self._duplicates = self._too_deep = 0
@@ -66,15 +74,15 @@ class MemoryFrontier:
 
     # ----------------------------------------------------------------- the port
 
-    async def add(self, entries: Sequence[Entry]) -> Added:
+    async def add(self, entries: Sequence[Entry]) -> AddResult:
         """See :class:`~gossamer.ports.frontier.Frontier`."""
-        return self._add(entries, self._clock.now())
+        return self._add_entries(entries, self._clock.now())
 
     async def lease(self, lane: str, limit: int, ttl_s: float) -> Grant:
         """See :class:`~gossamer.ports.frontier.Frontier`."""
         now = self._clock.now()
-        expired = tuple(self._expire(item, now) for item in self._overdue(now))
-        self._promote(lane, now)
+        expired = tuple(self._expire_lease(item, now) for item in self._overdue_items(now))
+        self._promote_due(lane, now)
         leases = tuple(self._hand_out(lane, limit, now, ttl_s))
         return Grant(leases=leases, next_at=self._next_at([lane]), expired=expired)
 
@@ -83,12 +91,12 @@ class MemoryFrontier:
         now = self._clock.now()
         for outcome in outcomes:
             state_after(outcome.verdict)  # refuses before anything has changed
-        return [self._settle(outcome, now) for outcome in outcomes]
+        return [self._settle_outcome(outcome, now) for outcome in outcomes]
 
     async def extend(self, leases: Sequence[Lease], ttl_s: float) -> list[bool]:
         """See :class:`~gossamer.ports.frontier.Frontier`."""
         deadline = self._clock.now() + ttl_s
-        held = [self._held(lease) for lease in leases]
+        held = [self._find_held(lease) for lease in leases]
         for item in held:
             if item is not None and item.lease is not None:
                 item.lease = replace(item.lease, deadline=deadline)
@@ -99,33 +107,33 @@ class MemoryFrontier:
         """See :class:`~gossamer.ports.frontier.Frontier`."""
         now = self._clock.now()
         for lease, signal in zip(leases, signals, strict=True):
-            item = self._end(lease)
+            item = self._end_lease(lease)
             if item is not None:
-                self._signal(item, signal, now, is_page=False)
-                self._move(item, after(item.state, Move.RELEASE))
+                self._apply_signal(item, signal, now, is_page=False)
+                self._move_item(item, next_state(item.state, RequestTransition.RELEASE))
 
-    async def control(self, change: Change, rules: Rules | None = None) -> tuple[Lease, ...]:
+    async def apply_change(self, change: JobCommand, rules: FrontierRules | None = None) -> tuple[Lease, ...]:
         """See :class:`~gossamer.ports.frontier.Frontier`."""
         if rules is not None:
             self._rules = rules
             for host in self._hosts.values():
-                self._place(host)
+                self._schedule_host(host)
         self._state = job_state_after(change, self._state)
-        if change is not Change.RECOVER:
+        if change is not JobCommand.RECOVER:
             return ()
         now = self._clock.now()
         held = sorted(self._leased.values(), key=_by_deadline)
-        return tuple(self._expire(item, now) for item in held)
+        return tuple(self._expire_lease(item, now) for item in held)
 
-    async def stats(self) -> FrontierStats:
+    async def read_stats(self) -> FrontierStats:
         """See :class:`~gossamer.ports.frontier.Frontier`."""
         return FrontierStats(
             state=self._state,
-            pending=self._counts[State.PENDING],
-            delayed=self._counts[State.DELAYED],
-            leased=self._counts[State.LEASED],
-            done=self._counts[State.DONE],
-            dead=self._counts[State.DEAD],
+            pending=self._counts[RequestState.PENDING],
+            delayed=self._counts[RequestState.DELAYED],
+            leased=self._counts[RequestState.LEASED],
+            done=self._counts[RequestState.DONE],
+            dead=self._counts[RequestState.DEAD],
             pages=self._pages,
             duplicates=self._duplicates,
             too_deep=self._too_deep,
@@ -145,18 +153,18 @@ class MemoryFrontier:
 
     # ----------------------------------------------------------------- the desk
 
-    async def known(self, entries: Sequence[Entry]) -> list[bool]:
-        """See :class:`~gossamer.ports.frontier.FrontierDesk`."""
+    async def are_known(self, entries: Sequence[Entry]) -> list[bool]:
+        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
         return [entry.fingerprint in self._known for entry in entries]
 
-    async def find(self, fingerprint: int) -> Found | None:
-        """See :class:`~gossamer.ports.frontier.FrontierDesk`."""
+    async def find_request(self, fingerprint: int) -> KnownRequest | None:
+        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
         if fingerprint not in self._known:
             return None
         item = self._known[fingerprint]
         if item is None:
-            return Found(state=State.DONE)
-        return Found(
+            return KnownRequest(state=RequestState.DONE)
+        return KnownRequest(
             state=item.state,
             entry=item.entry,
             due_at=item.entry.due_at,
@@ -165,8 +173,8 @@ class MemoryFrontier:
             host=item.host.state,
         )
 
-    async def hosts(self, limit: int) -> list[HostReport]:
-        """See :class:`~gossamer.ports.frontier.FrontierDesk`."""
+    async def busiest_hosts(self, limit: int) -> list[HostReport]:
+        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
         reports = [
             HostReport(host=host.name, state=host.state, pending=pending)
             for host in self._hosts.values()
@@ -174,9 +182,9 @@ class MemoryFrontier:
         ]
         return sorted(reports, key=lambda report: -report.pending)[:limit]
 
-    async def dead(self, which: DeadFilter, limit: int = 1000) -> list[DeadLetter]:
-        """See :class:`~gossamer.ports.frontier.FrontierDesk`."""
-        chosen = sorted(self._chosen(which), key=lambda item: (item.died_at, item.id))
+    async def dead_letters(self, which: DeadLetterFilter, limit: int = 1000) -> list[DeadLetter]:
+        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        chosen = sorted(self._matching_items(which), key=lambda item: (item.died_at, item.id))
         return [
             DeadLetter(
                 id=item.id,
@@ -188,30 +196,30 @@ class MemoryFrontier:
             for item in chosen[:limit]
         ]
 
-    async def revive(self, which: DeadFilter) -> int:
-        """See :class:`~gossamer.ports.frontier.FrontierDesk`."""
-        chosen = self._chosen(which)
+    async def revive_letters(self, which: DeadLetterFilter) -> int:
+        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        chosen = self._matching_items(which)
         for item in chosen:
-            item.reset()
+            item.reset_counts()
             item.reason, item.died_at = "", 0.0
-            item.host.state = politeness.revive(item.host.state)
+            item.host.state = politeness.revive_host(item.host.state)
             del self._dead[item.id]
-            self._move(item, after(item.state, Move.REVIVE))
+            self._move_item(item, next_state(item.state, RequestTransition.REVIVE))
         if chosen and self._state is JobState.FINISHED:
             self._state = JobState.RUNNING
         return len(chosen)
 
-    async def drop(self, which: DeadFilter) -> int:
-        """See :class:`~gossamer.ports.frontier.FrontierDesk`."""
-        chosen = self._chosen(which)
+    async def drop_letters(self, which: DeadLetterFilter) -> int:
+        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        chosen = self._matching_items(which)
         for item in chosen:
             del self._dead[item.id]
-            self._move(item, after(item.state, Move.DROP))
+            self._move_item(item, next_state(item.state, RequestTransition.DROP))
         return len(chosen)
 
     # ----------------------------------------------------------------- adding
 
-    def _add(self, entries: Iterable[Entry], now: float) -> Added:
+    def _add_entries(self, entries: Iterable[Entry], now: float) -> AddResult:
         accepted = duplicates = too_deep = 0
         max_depth = self._rules.max_depth
         for entry in entries:
@@ -221,42 +229,44 @@ class MemoryFrontier:
                 duplicates += 1
             else:
                 accepted += 1
-                self._admit(entry, now)
+                self._admit_entry(entry, now)
         self._duplicates += duplicates
         self._too_deep += too_deep
-        return Added(accepted=accepted, duplicates=duplicates, too_deep=too_deep)
+        return AddResult(accepted=accepted, duplicates=duplicates, too_deep=too_deep)
 
-    def _admit(self, entry: Entry, now: float) -> None:
+    def _admit_entry(self, entry: Entry, now: float) -> None:
         host = self._hosts.get(entry.host)
         if host is None:
-            host = Host(len(self._hosts) + 1, entry.host)
+            host = MemoryHost(len(self._hosts) + 1, entry.host)
             self._hosts[entry.host] = self._by_id[host.id] = host
-        state = after(None, Move.ADMIT_LATER if entry.due_at > now else Move.ADMIT)
-        item = Item(self._next_id, entry, host, state)
+        state = next_state(
+            None, RequestTransition.ADMIT_LATER if entry.due_at > now else RequestTransition.ADMIT
+        )
+        item = RequestRow(self._next_id, entry, host, state)
         self._next_id += 1
         self._known[entry.fingerprint] = item
         self._counts[state] += 1
-        self._enter(item)
+        self._insert_item(item)
 
     # ----------------------------------------------------------------- leasing
 
     def _hand_out(self, lane: str, limit: int, now: float, ttl_s: float) -> Iterator[Lease]:
-        left = leases_left(self._rules, self._pages, self._counts[State.LEASED])
+        left = leases_left(self._rules, self._pages, self._counts[RequestState.LEASED])
         limit = limit if left is None else min(limit, left)
         if self._state is not JobState.RUNNING or limit <= 0:
             return
-        ready = self._ready(lane, limit, now)
+        ready = self._pop_ready_hosts(lane, limit, now)
         for host in in_turn(ready, self._rules, now):
-            yield self._grant(host, lane, now, ttl_s)
+            yield self._grant_lease(host, lane, now, ttl_s)
             limit -= 1
             if not limit:
                 break
         for host in ready:
-            self._place(host)
+            self._schedule_host(host)
 
-    def _ready(self, lane: str, limit: int, now: float) -> list[Host]:
+    def _pop_ready_hosts(self, lane: str, limit: int, now: float) -> list[MemoryHost]:
         """The first hosts in turn; each is taken off its heap and must be placed again."""
-        ready: list[Host] = []
+        ready: list[MemoryHost] = []
         for band, heap in enumerate(self._turns.get(lane, ())):
             while len(ready) < limit and self._first_turn(lane, band) <= now:
                 host = self._by_id[heappop(heap)[1]]
@@ -275,7 +285,7 @@ class MemoryFrontier:
             heappop(heap)
         return inf
 
-    def _grant(self, host: Host, lane: str, now: float, ttl_s: float) -> Lease:
+    def _grant_lease(self, host: MemoryHost, lane: str, now: float, ttl_s: float) -> Lease:
         _, _, item = heappop(host.queues[lane])
         lease = Lease(
             entry=item.entry,
@@ -294,24 +304,24 @@ class MemoryFrontier:
             is_suspect=politeness.is_suspect(host.state),
         )
         self._next_token += 1
-        host.state = politeness.grant(host.state, self._rules, now)
+        host.state = politeness.grant_lease(host.state, self._rules, now)
         item.lease = lease
         self._leased[lease.token] = item
         heappush(self._deadlines, (lease.deadline, lease.token))
-        self._count(item, after(item.state, Move.LEASE))
+        self._set_state(item, next_state(item.state, RequestTransition.LEASE))
         return lease
 
-    def _promote(self, lane: str, now: float) -> None:
+    def _promote_due(self, lane: str, now: float) -> None:
         queue = self._delayed[lane]
         for _ in range(ROUND):
             if not queue or queue[0][0] > now:
                 break
             item = heappop(queue)[2]
-            self._move(item, after(item.state, Move.COME_DUE))
+            self._move_item(item, next_state(item.state, RequestTransition.COME_DUE))
 
     def _next_at(self, lanes: Iterable[str]) -> float | None:
         times = [self._first_deadline()]
-        left = leases_left(self._rules, self._pages, self._counts[State.LEASED])
+        left = leases_left(self._rules, self._pages, self._counts[RequestState.LEASED])
         if self._state is JobState.RUNNING and left != 0:
             for lane in set(lanes):
                 times += [self._first_turn(lane, band) for band in range(BANDS)]
@@ -321,22 +331,22 @@ class MemoryFrontier:
 
     # ----------------------------------------------------------------- ending leases
 
-    def _held(self, lease: Lease) -> Item | None:
+    def _find_held(self, lease: Lease) -> RequestRow | None:
         item = self._leased.get(lease.token)
         return item if item is not None and item.entry.fingerprint == lease.entry.fingerprint else None
 
-    def _end(self, lease: Lease) -> Item | None:
-        item = self._held(lease)
+    def _end_lease(self, lease: Lease) -> RequestRow | None:
+        item = self._find_held(lease)
         if item is not None:
             del self._leased[lease.token]
             item.lease = None
         return item
 
-    def _settle(self, outcome: Outcome, now: float) -> bool:
-        item = self._end(outcome.lease)
+    def _settle_outcome(self, outcome: Outcome, now: float) -> bool:
+        item = self._end_lease(outcome.lease)
         if item is None:
             return False
-        self._signal(item, outcome.signal, now, is_page=outcome.is_page)
+        self._apply_signal(item, outcome.signal, now, is_page=outcome.is_page)
         item.attempts += 1
         self._pages += outcome.is_page
         if outcome.verdict is Verdict.RETRY:
@@ -345,12 +355,12 @@ class MemoryFrontier:
             item.entry = replace(item.entry, due_at=outcome.due_at)
         item.reason = outcome.reason
         item.died_at = now
-        self._move(item, state_after(outcome.verdict))
-        self._add(outcome.outlinks, now)
+        self._move_item(item, state_after(outcome.verdict))
+        self._add_entries(outcome.outlinks, now)
         return True
 
-    def _signal(self, item: Item, signal: HostSignal, now: float, *, is_page: bool) -> None:
-        item.host.state = politeness.settle(
+    def _apply_signal(self, item: RequestRow, signal: HostSignal, now: float, *, is_page: bool) -> None:
+        item.host.state = politeness.settle_lease(
             item.host.state,
             self._rules,
             signal,
@@ -360,7 +370,7 @@ class MemoryFrontier:
             mark=politeness.mark_of(item.entry.fingerprint, item.attempts),
         )
 
-    def _overdue(self, now: float) -> Iterator[Item]:
+    def _overdue_items(self, now: float) -> Iterator[RequestRow]:
         """Leases past their deadline; each must have ended before the next is asked for."""
         for _ in range(ROUND):
             if self._first_deadline() > now:
@@ -377,47 +387,47 @@ class MemoryFrontier:
             heappop(heap)
         return inf
 
-    def _expire(self, item: Item, now: float) -> Lease:
+    def _expire_lease(self, item: RequestRow, now: float) -> Lease:
         assert item.lease is not None
         lease = item.lease
-        self._end(lease)
+        self._end_lease(lease)
         item.attempts += 1
         item.expiries += 1
         item.reason = EXPIRED
         due_at = due_after_expiry(lease.entry.fingerprint, item.expiries, self._rules, now)
         item.entry = replace(item.entry, due_at=due_at)
         item.died_at = now
-        item.host.state = politeness.lost(item.host.state)
-        self._move(item, state_after_expiry(item.expiries, self._rules))
+        item.host.state = politeness.expire_lease(item.host.state)
+        self._move_item(item, state_after_expiry(item.expiries, self._rules))
         return replace(
             lease, host_down=False, host_answered=False, host_pause_s=0.0, host_silent=False, is_suspect=False
         )
 
     # ----------------------------------------------------------------- places
 
-    def _count(self, item: Item, state: State) -> None:
+    def _set_state(self, item: RequestRow, state: RequestState) -> None:
         self._counts[item.state] -= 1
         self._counts[state] += 1
         item.state = state
 
-    def _move(self, item: Item, state: State) -> None:
-        self._count(item, state)
-        self._enter(item)
+    def _move_item(self, item: RequestRow, state: RequestState) -> None:
+        self._set_state(item, state)
+        self._insert_item(item)
 
-    def _enter(self, item: Item) -> None:
+    def _insert_item(self, item: RequestRow) -> None:
         """Put an item where its state says; its host's turn may have changed with it."""
         request = item.entry.request
-        if item.state is State.PENDING:
+        if item.state is RequestState.PENDING:
             heappush(item.host.queues.setdefault(request.lane, []), (request.band, item.id, item))
-        elif item.state is State.DELAYED:
+        elif item.state is RequestState.DELAYED:
             heappush(self._delayed[request.lane], (item.entry.due_at, item.id, item))
-        elif item.state is State.DEAD:
+        elif item.state is RequestState.DEAD:
             self._dead[item.id] = item
-        elif item.state is State.DONE and self._known[item.entry.fingerprint] is item:
+        elif item.state is RequestState.DONE and self._known[item.entry.fingerprint] is item:
             self._known[item.entry.fingerprint] = None
-        self._place(item.host)
+        self._schedule_host(item.host)
 
-    def _place(self, host: Host) -> None:
+    def _schedule_host(self, host: MemoryHost) -> None:
         """Give the host a turn in each lane where it has something to do and room to do it."""
         has_room = politeness.has_room(host.state, self._rules)
         for lane, queue in host.queues.items():
@@ -430,7 +440,7 @@ class MemoryFrontier:
                 heaps = self._turns.setdefault(lane, [[] for _ in range(BANDS)])
                 heappush(heaps[turn[0]], (turn[1], host.id))
 
-    def _chosen(self, which: DeadFilter) -> list[Item]:
+    def _matching_items(self, which: DeadLetterFilter) -> list[RequestRow]:
         ids = set(which.ids)
         return [
             item
@@ -442,6 +452,6 @@ class MemoryFrontier:
         ]
 
 
-def _by_deadline(item: Item) -> tuple[float, int]:
+def _by_deadline(item: RequestRow) -> tuple[float, int]:
     assert item.lease is not None
     return item.lease.deadline, item.lease.token

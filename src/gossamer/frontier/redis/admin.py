@@ -12,28 +12,28 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.core.hosts import Rules
-from gossamer.core.jobs import DeadFilter, DeadLetter, Found, HostReport
-from gossamer.core.lifecycle import State
-from gossamer.core.position import Place
-from gossamer.frontier.redis.shard import Shard
+from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import DeadLetter, DeadLetterFilter, HostReport, KnownRequest
+from gossamer.core.lifecycle import RequestState
+from gossamer.core.position import QueuePosition
+from gossamer.frontier.redis.shard import RedisShard
 from gossamer.frontier.redis.wire import (
     HostRow,
-    Stored,
+    StoredRequest,
     fingerprint_bytes,
     host_of,
     lease_of,
-    raw,
+    raw_bytes,
     stored_of,
     text_bytes,
-    unplaced,
+    unpack_member,
 )
 from gossamer.frontier.transitions import ROUND
 
-_rules = msgspec.msgpack.Decoder(Rules)
+_rules = msgspec.msgpack.Decoder(FrontierRules)
 
 
-class Part(NamedTuple):
+class QueueRange(NamedTuple):
     """Ranks of one structure that may hold a request."""
 
     key: str  # after the shard's
@@ -41,21 +41,21 @@ class Part(NamedTuple):
     first: int
     last: int
     offset: int  # where the fingerprint stands in an element, from 1
-    state: State
+    state: RequestState
     host: bytes = b""
     lane: int = 0
     band: int = 0
 
 
-class Spot(NamedTuple):
+class StoredPosition(NamedTuple):
     """Where a request was found."""
 
-    shard: Shard
-    state: State
-    stored: Stored
+    shard: RedisShard
+    state: RequestState
+    stored: StoredRequest
     host: HostRow
     rank: int = 0
-    part: Part | None = None
+    part: QueueRange | None = None
     granted_at: float = 0.0
     token: bytes = b""
 
@@ -63,24 +63,24 @@ class Spot(NamedTuple):
 # --------------------------------------------------------------------------- one request
 
 
-async def known(shard: Shard, fingerprints: Sequence[int]) -> list[bool]:
+async def are_known(shard: RedisShard, fingerprints: Sequence[int]) -> list[bool]:
     """Whether each fingerprint was accepted by a shard."""
     asked = (
-        [raw(fingerprint_bytes(number)) for number in fingerprints],
+        [raw_bytes(fingerprint_bytes(number)) for number in fingerprints],
         [str(number) for number in fingerprints],
     )
-    return [bool(found) for found in await shard.run("known", *asked, repeat=True)]
+    return [bool(found) for found in await shard.run_script("known", *asked, repeat=True)]
 
 
-async def find(shards: Sequence[Shard], fingerprint: int) -> Found | None:
+async def find_request(shards: Sequence[RedisShard], fingerprint: int) -> KnownRequest | None:
     """What is known of a fingerprint."""
     wanted = fingerprint_bytes(fingerprint)
-    holders = [shard for shard in shards if (await known(shard, [fingerprint]))[0]]
+    holders = [shard for shard in shards if (await are_known(shard, [fingerprint]))[0]]
     for shard in holders:
-        spot = await _spot(shard, wanted)
+        spot = await _find_spot(shard, wanted)
         if spot is not None:
-            entry = spot.stored.entry(spot.host.name)
-            return Found(
+            entry = spot.stored.to_entry(spot.host.name)
+            return KnownRequest(
                 state=spot.state,
                 entry=entry,
                 due_at=entry.due_at,
@@ -88,32 +88,38 @@ async def find(shards: Sequence[Shard], fingerprint: int) -> Found | None:
                 reason=spot.stored.reason,
                 host=spot.host.state,
             )
-    return Found(state=State.DONE) if holders else None
+    return KnownRequest(state=RequestState.DONE) if holders else None
 
 
-async def place(shards: Sequence[Shard], fingerprint: int) -> tuple[Rules, Place]:
+async def find_position(
+    shards: Sequence[RedisShard], fingerprint: int
+) -> tuple[FrontierRules, QueuePosition]:
     """The rules in force, and where a request stands."""
-    (packed,) = await shards[0].meta("rules")
+    (packed,) = await shards[0].read_meta("rules")
     rules = _rules.decode(packed)
     for shard in shards:
-        spot = await _spot(shard, fingerprint_bytes(fingerprint))
+        spot = await _find_spot(shard, fingerprint_bytes(fingerprint))
         if spot is not None:
-            return rules, await _place(spot)
-    return rules, Place()
+            return rules, await _position_of(spot)
+    return rules, QueuePosition()
 
 
-async def _place(spot: Spot) -> Place:
+async def _position_of(spot: StoredPosition) -> QueuePosition:
     shard = spot.shard
-    if spot.state is State.LEASED:
-        deadline = await shard.ask("ZSCORE", "deadlines", spot.token)
-        return Place(granted_at=spot.granted_at, deadline=float(deadline or 0.0))
-    if spot.state is State.DEAD:
-        found = await shard.ask("ZRANGE", "dead", spot.rank, spot.rank, "WITHSCORES")
-        return Place(died_at=float(found[1]) if found else 0.0, number=shard.number(spot.stored))
-    return Place(ahead=await _ahead(spot)) if spot.state is State.PENDING else Place()
+    if spot.state is RequestState.LEASED:
+        deadline = await shard.run_command("ZSCORE", "deadlines", spot.token)
+        return QueuePosition(granted_at=spot.granted_at, deadline=float(deadline or 0.0))
+    if spot.state is RequestState.DEAD:
+        found = await shard.run_command("ZRANGE", "dead", spot.rank, spot.rank, "WITHSCORES")
+        return QueuePosition(died_at=float(found[1]) if found else 0.0, number=shard.number_of(spot.stored))
+    return (
+        QueuePosition(ahead=await _count_ahead(spot))
+        if spot.state is RequestState.PENDING
+        else QueuePosition()
+    )
 
 
-async def _ahead(spot: Spot) -> int:
+async def _count_ahead(spot: StoredPosition) -> int:
     """How many requests of its host go before a pending one."""
     part, shard = spot.part, spot.shard
     assert part is not None
@@ -121,68 +127,76 @@ async def _ahead(spot: Spot) -> int:
     better = sum(slot.listed + slot.back for slot in ours if slot.band < part.band)
     tail = text_bytes(part.key[2:])
     if part.kind == "list":
-        others = await shard.ask("ZCOUNT", b"b" + tail, "-inf", f"({spot.stored.id}")
+        others = await shard.run_command("ZCOUNT", b"b" + tail, "-inf", f"({spot.stored.id}")
         return better + spot.rank + int(others)
-    low, high = 0, await shard.ask("LLEN", b"q" + tail)
+    low, high = 0, await shard.run_command("LLEN", b"q" + tail)
     while low < high:  # ids rise along the list
         middle = (low + high) // 2
-        element = await shard.ask("LINDEX", b"q" + tail, middle)
+        element = await shard.run_command("LINDEX", b"q" + tail, middle)
         is_before = element is not None and int.from_bytes(element[:6]) < spot.stored.id
         low, high = (middle + 1, high) if is_before else (low, middle)
     return better + spot.rank + low
 
 
-async def _spot(shard: Shard, fingerprint: bytes) -> Spot | None:
+async def _find_spot(shard: RedisShard, fingerprint: bytes) -> StoredPosition | None:
     """The request with a fingerprint that is not done."""
-    async for field, value in _pairs(shard, "leases"):
+    async for field, value in _scan_hash(shard, "leases"):
         lease = lease_of(value)
         if lease.element[6:14] == fingerprint:
-            host = await _host(shard, lease.host)
+            host = await _read_host(shard, lease.host)
             stored = stored_of(lease.element)
-            return Spot(shard, State.LEASED, stored, host, granted_at=lease.granted_at, token=field)
-    group: list[Part] = []
+            return StoredPosition(
+                shard, RequestState.LEASED, stored, host, granted_at=lease.granted_at, token=field
+            )
+    group: list[QueueRange] = []
     size = 0
-    async for part in _parts(shard):
+    async for part in _iter_parts(shard):
         group.append(part)
         size += part.last - part.first + 1
         if size >= ROUND:
-            if (spot := await _search(shard, fingerprint, group)) is not None:
+            if (spot := await _search_parts(shard, fingerprint, group)) is not None:
                 return spot
             group, size = [], 0
-    return await _search(shard, fingerprint, group)
+    return await _search_parts(shard, fingerprint, group)
 
 
-async def _search(shard: Shard, fingerprint: bytes, group: list[Part]) -> Spot | None:
-    flat = [value for part in group for value in (raw(text_bytes(part.key)), *part[1:5])]
-    found = await shard.run("search", raw(fingerprint), flat, repeat=True)
+async def _search_parts(
+    shard: RedisShard, fingerprint: bytes, group: list[QueueRange]
+) -> StoredPosition | None:
+    flat = [value for part in group for value in (raw_bytes(text_bytes(part.key)), *part[1:5])]
+    found = await shard.run_script("search", raw_bytes(fingerprint), flat, repeat=True)
     if not found:
         return None
     number, rank, element = found
     part = group[number]
-    key, stored = (part.host, stored_of(element)) if part.host else unplaced(element)
-    return Spot(shard, part.state, stored, await _host(shard, key), rank, part)
+    key, stored = (part.host, stored_of(element)) if part.host else unpack_member(element)
+    return StoredPosition(shard, part.state, stored, await _read_host(shard, key), rank, part)
 
 
-async def _parts(shard: Shard) -> AsyncIterator[Part]:
+async def _iter_parts(shard: RedisShard) -> AsyncIterator[QueueRange]:
     """Everything that waits or is dead, in parts of ``ROUND`` at most."""
-    packed, former = await shard.meta("lane_names", "lanes")
+    packed, former = await shard.read_meta("lane_names", "lanes")
     lanes: list[str] = msgspec.msgpack.decode(packed or former)
-    scored = [(f"d:{number}", State.DELAYED) for number in range(1, len(lanes) + 1)]
-    for key, state in (("dead", State.DEAD), *scored):
-        size = await shard.ask("ZCARD", key)
-        for part in _ranks(Part(f":{key}", "zset", 0, size, 13, state)):
+    scored = [(f"d:{number}", RequestState.DELAYED) for number in range(1, len(lanes) + 1)]
+    for key, state in (("dead", RequestState.DEAD), *scored):
+        size = await shard.run_command("ZCARD", key)
+        for part in _split_ranks(QueueRange(f":{key}", "zset", 0, size, 13, state)):
             yield part
-    async for host_key, value in _pairs(shard, "hosts"):
+    async for host_key, value in _scan_hash(shard, "hosts"):
         row = host_of(value)
         for lane, band, listed, back in row.waiting:
             tail, where = f":{lane}:{band}:{row.name}", (host_key, lane, band)
-            for part in _ranks(Part(f":q{tail}", "list", 0, listed, 7, State.PENDING, *where)):
+            for part in _split_ranks(
+                QueueRange(f":q{tail}", "list", 0, listed, 7, RequestState.PENDING, *where)
+            ):
                 yield part
-            for part in _ranks(Part(f":b{tail}", "zset", 0, back, 7, State.PENDING, *where)):
+            for part in _split_ranks(
+                QueueRange(f":b{tail}", "zset", 0, back, 7, RequestState.PENDING, *where)
+            ):
                 yield part
 
 
-def _ranks(whole: Part) -> list[Part]:
+def _split_ranks(whole: QueueRange) -> list[QueueRange]:
     return [
         whole._replace(first=first, last=min(first + ROUND, whole.last) - 1)
         for first in range(0, whole.last, ROUND)
@@ -192,47 +206,47 @@ def _ranks(whole: Part) -> list[Part]:
 # --------------------------------------------------------------------------- hosts
 
 
-async def hosts(shards: Sequence[Shard], limit: int) -> list[HostReport]:
+async def busiest_hosts(shards: Sequence[RedisShard], limit: int) -> list[HostReport]:
     """The hosts with most pending requests."""
     found: list[tuple[int, bytes, int, HostReport]] = []
     for shard in shards:
-        async for key, value in _pairs(shard, "hosts"):
+        async for key, value in _scan_hash(shard, "hosts"):
             row = host_of(value)
-            if row.pending:
-                report = HostReport(host=row.name, state=row.state, pending=row.pending)
-                found.append((-row.pending, key, shard.index, report))
+            if row.pending_count:
+                report = HostReport(host=row.name, state=row.state, pending=row.pending_count)
+                found.append((-row.pending_count, key, shard.index, report))
     return [row[3] for row in nsmallest(limit, found, key=lambda row: row[:3])]
 
 
-async def place_hosts(shard: Shard) -> None:
+async def place_hosts(shard: RedisShard) -> None:
     """Put all hosts where they belong by the rules in force, if a change of the rules asks for it."""
-    (asked,) = await shard.meta("placing")
+    (asked,) = await shard.read_meta("placing")
     if asked is None:
         return
     keys: list[bytes] = []
-    async for key, _ in _pairs(shard, "hosts"):
+    async for key, _ in _scan_hash(shard, "hosts"):
         keys.append(key)
         if len(keys) == ROUND:
-            await shard.run("place", [raw(key) for key in keys], False)
+            await shard.run_script("place", [raw_bytes(key) for key in keys], False)
             keys = []
-    await shard.run("place", [raw(key) for key in keys], asked.decode())
+    await shard.run_script("place", [raw_bytes(key) for key in keys], asked.decode())
 
 
-async def _host(shard: Shard, key: bytes) -> HostRow:
-    value = await shard.ask("HGET", "hosts", key)
+async def _read_host(shard: RedisShard, key: bytes) -> HostRow:
+    value = await shard.run_command("HGET", "hosts", key)
     if value is None:
-        raise shard.gone()
+        raise shard.gone_error()
     return host_of(value)
 
 
 # --------------------------------------------------------------------------- leases
 
 
-async def tokens_of(shard: Shard, owner: bytes | None) -> list[int]:
+async def tokens_of(shard: RedisShard, owner: bytes | None) -> list[int]:
     """The leases of an owner, or all."""
     return [
         int.from_bytes(field)
-        async for field, value in _pairs(shard, "leases")
+        async for field, value in _scan_hash(shard, "leases")
         if owner is None or lease_of(value).owner == owner
     ]
 
@@ -240,21 +254,21 @@ async def tokens_of(shard: Shard, owner: bytes | None) -> list[int]:
 # --------------------------------------------------------------------------- dead letters
 
 
-async def dead(shards: Sequence[Shard], which: DeadFilter, limit: int) -> list[DeadLetter]:
+async def dead_letters(shards: Sequence[RedisShard], which: DeadLetterFilter, limit: int) -> list[DeadLetter]:
     """Dead letters, oldest first."""
     letters: list[DeadLetter] = []
     for shard in shards:
         names: dict[bytes, str] = {}
         ours: list[DeadLetter] = []
-        async for page in _pages(shard, which):
+        async for page in _letter_pages(shard, which):
             for member, died_at in page:
-                key, stored = unplaced(member)
+                key, stored = unpack_member(member)
                 if key not in names:
-                    names[key] = (await _host(shard, key)).name
+                    names[key] = (await _read_host(shard, key)).name
                 ours.append(
                     DeadLetter(
-                        id=shard.number(stored),
-                        entry=stored.entry(names[key]),
+                        id=shard.number_of(stored),
+                        entry=stored.to_entry(names[key]),
                         reason=stored.reason,
                         attempts=stored.attempts,
                         died_at=died_at,
@@ -266,28 +280,30 @@ async def dead(shards: Sequence[Shard], which: DeadFilter, limit: int) -> list[D
     return sorted(letters, key=lambda letter: (letter.died_at, letter.id))[:limit]
 
 
-async def judge(shards: Sequence[Shard], verb: str, which: DeadFilter) -> int:
+async def judge_dead(shards: Sequence[RedisShard], verb: str, which: DeadLetterFilter) -> int:
     """Revive or drop dead letters; how many."""
     total = 0
     for shard in shards:
-        chosen = [member async for page in _pages(shard, which) for member, _ in page]
+        chosen = [member async for page in _letter_pages(shard, which) for member, _ in page]
         for first in range(0, len(chosen), ROUND):
-            members = [raw(member) for member in chosen[first : first + ROUND]]
-            total += await shard.run("judge_dead", verb, members)
+            members = [raw_bytes(member) for member in chosen[first : first + ROUND]]
+            total += await shard.run_script("judge_dead", verb, members)
     if total and verb == "revive":
         for shard in shards:
-            await shard.run("judge_dead", "wake", [])
+            await shard.run_script("judge_dead", "wake", [])
     return total
 
 
-async def _pages(shard: Shard, which: DeadFilter) -> AsyncIterator[list[tuple[bytes, float]]]:
+async def _letter_pages(
+    shard: RedisShard, which: DeadLetterFilter
+) -> AsyncIterator[list[tuple[bytes, float]]]:
     """The chosen dead letters, by the page: what is stored, and the time of death."""
     first, host = 0, b""
     ids = {number // shard.of for number in which.ids if number % shard.of == shard.index}
     if which.host is not None:
-        host = await shard.ask("HGET", "names", text_bytes(which.host)) or b"none"
+        host = await shard.run_command("HGET", "names", text_bytes(which.host)) or b"none"
     while True:
-        flat = await shard.ask("ZRANGE", "dead", first, first + ROUND - 1, "WITHSCORES")
+        flat = await shard.run_command("ZRANGE", "dead", first, first + ROUND - 1, "WITHSCORES")
         rows = [(flat[at], float(flat[at + 1])) for at in range(0, len(flat), 2)]
         yield [row for row in rows if _is_chosen(row, which, host, ids)]
         first += len(rows)
@@ -295,9 +311,9 @@ async def _pages(shard: Shard, which: DeadFilter) -> AsyncIterator[list[tuple[by
             return
 
 
-def _is_chosen(row: tuple[bytes, float], which: DeadFilter, host: bytes, ids: set[int]) -> bool:
+def _is_chosen(row: tuple[bytes, float], which: DeadLetterFilter, host: bytes, ids: set[int]) -> bool:
     member, died_at = row
-    key, stored = unplaced(member)
+    key, stored = unpack_member(member)
     return (
         (which.reason is None or stored.reason == which.reason)
         and (not host or key == host)
@@ -309,17 +325,17 @@ def _is_chosen(row: tuple[bytes, float], which: DeadFilter, host: bytes, ids: se
 # --------------------------------------------------------------------------- everything
 
 
-async def forget(shard: Shard) -> None:
+async def delete_shard(shard: RedisShard) -> None:
     """Delete the keys of a shard, its marker first; but not ``going``, which says that it is not done yet."""
-    await shard.ask("UNLINK", "meta")
-    await shard.server.drop(f"{shard.key}:*", but=f"{shard.key}:going".encode())
+    await shard.run_command("UNLINK", "meta")
+    await shard.server.delete_keys(f"{shard.key}:*", but=f"{shard.key}:going".encode())
 
 
-async def _pairs(shard: Shard, name: str) -> AsyncIterator[tuple[bytes, bytes]]:
+async def _scan_hash(shard: RedisShard, name: str) -> AsyncIterator[tuple[bytes, bytes]]:
     """The fields of a hash, each once or more."""
     cursor, seen = 0, set[bytes]()
     while True:
-        cursor, found = await shard.ask("HSCAN", name, cursor, "COUNT", ROUND)
+        cursor, found = await shard.run_command("HSCAN", name, cursor, "COUNT", ROUND)
         for field, value in found.items():
             if field not in seen:
                 seen.add(field)

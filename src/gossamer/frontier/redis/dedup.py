@@ -14,13 +14,13 @@ from gossamer.core.dedup import (
     DedupReport,
     error_rate,
 )
-from gossamer.frontier.redis.shard import Shard
+from gossamer.frontier.redis.shard import RedisShard
 
 
-async def dedup_report(shards: Sequence[Shard]) -> DedupReport:
+async def dedup_report(shards: Sequence[RedisShard]) -> DedupReport:
     """Of a job, from its counters; with ``seen_ttl_s`` an upper bound of the errors."""
     fields = ("dedup", "buckets", "pending", "delayed", "leased", "done", "dead")
-    rows = await asyncio.gather(*(shard.meta(*fields) for shard in shards))
+    rows = await asyncio.gather(*(shard.read_meta(*fields) for shard in shards))
     dedup = rows[0][0].decode()
     counts = [sum(int(number) for number in row[2:]) for row in rows]
     known = sum(counts)

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gossamer.frontier.redis.shard import Shard
-from gossamer.frontier.redis.wire import raw
+from gossamer.frontier.redis.shard import RedisShard
+from gossamer.frontier.redis.wire import raw_bytes
 
 Lives = set[tuple[int, bytes]]
 """Shards by their index, and the lives of their servers in which something was added there."""
 
 
-async def redo_lost(shards: Sequence[Shard]) -> int:
+async def redo_lost(shards: Sequence[RedisShard]) -> int:
     """Make pending again what was settled in reliance on lives that have ended; how many requests."""
-    found = [await shard.run("reliances", repeat=True) for shard in shards]
+    found = [await shard.run_script("reliances", repeat=True) for shard in shards]
     lives = [life for life, *_ in found]
     redone = 0
     for shard, (_, *reliances) in zip(shards, found, strict=True):
@@ -27,6 +27,6 @@ async def redo_lost(shards: Sequence[Shard]) -> int:
             index, _, life = reliance.partition(b":")
             left = lives[int(index)] != life
             while left:
-                count, left = await shard.run("redo", raw(reliance), repeat=True)
+                count, left = await shard.run_script("redo", raw_bytes(reliance), repeat=True)
                 redone += count
     return redone

@@ -11,25 +11,25 @@ from typing import Any
 import msgspec
 
 from gossamer.core.clock import Clock
-from gossamer.core.errors import RequestsGone, StorageError
+from gossamer.core.errors import LostRequestsError, StorageError
 from gossamer.core.requests import Lease
-from gossamer.drivers.redis.server import RedisServer, Script, script
-from gossamer.frontier.redis.wire import Stored
+from gossamer.drivers.redis.server import LuaScript, RedisServer, load_script
+from gossamer.frontier.redis.wire import StoredRequest
 
 _LIBRARY = ("politeness.lua", "library.lua")
 _ADMITTING = ("add", "settle", "known")
 _packed = msgspec.msgpack.Encoder().encode
 
 
-def script_of(name: str) -> Script:
+def script_of(name: str) -> LuaScript:
     """A script of the frontier, with what it is made of."""
     if name == "create":
-        return script("gossamer.frontier.redis", "create.lua")
+        return load_script("gossamer.frontier.redis", "create.lua")
     admit = ("admit.lua",) if name in _ADMITTING else ()
-    return script("gossamer.frontier.redis", *_LIBRARY, *admit, f"{name}.lua")
+    return load_script("gossamer.frontier.redis", *_LIBRARY, *admit, f"{name}.lua")
 
 
-class Shard:
+class RedisShard:
     """Shard ``index`` of ``of``. With ``clock`` the scripts take the time from it instead of the server's.
 
     ``tag`` stands in the names of its keys, by default the job's id.
@@ -41,44 +41,44 @@ class Shard:
         self.server = server
         self.index = index
         self.of = of
-        self.key = server.key(f"{tag or job}:{index}")
+        self.key = server.key_for(f"{tag or job}:{index}")
         self._job = job
         self._clock = clock
 
-    def token(self, lease: Lease) -> int:
+    def token_of(self, lease: Lease) -> int:
         """A lease's token as this shard knows it; 0, which is nobody's, for another's."""
         token, index = divmod(lease.token, self.of)
         return token if index == self.index and 0 < token < 2**48 else 0
 
-    async def run(self, name: str, *args: Any, repeat: bool = False) -> Any:
+    async def run_script(self, name: str, *args: Any, repeat: bool = False) -> Any:
         """What a script answers. Raises :class:`StorageError`."""
         now = "" if self._clock is None else f"{self._clock.now():.17g}"
         try:
-            return await self.server.run(script_of(name), self.key, now, _packed(args), repeat=repeat)
+            return await self.server.run_script(script_of(name), self.key, now, _packed(args), repeat=repeat)
         except StorageError as error:
             if "GOSSAMER_GONE" in str(error.__cause__):
-                raise self.gone() from None
+                raise self.gone_error() from None
             raise
 
-    def number(self, stored: Stored) -> int:
+    def number_of(self, stored: StoredRequest) -> int:
         """A request's id, as no other shard gives it."""
         return stored.id * self.of + self.index
 
-    async def ask(self, command: str, key: str | bytes, *args: Any) -> Any:
+    async def run_command(self, command: str, key: str | bytes, *args: Any) -> Any:
         """What a command answers about one of its keys."""
         end = key.encode() if isinstance(key, str) else key
-        return await self.server.ask(command, self.key.encode() + b":" + end, *args)
+        return await self.server.run_command(command, self.key.encode() + b":" + end, *args)
 
-    async def meta(self, *fields: str) -> list[Any]:
+    async def read_meta(self, *fields: str) -> list[Any]:
         """Fields of its marker. Raises :class:`StorageError`."""
-        found = await self.ask("HMGET", "meta", "state", *fields)
+        found = await self.run_command("HMGET", "meta", "state", *fields)
         if found[0] is None:
-            raise self.gone()
+            raise self.gone_error()
         return list(found[1:])
 
-    def gone(self) -> RequestsGone:
+    def gone_error(self) -> LostRequestsError:
         """What to say when the marker is not there."""
-        return RequestsGone(
+        return LostRequestsError(
             f"the requests of job {self._job} are gone from Redis at {self.server.where}: it was emptied, "
             "it started without its append-only file, or the job ended longer ago than frontier.keep says. "
             "What is stored stays; start the crawl anew "

@@ -13,29 +13,29 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import nsmallest
 from typing import TypeVar
 
-from gossamer.frontier.redis.shard import Shard
-from gossamer.frontier.redis.wire import raw, text_bytes
+from gossamer.frontier.redis.shard import RedisShard
+from gossamer.frontier.redis.wire import raw_bytes, text_bytes
 from gossamer.frontier.transitions import ROUND
 
 T = TypeVar("T")
 
 
-def shard_of(shards: Sequence[Shard], host: str) -> Shard:
+def shard_of(shards: Sequence[RedisShard], host: str) -> RedisShard:
     """Where a host is, for ever."""
     return shards[crc32(text_bytes(host)) % len(shards)] if len(shards) > 1 else shards[0]
 
 
 def by_shard(
-    shards: Sequence[Shard], things: Sequence[T], host: Callable[[T], str]
-) -> dict[Shard, list[tuple[int, T]]]:
+    shards: Sequence[RedisShard], things: Sequence[T], host: Callable[[T], str]
+) -> dict[RedisShard, list[tuple[int, T]]]:
     """Things with their positions, by the shard of their host."""
-    found: dict[Shard, list[tuple[int, T]]] = {}
+    found: dict[RedisShard, list[tuple[int, T]]] = {}
     for position, thing in enumerate(things):
         found.setdefault(shard_of(shards, host(thing)), []).append((position, thing))
     return found
 
 
-def chunks(things: Sequence[T], size: Callable[[T], int] = lambda _: 1) -> Iterator[list[T]]:
+def split_chunks(things: Sequence[T], size: Callable[[T], int] = lambda _: 1) -> Iterator[list[T]]:
     """Things in groups whose sizes are ``ROUND`` together at most; one that is larger alone."""
     group: list[T] = []
     total = 0
@@ -50,12 +50,12 @@ def chunks(things: Sequence[T], size: Callable[[T], int] = lambda _: 1) -> Itera
         yield group
 
 
-async def first_shares(shards: Sequence[Shard], lane: str, limit: int) -> dict[Shard, int]:
+async def first_shares(shards: Sequence[RedisShard], lane: str, limit: int) -> dict[RedisShard, int]:
     """How many requests each shard is asked for at first: as many as it has hosts among the first in turn."""
     if len(shards) == 1:
         return {shards[0]: min(limit, ROUND)}
     turns = await asyncio.gather(
-        *(shard.run("peek", raw(text_bytes(lane)), min(limit, ROUND)) for shard in shards)
+        *(shard.run_script("peek", raw_bytes(text_bytes(lane)), min(limit, ROUND)) for shard in shards)
     )
     first = nsmallest(
         limit,
@@ -69,9 +69,9 @@ async def first_shares(shards: Sequence[Shard], lane: str, limit: int) -> dict[S
     return {shard: counts[shard.index] for shard in shards}
 
 
-def even_shares(shards: Iterable[Shard], left: int) -> dict[Shard, int]:
+def even_shares(shards: Iterable[RedisShard], left: int) -> dict[RedisShard, int]:
     """What is still wanted, from those who may have more."""
-    shares: dict[Shard, int] = {}
+    shares: dict[RedisShard, int] = {}
     waiting = list(shards)
     while waiting and left > 0:
         share = min(-(-left // len(waiting)), ROUND)

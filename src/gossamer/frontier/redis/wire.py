@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from gossamer.core.hosts import HostSignal, HostState, SignalKind
-from gossamer.core.lifecycle import State
+from gossamer.core.hosts import HostSignal, HostSignalKind, HostState
+from gossamer.core.lifecycle import RequestState
 from gossamer.core.requests import Entry, Lease
 from gossamer.core.results import Outcome
-from gossamer.frontier.codec import pack, read_entry
+from gossamer.frontier.codec import pack_request, read_entry
 from gossamer.frontier.transitions import state_after
 
 _TRIES = Struct("<dIIIIH")
@@ -27,15 +27,15 @@ _HOST_MORE = Struct("<4dI")  # of a host that was written by this version
 _WAITING = Struct("<BBII")
 _LEASE = Struct("<4sBBddBB")
 _REASON_CHARACTERS = 10_000
-_KINDS = {kind: number for number, kind in enumerate(SignalKind)}
+_KINDS = {kind: number for number, kind in enumerate(HostSignalKind)}
 _CHARGED, _LATER, _EXCUSED = 1, 2, 3
-_VERDICTS = {State.DONE: 0, State.DELAYED: 1, State.DEAD: 2}
+_VERDICTS = {RequestState.DONE: 0, RequestState.DELAYED: 1, RequestState.DEAD: 2}
 
 Batch = tuple[list[msgspec.Raw], list[msgspec.Raw], list[Any]]
 """Names of hosts, names of lanes, and eight values for each request: see ``lua/admit.lua``."""
 
 
-class Stored(NamedTuple):
+class StoredRequest(NamedTuple):
     """A request as it stands in a queue."""
 
     id: int
@@ -48,12 +48,12 @@ class Stored(NamedTuple):
     reason: str
     text: str
 
-    def entry(self, host: str) -> Entry:
+    def to_entry(self, host: str) -> Entry:
         """What was accepted."""
         return read_entry(self.text, self.fingerprint, host, self.due_at)
 
 
-class Waiting(NamedTuple):
+class WaitingRow(NamedTuple):
     """What waits for a host in one lane and band."""
 
     lane: int
@@ -67,10 +67,10 @@ class HostRow(NamedTuple):
 
     name: str
     state: HostState
-    waiting: tuple[Waiting, ...]
+    waiting: tuple[WaitingRow, ...]
 
     @property
-    def pending(self) -> int:
+    def pending_count(self) -> int:
         """All that waits for it."""
         return sum(slot.listed + slot.back for slot in self.waiting)
 
@@ -84,7 +84,7 @@ class LeaseRow(NamedTuple):
     element: bytes
 
 
-def raw(value: bytes) -> msgspec.Raw:
+def raw_bytes(value: bytes) -> msgspec.Raw:
     """Bytes among the arguments of a script, whose reader takes any bytes as text and knows no others."""
     size = len(value)
     head = b"\xda" + size.to_bytes(2) if size < 65536 else b"\xdb" + size.to_bytes(4)
@@ -108,7 +108,7 @@ def fingerprint_bytes(fingerprint: int) -> bytes:
 
 def held_by(lease: Lease) -> msgspec.Raw:
     """What a lease must be of, beside its token, to be in force."""
-    return raw(fingerprint_bytes(lease.entry.fingerprint))
+    return raw_bytes(fingerprint_bytes(lease.entry.fingerprint))
 
 
 def batch_of(entries: Iterable[Entry]) -> Batch:
@@ -127,21 +127,25 @@ def batch_of(entries: Iterable[Entry]) -> Batch:
             due_at,
             request.dont_filter,
             str(fingerprint),
-            raw(fingerprint_bytes(fingerprint) + tries + pack(request, entry.host).encode()),
+            raw_bytes(fingerprint_bytes(fingerprint) + tries + pack_request(request, entry.host).encode()),
         )
-    return [raw(text_bytes(host)) for host in hosts], [raw(text_bytes(lane)) for lane in lanes], flat
+    return (
+        [raw_bytes(text_bytes(host)) for host in hosts],
+        [raw_bytes(text_bytes(lane)) for lane in lanes],
+        flat,
+    )
 
 
 def packed_outcome(outcome: Outcome, token: int, links: int) -> tuple[Any, ...]:
     """One outcome; ``links`` of its outlinks come with the call, and the others were added before.
 
-    Raises :class:`~gossamer.core.errors.IllegalMove` for no settling verdict.
+    Raises :class:`~gossamer.core.errors.TransitionError` for no settling verdict.
     """
     return (
         token,
         held_by(outcome.lease),
         _VERDICTS[state_after(outcome.verdict)],
-        raw(text_bytes(outcome.reason[:_REASON_CHARACTERS])),
+        raw_bytes(text_bytes(outcome.reason[:_REASON_CHARACTERS])),
         outcome.due_at,
         _CHARGED if outcome.charged else _EXCUSED if outcome.is_excused else _LATER,
         outcome.is_page,
@@ -168,18 +172,18 @@ def _packed_signal(signal: HostSignal) -> tuple[Any, ...]:
     )
 
 
-def stored_of(element: bytes) -> Stored:
+def stored_of(element: bytes) -> StoredRequest:
     """A request from a queue."""
     number, fingerprint = int.from_bytes(element[:6]), int.from_bytes(element[6:14], signed=True)
     if not element[14]:
-        return Stored(number, fingerprint, 0.0, 0, 0, 0, 0, "", _record(element[15:]))
+        return StoredRequest(number, fingerprint, 0.0, 0, 0, 0, 0, "", _decode_text(element[15:]))
     due_at, attempts, failures, throttled, expiries, size = _TRIES.unpack_from(element, 15)
     at = 15 + _TRIES.size
-    reason, text = text_of(element[at : at + size]), _record(element[at + size :])
-    return Stored(number, fingerprint, due_at, attempts, failures, throttled, expiries, reason, text)
+    reason, text = text_of(element[at : at + size]), _decode_text(element[at + size :])
+    return StoredRequest(number, fingerprint, due_at, attempts, failures, throttled, expiries, reason, text)
 
 
-def _record(stored: bytes) -> str:
+def _decode_text(stored: bytes) -> str:
     """The text of a request; of bytes that are no text nothing, which cannot be read."""
     try:
         return stored.decode()
@@ -187,7 +191,7 @@ def _record(stored: bytes) -> str:
         return ""
 
 
-def unplaced(member: bytes) -> tuple[bytes, Stored]:
+def unpack_member(member: bytes) -> tuple[bytes, StoredRequest]:
     """The host's key and the request of a delayed one or a dead letter."""
     return member[6:10], stored_of(member[:6] + member[12:])
 
@@ -198,7 +202,7 @@ def leases_of(shown: Sequence[bytes], index: int, of: int) -> Iterator[Lease]:
         granted_at, start_by, deadline, pause_s, standing = _SHOWN.unpack_from(head, 6)
         stored = stored_of(element)
         yield Lease(
-            entry=stored.entry(text_of(head[6 + _SHOWN.size :])),
+            entry=stored.to_entry(text_of(head[6 + _SHOWN.size :])),
             token=int.from_bytes(head[:6]) * of + index,
             granted_at=granted_at,
             start_by=start_by,
@@ -240,7 +244,7 @@ def host_of(raw: bytes) -> HostRow:
         limit_s=more[3],
         troubled_by=more[4],
     )
-    waiting = tuple(Waiting(*slot) for slot in _WAITING.iter_unpack(raw[slots_at:slots_end]))
+    waiting = tuple(WaitingRow(*slot) for slot in _WAITING.iter_unpack(raw[slots_at:slots_end]))
     return HostRow(text_of(raw[slots_end:]), state, waiting)
 
 

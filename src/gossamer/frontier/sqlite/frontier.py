@@ -14,24 +14,32 @@ from sqlite3 import Connection
 from typing import TypeVar
 
 from gossamer.core.clock import Clock
-from gossamer.core.hosts import HostSignal, Rules
-from gossamer.core.jobs import Added, Change, DeadFilter, DeadLetter, Found, FrontierStats, HostReport
-from gossamer.core.lifecycle import JobState, State
-from gossamer.core.position import Place
+from gossamer.core.hosts import FrontierRules, HostSignal
+from gossamer.core.jobs import (
+    AddResult,
+    DeadLetter,
+    DeadLetterFilter,
+    FrontierStats,
+    HostReport,
+    JobCommand,
+    KnownRequest,
+)
+from gossamer.core.lifecycle import JobState, RequestState
+from gossamer.core.position import QueuePosition
 from gossamer.core.requests import Entry, Grant, Lease
 from gossamer.core.results import Outcome
 from gossamer.drivers.sqlite.database import Database
 from gossamer.frontier.sqlite import admin as desk
 from gossamer.frontier.sqlite import moves
-from gossamer.frontier.sqlite.position import look
-from gossamer.frontier.sqlite.session import SQL, Session, lane_key, pack_rules
+from gossamer.frontier.sqlite.position import read_position
+from gossamer.frontier.sqlite.session import SQL, FrontierTransaction, lane_key, pack_rules
 from gossamer.frontier.transitions import ROUND, job_state_after
 
 T = TypeVar("T")
 
 
 class SqliteFrontier:
-    """An ``OwnedFrontier`` and ``FrontierDesk`` over a database.
+    """An ``OwnedFrontier`` and ``FrontierAdmin`` over a database.
 
     ``rules`` are those of a new job; a job that exists keeps its own until ``control`` changes them.
     ``owner`` is who leases, for ``recover``. ``seed`` seeds the jitter of back-offs. Opening blocks for one
@@ -42,7 +50,7 @@ class SqliteFrontier:
         self,
         db: Database,
         job: str,
-        rules: Rules,
+        rules: FrontierRules,
         clock: Clock,
         *,
         owner: str = "",
@@ -63,23 +71,23 @@ class SqliteFrontier:
 
     # ----------------------------------------------------------------- the port
 
-    async def add(self, entries: Sequence[Entry]) -> Added:
+    async def add(self, entries: Sequence[Entry]) -> AddResult:
         """See :class:`~gossamer.ports.frontier.Frontier`."""
-        return await self._change(lambda s: s.add(entries))
+        return await self._run_change(lambda s: s.add_entries(entries))
 
     async def lease(self, lane: str, limit: int, ttl_s: float) -> Grant:
         """See :class:`~gossamer.ports.frontier.Frontier`."""
 
-        def lease(s: Session) -> Grant:
+        def lease(s: FrontierTransaction) -> Grant:
             key = lane_key(lane)
             expired = moves.take_back(s, s.now, ROUND)
-            moves.promote(s, key)
+            moves.promote_due(s, key)
             s.hosts.save(s.conn)  # so that their turns are seen
             leases = moves.hand_out(s, key, limit, ttl_s, self._owner)
             s.hosts.save(s.conn)
             return Grant(leases=leases, next_at=moves.next_at(s, [key]), expired=expired)
 
-        return await self._change(lease)
+        return await self._run_change(lease)
 
     async def settle(self, outcomes: Sequence[Outcome]) -> list[bool]:
         """See :class:`~gossamer.ports.frontier.Frontier`."""
@@ -87,100 +95,104 @@ class SqliteFrontier:
 
     def settle_within(self, conn: Connection, outcomes: Sequence[Outcome]) -> list[bool]:
         """The same inside a transaction of the caller's."""
-        return self._within(conn, lambda s: moves.settle(s, outcomes, self._random.random))
+        return self._run_within(conn, lambda s: moves.settle_outcomes(s, outcomes, self._random.random))
 
     async def extend(self, leases: Sequence[Lease], ttl_s: float) -> list[bool]:
         """See :class:`~gossamer.ports.frontier.Frontier`."""
-        return await self._change(lambda s: moves.extend(s, leases, ttl_s))
+        return await self._run_change(lambda s: moves.extend_leases(s, leases, ttl_s))
 
     async def release(self, leases: Sequence[Lease], signals: Sequence[HostSignal]) -> None:
         """See :class:`~gossamer.ports.frontier.Frontier`."""
-        await self._change(lambda s: moves.release(s, leases, signals, self._random.random))
+        await self._run_change(lambda s: moves.release_leases(s, leases, signals, self._random.random))
 
-    async def control(self, change: Change, rules: Rules | None = None) -> tuple[Lease, ...]:
+    async def apply_change(self, change: JobCommand, rules: FrontierRules | None = None) -> tuple[Lease, ...]:
         """See :class:`~gossamer.ports.frontier.Frontier`."""
 
-        def control(s: Session) -> tuple[Lease, ...]:
+        def control(s: FrontierTransaction) -> tuple[Lease, ...]:
             if rules is not None:
-                s.use(rules)
+                s.apply_rules(rules)
             s.state = job_state_after(change, s.state)
-            return moves.take_back(s, inf, -1) if change is Change.RECOVER else ()
+            return moves.take_back(s, inf, -1) if change is JobCommand.RECOVER else ()
 
-        return await self._change(control)
+        return await self._run_change(control)
 
-    async def recover(self, owner: str) -> tuple[Lease, ...]:
+    async def recover_leases(self, owner: str) -> tuple[Lease, ...]:
         """See :class:`~gossamer.ports.frontier.OwnedFrontier`."""
-        return await self._change(lambda s: moves.take_back(s, inf, -1, owner))
+        return await self._run_change(lambda s: moves.take_back(s, inf, -1, owner))
 
-    async def stats(self) -> FrontierStats:
+    async def read_stats(self) -> FrontierStats:
         """See :class:`~gossamer.ports.frontier.Frontier`."""
-        return await self._db.read(lambda conn: _stats(Session(conn, self._job, self._clock.now())))
+        return await self._db.read(
+            lambda conn: _stats_of(FrontierTransaction(conn, self._job, self._clock.now()))
+        )
 
     # ----------------------------------------------------------------- the desk
 
-    async def known(self, entries: Sequence[Entry]) -> list[bool]:
-        """See :class:`~gossamer.ports.frontier.FrontierDesk`."""
+    async def are_known(self, entries: Sequence[Entry]) -> list[bool]:
+        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
         return await self._db.run(lambda conn: self.known_within(conn, entries))
 
     def known_within(self, conn: Connection, entries: Sequence[Entry]) -> list[bool]:
         """The same inside a transaction of the caller's."""
-        known = self._within(conn, lambda s: s.known({entry.fingerprint for entry in entries}))
+        known = self._run_within(
+            conn, lambda s: s.known_fingerprints({entry.fingerprint for entry in entries})
+        )
         return [entry.fingerprint in known for entry in entries]
 
-    async def find(self, fingerprint: int) -> Found | None:
-        """See :class:`~gossamer.ports.frontier.FrontierDesk`."""
-        return await self._db.read(lambda conn: desk.find(conn, self._job, fingerprint))
+    async def find_request(self, fingerprint: int) -> KnownRequest | None:
+        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        return await self._db.read(lambda conn: desk.find_request(conn, self._job, fingerprint))
 
-    async def hosts(self, limit: int) -> list[HostReport]:
-        """See :class:`~gossamer.ports.frontier.FrontierDesk`."""
-        return await self._db.read(lambda conn: desk.hosts(conn, self._job, limit))
+    async def busiest_hosts(self, limit: int) -> list[HostReport]:
+        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        return await self._db.read(lambda conn: desk.busiest_hosts(conn, self._job, limit))
 
-    async def dead(self, which: DeadFilter, limit: int = 1000) -> list[DeadLetter]:
-        """See :class:`~gossamer.ports.frontier.FrontierDesk`."""
-        return await self._db.read(lambda conn: desk.dead(conn, self._job, which, limit))
+    async def dead_letters(self, which: DeadLetterFilter, limit: int = 1000) -> list[DeadLetter]:
+        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        return await self._db.read(lambda conn: desk.dead_letters(conn, self._job, which, limit))
 
-    async def revive(self, which: DeadFilter) -> int:
-        """See :class:`~gossamer.ports.frontier.FrontierDesk`."""
-        return await self._change(lambda s: desk.revive(s, self._job, which))
+    async def revive_letters(self, which: DeadLetterFilter) -> int:
+        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        return await self._run_change(lambda s: desk.revive_letters(s, self._job, which))
 
-    async def drop(self, which: DeadFilter) -> int:
-        """See :class:`~gossamer.ports.frontier.FrontierDesk`."""
-        return await self._change(lambda s: desk.drop(s, self._job, which))
+    async def drop_letters(self, which: DeadLetterFilter) -> int:
+        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        return await self._run_change(lambda s: desk.drop_letters(s, self._job, which))
 
-    async def place(self, fingerprint: int) -> tuple[Rules, Place]:
+    async def find_position(self, fingerprint: int) -> tuple[FrontierRules, QueuePosition]:
         """The rules in force, and where one of the requests stands."""
-        return await look(self._db, self._job, fingerprint)
+        return await read_position(self._db, self._job, fingerprint)
 
     # ----------------------------------------------------------------- transactions
 
-    async def _change(self, act: Callable[[Session], T]) -> T:
-        return await self._db.run(lambda conn: self._within(conn, act))
+    async def _run_change(self, act: Callable[[FrontierTransaction], T]) -> T:
+        return await self._db.run(lambda conn: self._run_within(conn, act))
 
-    def _within(self, conn: Connection, act: Callable[[Session], T]) -> T:
+    def _run_within(self, conn: Connection, act: Callable[[FrontierTransaction], T]) -> T:
         # The time is taken here, under the lock, so that a call that waited grants no stale lease.
         now = self._clock.now()
         session = self._db.memory.get(self._key)
         if session is None:
-            session = self._db.memory[self._key] = Session(conn, self._job, now)
+            session = self._db.memory[self._key] = FrontierTransaction(conn, self._job, now)
         else:
-            session.begin(now)
+            session.begin_transaction(now)
         result = act(session)
         session.save()
         return result
 
 
-def _stats(s: Session) -> FrontierStats:
+def _stats_of(s: FrontierTransaction) -> FrontierStats:
     return FrontierStats(
         state=s.state,
-        pending=s.counts[State.PENDING],
-        delayed=s.counts[State.DELAYED],
-        leased=s.counts[State.LEASED],
-        done=s.counts[State.DONE],
-        dead=s.counts[State.DEAD],
+        pending=s.counts[RequestState.PENDING],
+        delayed=s.counts[RequestState.DELAYED],
+        leased=s.counts[RequestState.LEASED],
+        done=s.counts[RequestState.DONE],
+        dead=s.counts[RequestState.DEAD],
         pages=s.pages,
         duplicates=s.duplicates,
         too_deep=s.too_deep,
         hosts=s.known_hosts,
-        next_at=moves.next_at(s, [row[0] for row in s.all("lanes", s.id)]),
+        next_at=moves.next_at(s, [row[0] for row in s.fetch_all("lanes", s.id)]),
         budget_spent=s.rules.max_pages is not None and s.pages >= s.rules.max_pages,
     )

@@ -1,5 +1,5 @@
 -- The frontier's statements. Tables, states and indexes: gossamer/drivers/sqlite/migrations/0001_start.sql.
--- Lists come as one JSON array, rows at `:rows` (gossamer.drivers.sql.bulk). What is read for every lease
+-- Lists come as one JSON array, rows at `:rows` (gossamer.drivers.sql.write_rows). What is read for every lease
 -- is handed over as one text of lines and tabs (gossamer.frontier.sqlite.session.of_lines).
 
 -- name: open

@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 
-from gossamer.core.hosts import HostState, Rules
-from gossamer.drivers.sql import bulk, load
+from gossamer.core.hosts import FrontierRules, HostState
+from gossamer.drivers.sql import load_statements, write_rows
 from gossamer.policy import politeness
 
-SQL = load("gossamer.frontier.sqlite", "hosts.sql")
+SQL = load_statements("gossamer.frontier.sqlite", "hosts.sql")
 KEPT = 8192
 """Hosts remembered from one transaction to the next, about 2 KB each."""
 
@@ -29,12 +29,14 @@ state_of = msgspec.json.Decoder(HostState).decode
 waiting_of = msgspec.json.Decoder(Waiting).decode
 
 
-class Host:
+class SqliteHost:
     """One host: its politeness, what waits for it, and the turns it has on disk."""
 
     __slots__ = ("heads", "id", "name", "state", "turns", "waiting")
 
-    def __init__(self, number: int, name: str, state: HostState, waiting: Waiting, rules: Rules) -> None:
+    def __init__(
+        self, number: int, name: str, state: HostState, waiting: Waiting, rules: FrontierRules
+    ) -> None:
         self.id = number
         self.name = name
         self.state = state
@@ -42,11 +44,11 @@ class Host:
         self.turns = self.turns_under(rules)
         self.heads: list[Any] = []  # while it is handed out: its next requests, first one last
 
-    def best(self) -> int | None:
+    def next_band(self) -> int | None:
         """The band of the next request that was loaded."""
         return self.heads[-1][0] if self.heads else None
 
-    def count(self, lane: str, band: int, change: int) -> None:
+    def count_waiting(self, lane: str, band: int, change: int) -> None:
         """Requests that began to wait for this host, or do not any more."""
         bands = self.waiting.setdefault(lane, {})
         left = bands.get(band, 0) + change
@@ -57,7 +59,7 @@ class Host:
         if not bands:
             del self.waiting[lane]
 
-    def turns_under(self, rules: Rules) -> list[tuple[str, int, float]]:
+    def turns_under(self, rules: FrontierRules) -> list[tuple[str, int, float]]:
         """Lane, band and time of the turns it has while nothing changes."""
         state = self.state
         if not self.waiting or not politeness.has_room(state, rules):
@@ -65,49 +67,49 @@ class Host:
         return [(lane, min(bands), state.next_at) for lane, bands in self.waiting.items()]
 
 
-class Hosts:
+class HostCache:
     """The hosts of one frontier, as far as they were asked for."""
 
-    def __init__(self, frontier: int, rules: Rules) -> None:
+    def __init__(self, frontier: int, rules: FrontierRules) -> None:
         self._frontier = frontier
         self._rules = rules
-        self._by_id: dict[int, Host] = {}
-        self._by_name: dict[str, Host] = {}
+        self._by_id: dict[int, SqliteHost] = {}
+        self._by_name: dict[str, SqliteHost] = {}
         self._touched: set[int] = set()  # pace and turns have to be written
 
-    def __getitem__(self, number: int) -> Host:
+    def __getitem__(self, number: int) -> SqliteHost:
         return self._by_id[number]
 
-    def load(self, conn: Connection, numbers: Iterable[int]) -> None:
+    def load_by_id(self, conn: Connection, numbers: Iterable[int]) -> None:
         """Make hosts known by their ids."""
         missing = [number for number in numbers if number not in self._by_id]
         if missing:
-            self._take(conn.execute(SQL["by_id"], (as_json(missing),)))
+            self._add_hosts(conn.execute(SQL["by_id"], (as_json(missing),)))
 
     def load_all(self, conn: Connection) -> Iterable[int]:
         """Make every host known; their ids."""
         numbers = [row[0] for row in conn.execute(SQL["all"], (self._frontier,))]
-        self.load(conn, numbers)
+        self.load_by_id(conn, numbers)
         return numbers
 
-    def named(self, conn: Connection, names: Sequence[str]) -> tuple[dict[str, Host], int]:
+    def find_or_add(self, conn: Connection, names: Sequence[str]) -> tuple[dict[str, SqliteHost], int]:
         """Hosts by name, made in that order when they are new; and how many are new."""
         fresh = 0
         missing = [name for name in names if name not in self._by_name]
         if missing:
-            self._take(conn.execute(SQL["by_name"], (self._frontier, as_json(missing))))
+            self._add_hosts(conn.execute(SQL["by_name"], (self._frontier, as_json(missing))))
             new = [name for name in missing if name not in self._by_name]
             if new:
-                fresh = bulk(conn, SQL["add"], [(self._frontier, name) for name in new])
-                self._take(conn.execute(SQL["by_name"], (self._frontier, as_json(new))))
+                fresh = write_rows(conn, SQL["add"], [(self._frontier, name) for name in new])
+                self._add_hosts(conn.execute(SQL["by_name"], (self._frontier, as_json(new))))
         return {name: self._by_name[name] for name in names}, fresh
 
-    def touch(self, number: int) -> Host:
+    def touch_host(self, number: int) -> SqliteHost:
         """A host that is about to change."""
         self._touched.add(number)
         return self._by_id[number]
 
-    def follow(self, rules: Rules) -> None:
+    def apply_rules(self, rules: FrontierRules) -> None:
         """From now on these rules are in force. The hosts that are known must be all that exist."""
         self._rules = rules
         self._touched.update(self._by_id)
@@ -125,9 +127,9 @@ class Hosts:
                 closed += [(self._frontier, *turn, number) for turn in host.turns]
                 opened += [(self._frontier, *turn, number) for turn in turns]
                 host.turns = turns
-        bulk(conn, SQL["save"], rows)
-        bulk(conn, SQL["close_turns"], closed)
-        bulk(conn, SQL["open_turns"], opened)
+        write_rows(conn, SQL["save"], rows)
+        write_rows(conn, SQL["close_turns"], closed)
+        write_rows(conn, SQL["open_turns"], opened)
         self._touched.clear()
 
     def forget_some(self) -> None:
@@ -136,7 +138,7 @@ class Hosts:
             self._by_id.clear()
             self._by_name.clear()
 
-    def _take(self, rows: Iterable[Any]) -> None:
+    def _add_hosts(self, rows: Iterable[Any]) -> None:
         for number, name, state, waiting in rows:
-            host = Host(number, name, state_of(state), waiting_of(waiting), self._rules)
+            host = SqliteHost(number, name, state_of(state), waiting_of(waiting), self._rules)
             self._by_id[number] = self._by_name[name] = host

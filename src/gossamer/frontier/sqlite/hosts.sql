@@ -1,5 +1,5 @@
 -- The statements of gossamer.frontier.sqlite.hosts.
--- Lists come as one JSON array, rows at `:rows` (gossamer.drivers.sql.bulk).
+-- Lists come as one JSON array, rows at `:rows` (gossamer.drivers.sql.write_rows).
 
 -- name: by_id
 SELECT host.id, host.name, coalesce(pace.state, '{}'), coalesce(pace.waiting, '{}')

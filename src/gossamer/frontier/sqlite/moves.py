@@ -11,12 +11,12 @@ from math import inf
 from typing import Any
 
 from gossamer.core.hosts import HostSignal
-from gossamer.core.lifecycle import JobState, Move, State, after
+from gossamer.core.lifecycle import JobState, RequestState, RequestTransition, next_state
 from gossamer.core.requests import Entry, Lease
 from gossamer.core.results import Outcome, Verdict
 from gossamer.frontier.codec import read_entry
-from gossamer.frontier.sqlite.hosts import Host, as_json
-from gossamer.frontier.sqlite.session import Session, Untried, lane_key, of_lines
+from gossamer.frontier.sqlite.hosts import SqliteHost, as_json
+from gossamer.frontier.sqlite.session import FrontierTransaction, Untried, lane_key, of_lines
 from gossamer.frontier.transitions import (
     EXPIRED,
     ROUND,
@@ -37,13 +37,13 @@ Head = tuple[int, int, int, Sequence[Any], Sequence[str]]
 # --------------------------------------------------------------------------- handing out
 
 
-def hand_out(s: Session, lane: str, limit: int, ttl_s: float, owner: str) -> tuple[Lease, ...]:
+def hand_out(s: FrontierTransaction, lane: str, limit: int, ttl_s: float, owner: str) -> tuple[Lease, ...]:
     """Lease what may start now to ``owner``, within the job's budget."""
-    left = leases_left(s.rules, s.pages, s.counts[State.LEASED])
+    left = leases_left(s.rules, s.pages, s.counts[RequestState.LEASED])
     limit = limit if left is None else min(limit, left)
     if s.state is not JobState.RUNNING or limit <= 0:
         return ()
-    hosts = _ready(s, lane, limit)
+    hosts = _ready_hosts(s, lane, limit)
     if not hosts:
         return ()
     at_once = _load_heads(s, hosts, lane, limit)
@@ -51,7 +51,7 @@ def hand_out(s: Session, lane: str, limit: int, ttl_s: float, owner: str) -> tup
     rows: list[tuple[Any, ...]] = []
     for host in in_turn(hosts, s.rules, s.now):
         head = host.heads.pop()
-        lease = _grant(s, host, head, ttl_s)
+        lease = _grant_lease(s, host, head, ttl_s)
         leases.append(lease)
         times = (lease.granted_at, lease.start_by, lease.deadline)
         keys = (s.id, lease.token, head[1], host.id, lane, head[0], head[2])
@@ -59,50 +59,50 @@ def hand_out(s: Session, lane: str, limit: int, ttl_s: float, owner: str) -> tup
         if len(leases) == limit:
             break
         if not host.heads and at_once:
-            more = _heads(s, "next_heads", host.id, lane, head[0], head[1], at_once)
+            more = _read_heads(s, "next_heads", host.id, lane, head[0], head[1], at_once)
             host.heads = more.get(host.id, [])
-    _take(s, rows, ttl_s)
+    _store_grants(s, rows, ttl_s)
     for host in hosts:
         host.heads = []
     return tuple(leases)
 
 
-def _take(s: Session, rows: Sequence[tuple[Any, ...]], ttl_s: float) -> None:
-    s.bulk("grant", rows)
+def _store_grants(s: FrontierTransaction, rows: Sequence[tuple[Any, ...]], ttl_s: float) -> None:
+    s.execute_many("grant", rows)
     for _, _, _, number, lane, band, *_ in rows:
-        s.hosts.touch(number).count(lane, band, -1)
-    s.move(len(rows), State.PENDING, after(State.PENDING, Move.LEASE))
+        s.hosts.touch_host(number).count_waiting(lane, band, -1)
+    s.count_move(len(rows), RequestState.PENDING, next_state(RequestState.PENDING, RequestTransition.LEASE))
     s.first_deadline = min(s.first_deadline, s.now + ttl_s)
 
 
-def _ready(s: Session, lane: str, limit: int) -> list[Host]:
+def _ready_hosts(s: FrontierTransaction, lane: str, limit: int) -> list[SqliteHost]:
     """The first ``limit`` hosts in turn. Each gives at least one request, so these are enough."""
-    found = s.one("ready", s.id, lane, s.now, limit)[0]
+    found = s.fetch_one("ready", s.id, lane, s.now, limit)[0]
     if found is None:
         return []
     numbers = [int(number) for number in found.split("\n")]
-    s.hosts.load(s.conn, numbers)
+    s.hosts.load_by_id(s.conn, numbers)
     return [s.hosts[number] for number in numbers]
 
 
-def _load_heads(s: Session, hosts: list[Host], lane: str, limit: int) -> int:
+def _load_heads(s: FrontierTransaction, hosts: list[SqliteHost], lane: str, limit: int) -> int:
     """Load each host's first requests; how many to load when they are used up, 0 if one is enough."""
     spaced = all(politeness.delay_in_force(host.state, s.rules) > 0 for host in hosts)
     # One more than its share, because the next one's band decides when the host comes again.
     per_host = 1 if spaced else min(-(-limit // len(hosts)) + 1, s.rules.per_host)
-    heads = _heads(s, "heads", as_json([host.id for host in hosts]), lane, per_host)
+    heads = _read_heads(s, "heads", as_json([host.id for host in hosts]), lane, per_host)
     for host in hosts:
         host.heads = heads.get(host.id, [])
     return 0 if spaced else per_host
 
 
-def _heads(s: Session, statement: str, *values: Any) -> dict[int, list[Head]]:
+def _read_heads(s: FrontierTransaction, statement: str, *values: Any) -> dict[int, list[Head]]:
     """By host, the last one first."""
-    lines = list(of_lines(s.one(statement, *values)[0]))
+    lines = list(of_lines(s.fetch_one(statement, *values)[0]))
     if min(map(len, lines), default=HEAD_COLUMNS) < HEAD_COLUMNS:
-        lines = _whole(lines)
+        lines = _mend_lines(lines)
     tried = [int(line[2]) for line in lines if line[4] == "1"]
-    trials = {row[0]: row[1:] for row in s.all("trials", as_json(tried))} if tried else {}
+    trials = {row[0]: row[1:] for row in s.fetch_all("trials", as_json(tried))} if tried else {}
     found: dict[int, list[Head]] = {}
     for host, band, number, fingerprint, _, *parts in lines:
         request = int(number)
@@ -113,7 +113,7 @@ def _heads(s: Session, statement: str, *values: Any) -> dict[int, list[Head]]:
     return found
 
 
-def _whole(lines: Iterable[list[str]]) -> list[list[str]]:
+def _mend_lines(lines: Iterable[list[str]]) -> list[list[str]]:
     """The lines of requests; one that is no such line belongs to a damaged one, which then has no record."""
     found: list[list[str]] = []
     for line in lines:
@@ -124,7 +124,7 @@ def _whole(lines: Iterable[list[str]]) -> list[list[str]]:
     return found
 
 
-def _grant(s: Session, host: Host, head: Head, ttl_s: float) -> Lease:
+def _grant_lease(s: FrontierTransaction, host: SqliteHost, head: Head, ttl_s: float) -> Lease:
     _, _, fingerprint, (due_at, attempts, failures, throttled, expiries), parts = head
     lease = Lease(
         entry=read_entry(parts, fingerprint, host.name, due_at),
@@ -143,16 +143,18 @@ def _grant(s: Session, host: Host, head: Head, ttl_s: float) -> Lease:
         is_suspect=politeness.is_suspect(host.state),
     )
     s.next_token += 1
-    host.state = politeness.grant(host.state, s.rules, s.now)
+    host.state = politeness.grant_lease(host.state, s.rules, s.now)
     return lease
 
 
-def next_at(s: Session, lanes: Sequence[str]) -> float | None:
+def next_at(s: FrontierTransaction, lanes: Sequence[str]) -> float | None:
     """When something may happen next: a turn, a delayed request, a deadline."""
-    may_grant = s.state is JobState.RUNNING and leases_left(s.rules, s.pages, s.counts[State.LEASED]) != 0
+    may_grant = (
+        s.state is JobState.RUNNING and leases_left(s.rules, s.pages, s.counts[RequestState.LEASED]) != 0
+    )
     times: list[float | None] = []
     for lane in lanes or [lane_key("http")]:  # any will do for the deadlines
-        deadline, due, turn = s.one("next_times", s.id, lane)
+        deadline, due, turn = s.fetch_one("next_times", s.id, lane)
         s.first_deadline = inf if deadline is None else deadline
         s.first_due[lane] = inf if due is None else due
         times += [deadline, due, turn] if may_grant else [deadline]
@@ -162,26 +164,30 @@ def next_at(s: Session, lanes: Sequence[str]) -> float | None:
 # --------------------------------------------------------------------------- coming back by themselves
 
 
-def promote(s: Session, lane: str) -> None:
+def promote_due(s: FrontierTransaction, lane: str) -> None:
     """Delayed requests whose time has come wait for their host's turn again."""
-    if not s.counts[State.DELAYED] or s.first_due.get(lane, -inf) > s.now:
+    if not s.counts[RequestState.DELAYED] or s.first_due.get(lane, -inf) > s.now:
         return
-    rows = s.all("come_due", s.id, lane, s.now, ROUND)
+    rows = s.fetch_all("come_due", s.id, lane, s.now, ROUND)
     if not rows:
         return
-    s.all("undelay", s.id, lane, rows[-1][3], as_json([row[0] for row in rows]))
-    s.hosts.load(s.conn, {row[1] for row in rows})
-    s.enqueue([(host, lane, band, number) for number, host, band, _ in rows])
-    s.move(len(rows), State.DELAYED, after(State.DELAYED, Move.COME_DUE))
+    s.fetch_all("undelay", s.id, lane, rows[-1][3], as_json([row[0] for row in rows]))
+    s.hosts.load_by_id(s.conn, {row[1] for row in rows})
+    s.enqueue_requests([(host, lane, band, number) for number, host, band, _ in rows])
+    s.count_move(
+        len(rows), RequestState.DELAYED, next_state(RequestState.DELAYED, RequestTransition.COME_DUE)
+    )
 
 
-def take_back(s: Session, until: float, limit: int, owner: str | None = None) -> tuple[Lease, ...]:
+def take_back(
+    s: FrontierTransaction, until: float, limit: int, owner: str | None = None
+) -> tuple[Lease, ...]:
     """End the leases whose deadline is at or before ``until`` as expired: those of ``owner``, or all."""
-    if not s.counts[State.LEASED] or s.first_deadline > until:
+    if not s.counts[RequestState.LEASED] or s.first_deadline > until:
         return ()
-    rows = s.all("overdue", s.id, until, limit, owner)
-    s.hosts.load(s.conn, {row[1] for row in rows})
-    s.all("expire", s.id, as_json([row[4] for row in rows]))
+    rows = s.fetch_all("overdue", s.id, until, limit, owner)
+    s.hosts.load_by_id(s.conn, {row[1] for row in rows})
+    s.fetch_all("expire", s.id, as_json([row[4] for row in rows]))
     leases, tried, delayed, dead = [], [], [], []
     for row in rows:
         number, host, lane, band = row[:4]
@@ -191,20 +197,20 @@ def take_back(s: Session, until: float, limit: int, owner: str | None = None) ->
         state = state_after_expiry(expiries, s.rules)
         due_at = due_after_expiry(lease.entry.fingerprint, expiries, s.rules, s.now)
         tried.append((number, due_at, lease.attempt, lease.failures, lease.throttled, expiries, EXPIRED))
-        if state is State.DEAD:
+        if state is RequestState.DEAD:
             dead.append((number, s.id, s.now))
         else:
             delayed.append((lane, due_at, number, host, band))
-        s.move(1, State.LEASED, state)
-        known = s.hosts.touch(host)
-        known.state = politeness.lost(known.state)
-    s.bulk("try", tried)
-    s.bulk("bury", dead)
-    s.delay(delayed)
+        s.count_move(1, RequestState.LEASED, state)
+        known = s.hosts.touch_host(host)
+        known.state = politeness.expire_lease(known.state)
+    s.execute_many("try", tried)
+    s.execute_many("bury", dead)
+    s.delay_requests(delayed)
     return tuple(leases)
 
 
-def _lease_of(s: Session, row: Sequence[Any]) -> Lease:
+def _lease_of(s: FrontierTransaction, row: Sequence[Any]) -> Lease:
     token, fingerprint, granted_at, start_by, deadline, attempts, failures, throttled, expiries = row[4:13]
     due_at, record = row[13:]
     host = s.hosts[row[1]].name
@@ -224,22 +230,24 @@ def _lease_of(s: Session, row: Sequence[Any]) -> Lease:
 # --------------------------------------------------------------------------- ending leases
 
 
-def _end(s: Session, leases: Sequence[Lease]) -> dict[int, Any]:
+def _end_leases(s: FrontierTransaction, leases: Sequence[Lease]) -> dict[int, Any]:
     """End the leases that are in force; their rows by token. Their hosts are loaded."""
-    rows = s.all("end", s.id, *_keys(leases))
-    s.hosts.load(s.conn, {row[2] for row in rows})
+    rows = s.fetch_all("end", s.id, *_lease_keys(leases))
+    s.hosts.load_by_id(s.conn, {row[2] for row in rows})
     return {row[0]: row for row in rows}
 
 
-def _keys(leases: Sequence[Lease]) -> tuple[bytes, bytes]:
+def _lease_keys(leases: Sequence[Lease]) -> tuple[bytes, bytes]:
     keys = [(lease.token, lease.entry.fingerprint) for lease in leases]
     return as_json([token for token, _ in keys]), as_json(keys)
 
 
-def settle(s: Session, outcomes: Sequence[Outcome], jitter: Callable[[], float]) -> list[bool]:
+def settle_outcomes(
+    s: FrontierTransaction, outcomes: Sequence[Outcome], jitter: Callable[[], float]
+) -> list[bool]:
     """Apply outcomes; ``False`` for those whose lease is not in force. The outlinks come last."""
     states = [state_after(outcome.verdict) for outcome in outcomes]  # refuses before anything changes
-    rows = _end(s, [outcome.lease for outcome in outcomes])
+    rows = _end_leases(s, [outcome.lease for outcome in outcomes])
     accepted: list[bool] = []
     done: list[int] = []
     tried: list[tuple[Any, ...]] = []
@@ -253,41 +261,44 @@ def settle(s: Session, outcomes: Sequence[Outcome], jitter: Callable[[], float])
             continue
         _, number, host, lane, band, attempts, failures, throttled, expiries = row
         mark = politeness.mark_of(outcome.lease.entry.fingerprint, attempts)
-        _signal(s, host, outcome.signal, jitter(), mark, is_page=outcome.is_page)
+        _apply_signal(s, host, outcome.signal, jitter(), mark, is_page=outcome.is_page)
         s.pages += outcome.is_page
         outlinks += outcome.outlinks
-        s.move(1, State.LEASED, state)
+        s.count_move(1, RequestState.LEASED, state)
         if outcome.verdict is Verdict.RETRY:
             is_later = not (outcome.charged or outcome.is_excused)
             counts = (attempts + 1, failures + outcome.charged, throttled + is_later, expiries)
             tried.append((number, outcome.due_at, *counts, outcome.reason))
             delayed.append((lane, outcome.due_at, number, host, band))
-        elif state is State.DEAD:
+        elif state is RequestState.DEAD:
             given_up.append((number, attempts + 1, outcome.reason))
         else:
             done.append(number)
-    forget(s, done)
-    s.bulk("try", tried)
-    s.delay(delayed)
-    s.bulk("give_up", given_up)
-    s.bulk("bury", [(number, s.id, s.now) for number, _, _ in given_up])
-    s.add(outlinks)
+    forget_requests(s, done)
+    s.execute_many("try", tried)
+    s.delay_requests(delayed)
+    s.execute_many("give_up", given_up)
+    s.execute_many("bury", [(number, s.id, s.now) for number, _, _ in given_up])
+    s.add_entries(outlinks)
     return accepted
 
 
-def forget(s: Session, numbers: Sequence[int]) -> None:
+def forget_requests(s: FrontierTransaction, numbers: Sequence[int]) -> None:
     """Requests that are done; their fingerprints stay known."""
     if numbers:
         listed = as_json(sorted(numbers))
-        s.all("forget", listed)
-        s.all("forget_trials", listed)
+        s.fetch_all("forget", listed)
+        s.fetch_all("forget_trials", listed)
 
 
-def release(
-    s: Session, leases: Sequence[Lease], signals: Sequence[HostSignal], jitter: Callable[[], float]
+def release_leases(
+    s: FrontierTransaction,
+    leases: Sequence[Lease],
+    signals: Sequence[HostSignal],
+    jitter: Callable[[], float],
 ) -> None:
     """Leases given back unstarted."""
-    rows = _end(s, leases)
+    rows = _end_leases(s, leases)
     back = []
     for lease, signal in zip(leases, signals, strict=True):
         row = rows.pop(lease.token, None)
@@ -295,14 +306,16 @@ def release(
             _, number, host, lane, band, attempts = row[:6]
             back.append((host, lane, band, number))
             mark = politeness.mark_of(lease.entry.fingerprint, attempts)
-            _signal(s, host, signal, jitter(), mark, is_page=False)
-    s.enqueue(back)
-    s.move(len(back), State.LEASED, after(State.LEASED, Move.RELEASE))
+            _apply_signal(s, host, signal, jitter(), mark, is_page=False)
+    s.enqueue_requests(back)
+    s.count_move(len(back), RequestState.LEASED, next_state(RequestState.LEASED, RequestTransition.RELEASE))
 
 
-def _signal(s: Session, number: int, signal: HostSignal, jitter: float, mark: int, *, is_page: bool) -> None:
-    host = s.hosts.touch(number)
-    host.state = politeness.settle(
+def _apply_signal(
+    s: FrontierTransaction, number: int, signal: HostSignal, jitter: float, mark: int, *, is_page: bool
+) -> None:
+    host = s.hosts.touch_host(number)
+    host.state = politeness.settle_lease(
         host.state,
         s.rules,
         signal,
@@ -313,10 +326,10 @@ def _signal(s: Session, number: int, signal: HostSignal, jitter: float, mark: in
     )
 
 
-def extend(s: Session, leases: Sequence[Lease], ttl_s: float) -> list[bool]:
+def extend_leases(s: FrontierTransaction, leases: Sequence[Lease], ttl_s: float) -> list[bool]:
     """New deadlines for the leases that are in force."""
-    held = {row[0] for row in s.all("held", s.id, *_keys(leases))}
+    held = {row[0] for row in s.fetch_all("held", s.id, *_lease_keys(leases))}
     deadline = s.now + ttl_s
-    s.all("extend", deadline, s.id, as_json(sorted(held)))
+    s.fetch_all("extend", deadline, s.id, as_json(sorted(held)))
     s.first_deadline = min(s.first_deadline, deadline)
     return [lease.token in held for lease in leases]

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from sqlite3 import Connection
 
-from gossamer.core.hosts import Rules
-from gossamer.core.position import Place
-from gossamer.drivers.sql import load
+from gossamer.core.hosts import FrontierRules
+from gossamer.core.position import QueuePosition
+from gossamer.drivers.sql import load_statements
 from gossamer.drivers.sqlite.database import Database
-from gossamer.frontier.sqlite.session import Session
+from gossamer.frontier.sqlite.session import FrontierTransaction
 
-SQL = load("gossamer.frontier.sqlite", "position.sql")
+SQL = load_statements("gossamer.frontier.sqlite", "position.sql")
 
 
-async def look(db: Database, job: str, fingerprint: int) -> tuple[Rules, Place]:
+async def read_position(db: Database, job: str, fingerprint: int) -> tuple[FrontierRules, QueuePosition]:
     """The rules in force for a job whose frontier exists, and the place of one of its requests."""
 
-    def read(conn: Connection) -> tuple[Rules, Place]:
-        session = Session(conn, job, 0.0)
+    def read(conn: Connection) -> tuple[FrontierRules, QueuePosition]:
+        session = FrontierTransaction(conn, job, 0.0)
         row = session.conn.execute(SQL["place"], (session.id, fingerprint)).fetchone()
-        return session.rules, Place() if row is None else Place(*row)
+        return session.rules, QueuePosition() if row is None else QueuePosition(*row)
 
     return await db.read(read)

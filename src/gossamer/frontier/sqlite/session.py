@@ -16,16 +16,16 @@ from typing import Any
 
 import msgspec
 
-from gossamer.core.hosts import Rules
-from gossamer.core.jobs import Added
-from gossamer.core.lifecycle import JobState, Move, State, after
+from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import AddResult
+from gossamer.core.lifecycle import JobState, RequestState, RequestTransition, next_state
 from gossamer.core.requests import Entry
-from gossamer.drivers.sql import bulk, load
-from gossamer.frontier.codec import pack
-from gossamer.frontier.sqlite.hosts import Hosts, as_json
+from gossamer.drivers.sql import load_statements, write_rows
+from gossamer.frontier.codec import pack_request
+from gossamer.frontier.sqlite.hosts import HostCache, as_json
 
-SQL = load("gossamer.frontier.sqlite", "frontier.sql")
-CODES = {State.PENDING: 0, State.DELAYED: 1, State.LEASED: 2, State.DEAD: 3}
+SQL = load_statements("gossamer.frontier.sqlite", "frontier.sql")
+CODES = {RequestState.PENDING: 0, RequestState.DELAYED: 1, RequestState.LEASED: 2, RequestState.DEAD: 3}
 """The states of rows; a done request has none."""
 
 Untried = (0.0, 0, 0, 0, 0)
@@ -33,8 +33,8 @@ Untried = (0.0, 0, 0, 0, 0)
 
 
 @lru_cache(maxsize=64)
-def _rules(record: bytes) -> Rules:
-    return msgspec.msgpack.decode(record, type=Rules)
+def _unpack_rules(record: bytes) -> FrontierRules:
+    return msgspec.msgpack.decode(record, type=FrontierRules)
 
 
 def lane_key(lane: str) -> str:
@@ -42,93 +42,95 @@ def lane_key(lane: str) -> str:
     return "" if lane == "http" else "=" + lane
 
 
-class Session:
+class FrontierTransaction:
     """What transactions know of the frontier of ``job``, and what the present one has changed."""
 
     def __init__(self, conn: Connection, job: str, now: float) -> None:
         self.conn = conn
         self.now = now
-        row = self.one("frontier", job)
+        row = self.fetch_one("frontier", job)
         self.id: int = row[0]
         self.state = JobState(row[1])
-        self.rules = _rules(row[2])
+        self.rules = _unpack_rules(row[2])
         self.next_token: int = row[3]
-        self.counts = dict(zip(State, row[4:9], strict=True))  # the columns are in State's order
+        self.counts = dict(zip(RequestState, row[4:9], strict=True))  # the columns are in State's order
         self.pages, self.duplicates, self.too_deep, self.known_hosts = row[9:13]
-        self.hosts = Hosts(self.id, self.rules)
+        self.hosts = HostCache(self.id, self.rules)
         # Not before these times is a lease overdue, and a delayed request due in its lane.
         self.first_deadline = -inf
         self.first_due: dict[str, float] = {}
         self._before = self._frontier_row()
 
-    def begin(self, now: float) -> None:
+    def begin_transaction(self, now: float) -> None:
         """Serve another transaction."""
         self.now = now
         self.hosts.forget_some()
 
-    def all(self, statement: str, *values: Any) -> list[Any]:
+    def fetch_all(self, statement: str, *values: Any) -> list[Any]:
         """All rows of a named statement."""
         return self.conn.execute(SQL[statement], values).fetchall()
 
-    def one(self, statement: str, *values: Any) -> Any:
+    def fetch_one(self, statement: str, *values: Any) -> Any:
         """The first row of a named statement."""
         return self.conn.execute(SQL[statement], values).fetchone()
 
-    def bulk(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    def execute_many(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """A named statement with many rows."""
-        bulk(self.conn, SQL[statement], rows)
+        write_rows(self.conn, SQL[statement], rows)
 
     # ----------------------------------------------------------------- what moves do
 
-    def move(self, count: int, before: State | None, to: State) -> None:
+    def count_move(self, count: int, before: RequestState | None, to: RequestState) -> None:
         """Count requests that changed their state."""
         if before is not None:
             self.counts[before] -= count
         self.counts[to] += count
 
-    def enqueue(self, rows: Sequence[tuple[int, str, int, int]]) -> None:
+    def enqueue_requests(self, rows: Sequence[tuple[int, str, int, int]]) -> None:
         """Requests (host, lane, band, id) begin to wait for their hosts' turns. The hosts are loaded."""
-        self.bulk("enqueue", rows)
+        self.execute_many("enqueue", rows)
         for host, lane, band, _ in rows:
-            self.hosts.touch(host).count(lane, band, 1)
+            self.hosts.touch_host(host).count_waiting(lane, band, 1)
 
-    def delay(self, rows: Sequence[tuple[str, float, int, int, int]]) -> None:
+    def delay_requests(self, rows: Sequence[tuple[str, float, int, int, int]]) -> None:
         """Requests (lane, due_at, id, host, band) begin to wait for a time of their own."""
-        self.bulk("delay", [(self.id, *row) for row in rows])
+        self.execute_many("delay", [(self.id, *row) for row in rows])
         for lane, due_at, *_ in rows:
             if due_at < self.first_due.get(lane, -inf):
                 self.first_due[lane] = due_at
 
-    def use(self, rules: Rules) -> None:
+    def apply_rules(self, rules: FrontierRules) -> None:
         """From now on these rules are in force."""
         self.hosts.load_all(self.conn)  # who has room may have changed
         self.rules = rules
-        self.hosts.follow(rules)
+        self.hosts.apply_rules(rules)
 
     # ----------------------------------------------------------------- adding
 
-    def add(self, entries: Sequence[Entry]) -> Added:
+    def add_entries(self, entries: Sequence[Entry]) -> AddResult:
         """Accept what is new; duplicates cost one look-up, and nothing else."""
         max_depth = self.rules.max_depth
         offered = len(entries)
         if max_depth is not None:
             entries = [entry for entry in entries if entry.request.depth <= max_depth]
         too_deep = offered - len(entries)
-        fresh = self._fresh(entries)
+        fresh = self._new_entries(entries)
         if fresh:
-            self._admit(fresh)
-        added = Added(accepted=len(fresh), duplicates=len(entries) - len(fresh), too_deep=too_deep)
+            self._admit_entries(fresh)
+        added = AddResult(accepted=len(fresh), duplicates=len(entries) - len(fresh), too_deep=too_deep)
         self.duplicates += added.duplicates
         self.too_deep += too_deep
         return added
 
-    def known(self, wanted: set[int]) -> set[int]:
+    def known_fingerprints(self, wanted: set[int]) -> set[int]:
         """Those of some fingerprints that were accepted before."""
-        return {row[0] for row in self.all("known", self.id, as_json(sorted(wanted)))} if wanted else set()
+        return (
+            {row[0] for row in self.fetch_all("known", self.id, as_json(sorted(wanted)))} if wanted else set()
+        )
 
-    def _fresh(self, entries: Sequence[Entry]) -> list[Entry]:
+    def _new_entries(self, entries: Sequence[Entry]) -> list[Entry]:
         wanted = {entry.fingerprint for entry in entries}
-        known = self.known(wanted)
+        known = self.known_fingerprints(wanted)
         if len(known) == len(wanted) and not any(entry.request.dont_filter for entry in entries):
             return []
         fresh = []
@@ -138,31 +140,33 @@ class Session:
                 fresh.append(entry)
         return fresh
 
-    def _admit(self, entries: list[Entry]) -> None:
+    def _admit_entries(self, entries: list[Entry]) -> None:
         names = list(dict.fromkeys(entry.host for entry in entries))
-        hosts, new = self.hosts.named(self.conn, names)
+        hosts, new = self.hosts.find_or_add(self.conn, names)
         self.known_hosts += new
-        first = self.one("take_ids", len(entries))[0] - len(entries)
+        first = self.fetch_one("take_ids", len(entries))[0] - len(entries)
         rows, waiting, later, due = [], [], [], []
         for number, entry in enumerate(entries, first):
             request = entry.request
             host, lane, band = hosts[entry.host].id, lane_key(request.lane), request.band
-            rows.append((number, host, lane, band, entry.fingerprint, pack(request, entry.host)))
+            rows.append((number, host, lane, band, entry.fingerprint, pack_request(request, entry.host)))
             if entry.due_at > self.now:
                 later.append((lane, entry.due_at, number, host, band))
             else:
                 waiting.append((host, lane, band, number))
             if entry.due_at:
                 due.append((number, entry.due_at))
-        self.bulk("admit", rows)
+        self.execute_many("admit", rows)
         # Sorted by fingerprint, so that neighbours in the tree are written together.
         latest = {row[4]: row[0] for row in rows}
-        self.bulk("see", [(self.id, fingerprint, latest[fingerprint]) for fingerprint in sorted(latest)])
-        self.enqueue(waiting)
-        self.delay(later)
-        self.bulk("due", due)
-        self.move(len(later), None, after(None, Move.ADMIT_LATER))
-        self.move(len(waiting), None, after(None, Move.ADMIT))
+        self.execute_many(
+            "see", [(self.id, fingerprint, latest[fingerprint]) for fingerprint in sorted(latest)]
+        )
+        self.enqueue_requests(waiting)
+        self.delay_requests(later)
+        self.execute_many("due", due)
+        self.count_move(len(later), None, next_state(None, RequestTransition.ADMIT_LATER))
+        self.count_move(len(waiting), None, next_state(None, RequestTransition.ADMIT))
 
     # ----------------------------------------------------------------- writing back
 
@@ -175,12 +179,12 @@ class Session:
             self._before = row
 
     def _frontier_row(self) -> tuple[Any, ...]:
-        counts = tuple(self.counts[state] for state in State)
+        counts = tuple(self.counts[state] for state in RequestState)
         rest = (self.pages, self.duplicates, self.too_deep, self.known_hosts)
         return (self.state.value, pack_rules(self.rules), self.next_token, *counts, *rest)
 
 
-def pack_rules(rules: Rules) -> bytes:
+def pack_rules(rules: FrontierRules) -> bytes:
     """The stored form of rules."""
     return msgspec.msgpack.encode(rules)
 

@@ -13,7 +13,7 @@ OUT_OF_MEMORY = 3
 """The exit code of a process for which a page was too large."""
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class ExamineTask(msgspec.Struct, frozen=True, kw_only=True):
     """A page to be judged."""
 
     cpu_s: float  # the process kills itself when it has used more
@@ -22,7 +22,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     max_tags: int
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class ExamineResult(msgspec.Struct, frozen=True, kw_only=True):
     """The judgement; the bytes are the page as it was cut, in UTF-8."""
 
     encoding: str
@@ -30,10 +30,10 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     cuts: dict[str, int] = {}
 
 
-Head = TypeVar("Head", Question, Answer)
+Head = TypeVar("Head", ExamineTask, ExamineResult)
 
 
-def write_frame(sink: BinaryIO, head: Question | Answer, body: bytes) -> None:
+def write_frame(sink: BinaryIO, head: ExamineTask | ExamineResult, body: bytes) -> None:
     """Send one frame."""
     encoded = msgspec.json.encode(head)
     sink.write(len(encoded).to_bytes(4, "big") + len(body).to_bytes(8, "big") + encoded)

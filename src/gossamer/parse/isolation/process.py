@@ -16,7 +16,7 @@ import sys
 import threading
 from typing import BinaryIO, NamedTuple, cast
 
-from gossamer.parse.isolation.frames import OUT_OF_MEMORY, Answer, Question, read_frame, write_frame
+from gossamer.parse.isolation.frames import OUT_OF_MEMORY, ExamineResult, ExamineTask, read_frame, write_frame
 from gossamer.parse.isolation.limits import ParseLimits
 
 _WORKER = "gossamer.parse.isolation.worker"
@@ -28,15 +28,15 @@ PARSE_TRUNCATED = "parse_truncated"
 """The flag of a page that was cut."""
 
 
-class ParseKilled(Exception):
+class ParseLimitError(Exception):
     """A page used up the CPU time or the memory it may have."""
 
 
-class ParseInterrupted(Exception):
+class ParseInterruptError(Exception):
     """The process was stopped or killed by others: nothing is known of the page."""
 
 
-class Cut(NamedTuple):
+class TruncatedPage(NamedTuple):
     """What is left of a page that was too much: UTF-8, quick to parse."""
 
     body: bytes
@@ -49,7 +49,7 @@ class Cut(NamedTuple):
         return PARSE_TRUNCATED, *(f"cut_{kind}" for kind in sorted(self.cuts))
 
 
-class Isolation:
+class IsolatedExaminer:
     """One process for suspicious pages, one page at a time."""
 
     def __init__(
@@ -67,16 +67,17 @@ class Isolation:
         pid = self._process.pid if self._process is not None else None
         return f"Isolation(process={pid})"
 
-    async def examine(self, body: bytes, content_type: str) -> Cut | None:
+    async def examine(self, body: bytes, content_type: str) -> TruncatedPage | None:
         """``None`` for a page that may be parsed as it is.
 
-        Raises :class:`ParseKilled`, for the page's own fault; :class:`ParseInterrupted` for that of others.
+        Raises :class:`ParseLimitError` for the page's own fault, :class:`ParseInterruptError` for that
+        of others.
         """
         async with self._queue:  # those who wait take no thread, which others need (to look up names)
-            return await asyncio.to_thread(self._examine, body, content_type)
+            return await asyncio.to_thread(self._examine_blocking, body, content_type)
 
-    def _examine(self, body: bytes, content_type: str) -> Cut | None:
-        question = Question(
+    def _examine_blocking(self, body: bytes, content_type: str) -> TruncatedPage | None:
+        question = ExamineTask(
             cpu_s=self._limits.cpu_s,
             content_type=content_type,
             max_depth=self._limits.max_depth,
@@ -84,13 +85,13 @@ class Isolation:
         )
         with self._turn:
             if self._is_closed:
-                raise ParseInterrupted("the crawl ends")
-            answer, page = self._ask(question, body)
-        return Cut(page, answer.encoding, answer.cuts) if answer.is_cut else None
+                raise ParseInterruptError("the crawl ends")
+            answer, page = self._ask_process(question, body)
+        return TruncatedPage(page, answer.encoding, answer.cuts) if answer.is_cut else None
 
-    def _ask(self, question: Question, body: bytes) -> tuple[Answer, bytes]:
+    def _ask_process(self, question: ExamineTask, body: bytes) -> tuple[ExamineResult, bytes]:
         """One exchange."""
-        process = self._running()
+        process = self._ensure_process()
         if self._is_closed:  # since it was looked for: nobody else ends what was started just now
             process.kill()
         alarm = threading.Timer(self._patience_s, process.kill)
@@ -98,37 +99,37 @@ class Isolation:
         alarm.start()
         try:
             write_frame(cast("BinaryIO", process.stdin), question, body)
-            answer = read_frame(cast("BinaryIO", process.stdout), Answer)
+            answer = read_frame(cast("BinaryIO", process.stdout), ExamineResult)
         except OSError:
             answer = None
         if answer is None:
             code = process.wait()  # it has closed its ends: it is ending, or is killed by the alarm
-            self._end()
+            self._end_process()
         alarm.cancel()
         if answer is None:
-            raise self._verdict(code)
+            raise self._exit_error(code)
         return answer
 
-    def _verdict(self, code: int) -> Exception:
+    def _exit_error(self, code: int) -> Exception:
         """What the end of the process says of the page."""
         if code == -signal.SIGPROF:
-            return ParseKilled(
+            return ParseLimitError(
                 f"the page needs more than {self._limits.cpu_s:g} s of CPU time (parse.timeout)"
             )
         if code == OUT_OF_MEMORY:
             megabytes = self._limits.memory_bytes >> 20
-            return ParseKilled(f"the page needs more than {megabytes} MB (parse.max_memory_mb)")
+            return ParseLimitError(f"the page needs more than {megabytes} MB (parse.max_memory_mb)")
         if code in (-signal.SIGKILL, -signal.SIGTERM):
-            return ParseInterrupted(
+            return ParseInterruptError(
                 "the process that judges suspicious pages was killed, by others or because it had made no "
                 f"progress for {self._patience_s:g} s"
             )
-        return ParseKilled(f"the process that judged the page died of it (code {code})")
+        return ParseLimitError(f"the process that judged the page died of it (code {code})")
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _ensure_process(self) -> subprocess.Popen[bytes]:
         """The process, started where there is none (any more)."""
         if self._process is not None and self._process.poll() is not None:
-            self._end()
+            self._end_process()
         if self._process is None:
             self._process = subprocess.Popen(  # noqa: S603 - this interpreter, a module of ours
                 [sys.executable, "-m", self._worker, str(self._limits.memory_bytes)],
@@ -137,7 +138,7 @@ class Isolation:
             )
         return self._process
 
-    def _end(self) -> None:
+    def _end_process(self) -> None:
         process, self._process = self._process, None
         if process is None:
             return
@@ -157,4 +158,4 @@ class Isolation:
         if process is not None:
             process.kill()  # whoever waits for its answer lets go of the turn
         with self._turn:
-            self._end()
+            self._end_process()

@@ -15,16 +15,16 @@ from typing import NamedTuple
 from turbohtml import Token, TokenType, tokenize
 
 
-def _words(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_VOID = _words(
+_VOID = _word_set(
     "area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr"
 )
-_RAW = _words("script style xmp iframe noembed noframes plaintext")
+_RAW = _word_set("script style xmp iframe noembed noframes plaintext")
 _TEXT_ONLY = _RAW | {"title", "textarea"}
-_FORMATTING = _words("b big code em font i nobr s small strike strong tt u")
+_FORMATTING = _word_set("b big code em font i nobr s small strike strong tt u")
 _ALWAYS_KEPT = _VOID | _TEXT_ONLY | {"a"}
 """They hold no elements (an ``a`` ends the one before it), so no depth comes of them."""
 _CLOSES = {
@@ -57,7 +57,7 @@ _MAX_STEPS = 50_000_000  # of an end tag without an element up the open ones: 1.
 _MAX_MERGING = 25_000_000  # second ``<body>`` tags times characters: each copies all attributes so far
 
 
-class Reduced(NamedTuple):
+class ReduceResult(NamedTuple):
     """A page that was cut."""
 
     html: str
@@ -65,12 +65,12 @@ class Reduced(NamedTuple):
     tags: int  # start tags that are left
 
 
-def reduce_html(text: str, *, max_depth: int, max_tags: int, max_chars: int) -> Reduced:
+def reduce_html(text: str, *, max_depth: int, max_tags: int, max_chars: int) -> ReduceResult:
     """The page with everything left out that makes parsing slow; never more than ``max_chars`` long."""
-    return _Reducer(max_depth, max_tags, max_chars).run(text)
+    return _PageReducer(max_depth, max_tags, max_chars).reduce_text(text)
 
 
-def is_harmless(reduced: Reduced, size: int) -> bool:
+def is_harmless(reduced: ReduceResult, size: int) -> bool:
     """Whether the page of ``size`` characters that this was made of may be parsed uncut.
 
     By what was cut it is told what the parser would have to do; pages of people who close nothing are cut
@@ -88,7 +88,7 @@ def is_harmless(reduced: Reduced, size: int) -> bool:
     )
 
 
-class _Reducer:
+class _PageReducer:
     def __init__(self, max_depth: int, max_tags: int, max_chars: int) -> None:
         self._max_depth = max_depth
         self._max_tags = max_tags
@@ -103,11 +103,11 @@ class _Reducer:
         self._tags = 0
         self._cuts: Counter[str] = Counter()
 
-    def run(self, text: str) -> Reduced:
+    def reduce_text(self, text: str) -> ReduceResult:
         size = 0
         max_tokens = _TOKENS_PER_TAG * self._max_tags
         for number, token in enumerate(tokenize(text, capture_source=True)):
-            piece = self._piece(token)
+            piece = self._reduce_token(token)
             size += len(piece)
             if self._tags > self._max_tags or size > self._max_chars or number > max_tokens:
                 self._cuts["rest"] += 1
@@ -115,23 +115,23 @@ class _Reducer:
                     self._out.append(piece[: self._max_chars - size + len(piece)])
                 break
             self._out.append(piece)
-        return Reduced("".join(self._out), dict(self._cuts), min(self._tags, self._max_tags))
+        return ReduceResult("".join(self._out), dict(self._cuts), min(self._tags, self._max_tags))
 
-    def _piece(self, token: Token) -> str:
+    def _reduce_token(self, token: Token) -> str:
         if token.type is TokenType.START_TAG:
-            return self._start(token, token.tag or "")
+            return self._reduce_start_tag(token, token.tag or "")
         if token.type is TokenType.END_TAG:
-            return self._end(token, token.tag or "")
+            return self._reduce_end_tag(token, token.tag or "")
         if token.type is TokenType.TEXT:
             data = token.data or ""
             return data if self._raw else escape(data, quote=False)
         return token.source or "" if token.type is TokenType.DOCTYPE else ""
 
-    def _start(self, token: Token, name: str) -> str:
+    def _reduce_start_tag(self, token: Token, name: str) -> str:
         ends = _CLOSES.get(name, ())
         while self._open and self._open[-1] in ends:
-            self._pop()
-        reason = self._unwanted(name)
+            self._pop_open()
+        reason = self._cut_reason(name)
         if reason:
             self._cuts[reason] += 1
             return ""
@@ -143,9 +143,9 @@ class _Reducer:
         if name not in _VOID and not (token.self_closing and (self._count["svg"] or self._count["math"])):
             self._open.append(name)
             self._count[name] += 1
-        return self._source(token, name)
+        return self._tag_source(token, name)
 
-    def _unwanted(self, name: str) -> str:
+    def _cut_reason(self, name: str) -> str:
         """Why a start tag is left out; ``""`` when it is not."""
         if name in ("html", "body"):
             if name in self._roots:
@@ -157,26 +157,26 @@ class _Reducer:
             return "depth"
         return ""
 
-    def _end(self, token: Token, name: str) -> str:
+    def _reduce_end_tag(self, token: Token, name: str) -> str:
         self._raw = ""
         was_format = self._formats[name] > 0
         if was_format:
             self._formats[name] -= 1
             self._formatting -= 1
         if self._count[name]:
-            while self._pop() != name:
+            while self._pop_open() != name:
                 pass
         elif not was_format:
             self._cuts["end_tags"] += 1
             return ""
         return f"</{name}>" if len(token.source or "") > _LONG_TAG else token.source or ""
 
-    def _pop(self) -> str:
+    def _pop_open(self) -> str:
         name = self._open.pop()
         self._count[name] -= 1
         return name
 
-    def _source(self, token: Token, name: str) -> str:
+    def _tag_source(self, token: Token, name: str) -> str:
         source = token.source or ""
         if len(source) <= _LONG_TAG:
             return source

@@ -19,7 +19,7 @@ from typing import BinaryIO
 import turbohtml
 
 from gossamer.parse.encoding import declared_encoding, decode_as
-from gossamer.parse.isolation.frames import OUT_OF_MEMORY, Answer, Question, read_frame, write_frame
+from gossamer.parse.isolation.frames import OUT_OF_MEMORY, ExamineResult, ExamineTask, read_frame, write_frame
 from gossamer.parse.isolation.reduce import is_harmless, reduce_html
 from gossamer.parse.mime import is_xml
 from gossamer.parse.xml_text import cut_xml, decode_xml
@@ -35,11 +35,11 @@ _SNIFFED = 1024
 _COUNT = turbohtml.XPath("count(//*)")
 
 
-def answer(question: Question, body: bytes) -> tuple[Answer, bytes]:
+def examine_body(question: ExamineTask, body: bytes) -> tuple[ExamineResult, bytes]:
     """What becomes of one page; equal bytes get equal answers."""
     if is_xml(question.content_type, body):
         return _answer_xml(question, body)
-    encoding = _encoding(body, question.content_type)
+    encoding = _guess_encoding(body, question.content_type)
     text = decode_as(body[:_MAX_BYTES], encoding)
     reduced = reduce_html(
         text, max_depth=question.max_depth, max_tags=question.max_tags, max_chars=_MAX_CHARS
@@ -48,16 +48,18 @@ def answer(question: Question, body: bytes) -> tuple[Answer, bytes]:
     if len(body) > _MAX_BYTES:
         cuts["rest"] += 1
     elif len(text) <= _MAX_CHARS and is_harmless(reduced, len(text)) and _is_small(text):
-        return Answer(encoding=encoding), b""
+        return ExamineResult(encoding=encoding), b""
     tags = reduced.tags
     while tags > _FEWEST_TAGS and not _is_small(reduced.html):
         tags //= 2
         reduced = reduce_html(reduced.html, max_depth=question.max_depth, max_tags=tags, max_chars=_MAX_CHARS)
         cuts.update(reduced.cuts)
-    return Answer(encoding=encoding, is_cut=True, cuts=dict(cuts)), reduced.html.encode("utf-8", "replace")
+    return ExamineResult(encoding=encoding, is_cut=True, cuts=dict(cuts)), reduced.html.encode(
+        "utf-8", "replace"
+    )
 
 
-def _answer_xml(question: Question, body: bytes) -> tuple[Answer, bytes]:
+def _answer_xml(question: ExamineTask, body: bytes) -> tuple[ExamineResult, bytes]:
     """XML is cut only in its length: libxml2 keeps its own limits. It is parsed to see what that costs."""
     from gossamer.parse.xml import parse_xml
 
@@ -65,8 +67,8 @@ def _answer_xml(question: Question, body: bytes) -> tuple[Answer, bytes]:
     kept = cut_xml(text, max_tags=question.max_tags, max_chars=_MAX_CHARS)
     parse_xml(kept)
     if len(kept) == len(text) and len(body) <= _MAX_BYTES:
-        return Answer(encoding=encoding), b""
-    return Answer(encoding=encoding, is_cut=True, cuts={"rest": 1}), kept.encode("utf-8", "replace")
+        return ExamineResult(encoding=encoding), b""
+    return ExamineResult(encoding=encoding, is_cut=True, cuts={"rest": 1}), kept.encode("utf-8", "replace")
 
 
 def _is_small(text: str) -> bool:
@@ -78,7 +80,7 @@ def _is_small(text: str) -> bool:
         return False
 
 
-def _encoding(body: bytes, content_type: str) -> str:
+def _guess_encoding(body: bytes, content_type: str) -> str:
     """As for any page, but what the page declares after its first 1,024 bytes is not looked for."""
     declared = declared_encoding(body, content_type)
     if declared is not None:
@@ -93,12 +95,12 @@ def _encoding(body: bytes, content_type: str) -> str:
     return "UTF-8"
 
 
-def serve(source: BinaryIO, sink: BinaryIO) -> None:
+def serve_tasks(source: BinaryIO, sink: BinaryIO) -> None:
     """Answer until the input ends."""
-    while (frame := read_frame(source, Question)) is not None:
+    while (frame := read_frame(source, ExamineTask)) is not None:
         question, body = frame
         signal.setitimer(signal.ITIMER_PROF, question.cpu_s)  # SIGPROF, which nobody handles, kills
-        reply, page = answer(question, body)
+        reply, page = examine_body(question, body)
         signal.setitimer(signal.ITIMER_PROF, 0)
         write_frame(sink, reply, page)
         del frame, body, page
@@ -112,7 +114,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
-        serve(sys.stdin.buffer, sys.stdout.buffer)
+        serve_tasks(sys.stdin.buffer, sys.stdout.buffer)
     except MemoryError:
         sys.exit(OUT_OF_MEMORY)
     except BrokenPipeError:  # the parent is gone

@@ -9,20 +9,20 @@ from msgspec.structs import replace
 from gossamer.core.clock import Clock
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import JobState
-from gossamer.store.sqlite.jobs import slug
+from gossamer.store.sqlite.jobs import slug_of
 
 
-class MemoryJobBook:
-    """A ``JobBook`` that lives and dies with its process."""
+class MemoryJobStore:
+    """A ``JobStore`` that lives and dies with its process."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._jobs: dict[str, Job] = {}
 
     async def create(self, name: str, target: str, plan: bytes = b"") -> Job:
-        """See :class:`~gossamer.ports.store.JobBook`."""
-        head = slug(name)
-        number = 1 + sum(slug(job.name) == head for job in self._jobs.values())
+        """See :class:`~gossamer.ports.store.JobStore`."""
+        head = slug_of(name)
+        number = 1 + sum(slug_of(job.name) == head for job in self._jobs.values())
         job = Job(
             id=f"{head}-{number}",
             name=name,
@@ -35,12 +35,12 @@ class MemoryJobBook:
         return job
 
     async def get(self, id_or_name: str) -> Job | None:
-        """See :class:`~gossamer.ports.store.JobBook`."""
+        """See :class:`~gossamer.ports.store.JobStore`."""
         named = (job for job in reversed(self._jobs.values()) if job.name == id_or_name)
         return self._jobs.get(id_or_name) or next(named, None)
 
-    async def list(self, *, unfinished: bool = False) -> list[Job]:
-        """See :class:`~gossamer.ports.store.JobBook`."""
+    async def list_jobs(self, *, unfinished: bool = False) -> list[Job]:
+        """See :class:`~gossamer.ports.store.JobStore`."""
         newest_first = list(reversed(self._jobs.values()))
         alive = (JobState.RUNNING, JobState.PAUSED)
         return [
@@ -48,7 +48,7 @@ class MemoryJobBook:
         ]
 
     async def update(self, job: Job, *, expected: Job | None = None) -> bool:
-        """See :class:`~gossamer.ports.store.JobBook`."""
+        """See :class:`~gossamer.ports.store.JobStore`."""
         known = self._jobs.get(job.id)
         if known is None:
             return False

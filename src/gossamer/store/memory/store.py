@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from gossamer.core.jobs import Job, StoredItem, Tally
-from gossamer.core.results import Attempt, Harvest, ItemRecord, PageRecord
-from gossamer.store.totals import counted, counted_attempts, counted_stale, seen_at, tally, visit_of
+from gossamer.core.jobs import Job, JobTotals, StoredItem
+from gossamer.core.results import Attempt, ItemRecord, PageRecord, VisitResult
+from gossamer.store.totals import count_attempts, count_harvests, count_stale, seen_at, totals_of, visit_of
 
 
 class MemoryStore:
@@ -28,23 +28,23 @@ class MemoryStore:
         self._attempts: defaultdict[str, list[Attempt]] = defaultdict(list)
         self._totals: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
-    async def write(self, job: Job, harvests: Sequence[Harvest]) -> None:
+    async def write(self, job: Job, harvests: Sequence[VisitResult]) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
         total = self._totals[job.id]
-        total.update(counted(harvests))
+        total.update(count_harvests(harvests))
         for harvest in harvests:
             self._attempts[job.id] += harvest.attempts
             if harvest.page is not None:
-                total["pages"] += self._keep(self.pages[job.id], harvest, harvest.page)
+                total["pages"] += self._keep_page(self.pages[job.id], harvest, harvest.page)
             for item in harvest.items:
-                number, content = self._upsert(job.name, item, seen_at(harvest))
+                number, content = self._upsert_item(job.name, item, seen_at(harvest))
                 total["duplicates" if number in self._sightings[job.id] else "items"] += 1
                 self._sightings[job.id][number] = content
 
-    async def record(self, job: Job, attempts: Sequence[Attempt]) -> None:
+    async def record_attempts(self, job: Job, attempts: Sequence[Attempt]) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
         self._attempts[job.id] += attempts
-        self._totals[job.id].update(counted_attempts(attempts))
+        self._totals[job.id].update(count_attempts(attempts))
 
     async def mark_stale(self, job: Job, attempts: Sequence[Attempt]) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
@@ -52,10 +52,10 @@ class MemoryStore:
         for attempt in attempts:
             if attempt in rows:
                 rows[rows.index(attempt)] = attempt.as_stale()
-                self._totals[job.id].update(counted_stale([attempt]))
+                self._totals[job.id].update(count_stale([attempt]))
 
     @staticmethod
-    def _keep(pages: dict[tuple[int, int], PageRecord], harvest: Harvest, page: PageRecord) -> bool:
+    def _keep_page(pages: dict[tuple[int, int], PageRecord], harvest: VisitResult, page: PageRecord) -> bool:
         """Whether the page is a new one."""
         visit, is_again = visit_of(harvest)
         if is_again:
@@ -67,7 +67,7 @@ class MemoryStore:
             pages[place] = page
         return known is None
 
-    def _upsert(self, spider: str, item: ItemRecord, at: float) -> tuple[int, int | None]:
+    def _upsert_item(self, spider: str, item: ItemRecord, at: float) -> tuple[int, int | None]:
         """The item's id, and which content it has now."""
         place = (spider, item.type, item.key)
         content, stored = self._items.get(place, (None, None))
@@ -90,7 +90,7 @@ class MemoryStore:
         self._items[place] = (content, stored)
         return stored.id, content
 
-    async def items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
+    async def read_items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
         """See :class:`~gossamer.ports.store.Store`."""
         for content, item in list(self._items.values()):
             if item.id <= after_id:
@@ -101,11 +101,11 @@ class MemoryStore:
                 seen = self._sightings[job.id][item.id]
                 yield item if seen == content else self._former[item.id, seen]
 
-    async def attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:
+    async def latest_attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:
         """See :class:`~gossamer.ports.store.Store`."""
         rows = [attempt for attempt in reversed(self._attempts[job.id]) if url in (None, attempt.url)]
         return rows[:limit]
 
-    async def tally(self, job: Job) -> Tally:
+    async def read_totals(self, job: Job) -> JobTotals:
         """See :class:`~gossamer.ports.store.Store`."""
-        return tally(+self._totals[job.id])
+        return totals_of(+self._totals[job.id])

@@ -26,7 +26,7 @@ _from_text: Callable[[str], dict[str, Any]] = msgspec.json.Decoder(dict[str, Any
 _encode = msgspec.json.Encoder().encode
 
 
-def stored(data: bytes) -> tuple[str, bytes | None, bool]:
+def to_jsonb(data: bytes) -> tuple[str, bytes | None, bool]:
     """An item's JSON as PostgreSQL takes it, its layout, and whether text in it had to be altered."""
     try:
         text = data.decode()
@@ -34,32 +34,32 @@ def stored(data: bytes) -> tuple[str, bytes | None, bool]:
     except UnicodeDecodeError:
         is_suspect = True
     if not is_suspect:
-        return text, _layout(_decode(data)), False
+        return text, _layout_of(_decode(data)), False
     # The standard library reads halves of surrogate pairs, which msgspec refuses.
     value = json.loads(data.decode("utf-8", "replace"))
-    mended = _mended(value)
-    return _encode(mended).decode(), _layout(mended), mended != value
+    mended = _clean_value(value)
+    return _encode(mended).decode(), _layout_of(mended), mended != value
 
 
-def restored(data: str, layout: bytes | None) -> dict[str, Any]:
+def from_jsonb(data: str, layout: bytes | None) -> dict[str, Any]:
     """The item's fields, in the order they had."""
     value = _from_text(data)
-    return value if layout is None else _ordered(value, _places(layout))
+    return value if layout is None else _restore_order(value, _places_of(layout))
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """Text that PostgreSQL can carry: NUL and half a surrogate pair become U+FFFD."""
     text = without_surrogates(text)
     return text.replace("\0", REPLACEMENT) if "\0" in text else text
 
 
-def _mended(value: Any) -> Any:
+def _clean_value(value: Any) -> Any:
     if isinstance(value, str):
-        return clean(value)
+        return clean_text(value)
     if isinstance(value, list):
-        return [_mended(element) for element in value]
+        return [_clean_value(element) for element in value]
     if isinstance(value, dict):
-        return {clean(name): _mended(element) for name, element in value.items()}
+        return {clean_text(name): _clean_value(element) for name, element in value.items()}
     return value
 
 
@@ -77,17 +77,17 @@ def _sorted_places(names: tuple[str, ...]) -> tuple[int, ...]:
     return tuple(places)
 
 
-def _layout(value: Any) -> bytes | None:
+def _layout_of(value: Any) -> bytes | None:
     found: list[int] = []
-    if not _collect(value, found):
+    if not _collect_places(value, found):
         return None
     try:
         return b"\x01" + bytes(found)
     except ValueError:  # an object with more than 256 fields
-        return b"\x02" + _little(array("H", found)).tobytes() if max(found) < 2**16 else None
+        return b"\x02" + _to_little_endian(array("H", found)).tobytes() if max(found) < 2**16 else None
 
 
-def _collect(value: Any, found: list[int]) -> bool:
+def _collect_places(value: Any, found: list[int]) -> bool:
     """Append the places of all fields; whether any of them is not where JSONB puts it."""
     is_moved = False
     if type(value) is dict:
@@ -98,30 +98,30 @@ def _collect(value: Any, found: list[int]) -> bool:
         value = value.values()
     for element in value:
         if type(element) is dict or type(element) is list:
-            is_moved |= _collect(element, found)
+            is_moved |= _collect_places(element, found)
     return is_moved
 
 
-def _places(layout: bytes) -> Iterator[int]:
+def _places_of(layout: bytes) -> Iterator[int]:
     if layout[0] == 1:
         return iter(layout[1:])
     wide = array("H")
     wide.frombytes(layout[1:])
-    return iter(_little(wide))
+    return iter(_to_little_endian(wide))
 
 
-def _ordered(value: Any, places: Iterator[int]) -> Any:
+def _restore_order(value: Any, places: Iterator[int]) -> Any:
     if type(value) is dict:
         names = list(value)
         if len(names) > 1:
             names = [names[next(places)] for _ in names]
-        return {name: _ordered(value[name], places) for name in names}
+        return {name: _restore_order(value[name], places) for name in names}
     if type(value) is list:
-        return [_ordered(element, places) for element in value]
+        return [_restore_order(element, places) for element in value]
     return value
 
 
-def _little(numbers: array[int]) -> array[int]:
+def _to_little_endian(numbers: array[int]) -> array[int]:
     if sys.byteorder == "big":
         numbers.byteswap()
     return numbers

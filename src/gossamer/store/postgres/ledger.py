@@ -11,23 +11,23 @@ from typing import Any
 from gossamer.core.jobs import Job
 from gossamer.core.results import Attempt, PageRecord
 from gossamer.drivers.postgres.server import PostgresServer
-from gossamer.drivers.sql import load
-from gossamer.store.attempts import latest
-from gossamer.store.postgres.json import clean
+from gossamer.drivers.sql import load_statements
+from gossamer.store.attempts import latest_attempts
+from gossamer.store.postgres.json import clean_text
 
-SQL = load("gossamer.store.postgres", "store.sql")
+SQL = load_statements("gossamer.store.postgres", "store.sql")
 
 
-class PostgresLedger:
+class PostgresLedgerReader:
     """The ledger, the pages and the items of a server, as a person asks for them."""
 
     def __init__(self, server: PostgresServer) -> None:
         self._server = server
 
     def __repr__(self) -> str:
-        return f"<PostgresLedger on {self._server!r}>"
+        return f"<PostgresLedgerReader on {self._server!r}>"
 
-    async def attempts(
+    async def find_attempts(
         self,
         job: Job,
         limit: int,
@@ -41,21 +41,23 @@ class PostgresLedger:
         flag: str | None = None,
         fingerprint: int | None = None,
     ) -> list[Attempt]:
-        """The latest tries that fit, newest first; see :class:`~gossamer.store.sqlite.ledger.Ledger`."""
-        spellings = [clean(url) for url in urls_] or None
+        """The latest tries that fit, newest first; see :class:`~gossamer.ports.store.LedgerReader`."""
+        spellings = [clean_text(url) for url in urls_] or None
         which = (status, verdict, reason, method, flag, fingerprint)
 
         async def older_than(last: int, count: int) -> Sequence[Any]:
             values = (job.id, last, count, spellings, *which)
             return await self._server.run(lambda conn: conn.fetch(SQL["attempts"], *values))
 
-        return await latest(older_than, limit, host)
+        return await latest_attempts(older_than, limit, host)
 
-    async def page(self, job: Job, fingerprint: int) -> PageRecord | None:
+    async def find_page(self, job: Job, fingerprint: int) -> PageRecord | None:
         """The page that was parsed, as it was the last time."""
         row = await self._server.run(lambda conn: conn.fetchrow(SQL["page"], job.id, fingerprint))
         return None if row is None else PageRecord(**row)
 
     async def items_on(self, job: Job, url: str) -> int:
         """How many items of the job were found on a page the last time they were seen changed."""
-        return int(await self._server.run(lambda conn: conn.fetchval(SQL["items_on"], job.id, clean(url))))
+        return int(
+            await self._server.run(lambda conn: conn.fetchval(SQL["items_on"], job.id, clean_text(url)))
+        )

@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
-from gossamer.core.results import Attempt, Harvest
+from gossamer.core.results import Attempt, VisitResult
 from gossamer.store.attempts import packed_request
-from gossamer.store.postgres.json import clean, stored
-from gossamer.store.totals import counted, counted_attempts, counted_stale, seen_at, visit_of
+from gossamer.store.postgres.json import clean_text, to_jsonb
+from gossamer.store.totals import count_attempts, count_harvests, count_stale, seen_at, visit_of
 
 Place = tuple[str, str]  # type and key of an item
 Columns = list[Sequence[Any]]
@@ -37,7 +37,7 @@ _ATTEMPT_TEXTS = slice(7, _ATTEMPT_COLUMNS)
 _PAGE_TEXTS = slice(7, 10)
 
 
-class Batch:
+class WriteBatch:
     """What is to be written for one job at once."""
 
     __slots__ = ("attempts", "items", "pages", "seen", "total")
@@ -49,23 +49,23 @@ class Batch:
         self.attempts: Columns = [()] * _ATTEMPT_COLUMNS
         self.total: Counter[str] = Counter()
 
-    def values(self) -> tuple[Any, ...]:
+    def to_values(self) -> tuple[Any, ...]:
         """The arguments of the statement, from ``$8`` on."""
-        columns = _transposed(self.items.values(), 9)
-        names = [clean(name) for name in self.total]
+        columns = _transpose_rows(self.items.values(), 9)
+        names = [clean_text(name) for name in self.total]
         return (self.seen, *columns, *self.pages, *self.attempts, names, list(self.total.values()))
 
-    def days(self) -> set[int]:
+    def attempt_days(self) -> set[int]:
         """The days (UTC) of the attempts, counted from the epoch."""
         return {int(at // DAY_S) for at in self.attempts[1]}
 
-    def only(self, item: Place) -> Batch:
+    def with_only(self, item: Place) -> WriteBatch:
         """A batch of one of its items and nothing else."""
-        batch = Batch()
+        batch = WriteBatch()
         batch.items[item] = self.items[item]
         return batch
 
-    def drop(self, refused: Collection[Place]) -> None:
+    def drop_items(self, refused: Collection[Place]) -> None:
         """Leave these items out, and count them."""
         for place in refused:
             del self.items[place]
@@ -73,55 +73,73 @@ class Batch:
         self.total[REFUSED] += len(refused)
 
 
-def batch_of(harvests: Sequence[Harvest]) -> Batch:
+def batch_of(harvests: Sequence[VisitResult]) -> WriteBatch:
     """Everything in these harvests."""
-    batch = Batch()
-    batch.total = counted(harvests)
+    batch = WriteBatch()
+    batch.total = count_harvests(harvests)
     _add_items(batch, harvests)
-    batch.pages = _pages(harvests)
-    batch.attempts = _attempts([attempt for harvest in harvests for attempt in harvest.attempts])
+    batch.pages = _page_columns(harvests)
+    batch.attempts = _attempt_columns([attempt for harvest in harvests for attempt in harvest.attempts])
     return batch
 
 
-def batch_of_attempts(attempts: Sequence[Attempt]) -> Batch:
+def batch_of_attempts(attempts: Sequence[Attempt]) -> WriteBatch:
     """Rows of the ledger alone."""
-    batch = Batch()
-    batch.total = counted_attempts(attempts)
-    batch.attempts = _attempts(attempts)
+    batch = WriteBatch()
+    batch.total = count_attempts(attempts)
+    batch.attempts = _attempt_columns(attempts)
     return batch
 
 
 def stale_rows(attempts: Sequence[Attempt]) -> Columns:
     """Which rows of the ledger are stale, and what that changes of the totals: eight columns."""
-    rows = [(attempt.fingerprint, attempt.at, clean(attempt.worker)) for attempt in attempts]
+    rows = [(attempt.fingerprint, attempt.at, clean_text(attempt.worker)) for attempt in attempts]
     changes = [
-        (*row, clean(name), value)
+        (*row, clean_text(name), value)
         for row, attempt in zip(rows, attempts, strict=True)
-        for name, value in counted_stale([attempt]).items()
+        for name, value in count_stale([attempt]).items()
     ]
-    return [*_transposed(rows, 3), *_transposed(changes, 5)]
+    return [*_transpose_rows(rows, 3), *_transpose_rows(changes, 5)]
 
 
-def _add_items(batch: Batch, harvests: Sequence[Harvest]) -> None:
+def _add_items(batch: WriteBatch, harvests: Sequence[VisitResult]) -> None:
     for harvest in harvests:
         at = seen_at(harvest)
         for item in harvest.items:
             try:
-                data, layout, is_altered = stored(item.data)
+                data, layout, is_altered = to_jsonb(item.data)
             except _UNREADABLE:
                 batch.total[UNREADABLE] += 1
                 continue
             batch.seen += 1
-            place = (clean(item.type), clean(item.key))
+            place = (clean_text(item.type), clean_text(item.key))
             known = batch.items.get(place)
             if known is None:
-                batch.items[place] = (*place, item.hash, at, at, clean(item.url), data, layout, is_altered)
+                batch.items[place] = (
+                    *place,
+                    item.hash,
+                    at,
+                    at,
+                    clean_text(item.url),
+                    data,
+                    layout,
+                    is_altered,
+                )
             elif at >= known[_AT]:  # the same one twice: the later one is what is stored
-                row = (*place, item.hash, min(at, known[3]), at, clean(item.url), data, layout, is_altered)
+                row = (
+                    *place,
+                    item.hash,
+                    min(at, known[3]),
+                    at,
+                    clean_text(item.url),
+                    data,
+                    layout,
+                    is_altered,
+                )
                 batch.items[place] = row
 
 
-def _pages(harvests: Sequence[Harvest]) -> Columns:
+def _page_columns(harvests: Sequence[VisitResult]) -> Columns:
     rows: dict[tuple[int, int], tuple[Any, ...]] = {}
     for harvest in harvests:
         page = harvest.page
@@ -133,28 +151,28 @@ def _pages(harvests: Sequence[Harvest]) -> Columns:
             continue
         numbers = (page.fingerprint, visit, is_again, page.at, page.status, page.depth, page.size_bytes)
         rows[place] = (*numbers, page.content_type, page.title, page.url)
-    columns = _transposed(rows.values(), 10)
-    columns[_PAGE_TEXTS] = map(_cleaned, columns[_PAGE_TEXTS])
+    columns = _transpose_rows(rows.values(), 10)
+    columns[_PAGE_TEXTS] = map(_clean_column, columns[_PAGE_TEXTS])
     return columns
 
 
-def _attempts(attempts: Sequence[Attempt]) -> Columns:
-    columns = _transposed(map(_attempt, attempts), _ATTEMPT_COLUMNS)
-    columns[_ATTEMPT_TEXTS] = map(_cleaned, columns[_ATTEMPT_TEXTS])
+def _attempt_columns(attempts: Sequence[Attempt]) -> Columns:
+    columns = _transpose_rows(map(_attempt_row, attempts), _ATTEMPT_COLUMNS)
+    columns[_ATTEMPT_TEXTS] = map(_clean_column, columns[_ATTEMPT_TEXTS])
     return columns
 
 
-def _attempt(attempt: Attempt) -> tuple[Any, ...]:
+def _attempt_row(attempt: Attempt) -> tuple[Any, ...]:
     return (*_plain(attempt), " ".join(attempt.flags), packed_request(attempt))
 
 
-def _transposed(rows: Iterable[tuple[Any, ...]], width: int) -> Columns:
+def _transpose_rows(rows: Iterable[tuple[Any, ...]], width: int) -> Columns:
     return list(zip(*rows, strict=True)) or [()] * width
 
 
-def _cleaned(column: Sequence[str]) -> Sequence[str]:
-    """The same as :func:`clean` for each; looks at all of them at once, since hardly ever one needs it."""
+def _clean_column(column: Sequence[str]) -> Sequence[str]:
+    """The same as :func:`clean_value` for each; all are looked at at once, since hardly any needs it."""
     everything = "".join(column)
     if everything.isascii() and "\0" not in everything:
         return column
-    return [clean(text) for text in column]
+    return [clean_text(text) for text in column]

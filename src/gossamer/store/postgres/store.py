@@ -18,23 +18,23 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gossamer.core.errors import Remark
-from gossamer.core.jobs import Job, StoredItem, Tally
-from gossamer.core.results import Attempt, Harvest
-from gossamer.drivers.postgres.errors import Refused
+from gossamer.core.errors import LedgerReason
+from gossamer.core.jobs import Job, JobTotals, StoredItem
+from gossamer.core.results import Attempt, VisitResult
+from gossamer.drivers.postgres.errors import RefusedValueError
 from gossamer.drivers.postgres.schema import LOCK
 from gossamer.drivers.postgres.server import PostgresServer
-from gossamer.drivers.sql import load
+from gossamer.drivers.sql import load_statements
 from gossamer.store.attempts import LATEST, NEWEST, attempt_of
 from gossamer.store.postgres.jobs import job_number
-from gossamer.store.postgres.json import clean, restored
-from gossamer.store.postgres.rows import DAY_S, Batch, Place, batch_of, batch_of_attempts, stale_rows
-from gossamer.store.totals import tally
+from gossamer.store.postgres.json import clean_text, from_jsonb
+from gossamer.store.postgres.rows import DAY_S, Place, WriteBatch, batch_of, batch_of_attempts, stale_rows
+from gossamer.store.totals import totals_of
 
 if TYPE_CHECKING:
     from gossamer.drivers.postgres.types import Connection
 
-SQL = load("gossamer.store.postgres", "store.sql")
+SQL = load_statements("gossamer.store.postgres", "store.sql")
 PAGE = 500  # items read at a time
 SLOTS = 16
 """Rows among which the writers of one total are spread."""
@@ -65,42 +65,42 @@ class PostgresStore:
         self._ledger_days = ledger_days
         self._numbers: dict[str, int] = {}  # of jobs
         self._days: set[int] = set()  # that have a partition
-        self._writers: list[_Writer] = []  # that are not writing now
+        self._writers: list[_BatchCounter] = []  # that are not writing now
 
     def __repr__(self) -> str:
         return f"<PostgresStore on {self._server!r}>"
 
-    async def write(self, job: Job, harvests: Sequence[Harvest]) -> None:
+    async def write(self, job: Job, harvests: Sequence[VisitResult]) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
         batch = batch_of(harvests)
         try:
-            await self._write(job, batch)
-        except Refused:
-            refused = await self._refused(job, batch)
+            await self._write_batch(job, batch)
+        except RefusedValueError:
+            refused = await self._find_refused(job, batch)
             if not refused:
                 raise
-            batch.drop(refused)
-            await self._write(job, batch)
+            batch.drop_items(refused)
+            await self._write_batch(job, batch)
 
-    async def record(self, job: Job, attempts: Sequence[Attempt]) -> None:
+    async def record_attempts(self, job: Job, attempts: Sequence[Attempt]) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
-        await self._write(job, batch_of_attempts(attempts))
+        await self._write_batch(job, batch_of_attempts(attempts))
 
     async def mark_stale(self, job: Job, attempts: Sequence[Attempt]) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
-        number = await self._number(job)
-        values = (number, 0, Remark.STALE.value, LATEST, *stale_rows(attempts))
+        number = await self._number_of(job)
+        values = (number, 0, LedgerReason.STALE.value, LATEST, *stale_rows(attempts))
         await self._server.run(lambda conn: conn.execute(SQL["mark_stale"], *values))
 
-    async def _write(self, job: Job, batch: Batch) -> None:
-        number = await self._number(job)
-        if missing := batch.days() - self._days:
+    async def _write_batch(self, job: Job, batch: WriteBatch) -> None:
+        number = await self._number_of(job)
+        if missing := batch.attempt_days() - self._days:
             await self._add_days(missing)
         try:
             writer = self._writers.pop()
         except IndexError:
-            writer = _Writer()
-        values = self._values(writer, number, job, batch)
+            writer = _BatchCounter()
+        values = self._statement_values(writer, number, job, batch)
         try:
             await self._server.run(lambda conn: conn.execute(SQL["write"], *values))
         except BaseException:
@@ -111,55 +111,57 @@ class PostgresStore:
             raise
         self._writers.append(writer)
 
-    async def _number(self, job: Job) -> int:
+    async def _number_of(self, job: Job) -> int:
         number = self._numbers.get(job.id)
         if number is None:
             number = self._numbers[job.id] = await self._server.run(lambda conn: job_number(conn, job))
         return number
 
-    def _values(self, writer: _Writer, number: int, job: Job, batch: Batch) -> tuple[Any, ...]:
+    def _statement_values(
+        self, writer: _BatchCounter, number: int, job: Job, batch: WriteBatch
+    ) -> tuple[Any, ...]:
         writer.batch += 1
-        options = (clean(job.name), self._min_interval_s, self._history)
-        return (writer.id, writer.batch, number, writer.id % SLOTS, *options, *batch.values())
+        options = (clean_text(job.name), self._min_interval_s, self._history)
+        return (writer.id, writer.batch, number, writer.id % SLOTS, *options, *batch.to_values())
 
-    async def _refused(self, job: Job, batch: Batch) -> list[Place]:
+    async def _find_refused(self, job: Job, batch: WriteBatch) -> list[Place]:
         """The items of a batch that the server does not take, found by trying each."""
         refused: list[Place] = []
-        number = await self._number(job)
+        number = await self._number_of(job)
         for place in batch.items:
-            values = self._values(_Writer(), number, job, batch.only(place))
+            values = self._statement_values(_BatchCounter(), number, job, batch.with_only(place))
             try:
-                await self._server.run(lambda conn, values=values: _try(conn, values))  # type: ignore[misc]
-            except Refused as error:
+                await self._server.run(lambda conn, values=values: _try_batch(conn, values))  # type: ignore[misc]
+            except RefusedValueError as error:
                 refused.append(place)
                 log.warning("%s: %s %.200r was not stored: %s", job.id, place[0], place[1], error)
         return refused
 
-    async def items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
+    async def read_items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
         """See :class:`~gossamer.ports.store.Store`. Reads a page at a time."""
         name, more = ("items", ()) if job is None else ("items_of_job", (job.id,))
         while True:
             values = (after_id, PAGE, *more)
             rows = await self._server.run(lambda conn, values=values: conn.fetch(SQL[name], *values))  # type: ignore[misc]
             for row in rows:
-                yield _item(row)
+                yield _item_of(row)
             if len(rows) < PAGE:
                 return
             after_id = rows[-1][0]
 
-    async def attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:
+    async def latest_attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:
         """See :class:`~gossamer.ports.store.Store`."""
-        urls = None if url is None else [clean(url)]
+        urls = None if url is None else [clean_text(url)]
         values = (job.id, NEWEST, limit, urls, *[None] * 6)
         rows = await self._server.run(lambda conn: conn.fetch(SQL["attempts"], *values))
         return [attempt_of(row[1:]) for row in rows]
 
-    async def tally(self, job: Job) -> Tally:
+    async def read_totals(self, job: Job) -> JobTotals:
         """See :class:`~gossamer.ports.store.Store`."""
         rows = await self._server.run(lambda conn: conn.fetch(SQL["tally"], job.id))
-        return tally({row[0]: row[1] for row in rows})
+        return totals_of({row[0]: row[1] for row in rows})
 
-    async def tidy(self, now: float) -> int:
+    async def prune_ledger(self, now: float) -> int:
         """Drop the days that the ledger does not keep, make tomorrow's; how many were dropped."""
         today = int(now // DAY_S)
         await self._add_days({today, today + 1})
@@ -189,13 +191,13 @@ class PostgresStore:
                 for day in sorted(days):
                     if day_name(day) not in known:
                         bounds = {"name": day_name(day), "start": day * DAY_S, "end": (day + 1) * DAY_S}
-                        await conn.execute(_filled(SQL["add_day"], bounds))
+                        await conn.execute(_fill_statement(SQL["add_day"], bounds))
 
         await self._server.run(add)
         self._days |= days
 
 
-class _Writer:
+class _BatchCounter:
     """Numbers batches, so that one which is sent twice is known again."""
 
     __slots__ = ("batch", "id")
@@ -205,16 +207,16 @@ class _Writer:
         self.batch = 0
 
 
-class _Undo(Exception):
+class _RollbackError(Exception):
     """Ends a transaction that was only a trial."""
 
 
-async def _try(conn: Connection, values: tuple[Any, ...]) -> None:
+async def _try_batch(conn: Connection, values: tuple[Any, ...]) -> None:
     try:
         async with conn.transaction():
             await conn.execute(SQL["write"], *values)
-            raise _Undo
-    except _Undo:
+            raise _RollbackError
+    except _RollbackError:
         pass
 
 
@@ -223,19 +225,19 @@ def day_name(day: int) -> str:
     return "attempt_" + time.strftime("%Y%m%d", time.gmtime(day * DAY_S))
 
 
-def _filled(statement: str, values: dict[str, Any]) -> str:
+def _fill_statement(statement: str, values: dict[str, Any]) -> str:
     for name, value in values.items():
         statement = statement.replace(f":{name}", str(value))
     return statement
 
 
-def _item(row: Any) -> StoredItem:
+def _item_of(row: Any) -> StoredItem:
     number, kind, key, data, layout, url, first_seen, last_seen, changed_at = row
     return StoredItem(
         id=number,
         type=kind,
         key=key,
-        data=restored(data, layout),
+        data=from_jsonb(data, layout),
         url=url,
         first_seen=first_seen,
         last_seen=last_seen,

@@ -15,49 +15,49 @@ from typing import Any
 from gossamer.core.clock import Clock
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import JobState
-from gossamer.drivers.sql import load
+from gossamer.drivers.sql import load_statements
 from gossamer.drivers.sqlite.database import Database
 
-SQL = load("gossamer.store.sqlite", "store.sql")
+SQL = load_statements("gossamer.store.sqlite", "store.sql")
 _SLUG_LENGTH = 64
 
 
-class SqliteJobBook:
-    """A ``JobBook`` over a database."""
+class SqliteJobStore:
+    """A ``JobStore`` over a database."""
 
     def __init__(self, db: Database, clock: Clock) -> None:
         self._db = db
         self._clock = clock
 
     async def create(self, name: str, target: str, plan: bytes = b"") -> Job:
-        """See :class:`~gossamer.ports.store.JobBook`."""
+        """See :class:`~gossamer.ports.store.JobStore`."""
         key = secrets.token_bytes(16)
-        return await self._db.run(lambda conn: self._create(conn, name, target, key, plan))
+        return await self._db.run(lambda conn: self._create_within(conn, name, target, key, plan))
 
-    def _create(self, conn: Connection, name: str, target: str, key: bytes, plan: bytes) -> Job:
-        number = conn.execute(SQL["next_number"], (slug(name),)).fetchone()[0]
-        head, now = slug(name), self._clock.now()
+    def _create_within(self, conn: Connection, name: str, target: str, key: bytes, plan: bytes) -> Job:
+        number = conn.execute(SQL["next_number"], (slug_of(name),)).fetchone()[0]
+        head, now = slug_of(name), self._clock.now()
         job = Job(id=f"{head}-{number}", name=name, target=target, created_at=now, key=key, plan=plan)
-        _add(conn, job)
+        _add_job(conn, job)
         return job
 
     async def get(self, id_or_name: str) -> Job | None:
-        """See :class:`~gossamer.ports.store.JobBook`."""
+        """See :class:`~gossamer.ports.store.JobStore`."""
 
         def get(conn: Connection) -> Any:
             row = conn.execute(SQL["job_by_name"], (id_or_name,)).fetchone()
             return row or conn.execute(SQL["latest_job"], (id_or_name,)).fetchone()
 
         row = await self._db.read(get)
-        return None if row is None else _job(row)
+        return None if row is None else _job_of(row)
 
-    async def list(self, *, unfinished: bool = False) -> list[Job]:
-        """See :class:`~gossamer.ports.store.JobBook`."""
+    async def list_jobs(self, *, unfinished: bool = False) -> list[Job]:
+        """See :class:`~gossamer.ports.store.JobStore`."""
         sql = SQL["unfinished_jobs" if unfinished else "jobs"]
-        return [_job(row) for row in await self._db.read(lambda conn: conn.execute(sql).fetchall())]
+        return [_job_of(row) for row in await self._db.read(lambda conn: conn.execute(sql).fetchall())]
 
     async def update(self, job: Job, *, expected: Job | None = None) -> bool:
-        """See :class:`~gossamer.ports.store.JobBook`."""
+        """See :class:`~gossamer.ports.store.JobStore`."""
         values: tuple[Any, ...] = (job.state.value, job.finished_at, job.finish_reason, job.id)
         sql = SQL["update_job"]
         if expected is not None:
@@ -65,7 +65,7 @@ class SqliteJobBook:
         return await self._db.run(lambda conn: conn.execute(sql, values).rowcount) > 0
 
 
-def slug(name: str) -> str:
+def slug_of(name: str) -> str:
     """A name as part of a file name: letters, digits, ``. _ -``; never empty, hidden or long."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:_SLUG_LENGTH].rstrip("-.") or "job"
 
@@ -73,17 +73,17 @@ def slug(name: str) -> str:
 def job_number(conn: Connection, job: Job) -> int:
     """The store's number of a job; one that comes from another book is entered."""
     row = conn.execute(SQL["job_number"], (job.id,)).fetchone()
-    return int(row[0]) if row is not None else _add(conn, job)
+    return int(row[0]) if row is not None else _add_job(conn, job)
 
 
-def _add(conn: Connection, job: Job) -> int:
+def _add_job(conn: Connection, job: Job) -> int:
     head, _, number = job.id.rpartition("-")
     place = (head, int(number)) if number.isascii() and number.isdigit() else (job.id, 0)
     values = (job.name, job.target, job.created_at, job.state.value, job.finished_at, job.finish_reason)
     return conn.execute(SQL["add_job"], (job.id, *place, *values, job.key, job.plan)).lastrowid or 0
 
 
-def _job(row: Sequence[Any]) -> Job:
+def _job_of(row: Sequence[Any]) -> Job:
     number, name, target, created_at, state, finished_at, finish_reason, key, plan = row
     return Job(
         id=number,

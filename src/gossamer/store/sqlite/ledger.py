@@ -12,24 +12,24 @@ import msgspec
 
 from gossamer.core.jobs import Job
 from gossamer.core.results import Attempt, PageRecord
-from gossamer.drivers.sql import load
+from gossamer.drivers.sql import load_statements
 from gossamer.drivers.sqlite.database import Database
-from gossamer.store.attempts import latest
+from gossamer.store.attempts import latest_attempts
 
-SQL = load("gossamer.store.sqlite", "ledger.sql")
+SQL = load_statements("gossamer.store.sqlite", "ledger.sql")
 _PAGE_COLUMNS = ("url", "fingerprint", "status", "content_type", "title", "depth", "size_bytes", "at")
 
 
-class Ledger:
+class SqliteLedgerReader:
     """The ledger, the pages and the items of a database, as a person asks for them."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
 
     def __repr__(self) -> str:
-        return f"<Ledger in {self._db!r}>"
+        return f"<SqliteLedgerReader in {self._db!r}>"
 
-    async def attempts(
+    async def find_attempts(
         self,
         job: Job,
         limit: int,
@@ -65,9 +65,9 @@ class Ledger:
             values = (job.id, last, *asked.values(), count)
             return await self._db.read(lambda conn: conn.execute(sql, values).fetchall())
 
-        return await latest(older_than, limit, host)
+        return await latest_attempts(older_than, limit, host)
 
-    async def page(self, job: Job, fingerprint: int) -> PageRecord | None:
+    async def find_page(self, job: Job, fingerprint: int) -> PageRecord | None:
         """The page that was parsed, as it was the last time."""
         row = await self._db.read(lambda conn: conn.execute(SQL["page"], (job.id, fingerprint)).fetchone())
         return None if row is None else PageRecord(**dict(zip(_PAGE_COLUMNS, row, strict=True)))

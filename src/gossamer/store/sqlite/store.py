@@ -14,17 +14,17 @@ from typing import Any
 
 import msgspec
 
-from gossamer.core.errors import Remark
-from gossamer.core.jobs import Job, StoredItem, Tally
-from gossamer.core.results import Attempt, Harvest, ItemRecord
+from gossamer.core.errors import LedgerReason
+from gossamer.core.jobs import Job, JobTotals, StoredItem
+from gossamer.core.results import Attempt, ItemRecord, VisitResult
 from gossamer.core.storable import without_surrogates as text
-from gossamer.drivers.sql import bulk, bulk_returning, load
+from gossamer.drivers.sql import load_statements, write_rows, write_rows_returning
 from gossamer.drivers.sqlite.database import Database
 from gossamer.store.attempts import LATEST, attempt_of, packed_request
 from gossamer.store.sqlite.jobs import job_number
-from gossamer.store.totals import counted, counted_attempts, counted_stale, seen_at, tally, visit_of
+from gossamer.store.totals import count_attempts, count_harvests, count_stale, seen_at, totals_of, visit_of
 
-SQL = load("gossamer.store.sqlite", "store.sql")
+SQL = load_statements("gossamer.store.sqlite", "store.sql")
 PAGE = 500  # items read at a time
 
 _from_json: Callable[[str], dict[str, Any]] = msgspec.json.Decoder(dict[str, Any]).decode
@@ -39,17 +39,17 @@ class SqliteStore:
     def __repr__(self) -> str:
         return f"<SqliteStore in {self._db!r}>"
 
-    async def write(self, job: Job, harvests: Sequence[Harvest]) -> None:
+    async def write(self, job: Job, harvests: Sequence[VisitResult]) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
-        await self._db.run(lambda conn: _write(conn, job, harvests, _upsert_pages))
+        await self._db.run(lambda conn: _write_harvests(conn, job, harvests, _upsert_pages))
 
-    async def record(self, job: Job, attempts: Sequence[Attempt]) -> None:
+    async def record_attempts(self, job: Job, attempts: Sequence[Attempt]) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
 
         def record(conn: Connection) -> None:
             number = job_number(conn, job)
             _write_attempts(conn, number, attempts)
-            _count(conn, number, counted_attempts(attempts))
+            _add_totals(conn, number, count_attempts(attempts))
 
         await self._db.run(record)
 
@@ -59,28 +59,28 @@ class SqliteStore:
         def mark(conn: Connection) -> None:
             number = job_number(conn, job)
             marked = [attempt for attempt in attempts if _mark_stale(conn, number, attempt)]
-            _count(conn, number, counted_stale(marked))
+            _add_totals(conn, number, count_stale(marked))
 
         await self._db.run(mark)
 
-    def write_within(self, conn: Connection, job: Job, harvests: Sequence[Harvest]) -> None:
+    def write_within(self, conn: Connection, job: Job, harvests: Sequence[VisitResult]) -> None:
         """The same inside a transaction of the caller's that settles the leases, too.
 
         None of these pages was stored before, because its lease was not settled before.
         """
-        _write(conn, job, harvests, _add_pages)
+        _write_harvests(conn, job, harvests, _add_pages)
 
-    async def items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
+    async def read_items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
         """See :class:`~gossamer.ports.store.Store`. Reads a page at a time."""
         while True:
-            rows = await self._db.read(lambda conn, after=after_id: _items(conn, job, after))  # type: ignore[misc]
+            rows = await self._db.read(lambda conn, after=after_id: _read_items(conn, job, after))  # type: ignore[misc]
             for row in rows:
-                yield _item(row)
+                yield _item_of(row)
             if len(rows) < PAGE:
                 return
             after_id = rows[-1][0]
 
-    async def attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:
+    async def latest_attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:
         """See :class:`~gossamer.ports.store.Store`."""
         wanted = None if url is None else text(url)
         rows = await self._db.read(
@@ -88,78 +88,78 @@ class SqliteStore:
         )
         return [attempt_of(row) for row in rows]
 
-    async def tally(self, job: Job) -> Tally:
+    async def read_totals(self, job: Job) -> JobTotals:
         """See :class:`~gossamer.ports.store.Store`."""
         rows = await self._db.read(lambda conn: conn.execute(SQL["tally"], (job.id,)).fetchall())
-        return tally(dict(rows))
+        return totals_of(dict(rows))
 
 
-def texts(values: Sequence[str]) -> Sequence[str]:
+def clean_texts(values: Sequence[str]) -> Sequence[str]:
     """Texts that UTF-8 can carry; nearly always all of a row are ASCII, and nothing has to be done."""
     return values if "".join(values).isascii() else [text(value) for value in values]
 
 
-def _write(
+def _write_harvests(
     conn: Connection,
     job: Job,
-    harvests: Sequence[Harvest],
-    write_pages: Callable[[Connection, int, Sequence[Harvest]], int],
+    harvests: Sequence[VisitResult],
+    write_pages: Callable[[Connection, int, Sequence[VisitResult]], int],
 ) -> None:
     number = job_number(conn, job)
-    total = counted(harvests)
+    total = count_harvests(harvests)
     total.update(_write_items(conn, number, job.name, harvests))
     total["pages"] = write_pages(conn, number, [harvest for harvest in harvests if harvest.page is not None])
     _write_attempts(conn, number, [attempt for harvest in harvests for attempt in harvest.attempts])
-    _count(conn, number, total)
+    _add_totals(conn, number, total)
 
 
-def _write_items(conn: Connection, job: int, spider: str, harvests: Sequence[Harvest]) -> dict[str, int]:
+def _write_items(conn: Connection, job: int, spider: str, harvests: Sequence[VisitResult]) -> dict[str, int]:
     spider = text(spider)
     rows = [
         (spider, *_item_row(item, seen_at(harvest)), job) for harvest in harvests for item in harvest.items
     ]
-    upserted = bulk_returning(conn, SQL["upsert_items"], rows)
+    upserted = write_rows_returning(conn, SQL["upsert_items"], rows)
     hashes = dict(upserted)
     if len(hashes) < len(set(upserted)):  # an item with several values, which come back in no promised order
         hashes = dict(conn.execute(SQL["hashes"], (msgspec.json.encode(list(hashes)).decode(),)).fetchall())
     sighted = [(job, *pair) for pair in sorted(hashes.items())]
-    fresh = bulk(conn, SQL["sight"], sighted)
+    fresh = write_rows(conn, SQL["sight"], sighted)
     if fresh < len(sighted):
-        bulk(conn, SQL["sight_again"], sighted)
+        write_rows(conn, SQL["sight_again"], sighted)
     return {"items": fresh, "duplicates": len(rows) - fresh}
 
 
 def _item_row(item: ItemRecord, at: float) -> tuple[Any, ...]:
     data = item.data.decode("utf-8", "replace")
-    kind, key, url = texts((item.type, item.key, item.url))
+    kind, key, url = clean_texts((item.type, item.key, item.url))
     return (kind, key, item.hash, at, at, at, url, data)
 
 
 def _write_attempts(conn: Connection, job: int, attempts: Sequence[Attempt]) -> None:
-    bulk(conn, SQL["add_attempts"], [_attempt_row(job, attempt) for attempt in attempts])
+    write_rows(conn, SQL["add_attempts"], [_attempt_row(job, attempt) for attempt in attempts])
 
 
 def _mark_stale(conn: Connection, job: int, attempt: Attempt) -> bool:
     """Whether it was not marked already."""
     row = (job, attempt.fingerprint, attempt.at, text(attempt.worker))
-    return conn.execute(SQL["mark_stale"], (*row, Remark.STALE.value, LATEST)).rowcount > 0
+    return conn.execute(SQL["mark_stale"], (*row, LedgerReason.STALE.value, LATEST)).rowcount > 0
 
 
-def _count(conn: Connection, job: int, total: Mapping[str, int]) -> None:
-    bulk(conn, SQL["count"], [(job, text(name), value) for name, value in total.items() if value])
+def _add_totals(conn: Connection, job: int, total: Mapping[str, int]) -> None:
+    write_rows(conn, SQL["count"], [(job, text(name), value) for name, value in total.items() if value])
 
 
-def _add_pages(conn: Connection, job: int, harvests: Sequence[Harvest]) -> int:
-    return bulk(conn, SQL["add_pages"], [_page_row(job, harvest) for harvest in harvests])
+def _add_pages(conn: Connection, job: int, harvests: Sequence[VisitResult]) -> int:
+    return write_rows(conn, SQL["add_pages"], [_page_row(job, harvest) for harvest in harvests])
 
 
-def _upsert_pages(conn: Connection, job: int, harvests: Sequence[Harvest]) -> int:
+def _upsert_pages(conn: Connection, job: int, harvests: Sequence[VisitResult]) -> int:
     """The number of those that are new."""
-    rows = [(*_page_row(job, harvest), _visit(conn, job, harvest)) for harvest in harvests]
-    return bulk_returning(conn, SQL["upsert_pages"], rows).count((1,))
+    rows = [(*_page_row(job, harvest), _visit_number(conn, job, harvest)) for harvest in harvests]
+    return write_rows_returning(conn, SQL["upsert_pages"], rows).count((1,))
 
 
-def _visit(conn: Connection, job: int, harvest: Harvest) -> int:
+def _visit_number(conn: Connection, job: int, harvest: VisitResult) -> int:
     visit, is_again = visit_of(harvest)
     if not is_again:
         return visit
@@ -167,26 +167,26 @@ def _visit(conn: Connection, job: int, harvest: Harvest) -> int:
     return visit if found[0] is None else int(found[0])
 
 
-def _page_row(job: int, harvest: Harvest) -> tuple[Any, ...]:
+def _page_row(job: int, harvest: VisitResult) -> tuple[Any, ...]:
     page = harvest.page
     assert page is not None
     numbers = (job, page.fingerprint, page.at, page.status, page.depth, page.size_bytes)
-    return (*numbers, *texts((page.content_type, page.title, page.url)))
+    return (*numbers, *clean_texts((page.content_type, page.title, page.url)))
 
 
 def _attempt_row(job: int, a: Attempt) -> tuple[Any, ...]:
     numbers = (job, a.fingerprint, a.at, a.attempt, a.status, a.depth, a.size_bytes, a.elapsed_ms)
-    stored = texts((a.reason, a.rung, a.worker, a.url, a.via, a.detail, a.method))
+    stored = clean_texts((a.reason, a.rung, a.worker, a.url, a.via, a.detail, a.method))
     return (*numbers, a.verdict.value, *stored, " ".join(a.flags), packed_request(a))
 
 
-def _items(conn: Connection, job: Job | None, after_id: int) -> list[Any]:
+def _read_items(conn: Connection, job: Job | None, after_id: int) -> list[Any]:
     if job is None:
         return conn.execute(SQL["items"], (after_id, PAGE)).fetchall()
     return conn.execute(SQL["items_of_job"], (job.id, after_id, PAGE)).fetchall()
 
 
-def _item(row: Sequence[Any]) -> StoredItem:
+def _item_of(row: Sequence[Any]) -> StoredItem:
     number, kind, key, data, url, first_seen, last_seen, changed_at = row
     return StoredItem(
         id=number,

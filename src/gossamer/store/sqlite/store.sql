@@ -1,5 +1,5 @@
 -- The store's statements. Tables and indexes: gossamer/drivers/sqlite/migrations/0001_start.sql.
--- Lists come as one JSON array, rows at `:rows` (gossamer.drivers.sql.bulk).
+-- Lists come as one JSON array, rows at `:rows` (gossamer.drivers.sql.write_rows).
 
 -- ------------------------------------------------------------------ writing
 

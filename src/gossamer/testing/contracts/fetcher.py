@@ -13,9 +13,9 @@ from typing import Any
 
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
-from gossamer.core.results import Fetched
+from gossamer.core.results import FetchResult
 from gossamer.ports.fetch import Fetcher
-from gossamer.testing.badroutes import PAGE, routes
+from gossamer.testing.badroutes import PAGE, all_routes
 from gossamer.testing.badsite import BadSite
 from gossamer.testing.misbehaving.odd import HOPELESS_ANSWERS, ODD_ANSWERS
 
@@ -27,7 +27,7 @@ PATIENCE_S = 5.0
 Check = Callable[[Fetcher, BadSite], Coroutine[Any, Any, None]]
 
 
-async def outcome(fetcher: Fetcher, request: Request) -> Fetched | Fault:
+async def try_fetch(fetcher: Fetcher, request: Request) -> FetchResult | Fault:
     """What a fetch comes to; other exceptions, ``TimeoutError`` too, are passed on."""
     try:
         async with asyncio.timeout(PATIENCE_S):
@@ -36,15 +36,15 @@ async def outcome(fetcher: Fetcher, request: Request) -> Fetched | Fault:
         return error.fault
 
 
-async def _misbehaviour(name: str, fetcher: Fetcher, site: BadSite) -> None:
-    result = await outcome(fetcher, Request(site.url(name)))
-    got = result.status if isinstance(result, Fetched) else result
-    wanted = sorted(map(str, routes()[name].expected))
-    assert got in routes()[name].expected, f"{name}: {got}, not {' or '.join(wanted)}"
+async def _check_misbehaviour(name: str, fetcher: Fetcher, site: BadSite) -> None:
+    result = await try_fetch(fetcher, Request(site.url(name)))
+    got = result.status if isinstance(result, FetchResult) else result
+    wanted = sorted(map(str, all_routes()[name].expected))
+    assert got in all_routes()[name].expected, f"{name}: {got}, not {' or '.join(wanted)}"
     if name == "late_answer":
         await asyncio.sleep(5 * site.pace_s)  # until it lies in the idle connection
-    good = await outcome(fetcher, Request(site.url("good")))
-    assert isinstance(good, Fetched), f"after {name}, a good page fails with {good}"
+    good = await try_fetch(fetcher, Request(site.url("good")))
+    assert isinstance(good, FetchResult), f"after {name}, a good page fails with {good}"
     assert good.body == PAGE, f"after {name}, a good page is {good.body[:80]!r}"
 
 
@@ -127,18 +127,18 @@ async def _closed_idle_is_retried_once(fetcher: Fetcher, site: BadSite) -> None:
     assert (site.hits("close_idle"), site.connections) == (3, 2)
     await fetcher.fetch(Request(site.url("close_idle/again")))
     hits = site.hits("close_idle")
-    result = await outcome(fetcher, Request(site.url("close_idle"), method="POST", body=b"x"))
+    result = await try_fetch(fetcher, Request(site.url("close_idle"), method="POST", body=b"x"))
     assert result is Fault.CONNECT, "a POST is not sent twice"
     assert site.hits("close_idle") == hits + 1
 
 
 async def _fresh_failure_is_not_retried(fetcher: Fetcher, site: BadSite) -> None:
-    assert await outcome(fetcher, Request(site.url("hang_up"))) is Fault.CONNECT
+    assert await try_fetch(fetcher, Request(site.url("hang_up"))) is Fault.CONNECT
     assert site.hits("hang_up") == 1
 
 
 async def _unread_is_not_reused(fetcher: Fetcher, site: BadSite) -> None:
-    assert await outcome(fetcher, Request(site.url("endless_body"))) is Fault.TOO_LARGE
+    assert await try_fetch(fetcher, Request(site.url("endless_body"))) is Fault.TOO_LARGE
     await fetcher.fetch(Request(site.url("good")))
     assert site.connections == 2
 
@@ -146,16 +146,16 @@ async def _unread_is_not_reused(fetcher: Fetcher, site: BadSite) -> None:
 async def _odd_answers(fetcher: Fetcher, site: BadSite) -> None:
     """Each is read whole or refused, and never spoils the next one."""
     for name in ODD_ANSWERS:
-        result = await outcome(fetcher, Request(site.url(f"odd_answer/{name}")))
+        result = await try_fetch(fetcher, Request(site.url(f"odd_answer/{name}")))
         refused = result in (Fault.PROTOCOL, Fault.INCOMPLETE, Fault.TIMEOUT_BODY, Fault.BAD_ENCODING)
-        assert refused or (isinstance(result, Fetched) and result.body == PAGE), f"{name}: {result}"
+        assert refused or (isinstance(result, FetchResult) and result.body == PAGE), f"{name}: {result}"
     good = await fetcher.fetch(Request(site.url("good")))
     assert good.body == PAGE
 
 
 async def _hopeless_answers(fetcher: Fetcher, site: BadSite) -> None:
     for name in HOPELESS_ANSWERS:
-        result = await outcome(fetcher, Request(site.url(f"hopeless_answer/{name}")))
+        result = await try_fetch(fetcher, Request(site.url(f"hopeless_answer/{name}")))
         assert isinstance(result, Fault), f"{name}: {result}"
     good = await fetcher.fetch(Request(site.url("good")))
     assert good.body == PAGE
@@ -170,8 +170,8 @@ async def _head_keeps_its_connection(fetcher: Fetcher, site: BadSite) -> None:
 async def _unsent_is_not_reused(fetcher: Fetcher, site: BadSite) -> None:
     upload = Request(site.url("early_answer"), method="POST", body=bytes(16_000_000))
     assert (await fetcher.fetch(upload)).status == 200
-    good = await outcome(fetcher, Request(site.url("good")))
-    assert isinstance(good, Fetched), f"what was left of an upload reached the next request: {good}"
+    good = await try_fetch(fetcher, Request(site.url("good")))
+    assert isinstance(good, FetchResult), f"what was left of an upload reached the next request: {good}"
 
 
 async def _redirects_do_not_wait(fetcher: Fetcher, site: BadSite) -> None:
@@ -182,16 +182,16 @@ async def _redirects_do_not_wait(fetcher: Fetcher, site: BadSite) -> None:
 async def _bad_urls(fetcher: Fetcher, site: BadSite) -> None:
     ports = [f"http://a:{port}/" for port in ("99999", "9" * 5000)]
     for url in ("x:y", "http://", "http:///", "ftp://127.0.0.1/", "file:///etc/passwd", *ports):
-        result = await outcome(fetcher, Request(url))
+        result = await try_fetch(fetcher, Request(url))
         assert result is Fault.BAD_URL, f"{url[:40]!r}: {result}"
     line = site.url("echo\r\nX-Injected: yes")
-    await outcome(fetcher, Request(line))
+    await try_fetch(fetcher, Request(line))
     assert all("x-injected" not in hit.headers for hit in site.log)
 
 
 async def _private_is_refused(fetcher: Fetcher, site: BadSite) -> None:
     for host in ("127.0.0.2", "[::ffff:127.0.0.1]", "0.0.0.0", "[::1]", "0x7f.1", "169.254.169.254"):  # noqa: S104
-        result = await outcome(fetcher, Request(site.url("good", host=host)))
+        result = await try_fetch(fetcher, Request(site.url("good", host=host)))
         assert result in (Fault.GUARD, Fault.BAD_URL), f"{host}: {result}"
     assert not site.log
 
@@ -232,7 +232,7 @@ _CHECKS: tuple[Check, ...] = (
 )
 FETCHER_CHECKS: dict[str, Check] = {
     **{check.__name__.lstrip("_"): check for check in _CHECKS},
-    **{f"misbehaviour_{name}": partial(_misbehaviour, name) for name in routes()},
+    **{f"misbehaviour_{name}": partial(_check_misbehaviour, name) for name in all_routes()},
 }
 """Every check by name; each wants a fresh fetcher and a fresh site."""
 

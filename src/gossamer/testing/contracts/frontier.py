@@ -7,7 +7,7 @@ broken. Time stands still but for the clock's ``advance``. Use, for a frontier o
     async def make(rules, clock):
         async def reopen():  # what a new process would see; None if nothing survives
             return MyFrontier(url, rules, clock)
-        yield Subject(MyFrontier(url, rules, clock), reopen)
+        yield FrontierSubject(MyFrontier(url, rules, clock), reopen)
 
     await check_frontier(make)                       # all of them, or one by one:
     @pytest.mark.parametrize("name", frontier_checks())
@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gossamer.engine.store_then_settle import FullFrontier
+from gossamer.engine.store_then_settle import AdminFrontier
 from gossamer.testing.contracts.frontier_checks import jobs, leases, queue
-from gossamer.testing.contracts.frontier_world import CHECKS, Check, Make, Subject
+from gossamer.testing.contracts.frontier_world import CHECKS, Check, FrontierSubject, Make
 
-__all__ = ["Check", "FullFrontier", "Make", "Subject", "check_frontier", "frontier_checks"]
+__all__ = ["AdminFrontier", "Check", "FrontierSubject", "Make", "check_frontier", "frontier_checks"]
 
 MODULES = (queue, leases, jobs)
 """Where the checks are; they register themselves."""

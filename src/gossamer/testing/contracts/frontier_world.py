@@ -6,43 +6,45 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
-from gossamer.core.hosts import HostSignal, Rules, SignalKind
-from gossamer.core.lifecycle import State
+from gossamer.core.hosts import FrontierRules, HostSignal, HostSignalKind
+from gossamer.core.lifecycle import RequestState
 from gossamer.core.requests import Entry, Grant, Lease, Request
 from gossamer.core.results import Outcome, Verdict
-from gossamer.engine.store_then_settle import FullFrontier
+from gossamer.engine.store_then_settle import AdminFrontier
 from gossamer.testing.clock import ManualClock
 
 
 @dataclass
-class Subject:
+class FrontierSubject:
     """What is checked: a frontier, and how a new process would open the same one."""
 
-    frontier: FullFrontier
-    reopen: Callable[[], Awaitable[FullFrontier | None]]
+    frontier: AdminFrontier
+    reopen: Callable[[], Awaitable[AdminFrontier | None]]
 
 
-Make = Callable[[Rules, ManualClock], AbstractAsyncContextManager[Subject]]
+Make = Callable[[FrontierRules, ManualClock], AbstractAsyncContextManager[FrontierSubject]]
 Check = Callable[[Make], Awaitable[None]]
 
 CHECKS: dict[str, Check] = {}
 """The registered checks by name."""
 
-EASY = Rules(delay_s=0.0, per_host=100)
+EASY = FrontierRules(delay_s=0.0, per_host=100)
 """Rules under which nothing but the order decides."""
-PACED = Rules(delay_s=2.0, per_host=4)
+PACED = FrontierRules(delay_s=2.0, per_host=4)
 """Rules under which time decides."""
 TTL_S = 60.0
 
 
-def checked(rules: Rules = EASY) -> Callable[[Callable[[World], Awaitable[None]]], Check]:
-    """Register a check that runs in a :class:`World` of its own under ``rules``."""
+def register_check(
+    rules: FrontierRules = EASY,
+) -> Callable[[Callable[[FrontierHarness], Awaitable[None]]], Check]:
+    """Register a check that runs in a :class:`FrontierHarness` of its own under ``rules``."""
 
-    def register(body: Callable[[World], Awaitable[None]]) -> Check:
+    def register(body: Callable[[FrontierHarness], Awaitable[None]]) -> Check:
         async def check(make: Make) -> None:
             clock = ManualClock()
             async with make(rules, clock) as subject:
-                await body(World(subject, clock))
+                await body(FrontierHarness(subject, clock))
 
         check.__name__, check.__doc__ = body.__name__, body.__doc__
         CHECKS[body.__name__] = check
@@ -51,60 +53,60 @@ def checked(rules: Rules = EASY) -> Callable[[Callable[[World], Awaitable[None]]
     return register
 
 
-class World:
+class FrontierHarness:
     """A frontier, its clock, and short words for what checks do with them."""
 
-    def __init__(self, subject: Subject, clock: ManualClock) -> None:
+    def __init__(self, subject: FrontierSubject, clock: ManualClock) -> None:
         self.subject = subject
         self.frontier = subject.frontier
         self.clock = clock
 
-    async def add(self, *entries: Entry) -> int:
+    async def add_entries(self, *entries: Entry) -> int:
         """Add entries; how many were accepted."""
         return (await self.frontier.add(entries)).accepted
 
-    async def lease(self, limit: int = 100, lane: str = "http", ttl_s: float = TTL_S) -> Grant:
+    async def lease_requests(self, limit: int = 100, lane: str = "http", ttl_s: float = TTL_S) -> Grant:
         """A grant."""
         return await self.frontier.lease(lane, limit, ttl_s)
 
-    async def leased(self, limit: int = 100, lane: str = "http") -> list[int]:
+    async def lease_fingerprints(self, limit: int = 100, lane: str = "http") -> list[int]:
         """The fingerprints of what is granted, in order."""
-        return fingerprints((await self.lease(limit, lane)).leases)
+        return fingerprints_of((await self.lease_requests(limit, lane)).leases)
 
-    async def one(self) -> Lease:
+    async def lease_one(self) -> Lease:
         """The one lease that is granted."""
-        (lease,) = (await self.lease()).leases
+        (lease,) = (await self.lease_requests()).leases
         return lease
 
     async def one_later(self) -> Lease:
         """The one lease that is granted after the longest back-off."""
-        self.clock.advance(Rules().backoff_cap_s)
-        return await self.one()
+        self.clock.advance(FrontierRules().backoff_cap_s)
+        return await self.lease_one()
 
-    async def settle(self, lease: Lease, verdict: Verdict = Verdict.SUCCESS, **fields: object) -> bool:
+    async def settle_lease(self, lease: Lease, verdict: Verdict = Verdict.SUCCESS, **fields: object) -> bool:
         """Settle one lease; by default as a page that took no time."""
-        (accepted,) = await self.frontier.settle([outcome(lease, verdict, self.clock.now(), **fields)])
+        (accepted,) = await self.frontier.settle([make_outcome(lease, verdict, self.clock.now(), **fields)])
         return accepted
 
-    async def counts(self) -> dict[State, int]:
+    async def count_states(self) -> dict[RequestState, int]:
         """The number of requests in each state that has any."""
-        stats = await self.frontier.stats()
+        stats = await self.frontier.read_stats()
         found = {
-            State.PENDING: stats.pending,
-            State.DELAYED: stats.delayed,
-            State.LEASED: stats.leased,
-            State.DONE: stats.done,
-            State.DEAD: stats.dead,
+            RequestState.PENDING: stats.pending,
+            RequestState.DELAYED: stats.delayed,
+            RequestState.LEASED: stats.leased,
+            RequestState.DONE: stats.done,
+            RequestState.DEAD: stats.dead,
         }
         return {state: count for state, count in found.items() if count}
 
-    async def state(self, fingerprint: int) -> State | None:
+    async def state_of(self, fingerprint: int) -> RequestState | None:
         """Where a fingerprint is."""
-        found = await self.frontier.find(fingerprint)
+        found = await self.frontier.find_request(fingerprint)
         return None if found is None else found.state
 
 
-def entry(
+def make_entry(
     number: int,
     host: str = "a.example",
     *,
@@ -121,28 +123,28 @@ def entry(
     return Entry(request=request, fingerprint=number, host=host, due_at=due_at)
 
 
-def outcome(lease: Lease, verdict: Verdict, now: float, **fields: object) -> Outcome:
+def make_outcome(lease: Lease, verdict: Verdict, now: float, **fields: object) -> Outcome:
     """An outcome; a success is a page unless ``fields`` say otherwise."""
     ok = verdict is Verdict.SUCCESS
     defaults: dict[str, object] = {
         "is_page": ok,
-        "signal": HostSignal(kind=SignalKind.OK if ok else SignalKind.FAULT, started_at=now),
+        "signal": HostSignal(kind=HostSignalKind.OK if ok else HostSignalKind.FAULT, started_at=now),
     }
     return Outcome(lease=lease, verdict=verdict, **(defaults | fields))  # type: ignore[arg-type]
 
 
-def fingerprints(leases: Iterable[Lease]) -> list[int]:
+def fingerprints_of(leases: Iterable[Lease]) -> list[int]:
     """The fingerprints of leases, in order."""
     return [lease.entry.fingerprint for lease in leases]
 
 
-def equal(found: object, expected: object, promise: str) -> None:
+def assert_equal(found: object, expected: object, promise: str) -> None:
     """Hold two values against each other and say which promise is broken."""
     if found != expected:
         raise AssertionError(f"{promise}: expected {expected!r}, found {found!r}")
 
 
-def holds(condition: object, promise: str) -> None:
+def assert_holds(condition: object, promise: str) -> None:
     """Say which promise is broken unless ``condition`` holds."""
     if not condition:
         raise AssertionError(promise)

@@ -18,37 +18,37 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from gossamer.core.hosts import HostSignal, Rules
-from gossamer.core.jobs import DeadFilter
-from gossamer.core.lifecycle import State
+from gossamer.core.hosts import FrontierRules, HostSignal
+from gossamer.core.jobs import DeadLetterFilter
+from gossamer.core.lifecycle import RequestState
 from gossamer.core.requests import Lease
-from gossamer.ports.frontier import FrontierDesk, OwnedFrontier
+from gossamer.ports.frontier import FrontierAdmin, OwnedFrontier
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.frontier_world import (
     EASY,
     TTL_S,
-    Subject,
-    World,
-    entry,
-    equal,
-    fingerprints,
+    FrontierHarness,
+    FrontierSubject,
+    assert_equal,
+    fingerprints_of,
+    make_entry,
 )
 
-__all__ = ["OWNED_FRONTIER_CHECKS", "FullOwnedFrontier", "Make", "check_owned_frontier"]
+__all__ = ["OWNED_FRONTIER_CHECKS", "Make", "OwnedAdminFrontier", "check_owned_frontier"]
 
 
-class FullOwnedFrontier(OwnedFrontier, FrontierDesk, Protocol):
+class OwnedAdminFrontier(OwnedFrontier, FrontierAdmin, Protocol):
     """A frontier with owners, and its desk."""
 
 
-OpenFor = Callable[[str], Awaitable[FullOwnedFrontier]]
-Make = Callable[[Rules, ManualClock], AbstractAsyncContextManager[OpenFor]]
+OpenFor = Callable[[str], Awaitable[OwnedAdminFrontier]]
+Make = Callable[[FrontierRules, ManualClock], AbstractAsyncContextManager[OpenFor]]
 Check = Callable[[Make], Awaitable[None]]
 
 OWNED_FRONTIER_CHECKS: dict[str, Check] = {}
 """The checks by name."""
 
-SLOT = Rules(delay_s=0.0, per_host=1)
+SLOT = FrontierRules(delay_s=0.0, per_host=1)
 """Rules under which a host waits for the one lease that it has."""
 
 
@@ -58,30 +58,32 @@ async def check_owned_frontier(make: Make) -> None:
         await check(make)
 
 
-class OwnerWorld(World):
+class OwnerHarness(FrontierHarness):
     """The frontier as one owner has it open."""
 
     def __init__(
-        self, frontier: FullOwnedFrontier, open_for: OpenFor, owner: str, clock: ManualClock
+        self, frontier: OwnedAdminFrontier, open_for: OpenFor, owner: str, clock: ManualClock
     ) -> None:
-        super().__init__(Subject(frontier, lambda: open_for(owner)), clock)
+        super().__init__(FrontierSubject(frontier, lambda: open_for(owner)), clock)
         self._owned = frontier
 
-    async def recover(self, owner: str) -> tuple[Lease, ...]:
+    async def recover_leases(self, owner: str) -> tuple[Lease, ...]:
         """What was taken back from an owner, in the order of fingerprints."""
-        taken = await self._owned.recover(owner)
+        taken = await self._owned.recover_leases(owner)
         return tuple(sorted(taken, key=lambda lease: lease.entry.fingerprint))
 
 
-def checked(rules: Rules = EASY) -> Callable[[Callable[[OwnerWorld, OwnerWorld], Awaitable[None]]], Check]:
+def register_check(
+    rules: FrontierRules = EASY,
+) -> Callable[[Callable[[OwnerHarness, OwnerHarness], Awaitable[None]]], Check]:
     """Register a check that has the same frontier twice, opened for two owners: ``one`` and ``two``."""
 
-    def register(body: Callable[[OwnerWorld, OwnerWorld], Awaitable[None]]) -> Check:
+    def register(body: Callable[[OwnerHarness, OwnerHarness], Awaitable[None]]) -> Check:
         async def check(make: Make) -> None:
             clock = ManualClock()
             async with make(rules, clock) as open_for:
                 one, two = [
-                    OwnerWorld(await open_for(owner), open_for, owner, clock) for owner in ("one", "two")
+                    OwnerHarness(await open_for(owner), open_for, owner, clock) for owner in ("one", "two")
                 ]
                 await body(one, two)
 
@@ -92,62 +94,78 @@ def checked(rules: Rules = EASY) -> Callable[[Callable[[OwnerWorld, OwnerWorld],
     return register
 
 
-@checked()
-async def recover_takes_back_what_one_owner_held(one: OwnerWorld, two: OwnerWorld) -> None:
+@register_check()
+async def recover_takes_back_what_one_owner_held(one: OwnerHarness, two: OwnerHarness) -> None:
     """All of it, as it was granted, and nothing of anybody else."""
-    await one.add(*[entry(number, f"{number % 5}.example") for number in range(20)])
-    ours = (await one.lease(8)).leases
-    others = (await two.lease(8)).leases
-    taken = await two.recover("one")
-    equal(taken, tuple(sorted(ours, key=lambda lease: lease.entry.fingerprint)), "recover returns the leases")
-    equal((await two.recover("one"), await two.recover("nobody")), ((), ()), "they are taken back once")
-    equal([await one.settle(lease) for lease in ours], [False] * 8, "a late result is refused")
-    equal([await two.settle(lease) for lease in others], [True] * 8, "the others' leases stay in force")
-    equal(await one.counts(), {State.PENDING: 4, State.DELAYED: 8, State.DONE: 8}, "nothing is lost")
+    await one.add_entries(*[make_entry(number, f"{number % 5}.example") for number in range(20)])
+    ours = (await one.lease_requests(8)).leases
+    others = (await two.lease_requests(8)).leases
+    taken = await two.recover_leases("one")
+    assert_equal(
+        taken, tuple(sorted(ours, key=lambda lease: lease.entry.fingerprint)), "recover returns the leases"
+    )
+    assert_equal(
+        (await two.recover_leases("one"), await two.recover_leases("nobody")),
+        ((), ()),
+        "they are taken back once",
+    )
+    assert_equal([await one.settle_lease(lease) for lease in ours], [False] * 8, "a late result is refused")
+    assert_equal(
+        [await two.settle_lease(lease) for lease in others], [True] * 8, "the others' leases stay in force"
+    )
+    assert_equal(
+        await one.count_states(),
+        {RequestState.PENDING: 4, RequestState.DELAYED: 8, RequestState.DONE: 8},
+        "nothing is lost",
+    )
 
 
-@checked(SLOT)
-async def recover_frees_the_slots(one: OwnerWorld, two: OwnerWorld) -> None:
+@register_check(SLOT)
+async def recover_frees_the_slots(one: OwnerHarness, two: OwnerHarness) -> None:
     """The host's next request may start at once, and not when the lease would have ended."""
-    await one.add(entry(1), entry(2))
-    equal(await one.leased(), [1], "one slot")
-    equal(await two.leased(), [], "which is taken")
-    await two.recover("one")
-    equal(await two.leased(), [2], "the slot is free again")
+    await one.add_entries(make_entry(1), make_entry(2))
+    assert_equal(await one.lease_fingerprints(), [1], "one slot")
+    assert_equal(await two.lease_fingerprints(), [], "which is taken")
+    await two.recover_leases("one")
+    assert_equal(await two.lease_fingerprints(), [2], "the slot is free again")
 
 
-@checked(Rules(delay_s=0.0, per_host=9, max_expiries=1))
-async def recovered_requests_count_as_expired(one: OwnerWorld, two: OwnerWorld) -> None:
+@register_check(FrontierRules(delay_s=0.0, per_host=9, max_expiries=1))
+async def recovered_requests_count_as_expired(one: OwnerHarness, two: OwnerHarness) -> None:
     """They wait, cost an attempt, and one that takes its owners down again and again is given up."""
-    await one.add(entry(1))
-    await one.one()
-    await two.recover("one")
-    equal(await two.leased(), [], "it waits for a while: it may be what took its owner down")
+    await one.add_entries(make_entry(1))
+    await one.lease_one()
+    await two.recover_leases("one")
+    assert_equal(
+        await two.lease_fingerprints(), [], "it waits for a while: it may be what took its owner down"
+    )
     again = await one.one_later()
-    equal((again.attempt, again.expiries), (2, 1), "it costs an attempt")
-    await two.recover("one")
-    equal(await two.counts(), {State.DEAD: 1}, "and counts against max_expiries")
-    (letter,) = await two.frontier.dead(DeadFilter())
-    equal((letter.reason, letter.attempts), ("expired", 2), "as a dead letter that says why")
+    assert_equal((again.attempt, again.expiries), (2, 1), "it costs an attempt")
+    await two.recover_leases("one")
+    assert_equal(await two.count_states(), {RequestState.DEAD: 1}, "and counts against max_expiries")
+    (letter,) = await two.frontier.dead_letters(DeadLetterFilter())
+    assert_equal((letter.reason, letter.attempts), ("expired", 2), "as a dead letter that says why")
 
 
-@checked()
-async def a_request_belongs_to_who_leased_it_last(one: OwnerWorld, two: OwnerWorld) -> None:
+@register_check()
+async def a_request_belongs_to_who_leased_it_last(one: OwnerHarness, two: OwnerHarness) -> None:
     """Whoever had it before: given back, or lost."""
-    await one.add(entry(1), entry(2))
-    released, _ = (await one.lease()).leases
+    await one.add_entries(make_entry(1), make_entry(2))
+    released, _ = (await one.lease_requests()).leases
     await one.frontier.release([released], [HostSignal()])
-    equal(await two.leased(), [1], "what is given back is another's")
-    equal(fingerprints(await two.recover("one")), [2], "and not of who gave it back")
-    equal((await two.one_later()).entry.fingerprint, 2, "what was lost is another's")
-    equal(await two.recover("one"), (), "and not of who lost it")
+    assert_equal(await two.lease_fingerprints(), [1], "what is given back is another's")
+    assert_equal(fingerprints_of(await two.recover_leases("one")), [2], "and not of who gave it back")
+    assert_equal((await two.one_later()).entry.fingerprint, 2, "what was lost is another's")
+    assert_equal(await two.recover_leases("one"), (), "and not of who lost it")
 
 
-@checked()
-async def an_extended_lease_keeps_its_owner(one: OwnerWorld, two: OwnerWorld) -> None:
+@register_check()
+async def an_extended_lease_keeps_its_owner(one: OwnerHarness, two: OwnerHarness) -> None:
     """It is taken back before its new deadline as before the old one."""
-    await one.add(entry(1))
-    lease = await one.one()
+    await one.add_entries(make_entry(1))
+    lease = await one.lease_one()
     one.clock.advance(TTL_S / 2)
     await one.frontier.extend([lease], TTL_S)
-    equal(fingerprints(await two.recover("one")), [1], "recover takes back what was extended")
+    assert_equal(
+        fingerprints_of(await two.recover_leases("one")), [1], "recover takes back what was extended"
+    )

@@ -5,63 +5,63 @@ from __future__ import annotations
 import gzip
 
 from gossamer.core.errors import Fault
-from gossamer.testing.misbehaviour import OPEN, PAGE, Visit, route
+from gossamer.testing.misbehaviour import OPEN, PAGE, RouteVisit, route
 
 
 @route("short_body", "The body ends before its Content-Length.", Fault.INCOMPLETE, row=4)
-async def _short_body(visit: Visit) -> None:
-    await visit.send(f"{OPEN}Content-Length: 1000\r\n\r\n".encode() + PAGE)
+async def _short_body(visit: RouteVisit) -> None:
+    await visit.send_bytes(f"{OPEN}Content-Length: 1000\r\n\r\n".encode() + PAGE)
 
 
 @route("long_body", "The body goes on after its Content-Length.", 200, row=4)
-async def _long_body(visit: Visit) -> None:
+async def _long_body(visit: RouteVisit) -> None:
     visit.keep_alive = True
-    await visit.send(f"{OPEN}Content-Length: {len(PAGE)}\r\n\r\n".encode() + PAGE + b"and more of it")
+    await visit.send_bytes(f"{OPEN}Content-Length: {len(PAGE)}\r\n\r\n".encode() + PAGE + b"and more of it")
 
 
 @route("two_answers", "A second response that nobody asked for, at once.", 200, row=4)
-async def _two_answers(visit: Visit) -> None:
+async def _two_answers(visit: RouteVisit) -> None:
     visit.keep_alive = True
     head = f"{OPEN}Content-Length: {len(PAGE)}\r\n\r\n".encode()
-    await visit.send(head + PAGE + b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison")
+    await visit.send_bytes(head + PAGE + b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison")
 
 
 @route("late_answer", "A second response that nobody asked for, when the connection is idle.", 200, row=4)
-async def _late_answer(visit: Visit) -> None:
-    await visit.respond(PAGE)
+async def _late_answer(visit: RouteVisit) -> None:
+    await visit.send_response(PAGE)
     await visit.pause()
-    await visit.send(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison")
+    await visit.send_bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison")
 
 
 @route("truncated_chunked", "The chunks stop without a last one.", Fault.INCOMPLETE, row=5)
-async def _truncated_chunked(visit: Visit) -> None:
+async def _truncated_chunked(visit: RouteVisit) -> None:
     head = OPEN + "Transfer-Encoding: chunked\r\n\r\n"
-    await visit.send(head.encode() + b"%x\r\n%s\r\n" % (len(PAGE), PAGE))
+    await visit.send_bytes(head.encode() + b"%x\r\n%s\r\n" % (len(PAGE), PAGE))
 
 
 @route("broken_chunked", "The size of a chunk is no number.", Fault.INCOMPLETE, Fault.PROTOCOL, row=5)
-async def _broken_chunked(visit: Visit) -> None:
+async def _broken_chunked(visit: RouteVisit) -> None:
     head = OPEN + "Transfer-Encoding: chunked\r\n\r\n"
-    await visit.send(head.encode() + b"5\r\nhello\r\n")
+    await visit.send_bytes(head.encode() + b"5\r\nhello\r\n")
     await visit.pause()
-    await visit.send(b"zz\r\nworld\r\n0\r\n\r\n")
+    await visit.send_bytes(b"zz\r\nworld\r\n0\r\n\r\n")
     await visit.stall()
 
 
 @route("truncated_gzip", "The gzip stream stops early, the response does not.", 200, row=9)
-async def _truncated_gzip(visit: Visit) -> None:
+async def _truncated_gzip(visit: RouteVisit) -> None:
     body = gzip.compress(bytes(range(256)) * 40)
-    await visit.respond(body[: len(body) // 2], headers="Content-Encoding: gzip\r\n")
+    await visit.send_response(body[: len(body) // 2], headers="Content-Encoding: gzip\r\n")
 
 
 @route("wrong_encoding", "A plain page that calls itself gzip.", 200, row=9)
-async def _wrong_encoding(visit: Visit) -> None:
-    await visit.respond(PAGE, headers="Content-Encoding: gzip\r\n")
+async def _wrong_encoding(visit: RouteVisit) -> None:
+    await visit.send_response(PAGE, headers="Content-Encoding: gzip\r\n")
 
 
 @route("junk_encoding", "Random bytes that call themselves gzip.", Fault.BAD_ENCODING, row=9)
-async def _junk_encoding(visit: Visit) -> None:
-    await visit.respond(bytes(range(256)), headers="Content-Encoding: gzip\r\n")
+async def _junk_encoding(visit: RouteVisit) -> None:
+    await visit.send_response(bytes(range(256)), headers="Content-Encoding: gzip\r\n")
 
 
 @route(
@@ -71,20 +71,20 @@ async def _junk_encoding(visit: Visit) -> None:
     Fault.INCOMPLETE,
     row=5,
 )
-async def _huge_chunk_size(visit: Visit) -> None:
-    await visit.head("Transfer-Encoding: chunked\r\n")
+async def _huge_chunk_size(visit: RouteVisit) -> None:
+    await visit.send_header("Transfer-Encoding: chunked\r\n")
     await visit.pause()
-    await visit.send(b"F" * 40 + b"\r\nx")
+    await visit.send_bytes(b"F" * 40 + b"\r\nx")
     await visit.stall()
 
 
 @route("bad_length", "A Content-Length that is no number.", Fault.PROTOCOL, row=4)
-async def _bad_length(visit: Visit) -> None:
-    await visit.head("Content-Length: many\r\n")
-    await visit.send(PAGE)
+async def _bad_length(visit: RouteVisit) -> None:
+    await visit.send_header("Content-Length: many\r\n")
+    await visit.send_bytes(PAGE)
 
 
 @route("two_lengths", "Two Content-Lengths that differ.", Fault.PROTOCOL, row=4)
-async def _two_lengths(visit: Visit) -> None:
-    await visit.head(f"Content-Length: {len(PAGE)}\r\nContent-Length: 5\r\n")
-    await visit.send(PAGE)
+async def _two_lengths(visit: RouteVisit) -> None:
+    await visit.send_header(f"Content-Length: {len(PAGE)}\r\nContent-Length: 5\r\n")
+    await visit.send_bytes(PAGE)

@@ -7,7 +7,7 @@ import zlib
 from functools import lru_cache
 
 from gossamer.core.errors import Fault
-from gossamer.testing.misbehaviour import OPEN, Visit, route
+from gossamer.testing.misbehaviour import OPEN, RouteVisit, route
 
 MEGABYTE = 1024 * 1024
 BOMB_BYTES = 64 * MEGABYTE
@@ -21,7 +21,7 @@ def gzip_of_zeros() -> bytes:
 
 
 @lru_cache(maxsize=1)
-def _nested() -> bytes:
+def _nested_gzip() -> bytes:
     return gzip.compress(gzip_of_zeros())
 
 
@@ -39,40 +39,40 @@ def _brotli_of_zeros() -> bytes:
 
 
 @route("endless_body", "A body without length or end, as fast as it is taken.", Fault.TOO_LARGE, row=3)
-async def _endless_body(visit: Visit) -> None:
-    await visit.send(f"{OPEN}\r\n".encode())
+async def _endless_body(visit: RouteVisit) -> None:
+    await visit.send_bytes(f"{OPEN}\r\n".encode())
     while True:
-        await visit.send(b"x" * 65536)
+        await visit.send_bytes(b"x" * 65536)
 
 
 @route("announced_giant", "A Content-Length of a terabyte.", Fault.TOO_LARGE, row=7)
-async def _announced_giant(visit: Visit) -> None:
-    await visit.send(f"{OPEN}Content-Length: 1000000000000\r\n\r\n".encode() + b"x" * 1000)
+async def _announced_giant(visit: RouteVisit) -> None:
+    await visit.send_bytes(f"{OPEN}Content-Length: 1000000000000\r\n\r\n".encode() + b"x" * 1000)
     await visit.stall()
 
 
 @route("gzip_bomb", "A few kilobytes of gzip that become 64 MiB.", Fault.TOO_LARGE, row=8)
-async def _gzip_bomb(visit: Visit) -> None:
-    await visit.respond(gzip_of_zeros(), headers="Content-Encoding: gzip\r\n")
+async def _gzip_bomb(visit: RouteVisit) -> None:
+    await visit.send_response(gzip_of_zeros(), headers="Content-Encoding: gzip\r\n")
 
 
 @route("deflate_bomb", "64 KiB of deflate that become 64 MiB.", Fault.TOO_LARGE, row=8)
-async def _deflate_bomb(visit: Visit) -> None:
-    await visit.respond(_deflate_of_zeros(), headers="Content-Encoding: deflate\r\n")
+async def _deflate_bomb(visit: RouteVisit) -> None:
+    await visit.send_response(_deflate_of_zeros(), headers="Content-Encoding: deflate\r\n")
 
 
 @route("nested_bomb", "A bomb packed twice: gzip in gzip.", Fault.TOO_LARGE, row=8)
-async def _nested_bomb(visit: Visit) -> None:
-    await visit.respond(_nested(), headers="Content-Encoding: gzip, gzip\r\n")
+async def _nested_bomb(visit: RouteVisit) -> None:
+    await visit.send_response(_nested_gzip(), headers="Content-Encoding: gzip, gzip\r\n")
 
 
 @route("br_bomb", "A few hundred bytes of brotli that become 64 MiB.", Fault.TOO_LARGE, row=8)
-async def _br_bomb(visit: Visit) -> None:
-    await visit.respond(_brotli_of_zeros(), headers="Content-Encoding: br\r\n")
+async def _br_bomb(visit: RouteVisit) -> None:
+    await visit.send_response(_brotli_of_zeros(), headers="Content-Encoding: br\r\n")
 
 
 @route("zstd_bomb", "A few kilobytes of zstd that become 64 MiB.", Fault.TOO_LARGE, row=8)
-async def _zstd_bomb(visit: Visit) -> None:
+async def _zstd_bomb(visit: RouteVisit) -> None:
     # Frames of one RLE block each (RFC 8878, 3.1.1.2.2): 128 KiB of one byte in 13 bytes.
     frame = (
         b"\x28\xb5\x2f\xfd"
@@ -80,25 +80,25 @@ async def _zstd_bomb(visit: Visit) -> None:
         + (131072).to_bytes(4, "little")
         + (131072 << 3 | 3).to_bytes(3, "little")
     )
-    await visit.respond((frame + b"\0") * (BOMB_BYTES // 131072), headers="Content-Encoding: zstd\r\n")
+    await visit.send_response((frame + b"\0") * (BOMB_BYTES // 131072), headers="Content-Encoding: zstd\r\n")
 
 
 @route("empty_members", "100,000 empty gzip members: much work, no bytes.", 200, Fault.BAD_ENCODING, row=9)
-async def _empty_members(visit: Visit) -> None:
-    await visit.respond(gzip.compress(b"") * 100_000, headers="Content-Encoding: gzip\r\n")
+async def _empty_members(visit: RouteVisit) -> None:
+    await visit.send_response(gzip.compress(b"") * 100_000, headers="Content-Encoding: gzip\r\n")
 
 
 @route("bomb_on_404", "A bomb as the body of an error.", Fault.TOO_LARGE, row=8)
-async def _bomb_on_404(visit: Visit) -> None:
+async def _bomb_on_404(visit: RouteVisit) -> None:
     body = gzip_of_zeros()
-    await visit.respond(body, status="404 Not Found", headers="Content-Encoding: gzip\r\n")
+    await visit.send_response(body, status="404 Not Found", headers="Content-Encoding: gzip\r\n")
 
 
 @route("tiny_chunks", "A body in 10,000 chunks of one byte.", 200, row=5)
-async def _tiny_chunks(visit: Visit) -> None:
+async def _tiny_chunks(visit: RouteVisit) -> None:
     visit.keep_alive = True
     head = OPEN + "Transfer-Encoding: chunked\r\n\r\n"
-    await visit.send(head.encode() + b"1\r\nx\r\n" * 10_000 + b"0\r\n\r\n")
+    await visit.send_bytes(head.encode() + b"1\r\nx\r\n" * 10_000 + b"0\r\n\r\n")
 
 
 @route(
@@ -109,24 +109,24 @@ async def _tiny_chunks(visit: Visit) -> None:
     row=5,
     ends=Fault.TOO_LARGE,
 )
-async def _million_chunks(visit: Visit) -> None:
+async def _million_chunks(visit: RouteVisit) -> None:
     visit.keep_alive = True
-    await visit.head("Transfer-Encoding: chunked\r\n")
+    await visit.send_header("Transfer-Encoding: chunked\r\n")
     for _ in range(100):
-        await visit.send(b"1\r\nx\r\n" * (MILLION // 100))
-    await visit.send(b"0\r\n\r\n")
+        await visit.send_bytes(b"1\r\nx\r\n" * (MILLION // 100))
+    await visit.send_bytes(b"0\r\n\r\n")
 
 
 @route("hundred_megabytes", "An honest body of 100 MB, with its length.", Fault.TOO_LARGE, row=7)
-async def _hundred_megabytes(visit: Visit) -> None:
-    await visit.head(f"Content-Length: {100 * MILLION}\r\n")
+async def _hundred_megabytes(visit: RouteVisit) -> None:
+    await visit.send_header(f"Content-Length: {100 * MILLION}\r\n")
     for _ in range(100):
-        await visit.send(b"x" * MILLION)
+        await visit.send_bytes(b"x" * MILLION)
 
 
 @route("hundred_megabytes_unannounced", "100 MB in chunks of 1 MB.", Fault.TOO_LARGE, row=7)
-async def _hundred_megabytes_unannounced(visit: Visit) -> None:
-    await visit.head("Transfer-Encoding: chunked\r\n")
+async def _hundred_megabytes_unannounced(visit: RouteVisit) -> None:
+    await visit.send_header("Transfer-Encoding: chunked\r\n")
     for _ in range(100):
-        await visit.send(b"%x\r\n%s\r\n" % (MILLION, b"x" * MILLION))
-    await visit.send(b"0\r\n\r\n")
+        await visit.send_bytes(b"%x\r\n%s\r\n" % (MILLION, b"x" * MILLION))
+    await visit.send_bytes(b"0\r\n\r\n")

@@ -9,7 +9,7 @@ import gzip
 import zlib
 
 from gossamer.core.errors import Fault
-from gossamer.testing.misbehaviour import PAGE, Visit, route
+from gossamer.testing.misbehaviour import PAGE, RouteVisit, route
 
 _LENGTH = b"Content-Length: %d\r\n" % len(PAGE)
 _CHUNKED = b"Transfer-Encoding: chunked\r\n"
@@ -97,7 +97,7 @@ CHUNKS = {
 _GZIP = gzip.compress(PAGE)
 
 
-def _brotli() -> bytes:
+def _brotli_page() -> bytes:
     import brotli  # type: ignore[import-untyped]
 
     packed: bytes = brotli.compress(PAGE)
@@ -117,7 +117,7 @@ CODINGS = {
     "deflate_raw": (b"deflate", _DEFLATE[2:-4]),
     "deflate_junk_after": (b"deflate", _DEFLATE + b"junk"),
     "deflate_wrong_check": (b"deflate", _DEFLATE[:-4] + b"\1\2\3\4"),
-    "brotli_junk_after": (b"br", _brotli() + b"junk"),
+    "brotli_junk_after": (b"br", _brotli_page() + b"junk"),
     "not_packed": (b"gzip", PAGE),
     "empty": (b"", PAGE),
     "identity": (b"identity", PAGE),
@@ -126,7 +126,7 @@ CODINGS = {
 }
 
 
-def _whole() -> dict[str, bytes]:
+def _whole_answers() -> dict[str, bytes]:
     answers = {}
     for name, line in STATUS_LINES.items():
         for way, (fields, body) in _BODIES.items():
@@ -153,7 +153,7 @@ def _whole() -> dict[str, bytes]:
     return answers
 
 
-ODD_ANSWERS = _whole()
+ODD_ANSWERS = _whole_answers()
 """Answers by name, byte for byte; each means :data:`PAGE`."""
 
 _OK = b"HTTP/1.1 200 OK\r\n"
@@ -199,8 +199,8 @@ HOPELESS_ANSWERS = {
     Fault.INCOMPLETE,
     row=19,
 )
-async def _odd_answer(visit: Visit) -> None:
-    await visit.send(ODD_ANSWERS[visit.below or "status_no_blank_length"])
+async def _odd_answer(visit: RouteVisit) -> None:
+    await visit.send_bytes(ODD_ANSWERS[visit.path_below or "status_no_blank_length"])
 
 
 @route(
@@ -210,5 +210,5 @@ async def _odd_answer(visit: Visit) -> None:
     Fault.INCOMPLETE,
     row=19,
 )
-async def _hopeless_answer(visit: Visit) -> None:
-    await visit.send(HOPELESS_ANSWERS[visit.below or "status_none"])
+async def _hopeless_answer(visit: RouteVisit) -> None:
+    await visit.send_bytes(HOPELESS_ANSWERS[visit.path_below or "status_none"])

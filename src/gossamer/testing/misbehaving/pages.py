@@ -5,7 +5,7 @@ What a crawler must find lies below ``/good``, what it must not look for below `
 
 from __future__ import annotations
 
-from gossamer.testing.misbehaviour import Visit, route
+from gossamer.testing.misbehaviour import RouteVisit, route
 
 BASES = {
     "other": ('<base href="{other}/good/">', "base-other"),
@@ -21,10 +21,10 @@ BASES = {
 
 
 @route("base", "Base elements of every kind, by the name below it.", 200, row=28, variants=tuple(BASES))
-async def _base(visit: Visit) -> None:
-    head, link = BASES[visit.below or "late"]
+async def _base(visit: RouteVisit) -> None:
+    head, link = BASES[visit.path_below or "late"]
     other = visit.site.url(host=visit.site.hosts[-1]).rstrip("/")
-    await visit.page(f'<a href="{link}">on</a>', head.replace("{other}", other))
+    await visit.send_page(f'<a href="{link}">on</a>', head.replace("{other}", other))
 
 
 REFRESHES = {
@@ -51,15 +51,15 @@ REFRESHES = {
     variants=tuple(name for name in REFRESHES if name != "back"),
     ends=("redirect", "success", "redirect_limit"),
 )
-async def _refresh(visit: Visit) -> None:
-    content = REFRESHES[visit.below or "self"]
-    await visit.page("<p>Wait.</p>", f'<meta http-equiv="Refresh" content="{content}">')
+async def _refresh(visit: RouteVisit) -> None:
+    content = REFRESHES[visit.path_below or "self"]
+    await visit.send_page("<p>Wait.</p>", f'<meta http-equiv="Refresh" content="{content}">')
 
 
 @route("refresh_unseen", "A refresh for those who run no scripts.", 200, row=29)
-async def _refresh_unseen(visit: Visit) -> None:
+async def _refresh_unseen(visit: RouteVisit) -> None:
     inner = '<meta http-equiv=refresh content="0;url=/wrong/noscript">'
-    await visit.page("<p>Here it is.</p>", f"<noscript>{inner}</noscript>")
+    await visit.send_page("<p>Here it is.</p>", f"<noscript>{inner}</noscript>")
 
 
 SCHEMES = (
@@ -77,9 +77,9 @@ SCHEMES = (
 
 
 @route("schemes", "Links of every scheme but the web's, thousands of them.", 200, row=30)
-async def _schemes(visit: Visit) -> None:
+async def _schemes(visit: RouteVisit) -> None:
     links = "".join(f'<a href="{href}">x</a>' for href in SCHEMES) * SCHEMES_REPEATED
-    await visit.page(f'{links}<a href="/good/schemes">the end</a>')
+    await visit.send_page(f'{links}<a href="/good/schemes">the end</a>')
 
 
 SCHEMES_REPEATED = 200

@@ -5,7 +5,7 @@ What a crawler must find lies below ``/good``, what it must not look for below `
 
 from __future__ import annotations
 
-from gossamer.testing.misbehaviour import PAGE, Visit, route
+from gossamer.testing.misbehaviour import PAGE, RouteVisit, route
 
 HREFS: dict[bytes, str] = {
     b"  /good/31 blanks\t ": "/good/31%20blanks",
@@ -24,12 +24,12 @@ HREFS: dict[bytes, str] = {
 
 
 @route("odd_hrefs", "References with blanks, line ends, backslashes and bytes that are no text.", 200, row=31)
-async def _odd_hrefs(visit: Visit) -> None:
+async def _odd_hrefs(visit: RouteVisit) -> None:
     links = b"".join(b'<a href="%s">x</a>' % href for href in HREFS)
-    await visit.respond(b"<!doctype html><meta charset=utf-8><title>Odd</title>" + links)
+    await visit.send_response(b"<!doctype html><meta charset=utf-8><title>Odd</title>" + links)
 
 
-def spellings(address: str) -> list[str]:
+def spellings_of(address: str) -> list[str]:
     """An IPv4 address as browsers may find it in a link: they all lead to the same place."""
     parts = [int(part) for part in address.split(".")]
     number = int.from_bytes(bytes(parts), "big")
@@ -59,18 +59,18 @@ NO_HOSTS = (
 
 
 @route("hosts", "The site's own address in every spelling, and hosts that are none.", 200, row=32)
-async def _hosts(visit: Visit) -> None:
+async def _hosts(visit: RouteVisit) -> None:
     host, _, port = visit.hit.headers.get("host", "").partition(":")
-    same = [f"http://{spelling}:{port}/good/32-same" for spelling in spellings(host)]
-    await visit.page("".join(f'<a href="{href}">x</a>' for href in (*same, *NO_HOSTS)))
+    same = [f"http://{spelling}:{port}/good/32-same" for spelling in spellings_of(host)]
+    await visit.send_page("".join(f'<a href="{href}">x</a>' for href in (*same, *NO_HOSTS)))
 
 
 @route("hidden_hosts", "The loopback address in spellings that hide it.", 200, row=32, ends=("success",))
-async def _hidden_hosts(visit: Visit) -> None:
+async def _hidden_hosts(visit: RouteVisit) -> None:
     port = visit.hit.headers.get("host", "").partition(":")[2]
-    hosts = (*spellings("127.255.0.1"), "[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "0", "0.0.0.0")  # noqa: S104
+    hosts = (*spellings_of("127.255.0.1"), "[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "0", "0.0.0.0")  # noqa: S104
     links = (f'<a href="http://{host}:{port}/wrong/{place}">x</a>' for place, host in enumerate(hosts))
-    await visit.page("".join(links))
+    await visit.send_page("".join(links))
 
 
 PATHS = {
@@ -101,12 +101,12 @@ PATHS = {
 
 
 @route("paths", "Paths and queries that look alike.", 200, row=33)
-async def _paths(visit: Visit) -> None:
-    await visit.page("".join(f'<a href="{href}">x</a>' for href in PATHS))
+async def _paths(visit: RouteVisit) -> None:
+    await visit.send_page("".join(f'<a href="{href}">x</a>' for href in PATHS))
 
 
 @route("giant_urls", "Links of 2 MB, of 10,000 segments, of 100,000 parameters.", 200, row=34)
-async def _giant_urls(visit: Visit) -> None:
+async def _giant_urls(visit: RouteVisit) -> None:
     giants = ("/wrong/" + "x" * 2_000_000, "/wrong" + "/a" * 10_000, "/wrong?" + "a=b&" * 100_000)
     links = "".join(f'<a href="{href}">x</a>' for href in giants)
-    await visit.respond(PAGE + links.encode() + b'<a href="/good/34-end">the end</a>')
+    await visit.send_response(PAGE + links.encode() + b'<a href="/good/34-end">the end</a>')

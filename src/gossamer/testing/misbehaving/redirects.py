@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from gossamer.core.errors import Fault
 from gossamer.testing.misbehaving.large import gzip_of_zeros
-from gossamer.testing.misbehaviour import PAGE, Visit, route
+from gossamer.testing.misbehaviour import PAGE, RouteVisit, route
 
 
 @route("redirect_loop", "A redirect to itself.", 302, row=10, ends=Fault.REDIRECT_LIMIT)
-async def _redirect_loop(visit: Visit) -> None:
-    await visit.respond(status="302 Found", headers=f"Location: {visit.hit.path}\r\n")
+async def _redirect_loop(visit: RouteVisit) -> None:
+    await visit.send_response(status="302 Found", headers=f"Location: {visit.hit.path}\r\n")
 
 
 @route(
@@ -19,26 +19,26 @@ async def _redirect_loop(visit: Visit) -> None:
     row=10,
     ends=("redirect", "redirect_limit"),
 )
-async def _redirect_chain(visit: Visit) -> None:
+async def _redirect_chain(visit: RouteVisit) -> None:
     number = visit.hit.path.rpartition("/")[2]
     step = int(number) + 1 if number.isdigit() else 1
-    await visit.respond(status="302 Found", headers=f"Location: /redirect_chain/{step}\r\n")
+    await visit.send_response(status="302 Found", headers=f"Location: /redirect_chain/{step}\r\n")
 
 
 @route("redirect_bad_location", "A redirect whose Location is no URL.", 302, row=13, ends=Fault.BAD_REDIRECT)
-async def _redirect_bad_location(visit: Visit) -> None:
-    await visit.respond(status="302 Found", headers="Location: http:///\xff\xfe:x[\r\n")
+async def _redirect_bad_location(visit: RouteVisit) -> None:
+    await visit.send_response(status="302 Found", headers="Location: http:///\xff\xfe:x[\r\n")
 
 
 @route("redirect_no_location", "A redirect without a Location.", 302, row=13, ends=Fault.BAD_REDIRECT)
-async def _redirect_no_location(visit: Visit) -> None:
-    await visit.respond(PAGE, status="302 Found")
+async def _redirect_no_location(visit: RouteVisit) -> None:
+    await visit.send_response(PAGE, status="302 Found")
 
 
 @route("redirect_other_host", "A redirect to the same port of localhost.", 302, row=11)
-async def _redirect_other_host(visit: Visit) -> None:
+async def _redirect_other_host(visit: RouteVisit) -> None:
     target = visit.site.url("echo", host="localhost")
-    await visit.respond(status="302 Found", headers=f"Location: {target}\r\n")
+    await visit.send_response(status="302 Found", headers=f"Location: {target}\r\n")
 
 
 @route(
@@ -47,23 +47,23 @@ async def _redirect_other_host(visit: Visit) -> None:
     302,
     row=11,
 )
-async def _redirect_private(visit: Visit) -> None:
-    await visit.respond(status="302 Found", headers="Location: http://169.254.169.254/latest/\r\n")
+async def _redirect_private(visit: RouteVisit) -> None:
+    await visit.send_response(status="302 Found", headers="Location: http://169.254.169.254/latest/\r\n")
 
 
 @route(
     "redirect_file", "A redirect to a file of the crawler's machine.", 302, row=13, ends=Fault.BAD_REDIRECT
 )
-async def _redirect_file(visit: Visit) -> None:
-    await visit.respond(status="302 Found", headers="Location: file:///etc/passwd\r\n")
+async def _redirect_file(visit: RouteVisit) -> None:
+    await visit.send_response(status="302 Found", headers="Location: file:///etc/passwd\r\n")
 
 
 @route(
     "redirect_bomb", "A redirect whose body is a bomb: the redirect counts, the body does not.", 302, row=8
 )
-async def _redirect_bomb(visit: Visit) -> None:
+async def _redirect_bomb(visit: RouteVisit) -> None:
     headers = "Location: /good\r\nContent-Encoding: gzip\r\n"
-    await visit.respond(gzip_of_zeros(), status="302 Found", headers=headers)
+    await visit.send_response(gzip_of_zeros(), status="302 Found", headers=headers)
 
 
 @route(
@@ -73,9 +73,9 @@ async def _redirect_bomb(visit: Visit) -> None:
     row=10,
     ends=Fault.REDIRECT_LIMIT,
 )
-async def _redirect_cookie(visit: Visit) -> None:
+async def _redirect_cookie(visit: RouteVisit) -> None:
     count = len(visit.site.log)
-    await visit.redirect(visit.hit.path, headers=f"Set-Cookie: visit{count}={count}; Path=/\r\n")
+    await visit.send_redirect(visit.hit.path, headers=f"Set-Cookie: visit{count}={count}; Path=/\r\n")
 
 
 @route(
@@ -85,9 +85,9 @@ async def _redirect_cookie(visit: Visit) -> None:
     row=10,
     ends=("redirect", "redirect_limit"),
 )
-async def _redirect_ring(visit: Visit) -> None:
+async def _redirect_ring(visit: RouteVisit) -> None:
     steps = {"": "a", "a": "b", "b": ""}
-    await visit.redirect(f"/redirect_ring/{steps.get(visit.below, '')}".rstrip("/"))
+    await visit.send_redirect(f"/redirect_ring/{steps.get(visit.path_below, '')}".rstrip("/"))
 
 
 @route(
@@ -96,8 +96,8 @@ async def _redirect_ring(visit: Visit) -> None:
     302,
     row=14,
 )
-async def _redirect_as(visit: Visit) -> None:
-    await visit.redirect("/echo", status=f"{visit.below or 302} Elsewhere")
+async def _redirect_as(visit: RouteVisit) -> None:
+    await visit.send_redirect("/echo", status=f"{visit.path_below or 302} Elsewhere")
 
 
 @route(
@@ -106,9 +106,9 @@ async def _redirect_as(visit: Visit) -> None:
     302,
     row=12,
 )
-async def _redirect_abroad(visit: Visit) -> None:
-    status, _, place = visit.below.partition("/")
-    await visit.redirect(
+async def _redirect_abroad(visit: RouteVisit) -> None:
+    status, _, place = visit.path_below.partition("/")
+    await visit.send_redirect(
         f"http://{place or visit.hit.headers['host']}/echo", status=f"{status or 302} Elsewhere"
     )
 
@@ -143,9 +143,9 @@ BAD_LOCATIONS = {
     ends=("redirect", "known_target"),
     variants=tuple(LOCATIONS),
 )
-async def _redirect_odd(visit: Visit) -> None:
+async def _redirect_odd(visit: RouteVisit) -> None:
     authority = "//" + visit.hit.headers.get("host", "")
-    await visit.redirect(LOCATIONS[visit.below or "relative"].replace("{site}", authority))
+    await visit.send_redirect(LOCATIONS[visit.path_below or "relative"].replace("{site}", authority))
 
 
 @route(
@@ -156,21 +156,23 @@ async def _redirect_odd(visit: Visit) -> None:
     ends=Fault.BAD_REDIRECT,
     variants=tuple(BAD_LOCATIONS),
 )
-async def _redirect_nowhere(visit: Visit) -> None:
-    await visit.redirect(BAD_LOCATIONS[visit.below or "slashes"])
+async def _redirect_nowhere(visit: RouteVisit) -> None:
+    await visit.send_redirect(BAD_LOCATIONS[visit.path_below or "slashes"])
 
 
 @route("redirect_megabyte", "A Location of a megabyte.", Fault.PROTOCOL, row=13)
-async def _redirect_megabyte(visit: Visit) -> None:
-    await visit.redirect("/" + "x" * 1_000_000)
+async def _redirect_megabyte(visit: RouteVisit) -> None:
+    await visit.send_redirect("/" + "x" * 1_000_000)
 
 
 @route("redirect_empty_location", "A redirect with an empty Location.", 302, row=13, ends=Fault.BAD_REDIRECT)
-async def _redirect_empty_location(visit: Visit) -> None:
-    await visit.redirect("")
+async def _redirect_empty_location(visit: RouteVisit) -> None:
+    await visit.send_redirect("")
 
 
 @route("redirect_stalled", "A redirect whose body never comes to its end.", 302, row=13, ends="redirect")
-async def _redirect_stalled(visit: Visit) -> None:
-    await visit.send(b"HTTP/1.1 302 Found\r\nLocation: /good\r\nContent-Length: 1000\r\n\r\n" + b"x" * 100)
+async def _redirect_stalled(visit: RouteVisit) -> None:
+    await visit.send_bytes(
+        b"HTTP/1.1 302 Found\r\nLocation: /good\r\nContent-Length: 1000\r\n\r\n" + b"x" * 100
+    )
     await visit.stall()

@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 from gossamer.core.errors import Fault
-from gossamer.testing.misbehaviour import OPEN, Visit, route
+from gossamer.testing.misbehaviour import OPEN, RouteVisit, route
 
 
 @route("slow_headers", "The header comes one byte at a time, for ever.", Fault.TIMEOUT_HEADERS, row=1)
-async def _slow_headers(visit: Visit) -> None:
-    await visit.send(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+async def _slow_headers(visit: RouteVisit) -> None:
+    await visit.send_bytes(b"HTTP/1.1 200 OK\r\nX-Slow: ")
     while True:
-        await visit.send(b"a")
+        await visit.send_bytes(b"a")
         await visit.pause()
 
 
 @route("no_answer", "The connection is taken and nothing comes.", Fault.TIMEOUT_HEADERS, row=1)
-async def _no_answer(visit: Visit) -> None:
+async def _no_answer(visit: RouteVisit) -> None:
     await visit.stall()
 
 
 @route("continue_flood", "100 Continue, again and again.", Fault.TIMEOUT_HEADERS, Fault.PROTOCOL, row=19)
-async def _continue_flood(visit: Visit) -> None:
+async def _continue_flood(visit: RouteVisit) -> None:
     while True:
-        await visit.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+        await visit.send_bytes(b"HTTP/1.1 100 Continue\r\n\r\n")
         await visit.pause()
 
 
 @route("stalled_body", "Half of the body comes, then nothing more.", Fault.TIMEOUT_BODY, row=2)
-async def _stalled_body(visit: Visit) -> None:
-    await visit.send(f"{OPEN}Content-Length: 1000\r\n\r\n".encode() + b"x" * 500)
+async def _stalled_body(visit: RouteVisit) -> None:
+    await visit.send_bytes(f"{OPEN}Content-Length: 1000\r\n\r\n".encode() + b"x" * 500)
     await visit.stall()
 
 
 @route("slow_body", "The body comes one byte at a time, for ever.", Fault.TIMEOUT_BODY, row=2)
-async def _slow_body(visit: Visit) -> None:
-    await visit.send(f"{OPEN}Content-Length: 1000000\r\n\r\n".encode())
+async def _slow_body(visit: RouteVisit) -> None:
+    await visit.send_bytes(f"{OPEN}Content-Length: 1000000\r\n\r\n".encode())
     while True:
-        await visit.send(b"x")
+        await visit.send_bytes(b"x")
         await visit.pause()
