@@ -85,7 +85,7 @@ def test_what_is_in_hand_and_what_waits_for_its_host(here, pages, site):
         [*command, "--per-host", "2"], cwd=here, env=environment(), stdin=subprocess.DEVNULL
     ) as crawl:
         try:
-            assert pages.request_shifts.wait(PATIENCE_S)
+            assert pages.asked.wait(PATIENCE_S)
             leased, waiting = explained(f"{site.url}/slow", here), explained(f"{site.url}/other", here)
             text = gossamer("explain", f"{site.url}/other", cwd=here)
             (host,) = json.loads(gossamer("status", "pages", "--json", cwd=here))["hosts"]

@@ -73,14 +73,14 @@ def test_celery_starts_and_steers_workers(fleet: Fleet, big: Known, folder: Path
         assert (card["state"], big.site.count()) == ("paused", count)
         for way_out in ("resume_shifts", "drain", "resume_shifts"):
             count = big.site.count()
-            assert app.apply_change.broadcast(way_out, reply=True, limit=1, timeout=5)
+            assert app.control.broadcast(way_out, reply=True, limit=1, timeout=5)
             if way_out == "drain":
                 until(lambda: shifts_of(lone) == 0, 5, "no shifts")
                 assert worker.is_running
             else:
                 big.site.wait_for(count + 20, within_s=8)
 
-        app.apply_change.shutdown()
+        app.control.shutdown()
         code, took_s = ended(worker, 10)
         assert (code, took_s < 4) == (0, True), worker.tail()
         assert not again(big.truth, big.site.hits())
