@@ -10,7 +10,7 @@ from gossamer.core.shifts import EndReason, JobSample
 from gossamer.roster.memory import MemoryRoster
 from gossamer.runtime.clock import SystemClock
 from gossamer.testing.contracts.roster import ROSTER_CHECKS, RosterSubject, check_roster
-from gossamer.testing.contracts.roster_world import EXPIRES_S, make_card, make_end, make_shift
+from gossamer.testing.contracts.roster_harness import EXPIRES_S, make_card, make_end, make_shift
 
 
 @asynccontextmanager

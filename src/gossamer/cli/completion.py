@@ -66,7 +66,7 @@ def complete_jobs(context: typer.Context, incomplete: str) -> Words:
     """The ids of the jobs, newest first, and the names of which there are several."""
     found: dict[str, str] = {}
     with _silence_output():
-        from gossamer.cli.terminal.desk import at_desk
+        from gossamer.cli.terminal.backends import at_desk
         from gossamer.config.overrides import settings_of
 
         async def work(desk: Backends) -> list[Any]:

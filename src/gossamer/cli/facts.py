@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from gossamer.cli.terminal.desk import NAMED, job_of
+from gossamer.cli.terminal.backends import NAMED, job_of
 from gossamer.core.errors import LedgerReason, UsageError
 from gossamer.core.jobs import FrontierStats, KnownRequest
 from gossamer.core.lifecycle import RequestState

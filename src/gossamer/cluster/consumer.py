@@ -18,7 +18,7 @@ from celery.worker.state import maybe_shutdown
 
 from gossamer.cluster.broker import broker_errors, broker_trouble
 from gossamer.cluster.packages import SecurityWarning
-from gossamer.fleet.complaints import ErrorThrottle
+from gossamer.fleet.error_throttle import ErrorThrottle
 
 BROKER = "no messages"
 LOOK_S = 0.2

@@ -22,7 +22,7 @@ from gossamer.core.errors import StorageError
 from gossamer.core.jobs import Job
 from gossamer.core.redaction import shown_server
 from gossamer.core.shifts import SEED_LANE, Shift
-from gossamer.fleet.complaints import ErrorThrottle
+from gossamer.fleet.error_throttle import ErrorThrottle
 from gossamer.fleet.parts import FleetParts, MonitoredJob
 from gossamer.fleet.supervisor import FleetSupervisor
 from gossamer.jobs.retention import FleetJobStore, forget_old

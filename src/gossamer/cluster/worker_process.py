@@ -24,7 +24,7 @@ from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError
 from gossamer.core.shifts import EndReason, Shift, ShiftResult, WorkerInfo, WorkerState
 from gossamer.core.text import format_count
-from gossamer.fleet.complaints import ErrorThrottle
+from gossamer.fleet.error_throttle import ErrorThrottle
 from gossamer.runtime.process_name import this_process
 from gossamer.version import __version__
 from gossamer.wiring.backends import Backends, open_desk

@@ -1,1 +1,1 @@
-"""The words of the house: frozen records, the life-cycle table, the seams. No I/O, no vendor, no asyncio."""
+"""What the whole program speaks of: records, errors, events and life cycles. No I/O, no vendor."""

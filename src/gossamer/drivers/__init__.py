@@ -1,1 +1,1 @@
-"""Connections to servers: one file per vendor."""
+"""Connections to SQLite, Redis and PostgreSQL, a folder for each: errors in our words, schemas."""

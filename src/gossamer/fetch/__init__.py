@@ -1,1 +1,1 @@
-"""Ways to get a page. One file per way; what they share (guard, decoding) beside them."""
+"""Ways to get a page, a folder or file each, and what they share: address guard, resolver, sessions."""

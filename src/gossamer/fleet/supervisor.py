@@ -27,8 +27,8 @@ from gossamer.core.errors import OperatorError, StorageError
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import JobState
 from gossamer.core.shifts import EndReason, JobSample, RosterView, Shift
-from gossamer.fleet.complaints import ErrorThrottle
-from gossamer.fleet.job_watch import JobMonitor
+from gossamer.fleet.error_throttle import ErrorThrottle
+from gossamer.fleet.job_monitor import JobMonitor
 from gossamer.fleet.parts import FleetOptions, FleetParts, log
 from gossamer.policy.shifts import LaneDemand, ShiftPlan, Strand, lost_shifts, plan_shifts
 from gossamer.runtime.process_name import this_process

@@ -1,1 +1,1 @@
-"""Frontiers: which request may be fetched when, by whom. One file per kind of storage."""
+"""Frontiers: which request may be fetched when, and by whom. A folder for each kind of storage."""

@@ -1,7 +1,7 @@
 """What a crawl is doing, a line now and then, for logs; :mod:`gossamer.cli.terminal.panel` is for terminals.
 
-Both show the numbers of one :class:`~gossamer.observe.tallies.RunStats`. Nothing here reads a clock; the time
-is a parameter or comes with the events.
+Both show the numbers of one :class:`~gossamer.observe.run_stats.RunStats`. Nothing here reads a clock: the
+time is a parameter or comes with the events.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from gossamer.core.events import Event, ProgressEvent
 from gossamer.core.text import format_count
-from gossamer.observe.tallies import RunStats
+from gossamer.observe.run_stats import RunStats
 from gossamer.observe.units import format_duration, format_rate, format_statuses
 
 

@@ -23,7 +23,7 @@ from gossamer.fetch.http.limits import HttpOptions
 from gossamer.fetch.robots_cache import RobotsCache
 from gossamer.fetch.sessions.shared_cookies import SharedCookieStore
 from gossamer.fetch.trusted_hosts import TrustedHosts, TrustingFetcher
-from gossamer.observe.fan_out import MultiSink
+from gossamer.observe.multi_sink import MultiSink
 from gossamer.policy import urls
 from gossamer.policy.credentials import authorizations_for
 from gossamer.ports.backends import JobFrontier

@@ -10,7 +10,7 @@ from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DeadLetterFilter, JobTotals
 from gossamer.core.results import Verdict
 from gossamer.crawl.notes import ending_of
-from gossamer.testing.contracts.frontier_world import make_entry, make_outcome
+from gossamer.testing.contracts.frontier_harness import make_entry, make_outcome
 from gossamer.wiring.backends import open_desk
 
 REASONS = {1: Fault.HOST_LOST, 2: Fault.HOST_LOST, 3: Fault.CLIENT}

@@ -19,7 +19,7 @@ from gossamer.core.requests import Entry, Lease, Request
 from gossamer.crawl.processes.messages import StartMessage
 from gossamer.crawl.processes.pool import MAX_EARLY_DEATHS, ProcessPool
 from gossamer.targets.discovery import find_target
-from gossamer.testing.contracts.frontier_world import fingerprints_of
+from gossamer.testing.contracts.frontier_harness import fingerprints_of
 from gossamer.testing.site import SiteResponse, serve
 from gossamer.wiring.assemble import CrawlParts, wire_crawl
 from kit.engine import Events

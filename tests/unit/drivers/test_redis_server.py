@@ -15,7 +15,7 @@ from gossamer.drivers.redis.server import LuaScript, RedisClock, RedisServer
 from gossamer.frontier.redis.frontier import RedisFrontier
 from gossamer.runtime.clock import SystemClock
 from gossamer.shared.redis import RedisSharedState
-from gossamer.testing.contracts.frontier_world import make_entry, make_outcome
+from gossamer.testing.contracts.frontier_harness import make_entry, make_outcome
 from kit.servers import RedisProcess
 
 

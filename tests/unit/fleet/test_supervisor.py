@@ -17,7 +17,7 @@ from gossamer.core.requests import Entry, Request
 from gossamer.core.shifts import SEED_LANE, EndReason, ShiftState
 from gossamer.fleet.parts import FleetOptions
 from gossamer.testing.clock import run_virtual
-from gossamer.testing.contracts.roster_world import make_card, make_shift
+from gossamer.testing.contracts.roster_harness import make_card, make_shift
 from kit.virtual_fleet import EASY, Station, World
 
 GONE = StorageError("Redis at somewhere is gone")

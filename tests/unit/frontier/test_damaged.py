@@ -13,7 +13,7 @@ from gossamer.engine.visit import Visitor
 from gossamer.frontier.redis.frontier import RedisFrontier
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.testing.clock import ManualClock
-from gossamer.testing.contracts.frontier_world import make_entry, make_outcome
+from gossamer.testing.contracts.frontier_harness import make_entry, make_outcome
 from kit.engine import CALM, Kit, virtually
 from kit.servers import on_servers
 

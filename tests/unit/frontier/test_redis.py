@@ -17,7 +17,7 @@ from gossamer.drivers.redis.server import RedisServer
 from gossamer.frontier.redis.frontier import RedisFrontier
 from gossamer.frontier.redis.shard import RedisShard
 from gossamer.frontier.transitions import ROUND
-from gossamer.testing.contracts.frontier_world import fingerprints_of, make_entry, make_outcome
+from gossamer.testing.contracts.frontier_harness import fingerprints_of, make_entry, make_outcome
 
 FREE = FrontierRules(delay_s=0.0, per_host=64)
 

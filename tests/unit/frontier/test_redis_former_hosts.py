@@ -12,7 +12,7 @@ from gossamer.drivers.redis.server import RedisServer
 from gossamer.frontier.redis.frontier import RedisFrontier
 from gossamer.frontier.redis.wire import host_of
 from gossamer.testing.clock import ManualClock
-from gossamer.testing.contracts.frontier_world import make_entry, make_outcome
+from gossamer.testing.contracts.frontier_harness import make_entry, make_outcome
 
 NEW_FIELDS = struct.calcsize("<4dI")
 FORM_AT, FIXED = 64, 66

@@ -13,7 +13,7 @@ from gossamer.drivers.redis.server import RedisServer
 from gossamer.frontier.redis.frontier import RedisFrontier
 from gossamer.frontier.redis.shares import shard_of
 from gossamer.frontier.transitions import ROUND
-from gossamer.testing.contracts.frontier_world import fingerprints_of, make_entry, make_outcome
+from gossamer.testing.contracts.frontier_harness import fingerprints_of, make_entry, make_outcome
 from kit.servers import SYNCED, RedisProcess, is_complete, redis_cluster
 
 FREE = FrontierRules(delay_s=0.0, per_host=64)

@@ -19,7 +19,7 @@ from gossamer.frontier.sqlite.hosts import SQL as HOSTS
 from gossamer.frontier.sqlite.session import CODES
 from gossamer.frontier.sqlite.session import SQL as FRONTIER
 from gossamer.testing.clock import ManualClock
-from gossamer.testing.contracts.frontier_world import fingerprints_of, make_entry, make_outcome
+from gossamer.testing.contracts.frontier_harness import fingerprints_of, make_entry, make_outcome
 
 SQL = FRONTIER | HOSTS
 FREE = FrontierRules(delay_s=0.0, per_host=64)

@@ -8,7 +8,7 @@ from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Entry, Lease, Request
 from gossamer.core.results import Attempt, Outcome, Verdict, VisitResult
 from gossamer.policy.redirects import follow_redirect, is_credential, redirect_targets, with_known_targets
-from gossamer.testing.contracts.frontier_world import make_entry
+from gossamer.testing.contracts.frontier_harness import make_entry
 
 HERE = "https://a.example/x"
 SECRET = {"Authorization": "Basic x", "Cookie": "a=b", "X-Api-Key": "k", "Referer": "r", "Accept": "t"}

@@ -9,7 +9,7 @@ import typer
 
 from gossamer.cli import completion
 from gossamer.cli.options import AsJson, Data, JobName, Set
-from gossamer.cli.terminal.desk import at_desk, job_of
+from gossamer.cli.terminal.backends import at_desk, job_of
 from gossamer.cli.terminal.output import LONG, attempt_json, local_short, plain_url, print_json, print_table
 from gossamer.cli.terminal.requests import RARE, method_cell, preview_cell
 from gossamer.config.overrides import settings_of

@@ -10,7 +10,7 @@ import typer
 
 from gossamer.cli import completion
 from gossamer.cli.options import AsJson, Data, JobName, Set
-from gossamer.cli.terminal.desk import at_desk, job_of
+from gossamer.cli.terminal.backends import at_desk, job_of
 from gossamer.cli.terminal.output import (
     LONG,
     attempt_json,

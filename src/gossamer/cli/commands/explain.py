@@ -9,7 +9,7 @@ import typer
 
 from gossamer.cli import completion
 from gossamer.cli.options import AsJson, Data, Set
-from gossamer.cli.terminal.desk import at_desk
+from gossamer.cli.terminal.backends import at_desk
 from gossamer.cli.terminal.output import (
     attempt_json,
     iso_time,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gossamer.cli.options import AsJson, Data, JobName, Set
-from gossamer.cli.terminal.desk import at_desk, job_of
+from gossamer.cli.terminal.backends import at_desk, job_of
 from gossamer.cli.terminal.output import LONG, local_short, plain, print_facts, print_json, print_table
 from gossamer.config.overrides import settings_of
 

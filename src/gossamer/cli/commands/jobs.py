@@ -10,7 +10,7 @@ import typer
 
 from gossamer.cli.errors import print_message
 from gossamer.cli.options import AsJson, Data, Format, JobName, Set
-from gossamer.cli.terminal.desk import at_desk, job_of
+from gossamer.cli.terminal.backends import at_desk, job_of
 from gossamer.cli.terminal.output import (
     LONG,
     iso_time,

@@ -24,7 +24,7 @@ from gossamer.cli.options import (
     Set,
     TargetText,
 )
-from gossamer.cli.terminal.desk import at_desk, job_of
+from gossamer.cli.terminal.backends import at_desk, job_of
 from gossamer.cli.terminal.output import plain, print_facts, print_json
 from gossamer.config.overrides import arguments_of, crawl_overrides, parse_seconds, settings_of
 from gossamer.core.errors import LedgerReason

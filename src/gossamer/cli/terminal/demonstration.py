@@ -8,7 +8,7 @@ from decimal import Decimal
 from shutil import which
 from typing import TYPE_CHECKING
 
-from gossamer.cli.terminal.desk import at_desk
+from gossamer.cli.terminal.backends import at_desk
 from gossamer.cli.terminal.output import print_table
 from gossamer.cli.terminal.running import CrawlCommand, run_to_end
 from gossamer.config.overrides import settings_of

@@ -13,7 +13,7 @@ from gossamer.cli.terminal.signals import StopHandler
 from gossamer.core.errors import StorageError
 from gossamer.core.jobs import HostReport
 from gossamer.crawl.run import CrawlRun
-from gossamer.observe.tallies import RunStats
+from gossamer.observe.run_stats import RunStats
 from gossamer.ports.frontier import FrontierAdmin
 from gossamer.wiring.backends import open_desk
 

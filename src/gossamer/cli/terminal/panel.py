@@ -11,8 +11,8 @@ from rich.text import Text
 
 from gossamer.core.jobs import HostReport
 from gossamer.core.text import format_count
+from gossamer.observe.run_stats import RunStats
 from gossamer.observe.silent_hosts import waiting_for
-from gossamer.observe.tallies import RunStats
 from gossamer.observe.text import one_line
 from gossamer.observe.units import format_duration, format_rate, format_size, format_statuses
 

@@ -25,7 +25,7 @@ from gossamer.crawl.result import CrawlResult
 from gossamer.crawl.run import CrawlRun, prepare_crawl
 from gossamer.observe.log import LogFileHandler, LogSink, attach_handlers
 from gossamer.observe.progress import ProgressSink
-from gossamer.observe.tallies import RunStats
+from gossamer.observe.run_stats import RunStats
 from gossamer.observe.units import format_duration, format_rate, format_size
 from gossamer.spiders.spider import Spider
 from gossamer.wiring.backends import open_desk

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 
 from gossamer.engine.store_then_settle import AdminFrontier
 from gossamer.testing.contracts.frontier_checks import jobs, leases, queue
-from gossamer.testing.contracts.frontier_world import CHECKS, Check, FrontierSubject, Make
+from gossamer.testing.contracts.frontier_harness import CHECKS, Check, FrontierSubject, Make
 
 __all__ = ["AdminFrontier", "Check", "FrontierSubject", "Make", "check_frontier", "frontier_checks"]
 

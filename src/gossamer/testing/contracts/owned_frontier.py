@@ -24,7 +24,7 @@ from gossamer.core.lifecycle import RequestState
 from gossamer.core.requests import Lease
 from gossamer.ports.frontier import FrontierAdmin, OwnedFrontier
 from gossamer.testing.clock import ManualClock
-from gossamer.testing.contracts.frontier_world import (
+from gossamer.testing.contracts.frontier_harness import (
     EASY,
     TTL_S,
     FrontierHarness,

@@ -11,8 +11,8 @@ import asyncio
 from msgspec.structs import replace
 
 from gossamer.core.shifts import EndReason, JobSample, RosterView, ShiftState, WorkerState
-from gossamer.testing.contracts.frontier_world import assert_equal, assert_holds
-from gossamer.testing.contracts.roster_world import (
+from gossamer.testing.contracts.frontier_harness import assert_equal, assert_holds
+from gossamer.testing.contracts.roster_harness import (
     EXPIRES_S,
     ROSTER_CHECKS,
     TTL_S,

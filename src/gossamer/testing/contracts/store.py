@@ -21,7 +21,7 @@ from gossamer.core.results import Attempt, ItemRecord, Outcome, PageRecord, Verd
 from gossamer.ports.shared_state import SharedState
 from gossamer.ports.store import JobStore, Store
 from gossamer.testing.clock import ManualClock
-from gossamer.testing.contracts.frontier_world import assert_equal, assert_holds
+from gossamer.testing.contracts.frontier_harness import assert_equal, assert_holds
 
 
 @dataclass

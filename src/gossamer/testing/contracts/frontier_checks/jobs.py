@@ -6,7 +6,7 @@ from gossamer.core.hosts import FrontierRules, HostSignal
 from gossamer.core.jobs import DeadLetterFilter, JobCommand
 from gossamer.core.lifecycle import JobState, RequestState
 from gossamer.core.results import Verdict
-from gossamer.testing.contracts.frontier_world import (
+from gossamer.testing.contracts.frontier_harness import (
     PACED,
     FrontierHarness,
     assert_equal,

@@ -8,7 +8,7 @@ from gossamer.core.hosts import FrontierRules, HostSignal, HostSignalKind
 from gossamer.core.jobs import DeadLetterFilter
 from gossamer.core.lifecycle import RequestState
 from gossamer.core.results import Verdict
-from gossamer.testing.contracts.frontier_world import (
+from gossamer.testing.contracts.frontier_harness import (
     PACED,
     FrontierHarness,
     assert_equal,

@@ -10,7 +10,7 @@ from typing import Protocol
 from gossamer.core.shifts import EndReason, LaneHealth, Shift, ShiftResult, WorkerInfo
 from gossamer.ports.fleet import Roster, WorkerRegistry
 from gossamer.testing.clock import ManualClock
-from gossamer.testing.contracts.frontier_world import assert_holds
+from gossamer.testing.contracts.frontier_harness import assert_holds
 
 TTL_S = 5.0
 EXPIRES_S = 5.0

@@ -21,7 +21,7 @@ from gossamer.core.lifecycle import JobState
 from gossamer.core.results import Attempt, Verdict
 from gossamer.observe.log import LogSink, attach_handlers
 from gossamer.observe.progress import ProgressSink, progress_line
-from gossamer.observe.tallies import RunStats
+from gossamer.observe.run_stats import RunStats
 from gossamer.observe.units import format_duration, format_rate, format_size, format_statuses
 
 START = 1_800_000_000.0
