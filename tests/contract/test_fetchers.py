@@ -7,7 +7,7 @@ import pytest
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.fetcher import HttpFetcher
 from gossamer.fetch.http.limits import HttpOptions
-from gossamer.ports.fetch import Fetcher
+from gossamer.ports.fetcher import Fetcher
 from gossamer.testing.badsite import BadSite
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.fetcher import FETCHER_CHECKS, LIMITS, check_fetcher

@@ -12,16 +12,16 @@ import inspect
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, MappingView
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from gossamer.core.errors import Fault, SelectorError
 from gossamer.core.requests import Request
 from gossamer.core.results import ExtractResult, FetchResult
 from gossamer.parse.isolation.limits import MAX_INLINE_BYTES, is_suspicious
-from gossamer.parse.isolation.process import ParseInterruptError, ParseLimitError, TruncatedPage
 from gossamer.parse.links import MAX_LINKS
 from gossamer.parse.mime import is_html
 from gossamer.policy.urls import canonicalise_url
+from gossamer.ports.page_examiner import PageExaminer, ParseInterruptError, ParseLimitError
 from gossamer.runtime.user_code import await_endable, ends_task, traceback_text
 from gossamer.spiders.failure import Failure
 from gossamer.spiders.response import Response, is_media
@@ -33,17 +33,6 @@ MAX_REFRESH_S = 5.0
 
 _TURN_S = 0.05
 """Seconds after which a callback that yields lets others run."""
-
-
-class PageExaminer(Protocol):
-    """Where suspicious pages are judged: :class:`gossamer.parse.isolation.process.IsolatedExaminer`."""
-
-    async def examine(self, body: bytes, content_type: str) -> TruncatedPage | None:
-        """``None``: the page may be parsed as it is.
-
-        Raises ``ParseLimitError`` and ``ParseInterruptError``.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

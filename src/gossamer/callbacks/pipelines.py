@@ -28,7 +28,7 @@ class SpiderPipeline:
         """Tracebacks of the steps that did not close."""
 
     async def process(self, item: Any, url: str) -> ItemRecord:
-        """See :class:`~gossamer.ports.extract.Pipeline`."""
+        """See :class:`~gossamer.ports.pipeline.Pipeline`."""
         spider = self._choose(Request(url))
         return await (self._open.get(id(spider)) or await self.open_pipeline(spider)).process(item, url)
 

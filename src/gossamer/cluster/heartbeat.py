@@ -89,15 +89,15 @@ class Heartbeat:
             self._loop.call_soon_threadsafe(self._soon.set)
 
     def begin_shift(self, shift_id: str, worker_id: str) -> Shift | None:
-        """See :class:`~gossamer.ports.fleet.WorkerRegistry`."""
+        """See :class:`~gossamer.ports.worker_registry.WorkerRegistry`."""
         return self._run_in_loop(self._begin_shift(shift_id, worker_id))
 
     def end_shift(self, end: ShiftResult) -> None:
-        """See :class:`~gossamer.ports.fleet.WorkerRegistry`."""
+        """See :class:`~gossamer.ports.worker_registry.WorkerRegistry`."""
         self._run_in_loop(self._end_shifts((end,)))
 
     def read_roster(self) -> RosterView:
-        """See :class:`~gossamer.ports.fleet.Roster`."""
+        """See :class:`~gossamer.ports.roster.Roster`."""
         return self._run_in_loop(self._read_roster())
 
     def remove_worker(self, worker_id: str, timeout_s: float) -> None:

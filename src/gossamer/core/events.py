@@ -1,4 +1,4 @@
-"""What happens, as typed events. A :class:`~gossamer.ports.observe.Sink` gets each once, in order."""
+"""What happens, as typed events. A :class:`~gossamer.ports.sink.Sink` gets each once, in order."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ from gossamer.engine.worker import Worker
 from gossamer.observe.log import LogSink
 from gossamer.observe.text import error_headline
 from gossamer.policy.shared_hosts import named_hosts
-from gossamer.ports.observe import Sink
-from gossamer.ports.workers import WorkerGroup
+from gossamer.ports.sink import Sink
+from gossamer.ports.worker_group import WorkerGroup
 from gossamer.runtime.user_code import await_value, ends_task, traceback_text
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget, find_target

@@ -6,15 +6,18 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from gossamer.core.clock import Clock
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
 from gossamer.engine.admission import Admission
-from gossamer.ports.extract import Extractor, Pipeline
-from gossamer.ports.fetch import Fetcher, RobotsGate
+from gossamer.ports.clock import Clock
+from gossamer.ports.committer import Committer
+from gossamer.ports.extractor import Extractor
+from gossamer.ports.fetcher import Fetcher
 from gossamer.ports.frontier import Frontier
-from gossamer.ports.observe import Sink
-from gossamer.ports.store import Committer, Store
+from gossamer.ports.pipeline import Pipeline
+from gossamer.ports.robots_gate import RobotsGate
+from gossamer.ports.sink import Sink
+from gossamer.ports.store import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,9 @@ from gossamer.core.results import Attempt, Verdict, VisitResult
 from gossamer.engine.admission import Admission
 from gossamer.engine.attempt import MAX_DETAIL
 from gossamer.policy.request_preview import preview_of
-from gossamer.ports.observe import Sink
-from gossamer.ports.store import Committer, Store
+from gossamer.ports.committer import Committer
+from gossamer.ports.sink import Sink
+from gossamer.ports.store import Store
 
 log = logging.getLogger("gossamer.crawl")
 

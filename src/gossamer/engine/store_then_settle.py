@@ -7,17 +7,12 @@ idempotently and the lease that was not settled is handed out again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from gossamer.core.jobs import Job
 from gossamer.core.results import Verdict, VisitResult
 from gossamer.policy.redirects import redirect_targets, with_known_targets
-from gossamer.ports.frontier import Frontier, FrontierAdmin
+from gossamer.ports.job_frontier import AdminFrontier
 from gossamer.ports.store import Store
-
-
-class AdminFrontier(Frontier, FrontierAdmin, Protocol):
-    """A frontier with its desk."""
 
 
 class SplitCommitter:

@@ -19,7 +19,7 @@ from gossamer.core.record import Record
 from gossamer.core.requests import Request
 from gossamer.engine.parts import EngineParts
 from gossamer.engine.seeding import Seeder, SeedingResult
-from gossamer.ports.workers import WorkerGroup
+from gossamer.ports.worker_group import WorkerGroup
 from gossamer.runtime.user_code import await_endable
 
 

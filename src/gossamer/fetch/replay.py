@@ -15,10 +15,10 @@ from pathlib import Path
 from string import Formatter
 from urllib.parse import urlsplit
 
-from gossamer.core.clock import Clock
 from gossamer.core.errors import Fault, FetchError, UsageError
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
+from gossamer.ports.clock import Clock
 
 MAX_PAGE_BYTES = 64 * 1024 * 1024
 
@@ -51,7 +51,7 @@ class _ReplayRule:
 
 
 class ReplayFetcher:
-    """A :class:`~gossamer.ports.fetch.Fetcher` of saved pages; the first rule whose file exists wins.
+    """A :class:`~gossamer.ports.fetcher.Fetcher` of saved pages; the first rule whose file exists wins.
 
     ``rules`` maps URL templates to file names below ``folder``. A name that ends in ``.gz`` is unpacked;
     the content type follows the rest of the suffix. A robots.txt that no rule gives is answered by 404;

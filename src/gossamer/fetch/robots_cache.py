@@ -14,7 +14,6 @@ from collections import OrderedDict
 
 import msgspec
 
-from gossamer.core.clock import Clock
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.hosts import HostSignal, HostSignalKind
 from gossamer.core.requests import Request
@@ -22,7 +21,8 @@ from gossamer.core.results import FetchResult, RobotsDecision
 from gossamer.policy import redirects, retry
 from gossamer.policy.robots import RobotsAccess, RobotsRecord, RobotsRules, interpret_response
 from gossamer.policy.urls import origin_of
-from gossamer.ports.fetch import Fetcher
+from gossamer.ports.clock import Clock
+from gossamer.ports.fetcher import Fetcher
 from gossamer.ports.shared_state import SharedState
 
 DAY_S = 86_400.0
@@ -75,7 +75,10 @@ class _OriginRules:
 
 
 class RobotsCache:
-    """A :class:`~gossamer.ports.fetch.RobotsGate` for one user agent. ``obey=False`` lets everything pass."""
+    """A :class:`~gossamer.ports.robots_gate.RobotsGate` for one user agent.
+
+    ``obey=False`` lets everything pass.
+    """
 
     def __init__(
         self, fetcher: Fetcher, shared: SharedState, clock: Clock, *, user_agent: str, obey: bool = True

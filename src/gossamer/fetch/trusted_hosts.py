@@ -12,7 +12,7 @@ from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.fetch.guard import AddressGuard
 from gossamer.policy import urls
-from gossamer.ports.fetch import Fetcher
+from gossamer.ports.fetcher import Fetcher
 from gossamer.ports.shared_state import SharedState
 
 SPACE = "trusted"
@@ -46,7 +46,7 @@ class TrustingFetcher:
         self.touches_network = fetcher.touches_network
 
     async def fetch(self, request: Request) -> FetchResult:
-        """See :class:`~gossamer.ports.fetch.Fetcher`."""
+        """See :class:`~gossamer.ports.fetcher.Fetcher`."""
         try:
             return await self._fetcher.fetch(request)
         except FetchError as error:

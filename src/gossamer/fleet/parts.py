@@ -5,37 +5,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
-from gossamer.core.clock import Clock
 from gossamer.core.jobs import Job
 from gossamer.core.shifts import PAGE_LANE, Shift
 from gossamer.policy.shifts import ShiftLimits
-from gossamer.ports.fleet import Roster
-from gossamer.ports.frontier import OwnedFrontier
+from gossamer.ports.clock import Clock
+from gossamer.ports.fleet_frontier import FleetFrontier
+from gossamer.ports.job_store import JobStore
+from gossamer.ports.roster import Roster
 from gossamer.ports.shared_state import SharedState
-from gossamer.ports.store import JobStore, Store
+from gossamer.ports.store import Store
 
 log = logging.getLogger("gossamer.fleet")
-
-
-class FleetFrontier(OwnedFrontier, Protocol):
-    """A frontier whose leases belong to shifts, and that may lose its latest changes."""
-
-    async def finish_seeding(self) -> None:
-        """Record that all seeds were added, by this object: ``stats().seeded`` is true from now on.
-
-        A server that loses a seed loses this record with it, and the job is seeded again. Raises
-        ``StorageError`` when seeds may have been lost already.
-        """
-        ...
-
-    async def redo_lost(self) -> int:
-        """Make requests pending again that were settled with links which a server has lost; how many.
-
-        Call it after ``stats`` said that nothing waits: ``0`` proves that it was true.
-        """
-        ...
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from gossamer.core.clock import Clock
 from gossamer.core.jobs import FrontierStats
 from gossamer.core.lifecycle import JobState
 from gossamer.core.shifts import EndReason
+from gossamer.ports.clock import Clock
 from gossamer.ports.frontier import Frontier
-from gossamer.ports.workers import WorkerGroup
+from gossamer.ports.worker_group import WorkerGroup
 
 LINGER_S = 2.0
 """A shift without work goes on asking for so long: another worker's page may bring some."""

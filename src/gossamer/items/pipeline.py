@@ -51,7 +51,7 @@ _encode = msgspec.json.Encoder(enc_hook=_encode_model).encode
 
 
 class DefaultPipeline:
-    """The :class:`~gossamer.ports.extract.Pipeline` of every crawl.
+    """The :class:`~gossamer.ports.pipeline.Pipeline` of every crawl.
 
     ``steps`` run first, in their order: functions ``step(item)`` or ``step(item, spider)``, or objects
     (or classes) with ``process_item(item, spider)``, ``async`` or not, as in Scrapy. Each returns the item

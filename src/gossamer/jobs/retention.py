@@ -9,7 +9,7 @@ from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import JobState
-from gossamer.ports.store import JobStore
+from gossamer.ports.job_store import JobStore
 from gossamer.targets.plan import plan_from
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.fleet import roster_of
@@ -45,7 +45,7 @@ class FleetJobStore:
         self.update = book.update
 
     async def list_jobs(self, *, unfinished: bool = False) -> list[Job]:
-        """See :class:`~gossamer.ports.store.JobStore`."""
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
         found = await self._book.list_jobs(unfinished=unfinished)
         return [job for job in found if job.plan and self._is_ours(job)]
 

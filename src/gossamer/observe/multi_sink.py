@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gossamer.core.events import Event
-from gossamer.ports.observe import Sink
+from gossamer.ports.sink import Sink
 
 
 class MultiSink:

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from gossamer.core.clock import Clock
+from gossamer.core.dedup import DedupReport
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
-from gossamer.core.position import QueuePosition
-from gossamer.ports.frontier import FrontierAdmin, OwnedFrontier
+from gossamer.ports.clock import Clock
+from gossamer.ports.job_frontier import JobFrontier
+from gossamer.ports.job_store import JobStore
+from gossamer.ports.ledger_reader import LedgerReader
 from gossamer.ports.shared_state import SharedState
-from gossamer.ports.store import JobStore, Store
-
-if TYPE_CHECKING:
-    from gossamer.core.dedup import DedupReport
-from gossamer.ports.store import LedgerReader
-
-
-class JobFrontier(OwnedFrontier, FrontierAdmin, Protocol):
-    """The requests of a job, to work on and to look into."""
-
-    async def find_position(self, fingerprint: int) -> tuple[FrontierRules, QueuePosition]:
-        """The rules in force, and where one of the requests stands."""
-        ...
+from gossamer.ports.store import Store
 
 
 class FrontierBackend(Protocol):

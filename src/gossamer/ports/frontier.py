@@ -1,9 +1,7 @@
-"""The seams of the house: every place where one thing can be put for another.
+"""The requests of a job, as workers use them.
 
-At most seven methods each. Adapters implement them, the engine speaks only to them, and
-``gossamer.testing.contracts`` proves every implementation. Unless a method says otherwise it may be
-called concurrently, raises :class:`~gossamer.core.errors.StorageError` when its storage fails, and
-has then changed nothing.
+What a back end implements in the end is :class:`~gossamer.ports.job_frontier.JobFrontier`: this port and
+those of owners and of the people who look into it.
 """
 
 from __future__ import annotations
@@ -12,15 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from gossamer.core.hosts import FrontierRules, HostSignal
-from gossamer.core.jobs import (
-    AddResult,
-    DeadLetter,
-    DeadLetterFilter,
-    FrontierStats,
-    HostReport,
-    JobCommand,
-    KnownRequest,
-)
+from gossamer.core.jobs import AddResult, FrontierStats, JobCommand
 from gossamer.core.requests import Entry, Grant, Lease
 from gossamer.core.results import Outcome
 
@@ -74,46 +64,4 @@ class Frontier(Protocol):
 
     async def read_stats(self) -> FrontierStats:
         """Counts. ``waiting == 0`` is what finished means."""
-        ...
-
-
-class OwnedFrontier(Frontier, Protocol):
-    """A frontier that several processes share: every lease belongs to the owner that it was opened for.
-
-    One that lives and dies with its process has no use for owners.
-    """
-
-    async def recover_leases(self, owner: str) -> tuple[Lease, ...]:
-        """Take back every lease of ``owner`` as if expired and return them: the caller knows that it is gone.
-
-        The leases of all others stay in force.
-        """
-        ...
-
-
-class FrontierAdmin(Protocol):
-    """Looking into a frontier, and what a person may do to it."""
-
-    async def are_known(self, entries: Sequence[Entry]) -> list[bool]:
-        """Whether each was accepted before, by its fingerprint. Cheap; others may add them right after."""
-        ...
-
-    async def find_request(self, fingerprint: int) -> KnownRequest | None:
-        """What is known of a fingerprint; ``None``: never accepted."""
-        ...
-
-    async def busiest_hosts(self, limit: int) -> list[HostReport]:
-        """The hosts with most pending requests, busiest first."""
-        ...
-
-    async def dead_letters(self, which: DeadLetterFilter, limit: int = 1000) -> list[DeadLetter]:
-        """Dead letters, oldest first."""
-        ...
-
-    async def revive_letters(self, which: DeadLetterFilter) -> int:
-        """Make dead letters pending again with their counts at zero; a finished job runs again."""
-        ...
-
-    async def drop_letters(self, which: DeadLetterFilter) -> int:
-        """Forget dead letters; their fingerprints stay known."""
         ...

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from gossamer.core.clock import Clock
 from gossamer.core.shifts import (
     EndReason,
     JobSample,
@@ -23,6 +22,7 @@ from gossamer.core.shifts import (
     WorkerInfo,
     WorkerState,
 )
+from gossamer.ports.clock import Clock
 from gossamer.roster.limits import BURIED_S, ENDS, GONE_S, REFUSERS, SAMPLES, STANDING_S
 
 SHOWN_GOOD = (EndReason.IDLE, EndReason.TIME, EndReason.SEEDED)
@@ -50,7 +50,7 @@ class MemoryRoster:
     # ----------------------------------------------------------------- attendance
 
     async def begin_shift(self, shift_id: str, worker_id: str) -> Shift | None:
-        """See :class:`~gossamer.ports.fleet.WorkerRegistry`."""
+        """See :class:`~gossamer.ports.worker_registry.WorkerRegistry`."""
         now = self._clock.now()
         shift = self._shifts.get(shift_id)
         if shift is None or shift.state is not ShiftState.ASKED or shift.expires_at <= now:
@@ -60,7 +60,7 @@ class MemoryRoster:
         return shift
 
     async def record_heartbeat(self, worker: WorkerInfo, shifts: Sequence[Shift]) -> dict[str, EndReason]:
-        """See :class:`~gossamer.ports.fleet.WorkerRegistry`."""
+        """See :class:`~gossamer.ports.worker_registry.WorkerRegistry`."""
         now = self._clock.now()
         before = self._workers.get(worker.id)
         self._workers[worker.id] = replace(worker, beat_at=now)
@@ -90,7 +90,7 @@ class MemoryRoster:
         return known.recalled if worker.state is WorkerState.WORKING else EndReason.DRAINED
 
     async def end_shifts(self, ends: Sequence[ShiftResult]) -> None:
-        """See :class:`~gossamer.ports.fleet.WorkerRegistry`."""
+        """See :class:`~gossamer.ports.worker_registry.WorkerRegistry`."""
         now = self._clock.now()
         for end in ends:
             known = self._shifts.pop(end.id, None)
@@ -111,7 +111,7 @@ class MemoryRoster:
         self._bell.set()
 
     async def remove_worker(self, worker_id: str) -> None:
-        """See :class:`~gossamer.ports.fleet.WorkerRegistry`."""
+        """See :class:`~gossamer.ports.worker_registry.WorkerRegistry`."""
         self._workers.pop(worker_id, None)
         for shift in list(self._shifts.values()):
             if shift.worker == worker_id and shift.state is ShiftState.WORKING:
@@ -122,7 +122,7 @@ class MemoryRoster:
     # ----------------------------------------------------------------- the roster
 
     async def claim_leadership(self, me: str, ttl_s: float) -> int | None:
-        """See :class:`~gossamer.ports.fleet.Roster`."""
+        """See :class:`~gossamer.ports.roster.Roster`."""
         now = self._clock.now()
         leader, token, until = self._leader
         if leader != me and until > now:
@@ -139,7 +139,7 @@ class MemoryRoster:
     async def request_shifts(
         self, shifts: Sequence[Shift], recalls: Mapping[str, EndReason], token: int
     ) -> bool:
-        """See :class:`~gossamer.ports.fleet.Roster`."""
+        """See :class:`~gossamer.ports.roster.Roster`."""
         now = self._clock.now()
         _, leading, until = self._leader
         if token != leading or until <= now:
@@ -155,7 +155,7 @@ class MemoryRoster:
         return True
 
     async def read_roster(self, *, history: bool = False) -> RosterView:
-        """See :class:`~gossamer.ports.fleet.Roster`."""
+        """See :class:`~gossamer.ports.roster.Roster`."""
         now = self._clock.now()
         leader, _, until = self._leader
         return RosterView(
@@ -169,7 +169,7 @@ class MemoryRoster:
         )
 
     async def reap_shifts(self, shift_ids: Sequence[str]) -> None:
-        """See :class:`~gossamer.ports.fleet.Roster`."""
+        """See :class:`~gossamer.ports.roster.Roster`."""
         for shift_id in shift_ids:
             shift = self._shifts.pop(shift_id, None)
             if shift is not None and shift.state is ShiftState.WORKING:
@@ -177,15 +177,15 @@ class MemoryRoster:
             self._buried[shift_id] = self._clock.now()
 
     async def add_sample(self, job: str, sample: JobSample) -> None:
-        """See :class:`~gossamer.ports.fleet.Roster`."""
+        """See :class:`~gossamer.ports.roster.Roster`."""
         self._samples.setdefault(job, deque(maxlen=SAMPLES)).append(sample)
 
     async def notify_supervisor(self) -> None:
-        """See :class:`~gossamer.ports.fleet.Roster`."""
+        """See :class:`~gossamer.ports.roster.Roster`."""
         self._bell.set()
 
     async def wait_for_notification(self, timeout_s: float) -> bool:
-        """See :class:`~gossamer.ports.fleet.Roster`."""
+        """See :class:`~gossamer.ports.roster.Roster`."""
         if not self._bell.is_set() and timeout_s > 0:
             waits = {
                 asyncio.ensure_future(self._bell.wait()),

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from gossamer.core.clock import Clock
 from gossamer.core.shifts import EndReason, JobSample, LaneHealth, RosterView, Shift, ShiftResult, WorkerInfo
 from gossamer.drivers.redis.server import RedisServer, load_script
+from gossamer.ports.clock import Clock
 from gossamer.roster.limits import BURIED_S, ENDS, FORGET_EVERY_S, GONE_S, REFUSERS, SAMPLES, STANDING_S
 
 _pack = msgspec.msgpack.encode
@@ -56,41 +56,41 @@ class RedisRoster:
     # ----------------------------------------------------------------- attendance
 
     async def begin_shift(self, shift_id: str, worker_id: str) -> Shift | None:
-        """See :class:`~gossamer.ports.fleet.WorkerRegistry`."""
+        """See :class:`~gossamer.ports.worker_registry.WorkerRegistry`."""
         found = await self._call_script("begin", shift_id, worker_id)
         return None if found is None else _shift(found)
 
     async def record_heartbeat(self, worker: WorkerInfo, shifts: Sequence[Shift]) -> dict[str, EndReason]:
-        """See :class:`~gossamer.ports.fleet.WorkerRegistry`."""
+        """See :class:`~gossamer.ports.worker_registry.WorkerRegistry`."""
         orders = [
             text.decode() for text in await self._call_script("beat", _pack(worker), *map(_pack, shifts))
         ]
         return {shift_id: EndReason(why) for shift_id, why in zip(orders[::2], orders[1::2], strict=True)}
 
     async def end_shifts(self, ends: Sequence[ShiftResult]) -> None:
-        """See :class:`~gossamer.ports.fleet.WorkerRegistry`."""
+        """See :class:`~gossamer.ports.worker_registry.WorkerRegistry`."""
         await self._call_script("end", *map(_pack, ends), repeat=True)
 
     async def remove_worker(self, worker_id: str) -> None:
-        """See :class:`~gossamer.ports.fleet.WorkerRegistry`."""
+        """See :class:`~gossamer.ports.worker_registry.WorkerRegistry`."""
         await self._call_script("leave", worker_id, repeat=True)
 
     # ----------------------------------------------------------------- the roster
 
     async def claim_leadership(self, me: str, ttl_s: float) -> int | None:
-        """See :class:`~gossamer.ports.fleet.Roster`."""
+        """See :class:`~gossamer.ports.roster.Roster`."""
         token = await self._call_script("lead", me, repr(ttl_s))
         return None if token is None else int(token)
 
     async def request_shifts(
         self, shifts: Sequence[Shift], recalls: Mapping[str, EndReason], token: int
     ) -> bool:
-        """See :class:`~gossamer.ports.fleet.Roster`."""
+        """See :class:`~gossamer.ports.roster.Roster`."""
         pairs = [text for shift_id, why in recalls.items() for text in (shift_id, why.value)]
         return bool(await self._call_script("ask", token, len(recalls), *pairs, *map(_pack, shifts)))
 
     async def read_roster(self, *, history: bool = False) -> RosterView:
-        """See :class:`~gossamer.ports.fleet.Roster`."""
+        """See :class:`~gossamer.ports.roster.Roster`."""
         at, leader, workers, shifts, standings, ends, samples = await self._call_script("look", int(history))
         return RosterView(
             at=float(at),
@@ -105,19 +105,19 @@ class RedisRoster:
         )
 
     async def reap_shifts(self, shift_ids: Sequence[str]) -> None:
-        """See :class:`~gossamer.ports.fleet.Roster`."""
+        """See :class:`~gossamer.ports.roster.Roster`."""
         await self._call_script("bury", *shift_ids)
 
     async def add_sample(self, job: str, sample: JobSample) -> None:
-        """See :class:`~gossamer.ports.fleet.Roster`."""
+        """See :class:`~gossamer.ports.roster.Roster`."""
         await self._call_script("note", job, _pack(sample))
 
     async def notify_supervisor(self) -> None:
-        """See :class:`~gossamer.ports.fleet.Roster`."""
+        """See :class:`~gossamer.ports.roster.Roster`."""
         await self._call_script("ring")
 
     async def wait_for_notification(self, timeout_s: float) -> bool:
-        """See :class:`~gossamer.ports.fleet.Roster`."""
+        """See :class:`~gossamer.ports.roster.Roster`."""
         client, bell = self._server.client, f"{self._key}:bell"
         with self._server.translate_errors():
             if timeout_s <= 0:

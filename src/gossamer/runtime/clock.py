@@ -12,7 +12,7 @@ import time
 
 
 class SystemClock:
-    """A :class:`~gossamer.core.clock.Clock` that never jumps and never goes back."""
+    """A :class:`~gossamer.ports.clock.Clock` that never jumps and never goes back."""
 
     def __init__(self) -> None:
         self._anchor = time.time() - time.monotonic()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gossamer.core.clock import Clock
+from gossamer.ports.clock import Clock
 
 
 class MemorySharedState:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from math import ceil
 from struct import Struct
 
-from gossamer.core.clock import Clock
 from gossamer.drivers.redis.server import RedisServer, load_script
+from gossamer.ports.clock import Clock
 
 _EXPIRES_AT = Struct("<d")
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from sqlite3 import Connection
 
-from gossamer.core.clock import Clock
 from gossamer.drivers.sql import load_statements
 from gossamer.drivers.sqlite.database import Database
+from gossamer.ports.clock import Clock
 
 SQL = load_statements("gossamer.shared", "sqlite.sql")
 

@@ -18,13 +18,13 @@ from gossamer.parse import structured
 from gossamer.parse.encoding import decode_as, decode_body
 from gossamer.parse.html import Article, HtmlPage, parse_html
 from gossamer.parse.isolation.limits import is_suspicious
-from gossamer.parse.isolation.process import PARSE_TRUNCATED, TruncatedPage
 from gossamer.parse.links import MAX_LINKS, PageLinks
 from gossamer.parse.meta import read_robots_headers
 from gossamer.parse.mime import is_html, is_xml
 from gossamer.parse.selectors import Selector, SelectorList
 from gossamer.parse.xml_text import decode_xml
 from gossamer.policy.urls import UrlJoiner
+from gossamer.ports.page_examiner import PARSE_TRUNCATED, TruncatedPage
 
 ROBOTS_NAME = "gossamer"
 """What pages call us that ask something of us alone."""

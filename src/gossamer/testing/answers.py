@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
-from gossamer.core.clock import Clock
+from gossamer.ports.clock import Clock
 from gossamer.runtime.clock import SystemClock
 
 HTML = "text/html; charset=utf-8"

@@ -177,7 +177,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 class LoopClock:
-    """A :class:`~gossamer.core.clock.Clock` that shows a loop's own time. May be read by any thread."""
+    """A :class:`~gossamer.ports.clock.Clock` that shows a loop's own time. May be read by any thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop | None = None, start: float = EPOCH) -> None:
         self._loop = loop or asyncio.get_running_loop()

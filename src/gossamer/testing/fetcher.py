@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from gossamer.core.clock import Clock
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
+from gossamer.ports.clock import Clock
 from gossamer.testing.answers import AccessLog, App, Hit, SiteResponse
 
 FAULTS = {
@@ -20,7 +20,7 @@ FAULTS = {
 
 
 class SiteFetcher:
-    """A :class:`~gossamer.ports.fetch.Fetcher` over one site, or several by ``host`` or ``host:port``.
+    """A :class:`~gossamer.ports.fetcher.Fetcher` over one site, or several by ``host`` or ``host:port``.
 
     Each answer takes ``latency_s`` seconds of ``clock`` and its own ``delay_s``; a site that stalls costs
     ``timeout_s``. A host that is not there has no name (``Fault.DNS``). ``log`` is the access log.

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from types import TracebackType
 
-from gossamer.core.clock import Clock
+from gossamer.ports.clock import Clock
 from gossamer.runtime.clock import SystemClock
 from gossamer.testing.answers import AccessLog, App, Hit, RateLimit, SiteResponse
 from gossamer.testing.fetcher import SiteFetcher

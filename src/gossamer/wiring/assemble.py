@@ -26,10 +26,10 @@ from gossamer.fetch.trusted_hosts import TrustedHosts, TrustingFetcher
 from gossamer.observe.multi_sink import MultiSink
 from gossamer.policy import urls
 from gossamer.policy.credentials import authorizations_for
-from gossamer.ports.backends import JobFrontier
-from gossamer.ports.fetch import Fetcher
-from gossamer.ports.observe import Sink
-from gossamer.ports.store import Committer
+from gossamer.ports.committer import Committer
+from gossamer.ports.fetcher import Fetcher
+from gossamer.ports.job_frontier import JobFrontier
+from gossamer.ports.sink import Sink
 from gossamer.runtime.process_name import worker_name
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import msgspec
 
 from gossamer.config.settings import Settings
-from gossamer.core.clock import Clock
 from gossamer.core.errors import Fault, LostRequestsError, StorageError
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DeadLetterFilter, FrontierStats, Job, JobTotals
@@ -19,7 +18,9 @@ from gossamer.fetch import robots_cache
 from gossamer.policy import urls
 from gossamer.policy.robots import RobotsRecord, RobotsRules
 from gossamer.policy.shared_hosts import shared_host
-from gossamer.ports.backends import FrontierBackend, JobFrontier, StoreBackend
+from gossamer.ports.backends import FrontierBackend, StoreBackend
+from gossamer.ports.clock import Clock
+from gossamer.ports.job_frontier import JobFrontier
 from gossamer.targets.plan import plan_from
 from gossamer.wiring.open import open_places
 from gossamer.wiring.rules import rules_of

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.config.settings import Settings
-from gossamer.core.clock import Clock
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.fetcher import HttpFetcher
 from gossamer.fetch.http.limits import HttpOptions
 from gossamer.fetch.machine import raise_open_files
 from gossamer.fetch.replay import ReplayFetcher
 from gossamer.fetch.robots_cache import RobotsCache
-from gossamer.fetch.sessions.cookies import CookieStore
-from gossamer.ports.fetch import Fetcher, RobotsGate
+from gossamer.ports.clock import Clock
+from gossamer.ports.cookie_store import CookieStore
+from gossamer.ports.fetcher import Fetcher
+from gossamer.ports.robots_gate import RobotsGate
 from gossamer.runtime.clock import SystemClock
 from gossamer.shared.memory import MemorySharedState
 

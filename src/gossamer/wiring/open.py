@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TypeGuard
 
 from gossamer.config.settings import Settings
-from gossamer.core.clock import Clock
 from gossamer.core.errors import SettingError
 from gossamer.core.redaction import shown_server
 from gossamer.ports.backends import FrontierBackend, StoreBackend
+from gossamer.ports.clock import Clock
 from gossamer.wiring.sqlite import DatabasePool, SqliteFrontierBackend, SqliteStoreBackend
 
 

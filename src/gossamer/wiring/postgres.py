@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gossamer.config.settings import Settings
-from gossamer.core.clock import Clock
 from gossamer.drivers.postgres.server import PostgresServer
+from gossamer.ports.clock import Clock
 from gossamer.store.postgres.jobs import PostgresJobStore
 from gossamer.store.postgres.ledger import PostgresLedgerReader
 from gossamer.store.postgres.store import PostgresStore

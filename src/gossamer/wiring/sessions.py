@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult, VisitResult
 from gossamer.fetch.sessions.shared_cookies import SharedCookieStore
-from gossamer.ports.fetch import Fetcher
-from gossamer.ports.store import Committer
+from gossamer.ports.committer import Committer
+from gossamer.ports.fetcher import Fetcher
 
 
 class SessionFetcher:
@@ -21,7 +21,7 @@ class SessionFetcher:
         self.touches_network = fetcher.touches_network
 
     async def fetch(self, request: Request) -> FetchResult:
-        """See :class:`~gossamer.ports.fetch.Fetcher`. Raises ``StorageError``, too."""
+        """See :class:`~gossamer.ports.fetcher.Fetcher`. Raises ``StorageError``, too."""
         await self._cookies.prepare_cookies(request.session, request.url)
         return await self._fetcher.fetch(request)
 
@@ -38,6 +38,6 @@ class SessionCommitter:
         self._cookies = cookies
 
     async def commit(self, harvests: Sequence[VisitResult]) -> list[bool]:
-        """See :class:`~gossamer.ports.store.Committer`."""
+        """See :class:`~gossamer.ports.committer.Committer`."""
         await self._cookies.save_cookies()
         return await self._committer.commit(harvests)

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from gossamer.config.settings import Settings
-from gossamer.core.clock import Clock
 from gossamer.core.errors import StorageError
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
@@ -15,7 +14,8 @@ from gossamer.drivers.sqlite.committer import SameFileCommitter
 from gossamer.drivers.sqlite.database import Database
 from gossamer.drivers.sqlite.writer import writer_of
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.ports.store import Committer
+from gossamer.ports.clock import Clock
+from gossamer.ports.committer import Committer
 from gossamer.runtime.clock import SystemClock
 from gossamer.runtime.file_lock import JobLock, lock_holder
 from gossamer.shared.sqlite import SqliteSharedState

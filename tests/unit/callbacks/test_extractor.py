@@ -15,7 +15,7 @@ from gossamer.callbacks.watchdog import Watchdog
 from gossamer.core.requests import Request
 from gossamer.core.results import ExtractResult, FetchResult
 from gossamer.items import DefaultPipeline
-from gossamer.parse.isolation.process import ParseInterruptError, ParseLimitError, TruncatedPage
+from gossamer.ports.page_examiner import ParseInterruptError, ParseLimitError, TruncatedPage
 from gossamer.spiders.response import Response
 from gossamer.spiders.sitemap import SitemapSpider
 from gossamer.spiders.spider import Spider

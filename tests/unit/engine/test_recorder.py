@@ -25,8 +25,9 @@ from gossamer.frontier.redis.frontier import RedisFrontier
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.policy.scope import Scope
 from gossamer.policy.urls import UrlOptions
+from gossamer.ports.committer import Committer
 from gossamer.ports.frontier import Frontier
-from gossamer.ports.store import Committer, Store
+from gossamer.ports.store import Store
 from gossamer.store.postgres.store import PostgresStore
 from gossamer.store.sqlite.store import SqliteStore
 from gossamer.testing.clock import ManualClock

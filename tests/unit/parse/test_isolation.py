@@ -17,13 +17,9 @@ import pytest
 
 from gossamer.parse.html import parse_html
 from gossamer.parse.isolation.limits import ParseLimits, is_suspicious
-from gossamer.parse.isolation.process import (
-    IsolatedExaminer,
-    ParseInterruptError,
-    ParseLimitError,
-    TruncatedPage,
-)
+from gossamer.parse.isolation.process import IsolatedExaminer
 from gossamer.parse.isolation.reduce import reduce_html
+from gossamer.ports.page_examiner import ParseInterruptError, ParseLimitError, TruncatedPage
 from gossamer.queries.reasons import FLAGS
 from kit.large_pages import busy_machine, index_page, reference_page
 

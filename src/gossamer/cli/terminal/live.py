@@ -14,7 +14,7 @@ from gossamer.core.errors import StorageError
 from gossamer.core.jobs import HostReport
 from gossamer.crawl.run import CrawlRun
 from gossamer.observe.run_stats import RunStats
-from gossamer.ports.frontier import FrontierAdmin
+from gossamer.ports.frontier_admin import FrontierAdmin
 from gossamer.wiring.backends import open_desk
 
 if TYPE_CHECKING:

@@ -43,8 +43,8 @@ from gossamer.crawl.processes.messages import (
     unpack_event,
 )
 from gossamer.engine.worker import Worker
-from gossamer.ports.frontier import OwnedFrontier
-from gossamer.ports.observe import Sink
+from gossamer.ports.owned_frontier import OwnedFrontier
+from gossamer.ports.sink import Sink
 from gossamer.runtime.process_name import worker_name
 
 MAX_EARLY_DEATHS = 3

@@ -215,7 +215,7 @@ class RedisServer:
 
 
 class RedisClock:
-    """A :class:`~gossamer.core.clock.Clock` that shows the server's time, on every machine the same.
+    """A :class:`~gossamer.ports.clock.Clock` that shows the server's time, on every machine the same.
 
     Between two measurements it goes on by this machine's monotonic clock, so that setting the clock of this
     machine moves nothing.
@@ -247,11 +247,11 @@ class RedisClock:
         self._measure_at = time.monotonic() + self.MEASURED_FOR_S
 
     def now(self) -> float:
-        """See :class:`~gossamer.core.clock.Clock`."""
+        """See :class:`~gossamer.ports.clock.Clock`."""
         return time.monotonic() + self._offset_s
 
     async def sleep(self, seconds: float) -> None:
-        """See :class:`~gossamer.core.clock.Clock`. From time to time it is set anew meanwhile."""
+        """See :class:`~gossamer.ports.clock.Clock`. From time to time it is set anew meanwhile."""
         ends_at = time.monotonic() + seconds
         if time.monotonic() >= self._measure_at:
             self._measure_at = time.monotonic() + self.MEASURED_FOR_S

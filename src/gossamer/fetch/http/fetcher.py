@@ -12,7 +12,6 @@ import asyncio
 import re
 import ssl
 
-from gossamer.core.clock import Clock
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
@@ -25,9 +24,11 @@ from gossamer.fetch.http.pool import ConnectionPool
 from gossamer.fetch.http.target import Origin, RequestTarget, parse_target
 from gossamer.fetch.http.wire import ConnectionClosedError, Headers, WireResponse, request_head
 from gossamer.fetch.resolver import Resolver
-from gossamer.fetch.sessions.cookies import CookieJar, CookieStore
+from gossamer.fetch.sessions.cookies import CookieJar
 from gossamer.policy import urls
 from gossamer.policy.redirects import is_credential
+from gossamer.ports.clock import Clock
+from gossamer.ports.cookie_store import CookieStore
 
 SLICE_BYTES = 8 * 1024  # of an encoded body, decoded at once
 BREATH_BYTES = 256 * 1024
@@ -38,7 +39,7 @@ _FRAMING = frozenset({"content-length", "transfer-encoding"})  # said by us: the
 
 
 class HttpFetcher:
-    """A :class:`~gossamer.ports.fetch.Fetcher`. Belongs to the event loop that fetches first.
+    """A :class:`~gossamer.ports.fetcher.Fetcher`. Belongs to the event loop that fetches first.
 
     ``tls`` replaces the system's certificate authorities, ``resolver`` its name look-ups, ``cookies`` those
     that are kept in memory only.

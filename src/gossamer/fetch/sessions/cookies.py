@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Protocol
 
 import msgspec
 
@@ -42,22 +41,6 @@ WORTH_SAVING = 0.1
 
 _Jar = dict[tuple[str, str, str], Cookie]  # by name, domain and path; oldest first
 _as_jar = msgspec.msgpack.Decoder(list[Cookie]).decode
-
-
-class CookieStore(Protocol):
-    """What a fetcher does with cookies."""
-
-    def cookie_header(self, session: str, url: str, now: float) -> str:
-        """The value of the Cookie header for a request, ``""`` for none."""
-        ...
-
-    def store_cookies(self, session: str, url: str, lines: Iterable[str], now: float) -> object:
-        """Keep what a response sets, as far as it may set it."""
-        ...
-
-    def __len__(self) -> int:
-        """How many jars there are."""
-        ...
 
 
 class CookieJar:

@@ -21,10 +21,10 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from typing import NamedTuple
 
-from gossamer.core.clock import Clock
 from gossamer.fetch.sessions.cookies import CookieJar, record_with
 from gossamer.fetch.sessions.set_cookie import MAX_AGE_S, Cookie
 from gossamer.policy.urls import hostname_of, registrable_domain
+from gossamer.ports.clock import Clock
 from gossamer.ports.shared_state import SharedState
 
 SPACE = "cookies"
@@ -74,11 +74,11 @@ class SharedCookieStore:
     # ------------------------------------------------------------------ what a fetcher does
 
     def cookie_header(self, session: str, url: str, now: float) -> str:
-        """See :class:`~gossamer.fetch.sessions.cookies.CookieStore`."""
+        """See :class:`~gossamer.ports.cookie_store.CookieStore`."""
         return self._book.cookie_header(session, url, now)
 
     def store_cookies(self, session: str, url: str, lines: Iterable[str], now: float) -> None:
-        """See :class:`~gossamer.fetch.sessions.cookies.CookieStore`."""
+        """See :class:`~gossamer.ports.cookie_store.CookieStore`."""
         changes = self._book.store_cookies(session, url, lines, now)
         if changes:
             self._changes.setdefault(_jar_key(session, url), []).extend(changes)

@@ -15,7 +15,6 @@ from math import inf
 
 from msgspec.structs import replace
 
-from gossamer.core.clock import Clock
 from gossamer.core.hosts import FrontierRules, HostSignal
 from gossamer.core.jobs import (
     AddResult,
@@ -41,6 +40,7 @@ from gossamer.frontier.transitions import (
 )
 from gossamer.policy import politeness
 from gossamer.policy.retry import due_after_expiry
+from gossamer.ports.clock import Clock
 
 
 class MemoryFrontier:
@@ -144,21 +144,21 @@ class MemoryFrontier:
         )
 
     async def finish_seeding(self) -> None:
-        """See :class:`~gossamer.fleet.parts.FleetFrontier`."""
+        """See :class:`~gossamer.ports.fleet_frontier.FleetFrontier`."""
         self._is_seeded = True
 
     async def redo_lost(self) -> int:
-        """See :class:`~gossamer.fleet.parts.FleetFrontier`. Memory loses nothing but as a whole."""
+        """See :class:`~gossamer.ports.fleet_frontier.FleetFrontier`. Memory loses nothing but as a whole."""
         return 0
 
     # ----------------------------------------------------------------- the desk
 
     async def are_known(self, entries: Sequence[Entry]) -> list[bool]:
-        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         return [entry.fingerprint in self._known for entry in entries]
 
     async def find_request(self, fingerprint: int) -> KnownRequest | None:
-        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         if fingerprint not in self._known:
             return None
         item = self._known[fingerprint]
@@ -174,7 +174,7 @@ class MemoryFrontier:
         )
 
     async def busiest_hosts(self, limit: int) -> list[HostReport]:
-        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         reports = [
             HostReport(host=host.name, state=host.state, pending=pending)
             for host in self._hosts.values()
@@ -183,7 +183,7 @@ class MemoryFrontier:
         return sorted(reports, key=lambda report: -report.pending)[:limit]
 
     async def dead_letters(self, which: DeadLetterFilter, limit: int = 1000) -> list[DeadLetter]:
-        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         chosen = sorted(self._matching_items(which), key=lambda item: (item.died_at, item.id))
         return [
             DeadLetter(
@@ -197,7 +197,7 @@ class MemoryFrontier:
         ]
 
     async def revive_letters(self, which: DeadLetterFilter) -> int:
-        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         chosen = self._matching_items(which)
         for item in chosen:
             item.reset_counts()
@@ -210,7 +210,7 @@ class MemoryFrontier:
         return len(chosen)
 
     async def drop_letters(self, which: DeadLetterFilter) -> int:
-        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         chosen = self._matching_items(which)
         for item in chosen:
             del self._dead[item.id]

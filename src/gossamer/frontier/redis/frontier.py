@@ -23,7 +23,6 @@ from typing import Any
 
 import msgspec
 
-from gossamer.core.clock import Clock
 from gossamer.core.dedup import GENERATIONS, Dedup, DedupReport, buckets_for
 from gossamer.core.errors import StorageError, UsageError
 from gossamer.core.hosts import FrontierRules, HostSignal
@@ -56,6 +55,7 @@ from gossamer.frontier.redis.wire import (
     text_bytes,
 )
 from gossamer.frontier.transitions import ROUND, job_state_after, state_after
+from gossamer.ports.clock import Clock
 
 
 class RedisFrontier:
@@ -324,17 +324,17 @@ class RedisFrontier:
         return await self._recover_leases(shards, None)
 
     async def finish_seeding(self) -> None:
-        """See :class:`~gossamer.fleet.parts.FleetFrontier`."""
+        """See :class:`~gossamer.ports.fleet_frontier.FleetFrontier`."""
         for shard in await self._open_shards():
             known = self._lives.get(shard.index, b"")
             self._check_life(shard, known, await shard.run_script("seeded", raw_bytes(known), repeat=True))
 
     async def redo_lost(self) -> int:
-        """See :class:`~gossamer.fleet.parts.FleetFrontier`."""
+        """See :class:`~gossamer.ports.fleet_frontier.FleetFrontier`."""
         return await redo_lost(await self._open_shards())
 
     async def recover_leases(self, owner: str) -> tuple[Lease, ...]:
-        """See :class:`~gossamer.ports.frontier.OwnedFrontier`."""
+        """See :class:`~gossamer.ports.owned_frontier.OwnedFrontier`."""
         return await self._recover_leases(await self._open_shards(), text_bytes(owner)[:255])
 
     async def _recover_leases(self, shards: Sequence[RedisShard], owner: bytes | None) -> tuple[Lease, ...]:
@@ -385,7 +385,7 @@ class RedisFrontier:
     # ----------------------------------------------------------------- the desk
 
     async def are_known(self, entries: Sequence[Entry]) -> list[bool]:
-        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         answers = [False] * len(entries)
         for shard, ours in by_shard(await self._open_shards(), entries, lambda entry: entry.host).items():
             for chunk in split_chunks(ours):
@@ -395,7 +395,7 @@ class RedisFrontier:
         return answers
 
     async def find_request(self, fingerprint: int) -> KnownRequest | None:
-        """See :class:`~gossamer.ports.frontier.FrontierAdmin`. Searches all that waits: for people."""
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`. Searches all that waits: for people."""
         return await desk.find_request(await self._open_shards(), fingerprint)
 
     async def find_position(self, fingerprint: int) -> tuple[FrontierRules, QueuePosition]:
@@ -403,19 +403,19 @@ class RedisFrontier:
         return await desk.find_position(await self._open_shards(), fingerprint)
 
     async def busiest_hosts(self, limit: int) -> list[HostReport]:
-        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         return await desk.busiest_hosts(await self._open_shards(), limit)
 
     async def dead_letters(self, which: DeadLetterFilter, limit: int = 1000) -> list[DeadLetter]:
-        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         return await desk.dead_letters(await self._open_shards(), which, limit)
 
     async def revive_letters(self, which: DeadLetterFilter) -> int:
-        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         return await desk.judge_dead(await self._open_shards(), "revive", which)
 
     async def drop_letters(self, which: DeadLetterFilter) -> int:
-        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         return await desk.judge_dead(await self._open_shards(), "drop", which)
 
     async def dedup_report(self) -> DedupReport:

@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 
-from gossamer.core.clock import Clock
 from gossamer.core.errors import LostRequestsError, StorageError
 from gossamer.core.requests import Lease
 from gossamer.drivers.redis.server import LuaScript, RedisServer, load_script
 from gossamer.frontier.redis.wire import StoredRequest
+from gossamer.ports.clock import Clock
 
 _LIBRARY = ("politeness.lua", "library.lua")
 _ADMITTING = ("add", "settle", "known")

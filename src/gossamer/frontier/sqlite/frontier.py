@@ -13,7 +13,6 @@ from math import inf
 from sqlite3 import Connection
 from typing import TypeVar
 
-from gossamer.core.clock import Clock
 from gossamer.core.hosts import FrontierRules, HostSignal
 from gossamer.core.jobs import (
     AddResult,
@@ -34,6 +33,7 @@ from gossamer.frontier.sqlite import moves
 from gossamer.frontier.sqlite.position import read_position
 from gossamer.frontier.sqlite.session import SQL, FrontierTransaction, lane_key, pack_rules
 from gossamer.frontier.transitions import ROUND, job_state_after
+from gossamer.ports.clock import Clock
 
 T = TypeVar("T")
 
@@ -117,7 +117,7 @@ class SqliteFrontier:
         return await self._run_change(control)
 
     async def recover_leases(self, owner: str) -> tuple[Lease, ...]:
-        """See :class:`~gossamer.ports.frontier.OwnedFrontier`."""
+        """See :class:`~gossamer.ports.owned_frontier.OwnedFrontier`."""
         return await self._run_change(lambda s: moves.take_back(s, inf, -1, owner))
 
     async def read_stats(self) -> FrontierStats:
@@ -129,7 +129,7 @@ class SqliteFrontier:
     # ----------------------------------------------------------------- the desk
 
     async def are_known(self, entries: Sequence[Entry]) -> list[bool]:
-        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         return await self._db.run(lambda conn: self.known_within(conn, entries))
 
     def known_within(self, conn: Connection, entries: Sequence[Entry]) -> list[bool]:
@@ -140,23 +140,23 @@ class SqliteFrontier:
         return [entry.fingerprint in known for entry in entries]
 
     async def find_request(self, fingerprint: int) -> KnownRequest | None:
-        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         return await self._db.read(lambda conn: desk.find_request(conn, self._job, fingerprint))
 
     async def busiest_hosts(self, limit: int) -> list[HostReport]:
-        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         return await self._db.read(lambda conn: desk.busiest_hosts(conn, self._job, limit))
 
     async def dead_letters(self, which: DeadLetterFilter, limit: int = 1000) -> list[DeadLetter]:
-        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         return await self._db.read(lambda conn: desk.dead_letters(conn, self._job, which, limit))
 
     async def revive_letters(self, which: DeadLetterFilter) -> int:
-        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         return await self._run_change(lambda s: desk.revive_letters(s, self._job, which))
 
     async def drop_letters(self, which: DeadLetterFilter) -> int:
-        """See :class:`~gossamer.ports.frontier.FrontierAdmin`."""
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         return await self._run_change(lambda s: desk.drop_letters(s, self._job, which))
 
     async def find_position(self, fingerprint: int) -> tuple[FrontierRules, QueuePosition]:

@@ -14,39 +14,15 @@ import signal
 import subprocess
 import sys
 import threading
-from typing import BinaryIO, NamedTuple, cast
+from typing import BinaryIO, cast
 
 from gossamer.parse.isolation.frames import OUT_OF_MEMORY, ExamineResult, ExamineTask, read_frame, write_frame
 from gossamer.parse.isolation.limits import ParseLimits
+from gossamer.ports.page_examiner import ParseInterruptError, ParseLimitError, TruncatedPage
 
 _WORKER = "gossamer.parse.isolation.worker"
 _PATIENCE, _PATIENCE_S = 24.0, 60.0
 """The process may take so many times its CPU time, and at least so long: a machine may be very busy."""
-
-
-PARSE_TRUNCATED = "parse_truncated"
-"""The flag of a page that was cut."""
-
-
-class ParseLimitError(Exception):
-    """A page used up the CPU time or the memory it may have."""
-
-
-class ParseInterruptError(Exception):
-    """The process was stopped or killed by others: nothing is known of the page."""
-
-
-class TruncatedPage(NamedTuple):
-    """What is left of a page that was too much: UTF-8, quick to parse."""
-
-    body: bytes
-    encoding: str  # of the page as it came
-    cuts: dict[str, int]  # what was left out, by kind
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """What the ledger and the spider are told of it."""
-        return PARSE_TRUNCATED, *(f"cut_{kind}" for kind in sorted(self.cuts))
 
 
 class IsolatedExaminer:

@@ -1,5 +1,5 @@
--- The roster of one fleet. Every call is one atomic step; what each does is said in ports/frontier.py
--- (Attendance, Roster), and roster/memory.py is the same in Python.
+-- The roster of one fleet. Every call is one atomic step; what each does is said in ports/roster.py and ports/worker_registry.py
+-- (Roster, WorkerRegistry), and roster/memory.py is the same in Python.
 --
 -- Keys: KEYS[1] and a word each, so that all are in one slot of a cluster; all of bounded size, and all may
 -- be lost at any time:

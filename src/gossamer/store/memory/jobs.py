@@ -6,9 +6,9 @@ import secrets
 
 from msgspec.structs import replace
 
-from gossamer.core.clock import Clock
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import JobState
+from gossamer.ports.clock import Clock
 from gossamer.store.sqlite.jobs import slug_of
 
 
@@ -20,7 +20,7 @@ class MemoryJobStore:
         self._jobs: dict[str, Job] = {}
 
     async def create(self, name: str, target: str, plan: bytes = b"") -> Job:
-        """See :class:`~gossamer.ports.store.JobStore`."""
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
         head = slug_of(name)
         number = 1 + sum(slug_of(job.name) == head for job in self._jobs.values())
         job = Job(
@@ -35,12 +35,12 @@ class MemoryJobStore:
         return job
 
     async def get(self, id_or_name: str) -> Job | None:
-        """See :class:`~gossamer.ports.store.JobStore`."""
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
         named = (job for job in reversed(self._jobs.values()) if job.name == id_or_name)
         return self._jobs.get(id_or_name) or next(named, None)
 
     async def list_jobs(self, *, unfinished: bool = False) -> list[Job]:
-        """See :class:`~gossamer.ports.store.JobStore`."""
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
         newest_first = list(reversed(self._jobs.values()))
         alive = (JobState.RUNNING, JobState.PAUSED)
         return [
@@ -48,7 +48,7 @@ class MemoryJobStore:
         ]
 
     async def update(self, job: Job, *, expected: Job | None = None) -> bool:
-        """See :class:`~gossamer.ports.store.JobStore`."""
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
         known = self._jobs.get(job.id)
         if known is None:
             return False

@@ -9,12 +9,12 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from gossamer.core.clock import Clock
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import JobState
 from gossamer.drivers.postgres.schema import LOCK
 from gossamer.drivers.postgres.server import PostgresServer
 from gossamer.drivers.sql import load_statements
+from gossamer.ports.clock import Clock
 from gossamer.store.postgres.json import clean_text
 from gossamer.store.sqlite.jobs import slug_of
 
@@ -35,7 +35,7 @@ class PostgresJobStore:
         return f"<PostgresJobStore on {self._server!r}>"
 
     async def create(self, name: str, target: str, plan: bytes = b"") -> Job:
-        """See :class:`~gossamer.ports.store.JobStore`."""
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
         name, target, key = clean_text(name), clean_text(target), secrets.token_bytes(16)
         head, now = slug_of(name), self._clock.now()
 
@@ -53,7 +53,7 @@ class PostgresJobStore:
         return await self._server.run(create)
 
     async def get(self, id_or_name: str) -> Job | None:
-        """See :class:`~gossamer.ports.store.JobStore`."""
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
         wanted = clean_text(id_or_name)
 
         async def get(conn: Connection) -> Any:
@@ -64,12 +64,12 @@ class PostgresJobStore:
         return None if row is None else _job_of(row)
 
     async def list_jobs(self, *, unfinished: bool = False) -> list[Job]:
-        """See :class:`~gossamer.ports.store.JobStore`."""
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
         sql = SQL["unfinished_jobs" if unfinished else "jobs"]
         return [_job_of(row) for row in await self._server.run(lambda conn: conn.fetch(sql))]
 
     async def update(self, job: Job, *, expected: Job | None = None) -> bool:
-        """See :class:`~gossamer.ports.store.JobStore`."""
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
         values: tuple[Any, ...] = (
             clean_text(job.id),
             job.state.value,

@@ -41,7 +41,7 @@ class PostgresLedgerReader:
         flag: str | None = None,
         fingerprint: int | None = None,
     ) -> list[Attempt]:
-        """The latest tries that fit, newest first; see :class:`~gossamer.ports.store.LedgerReader`."""
+        """See :class:`~gossamer.ports.ledger_reader.LedgerReader`."""
         spellings = [clean_text(url) for url in urls_] or None
         which = (status, verdict, reason, method, flag, fingerprint)
 
@@ -52,12 +52,12 @@ class PostgresLedgerReader:
         return await latest_attempts(older_than, limit, host)
 
     async def find_page(self, job: Job, fingerprint: int) -> PageRecord | None:
-        """The page that was parsed, as it was the last time."""
+        """See :class:`~gossamer.ports.ledger_reader.LedgerReader`."""
         row = await self._server.run(lambda conn: conn.fetchrow(SQL["page"], job.id, fingerprint))
         return None if row is None else PageRecord(**row)
 
     async def items_on(self, job: Job, url: str) -> int:
-        """How many items of the job were found on a page the last time they were seen changed."""
+        """See :class:`~gossamer.ports.ledger_reader.LedgerReader`."""
         return int(
             await self._server.run(lambda conn: conn.fetchval(SQL["items_on"], job.id, clean_text(url)))
         )

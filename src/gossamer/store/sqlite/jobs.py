@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from sqlite3 import Connection
 from typing import Any
 
-from gossamer.core.clock import Clock
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import JobState
 from gossamer.drivers.sql import load_statements
 from gossamer.drivers.sqlite.database import Database
+from gossamer.ports.clock import Clock
 
 SQL = load_statements("gossamer.store.sqlite", "store.sql")
 _SLUG_LENGTH = 64
@@ -30,7 +30,7 @@ class SqliteJobStore:
         self._clock = clock
 
     async def create(self, name: str, target: str, plan: bytes = b"") -> Job:
-        """See :class:`~gossamer.ports.store.JobStore`."""
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
         key = secrets.token_bytes(16)
         return await self._db.run(lambda conn: self._create_within(conn, name, target, key, plan))
 
@@ -42,7 +42,7 @@ class SqliteJobStore:
         return job
 
     async def get(self, id_or_name: str) -> Job | None:
-        """See :class:`~gossamer.ports.store.JobStore`."""
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
 
         def get(conn: Connection) -> Any:
             row = conn.execute(SQL["job_by_name"], (id_or_name,)).fetchone()
@@ -52,12 +52,12 @@ class SqliteJobStore:
         return None if row is None else _job_of(row)
 
     async def list_jobs(self, *, unfinished: bool = False) -> list[Job]:
-        """See :class:`~gossamer.ports.store.JobStore`."""
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
         sql = SQL["unfinished_jobs" if unfinished else "jobs"]
         return [_job_of(row) for row in await self._db.read(lambda conn: conn.execute(sql).fetchall())]
 
     async def update(self, job: Job, *, expected: Job | None = None) -> bool:
-        """See :class:`~gossamer.ports.store.JobStore`."""
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
         values: tuple[Any, ...] = (job.state.value, job.finished_at, job.finish_reason, job.id)
         sql = SQL["update_job"]
         if expected is not None:

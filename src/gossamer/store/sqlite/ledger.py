@@ -43,11 +43,7 @@ class SqliteLedgerReader:
         flag: str | None = None,
         fingerprint: int | None = None,
     ) -> list[Attempt]:
-        """The latest tries that fit, newest first.
-
-        ``urls_`` are spellings of one URL, any of which fits; ``host`` is a politeness key (``host`` or
-        ``host:port``); ``status`` 0 means no answer; ``flag`` is one of a page's flags.
-        """
+        """See :class:`~gossamer.ports.ledger_reader.LedgerReader`."""
         asked: dict[str, Any] = {
             "status = ?": status,
             "verdict = ?": verdict,
@@ -68,11 +64,11 @@ class SqliteLedgerReader:
         return await latest_attempts(older_than, limit, host)
 
     async def find_page(self, job: Job, fingerprint: int) -> PageRecord | None:
-        """The page that was parsed, as it was the last time."""
+        """See :class:`~gossamer.ports.ledger_reader.LedgerReader`."""
         row = await self._db.read(lambda conn: conn.execute(SQL["page"], (job.id, fingerprint)).fetchone())
         return None if row is None else PageRecord(**dict(zip(_PAGE_COLUMNS, row, strict=True)))
 
     async def items_on(self, job: Job, url: str) -> int:
-        """How many items of the job were found on a page the last time they were seen changed."""
+        """See :class:`~gossamer.ports.ledger_reader.LedgerReader`."""
         row = await self._db.read(lambda conn: conn.execute(SQL["items_on"], (job.id, url)).fetchone())
         return int(row[0])

@@ -1,4 +1,4 @@
-"""What every :class:`~gossamer.ports.fetch.Fetcher` of the network must do, checked on the bad site.
+"""What every :class:`~gossamer.ports.fetcher.Fetcher` of the network must do, checked on the bad site.
 
 A fetcher under test is made with small limits (:data:`LIMITS`), trusts ``127.0.0.1`` and ``localhost`` and
 needs nothing else. In a test suite, run :data:`FETCHER_CHECKS` one by one; :func:`check_fetcher` runs all.
@@ -14,7 +14,7 @@ from typing import Any
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
-from gossamer.ports.fetch import Fetcher
+from gossamer.ports.fetcher import Fetcher
 from gossamer.testing.badroutes import PAGE, all_routes
 from gossamer.testing.badsite import BadSite
 from gossamer.testing.misbehaving.odd import HOPELESS_ANSWERS, ODD_ANSWERS

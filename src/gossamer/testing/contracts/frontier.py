@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gossamer.engine.store_then_settle import AdminFrontier
+from gossamer.ports.job_frontier import AdminFrontier
 from gossamer.testing.contracts.frontier_checks import jobs, leases, queue
 from gossamer.testing.contracts.frontier_harness import CHECKS, Check, FrontierSubject, Make
 

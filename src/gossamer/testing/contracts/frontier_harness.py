@@ -10,7 +10,7 @@ from gossamer.core.hosts import FrontierRules, HostSignal, HostSignalKind
 from gossamer.core.lifecycle import RequestState
 from gossamer.core.requests import Entry, Grant, Lease, Request
 from gossamer.core.results import Outcome, Verdict
-from gossamer.engine.store_then_settle import AdminFrontier
+from gossamer.ports.job_frontier import AdminFrontier
 from gossamer.testing.clock import ManualClock
 
 

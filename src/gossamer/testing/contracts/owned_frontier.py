@@ -16,13 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
 
 from gossamer.core.hosts import FrontierRules, HostSignal
 from gossamer.core.jobs import DeadLetterFilter
 from gossamer.core.lifecycle import RequestState
 from gossamer.core.requests import Lease
-from gossamer.ports.frontier import FrontierAdmin, OwnedFrontier
+from gossamer.ports.job_frontier import JobFrontier
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.frontier_harness import (
     EASY,
@@ -34,14 +33,10 @@ from gossamer.testing.contracts.frontier_harness import (
     make_entry,
 )
 
-__all__ = ["OWNED_FRONTIER_CHECKS", "Make", "OwnedAdminFrontier", "check_owned_frontier"]
+__all__ = ["OWNED_FRONTIER_CHECKS", "Make", "check_owned_frontier"]
 
 
-class OwnedAdminFrontier(OwnedFrontier, FrontierAdmin, Protocol):
-    """A frontier with owners, and its desk."""
-
-
-OpenFor = Callable[[str], Awaitable[OwnedAdminFrontier]]
+OpenFor = Callable[[str], Awaitable[JobFrontier]]
 Make = Callable[[FrontierRules, ManualClock], AbstractAsyncContextManager[OpenFor]]
 Check = Callable[[Make], Awaitable[None]]
 
@@ -61,9 +56,7 @@ async def check_owned_frontier(make: Make) -> None:
 class OwnerHarness(FrontierHarness):
     """The frontier as one owner has it open."""
 
-    def __init__(
-        self, frontier: OwnedAdminFrontier, open_for: OpenFor, owner: str, clock: ManualClock
-    ) -> None:
+    def __init__(self, frontier: JobFrontier, open_for: OpenFor, owner: str, clock: ManualClock) -> None:
         super().__init__(FrontierSubject(frontier, lambda: open_for(owner)), clock)
         self._owned = frontier
 

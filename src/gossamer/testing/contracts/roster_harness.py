@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gossamer.core.shifts import EndReason, LaneHealth, Shift, ShiftResult, WorkerInfo
-from gossamer.ports.fleet import Roster, WorkerRegistry
+from gossamer.ports.roster import Roster
+from gossamer.ports.worker_registry import WorkerRegistry
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.frontier_harness import assert_holds
 

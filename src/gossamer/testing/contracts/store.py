@@ -18,8 +18,9 @@ from gossamer.core.jobs import Job, StoredItem
 from gossamer.core.lifecycle import JobState
 from gossamer.core.requests import Entry, Lease, Request, RequestPreview
 from gossamer.core.results import Attempt, ItemRecord, Outcome, PageRecord, Verdict, VisitResult
+from gossamer.ports.job_store import JobStore
 from gossamer.ports.shared_state import SharedState
-from gossamer.ports.store import JobStore, Store
+from gossamer.ports.store import Store
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.frontier_harness import assert_equal, assert_holds
 

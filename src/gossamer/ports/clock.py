@@ -1,7 +1,7 @@
 """Time as a parameter.
 
-Nothing below the engine reads a clock; what does, gets one of these. Production uses
-``gossamer.runtime.clock.SystemClock``, tests ``gossamer.testing.clock``.
+Nothing below the engine reads a clock; what needs one is given one of these. Production uses
+``gossamer.runtime.clock.SystemClock`` or the time of a server, tests use ``gossamer.testing.clock``.
 """
 
 from __future__ import annotations

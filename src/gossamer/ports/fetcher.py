@@ -1,15 +1,19 @@
-"""From a request to a page, and whether it may be asked for."""
+"""From a request to a response."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
 from gossamer.core.requests import Request
-from gossamer.core.results import FetchResult, RobotsDecision
+from gossamer.core.results import FetchResult
 
 
 class Fetcher(Protocol):
-    """One way to get a page."""
+    """One way to get a page.
+
+    Guarantee: every fetch ends in bounded time with a bounded result, whatever the server does; what one
+    fetch left behind never reaches another.
+    """
 
     rung: str  # its name on the ladder and in the ledger
     touches_network: bool  # False: no server is there to be polite to
@@ -22,13 +26,5 @@ class Fetcher(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of connections. Idempotent."""
-        ...
-
-
-class RobotsGate(Protocol):
-    """What a site's robots.txt says, fetched once per origin and remembered."""
-
-    async def check_request(self, request: Request) -> RobotsDecision:
-        """Whether the request may be fetched; may fetch robots.txt first, and says so."""
+        """Close all connections. Idempotent."""
         ...

@@ -1,0 +1,20 @@
+"""From a visit to what is kept of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from gossamer.core.results import VisitResult
+
+
+class Committer(Protocol):
+    """Where a worker lands what it brings back: items before (or with) their settled lease."""
+
+    async def commit(self, harvests: Sequence[VisitResult]) -> list[bool]:
+        """Store each harvest and settle its lease. ``False``: the lease was lost and nothing of it counts.
+
+        An implementation over one database does both in one transaction; over two, the store is
+        written first, so that a crash between them costs one fetch and doubles nothing.
+        """
+        ...

@@ -1,0 +1,37 @@
+"""Looking into a frontier, and what a person may do to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from gossamer.core.jobs import DeadLetter, DeadLetterFilter, HostReport, KnownRequest
+from gossamer.core.requests import Entry
+
+
+class FrontierAdmin(Protocol):
+    """Looking into a frontier, and what a person may do to it."""
+
+    async def are_known(self, entries: Sequence[Entry]) -> list[bool]:
+        """Whether each was accepted before, by its fingerprint. Cheap; others may add them right after."""
+        ...
+
+    async def find_request(self, fingerprint: int) -> KnownRequest | None:
+        """What is known of a fingerprint; ``None``: never accepted."""
+        ...
+
+    async def busiest_hosts(self, limit: int) -> list[HostReport]:
+        """The hosts with most pending requests, busiest first."""
+        ...
+
+    async def dead_letters(self, which: DeadLetterFilter, limit: int = 1000) -> list[DeadLetter]:
+        """Dead letters, oldest first."""
+        ...
+
+    async def revive_letters(self, which: DeadLetterFilter) -> int:
+        """Make dead letters pending again with their counts at zero; a finished job runs again."""
+        ...
+
+    async def drop_letters(self, which: DeadLetterFilter) -> int:
+        """Forget dead letters; their fingerprints stay known."""
+        ...

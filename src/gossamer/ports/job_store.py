@@ -1,0 +1,35 @@
+"""Where jobs are kept."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from gossamer.core.jobs import Job
+
+
+class JobStore(Protocol):
+    """The jobs of a store.
+
+    Guarantee: ids are unique, safe as file names, and never used again; keys are random and secret enough to
+    tell the jobs of different stores apart.
+    """
+
+    async def create(self, name: str, target: str, plan: bytes = b"") -> Job:
+        """A new job with an id of its own, running; its plan never changes."""
+        ...
+
+    async def get(self, id_or_name: str) -> Job | None:
+        """A job by its id, or the latest of that name."""
+        ...
+
+    async def list_jobs(self, *, unfinished: bool = False) -> list[Job]:
+        """All jobs, or those whose end is not in the book (they run or are paused); newest first."""
+        ...
+
+    async def update(self, job: Job, *, expected: Job | None = None) -> bool:
+        """Store ``state``, ``finished_at`` and ``finish_reason``; ``False``: nothing was stored.
+
+        With ``expected`` only if state and ``finished_at`` in the book are still those: somebody else may
+        have changed the job since it was read.
+        """
+        ...
