@@ -21,14 +21,14 @@ from reference_settings import settings_page
 from gossamer.core import errors, events
 from gossamer.core.errors import Fault, GossamerError, LedgerReason
 from gossamer.core.exits import ExitCode
-from gossamer.core.hosts import FrontierRules
+from gossamer.core.hosts import FrontierRules, HostSignalKind
 from gossamer.core.jobs import StoredItem
 from gossamer.core.lifecycle import TABLE, JobState, RequestState, RequestTransition
 from gossamer.core.record import Record
 from gossamer.core.results import Attempt, Verdict
 from gossamer.crawl.result import NOT_IN_JSON, CrawlResult
 from gossamer.engine.supervisor import FinishReason
-from gossamer.policy.retry import AGAIN, LATER, SETTLED, UNANSWERED
+from gossamer.policy.faults import FAULTS, FaultKind
 from gossamer.queries.explain import UrlState
 from gossamer.queries.reasons import FLAGS, LEFT_OUT
 
@@ -77,25 +77,23 @@ def events_page() -> str:
     return "\n\n".join(parts)
 
 
-def _ending(fault: Fault) -> str:
-    """What becomes of a request with this fault."""
-    times = f"up to {FrontierRules().max_throttled} times"
-    endings = (
-        ({Fault.LOCAL}, "tried again later, for `host_patience`; charged neither to it nor to its host"),
-        (LATER, f"tried again when the host said, {times}; not charged to `max_retries`"),
-        (UNANSWERED, "tried again with back-off; charged to the request only if its host answers others"),
-        (AGAIN, "tried again with back-off, then dead"),
-        (SETTLED, "skipped: settled, no dead letter"),
-        ({Fault.EXPIRED}, "handed out again, later each time, then dead"),
-        (set(Fault), "dead at once"),
-    )
-    return next(ending for faults, ending in endings if fault in faults)
+SAID_ABOUT_HOST = {
+    HostSignalKind.UNUSED: "nothing",
+    HostSignalKind.FAULT: "it has answered",
+    HostSignalKind.THROTTLED: "it is to be asked more slowly",
+    HostSignalKind.UNREACHABLE: "it does not answer",
+}
+"""What a fault says about its host."""
 
 
 def errors_page() -> str:
     """Faults and exceptions."""
     said, remarks = meanings(Fault), meanings(LedgerReason)
-    faults = [(code(fault.value), said[fault.name], _ending(fault)) for fault in Fault]
+    endings = {kind: _lower(text.rstrip(".")) for kind, text in meanings(FaultKind).items()}
+    faults = [
+        (code(fault.value), said[fault.name], endings[row.kind.name], SAID_ABOUT_HOST[row.signal])
+        for fault, row in FAULTS.items()
+    ]
     classes = [
         kind
         for kind in vars(errors).values()
@@ -116,9 +114,10 @@ def errors_page() -> str:
             "## Faults",
             "What one try at a request ran into. The name is the `reason` of `gossamer attempts`, `gossamer "
             "dead` and `gossamer explain`. A dead letter stays until `gossamer dead retry` or `drop`.",
-            table(("fault", "meaning", "the request is"), faults),
+            table(("fault", "meaning", "the request is", "said about its host"), faults),
             "`max_retries` failures are allowed before a request that is tried again becomes a dead letter; "
-            "`retry_backoff` and `retry_backoff_cap` set the pauses ([settings](settings.md)).",
+            "`retry_backoff` and `retry_backoff_cap` set the pauses ([settings](settings.md)). "
+            f"While its host is well, {FrontierRules().max_throttled} times at most are at no charge.",
             "Two more reasons are no faults:",
             table(("reason", "meaning"), [(code(one.value), remarks[one.name]) for one in LedgerReason]),
             "## Exceptions",

@@ -2,8 +2,8 @@
 
 One root, :class:`GossamerError`. Below it two families: what an *operator* must mend
 (:class:`UsageError`, :class:`MissingServiceError`, ...; each carries the exit code of the command line)
-and what a *request* ran into (:class:`FetchError`; each carries a :class:`Fault`, from which
-``policy.retry`` decides). Drivers' exceptions are translated at the adapter's edge and never
+and what a *request* ran into (:class:`FetchError`; each carries a :class:`Fault`, whose consequences are in
+the table of ``policy.faults``). Drivers' exceptions are translated at the adapter's edge and never
 travel further.
 """
 
@@ -13,7 +13,10 @@ from enum import StrEnum
 
 
 class Fault(StrEnum):
-    """What a try at fetching or handling one request ran into. The value is what the ledger stores."""
+    """What a try at fetching or handling one request ran into. The value is what the ledger stores.
+
+    What follows from each is in the table of ``policy.faults``, which has a row for every member.
+    """
 
     DNS = "dns"  # the name does not resolve (NXDOMAIN): permanent for the host
     DNS_TEMPORARY = "dns_temporary"  # SERVFAIL, timeout of the resolver

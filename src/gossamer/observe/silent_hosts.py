@@ -14,8 +14,8 @@ from gossamer.core.results import Attempt, Verdict
 from gossamer.core.text import format_count
 from gossamer.observe.text import error_headline, one_line
 from gossamer.observe.units import format_duration
+from gossamer.policy.faults import UNREACHABLE
 from gossamer.policy.politeness import is_silent
-from gossamer.policy.retry import UNREACHABLE
 
 FAILURES = 3
 """Attempts in a row without an answer from which on a host is named."""

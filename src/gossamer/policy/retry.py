@@ -1,9 +1,7 @@
 """What becomes of a request after a fault. Pure; the numbers are in :class:`FrontierRules`.
 
-Faults fall into classes by what helps: *later* (the host asked for time, or this machine has trouble of its
-own: not the request's fault), *unanswered* (the host's fault while nobody is answered, else the request's),
-*again* (transient: charged to the request, with back-off), *never* (give up at once), and *settled* (an
-answer that will not change and is nobody's failure: gone, robots, out of scope).
+What helps against a fault, and what it says about its host, stands in the table of ``policy.faults``. That no
+answer came is the host's fault while nobody is answered, and the request's otherwise.
 """
 
 from __future__ import annotations
@@ -15,43 +13,7 @@ from gossamer.core.hosts import FrontierRules, HostSignalKind
 from gossamer.core.record import Record
 from gossamer.core.requests import Lease
 from gossamer.core.results import Verdict
-
-LATER = frozenset({Fault.THROTTLED, Fault.LOCAL})
-UNREACHABLE = frozenset(
-    {Fault.DNS, Fault.DNS_TEMPORARY, Fault.CONNECT, Fault.TIMEOUT_CONNECT, Fault.TIMEOUT_HEADERS}
-)
-"""No answer. Mostly the host's fault and not the page's: then its pages wait, and cost nothing."""
-UNANSWERED = (UNREACHABLE | {Fault.ROBOTS_UNREACHABLE}) - {Fault.DNS}
-"""Faults that are charged only to the pages that meet them while others are answered."""
-AGAIN = frozenset(
-    {
-        Fault.TIMEOUT_BODY,
-        Fault.INCOMPLETE,
-        Fault.PROTOCOL,
-        Fault.GATEWAY,
-        Fault.SERVER,
-        Fault.MISSING,
-        Fault.PIPELINE,
-        Fault.PARSE_INTERRUPTED,
-    }
-)
-SETTLED = frozenset({Fault.GONE, Fault.ROBOTS, Fault.OUT_OF_SCOPE})
-
-UNTOUCHED = frozenset(
-    {
-        Fault.LOCAL,
-        Fault.GUARD,
-        Fault.BAD_URL,
-        Fault.NOT_ARCHIVED,
-        Fault.OUT_OF_SCOPE,
-        Fault.ROBOTS,
-        Fault.ROBOTS_UNREACHABLE,
-        Fault.HOST_DOWN,
-        Fault.HOST_LOST,
-        Fault.PIPELINE,
-    }
-)
-"""Faults that say nothing of the host: found before it was spoken to, or after it had done its part."""
+from gossamer.policy.faults import FAULTS, FaultKind
 
 REFUSALS_OF_A_PAGE = 3
 """Refusals of one page from which on they are not the host's way of slowing a crawl down."""
@@ -59,6 +21,7 @@ MOST_PAUSES = 30
 """For so many pauses of its host a request that was a probe again and again lets others go first."""
 LONGEST_PAUSE_S = 60.0
 """Most seconds between two looks at a host that is in trouble, unless it names a time."""
+_MAY_PASS = frozenset({FaultKind.TRANSIENT, FaultKind.OVERLOAD})
 
 
 class RetryDecision(Record, frozen=True, kw_only=True):
@@ -104,13 +67,14 @@ def decide_retry(
     retry_after_s: float | None = None,
 ) -> RetryDecision:
     """What becomes of the lease's request. ``jitter`` is uniform in [0, 1)."""
-    if fault in SETTLED:
+    kind = FAULTS[fault].kind
+    if kind is FaultKind.SETTLED:
         return RetryDecision(verdict=Verdict.SKIPPED)
-    if fault is Fault.LOCAL:
+    if kind is FaultKind.MACHINE:
         return _when_machine_can(lease, rules, now=now, jitter=jitter)
     if _is_hosts(fault, lease):
         return _retry_later(fault, lease, rules, now=now, jitter=jitter, retry_after_s=retry_after_s)
-    may_pass = fault in AGAIN or is_unanswered(fault, lease)
+    may_pass = kind in _MAY_PASS or is_unanswered(fault, lease)
     if may_pass and lease.failures < rules.max_retries:
         nth = lease.failures + 1 + is_unanswered(fault, lease)  # others go before it: see `_later`
         wait = backoff_s(nth, rules, jitter)
@@ -122,7 +86,8 @@ def decide_retry(
 
 def is_unanswered(fault: Fault, lease: Lease) -> bool:
     """Whether nothing came back and something may later; a name that was never found is hopeless."""
-    return fault in UNANSWERED or (fault is Fault.DNS and lease.host_answered)
+    kind = FAULTS[fault].kind
+    return kind is FaultKind.UNANSWERED or (kind is FaultKind.NAMELESS and lease.host_answered)
 
 
 def _is_hosts(fault: Fault, lease: Lease) -> bool:
@@ -131,13 +96,14 @@ def _is_hosts(fault: Fault, lease: Lease) -> bool:
     A page whose host was well when it was handed out meets, the first time, maybe the beginning of an outage.
     A host that has never answered has no outage: most of those are dead links.
     """
-    if fault is Fault.GATEWAY:
+    kind = FAULTS[fault].kind
+    if kind is FaultKind.OVERLOAD:
         is_overload = lease.host_pause_s > 0 and not lease.is_suspect
         return is_overload or lease.throttled < REFUSALS_OF_A_PAGE
     if is_unanswered(fault, lease):
         is_outage = lease.host_pause_s > 0 and not (lease.is_suspect and lease.failures)
         return lease.host_answered and (is_outage or lease.throttled == 0)
-    return fault in LATER
+    return kind is FaultKind.THROTTLED
 
 
 def _when_machine_can(lease: Lease, rules: FrontierRules, *, now: float, jitter: float) -> RetryDecision:
@@ -170,7 +136,8 @@ def _retry_later(
     one of the pages that make the host hang, the host would never be seen well again.
     """
     is_probe = lease.host_pause_s > 0 and not lease.is_suspect
-    nth, base_s = lease.throttled + 1 + (fault not in LATER), rules.backoff_base_s
+    has_asked = FAULTS[fault].kind is FaultKind.THROTTLED
+    nth, base_s = lease.throttled + 1 + (not has_asked), rules.backoff_base_s
     cap_s = min(rules.backoff_cap_s, LONGEST_PAUSE_S)
     if is_probe:
         times = min(lease.attempt, MOST_PAUSES)
@@ -178,21 +145,17 @@ def _retry_later(
     wait = growing_pause_s(nth, base_s, cap_s, jitter)
     if retry_after_s is not None:
         asked_s = min(max(retry_after_s, 0.0), rules.retry_after_cap_s)
-        wait = asked_s if fault in LATER else max(wait, asked_s)
-    return _at_no_charge(lease, rules, due_at=now + wait, is_excused=is_probe and fault not in LATER)
+        wait = asked_s if has_asked else max(wait, asked_s)
+    return _at_no_charge(lease, rules, due_at=now + wait, is_excused=is_probe and not has_asked)
 
 
 def signal_kind(fault: Fault, lease: Lease | None = None) -> HostSignalKind:
     """What a fault says of the host. A page that is refused again and again says nothing of it."""
-    if fault in UNTOUCHED:
-        return HostSignalKind.UNUSED
-    if fault in LATER:
-        if lease is not None and lease.throttled >= REFUSALS_OF_A_PAGE and not lease.host_pause_s:
-            return HostSignalKind.FAULT
-        return HostSignalKind.THROTTLED
-    if fault in UNREACHABLE:
-        return HostSignalKind.UNREACHABLE
-    return HostSignalKind.THROTTLED if fault is Fault.GATEWAY else HostSignalKind.FAULT
+    row = FAULTS[fault]
+    if row.kind is FaultKind.THROTTLED and lease is not None:
+        is_of_the_page = lease.throttled >= REFUSALS_OF_A_PAGE and not lease.host_pause_s
+        return HostSignalKind.FAULT if is_of_the_page else row.signal
+    return row.signal
 
 
 def fault_of_status(status: int) -> Fault | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gossamer.core.errors import Fault, LedgerReason
+from gossamer.core.errors import LedgerReason
+from gossamer.policy.faults import FAULTS
 
 LEFT_OUT = {
     "too_deep": "deeper than max_depth",
@@ -42,39 +43,13 @@ FLAGS = {
 }
 """What is said of a page, by flag."""
 
-REASONS = {
-    Fault.DNS: "its host's name does not resolve",
-    Fault.CONNECT: "its host could not be connected",
-    Fault.LOCAL: "this machine could not connect",
-    Fault.TOO_LARGE: "its body is larger than http.max_size_bytes",
-    Fault.REDIRECT_LIMIT: "too many redirects in a row",
-    Fault.GUARD: "its address is private, and nobody named the host",
-    Fault.THROTTLED: "the host asks for time",
-    Fault.GATEWAY: "the server behind the host does not answer",
-    Fault.SERVER: "an error of the server",
-    Fault.CLIENT: "the server refuses it",
-    Fault.GONE: "the server has no such page",
-    Fault.ROBOTS: "robots.txt does not allow it",
-    Fault.ROBOTS_UNREACHABLE: "robots.txt could not be had",
-    Fault.HOST_DOWN: "its host has never answered",
-    Fault.HOST_LOST: "its host, which had answered before, did not come back in time",
-    Fault.OUT_OF_SCOPE: "it leads out of scope",
-    Fault.MISSING: "an element that the spider requires is not on the page",
-    Fault.CALLBACK: "the spider's code raised",
-    Fault.CALLBACK_TIMEOUT: "the spider's code took longer than parse.callback_timeout",
-    Fault.PIPELINE: "a pipeline step failed on an item",
-    Fault.PARSE_TIMEOUT: "parsing the page needs more than parse.timeout or parse.max_memory_mb",
-    Fault.PARSE_INTERRUPTED: "the process that judges suspicious pages was killed or stopped",
-    Fault.UNREADABLE: "what was stored of the request is damaged",
-    Fault.INTERNAL: "an error of Gossamer itself",
-    Fault.EXPIRED: "the worker never came back with it",
-}
-"""What is said of a fault; the others are their own words."""
 REMARKS = {
     LedgerReason.KNOWN_TARGET: "it redirects to a page that was known already",
     LedgerReason.STALE: "its lease was lost before it was settled",
 }
-_WORDS: dict[str, str] = {fault.value: words for fault, words in (REASONS | REMARKS).items()}
+_WORDS: dict[str, str] = {fault.value: row.words for fault, row in FAULTS.items()} | {
+    remark.value: words for remark, words in REMARKS.items()
+}
 
 
 def reason_text(reason: str) -> str:

@@ -10,11 +10,17 @@ from gossamer.core.hosts import FrontierRules, HostSignalKind
 from gossamer.core.requests import Entry, Lease, Request
 from gossamer.core.results import Verdict
 from gossamer.policy import retry
+from gossamer.policy.faults import FAULTS, UNREACHABLE, FaultKind
 
 RULES = FrontierRules(
     max_retries=2, max_throttled=3, backoff_base_s=1.0, backoff_cap_s=10.0, retry_after_cap_s=600.0
 )
 NOW = 1000.0
+
+
+def faults(*kinds):
+    """The faults of these kinds."""
+    return sorted(fault for fault, row in FAULTS.items() if row.kind in kinds)
 
 
 def lease(failures=0, throttled=0, **more):
@@ -27,26 +33,17 @@ def decide(fault, held=None, **more):
     return retry.decide_retry(fault, held or lease(), RULES, now=NOW, jitter=0.0, **more)
 
 
-def test_every_fault_has_a_class_and_only_one():
-    classes = [retry.LATER, retry.UNANSWERED, retry.AGAIN, retry.SETTLED]
-    never = set(Fault) - set().union(*classes)
-    assert sum(map(len, classes)) + len(never) == len(Fault)
-    assert {Fault.DNS, Fault.TLS, Fault.CLIENT, Fault.CALLBACK, Fault.GUARD, Fault.HOST_DOWN} <= never
-
-
-@pytest.mark.parametrize("fault", sorted(retry.SETTLED))
+@pytest.mark.parametrize("fault", faults(FaultKind.SETTLED))
 def test_what_will_not_change_is_skipped(fault):
     assert decide(fault).verdict is Verdict.SKIPPED
 
 
-@pytest.mark.parametrize(
-    "fault", sorted(set(Fault) - retry.SETTLED - retry.AGAIN - retry.LATER - retry.UNANSWERED)
-)
+@pytest.mark.parametrize("fault", faults(FaultKind.HOPELESS, FaultKind.NAMELESS, FaultKind.LOST_WORKER))
 def test_the_hopeless_is_given_up_at_once(fault):
     assert decide(fault).verdict is Verdict.DEAD
 
 
-@pytest.mark.parametrize("fault", sorted(retry.AGAIN - {Fault.GATEWAY}))
+@pytest.mark.parametrize("fault", faults(FaultKind.TRANSIENT))
 def test_the_transient_is_tried_again_and_charged(fault):
     first = decide(fault)
     assert (first.verdict, first.due_at, first.charged) == (Verdict.RETRY, NOW + 0.5, True)
@@ -69,7 +66,7 @@ def test_this_machines_trouble_is_charged_to_nobody():
     assert retry.signal_kind(Fault.LOCAL) is HostSignalKind.UNUSED
 
 
-@pytest.mark.parametrize("fault", sorted(retry.UNANSWERED))
+@pytest.mark.parametrize("fault", faults(FaultKind.UNANSWERED))
 def test_no_answer_is_charged_to_the_page_that_meets_it_twice_at_a_host_that_answers_others(fault):
     first = decide(fault, lease(host_answered=True))
     assert (first.verdict, first.charged, first.is_excused) == (Verdict.RETRY, False, False)
@@ -78,13 +75,13 @@ def test_no_answer_is_charged_to_the_page_that_meets_it_twice_at_a_host_that_ans
     assert decide(fault, lease(throttled=1, failures=2, host_answered=True)).verdict is Verdict.DEAD
 
 
-@pytest.mark.parametrize("fault", sorted(retry.UNANSWERED))
+@pytest.mark.parametrize("fault", faults(FaultKind.UNANSWERED))
 def test_no_answer_of_a_host_that_has_never_answered_is_charged(fault):
     assert decide(fault, lease(host_pause_s=8.0)).charged
     assert decide(fault, lease(host_pause_s=8.0, failures=2)).verdict is Verdict.DEAD
 
 
-@pytest.mark.parametrize("fault", sorted([*retry.UNANSWERED, Fault.GATEWAY]))
+@pytest.mark.parametrize("fault", faults(FaultKind.UNANSWERED, FaultKind.OVERLOAD))
 def test_while_the_host_is_in_trouble_nothing_is_charged_to_its_pages(fault):
     tired = lease(throttled=99, failures=99, host_answered=True, host_pause_s=2.0)
     decision = decide(fault, tired)
@@ -135,9 +132,13 @@ def test_back_off_is_bounded_and_at_least_half(nth, jitter):
 
 def test_what_a_fault_says_of_the_host():
     assert retry.signal_kind(Fault.THROTTLED) is HostSignalKind.THROTTLED
-    assert {retry.signal_kind(fault) for fault in retry.UNREACHABLE} == {HostSignalKind.UNREACHABLE}
-    assert {retry.signal_kind(fault) for fault in retry.UNTOUCHED} == {HostSignalKind.UNUSED}
-    assert retry.signal_kind(Fault.SERVER) is HostSignalKind.FAULT
+    assert retry.signal_kind(Fault.THROTTLED, lease(throttled=3)) is HostSignalKind.FAULT, "of the page"
+    assert (
+        retry.signal_kind(Fault.THROTTLED, lease(throttled=3, host_pause_s=1.0)) is HostSignalKind.THROTTLED
+    )
+    for fault, row in FAULTS.items():
+        assert retry.signal_kind(fault) is row.signal
+        assert (fault in UNREACHABLE) == (row.signal is HostSignalKind.UNREACHABLE)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,124 @@
+"""Every fault in one table: what helps against it, what it says about the host, and its words for people.
+
+Nothing is decided by omission: a fault without a row is an error when this module is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from gossamer.core.errors import Fault
+from gossamer.core.hosts import HostSignalKind
+
+
+class FaultKind(StrEnum):
+    """What helps against a fault, and so what becomes of a request that meets it."""
+
+    SETTLED = "settled"  # skipped: it will not change and is nobody's failure; no dead letter
+    THROTTLED = "throttled"  # tried again when the host said; not charged to `max_retries`
+    MACHINE = "machine"  # tried again later, for `host_patience`; charged neither to it nor to its host
+    UNANSWERED = "unanswered"  # tried again with back-off; charged to it only if its host answers others
+    NAMELESS = "nameless"  # dead at once; like an unanswered one if its host has answered before
+    OVERLOAD = "overload"  # tried again with back-off, then dead; the first times are not charged
+    TRANSIENT = "transient"  # tried again with back-off, then dead
+    LOST_WORKER = "lost_worker"  # handed out again, later each time, then dead
+    HOPELESS = "hopeless"  # dead at once
+
+
+class FaultRow(NamedTuple):
+    """What is known about one fault."""
+
+    kind: FaultKind
+    signal: HostSignalKind  # what it says about the host; UNUSED: nothing, even if the host was asked
+    words: str  # for people
+
+
+def check_complete(rows: Mapping[Fault, FaultRow], faults: Iterable[Fault]) -> Mapping[Fault, FaultRow]:
+    """The rows, if each of the faults has one; raises ``LookupError`` that names the others."""
+    if missing := [fault.name for fault in faults if fault not in rows]:
+        raise LookupError(f"faults without a row in gossamer.policy.faults: {', '.join(missing)}")
+    return rows
+
+
+_NOTHING = HostSignalKind.UNUSED
+_SILENCE = HostSignalKind.UNREACHABLE
+_FAILURE = HostSignalKind.FAULT
+_PUSH_BACK = HostSignalKind.THROTTLED
+
+
+FAULTS: Mapping[Fault, FaultRow] = check_complete(
+    {
+        Fault.DNS: FaultRow(FaultKind.NAMELESS, _SILENCE, "its host's name does not resolve"),
+        Fault.DNS_TEMPORARY: FaultRow(
+            FaultKind.UNANSWERED, _SILENCE, "the name server gave no answer for its host"
+        ),
+        Fault.CONNECT: FaultRow(FaultKind.UNANSWERED, _SILENCE, "its host could not be connected"),
+        Fault.LOCAL: FaultRow(FaultKind.MACHINE, _NOTHING, "this machine could not connect"),
+        Fault.TLS: FaultRow(
+            FaultKind.HOPELESS, _FAILURE, "its host's certificate or TLS handshake is not acceptable"
+        ),
+        Fault.TIMEOUT_CONNECT: FaultRow(
+            FaultKind.UNANSWERED, _SILENCE, "connecting took longer than http.connect_timeout"
+        ),
+        Fault.TIMEOUT_HEADERS: FaultRow(
+            FaultKind.UNANSWERED, _SILENCE, "the header took longer than http.headers_timeout"
+        ),
+        Fault.TIMEOUT_BODY: FaultRow(
+            FaultKind.TRANSIENT, _FAILURE, "the body stalled, or took longer than http.total_timeout"
+        ),
+        Fault.INCOMPLETE: FaultRow(FaultKind.TRANSIENT, _FAILURE, "its body ended too early"),
+        Fault.PROTOCOL: FaultRow(FaultKind.TRANSIENT, _FAILURE, "the answer is not HTTP, or broken HTTP"),
+        Fault.TOO_LARGE: FaultRow(
+            FaultKind.HOPELESS, _FAILURE, "its body is larger than http.max_size_bytes"
+        ),
+        Fault.BAD_ENCODING: FaultRow(
+            FaultKind.HOPELESS, _FAILURE, "its body is not what its Content-Encoding says"
+        ),
+        Fault.BAD_REDIRECT: FaultRow(FaultKind.HOPELESS, _FAILURE, "it redirects to nowhere"),
+        Fault.REDIRECT_LIMIT: FaultRow(FaultKind.HOPELESS, _FAILURE, "too many redirects in a row"),
+        Fault.GUARD: FaultRow(
+            FaultKind.HOPELESS, _NOTHING, "its address is private, and nobody named the host"
+        ),
+        Fault.BAD_URL: FaultRow(FaultKind.HOPELESS, _NOTHING, "its URL cannot be requested"),
+        Fault.NOT_ARCHIVED: FaultRow(FaultKind.HOPELESS, _NOTHING, "there is no saved page of it"),
+        Fault.THROTTLED: FaultRow(FaultKind.THROTTLED, _PUSH_BACK, "the host asks for time"),
+        Fault.GATEWAY: FaultRow(FaultKind.OVERLOAD, _PUSH_BACK, "the server behind the host does not answer"),
+        Fault.SERVER: FaultRow(FaultKind.TRANSIENT, _FAILURE, "an error of the server"),
+        Fault.CLIENT: FaultRow(FaultKind.HOPELESS, _FAILURE, "the server refuses it"),
+        Fault.GONE: FaultRow(FaultKind.SETTLED, _FAILURE, "the server has no such page"),
+        Fault.ROBOTS: FaultRow(FaultKind.SETTLED, _NOTHING, "robots.txt does not allow it"),
+        Fault.ROBOTS_UNREACHABLE: FaultRow(FaultKind.UNANSWERED, _NOTHING, "robots.txt could not be fetched"),
+        Fault.HOST_DOWN: FaultRow(FaultKind.HOPELESS, _NOTHING, "its host has never answered"),
+        Fault.HOST_LOST: FaultRow(
+            FaultKind.HOPELESS, _NOTHING, "its host, which had answered before, did not come back in time"
+        ),
+        Fault.OUT_OF_SCOPE: FaultRow(FaultKind.SETTLED, _NOTHING, "it leads out of scope"),
+        Fault.MISSING: FaultRow(
+            FaultKind.TRANSIENT, _FAILURE, "an element that the spider requires is not on the page"
+        ),
+        Fault.CALLBACK: FaultRow(FaultKind.HOPELESS, _NOTHING, "the spider's code raised"),
+        Fault.CALLBACK_TIMEOUT: FaultRow(
+            FaultKind.HOPELESS, _NOTHING, "the spider's code took longer than parse.callback_timeout"
+        ),
+        Fault.PIPELINE: FaultRow(FaultKind.TRANSIENT, _NOTHING, "a pipeline step failed on an item"),
+        Fault.PARSE_TIMEOUT: FaultRow(
+            FaultKind.HOPELESS,
+            _NOTHING,
+            "parsing the page needs more than parse.timeout or parse.max_memory_mb",
+        ),
+        Fault.PARSE_INTERRUPTED: FaultRow(
+            FaultKind.TRANSIENT, _NOTHING, "the process that judges suspicious pages was killed or stopped"
+        ),
+        Fault.UNREADABLE: FaultRow(FaultKind.HOPELESS, _NOTHING, "what was stored of the request is damaged"),
+        Fault.INTERNAL: FaultRow(FaultKind.HOPELESS, _FAILURE, "an error of Gossamer itself"),
+        Fault.EXPIRED: FaultRow(FaultKind.LOST_WORKER, _NOTHING, "the worker never came back with it"),
+    },
+    Fault,
+)
+"""The row of each fault. To add a fault: a member of ``Fault`` with its meaning, and a row here."""
+
+
+UNREACHABLE = frozenset(fault for fault, row in FAULTS.items() if row.signal is _SILENCE)
+"""No answer. Mostly the host's fault and not the page's: then its pages wait, and cost nothing."""
