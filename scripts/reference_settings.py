@@ -16,19 +16,20 @@ from gossamer.config.settings import Settings, setting_fields
 INTRO = """\
 # Settings
 
-One value can be set in several places. The strongest wins:
+A setting can be set in several places. The strongest wins:
 
 1. the command line: `-s KEY=VALUE`, and options with names of their own such as `--delay`;
 2. the environment: `GOSSAMER_HTTP__MAX_REDIRECTS=3` (two underscores between a section and its key);
 3. the spider: `settings = {"http.max_redirects": 3}`, or a class attribute such as `delay = 1.0`;
-4. `gossamer.toml` of the project, in this folder or the nearest one above it;
+4. the project's `gossamer.toml`, in the current folder or the nearest folder above it;
 5. the default.
 
-`gossamer settings --explain KEY` says which of them set a value. Names that do not exist and values of the
-wrong type are errors that name the nearest right one.
+`gossamer settings --explain KEY` says which of them set a value. A name that does not exist is an error that
+suggests the nearest name; a value of the wrong type is an error too.
 
-Durations are seconds, sizes are bytes. On the command line and in the environment, `none` is no value, a
-switch is `true` or `false`, lists and tables are JSON; a list with one entry needs no brackets."""
+Durations are seconds, sizes are bytes. On the command line and in the environment, `none` means that there is
+no value, a switch is `true` or `false`, and lists and tables are JSON; a list with one entry needs no
+brackets."""
 LONG = 48
 """Characters of a default that fit into a table."""
 WORDS = {bool: "switch", int: "whole number", float: "number", str: "text", tuple: "list", dict: "table"}
@@ -53,10 +54,10 @@ def settings_page() -> str:
     advice = [(code(name.upper()), words) for name, words in hints.ADVICE.items()]
     parts += [
         "## Names of Scrapy",
-        "What these settings of Scrapy are called here.",
-        table(("Scrapy", "here"), sorted(known)),
-        "These there are not, nor those whose names begin so (`HTTPCACHE_ENABLED`, ...):",
-        table(("Scrapy", "here"), sorted(advice)),
+        "Settings of Scrapy, and what they are called in Gossamer.",
+        table(("Scrapy", "Gossamer"), sorted(known)),
+        "These settings, and those whose names begin with them (`HTTPCACHE_ENABLED`, ...), do not exist:",
+        table(("Scrapy", "instead"), sorted(advice)),
     ]
     return "\n\n".join(parts)  # fmt: skip
 

@@ -12,18 +12,25 @@ from gossamer.config.section import BaseSettings, Count, HeaderName, HeaderText,
 class HttpSettings(BaseSettings):
     """How pages are fetched over HTTP."""
 
-    connect_timeout: Seconds = Field(default=10.0, description="Seconds to look up, connect and finish TLS.")
-    headers_timeout: Seconds = Field(default=20.0, description="Seconds until the whole header has arrived.")
-    read_timeout: Seconds = Field(default=20.0, description="Seconds a body may stall.")
-    total_timeout: Seconds = Field(default=120.0, description="Seconds for one response as a whole.")
+    connect_timeout: Seconds = Field(
+        default=10.0, description="Maximum seconds for the name lookup, the connection and TLS together."
+    )
+    headers_timeout: Seconds = Field(
+        default=20.0, description="Maximum seconds until the whole header has arrived."
+    )
+    read_timeout: Seconds = Field(
+        default=20.0, description="Maximum seconds that a body may pause while it arrives."
+    )
+    total_timeout: Seconds = Field(default=120.0, description="Maximum seconds for a whole response.")
     max_size_bytes: Count = Field(
-        default=32 * 1024 * 1024, description="Bytes a body may have after decoding; larger ones are refused."
+        default=32 * 1024 * 1024,
+        description="Maximum size of a body after decoding, in bytes; larger bodies are refused.",
     )
     max_redirects: int = Field(
-        default=10, ge=0, description="Redirects in a row before a request is given up."
+        default=10, ge=0, description="Maximum number of redirects in a row before a request is given up."
     )
     insecure_hosts: tuple[str, ...] = Field(
-        default=(), description="Hosts whose certificates are not checked; all others are."
+        default=(), description="Hosts whose certificates are not checked; those of all other hosts are."
     )
     tls: Literal["modern", "compatible"] = Field(
         default="modern",
@@ -40,9 +47,10 @@ class ReplaySettings(BaseSettings):
 
     folder: str | None = Field(
         default=None,
-        description="Folder of saved pages; when set, pages come from there and no host is contacted.",
+        description="A folder of saved pages; if set, pages come from there and no host is contacted.",
     )
     rules: dict[str, str] = Field(
         default={},
-        description="URL template to file template, as `https://shop.example/page/{n}/` to `{n}.html`.",
+        description="Templates of URLs and the templates of their files, such as "
+        "`https://shop.example/page/{n}/` and `{n}.html`.",
     )

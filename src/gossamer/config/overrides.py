@@ -22,7 +22,7 @@ def parse_seconds(text: str, option: str) -> float:
     compact = text.strip().lower().replace(" ", "")
     parts = _DURATION.findall(compact)
     if not parts or "".join(number + unit for number, unit in parts) != compact:
-        raise UsageError(f"{option} {text!r} is no duration; write seconds, or 90s, 15m, 2h, 3d")
+        raise UsageError(f"{option} {text!r} is not a duration; write seconds, or 90s, 15m, 2h, 3d")
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 

@@ -19,23 +19,26 @@ class BrokerSettings(BaseSettings):
 
 
 class ClusterSettings(BaseSettings):
-    """How a fleet of workers goes about its jobs."""
+    """How a fleet of workers works on its jobs."""
 
     fleet: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")] = Field(
-        default="default", description="The fleet's name: workers and supervisors of one name work together."
+        default="default",
+        description="The fleet's name: workers and supervisors with the same name work together.",
     )
     shift: Annotated[float, Field(ge=1, allow_inf_nan=False)] = Field(
-        default=60.0, description="Most seconds of one shift of a worker on one job."
+        default=60.0,
+        description="Maximum length of a shift, a period in which a worker works on one job, in seconds.",
     )
     drain: Seconds = Field(
-        default=20.0, description="Seconds that a worker told to end has to finish what it has in hand."
+        default=20.0,
+        description="Maximum seconds in which a worker that is told to stop finishes what it has in hand.",
     )
 
 
 class LogSettings(BaseSettings):
-    """What is logged, and where to."""
+    """What is logged, and where."""
 
     level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="The least important messages that are shown."
+        default="info", description="The lowest level of messages that are logged."
     )
-    file: str | None = Field(default=None, description="A file to log to as well as to stderr.")
+    file: str | None = Field(default=None, description="A file to log to, in addition to stderr.")

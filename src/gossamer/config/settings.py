@@ -1,8 +1,8 @@
 """Every setting: its type, default, bounds and meaning, in one place.
 
 The reference in the documentation is generated from these descriptions. Durations are seconds, sizes
-bytes. Types are strict (``"5"`` is no number, ``true`` is no count): what comes as text, from the command
-line or the environment, was parsed before it gets here.
+bytes. Types are strict (``"5"`` is not a number, ``true`` is not a count): text from the command line or the
+environment is parsed before it gets here.
 """
 
 from __future__ import annotations
@@ -29,50 +29,71 @@ class Settings(BaseSettings):
 
     delay: Seconds | None = Field(
         default=None,
-        description="Seconds between two starts at one host; none follows the host's response time.",
+        description="Seconds between the starts of two requests to one host; if not set, the delay follows "
+        "the host's response time.",
     )
-    min_delay: Seconds = Field(default=0.1, description="Least seconds of the delay that follows the host.")
-    max_delay: Seconds = Field(default=30.0, description="Most seconds of the delay that follows the host.")
-    per_host: Count = Field(default=1, description="Requests in flight at one host.")
-    concurrency: Count = Field(default=64, description="Requests in flight; processes share them.")
-    processes: Count = Field(default=1, description="Processes of this machine that work on the crawl.")
-    max_pages: Count | None = Field(default=None, description="Pages of the whole crawl; none is no limit.")
-    max_pages_per_host: Count | None = Field(default=None, description="Pages of one host; none is no limit.")
-    max_depth: int | None = Field(default=None, ge=0, description="Hops from a seed; none is no limit.")
-    max_time: Seconds | None = Field(default=None, description="Seconds the crawl may run; none is no limit.")
+    min_delay: Seconds = Field(
+        default=0.1, description="Minimum seconds of a delay that follows the host's response time."
+    )
+    max_delay: Seconds = Field(
+        default=30.0, description="Maximum seconds of a delay that follows the host's response time."
+    )
+    per_host: Count = Field(default=1, description="Maximum number of requests in flight to one host.")
+    concurrency: Count = Field(
+        default=64,
+        description="Maximum number of requests in flight altogether; the processes of a crawl share them.",
+    )
+    processes: Count = Field(
+        default=1, description="Number of processes on this machine that work on the crawl."
+    )
+    max_pages: Count | None = Field(
+        default=None, description="Maximum number of pages of the whole crawl; unlimited if not set."
+    )
+    max_pages_per_host: Count | None = Field(
+        default=None, description="Maximum number of pages of one host; unlimited if not set."
+    )
+    max_depth: int | None = Field(
+        default=None, ge=0, description="Maximum number of hops from a seed; unlimited if not set."
+    )
+    max_time: Seconds | None = Field(
+        default=None, description="Maximum seconds that the crawl may run; unlimited if not set."
+    )
     robots: bool = Field(default=True, description="Whether robots.txt is obeyed.")
     contact: HeaderText = Field(
-        default="", description="A URL or mail address for the owners of the sites; part of the User-Agent."
+        default="", description="A URL or mail address for site owners; it becomes part of the User-Agent."
     )
     user_agent: HeaderText = Field(
         default="",
         description="The User-Agent header; by default `gossamer/VERSION (+CONTACT)`.",
     )
     max_retries: int = Field(
-        default=3, ge=0, description="Failures of a request before it becomes a dead letter."
+        default=3, ge=0, description="Maximum number of retries before a request becomes a dead letter."
     )
     retry_backoff: Seconds = Field(
         default=1.0, description="Seconds before the first retry; doubled for each further one."
     )
-    retry_backoff_cap: Seconds = Field(default=300.0, description="Most seconds between two retries.")
+    retry_backoff_cap: Seconds = Field(default=300.0, description="Maximum seconds before a retry.")
     retry_after_cap: Seconds = Field(
-        default=3600.0, description="Most seconds a Retry-After header is honoured for."
+        default=3600.0,
+        description="Maximum seconds for which a Retry-After header holds a host; longer ones are shortened.",
     )
     host_patience: Seconds = Field(
         default=21_600.0,
-        description="How long a host that has answered before may be silent, or refuse everything, until its "
-        "requests become dead letters, in seconds. Meanwhile it is asked again about once a minute.",
+        description="How long a host that has answered before may be silent, or refuse everything, before "
+        "its requests become dead letters, in seconds. Meanwhile it is tried again about once a minute.",
     )
     crawl_delay_cap: Seconds = Field(
-        default=30.0, description="Most seconds a Crawl-delay in robots.txt is honoured for."
+        default=30.0,
+        description="Maximum seconds of a Crawl-delay in robots.txt; longer ones are shortened.",
     )
     tracking_params: tuple[Name, ...] = Field(
         default=tuple(word for line in TRACKING_PARAMETERS for word in line.split()),
-        description="Query parameters that do not change the page and are dropped from links; "
+        description="Query parameters that do not change the page and are removed from URLs; "
         "`*` at the end stands for any ending, as in `utm_*`.",
     )
     sort_query: bool = Field(
-        default=False, description="Whether URLs that differ only in the order of their query are one page."
+        default=False,
+        description="Whether URLs that differ only in the order of their query parameters are one page.",
     )
     unescape: bool = Field(
         default=False,
@@ -80,17 +101,19 @@ class Settings(BaseSettings):
     )
     drop_session_ids: bool = Field(
         default=False,
-        description="Whether parameters that usually name a visit (`PHPSESSID`) are dropped too.",
+        description="Whether parameters that usually identify a visit (`PHPSESSID`) are removed too.",
     )
     include: tuple[Pattern, ...] = Field(
         default=(),
-        description="Regular expressions; when given, only URLs that match one of them are followed.",
+        description="Regular expressions; if there are any, only URLs that match one of them are followed.",
     )
     exclude: tuple[Pattern, ...] = Field(
         default=(), description="Regular expressions; URLs that match one of them are not followed."
     )
     deny_extensions: tuple[Name, ...] = Field(
-        default=(), description="Suffixes of paths (`pdf`, `zip`) that are not followed, whoever asks."
+        default=(),
+        description="Path suffixes (`pdf`, `zip`); URLs with one of them are not fetched, even if a spider "
+        "requests them.",
     )
     follow_nofollow: bool = Field(
         default=False, description="Whether links marked `nofollow` (on the link or the page) are followed."
@@ -98,7 +121,7 @@ class Settings(BaseSettings):
     data: str = Field(
         default=".gossamer",
         min_length=1,
-        description="The data directory, for the database and what else is kept.",
+        description="The data directory: it holds the database and everything else that is kept.",
     )
     http: HttpSettings = Field(default=HttpSettings(), description="Fetching over HTTP.")
     parse: ParseSettings = Field(default=ParseSettings(), description="Taking pages apart.")
@@ -121,7 +144,7 @@ class Settings(BaseSettings):
             try:
                 re.compile(pattern)
             except re.error as error:
-                raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+                raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
         return patterns
 
     @model_validator(mode="before")

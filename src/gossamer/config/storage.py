@@ -18,28 +18,31 @@ class FrontierSettings(BaseSettings):
         "Redis Cluster); by default `gossamer.db` in the data directory.",
     )
     lease_ttl: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
-        default=60.0, description="Seconds a worker has for one request before it is handed out again."
+        default=60.0,
+        description="Seconds that a worker has for a request before the request is handed out again.",
     )
     shards: Annotated[int, Field(ge=1, le=1024)] = Field(
         default=1,
-        description="Parts of a frontier in Redis, which may be on several nodes; a host is in one.",
+        description="Number of parts of a frontier in Redis, which may be on several nodes; a host belongs "
+        "to one part.",
     )
     dedup: Literal["exact", "bloom"] = Field(
         default="exact",
-        description="How a frontier in Redis knows URLs again; `bloom` is smaller and loses a few pages.",
+        description="How a frontier in Redis recognizes known URLs; `bloom` needs less memory and loses a "
+        "few pages.",
     )
     seen_ttl: Seconds | None = Field(
         default=None,
-        description="Seconds after which a known URL is accepted again (Redis); none is never.",
+        description="Seconds after which a known URL is accepted again (Redis); never if not set.",
     )
     expected: Count = Field(
         default=1_000_000,
-        description="URLs that a crawl is expected to know; a frontier in Redis is laid out for so many.",
+        description="Expected number of URLs of a crawl; a frontier in Redis is sized for it.",
     )
     keep: Seconds | None = Field(
         default=30 * 86_400.0,
-        description="Seconds after the end of a fleet's job for which Redis keeps its requests; none is for "
-        "ever. Pages, items and the ledger stay.",
+        description="How long Redis keeps the requests of a fleet's job after its end, in seconds; `none` "
+        "is forever. Pages, items and the ledger stay.",
     )
 
 
@@ -53,7 +56,7 @@ class StoreSettings(BaseSettings):
     )
     min_interval: Seconds = Field(
         default=0.0,
-        description="Seconds for which an item that has just changed is not changed again (PostgreSQL).",
+        description="Minimum seconds between two changes of an item (PostgreSQL).",
     )
     history: bool = Field(
         default=False,
@@ -61,10 +64,11 @@ class StoreSettings(BaseSettings):
         "saw are kept in any case.",
     )
     ledger_days: Count | None = Field(
-        default=None, description="Days that the ledger keeps (PostgreSQL); none is all."
+        default=None,
+        description="Number of days for which the ledger keeps attempts (PostgreSQL); forever if not set.",
     )
     patience: Seconds = Field(
-        default=60.0, description="Seconds for which a store that is away is waited for (PostgreSQL)."
+        default=60.0, description="How long to wait for an unreachable store, in seconds (PostgreSQL)."
     )
 
 
@@ -72,11 +76,11 @@ class RedisSettings(BaseSettings):
     """How Redis is used."""
 
     prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")] = Field(
-        default="gossamer", description="The first part of every key, for a Redis that others use, too."
+        default="gossamer", description="The first part of every key, for a Redis that others use too."
     )
     require_durable: bool = Field(
         default=True,
-        description="Whether a Redis that forgets (an eviction policy, no append-only file) is refused.",
+        description="Whether Redis is refused if it may lose data (an eviction policy, no append-only file).",
     )
 
 
@@ -85,6 +89,6 @@ class SqliteSettings(BaseSettings):
 
     synchronous: Literal["normal", "full"] = Field(
         default="normal",
-        description="`full` survives a loss of power without losing the last commits, and is slower; "
-        "both survive a crash of the process.",
+        description="`full` keeps even the last commits when the power fails, and is slower; both keep all "
+        "commits when the process crashes.",
     )

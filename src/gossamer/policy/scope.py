@@ -160,4 +160,4 @@ def _compile_pattern(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except re.error as error:
-        raise UsageError(f"{pattern!r} is no regular expression: {error}") from error
+        raise UsageError(f"{pattern!r} is not a regular expression: {error}") from error

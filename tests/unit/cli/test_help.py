@@ -76,7 +76,7 @@ def test_version():
         (["bogus"], "No such command"),
         (["crawl"], "Missing argument 'TARGET'"),
         (["crawl", "x", "--wrong"], "No such option: --wrong"),
-        (["crawl", "x", "--max-time", "soon"], "--max-time 'soon' is no duration"),
+        (["crawl", "x", "--max-time", "soon"], "--max-time 'soon' is not a duration"),
         (["crawl", "x", "-a", "nothing"], "-a 'nothing' is not of the form ARG=VALUE"),
         (["crawl", "x", "-s", "dealy=1"], "there is no s"),
         (["crawl", "x.py", "-o", "y.foo"], "--format says it"),
@@ -84,7 +84,7 @@ def test_version():
         (["export", "x", "--json", "--format", "csv"], "contradict each other"),
         (["export", "x", "--safe-csv"], "--safe-csv is for csv; this is jsonl"),
         (["dead", "list", "x", "--reason", "weather"], "no reason of a dead letter"),
-        (["dead", "list", "x", "--older-than", "-1"], "is no duration"),
+        (["dead", "list", "x", "--older-than", "-1"], "is not a duration"),
         (["jobs", "-s", "max_pages=many"], "max_pages"),
     ],
 )

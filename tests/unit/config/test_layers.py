@@ -111,7 +111,7 @@ def test_text_becomes_the_type_of_its_setting(text, name, value):
         ("max_pages=true", "should be a valid integer"),
         ("max_pages=0", "max_pages = 0 (-s max_pages)"),
         ("robots=2", "should be a valid boolean"),
-        ("exclude=(", "'(' is no regular expression"),
+        ("exclude=(", "'(' is not a regular expression"),
         ("tracking_params=a,b", "tracking_params = ('a,b',)"),
         ("min_delay=40", "min_delay (40.0) is greater than max_delay (30.0) (min_delay: -s min_delay)"),
         ("contact=a\nX-Evil: 1", "contact"),
