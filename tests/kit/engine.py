@@ -124,15 +124,15 @@ class Ledger:
     """A store that keeps everything in lists."""
 
     def __init__(self) -> None:
-        self.harvests: list[VisitResult] = []
+        self.results: list[VisitResult] = []
         self.expired: list[Attempt] = []
         self.stale: list[Attempt] = []
         self.trouble: Exception | None = None
 
-    async def write(self, job: Job, harvests: Sequence[VisitResult]) -> None:
+    async def write(self, job: Job, results: Sequence[VisitResult]) -> None:
         if self.trouble:
             raise self.trouble
-        self.harvests += harvests
+        self.results += results
 
     async def record_attempts(self, job: Job, attempts: Sequence[Attempt]) -> None:
         self.expired += attempts
@@ -143,11 +143,11 @@ class Ledger:
     @property
     def verdicts(self) -> list[tuple[str, str, str]]:
         """``(url, verdict, reason)`` of every attempt, in order."""
-        return [(a.url, a.verdict.value, a.reason) for h in self.harvests for a in h.attempts]
+        return [(a.url, a.verdict.value, a.reason) for h in self.results for a in h.attempts]
 
     @property
     def items(self) -> list[bytes]:
-        return [item.data for harvest in self.harvests for item in harvest.items]
+        return [item.data for result in self.results for item in result.items]
 
 
 class Events(list[Event]):

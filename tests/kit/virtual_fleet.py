@@ -176,7 +176,9 @@ class Station:
             with contextlib.suppress(StorageError):
                 said = [
                     replace(
-                        shift, pages=self.world.landed[shift.id], in_flight=worker.in_flight if worker else 0
+                        shift,
+                        pages=self.world.recorded[shift.id],
+                        in_flight=worker.in_flight if worker else 0,
                     )
                     for shift, worker in self.shifts.values()
                 ]
@@ -214,7 +216,7 @@ class Station:
                     why=why,
                     detail=detail,
                     clean=clean,
-                    pages=self.world.landed[shift.id],
+                    pages=self.world.recorded[shift.id],
                     worker=self.name,
                 )
             ]
@@ -271,7 +273,7 @@ class World:
         self.fleets: list[tuple[FleetSupervisor, asyncio.Task[None], Line]] = []
         self.messages: list[str] = []  # of shifts that were published and nobody has
         self.published: list[Shift] = []
-        self.landed: Counter[str] = Counter()
+        self.recorded: Counter[str] = Counter()
         self.random = random.Random(7)
         self.loses_messages = False
 
@@ -363,9 +365,9 @@ class World:
         committer = SplitCommitter(frontier, store, crawl.job)  # type: ignore[arg-type]
 
         class Counting:
-            async def commit(_, harvests: Any) -> list[bool]:
-                kept = await committer.commit(harvests)
-                self.landed[shift.id] += sum(kept)
+            async def commit(_, results: Any) -> list[bool]:
+                kept = await committer.commit(results)
+                self.recorded[shift.id] += sum(kept)
                 return kept
 
         class Silent:

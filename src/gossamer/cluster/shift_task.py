@@ -76,7 +76,7 @@ class ShiftTask:
             await self._run.abandon()
 
     def emit(self, event: Event) -> None:
-        """Port ``Sink``: counts what has landed."""
+        """Port ``Sink``: counts what was recorded."""
         if not isinstance(event, PageDoneEvent):
             return
         self._pages += event.attempt.verdict is Verdict.SUCCESS

@@ -77,7 +77,7 @@ class Shift(Record, frozen=True, kw_only=True):
     worker: str = ""  # the id of the worker that began it
     began_at: float = 0.0
     beat_at: float = 0.0  # set by the roster
-    pages: int = 0  # harvests that have landed
+    pages: int = 0  # results that were recorded
     in_flight: int = 0  # leases in its hands
     recalled: EndReason | None = (
         None  # it shall stop for this reason; its worker hears of it with its next beat

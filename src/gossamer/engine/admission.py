@@ -1,7 +1,7 @@
 """Who gets into the frontier: canonical form, scope, fingerprint and politeness key of a request.
 
-Shared by seeding and worker, so that a seed, a link and a redirect pass the same door. Pages of a site
-repeat most of their links, so the door remembers what it made of a URL, and which fingerprints are in
+Shared by seeding and worker, so that a seed, a link and a redirect pass the same checks. Pages of a site
+repeat most of their links, so the decision on a URL is remembered, and which fingerprints are in
 the frontier for certain: those need not be offered again.
 """
 
@@ -23,7 +23,7 @@ Place = tuple[str, int, str]
 
 
 class Admission:
-    """The door of one job.
+    """Decides which requests of one job are accepted.
 
     ``key`` keys its fingerprints; ``lanes`` are the kinds of worker the job has, since a request that no
     worker takes would wait for ever; ``max_depth`` is the frontier's own bound.

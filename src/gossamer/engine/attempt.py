@@ -1,4 +1,4 @@
-"""One attempt in the making, and the harvest made of it: the only place that fills in those records."""
+"""One attempt in the making, and the result of its visit: the only place that fills in those records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making harvests durable, and telling everyone what has landed."""
+"""Makes the results of visits durable, and tells the sinks what was recorded."""
 
 from __future__ import annotations
 
@@ -35,30 +35,30 @@ class ResultRecorder:
         self._admission = admission
         self._sink = sink
 
-    async def record_results(self, harvests: Sequence[VisitResult]) -> None:
-        """Return when these harvests are durable (or were refused because their leases are lost).
+    async def record_results(self, results: Sequence[VisitResult]) -> None:
+        """Return when these results are durable (or were refused because their leases are lost).
 
-        Raises storage trouble: then nothing has landed, and all are leased still. One that cannot be encoded
-        is a dead letter with the reason, and the others land.
+        Raises storage trouble: then nothing was recorded, and all are still leased. A result that cannot be
+        encoded becomes a dead letter with the reason, and the others are recorded.
         """
         try:
-            kept = await self._committer.commit(harvests)
+            kept = await self._committer.commit(results)
         except OperatorError:
             raise
         except Exception:  # noqa: BLE001 - what a page gave: one request, not the crawl
-            if len(harvests) > 1:
-                for harvest in harvests:
-                    await self.record_results([harvest])
+            if len(results) > 1:
+                for result in results:
+                    await self.record_results([result])
                 return
-            harvests = [_to_dead_letter(harvests[0])]
-            kept = await self._committer.commit(harvests)
-        for harvest, is_kept in zip(harvests, kept, strict=True):
+            results = [_to_dead_letter(results[0])]
+            kept = await self._committer.commit(results)
+        for result, is_kept in zip(results, kept, strict=True):
             if is_kept:
-                self._admission.remember_entries(harvest.outcome.outlinks)
-            self._emit_events(harvest, is_kept=is_kept)
+                self._admission.remember_entries(result.outcome.outlinks)
+            self._emit_events(result, is_kept=is_kept)
 
-    def _emit_events(self, harvest: VisitResult, *, is_kept: bool) -> None:
-        for attempt in harvest.attempts:
+    def _emit_events(self, result: VisitResult, *, is_kept: bool) -> None:
+        for attempt in result.attempts:
             if not is_kept:
                 self._sink.emit(LeaseLostEvent(at=attempt.at, job=self._job.id, url=attempt.url))
                 continue
@@ -67,10 +67,10 @@ class ResultRecorder:
                     at=attempt.at,
                     job=self._job.id,
                     attempt=attempt,
-                    items=len(harvest.items),
-                    requests=len(harvest.outcome.outlinks),
-                    dropped=harvest.dropped,
-                    host=harvest.outcome.lease.entry.host,
+                    items=len(result.items),
+                    requests=len(result.outcome.outlinks),
+                    dropped=result.dropped,
+                    host=result.outcome.lease.entry.host,
                 )
             )
 
@@ -85,16 +85,16 @@ class ResultRecorder:
             self._sink.emit(LeaseLostEvent(at=now, job=self._job.id, url=lease.entry.request.url))
 
 
-def _to_dead_letter(harvest: VisitResult) -> VisitResult:
-    """What is left of a harvest that a store could not encode, while that error is handled."""
+def _to_dead_letter(result: VisitResult) -> VisitResult:
+    """What is left of a result that the store could not encode, while that error is handled."""
     log.exception("what a page gave cannot be stored; the page is a dead letter")
     outcome = replace(
-        harvest.outcome, verdict=Verdict.DEAD, reason=Fault.CALLBACK.value, is_page=False, outlinks=()
+        result.outcome, verdict=Verdict.DEAD, reason=Fault.CALLBACK.value, is_page=False, outlinks=()
     )
     detail = traceback.format_exc()[-MAX_DETAIL:]
     attempts = tuple(
         replace(attempt, verdict=Verdict.DEAD, reason=Fault.CALLBACK.value, detail=detail)
-        for attempt in harvest.attempts
+        for attempt in result.attempts
     )
     return VisitResult(outcome=outcome, attempts=attempts)
 

@@ -27,7 +27,7 @@ class SeedingResult(Record, frozen=True, kw_only=True):
 
 
 class Seeder:
-    """Adds every seed that passes the door, while the worker already works; may be longer than memory."""
+    """Adds every seed that is admitted, while the worker already works; may be longer than memory."""
 
     def __init__(self, admission: Admission, frontier: Frontier, wake: Callable[[], None]) -> None:
         self._admission = admission

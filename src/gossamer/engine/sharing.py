@@ -1,6 +1,6 @@
 """How the workers of one crawl share what may be in hand altogether, where all of them could take more.
 
-The slots of a busy host stay with whoever has them, since a worker takes new requests as its old ones land. A
+The slots of a busy host stay with whoever has them, since a worker takes new requests as its old ones end. A
 worker that is short of work says so, with what it has in hand; one that has more than twice as much comes
 down by its part of the difference, and then takes more again by and by: what nobody else wants is not left
 unused for long. Pure: the time is given.
@@ -13,7 +13,7 @@ from math import inf
 GROW_S = 1.0
 """How often a worker that has made room may have some more."""
 SMOOTH_S = 0.5
-"""What is in hand is compared as it was for about so long: all that a worker has may land at once."""
+"""What is in hand is compared as it was for about so long: all that a worker has may end at once."""
 LONGEST_S = 10.0
 """How long a worker comes down at most: what it has in hand may take long."""
 

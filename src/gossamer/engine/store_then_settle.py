@@ -18,7 +18,7 @@ from gossamer.ports.store import Store
 class SplitCommitter:
     """A ``Committer`` over any frontier and any store.
 
-    Which redirects lead to known pages is asked before the store is written: of two workers that land
+    Which redirects lead to known pages is asked before the store is written: of two workers that record
     redirects to the same new page within the same milliseconds, the second may not hear of the first.
 
     What was stored, but could not be settled with others, is not stored again when it is committed alone.
@@ -30,28 +30,28 @@ class SplitCommitter:
         self._job = job
         self._unsettled: set[tuple[int, Verdict]] = set()  # stored already, by the token of the lease
 
-    async def commit(self, harvests: Sequence[VisitResult]) -> list[bool]:
+    async def commit(self, results: Sequence[VisitResult]) -> list[bool]:
         """Store everything, then settle; ``False`` for leases that were lost.
 
         Of those the items are kept, and the rows of the ledger are marked ``stale``.
         """
-        targets = redirect_targets(harvests)
+        targets = redirect_targets(results)
         if targets:
-            harvests = with_known_targets(harvests, targets, await self._frontier.are_known(targets))
-        new = [harvest for harvest in harvests if _key_of(harvest) not in self._unsettled]
+            results = with_known_targets(results, targets, await self._frontier.are_known(targets))
+        new = [result for result in results if _key_of(result) not in self._unsettled]
         if new:
             await self._store.write(self._job, new)
-        places = [_key_of(harvest) for harvest in harvests]
-        self._unsettled.update(places)
-        kept = await self._frontier.settle([harvest.outcome for harvest in harvests])
-        self._unsettled.difference_update(places)
+        keys = [_key_of(result) for result in results]
+        self._unsettled.update(keys)
+        kept = await self._frontier.settle([result.outcome for result in results])
+        self._unsettled.difference_update(keys)
         if not all(kept):
-            lost = [harvest for harvest, is_kept in zip(harvests, kept, strict=True) if not is_kept]
-            rows = [attempt for harvest in lost for attempt in harvest.attempts]
+            lost = [result for result, is_kept in zip(results, kept, strict=True) if not is_kept]
+            rows = [attempt for result in lost for attempt in result.attempts]
             await self._store.mark_stale(self._job, rows)
         return kept
 
 
-def _key_of(harvest: VisitResult) -> tuple[int, Verdict]:
-    """A harvest, as long as its lease is in force."""
-    return harvest.outcome.lease.token, harvest.outcome.verdict
+def _key_of(result: VisitResult) -> tuple[int, Verdict]:
+    """What tells one result from the others while its lease is in force."""
+    return result.outcome.lease.token, result.outcome.verdict

@@ -30,7 +30,7 @@ from gossamer.policy import redirects, retry, urls
 from gossamer.runtime.user_code import ends_task
 
 ADMITTED_AT_ONCE = 5000
-"""Requests of a page that pass the door without a pause: some 50 ms."""
+"""Requests of a page that are admitted without a pause: some 50 ms."""
 _SPIDERS_OWN = frozenset({Fault.CALLBACK, Fault.CALLBACK_TIMEOUT, Fault.PIPELINE})
 
 
@@ -45,21 +45,21 @@ class Visitor:
         """The attempt that a visit will make of this lease."""
         return OpenAttempt(lease, self._parts.clock.now(), self._options.worker, self._parts.fetcher.rung)
 
-    async def visit(self, draft: OpenAttempt) -> VisitResult | HostSignal:
-        """A harvest to land, or a signal to give the lease back with.
+    async def visit(self, attempt: OpenAttempt) -> VisitResult | HostSignal:
+        """The result to record, or a signal to give the lease back with.
 
         Raises storage trouble, which is not the request's, and nothing else but cancellation.
         """
         try:
-            harvest = await self._process_lease(draft)
-            if isinstance(harvest, VisitResult) and draft.lease.entry.request.errback:
-                harvest = await self._with_errback(draft, harvest)
+            result = await self._process_lease(attempt)
+            if isinstance(result, VisitResult) and attempt.lease.entry.request.errback:
+                result = await self._with_errback(attempt, result)
         except UsageError as error:  # a request that was changed after it was yielded
-            return draft.make_result(
+            return attempt.make_result(
                 Verdict.DEAD,
                 Fault.CALLBACK,
                 detail=str(error)[-MAX_DETAIL:],
-                signal=draft.unfinished_signal(),
+                signal=attempt.unfinished_signal(),
             )
         except OperatorError:
             raise
@@ -71,128 +71,128 @@ class Visitor:
             if ends_task(error):
                 raise
             detail = "".join(traceback.format_exception(error))[-MAX_DETAIL:]
-            return draft.make_result(
-                Verdict.DEAD, Fault.INTERNAL, detail=detail, signal=draft.unfinished_signal()
+            return attempt.make_result(
+                Verdict.DEAD, Fault.INTERNAL, detail=detail, signal=attempt.unfinished_signal()
             )
-        return harvest
+        return result
 
-    async def _with_errback(self, draft: OpenAttempt, harvest: VisitResult) -> VisitResult:
+    async def _with_errback(self, attempt: OpenAttempt, result: VisitResult) -> VisitResult:
         """What the spider makes of a request that will not be had."""
-        outcome, request = harvest.outcome, harvest.outcome.lease.entry.request
+        outcome, request = result.outcome, result.outcome.lease.entry.request
         if outcome.verdict not in (Verdict.DEAD, Verdict.SKIPPED) or outcome.reason in _SPIDERS_OWN:
-            return harvest
-        detail = harvest.attempts[0].detail
-        result = await self._parts.extractor.give_up(request, outcome.reason, detail)
-        if result is None:
-            return harvest
-        dropped = dict(result.dropped)
+            return result
+        detail = result.attempts[0].detail
+        extracted = await self._parts.extractor.give_up(request, outcome.reason, detail)
+        if extracted is None:
+            return result
+        dropped = dict(extracted.dropped)
         try:
-            items, result = await self._keep_items(result, request.url, dropped)
+            items, extracted = await self._keep_items(extracted, request.url, dropped)
         except PipelineError as error:
             failed = FetchError(Fault.PIPELINE, f"{detail}\nin the errback: {error}"[-MAX_DETAIL:])
-            return self._handle_failure(draft, failed, outcome.signal)
-        entries = self._parts.admission.admit_links(request, result.requests, dropped)
-        attempt = harvest.attempts[0]
-        if result.fault:  # then it is a dead letter, even where the page itself was only skipped
-            detail = f"{detail}\nin the errback: {result.error}"[-MAX_DETAIL:]
-            reason = outcome.reason if outcome.verdict is Verdict.DEAD else result.fault
-            attempt = replace(attempt, verdict=Verdict.DEAD, reason=reason, detail=detail)
-        outcome = replace(outcome, verdict=attempt.verdict, reason=attempt.reason, outlinks=entries)
-        return replace(harvest, outcome=outcome, attempts=(attempt,), items=items, dropped=dropped)
+            return self._handle_failure(attempt, failed, outcome.signal)
+        entries = self._parts.admission.admit_links(request, extracted.requests, dropped)
+        row = result.attempts[0]
+        if extracted.fault:  # then it is a dead letter, even where the page itself was only skipped
+            detail = f"{detail}\nin the errback: {extracted.error}"[-MAX_DETAIL:]
+            reason = outcome.reason if outcome.verdict is Verdict.DEAD else extracted.fault
+            row = replace(row, verdict=Verdict.DEAD, reason=reason, detail=detail)
+        outcome = replace(outcome, verdict=row.verdict, reason=row.reason, outlinks=entries)
+        return replace(result, outcome=outcome, attempts=(row,), items=items, dropped=dropped)
 
-    async def _process_lease(self, draft: OpenAttempt) -> VisitResult | HostSignal:
-        """What becomes of a lease: a harvest to land, or (a signal) to be given back."""
-        parts, lease = self._parts, draft.lease
+    async def _process_lease(self, attempt: OpenAttempt) -> VisitResult | HostSignal:
+        """What becomes of a lease: a result to record, or a signal to give it back with."""
+        parts, lease = self._parts, attempt.lease
         request = lease.entry.request
         if lease.entry.unreadable or lease.host_down:
-            return _given_up(draft)
+            return _given_up(attempt)
         answer = await parts.robots.check_request(request)
         if answer.signal is not None and (answer.allowed or answer.reason == Fault.ROBOTS):
             return answer.signal  # robots.txt was this turn's request; the page has the next one
         if not answer.allowed:
-            return self._handle_refusal(draft, answer)
-        draft.started_at = parts.clock.now()
-        if draft.started_at > lease.start_by:
+            return self._handle_refusal(attempt, answer)
+        attempt.started_at = parts.clock.now()
+        if attempt.started_at > lease.start_by:
             return HostSignal()
-        draft.is_asked = True
+        attempt.is_asked = True
         if lease.host_silent and lease.host_answered and lease.attempt > 1:
-            return await self._probe_host(draft)
-        return await self._fetch_page(draft, request)
+            return await self._probe_host(attempt)
+        return await self._fetch_page(attempt, request)
 
-    async def _fetch_page(self, draft: OpenAttempt, request: Request) -> VisitResult:
+    async def _fetch_page(self, attempt: OpenAttempt, request: Request) -> VisitResult:
         try:
-            draft.fetched = fetched = await self._parts.fetcher.fetch(request)
+            attempt.fetched = fetched = await self._parts.fetcher.fetch(request)
         except FetchError as error:
-            return self._handle_failure(draft, error)
-        return await self._classify_response(draft, request, fetched)
+            return self._handle_failure(attempt, error)
+        return await self._classify_response(attempt, request, fetched)
 
-    async def _probe_host(self, draft: OpenAttempt) -> HostSignal:
+    async def _probe_host(self, attempt: OpenAttempt) -> HostSignal:
         """What the host answers to a request that it has answered before, instead of one that had no answer.
 
         The page itself may be the cause of the silence: then the host would never be seen well again. This
         costs the page nothing, and it has the host's next turn when there is an answer.
         """
-        request = draft.lease.entry.request
+        request = attempt.lease.entry.request
         origin = urls.origin_of(request.url)
         known = request.via if urls.origin_of(request.via) == origin else f"{origin}/robots.txt"
         try:
-            draft.fetched = await self._parts.fetcher.fetch(Request(known, session=request.session))
+            attempt.fetched = await self._parts.fetcher.fetch(Request(known, session=request.session))
         except FetchError as error:
-            return draft.host_signal(retry.signal_kind(error.fault))
-        fault = retry.fault_of_status(draft.fetched.status)
-        return draft.host_signal(
+            return attempt.host_signal(retry.signal_kind(error.fault))
+        fault = retry.fault_of_status(attempt.fetched.status)
+        return attempt.host_signal(
             HostSignalKind.OK if fault in (None, Fault.GONE) else retry.signal_kind(fault)
         )
 
     async def _classify_response(
-        self, draft: OpenAttempt, request: Request, fetched: FetchResult
+        self, attempt: OpenAttempt, request: Request, fetched: FetchResult
     ) -> VisitResult:
         """A redirect, a fault by its status, or a page for the spider."""
         is_wanted = self._parts.extractor.wants_status(request, fetched.status)
         if fetched.status in redirects.STATUSES and not is_wanted:
-            return self._handle_redirect(draft, fetched.status, fetched.header("location"))
+            return self._handle_redirect(attempt, fetched.status, fetched.header("location"))
         fault = retry.fault_of_status(fetched.status)
         if fault is None:
-            return await self._extract_page(draft, request, fetched, draft.host_signal())
+            return await self._extract_page(attempt, request, fetched, attempt.host_signal())
         retry_after_s = retry.parse_retry_after(fetched.header("retry-after"), self._parts.clock.now())
         if is_wanted:  # the page is the spider's, but the host has said what it has said
-            signal = draft.host_signal(retry.signal_kind(fault), retry_after_s)
-            return await self._extract_page(draft, request, fetched, signal)
+            signal = attempt.host_signal(retry.signal_kind(fault), retry_after_s)
+            return await self._extract_page(attempt, request, fetched, signal)
         return self._handle_failure(
-            draft, FetchError(fault, f"status {fetched.status}", retry_after_s=retry_after_s)
+            attempt, FetchError(fault, f"status {fetched.status}", retry_after_s=retry_after_s)
         )
 
-    def _handle_refusal(self, draft: OpenAttempt, answer: RobotsDecision) -> VisitResult | HostSignal:
+    def _handle_refusal(self, attempt: OpenAttempt, answer: RobotsDecision) -> VisitResult | HostSignal:
         """robots.txt says no, or could not be fetched: just now, or when it was last tried."""
-        lease, fault = draft.lease, Fault(answer.reason)
+        lease, fault = attempt.lease, Fault(answer.reason)
         wait_s = None if answer.retry_at is None else answer.retry_at - self._parts.clock.now()
         if answer.signal is not None:
-            draft.started_at = answer.signal.started_at
+            attempt.started_at = answer.signal.started_at
         elif lease.host_pause_s and wait_s is not None and retry.is_unanswered(fault, lease):
             return HostSignal(retry_after_s=wait_s)  # nobody was asked: its turn comes when robots.txt may be
         error = FetchError(fault, answer.detail, retry_after_s=wait_s)
-        return self._handle_failure(draft, error, answer.signal or HostSignal())
+        return self._handle_failure(attempt, error, answer.signal or HostSignal())
 
     def _handle_failure(
-        self, draft: OpenAttempt, error: FetchError, signal: HostSignal | None = None
+        self, attempt: OpenAttempt, error: FetchError, signal: HostSignal | None = None
     ) -> VisitResult:
         now = self._parts.clock.now()
         decision = retry.decide_retry(
             error.fault,
-            draft.lease,
+            attempt.lease,
             self._parts.rules,
             now=now,
             jitter=self._options.random(),
             retry_after_s=error.retry_after_s,
         )
         if signal is None:
-            kind = retry.signal_kind(error.fault, None if error.retry_after_s else draft.lease)
-            if kind is HostSignalKind.UNUSED and draft.fetched is not None:
+            kind = retry.signal_kind(error.fault, None if error.retry_after_s else attempt.lease)
+            if kind is HostSignalKind.UNUSED and attempt.fetched is not None:
                 kind = HostSignalKind.OK  # the host did its part; the fault is in where the answer leads
-            signal = draft.host_signal(
+            signal = attempt.host_signal(
                 kind, error.retry_after_s if kind is HostSignalKind.THROTTLED else None
             )
-        return draft.make_result(
+        return attempt.make_result(
             decision.verdict,
             error.fault,
             detail=error.detail,
@@ -202,45 +202,45 @@ class Visitor:
             is_excused=decision.is_excused,
         )
 
-    def _handle_redirect(self, draft: OpenAttempt, status: int, location: str) -> VisitResult:
-        request = draft.lease.entry.request
+    def _handle_redirect(self, attempt: OpenAttempt, status: int, location: str) -> VisitResult:
+        request = attempt.lease.entry.request
         try:
             target = redirects.follow_redirect(
                 request, request.url, status, location, limit=self._options.max_redirects
             )
         except FetchError as error:
-            return self._handle_failure(draft, error)
+            return self._handle_failure(attempt, error)
         entry = self._parts.admission.admit_request(target)
         if isinstance(entry, str):
             return self._handle_failure(
-                draft, FetchError(Fault.OUT_OF_SCOPE, f"redirects to {target.url[:300]} ({entry})")
+                attempt, FetchError(Fault.OUT_OF_SCOPE, f"redirects to {target.url[:300]} ({entry})")
             )
         if entry.request.url in target.redirects:  # in its canonical form it leads back
             entry = replace(entry, request=entry.request.replace(dont_filter=True))
-        return draft.make_result(
-            Verdict.REDIRECT, detail=entry.request.url, signal=draft.host_signal(), outlinks=(entry,)
+        return attempt.make_result(
+            Verdict.REDIRECT, detail=entry.request.url, signal=attempt.host_signal(), outlinks=(entry,)
         )
 
     async def _extract_page(
-        self, draft: OpenAttempt, request: Request, fetched: FetchResult, signal: HostSignal
+        self, attempt: OpenAttempt, request: Request, fetched: FetchResult, signal: HostSignal
     ) -> VisitResult:
         parts = self._parts
         result = await parts.extractor.extract(request, fetched)
-        draft.flags = result.flags
+        attempt.flags = result.flags
         if result.refresh_to:
-            return self._handle_redirect(draft, 302, result.refresh_to)
+            return self._handle_redirect(attempt, 302, result.refresh_to)
         if result.fault == Fault.MISSING:
-            return self._handle_failure(draft, FetchError(Fault.MISSING, result.error))
+            return self._handle_failure(attempt, FetchError(Fault.MISSING, result.error))
         if result.fault == Fault.PARSE_INTERRUPTED:  # our machine's trouble: nothing to hold against the host
-            return self._handle_failure(draft, FetchError(Fault.PARSE_INTERRUPTED, result.error), signal)
+            return self._handle_failure(attempt, FetchError(Fault.PARSE_INTERRUPTED, result.error), signal)
         dropped = dict(result.dropped)
         try:
             items, result = await self._keep_items(result, fetched.url, dropped)
         except PipelineError as error:
-            return self._handle_failure(draft, FetchError(Fault.PIPELINE, str(error)[-MAX_DETAIL:]), signal)
+            return self._handle_failure(attempt, FetchError(Fault.PIPELINE, str(error)[-MAX_DETAIL:]), signal)
         entries = await self._admit_links(request, fetched, result, dropped)
         verdict = Verdict.DEAD if result.fault else Verdict.SUCCESS
-        return draft.make_result(
+        return attempt.make_result(
             verdict,
             Fault(result.fault) if result.fault else None,
             detail=result.error[-MAX_DETAIL:],
@@ -248,7 +248,7 @@ class Visitor:
             outlinks=entries,
             items=items,
             is_page=True,
-            page=draft.make_page(result) if result.is_parsed else None,
+            page=attempt.make_page(result) if result.is_parsed else None,
             dropped=dropped,
         )
 
@@ -290,9 +290,9 @@ class Visitor:
         return tuple(kept), result
 
 
-def _given_up(draft: OpenAttempt) -> VisitResult:
+def _given_up(attempt: OpenAttempt) -> VisitResult:
     """A dead letter without a try."""
-    if reason := draft.lease.entry.unreadable:
-        return draft.make_result(Verdict.DEAD, Fault.UNREADABLE, detail=reason)
-    fault = Fault.HOST_LOST if draft.lease.host_answered else Fault.HOST_DOWN
-    return draft.make_result(Verdict.DEAD, fault, detail="not tried: the host was in trouble for too long")
+    if reason := attempt.lease.entry.unreadable:
+        return attempt.make_result(Verdict.DEAD, Fault.UNREADABLE, detail=reason)
+    fault = Fault.HOST_LOST if attempt.lease.host_answered else Fault.HOST_DOWN
+    return attempt.make_result(Verdict.DEAD, fault, detail="not tried: the host was in trouble for too long")

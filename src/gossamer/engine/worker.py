@@ -1,13 +1,13 @@
-"""A worker's shift: lease what may start, visit it, land what comes back with its settled lease.
+"""A worker's shift: lease what may start, visit it, record what comes back and settle the lease.
 
 A worker never sleeps while it holds a lease, and holds nothing that another worker could not take over
-when this one is killed: everything a visit brings back lands as a whole, or is done again.
+when this one is killed: everything a visit brings back is recorded as a whole, or the visit is repeated.
 
-Visits end when they end; the shift goes in *turns*. A turn lands all that is ripe and leases for all slots
-that are free, side by side, so that a frontier which commits together (one file, one writer) does both in
-one transaction. While a turn is under way the other visits go on, and what they bring waits for the next:
-the slower the storage, the larger the groups. A slow store slows the fetching down, since a visit's slot
-is free only when its harvest is on its way to the store.
+Visits end when they end; the shift works in *turns*. A turn records all results that are ready and leases
+for all free slots, side by side, so that a frontier which commits together (one file, one writer) does both
+in one transaction. While a turn is under way the other visits continue, and their results wait for the next
+one: the slower the storage, the larger the groups. A slow store slows the fetching down, since a visit's
+slot is free only when its result is on its way to the store.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from gossamer.engine.sharing import ConcurrencyLimit
 from gossamer.engine.visit import Visitor
 
 GROUP = 256
-"""Harvests landed in one turn at most."""
+"""Results that one turn records at most."""
 
 WORTH_A_TURN = 16
 QUIET = 2
 """Rounds of the loop without anything ripe: an answer that has arrived takes so many to become ripe."""
 
 Ripe = tuple[OpenAttempt, VisitResult | HostSignal]
-"""A visit that is over: something to land, or a reason to give the lease back."""
+"""A visit that is over: a result to record, or a reason to give the lease back."""
 
 
 class Worker:
@@ -46,10 +46,10 @@ class Worker:
         self._parts = parts
         self._options = options
         self._visitor = Visitor(parts, options)
-        self._landing = ResultRecorder(parts.job, parts.committer, parts.store, parts.admission, parts.sink)
-        self._held: dict[int, tuple[OpenAttempt, asyncio.Task[None]]] = {}  # until landed or given back
+        self._recorder = ResultRecorder(parts.job, parts.committer, parts.store, parts.admission, parts.sink)
+        self._held: dict[int, tuple[OpenAttempt, asyncio.Task[None]]] = {}  # until recorded or given back
         self._ripe: list[Ripe] = []
-        self._is_landing = False
+        self._is_recording = False
         self._is_dry = False  # the frontier had nothing for us
         self._is_short = False  # it had less than was asked for
         self._share = ConcurrencyLimit(options.concurrency)
@@ -92,7 +92,7 @@ class Worker:
         self._share.make_room(other, workers, self._parts.clock.now())
 
     def stop(self) -> None:
-        """Take no new work; ``run`` returns when what is in hand has landed."""
+        """Take no new work; ``run`` returns when the results of all visits in hand are recorded."""
         self._stop.set()
         self._wake.set()
 
@@ -103,30 +103,30 @@ class Worker:
 
     async def record_expired(self, leases: Sequence[Lease], holder: str = "") -> None:
         """Enter leases that nobody came back from into the ledger, under ``holder`` or who found them."""
-        await self._landing.record_expired(leases, self._parts.clock.now(), holder or self._options.worker)
+        await self._recorder.record_expired(leases, self._parts.clock.now(), holder or self._options.worker)
 
     async def abandon(self) -> None:
         """Give back at once everything in hand (a second Ctrl-C, or the end of the time to drain)."""
         self.stop()
-        drafts = [self._let_go(token) for token in list(self._held)]
+        attempts = [self._let_go(token) for token in list(self._held)]
         await self._parts.frontier.release(
-            [draft.lease for draft in drafts], [draft.unfinished_signal() for draft in drafts]
+            [attempt.lease for attempt in attempts], [attempt.unfinished_signal() for attempt in attempts]
         )
 
     # ------------------------------------------------------------------ the shift
 
     async def run(self) -> None:
         """Work until stopped. Raises what the frontier or the committer raise (storage trouble)."""
-        keeper = asyncio.create_task(self._keep_leases())
+        renewal = asyncio.create_task(self._keep_leases())
         turning = asyncio.create_task(self._run_turns())
         try:
-            # The turns end when stopped and empty-handed; the keeper ends only by failing.
-            await asyncio.wait({turning, keeper}, return_when=asyncio.FIRST_COMPLETED)
-            if keeper.done():
-                keeper.result()
+            # The turns end when stopped and empty-handed; the renewal of leases ends only by failing.
+            await asyncio.wait({turning, renewal}, return_when=asyncio.FIRST_COMPLETED)
+            if renewal.done():
+                renewal.result()
             await turning
         finally:
-            tasks = [keeper, turning, *(task for _, task in self._held.values())]
+            tasks = [renewal, turning, *(task for _, task in self._held.values())]
             for task in tasks:
                 task.cancel()
             if self._held:  # cancelled from outside, or storage trouble: give back what can be given back
@@ -166,14 +166,14 @@ class Worker:
             quiet = quiet + 1 if len(self._ripe) == before else 0
 
     async def _take_turn(self, free: int) -> None:
-        """Land what is ripe and lease for ``free`` slots; what they are free of is among the ripe."""
+        """Record the results that are ready and lease for ``free`` slots, those of the results included."""
         ripe, self._ripe = self._ripe[:GROUP], self._ripe[GROUP:]
         free -= len(self._ripe)
-        harvests = [end for _, end in ripe if isinstance(end, VisitResult)]
-        returned = [(draft.lease, end) for draft, end in ripe if isinstance(end, HostSignal)]
+        results = [end for _, end in ripe if isinstance(end, VisitResult)]
+        returned = [(attempt.lease, end) for attempt, end in ripe if isinstance(end, HostSignal)]
         steps: list[Awaitable[Any]] = []  # handed over in this order
-        if harvests:
-            steps.append(self._record_results(harvests))
+        if results:
+            steps.append(self._record_results(results))
         if returned:
             leases, signals = zip(*returned, strict=True)
             steps.append(self._parts.frontier.release(leases, signals))
@@ -186,17 +186,17 @@ class Worker:
                 if isinstance(ended, BaseException):
                     raise ended
         self._ended += len(ripe)
-        for draft, _ in ripe:
-            self._held.pop(draft.lease.token, None)
+        for attempt, _ in ripe:
+            self._held.pop(attempt.lease.token, None)
         if self._is_dry and not self._held:
             self.idle.set()
 
-    async def _record_results(self, harvests: Sequence[VisitResult]) -> None:
-        self._is_landing = True
+    async def _record_results(self, results: Sequence[VisitResult]) -> None:
+        self._is_recording = True
         try:
-            await self._landing.record_results(harvests)
+            await self._recorder.record_results(results)
         finally:
-            self._is_landing = False
+            self._is_recording = False
 
     async def _lease_requests(self, free: int) -> None:
         options, parts = self._options, self._parts
@@ -204,8 +204,8 @@ class Worker:
         grant = await parts.frontier.lease(options.lane, free, options.lease_ttl_s)
         now = parts.clock.now()
         due_at = now + options.idle_wait_s if grant.next_at is None else grant.next_at
-        if self._is_landing and len(grant.leases) < free:
-            due_at = now  # what lands now was not yet there to be leased, and keeps its host's slots
+        if self._is_recording and len(grant.leases) < free:
+            due_at = now  # what is being recorded could not be leased yet, and still holds its host's slots
         self._ask_at = min(self._ask_at, now + options.idle_wait_s, due_at)  # -inf: woken meanwhile
         await self.record_expired(grant.expired)
         if self._stop.is_set():  # told to stop while this grant was on its way
@@ -231,13 +231,13 @@ class Worker:
 
     def _start_visit(self, lease: Lease) -> None:
         self.idle.clear()
-        draft = self._visitor.open_attempt(lease)
-        self._held[lease.token] = (draft, asyncio.create_task(self._run_visit(draft)))
+        attempt = self._visitor.open_attempt(lease)
+        self._held[lease.token] = (attempt, asyncio.create_task(self._run_visit(attempt)))
 
-    async def _run_visit(self, draft: OpenAttempt) -> None:
+    async def _run_visit(self, attempt: OpenAttempt) -> None:
         try:
-            end = await self._visitor.visit(draft)
-            self._ripe.append((draft, end))
+            end = await self._visitor.visit(attempt)
+            self._ripe.append((attempt, end))
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # noqa: BLE001 - storage trouble: the shift ends with it
@@ -250,7 +250,7 @@ class Worker:
         ttl_s = self._options.lease_ttl_s
         while True:
             await self._parts.clock.sleep(ttl_s / 3)
-            leases = [draft.lease for draft, _ in self._held.values()]
+            leases = [attempt.lease for attempt, _ in self._held.values()]
             kept = await self._parts.frontier.extend(leases, ttl_s) if leases else []
             for lease, is_kept in zip(leases, kept, strict=True):
                 if not is_kept and lease.token in self._held:
@@ -258,7 +258,7 @@ class Worker:
 
     def _let_go(self, token: int) -> OpenAttempt:
         """Break off a visit."""
-        draft, task = self._held.pop(token)
+        attempt, task = self._held.pop(token)
         task.cancel()
         self._wake.set()
-        return draft
+        return attempt

@@ -83,35 +83,35 @@ def is_credential(header: str) -> bool:
 # --------------------------------------------------------------------------- to what was known already
 
 
-def redirect_targets(harvests: Sequence[VisitResult]) -> list[Entry]:
+def redirect_targets(results: Sequence[VisitResult]) -> list[Entry]:
     """The requests that redirects lead to, but for those that are made whether they are known or not."""
     return [
         entry
-        for harvest in harvests
-        if harvest.outcome.verdict is Verdict.REDIRECT
-        for entry in harvest.outcome.outlinks
+        for result in results
+        if result.outcome.verdict is Verdict.REDIRECT
+        for entry in result.outcome.outlinks
         if not entry.request.dont_filter
     ]
 
 
 def with_known_targets(
-    harvests: Sequence[VisitResult], targets: Sequence[Entry], known: Sequence[bool]
+    results: Sequence[VisitResult], targets: Sequence[Entry], known: Sequence[bool]
 ) -> list[VisitResult]:
-    """The harvests, in whose ledger it is said which redirects lead to a page that is known already.
+    """The results, with a note in the ledger rows of redirects that lead to a page that is already known.
 
-    ``known`` says it of each target, before any of these harvests was settled; what one of them adds is known
+    ``known`` says it of each target, before any of these results was settled; what one of them adds is known
     to the next. The callback of such a request does not run: the page is another request's.
     """
     inside = {entry.fingerprint for entry, is_known in zip(targets, known, strict=True) if is_known}
     told = []
-    for harvest in harvests:
-        links = harvest.outcome.outlinks
-        if harvest.outcome.verdict is Verdict.REDIRECT and any(
+    for result in results:
+        links = result.outcome.outlinks
+        if result.outcome.verdict is Verdict.REDIRECT and any(
             entry.fingerprint in inside and not entry.request.dont_filter for entry in links
         ):
-            rows = tuple(replace(row, reason=LedgerReason.KNOWN_TARGET.value) for row in harvest.attempts)
-            told.append(replace(harvest, attempts=rows))
+            rows = tuple(replace(row, reason=LedgerReason.KNOWN_TARGET.value) for row in result.attempts)
+            told.append(replace(result, attempts=rows))
         else:
-            told.append(harvest)
+            told.append(result)
         inside.update(entry.fingerprint for entry in links)
     return told

@@ -9,10 +9,10 @@ from gossamer.core.results import VisitResult
 
 
 class Committer(Protocol):
-    """Where a worker lands what it brings back: items before (or with) their settled lease."""
+    """Records what a worker brings back: items before (or with) their settled lease."""
 
-    async def commit(self, harvests: Sequence[VisitResult]) -> list[bool]:
-        """Store each harvest and settle its lease. ``False``: the lease was lost and nothing of it counts.
+    async def commit(self, results: Sequence[VisitResult]) -> list[bool]:
+        """Store each result and settle its lease. ``False``: the lease was lost and nothing of it counts.
 
         An implementation over one database does both in one transaction; over two, the store is
         written first, so that a crash between them costs one fetch and doubles nothing.

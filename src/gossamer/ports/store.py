@@ -18,12 +18,12 @@ class Store(Protocol):
     it holds: what a place cannot keep (half a surrogate pair, NUL) becomes U+FFFD.
     """
 
-    async def write(self, job: Job, harvests: Sequence[VisitResult]) -> None:
+    async def write(self, job: Job, results: Sequence[VisitResult]) -> None:
         """Store items (upsert by spider, type, key), pages and attempts; all or nothing."""
         ...
 
     async def record_attempts(self, job: Job, attempts: Sequence[Attempt]) -> None:
-        """Store rows of the ledger that no harvest carries (expired leases)."""
+        """Store rows of the ledger that no result carries (expired leases)."""
         ...
 
     async def mark_stale(self, job: Job, attempts: Sequence[Attempt]) -> None:

@@ -1,4 +1,4 @@
-"""What a batch of harvests adds to a job's totals; the same for every store.
+"""What a batch of results adds to a job's totals; the same for every store.
 
 A total is a named counter: ``pages``, ``bytes``, ``status:200``, ``reason:timeout_body``,
 ``dropped:link:scheme``. Pure.
@@ -15,17 +15,17 @@ from gossamer.core.results import Attempt, Verdict, VisitResult
 _LABEL = 100  # characters of a reason that are told apart; reasons may be free text
 
 
-def count_harvests(harvests: Iterable[VisitResult]) -> Counter[str]:
+def count_results(results: Iterable[VisitResult]) -> Counter[str]:
     """The counters a batch adds to, without what only the store knows to be new: pages, items, duplicates."""
     total: Counter[str] = Counter()
-    for harvest in harvests:
+    for result in results:
         successes = total["successes"]
-        for attempt in harvest.attempts:
+        for attempt in result.attempts:
             _count_attempt(total, attempt)
-        for reason, number in harvest.dropped.items():
+        for reason, number in result.dropped.items():
             total[f"dropped:{reason[:_LABEL]}"] += number
-        if harvest.outcome.is_page and total["successes"] > successes:
-            _count_callback(total, harvest)
+        if result.outcome.is_page and total["successes"] > successes:
+            _count_callback(total, result)
     return +total
 
 
@@ -45,15 +45,15 @@ def count_stale(attempts: Iterable[Attempt]) -> Counter[str]:
     return total
 
 
-def _count_callback(total: Counter[str], harvest: VisitResult) -> None:
+def _count_callback(total: Counter[str], result: VisitResult) -> None:
     """What a callback makes of its pages, so that one which never gives anything can be named."""
-    name = (harvest.outcome.lease.entry.request.callback or "parse")[:_LABEL]
-    items = len(harvest.items)
-    for reason, number in harvest.dropped.items():
+    name = (result.outcome.lease.entry.request.callback or "parse")[:_LABEL]
+    items = len(result.items)
+    for reason, number in result.dropped.items():
         items += number if reason.startswith("item:") else 0
     total[f"callback_pages:{name}"] += 1
     total[f"callback_items:{name}"] += items
-    total[f"callback_requests:{name}"] += len(harvest.outcome.outlinks)
+    total[f"callback_requests:{name}"] += len(result.outcome.outlinks)
 
 
 def _count_attempt(total: Counter[str], attempt: Attempt) -> None:
@@ -92,20 +92,20 @@ def totals_of(total: Mapping[str, int]) -> JobTotals:
     )
 
 
-def visit_of(harvest: VisitResult) -> tuple[int, bool]:
-    """Which of the pages of its request a harvest's page is, and whether it may be there already.
+def visit_of(result: VisitResult) -> tuple[int, bool]:
+    """Which of the pages of its request a result's page is, and whether it may be there already.
 
     A request brings one page, number 0, however often it is fetched. One with ``dont_filter`` asks for a page
     again on purpose, and brings one more, by its lease's token; done again after its worker was lost, it is
     the latest of those that are there.
     """
-    lease = harvest.outcome.lease
+    lease = result.outcome.lease
     visit = lease.token if lease.entry.request.dont_filter else 0
     return visit, visit != 0 and lease.expiries > 0
 
 
-def seen_at(harvest: VisitResult) -> float:
-    """When the items of a harvest were seen: at its page, else at its last attempt."""
-    if harvest.page is not None:
-        return harvest.page.at
-    return harvest.attempts[-1].at if harvest.attempts else 0.0
+def seen_at(result: VisitResult) -> float:
+    """When the items of a result were seen: at its page, else at its last attempt."""
+    if result.page is not None:
+        return result.page.at
+    return result.attempts[-1].at if result.attempts else 0.0

@@ -1,4 +1,4 @@
-"""From settings to what decides: the rules of a frontier, the door of a job."""
+"""From settings to what decides: the rules of a frontier, the admission of a job."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def rules_of(settings: Settings, *, touches_network: bool = True) -> FrontierRul
 
 
 def admission_of(settings: Settings, spider: Spider, key: bytes) -> Admission:
-    """The door of a job."""
+    """What decides which requests of a job are accepted."""
     scope = Scope(
         spider.allowed_domains,
         include=settings.include,

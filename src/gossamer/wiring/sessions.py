@@ -37,7 +37,7 @@ class SessionCommitter:
         self._committer = committer
         self._cookies = cookies
 
-    async def commit(self, harvests: Sequence[VisitResult]) -> list[bool]:
+    async def commit(self, results: Sequence[VisitResult]) -> list[bool]:
         """See :class:`~gossamer.ports.committer.Committer`."""
         await self._cookies.save_cookies()
-        return await self._committer.commit(harvests)
+        return await self._committer.commit(results)

@@ -68,7 +68,7 @@ def test_a_worker_finishes_a_slow_page_and_ends_at_once_when_told_again(fleet: F
     assert (code, took_s < SLOW_S + 1.5) == (0, True)
     slow.site.wait_for(35 + 20)
     twice = again(slow.truth, slow.site.hits())
-    assert len(twice) <= 16, "how many were in hand depends on the moment: none, if all had just landed"
+    assert len(twice) <= 16, "how many were in hand depends on the moment: none, if all were just recorded"
     assert twice.keys() <= in_hand
     fleet.run("cancel", job)
 

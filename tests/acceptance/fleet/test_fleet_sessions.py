@@ -31,7 +31,7 @@ def test_all_workers_are_logged_in(servers: Servers, tmp_path: Path) -> None:
         stored = fleet.stored(job)
         log_ins = sum(hit.method == "POST" for hit in site.hits)
     assert (result["finish_reason"], result["dead"], log_ins) == ("finished", 0, 1)
-    assert result["redirects_to_known"] >= MOVED, "a worker that was killed may have landed one half"
+    assert result["redirects_to_known"] >= MOVED, "a worker that was killed may have recorded one half"
     assert app.refused == [], "every page was asked for by somebody who was logged in"
     assert len({url for url in stored.pages if "/page/" in url}) == PAGES
     assert len(stored.lines) == PAGES

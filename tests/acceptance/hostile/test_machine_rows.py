@@ -235,17 +235,17 @@ def test_row_66_a_damaged_file_is_said_and_left_alone(tmp_path: Path, shop: Site
 
 
 class SlowStore(Ledger):
-    """Takes one second for each harvest."""
+    """Takes one second for each result."""
 
     def __init__(self, kit: Kit) -> None:
         super().__init__()
         self.kit = kit
         self.most_waiting = 0
 
-    async def write(self, job: Job, harvests: Sequence[VisitResult]) -> None:
-        self.most_waiting = max(self.most_waiting, len(self.kit.site.log) - len(self.harvests))
-        await self.kit.clock.sleep(1.0 * len(harvests))
-        await super().write(job, harvests)
+    async def write(self, job: Job, results: Sequence[VisitResult]) -> None:
+        self.most_waiting = max(self.most_waiting, len(self.kit.site.log) - len(self.results))
+        await self.kit.clock.sleep(1.0 * len(results))
+        await super().write(job, results)
 
 
 @pytest.mark.parametrize("concurrency", [1, 8, 32])
@@ -262,7 +262,7 @@ def test_row_69_a_slow_store_slows_the_fetching_down(concurrency: int) -> None:
 
     kit, store, ran = virtually(main)
     assert ran.reason is FinishReason.FINISHED
-    assert len(store.harvests) == len(kit.site.log) == 200
+    assert len(store.results) == len(kit.site.log) == 200
     assert store.most_waiting <= 2 * concurrency
     spread = kit.site.log[-1][0] - kit.site.log[0][0]
     assert spread > 200 - 3 * concurrency  # at the store's pace, not in one burst

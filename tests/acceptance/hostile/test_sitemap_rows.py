@@ -154,7 +154,7 @@ def test_row_36_large_packed_and_endless_sitemaps_are_read_to_their_bounds() -> 
 
 
 async def test_row_36_a_sitemap_of_full_size_holds_nobody_up(tmp_path: Path) -> None:
-    """``success``: fifty thousand URLs pass the door in slices between which other work goes on."""
+    """``success``: fifty thousand URLs are admitted in slices between which other work goes on."""
     body = gzip.compress(urlset(sitemap.MAX_URLS).replace(b"http://h.test", b""), 1)
     with serve_in_thread(
         lambda path, headers: SiteResponse(body=body, content_type="application/gzip")

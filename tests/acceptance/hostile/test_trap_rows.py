@@ -201,11 +201,11 @@ async def test_row_45_a_site_that_answers_everywhere_has_one_budget_for_its_doma
     from gossamer.policy.urls import UrlOptions
     from kit.engine import follow
 
-    door = Admission(Scope(), UrlOptions(), b"k", traps=TrapCounter(TrapRules(max_per_domain=50)))
+    admission = Admission(Scope(), UrlOptions(), b"k", traps=TrapCounter(TrapRules(max_per_domain=50)))
     dropped: dict[str, int] = {}
     taken = []
     for n in range(40):
         found = follow(*(f"http://h{n}-{i}.wild.co.uk/" for i in range(10)), f"http://good{n}.co.uk/")
-        taken += door.admit_links(Request("http://wild.co.uk/"), found.requests, dropped)
+        taken += admission.admit_links(Request("http://wild.co.uk/"), found.requests, dropped)
     assert dropped == {"link:trap_domain": 350}
     assert Counter(entry.host.endswith(".wild.co.uk") for entry in taken) == {True: 50, False: 40}

@@ -278,13 +278,13 @@ def test_the_log_is_copied_back_beside_the_writer(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpointer, "EVERY", 100)
     done = threading.Event()
     database = Database(tmp_path / "x.db")
-    database._keeper._conn.set_trace_callback(lambda sql: done.set())
+    database._checkpointer._conn.set_trace_callback(lambda sql: done.set())
     database.run_sync(lambda conn: conn.execute("CREATE TABLE t (x)"))
     size = (tmp_path / "x.db").stat().st_size
     for _ in range(2):
         database.run_sync(lambda conn: conn.executemany("INSERT INTO t VALUES (?)", [("x" * 1000,)] * 60))
     assert done.wait(10)
-    database._keeper.close()  # waits for what it is at
+    database._checkpointer.close()  # waits for what it is at
     assert (tmp_path / "x.db").stat().st_size > size
     database.close()
 

@@ -1,4 +1,4 @@
-"""The door: what it refuses, what it remembers, and that memory changes nothing."""
+"""The admission: what it refuses, what it remembers, and that memory changes nothing."""
 
 from __future__ import annotations
 
@@ -14,50 +14,50 @@ PAGE = Request("http://a.example/", depth=2)
 
 
 @pytest.fixture
-def door() -> Admission:
+def gate() -> Admission:
     return Admission(Scope(["a.example"]), UrlOptions(), b"key")
 
 
-def test_entries_are_canonical_and_placed(door: Admission) -> None:
-    entry = door.admit_request(Request("HTTP://A.example:80/x?utm_source=y#f"))
+def test_entries_are_canonical_and_placed(gate: Admission) -> None:
+    entry = gate.admit_request(Request("HTTP://A.example:80/x?utm_source=y#f"))
     assert isinstance(entry, Entry)
     assert (entry.request.url, entry.host) == ("http://a.example/x", "a.example")
-    assert entry.fingerprint == door.fingerprint_of(Request("http://a.example/x"))
+    assert entry.fingerprint == gate.fingerprint_of(Request("http://a.example/x"))
 
 
-def test_refusals_say_why(door: Admission) -> None:
-    assert door.admit_request(Request("http://b.example/")) == "offsite"
-    assert door.admit_request(Request("non:sense")) == "bad_url"
-    assert door.fingerprint_of(Request("non:sense")) is None
+def test_refusals_say_why(gate: Admission) -> None:
+    assert gate.admit_request(Request("http://b.example/")) == "offsite"
+    assert gate.admit_request(Request("non:sense")) == "bad_url"
+    assert gate.fingerprint_of(Request("non:sense")) is None
 
 
-def test_links_of_a_page_are_unique_deeper_and_counted(door: Admission) -> None:
+def test_links_of_a_page_are_unique_deeper_and_counted(gate: Admission) -> None:
     dropped: dict[str, int] = {}
     links = [Request(f"http://a.example/{n % 3}") for n in range(9)] + [Request("http://b.example/")] * 2
-    entries = door.admit_links(PAGE, links, dropped)
+    entries = gate.admit_links(PAGE, links, dropped)
     assert [entry.request.url[-1] for entry in entries] == ["0", "1", "2"]
     assert {(entry.request.depth, entry.request.via) for entry in entries} == {(3, PAGE.url)}
     assert dropped == {"link:offsite": 2}
 
 
-def test_what_is_inside_is_not_offered_again_but_dont_filter_is(door: Admission) -> None:
+def test_what_is_inside_is_not_offered_again_but_dont_filter_is(gate: Admission) -> None:
     links = [Request("http://a.example/1"), Request("http://a.example/2")]
-    door.remember_entries(door.admit_links(PAGE, links[:1], {}))
-    assert [entry.request.url for entry in door.admit_links(PAGE, links, {})] == ["http://a.example/2"]
+    gate.remember_entries(gate.admit_links(PAGE, links[:1], {}))
+    assert [entry.request.url for entry in gate.admit_links(PAGE, links, {})] == ["http://a.example/2"]
     again = [links[0].replace(dont_filter=True)] * 2
-    assert len(door.admit_links(PAGE, again, {})) == 2
+    assert len(gate.admit_links(PAGE, again, {})) == 2
 
 
-def test_method_and_body_tell_requests_apart(door: Admission) -> None:
+def test_method_and_body_tell_requests_apart(gate: Admission) -> None:
     url = "http://a.example/form"
     requests = [Request(url), Request(url, method="POST"), Request(url, method="POST", body=b"a=1")]
-    assert len({door.fingerprint_of(request) for request in requests}) == 3
+    assert len({gate.fingerprint_of(request) for request in requests}) == 3
 
 
-def test_memory_is_bounded(door: Admission, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_bounded(gate: Admission, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admission, "REMEMBERED", 10)
     for n in range(100):
-        door.remember_entries(door.admit_links(PAGE, [Request(f"http://a.example/{n}")], {}))
-    assert len(door._inside) <= 12
-    assert len(door._places) <= 12
-    assert "12 known" not in repr(door)
+        gate.remember_entries(gate.admit_links(PAGE, [Request(f"http://a.example/{n}")], {}))
+    assert len(gate._inside) <= 12
+    assert len(gate._places) <= 12
+    assert "12 known" not in repr(gate)

@@ -63,10 +63,10 @@ def test_a_page_whose_step_goes_on_failing_is_a_dead_letter_of_which_nothing_is_
     made, ran = crawl({URL: PAGE}, step=Away(99))
     assert [verdict for _, verdict, _ in made.ledger.verdicts] == ["retry"] * CALM.max_retries + ["dead"]
     assert made.ledger.items == []
-    for harvest in made.ledger.harvests:
-        assert (harvest.page, harvest.outcome.outlinks, harvest.outcome.is_page) == (None, (), False)
-        assert harvest.outcome.signal.kind is HostSignalKind.OK  # the host did its part
-        detail = harvest.attempts[0].detail
+    for result in made.ledger.results:
+        assert (result.page, result.outcome.outlinks, result.outcome.is_page) == (None, (), False)
+        assert result.outcome.signal.kind is HostSignalKind.OK  # the host did its part
+        detail = result.attempts[0].detail
         assert "in the pipeline step Away" in detail
         assert detail.rstrip().endswith("ConnectionError: the database is away")
     assert ran.stats.dead == 1
@@ -78,7 +78,7 @@ def test_items_of_an_errback_are_tried_again_too(status: int) -> None:
     made, ran = crawl(errback, step=Away(1), replies={URL: status}, errback="failed")
     assert made.ledger.items == [b'{"failed":true}']
     assert made.ledger.verdicts[0] == (URL, "retry", "pipeline")
-    assert f"{status}" in made.ledger.harvests[0].attempts[0].detail or status == 404
+    assert f"{status}" in made.ledger.results[0].attempts[0].detail or status == 404
     made, ran = crawl(errback, step=Away(99), replies={URL: status}, errback="failed")
     assert (made.ledger.items, ran.stats.dead) == ([], 1)
     assert len(made.pages.errbacks) == 1 + CALM.max_retries
@@ -88,7 +88,7 @@ def test_an_errback_that_raises_makes_a_dead_letter_of_a_page_that_is_gone() -> 
     errback = {"errback": ExtractResult(items=({"a": 1},), error="Traceback: boom", fault="callback")}
     made, ran = crawl(errback, replies={URL: 404}, errback="failed")
     assert made.ledger.verdicts == [(URL, "dead", "callback")]
-    assert "boom" in made.ledger.harvests[0].attempts[0].detail
+    assert "boom" in made.ledger.results[0].attempts[0].detail
     assert made.ledger.items == [b'{"a":1}']
     assert ran.stats.dead == 1
 
@@ -97,7 +97,7 @@ def test_an_item_that_cannot_be_stored_is_a_fault_of_the_callback_and_the_others
     made, ran = crawl({URL: ExtractResult(items=({"a": 1}, {"b": float("nan")}, {"c": 3}))})
     assert made.ledger.verdicts == [(URL, "dead", "callback")]
     assert made.ledger.items == [b'{"a":1}', b'{"c":3}']
-    assert "item.b: not a finite number" in made.ledger.harvests[0].attempts[0].detail
+    assert "item.b: not a finite number" in made.ledger.results[0].attempts[0].detail
     assert ran.stats.dead == 1
 
 
@@ -108,11 +108,11 @@ class Picky:
         self._kit = kit
         self._error = error
 
-    async def commit(self, harvests: Sequence[VisitResult]) -> list[bool]:
-        for harvest in harvests:
-            if any(b"bad" in item.data for item in harvest.items):
+    async def commit(self, results: Sequence[VisitResult]) -> list[bool]:
+        for result in results:
+            if any(b"bad" in item.data for item in result.items):
                 raise self._error
-        return await self._kit.parts.committer.commit(harvests)
+        return await self._kit.parts.committer.commit(results)
 
 
 def with_committer(error: Exception) -> tuple[Kit, RunSummary]:
@@ -133,7 +133,7 @@ def test_what_a_store_cannot_encode_costs_its_page_and_not_the_turn() -> None:
         (URL + "b", "success", ""),
         (URL + "c", "success", ""),
     ]
-    (dead,) = [h for h in made.ledger.harvests if h.outcome.verdict == "dead"]
+    (dead,) = [h for h in made.ledger.results if h.outcome.verdict == "dead"]
     assert "surrogates not allowed" in dead.attempts[0].detail
     assert (ran.reason, ran.stats.dead) == (FinishReason.FINISHED, 1)
 

@@ -58,7 +58,7 @@ def test_a_lane_without_a_worker_is_refused_not_waited_for() -> None:
 
     kit, ran = virtually(main)
     assert ran.reason is FinishReason.FINISHED
-    assert kit.ledger.harvests[0].dropped == {"link:lane": 1}
+    assert kit.ledger.results[0].dropped == {"link:lane": 1}
 
 
 def test_an_internal_error_uses_up_its_turn() -> None:
@@ -132,7 +132,7 @@ def test_an_errback_that_raises_is_told_in_the_ledger() -> None:
         kit.site.replies = {URL: 403}
         kit.pages.yields = {"errback": ExtractResult(error="Traceback: boom", fault="callback")}
         await run(kit, URL, errback="failed")
-        return kit.ledger.harvests[0].attempts[0].detail
+        return kit.ledger.results[0].attempts[0].detail
 
     assert "status 403" in virtually(main)
     assert "boom" in virtually(main)
@@ -167,7 +167,7 @@ def test_a_worker_elsewhere_at_robots_txt_is_waited_for_without_spinning() -> No
 
         kit.parts = kit.with_parts(robots=Claimed())
         ran = await run(kit, URL)
-        assert (ran.stats.done, kit.ledger.harvests[0].attempts[0].attempt) == (1, 1)
+        assert (ran.stats.done, kit.ledger.results[0].attempts[0].attempt) == (1, 1)
         return calls
 
     assert virtually(main) == 7
@@ -266,7 +266,7 @@ def test_users_code_that_would_end_its_task_costs_its_page_and_not_the_crawl(err
     assert [verdict for _, verdict, _ in kit.ledger.verdicts].count("dead") == 1
 
 
-def test_a_lease_beside_a_landing_that_fails_is_not_left_behind() -> None:
+def test_a_lease_beside_results_that_cannot_be_recorded_is_not_left_behind() -> None:
     async def main() -> tuple[int, int]:
         kit = Kit()
         kit.shift = dataclasses.replace(kit.shift, concurrency=1)

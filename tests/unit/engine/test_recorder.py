@@ -1,4 +1,4 @@
-"""A batch that cannot land as a whole lands page by page, and no page of it counts twice."""
+"""A batch that cannot be recorded as a whole is recorded page by page, and no page of it counts twice."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_follows_links_once_each_and_finishes() -> None:
     assert [type(event) for event in made.events if type(event).__name__ != "ProgressEvent"] == [
         JobStartedEvent, PageDoneEvent, PageDoneEvent, PageDoneEvent, JobFinishedEvent,
     ]  # fmt: skip
-    depths = {a.url: (a.depth, a.via) for h in made.ledger.harvests for a in h.attempts}
+    depths = {a.url: (a.depth, a.via) for h in made.ledger.results for a in h.attempts}
     assert depths[URL + "b"] == (1, URL)
 
 
@@ -72,11 +72,11 @@ def test_items_pass_the_pipeline_and_drops_are_counted() -> None:
         return kit
 
     made, _ = crawl(kit)
-    harvest = made.ledger.harvests[0]
+    result = made.ledger.results[0]
     assert made.ledger.items == [b'{"a":1}']
-    assert harvest.dropped["link:offsite"] == 1
-    assert harvest.dropped["link:bad_url"] == 1
-    assert sum(count for reason, count in harvest.dropped.items() if reason.startswith("item:")) == 1
+    assert result.dropped["link:offsite"] == 1
+    assert result.dropped["link:bad_url"] == 1
+    assert sum(count for reason, count in result.dropped.items() if reason.startswith("item:")) == 1
 
 
 def test_transient_faults_are_retried_with_backoff_then_given_up() -> None:
@@ -181,7 +181,7 @@ def test_robots_fetch_is_a_turn_of_its_own_and_costs_no_attempt() -> None:
     made, ran = crawl(kit, URL, URL + "b", URL + "c")
     times = [(round(at - ran.started_at), url) for at, url in made.site.log]
     assert times == [(9, URL), (18, URL + "c")], "crawl-delay holds, and a refused page costs no turn"
-    assert made.ledger.harvests[0].attempts[0].attempt == 1
+    assert made.ledger.results[0].attempts[0].attempt == 1
     assert (URL + "b", "skipped", "robots") in made.ledger.verdicts
 
 
@@ -198,7 +198,7 @@ def test_a_callback_that_raises_is_one_dead_page_that_keeps_its_yield() -> None:
     made, ran = crawl(kit)
     assert made.ledger.verdicts == [(URL, "dead", "callback"), (URL + "b", "success", "")]
     assert made.ledger.items == [b'{"a":1}']
-    assert "boom" in made.ledger.harvests[0].attempts[0].detail
+    assert "boom" in made.ledger.results[0].attempts[0].detail
     assert ran.stats.dead == 1
 
 
@@ -221,7 +221,7 @@ def test_a_page_whose_parsing_was_interrupted_is_tried_again_and_its_host_is_not
 
     made, _ = crawl(kit)
     assert made.ledger.verdicts == [(URL, "retry", "parse_interrupted"), (URL, "dead", "parse_interrupted")]
-    assert {harvest.outcome.signal.kind for harvest in made.ledger.harvests} == {HostSignalKind.OK}
+    assert {result.outcome.signal.kind for result in made.ledger.results} == {HostSignalKind.OK}
 
 
 def test_missing_elements_are_retried() -> None:
@@ -352,7 +352,7 @@ def test_leases_of_a_dead_run_are_taken_back_and_counted() -> None:
     kit, ran = virtually(main)
     assert ran.recovered == 1
     assert [a.verdict.value for a in kit.ledger.expired] == ["expired"]
-    assert kit.ledger.harvests[0].attempts[0].attempt == 2
+    assert kit.ledger.results[0].attempts[0].attempt == 2
 
 
 def test_a_lost_lease_is_dropped_without_a_trace() -> None:
@@ -365,7 +365,7 @@ def test_a_lost_lease_is_dropped_without_a_trace() -> None:
 
     kit, ran = virtually(main)
     assert ran.stats.done == 1
-    assert [a.attempt for h in kit.ledger.harvests for a in h.attempts][-1] == 2
+    assert [a.attempt for h in kit.ledger.results for a in h.attempts][-1] == 2
 
 
 @pytest.mark.parametrize("where", ["store", "frontier"])
@@ -404,7 +404,7 @@ def test_nothing_is_started_late() -> None:
 
     kit, _ran = virtually(main)
     assert len(kit.site.log) == 1
-    assert kit.ledger.harvests[0].attempts[0].attempt == 1, "giving back costs no attempt"
+    assert kit.ledger.results[0].attempts[0].attempt == 1, "giving back costs no attempt"
 
 
 def test_seeding_says_what_was_refused() -> None:

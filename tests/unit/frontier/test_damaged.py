@@ -91,9 +91,9 @@ def test_a_visit_makes_it_a_dead_letter_and_asks_nobody():
         (lease,) = (await kit.frontier.lease("http", 1, 60)).leases
         broken = replace(lease, entry=replace(lease.entry, unreadable="a stored request cannot be read"))
         visitor = Visitor(kit.parts, ShiftOptions())
-        harvest = await visitor.visit(visitor.open_attempt(broken))
-        assert isinstance(harvest, VisitResult)
-        (attempt,) = harvest.attempts
+        result = await visitor.visit(visitor.open_attempt(broken))
+        assert isinstance(result, VisitResult)
+        (attempt,) = result.attempts
         assert (attempt.verdict, attempt.reason) == (Verdict.DEAD, "unreadable")
         assert attempt.detail == "a stored request cannot be read"
         assert kit.site.log == []

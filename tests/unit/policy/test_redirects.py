@@ -81,7 +81,7 @@ def test_headers_that_carry_a_secret_by_their_names(name: str) -> None:
 # --------------------------------------------------------------------------- to what was known already
 
 
-def landed(number: int, *links: Entry, verdict: Verdict = Verdict.REDIRECT) -> VisitResult:
+def visited(number: int, *links: Entry, verdict: Verdict = Verdict.REDIRECT) -> VisitResult:
     lease = Lease(
         entry=make_entry(number), token=number, granted_at=0.0, start_by=0.0, deadline=0.0, attempt=1
     )
@@ -89,29 +89,29 @@ def landed(number: int, *links: Entry, verdict: Verdict = Verdict.REDIRECT) -> V
     return VisitResult(outcome=Outcome(lease=lease, verdict=verdict, outlinks=links), attempts=(row,))
 
 
-def told(*harvests: VisitResult, known: set[int]) -> list[str]:
-    targets = redirect_targets(harvests)
+def told(*results: VisitResult, known: set[int]) -> list[str]:
+    targets = redirect_targets(results)
     answers = [target.fingerprint in known for target in targets]
-    return [row.reason for made in with_known_targets(harvests, targets, answers) for row in made.attempts]
+    return [row.reason for made in with_known_targets(results, targets, answers) for row in made.attempts]
 
 
 def test_a_redirect_to_a_known_page_is_told_of() -> None:
-    assert told(landed(1, make_entry(7)), landed(2, make_entry(8)), known={7}) == ["known_target", ""]
+    assert told(visited(1, make_entry(7)), visited(2, make_entry(8)), known={7}) == ["known_target", ""]
 
 
 def test_what_the_same_group_has_added_is_known_to_the_next() -> None:
-    page = landed(1, make_entry(7), make_entry(8), verdict=Verdict.SUCCESS)
-    assert told(page, landed(2, make_entry(7)), known=set()) == ["", "known_target"]
-    assert told(landed(2, make_entry(7)), page, known=set()) == ["", ""]
-    three = [landed(number, make_entry(7)) for number in range(3)]
+    page = visited(1, make_entry(7), make_entry(8), verdict=Verdict.SUCCESS)
+    assert told(page, visited(2, make_entry(7)), known=set()) == ["", "known_target"]
+    assert told(visited(2, make_entry(7)), page, known=set()) == ["", ""]
+    three = [visited(number, make_entry(7)) for number in range(3)]
     assert told(*three, known=set()) == ["", "known_target", "known_target"]
 
 
 def test_a_redirect_that_is_made_in_any_case_is_not_told_of() -> None:
-    in_any_case = landed(1, make_entry(7, dont_filter=True))
-    assert told(in_any_case, landed(2, make_entry(7)), known=set()) == ["", "known_target"]
+    in_any_case = visited(1, make_entry(7, dont_filter=True))
+    assert told(in_any_case, visited(2, make_entry(7)), known=set()) == ["", "known_target"]
     assert told(in_any_case, known={7}) == [""]
-    assert told(landed(1, make_entry(7), verdict=Verdict.SUCCESS), landed(2, make_entry(8)), known={7}) == [
+    assert told(visited(1, make_entry(7), verdict=Verdict.SUCCESS), visited(2, make_entry(8)), known={7}) == [
         "",
         "",
     ]

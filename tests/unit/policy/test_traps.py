@@ -9,22 +9,22 @@ from gossamer.policy.traps import TrapCounter, TrapRules, pattern_of
 
 
 def test_a_budget_counts_each_url_once_and_knows_what_it_took() -> None:
-    door = TrapCounter(TrapRules(max_per_pattern=2))
+    counter = TrapCounter(TrapRules(max_per_pattern=2))
     urls = [f"http://h.test/list?page={n}" for n in range(4)]
-    assert [door.check_url(url, n) for n, url in enumerate(urls)] == [
+    assert [counter.check_url(url, n) for n, url in enumerate(urls)] == [
         None,
         None,
         "trap_pattern",
         "trap_pattern",
     ]
-    assert [door.check_url(url, n) for n, url in enumerate(urls)] == [
+    assert [counter.check_url(url, n) for n, url in enumerate(urls)] == [
         None,
         None,
         "trap_pattern",
         "trap_pattern",
     ]
-    assert door.check_url("http://h.test/other?page=1", 9) is None
-    assert door.check_url("http://i.test/list?page=1", 10) is None
+    assert counter.check_url("http://h.test/other?page=1", 9) is None
+    assert counter.check_url("http://i.test/list?page=1", 10) is None
 
 
 def test_patterns() -> None:
@@ -35,30 +35,30 @@ def test_patterns() -> None:
 
 
 def test_contents_are_equal_byte_by_byte_or_word_by_word() -> None:
-    door = TrapCounter(TrapRules(max_same_body=20))
-    assert [door.is_copy(f"http://h.test/{n}", b"same") for n in range(25)] == [False] * 20 + [True] * 5
-    assert not door.is_copy("http://i.test/1", b"same")
+    counter = TrapCounter(TrapRules(max_same_body=20))
+    assert [counter.is_copy(f"http://h.test/{n}", b"same") for n in range(25)] == [False] * 20 + [True] * 5
+    assert not counter.is_copy("http://i.test/1", b"same")
     listed = [b"<p>product %d costs %d" % (n % 7, n) + b" nice"[: n % 3] for n in range(1000, 1200)]
     assert not any(
         TrapCounter(TrapRules(max_same_body=None)).is_copy("http://h.test/?a", body) for body in listed
     )
     texts = ["alpha", "bravo", "delta", "gamma", "omega", "sigma", "kappa", "theta"]
     different = [f"<p>{a} {b} {c}".encode() for a in texts for b in texts for c in texts]
-    door = TrapCounter(TrapRules(max_same_body=20))
-    assert not any(door.is_copy(f"http://h.test/p?id={n}", body) for n, body in enumerate(different))
+    counter = TrapCounter(TrapRules(max_same_body=20))
+    assert not any(counter.is_copy(f"http://h.test/p?id={n}", body) for n, body in enumerate(different))
     greek = ["αβγδ", "δγβα", "αγβδ", "βαγδ", "γαβδ", "δαβγ", "βγδα", "γβαδ"]
     different = [f"<p>{a} {b} {c}".encode() for a in greek for b in greek for c in greek]
-    door = TrapCounter(TrapRules(max_same_body=20))
-    assert not any(door.is_copy(f"http://h.test/p?id={n}", body) for n, body in enumerate(different))
+    counter = TrapCounter(TrapRules(max_same_body=20))
+    assert not any(counter.is_copy(f"http://h.test/p?id={n}", body) for n, body in enumerate(different))
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(traps, "MAX_COUNTED", 100)
-    door = TrapCounter(TrapRules(max_per_pattern=10, max_same_body=10))
+    counter = TrapCounter(TrapRules(max_per_pattern=10, max_same_body=10))
     for n in range(1000):
-        door.check_url(f"http://h.test/{n % 97}/x{n}", n)
-        door.is_copy(f"http://h.test/{n}", b"%d" % n)
-        door.is_copy(f"http://h.test/{n}", b"often")
-    assert door.is_copy("http://h.test/x", b"often")
-    assert len(door._bodies) <= 101
-    assert sum(map(len, door._members.values())) <= 101
+        counter.check_url(f"http://h.test/{n % 97}/x{n}", n)
+        counter.is_copy(f"http://h.test/{n}", b"%d" % n)
+        counter.is_copy(f"http://h.test/{n}", b"often")
+    assert counter.is_copy("http://h.test/x", b"often")
+    assert len(counter._bodies) <= 101
+    assert sum(map(len, counter._members.values())) <= 101

@@ -46,7 +46,7 @@ async def rows(server, query, *values):
 
 
 def again(found, *, token=1, expiries=0, dont_filter=True):
-    """A harvest of the same page, by another lease."""
+    """A result of the same page, by another lease."""
     lease = found.outcome.lease
     request = Request(lease.entry.request.url, dont_filter=dont_filter)
     lease = replace(lease, token=token, expiries=expiries, entry=replace(lease.entry, request=request))

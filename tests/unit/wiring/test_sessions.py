@@ -26,7 +26,7 @@ class Log(list[Any]):
     async def prepare_cookies(self, session: str, url: str) -> None:
         self.append(("ready", session, url))
 
-    async def commit(self, harvests: Any) -> list[bool]:
+    async def commit(self, results: Any) -> list[bool]:
         self.append("committed")
         return [True]
 

@@ -1,6 +1,6 @@
 """Whether pages take so much computing that a second process is worth its cost.
 
-Processes that share a host's slots land smaller groups, and wait for each other's transactions: cheap pages
+Processes that share a host's slots record smaller groups, and wait for each other's transactions: cheap pages
 go faster through one process alone. Pure: the times are given.
 """
 

@@ -13,8 +13,8 @@ from contextlib import suppress
 
 EVERY = 12_000
 """Changed rows after which the log is copied back. A page of a crawl changes about 15 and dirties 3 to 6
-pages of 4 KiB, fewer when many land together."""
-LIMIT = 32_000
+pages of 4 KiB, fewer when many are recorded together."""
+LOG_LIMIT = 32_000
 """Pages in the log (128 MB) at which the writer copies the rest itself, and begins it anew."""
 
 
@@ -25,7 +25,7 @@ class Checkpointer(threading.Thread):
     """
 
     def __init__(self, conn: sqlite3.Connection) -> None:
-        super().__init__(name="gossamer-sqlite-keeper", daemon=True)
+        super().__init__(name="gossamer-sqlite-checkpointer", daemon=True)
         self._conn = conn
         self._wanted = threading.Semaphore(0)
         self._closing = False

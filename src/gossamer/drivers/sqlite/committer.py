@@ -1,7 +1,7 @@
-"""Frontier and store in one file: a worker's harvest lands in one transaction.
+"""Frontier and store in one file: a worker's results are recorded in one transaction.
 
 Guarantee: a lease is settled, its outlinks are queued, its items, page and ledger rows are stored
-together or not at all. A harvest whose lease was lost leaves only its ledger rows, marked ``stale``:
+together or not at all. A result whose lease was lost leaves only its ledger rows, marked ``stale``:
 the fetch did happen, and nothing of what it brought counts.
 """
 
@@ -37,24 +37,24 @@ class SameFileCommitter:
         self._write = write
         self._job = job
 
-    async def commit(self, harvests: Sequence[VisitResult]) -> list[bool]:
+    async def commit(self, results: Sequence[VisitResult]) -> list[bool]:
         """Settle, then store what was accepted; ``False`` for leases that were lost."""
-        return await self._db.run(lambda conn: self._commit_within(conn, harvests))
+        return await self._db.run(lambda conn: self._commit_within(conn, results))
 
-    def _commit_within(self, conn: Connection, harvests: Sequence[VisitResult]) -> list[bool]:
-        targets = redirect_targets(harvests)
+    def _commit_within(self, conn: Connection, results: Sequence[VisitResult]) -> list[bool]:
+        targets = redirect_targets(results)
         known = self._known(conn, targets) if targets else []
-        accepted = self._settle(conn, [harvest.outcome for harvest in harvests])
-        kept = [harvest for harvest, taken in zip(harvests, accepted, strict=True) if taken]
+        accepted = self._settle(conn, [result.outcome for result in results])
+        kept = [result for result, taken in zip(results, accepted, strict=True) if taken]
         told = iter(with_known_targets(kept, targets, known) if targets else kept)
-        landed = [
-            next(told) if taken else _only_ledger(harvest)
-            for harvest, taken in zip(harvests, accepted, strict=True)
+        recorded = [
+            next(told) if taken else _only_ledger(result)
+            for result, taken in zip(results, accepted, strict=True)
         ]
-        self._write(conn, self._job, landed)
+        self._write(conn, self._job, recorded)
         return accepted
 
 
-def _only_ledger(harvest: VisitResult) -> VisitResult:
-    attempts = tuple(attempt.as_stale() for attempt in harvest.attempts)
-    return VisitResult(outcome=harvest.outcome, attempts=attempts)
+def _only_ledger(result: VisitResult) -> VisitResult:
+    attempts = tuple(attempt.as_stale() for attempt in result.attempts)
+    return VisitResult(outcome=result.outcome, attempts=attempts)

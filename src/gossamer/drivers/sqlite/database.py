@@ -1,4 +1,4 @@
-"""The one SQLite file: a writer thread with group commit, a reader and a keeper of the log beside it.
+"""The one SQLite file: a writer thread with group commit, a reader and a checkpointer beside it.
 
 Guarantee: a call returns after its ``COMMIT`` and not before; a call that fails has changed nothing;
 calls of one group commit together, yet one that fails does not harm the others. Why a thread of its
@@ -24,7 +24,7 @@ from queue import SimpleQueue
 from typing import Any, Literal, TypeVar
 
 from gossamer.core.errors import StorageError
-from gossamer.drivers.sqlite import checkpointer as keeper
+from gossamer.drivers.sqlite.checkpointer import LOG_LIMIT, Checkpointer
 from gossamer.drivers.sqlite.errors import translate_error
 from gossamer.drivers.sqlite.schema import migrate_schema
 
@@ -36,7 +36,7 @@ GROUP = 64
 
 
 CACHES_KIB = (32768, 8192, 1024)
-"""Pages that the writer, the reader and the keeper hold in memory, at most."""
+"""Pages that the writer, the reader and the checkpointer hold in memory, at most."""
 
 
 TURN_S = 0.0003
@@ -97,8 +97,8 @@ class Database:
                 f"{self.path.parent}: cannot be made a data directory ({error.strerror}); "
                 "name another with --data"
             ) from error
-        writer, reader, checkpointer = self._open_all()
-        self._keeper = keeper.Checkpointer(checkpointer)
+        writer, reader, copier = self._open_all()
+        self._checkpointer = Checkpointer(copier)
         self._writer = _DatabaseThread("writer", writer, self._write_group, self._count_done)
         self._reader = _DatabaseThread("reader", reader, self._read_group, self._count_done)
 
@@ -153,7 +153,7 @@ class Database:
             if self._glancer is not None:
                 self._glancer.close()
         # One after the other: two that close at once both leave the log for the other one to copy back.
-        self._keeper.close()
+        self._checkpointer.close()
         for thread in (self._reader, self._writer):
             thread.queue.put(None)
             thread.join()
@@ -207,7 +207,7 @@ class Database:
     def _set_up(self, conn: sqlite3.Connection) -> None:
         conn.execute("PRAGMA journal_mode = WAL")
         conn.execute(f"PRAGMA synchronous = {self._synchronous}")
-        conn.execute(f"PRAGMA wal_autocheckpoint = {keeper.LIMIT}")
+        conn.execute(f"PRAGMA wal_autocheckpoint = {LOG_LIMIT}")
         conn.execute("PRAGMA secure_delete = OFF")  # Debian's default overwrites every deleted row
         migrate_schema(conn, self.path)
         conn.execute("PRAGMA busy_timeout = 0")  # from here on, `_begin` waits
@@ -220,7 +220,7 @@ class Database:
                 self._check_memory(conn)
                 for call in calls:
                     call.value = call.fn(conn)
-            self._keeper.report_changes(conn.total_changes)
+            self._checkpointer.report_changes(conn.total_changes)
         except BaseException as error:  # noqa: BLE001 - handed to the caller, who must not wait for ever
             self.memory.clear()
             if len(calls) > 1 and not _is_busy(error):

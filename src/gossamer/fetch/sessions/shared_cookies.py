@@ -1,7 +1,7 @@
 """The cookies of one job in shared state: for all who work on it, and for the crawl that is resumed.
 
 Guarantee: a request is sent with every cookie that was saved before its lease was granted. ``save`` goes
-before a harvest is committed, so whoever leases what a page has led to knows the cookies that the page had
+before a result is committed, so whoever leases what a page has led to knows the cookies that the page had
 set; a kill between the two costs that page once more, with its cookies already there. Workers that change one
 jar at the same time lose none of each other's cookies; of two namesakes the newer one counts. Cookies without
 an end are kept like the others, as in a browser that restores its tabs.

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from gossamer.core.jobs import Job, JobTotals, StoredItem
 from gossamer.core.results import Attempt, ItemRecord, PageRecord, VisitResult
-from gossamer.store.totals import count_attempts, count_harvests, count_stale, seen_at, totals_of, visit_of
+from gossamer.store.totals import count_attempts, count_results, count_stale, seen_at, totals_of, visit_of
 
 
 class MemoryStore:
@@ -28,16 +28,16 @@ class MemoryStore:
         self._attempts: defaultdict[str, list[Attempt]] = defaultdict(list)
         self._totals: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
-    async def write(self, job: Job, harvests: Sequence[VisitResult]) -> None:
+    async def write(self, job: Job, results: Sequence[VisitResult]) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
         total = self._totals[job.id]
-        total.update(count_harvests(harvests))
-        for harvest in harvests:
-            self._attempts[job.id] += harvest.attempts
-            if harvest.page is not None:
-                total["pages"] += self._keep_page(self.pages[job.id], harvest, harvest.page)
-            for item in harvest.items:
-                number, content = self._upsert_item(job.name, item, seen_at(harvest))
+        total.update(count_results(results))
+        for result in results:
+            self._attempts[job.id] += result.attempts
+            if result.page is not None:
+                total["pages"] += self._keep_page(self.pages[job.id], result, result.page)
+            for item in result.items:
+                number, content = self._upsert_item(job.name, item, seen_at(result))
                 total["duplicates" if number in self._sightings[job.id] else "items"] += 1
                 self._sightings[job.id][number] = content
 
@@ -55,9 +55,9 @@ class MemoryStore:
                 self._totals[job.id].update(count_stale([attempt]))
 
     @staticmethod
-    def _keep_page(pages: dict[tuple[int, int], PageRecord], harvest: VisitResult, page: PageRecord) -> bool:
+    def _keep_page(pages: dict[tuple[int, int], PageRecord], result: VisitResult, page: PageRecord) -> bool:
         """Whether the page is a new one."""
-        visit, is_again = visit_of(harvest)
+        visit, is_again = visit_of(result)
         if is_again:
             before = [other for number, other in pages if number == page.fingerprint and other > 0]
             visit = max(before, default=visit)

@@ -1,4 +1,4 @@
-"""From harvests to the columns of the statement ``write``. Pure.
+"""From the results of visits to the columns of the statement ``write``. Pure.
 
 Guarantee: no text in them is refused by PostgreSQL, no two rows of a batch are the same item or page, and an
 item whose JSON cannot be read is left out and counted: it does not lose the others.
@@ -16,7 +16,7 @@ import msgspec
 from gossamer.core.results import Attempt, VisitResult
 from gossamer.store.attempts import packed_request
 from gossamer.store.postgres.json import clean_text, to_jsonb
-from gossamer.store.totals import count_attempts, count_harvests, count_stale, seen_at, visit_of
+from gossamer.store.totals import count_attempts, count_results, count_stale, seen_at, visit_of
 
 Place = tuple[str, str]  # type and key of an item
 Columns = list[Sequence[Any]]
@@ -73,13 +73,13 @@ class WriteBatch:
         self.total[REFUSED] += len(refused)
 
 
-def batch_of(harvests: Sequence[VisitResult]) -> WriteBatch:
-    """Everything in these harvests."""
+def batch_of(results: Sequence[VisitResult]) -> WriteBatch:
+    """Everything in these results."""
     batch = WriteBatch()
-    batch.total = count_harvests(harvests)
-    _add_items(batch, harvests)
-    batch.pages = _page_columns(harvests)
-    batch.attempts = _attempt_columns([attempt for harvest in harvests for attempt in harvest.attempts])
+    batch.total = count_results(results)
+    _add_items(batch, results)
+    batch.pages = _page_columns(results)
+    batch.attempts = _attempt_columns([attempt for result in results for attempt in result.attempts])
     return batch
 
 
@@ -102,10 +102,10 @@ def stale_rows(attempts: Sequence[Attempt]) -> Columns:
     return [*_transpose_rows(rows, 3), *_transpose_rows(changes, 5)]
 
 
-def _add_items(batch: WriteBatch, harvests: Sequence[VisitResult]) -> None:
-    for harvest in harvests:
-        at = seen_at(harvest)
-        for item in harvest.items:
+def _add_items(batch: WriteBatch, results: Sequence[VisitResult]) -> None:
+    for result in results:
+        at = seen_at(result)
+        for item in result.items:
             try:
                 data, layout, is_altered = to_jsonb(item.data)
             except _UNREADABLE:
@@ -139,13 +139,13 @@ def _add_items(batch: WriteBatch, harvests: Sequence[VisitResult]) -> None:
                 batch.items[place] = row
 
 
-def _page_columns(harvests: Sequence[VisitResult]) -> Columns:
+def _page_columns(results: Sequence[VisitResult]) -> Columns:
     rows: dict[tuple[int, int], tuple[Any, ...]] = {}
-    for harvest in harvests:
-        page = harvest.page
+    for result in results:
+        page = result.page
         if page is None:
             continue
-        visit, is_again = visit_of(harvest)
+        visit, is_again = visit_of(result)
         place = (page.fingerprint, -1 if is_again else visit)
         if place in rows and rows[place][3] > page.at:
             continue

@@ -70,9 +70,9 @@ class PostgresStore:
     def __repr__(self) -> str:
         return f"<PostgresStore on {self._server!r}>"
 
-    async def write(self, job: Job, harvests: Sequence[VisitResult]) -> None:
+    async def write(self, job: Job, results: Sequence[VisitResult]) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
-        batch = batch_of(harvests)
+        batch = batch_of(results)
         try:
             await self._write_batch(job, batch)
         except RefusedValueError:

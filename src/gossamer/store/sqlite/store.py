@@ -22,7 +22,7 @@ from gossamer.drivers.sql import load_statements, write_rows, write_rows_returni
 from gossamer.drivers.sqlite.database import Database
 from gossamer.store.attempts import LATEST, attempt_of, packed_request
 from gossamer.store.sqlite.jobs import job_number
-from gossamer.store.totals import count_attempts, count_harvests, count_stale, seen_at, totals_of, visit_of
+from gossamer.store.totals import count_attempts, count_results, count_stale, seen_at, totals_of, visit_of
 
 SQL = load_statements("gossamer.store.sqlite", "store.sql")
 PAGE = 500  # items read at a time
@@ -39,9 +39,9 @@ class SqliteStore:
     def __repr__(self) -> str:
         return f"<SqliteStore in {self._db!r}>"
 
-    async def write(self, job: Job, harvests: Sequence[VisitResult]) -> None:
+    async def write(self, job: Job, results: Sequence[VisitResult]) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
-        await self._db.run(lambda conn: _write_harvests(conn, job, harvests, _upsert_pages))
+        await self._db.run(lambda conn: _write_results(conn, job, results, _upsert_pages))
 
     async def record_attempts(self, job: Job, attempts: Sequence[Attempt]) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
@@ -63,12 +63,12 @@ class SqliteStore:
 
         await self._db.run(mark)
 
-    def write_within(self, conn: Connection, job: Job, harvests: Sequence[VisitResult]) -> None:
+    def write_within(self, conn: Connection, job: Job, results: Sequence[VisitResult]) -> None:
         """The same inside a transaction of the caller's that settles the leases, too.
 
         None of these pages was stored before, because its lease was not settled before.
         """
-        _write_harvests(conn, job, harvests, _add_pages)
+        _write_results(conn, job, results, _add_pages)
 
     async def read_items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
         """See :class:`~gossamer.ports.store.Store`. Reads a page at a time."""
@@ -99,25 +99,23 @@ def clean_texts(values: Sequence[str]) -> Sequence[str]:
     return values if "".join(values).isascii() else [text(value) for value in values]
 
 
-def _write_harvests(
+def _write_results(
     conn: Connection,
     job: Job,
-    harvests: Sequence[VisitResult],
+    results: Sequence[VisitResult],
     write_pages: Callable[[Connection, int, Sequence[VisitResult]], int],
 ) -> None:
     number = job_number(conn, job)
-    total = count_harvests(harvests)
-    total.update(_write_items(conn, number, job.name, harvests))
-    total["pages"] = write_pages(conn, number, [harvest for harvest in harvests if harvest.page is not None])
-    _write_attempts(conn, number, [attempt for harvest in harvests for attempt in harvest.attempts])
+    total = count_results(results)
+    total.update(_write_items(conn, number, job.name, results))
+    total["pages"] = write_pages(conn, number, [result for result in results if result.page is not None])
+    _write_attempts(conn, number, [attempt for result in results for attempt in result.attempts])
     _add_totals(conn, number, total)
 
 
-def _write_items(conn: Connection, job: int, spider: str, harvests: Sequence[VisitResult]) -> dict[str, int]:
+def _write_items(conn: Connection, job: int, spider: str, results: Sequence[VisitResult]) -> dict[str, int]:
     spider = text(spider)
-    rows = [
-        (spider, *_item_row(item, seen_at(harvest)), job) for harvest in harvests for item in harvest.items
-    ]
+    rows = [(spider, *_item_row(item, seen_at(result)), job) for result in results for item in result.items]
     upserted = write_rows_returning(conn, SQL["upsert_items"], rows)
     hashes = dict(upserted)
     if len(hashes) < len(set(upserted)):  # an item with several values, which come back in no promised order
@@ -149,26 +147,26 @@ def _add_totals(conn: Connection, job: int, total: Mapping[str, int]) -> None:
     write_rows(conn, SQL["count"], [(job, text(name), value) for name, value in total.items() if value])
 
 
-def _add_pages(conn: Connection, job: int, harvests: Sequence[VisitResult]) -> int:
-    return write_rows(conn, SQL["add_pages"], [_page_row(job, harvest) for harvest in harvests])
+def _add_pages(conn: Connection, job: int, results: Sequence[VisitResult]) -> int:
+    return write_rows(conn, SQL["add_pages"], [_page_row(job, result) for result in results])
 
 
-def _upsert_pages(conn: Connection, job: int, harvests: Sequence[VisitResult]) -> int:
+def _upsert_pages(conn: Connection, job: int, results: Sequence[VisitResult]) -> int:
     """The number of those that are new."""
-    rows = [(*_page_row(job, harvest), _visit_number(conn, job, harvest)) for harvest in harvests]
+    rows = [(*_page_row(job, result), _visit_number(conn, job, result)) for result in results]
     return write_rows_returning(conn, SQL["upsert_pages"], rows).count((1,))
 
 
-def _visit_number(conn: Connection, job: int, harvest: VisitResult) -> int:
-    visit, is_again = visit_of(harvest)
+def _visit_number(conn: Connection, job: int, result: VisitResult) -> int:
+    visit, is_again = visit_of(result)
     if not is_again:
         return visit
-    found = conn.execute(SQL["latest_visit"], (job, harvest.outcome.lease.entry.fingerprint)).fetchone()
+    found = conn.execute(SQL["latest_visit"], (job, result.outcome.lease.entry.fingerprint)).fetchone()
     return visit if found[0] is None else int(found[0])
 
 
-def _page_row(job: int, harvest: VisitResult) -> tuple[Any, ...]:
-    page = harvest.page
+def _page_row(job: int, result: VisitResult) -> tuple[Any, ...]:
+    page = result.page
     assert page is not None
     numbers = (job, page.fingerprint, page.at, page.status, page.depth, page.size_bytes)
     return (*numbers, *clean_texts((page.content_type, page.title, page.url)))

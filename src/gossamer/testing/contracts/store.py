@@ -76,7 +76,7 @@ def make_visit_result(
     attempt: Attempt | None = None,
     dropped: dict[str, int] | None = None,
 ) -> VisitResult:
-    """A page's harvest at a time."""
+    """The result of a page's visit at a time."""
     url = f"http://a/{number}"
     lease = Lease(
         entry=Entry(request=Request(url), fingerprint=number, host="a"),
@@ -292,13 +292,13 @@ async def what_callbacks_give_is_counted(s: StoreSubject) -> None:
     entry = replace(made.outcome.lease.entry, request=request)
     other = replace(given, outlinks=(), lease=replace(given.lease, entry=entry))
     dead = replace(other, verdict=Verdict.DEAD, reason="callback")
-    harvests = [
+    results = [
         replace(made, outcome=given),
         replace(made, outcome=other, items=(), dropped={}),
         replace(made, outcome=dead, attempts=(failed,)),
     ]
-    await s.store.write(job, harvests[:2])
-    await s.store.write(job, harvests[2:])
+    await s.store.write(job, results[:2])
+    await s.store.write(job, results[2:])
     t = await s.store.read_totals(job)
     assert_equal(t.callback_pages, {"parse": 1, "parse_product": 1}, "pages")
     assert_equal(t.callback_items, {"parse": 3}, "items, those included that were dropped")
