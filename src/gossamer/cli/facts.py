@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from gossamer.cli.terminal.backends import NAMED, job_of
 from gossamer.core.errors import LedgerReason, UsageError
 from gossamer.core.jobs import FrontierStats, KnownRequest
 from gossamer.core.lifecycle import RequestState
@@ -17,6 +16,7 @@ from gossamer.core.results import Attempt
 from gossamer.policy import urls
 from gossamer.policy.request_preview import preview_of
 from gossamer.queries.explain import UrlFacts
+from gossamer.queries.jobs import NAMED, find_job
 
 if TYPE_CHECKING:
     from gossamer.core.jobs import Job
@@ -41,7 +41,7 @@ async def choose_job(
 
     Where only a spider was named, its jobs are meant.
     """
-    jobs = (await desk.book.list_jobs())[:JOBS] if name is None else [await job_of(desk, name)]
+    jobs = (await desk.book.list_jobs())[:JOBS] if name is None else [await find_job(desk, name)]
     if not jobs:
         raise UsageError("there is no job yet; `gossamer crawl` starts one")
     if name is None and lenses.spider is not None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
+from gossamer.core.jobs import FrontierStats, Job
+from gossamer.core.record import Record
 from gossamer.core.text import format_count
 from gossamer.observe.units import format_duration, format_rate
-
-if TYPE_CHECKING:
-    from gossamer.core.jobs import Job
-    from gossamer.wiring.backends import Backends
+from gossamer.policy.eta import estimate_time_left
+from gossamer.wiring.backends import Backends
 
 
-class JobPace(NamedTuple):
+class JobPace(Record, frozen=True, kw_only=True):
     """What is known of a job's progress."""
 
     working: int = 0  # shifts at work
@@ -30,16 +28,28 @@ class JobPace(NamedTuple):
         return "; ".join(parts)
 
 
-async def pace_of(desk: Backends, job: Job) -> JobPace:
+class JobProgress(Record, frozen=True, kw_only=True):
+    """How far a job is."""
+
+    stats: FrontierStats
+    pace: JobPace
+
+
+async def read_progress(backends: Backends, job: Job) -> JobProgress:
+    """How far a job is. Raises ``LostRequestsError`` when its requests are gone."""
+    stats = await backends.open_frontier(job).read_stats()
+    return JobProgress(stats=stats, pace=await estimate_pace(backends, job))
+
+
+async def estimate_pace(backends: Backends, job: Job) -> JobPace:
     """How a job comes on; nothing is known of one outside of a fleet."""
-    from gossamer.policy.eta import estimate_time_left
     from gossamer.wiring.redis import RedisFrontierBackend
 
-    if not isinstance(desk.requests, RedisFrontierBackend):
+    if not isinstance(backends.requests, RedisFrontierBackend):
         return JobPace()
-    view = await desk.requests.roster.read_roster(history=True)
+    view = await backends.requests.roster.read_roster(history=True)
     samples = view.samples.get(job.id, ())
-    rules, _ = await desk.find_position(job, 0)
+    rules, _ = await backends.find_position(job, 0)
     found = estimate_time_left(samples, max_pages=rules.max_pages)
     troubles = [s.detail for s in view.standings if s.job == job.id and s.detail]
     troubles += [samples[-1].trouble] if samples and samples[-1].trouble else []

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from gossamer.cli.app import build_app
 from gossamer.cli.commands import doctor_checks
-from gossamer.cli.terminal.output import iso_time, print_facts, print_json, print_table
+from gossamer.cli.terminal.output import print_facts, print_json, print_table
 from gossamer.config.overrides import arguments_of, parse_seconds, to_overrides
 from gossamer.core.errors import UsageError
 
@@ -91,11 +91,6 @@ def test_tables_on_a_terminal_fit_and_keep_the_ends_of_urls(width, monkeypatch):
 def test_facts_are_aligned(capsys):
     print_facts([("a", "1\x07"), ("long name", "2")], stream=sys.stderr)
     assert capsys.readouterr().err == "a          1\\x07\nlong name  2\n"
-
-
-def test_times_for_programs():
-    assert iso_time(0.9) == "1970-01-01T00:00:00Z"
-    assert iso_time(None) is None
 
 
 # --------------------------------------------------------------------------- doctor

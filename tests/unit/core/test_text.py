@@ -1,10 +1,10 @@
-"""Numbers with their nouns."""
+"""Numbers with their nouns, and times for programs."""
 
 from __future__ import annotations
 
 import pytest
 
-from gossamer.core.text import format_count
+from gossamer.core.text import format_count, iso_time
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,8 @@ from gossamer.core.text import format_count
 )
 def test_a_quantity_is_in_the_right_number(count: int, words: tuple[str, ...], text: str) -> None:
     assert format_count(count, *words) == text
+
+
+def test_times_for_programs() -> None:
+    assert iso_time(0.9) == "1970-01-01T00:00:00Z"
+    assert iso_time(None) is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from gossamer.cli.app import build_app
 from gossamer.cli.commands.dead import _fetched_by
@@ -13,13 +13,14 @@ from gossamer.cli.commands.submit import _until_over
 from gossamer.config.layers import load_settings
 from gossamer.core.errors import JobBusyError, LostRequestsError, SettingError, StorageError, UsageError
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.jobs import DeadLetterFilter, Job, JobCommand
+from gossamer.core.jobs import DeadLetterFilter, Job, JobCommand, JobTotals
 from gossamer.core.lifecycle import JobState
 from gossamer.core.requests import Entry, Request
 from gossamer.core.results import Outcome, Verdict
 from gossamer.core.shifts import Shift
 from gossamer.jobs.control import change_job, prepare_submission, revive_letters, submit_job
-from gossamer.queries.pace import JobPace
+from gossamer.queries.jobs import summarise_job
+from gossamer.queries.status import JobStatus
 from gossamer.targets.discovery import find_target
 from gossamer.targets.plan import plan_from
 from gossamer.wiring import assemble as wiring
@@ -283,8 +284,18 @@ def test_wait_says_that_its_time_is_over(settings, monkeypatch, capsys):
 
 
 def test_what_keeps_a_job_waiting_is_said_instead_of_that_it_is_too_early():
-    job = Job(id="shop-1", name="shop", target=TARGET, created_at=0.0, plan=b"p")
     trouble = "secret arguments are not kept with a job: set SPIDER_ARG_TOKEN for this worker"
-    facts = _pace_facts(job, JobPace(note="too early to say", trouble=trouble))
+    summary = summarise_job(Job(id="shop-1", name="shop", target=TARGET, created_at=0.0), JobTotals(), None)
+    counts = {"attempts": 0, "retries": 0, "duplicates": 0, "bytes": 0}
+    status = JobStatus(
+        **asdict(summary),
+        **counts,
+        by_status={},
+        by_reason={},
+        dropped={},
+        is_fleet=True,
+        eta_note="too early to say",
+    )
+    assert ("left", "too early to say") in _pace_facts(status)
+    facts = _pace_facts(replace(status, trouble=trouble))
     assert facts == [("workers", "0 shifts at work"), ("trouble", trouble)]
-    assert ("left", "too early to say") in _pace_facts(job, JobPace(note="too early to say"))

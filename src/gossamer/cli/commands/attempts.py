@@ -9,7 +9,7 @@ import typer
 
 from gossamer.cli import completion
 from gossamer.cli.options import AsJson, Data, JobName, Set
-from gossamer.cli.terminal.backends import at_desk, job_of
+from gossamer.cli.terminal.backends import at_desk
 from gossamer.cli.terminal.output import LONG, attempt_json, local_short, plain_url, print_json, print_table
 from gossamer.cli.terminal.requests import RARE, method_cell, preview_cell
 from gossamer.config.overrides import settings_of
@@ -73,8 +73,10 @@ def list_attempts(
     spellings = _spellings_of(url) if url else ()
 
     async def work(desk: Backends) -> list[Attempt]:
+        from gossamer.queries.jobs import find_job
+
         return await desk.ledger.find_attempts(
-            await job_of(desk, name),
+            await find_job(desk, name),
             limit,
             urls_=spellings,
             host=host.lower() if host else None,

@@ -10,11 +10,10 @@ import typer
 
 from gossamer.cli import completion
 from gossamer.cli.options import AsJson, Data, JobName, Set
-from gossamer.cli.terminal.backends import at_desk, job_of
+from gossamer.cli.terminal.backends import at_desk
 from gossamer.cli.terminal.output import (
     LONG,
     attempt_json,
-    iso_time,
     local_short,
     local_time,
     plain,
@@ -33,7 +32,7 @@ from gossamer.cli.terminal.requests import (
 )
 from gossamer.config.overrides import parse_seconds, settings_of
 from gossamer.core.errors import UsageError
-from gossamer.core.text import format_count
+from gossamer.core.text import format_count, iso_time
 from gossamer.observe.text import error_headline
 
 if TYPE_CHECKING:
@@ -114,7 +113,9 @@ def list_letters(
     which = _make_filter(None, reason, host, older_than)
 
     async def work(desk: Backends) -> list[DeadLetter]:
-        return await desk.open_frontier(await job_of(desk, name)).dead_letters(which, limit)
+        from gossamer.queries.jobs import find_job
+
+        return await desk.open_frontier(await find_job(desk, name)).dead_letters(which, limit)
 
     letters = at_desk(settings_of(data, settings), work)
     if as_json:
@@ -178,7 +179,9 @@ def show_letters(
     which = _make_filter(ids, reason, host, older_than)
 
     async def work(desk: Backends) -> list[tuple[DeadLetter, list[Attempt]]]:
-        job = await job_of(desk, name)
+        from gossamer.queries.jobs import find_job
+
+        job = await find_job(desk, name)
         letters = await desk.open_frontier(job).dead_letters(which, limit)
         return [(letter, await _attempts_of(desk, job, letter)) for letter in letters]
 
@@ -245,7 +248,9 @@ def retry_letters(
     which = _make_filter(ids, reason, host, older_than)
 
     async def work(desk: Backends) -> tuple[Job, int]:
-        job = await job_of(desk, name)
+        from gossamer.queries.jobs import find_job
+
+        job = await find_job(desk, name)
         if not job.plan:
             return job, await desk.open_frontier(job).revive_letters(which)
         from gossamer.jobs.control import revive_letters
@@ -291,7 +296,9 @@ def drop_letters(
     which = _make_filter(ids, reason, host, older_than)
 
     async def work(desk: Backends) -> tuple[Job, int]:
-        job = await job_of(desk, name)
+        from gossamer.queries.jobs import find_job
+
+        job = await find_job(desk, name)
         return job, await desk.open_frontier(job).drop_letters(which)
 
     job, count = at_desk(settings_of(data, settings), work)

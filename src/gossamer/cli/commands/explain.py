@@ -12,7 +12,6 @@ from gossamer.cli.options import AsJson, Data, Set
 from gossamer.cli.terminal.backends import at_desk
 from gossamer.cli.terminal.output import (
     attempt_json,
-    iso_time,
     local_time,
     plain_url,
     print_facts,
@@ -20,6 +19,7 @@ from gossamer.cli.terminal.output import (
 )
 from gossamer.cli.terminal.requests import fingerprint_text, preview_json
 from gossamer.config.overrides import settings_of
+from gossamer.core.text import iso_time
 
 if TYPE_CHECKING:
     from gossamer.queries.explain import UrlExplanation, UrlFacts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gossamer.cli.options import AsJson, Data, JobName, Set
-from gossamer.cli.terminal.backends import at_desk, job_of
+from gossamer.cli.terminal.backends import at_desk
 from gossamer.cli.terminal.output import LONG, local_short, plain, print_facts, print_json, print_table
 from gossamer.config.overrides import settings_of
 
@@ -51,8 +51,9 @@ def _change_job(name: str, what: str, data: str | None, settings: list[str] | No
 
     async def work(desk: Backends) -> Job:
         from gossamer.jobs.control import change_job
+        from gossamer.queries.jobs import find_job
 
-        return await change_job(desk, await job_of(desk, name), wanted)
+        return await change_job(desk, await find_job(desk, name), wanted)
 
     job = at_desk(settings_of(data, settings), work)
     if as_json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,16 +24,18 @@ from gossamer.cli.options import (
     Set,
     TargetText,
 )
-from gossamer.cli.terminal.backends import at_desk, job_of
+from gossamer.cli.terminal.backends import at_desk
 from gossamer.cli.terminal.output import plain, print_facts, print_json
 from gossamer.config.overrides import arguments_of, crawl_overrides, parse_seconds, settings_of
 from gossamer.core.errors import LedgerReason
 from gossamer.core.exits import exit_of
 from gossamer.core.text import format_count
-from gossamer.queries.pace import pace_of
+from gossamer.observe.units import format_duration, format_rate, format_size
 
 if TYPE_CHECKING:
-    from gossamer.core.jobs import FrontierStats, Job, JobTotals
+    from gossamer.core.jobs import Job
+    from gossamer.queries.job_result import JobResult
+    from gossamer.queries.pace import JobProgress
     from gossamer.wiring.backends import Backends, SharedHost
 
 SUBMIT_EXAMPLES = """
@@ -129,51 +131,50 @@ def wait_for_job(
     Exits as `gossamer crawl` does: 0 finished, 1 finished, but nothing could be had or a host was lost,
     3 stopped early (paused, cancelled, or the time is over; or nobody is at work on a crawl of one process).
     """
+    from gossamer.crawl.notes import ending_of
+    from gossamer.queries.documents import to_document
+    from gossamer.queries.job_result import read_result
+    from gossamer.queries.jobs import find_job
+
     patience_s = None if timeout is None else parse_seconds(timeout, "--timeout")
 
-    async def work(desk: Backends) -> tuple[Job, JobTotals, FrontierStats, int]:
-        from gossamer.core.jobs import FrontierStats
-
-        job = await _until_over(desk, await job_of(desk, name), patience_s, quiet=quiet)
-        stats = await desk.read_stats(job)
-        if stats is None:
-            print_message(f"the requests of {job.id} are {FORGOTTEN}")
-        tally = await desk.store.read_totals(job)
-        return job, tally, stats or FrontierStats(state=job.state), await desk.lost_letters(job, tally)
+    async def work(backends: Backends) -> JobResult:
+        job = await _until_over(backends, await find_job(backends, name), patience_s, quiet=quiet)
+        return await read_result(backends, job)
 
     at_most_s = PATIENCE_S if patience_s is None else min(patience_s, PATIENCE_S)
-    job, tally, stats, lost = at_desk(settings_of(data, settings), work, patience_s=at_most_s)
-    result = _result_json(job, tally, stats)
+    result = at_desk(settings_of(data, settings), work, patience_s=at_most_s)
+    if result.is_forgotten:
+        print_message(f"the requests of {result.job} are {FORGOTTEN}")
     if as_json:
-        print_json(result)
+        print_json(to_document(result))
     elif not quiet:
-        print_facts(_result_facts(job, tally, stats), stream=sys.stderr)
-    from gossamer.crawl.notes import ending_of
-
-    is_early = job.state != "finished" and job.finish_reason not in ("max_pages", "max_time")
-    ending = ending_of(tally, stats.dead, is_early=is_early, lost=lost)
+        print_facts(_result_facts(result), stream=sys.stderr)
+    ending = ending_of(result.totals, result.dead, is_early=result.is_early, lost=result.lost)
     raise typer.Exit(exit_of(ending, strict=strict))
 
 
-async def _until_over(desk: Backends, job: Job, patience_s: float | None, *, quiet: bool) -> Job:
+async def _until_over(backends: Backends, job: Job, patience_s: float | None, *, quiet: bool) -> Job:
     """The job when nobody works on it any more, or the time is over. Servers that are away are waited for."""
     import asyncio
 
     from gossamer.core.errors import LostRequestsError, StorageError
+    from gossamer.queries.jobs import is_under_way, refresh_job
+    from gossamer.queries.pace import read_progress
 
     until = None if patience_s is None else time.monotonic() + patience_s
     tell_at = time.monotonic() + TELL_S
     trouble = ""
-    while job.state == "running" and not job.finish_reason and (until is None or time.monotonic() < until):
+    while is_under_way(job) and (until is None or time.monotonic() < until):
         await asyncio.sleep(LOOK_S)
         try:
-            job = await _as_it_is(desk, job)
-            if job.state != "running" or job.finish_reason:
+            job = await refresh_job(backends, job)
+            if not is_under_way(job):
+                _say_interrupted(job)
                 break
-            stats = await desk.open_frontier(job).read_stats()
             if not quiet and time.monotonic() >= tell_at:
                 tell_at = time.monotonic() + TELL_S
-                sys.stderr.write(f"{await _progress_line(desk, job, stats)}\n")
+                sys.stderr.write(f"{_progress_line(job, await read_progress(backends, job))}\n")
             trouble = ""
         except LostRequestsError:
             raise
@@ -182,77 +183,48 @@ async def _until_over(desk: Backends, job: Job, patience_s: float | None, *, qui
                 sys.stderr.write(f"gossamer: {error}; waiting\n")
             trouble = str(error)
             await asyncio.sleep(TELL_S / 5)
-    if job.state == "running" and not job.finish_reason:
-        from gossamer.observe.units import format_duration
-
-        print_message(
-            f"{job.id} has not ended after {format_duration(patience_s or 0.0)}, and goes on; "
-            f"`gossamer wait {job.id}` waits again, `gossamer status {job.id}` says how it stands"
-        )
+    if is_under_way(job):
+        _say_late(job, patience_s or 0.0)
     return job
 
 
-async def _as_it_is(desk: Backends, job: Job) -> Job:
-    """The job by the book; a crawl of one process that was killed could not say so itself."""
-    is_alone = not job.plan and await desk.at_work(job) is None
-    job = await desk.book.get(job.id) or job  # it may have ended since it was asked for
-    if is_alone and job.state == "running" and not job.finish_reason:
-        from msgspec.structs import replace
+def _say_interrupted(job: Job) -> None:
+    """A crawl of one process that was killed could not say so itself."""
+    from gossamer.queries.jobs import INTERRUPTED
 
+    if job.finish_reason == INTERRUPTED:
         print_message(
             f"nobody is at work on {job.id}; the same `gossamer crawl` command as before goes on with it"
         )
-        return replace(job, finish_reason="interrupted")
-    return job
 
 
-async def _progress_line(desk: Backends, job: Job, stats: FrontierStats) -> str:
+def _say_late(job: Job, patience_s: float) -> None:
+    print_message(
+        f"{job.id} has not ended after {format_duration(patience_s)}, and goes on; "
+        f"`gossamer wait {job.id}` waits again, `gossamer status {job.id}` says how it stands"
+    )
+
+
+def _progress_line(job: Job, progress: JobProgress) -> str:
     """How it stands, in a line."""
-    pace = await pace_of(desk, job)
+    stats, pace = progress.stats, progress.pace
     queue = f"{stats.pending:,} pending, {stats.delayed:,} delayed, {stats.leased:,} in flight"
     return f"{job.id}: {format_count(stats.pages, 'page')}; {queue}; {plain(pace.to_line())}"
 
 
-def _result_json(job: Job, tally: JobTotals, stats: FrontierStats) -> dict[str, Any]:
-    """What ``crawl --json`` prints; times are those of the whole job."""
-    took_s = max((job.finished_at or time.time()) - job.created_at, 1e-6)
-    return {
-        "job": job.id,
-        "spider": job.name,
-        "finish_reason": job.end_reason or str(job.state),
-        "pages": tally.pages,
-        "items": tally.items,
-        "attempts": tally.attempts,
-        "retries": tally.retries,
-        "dead": stats.dead,
-        "dropped": sum(n for reason, n in tally.dropped.items() if reason.startswith("item:")),
-        "duplicates": tally.duplicates,
-        "bytes": tally.bytes,
-        "seconds": round(took_s, 3),
-        "pages_per_second": round(tally.pages / took_s, 1),
-        "by_status": tally.by_status,
-        "redirects_to_known": tally.by_reason.get(LedgerReason.KNOWN_TARGET, 0),
-    }
-
-
-def _result_facts(job: Job, tally: JobTotals, stats: FrontierStats) -> list[tuple[str, str]]:
-    from gossamer.observe.units import format_duration, format_rate, format_size
-
-    result = _result_json(job, tally, stats)
-    why = job.finish_reason or str(job.state)
-    known = result["redirects_to_known"]
-    listed = f"gossamer attempts {job.id} --reason {LedgerReason.KNOWN_TARGET}"
+def _result_facts(result: JobResult) -> list[tuple[str, str]]:
+    why = f"{result.finish_reason}: {result.error}" if result.error else result.finish_reason
+    known, rate = result.redirects_to_known, format_rate(result.pages_per_second)
+    listed = f"gossamer attempts {result.job} --reason {LedgerReason.KNOWN_TARGET}"
     redirects = [("redirects", f"{known:,} to pages that were known already: {listed}")] if known else []
+    retries = format_count(result.retries, "retry", "retries")
     return [
-        ("job", f"{job.id} ({why}, {format_duration(result['seconds'])})"),
-        ("pages", f"{tally.pages:,} ({format_rate(result['pages_per_second'])}, {format_size(tally.bytes)})"),
-        ("items", f"{tally.items:,} ({tally.duplicates:,} seen again)"),
-        (
-            "requests",
-            f"{tally.attempts:,} ({format_count(tally.retries, 'retry', 'retries')}, {stats.dead:,} dead)",
-        ),
+        ("job", f"{result.job} ({why}, {format_duration(result.seconds)})"),
+        ("pages", f"{result.pages:,} ({rate}, {format_size(result.bytes)})"),
+        ("items", f"{result.items:,} ({result.duplicates:,} seen again)"),
+        ("requests", f"{result.attempts:,} ({retries}, {result.dead:,} dead)"),
         *redirects,
-        ("next", f"gossamer export {job.id} -o items.jsonl"),
+        ("next", f"gossamer export {result.job} -o items.jsonl"),
     ]
 
 

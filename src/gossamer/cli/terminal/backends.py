@@ -6,17 +6,14 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from gossamer.core.errors import StorageError, UsageError
+from gossamer.core.errors import StorageError
 
 if TYPE_CHECKING:
     from gossamer.config.settings import Settings
-    from gossamer.core.jobs import Job
     from gossamer.wiring.backends import Backends
 
 T = TypeVar("T")
 AGAIN_S = 0.5
-NAMED = 10
-"""Jobs that are named when the one asked for is not there."""
 
 
 def at_desk(
@@ -59,20 +56,3 @@ async def _open_patiently(settings: Settings, *, create: bool, until: float) -> 
                 print_message(f"{error}; waiting")
             told = True
             await asyncio.sleep(AGAIN_S)
-
-
-async def job_of(desk: Backends, name: str) -> Job:
-    """A job by its id, or the latest by its name: the spider's, or as the id spells it.
-
-    Raises ``UsageError`` that names those that are there.
-    """
-    job = await desk.book.get(name)
-    if job is not None:
-        return job
-    listed = await desk.book.list_jobs()
-    same = next((job for job in listed if job.id.rpartition("-")[0] == name), None)
-    if same is not None:
-        return same
-    known = [job.id for job in listed]
-    more = f" and {len(known) - NAMED} more" if len(known) > NAMED else ""
-    raise UsageError(f"there is no job {name!r}; there are: {', '.join(known[:NAMED]) or 'none'}{more}")

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
 from gossamer.cli.terminal.requests import fingerprint_text, preview_json
+from gossamer.core.text import iso_time
 from gossamer.observe.text import one_line, shown_url
 
 if TYPE_CHECKING:
@@ -154,11 +155,6 @@ def _print_lines(renderable: Any, target: Console) -> None:
 
 def _format_cell(value: object, limit: int) -> str:
     return f"{value:,}" if isinstance(value, int) else plain(str(value), limit)
-
-
-def iso_time(at: float | None) -> str | None:
-    """A time for programs: ISO 8601 in UTC, to the second."""
-    return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def local_time(at: float | None) -> str:

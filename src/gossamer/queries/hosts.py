@@ -1,0 +1,64 @@
+"""The hosts of a job: what waits for each, at which pace it is asked, and which of them does not answer."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec.structs import replace
+
+from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import HostReport, Job
+from gossamer.core.record import FieldMeaning, Record, Time
+from gossamer.observe.silent_hosts import waiting_for
+from gossamer.policy.politeness import delay_in_force, is_silent
+from gossamer.wiring.backends import Backends
+
+
+class HostStatus(Record, frozen=True, kw_only=True):
+    """One host of a job."""
+
+    host: str
+    pending: int  # requests that wait for its turn
+    in_flight: int
+    delay_s: float  # in force: the job's own and that of robots.txt count too
+    next_at: Time  # its next turn
+    pages: int
+    silent_since: Time | None  # None: it answers
+
+
+class HostPage(Record, frozen=True, kw_only=True):
+    """The busiest hosts of a job."""
+
+    hosts: tuple[HostStatus, ...] = ()
+    has_more: bool = False  # hosts for which requests wait
+    silent: Annotated[str, FieldMeaning.ASIDE] = ""  # which of them does not answer; "": all do
+
+
+async def list_hosts(backends: Backends, job: Job, limit: int) -> HostPage:
+    """The hosts for which most requests wait, busiest first. Raises ``LostRequestsError``."""
+    rules, _ = await backends.find_position(job, 0)
+    found = await backends.open_frontier(job).busiest_hosts(limit + 1)
+    reports = [_with_delay(report, rules) for report in found[:limit]]
+    return HostPage(
+        hosts=tuple(_status_of(report) for report in reports),
+        has_more=len(found) > limit,
+        silent=waiting_for(reports, backends.clock.now()),
+    )
+
+
+def _with_delay(report: HostReport, rules: FrontierRules) -> HostReport:
+    """A host with the delay that is in force."""
+    return replace(report, state=replace(report.state, delay_s=delay_in_force(report.state, rules)))
+
+
+def _status_of(report: HostReport) -> HostStatus:
+    state = report.state
+    return HostStatus(
+        host=report.host,
+        pending=report.pending,
+        in_flight=state.in_flight,
+        delay_s=state.delay_s,
+        next_at=state.next_at,
+        pages=state.pages,
+        silent_since=state.troubled_since if is_silent(state) else None,
+    )

@@ -1,0 +1,72 @@
+"""What a job came to, all its runs together: what ``wait`` says at its end."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from gossamer.core.errors import LedgerReason
+from gossamer.core.jobs import FrontierStats, Job, JobTotals
+from gossamer.core.lifecycle import JobState
+from gossamer.core.record import FieldMeaning, Record
+from gossamer.wiring.backends import Backends
+
+LEAST_S = 1e-6
+"""A job takes at least this long: rates are divided by it."""
+BUDGETS = ("max_pages", "max_time")
+"""Reasons for which a job ends as it was told to, with requests that still wait."""
+
+
+class JobResult(Record, frozen=True, kw_only=True):
+    """What a job came to: the counts that ``crawl --json`` prints; times are those of the whole job."""
+
+    job: str  # its id
+    spider: str
+    finish_reason: str
+    pages: int
+    items: int
+    attempts: int
+    retries: int
+    dead: int
+    dropped: int  # items not taken
+    duplicates: int  # items seen again
+    bytes: int
+    seconds: float
+    pages_per_second: float
+    by_status: dict[str, int]
+    redirects_to_known: int
+    error: Annotated[str, FieldMeaning.ASIDE] = ""  # what the error said that ended it
+    is_forgotten: Annotated[bool, FieldMeaning.ASIDE] = False  # its requests are not kept any more
+    is_early: Annotated[bool, FieldMeaning.ASIDE] = False  # it is not finished, and no budget was spent
+    lost: Annotated[int, FieldMeaning.ASIDE] = 0  # dead letters of hosts that did not come back
+    totals: Annotated[JobTotals, FieldMeaning.ASIDE] = JobTotals()
+
+
+async def read_result(backends: Backends, job: Job) -> JobResult:
+    """What a job has come to by now. Raises ``LostRequestsError``."""
+    stats = await backends.read_stats(job)
+    totals = await backends.store.read_totals(job)
+    lost = await backends.lost_letters(job, totals)
+    known = stats or FrontierStats(state=job.state)
+    took_s = max((job.finished_at or backends.clock.now()) - job.created_at, LEAST_S)
+    return JobResult(
+        job=job.id,
+        spider=job.name,
+        finish_reason=job.end_reason or job.state.value,
+        pages=totals.pages,
+        items=totals.items,
+        attempts=totals.attempts,
+        retries=totals.retries,
+        dead=known.dead,
+        dropped=sum(count for reason, count in totals.dropped.items() if reason.startswith("item:")),
+        duplicates=totals.duplicates,
+        bytes=totals.bytes,
+        seconds=round(took_s, 3),
+        pages_per_second=round(totals.pages / took_s, 1),
+        by_status=totals.by_status,
+        redirects_to_known=totals.by_reason.get(LedgerReason.KNOWN_TARGET, 0),
+        error=job.end_error,
+        is_forgotten=stats is None,
+        is_early=job.state is not JobState.FINISHED and job.finish_reason not in BUDGETS,
+        lost=lost,
+        totals=totals,
+    )

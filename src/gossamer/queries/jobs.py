@@ -1,0 +1,137 @@
+"""The jobs of a place: which there are, which one is meant, and how each stands in short."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Annotated
+
+from msgspec.structs import replace
+
+from gossamer.core.errors import LostRequestsError, StorageError, UsageError
+from gossamer.core.jobs import FrontierStats, Job, JobTotals
+from gossamer.core.lifecycle import JobState
+from gossamer.core.record import FieldMeaning, Record, Time
+from gossamer.wiring.backends import Backends
+
+NAMED = 10
+"""Jobs that are named when the one asked for is not there."""
+INTERRUPTED = "interrupted"
+"""Why the last run ended, when its process could not say so itself."""
+
+
+class JobSummary(Record, frozen=True, kw_only=True):
+    """One job in a listing."""
+
+    job: str  # its id
+    name: str
+    target: str
+    state: JobState
+    finish_reason: str  # why its last run ended, in a word; "" while it runs
+    error: str  # what the error said that ended it
+    created_at: Time
+    finished_at: Time | None
+    pages: int
+    items: int
+    waiting: int | None  # None: its requests cannot be read, or are forgotten
+    dead: int | None
+    unreadable: Annotated[str, FieldMeaning.ASIDE] = ""  # why its requests cannot be read
+
+
+class JobPage(Record, frozen=True, kw_only=True):
+    """A part of a listing of jobs."""
+
+    jobs: tuple[JobSummary, ...]
+    next_after: str = ""  # the job after which the next part begins; "": there is no more
+
+
+async def find_job(backends: Backends, name: str) -> Job:
+    """A job by its id, or the latest by its name: the spider's, or as the id spells it.
+
+    Raises ``UsageError`` that names those that are there.
+    """
+    job = await backends.book.get(name)
+    if job is not None:
+        return job
+    listed = await backends.book.list_jobs()
+    same = next((job for job in listed if job.id.rpartition("-")[0] == name), None)
+    if same is not None:
+        return same
+    known = [job.id for job in listed]
+    more = f" and {len(known) - NAMED} more" if len(known) > NAMED else ""
+    raise UsageError(f"there is no job {name!r}; there are: {', '.join(known[:NAMED]) or 'none'}{more}")
+
+
+async def list_jobs(
+    backends: Backends,
+    limit: int,
+    *,
+    after: str = "",
+    name: str = "",
+    states: Collection[JobState] = tuple(JobState),
+) -> JobPage:
+    """Jobs, newest first: those behind ``after`` (an id), with this spider's name, in one of these states.
+
+    A job whose requests cannot be read is listed all the same, and says why (``unreadable``).
+    """
+    listed = _behind(await backends.book.list_jobs(), after)
+    chosen = [job for job in listed if job.state in states and name in ("", job.name)]
+    shown = chosen[:limit]
+    return JobPage(
+        jobs=tuple([await _summarise_listed(backends, job) for job in shown]),
+        next_after=shown[-1].id if shown and len(chosen) > limit else "",
+    )
+
+
+def _behind(listed: Sequence[Job], after: str) -> Sequence[Job]:
+    """The jobs behind one of them; all when it is not there."""
+    place = next((number for number, job in enumerate(listed, start=1) if job.id == after), 0)
+    return listed[place:]
+
+
+async def _summarise_listed(backends: Backends, job: Job) -> JobSummary:
+    job = await refresh_job(backends, job)
+    totals = await backends.store.read_totals(job)
+    try:
+        stats = await backends.open_frontier(job).read_stats()
+    except LostRequestsError:  # nothing waits in a frontier that is gone
+        stats = FrontierStats(state=job.state)
+    except StorageError as error:
+        return summarise_job(job, totals, None, unreadable=str(error))
+    return summarise_job(job, totals, stats)
+
+
+def summarise_job(
+    job: Job, totals: JobTotals, stats: FrontierStats | None, *, unreadable: str = ""
+) -> JobSummary:
+    """A job with its counts; ``stats`` is ``None`` where nothing is known of its requests."""
+    return JobSummary(
+        job=job.id,
+        name=job.name,
+        target=job.target,
+        state=job.state,
+        finish_reason=job.end_reason,
+        error=job.end_error,
+        created_at=job.created_at,
+        finished_at=job.finished_at,
+        pages=totals.pages,
+        items=totals.items,
+        waiting=stats.waiting if stats else None,
+        dead=stats.dead if stats else None,
+        unreadable=unreadable,
+    )
+
+
+def is_under_way(job: Job) -> bool:
+    """Whether somebody works on the job, or shall, as far as the book says."""
+    return job.state is JobState.RUNNING and not job.finish_reason
+
+
+async def refresh_job(backends: Backends, job: Job) -> Job:
+    """The job as it is now. One whose process was killed could not say so itself: it was interrupted."""
+    if not is_under_way(job):
+        return job
+    is_abandoned = not job.plan and await backends.at_work(job) is None
+    job = await backends.book.get(job.id) or job  # it may have ended since it was asked for
+    if is_abandoned and is_under_way(job):
+        return replace(job, finish_reason=INTERRUPTED)
+    return job

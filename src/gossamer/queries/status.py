@@ -1,0 +1,110 @@
+"""How one job stands: its queue, its totals, its pace, its busiest hosts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec.structs import asdict, replace
+
+from gossamer.core.dedup import DedupReport
+from gossamer.core.jobs import Job, JobTotals
+from gossamer.core.record import FieldMeaning, Record, Time
+from gossamer.queries.hosts import HostStatus, list_hosts
+from gossamer.queries.jobs import JobSummary, refresh_job, summarise_job
+from gossamer.queries.pace import JobPace, estimate_pace
+from gossamer.wiring.backends import Backends
+
+HOSTS = 10
+"""Hosts that a status has, unless more or fewer are asked for."""
+
+
+class QueueCounts(Record, frozen=True, kw_only=True):
+    """The requests that still have to be done."""
+
+    pending: int
+    delayed: int
+    leased: int
+
+
+class DedupStatus(Record, frozen=True, kw_only=True):
+    """How surely URLs are known again."""
+
+    kind: str  # ``exact`` or ``bloom``
+    known: int
+    error_rate: float  # of new URLs that are taken for known ones
+
+
+class JobStatus(JobSummary, frozen=True, kw_only=True):
+    """How a job stands. What is ``None`` is not known any more."""
+
+    shifts: int = 0  # of the fleet, at work
+    pages_per_second: float | None = None  # of a job of the fleet, in the last minutes
+    eta_seconds: float | None = None
+    trouble: str = ""  # the latest, of a job of the fleet
+    forgotten: bool = False  # it ended, and its requests are not kept any more
+    queue: QueueCounts | None = None
+    done: int | None = None
+    dedup: DedupStatus | None = None  # None: there is no doubt in such a place
+    attempts: int
+    retries: int
+    duplicates: int  # items that the job had already
+    bytes: int
+    by_status: dict[str, int]
+    by_reason: dict[str, int]
+    dropped: dict[str, int]
+    next_at: Time | None = None
+    hosts: tuple[HostStatus, ...] = ()
+    refused: Annotated[int, FieldMeaning.ASIDE] = 0  # requests that were known already
+    is_fleet: Annotated[bool, FieldMeaning.ASIDE] = False
+    eta_note: Annotated[str, FieldMeaning.ASIDE] = ""  # why no end is foreseen, or what is foreseen
+    silent: Annotated[str, FieldMeaning.ASIDE] = ""  # which of the hosts does not answer
+
+
+async def read_status(backends: Backends, job: Job, *, hosts: int = HOSTS) -> JobStatus:
+    """How a job stands, with so many of its busiest hosts.
+
+    Raises ``LostRequestsError`` when its requests are gone although it is not over.
+    """
+    job = await refresh_job(backends, job)
+    totals = await backends.store.read_totals(job)
+    stats = await backends.read_stats(job)
+    status = _from_totals(summarise_job(job, totals, stats), totals)
+    if stats is None:
+        return replace(status, forgotten=True, is_fleet=bool(job.plan))
+    busiest = await list_hosts(backends, job, hosts)
+    pace = await estimate_pace(backends, job) if job.plan else JobPace()
+    return replace(
+        status,
+        shifts=pace.working,
+        pages_per_second=pace.pages_per_s,
+        eta_seconds=pace.left_s,
+        eta_note=pace.note,
+        trouble=pace.trouble,
+        queue=QueueCounts(pending=stats.pending, delayed=stats.delayed, leased=stats.leased),
+        done=stats.done,
+        refused=stats.duplicates,
+        dedup=_dedup_of(await backends.requests.dedup_report(job)),
+        next_at=stats.next_at,
+        hosts=busiest.hosts,
+        silent=busiest.silent,
+        is_fleet=bool(job.plan),
+    )
+
+
+def _from_totals(summary: JobSummary, totals: JobTotals) -> JobStatus:
+    return JobStatus(
+        **asdict(summary),
+        attempts=totals.attempts,
+        retries=totals.retries,
+        duplicates=totals.duplicates,
+        bytes=totals.bytes,
+        by_status=totals.by_status,
+        by_reason=totals.by_reason,
+        dropped=totals.dropped,
+    )
+
+
+def _dedup_of(report: DedupReport | None) -> DedupStatus | None:
+    if report is None:
+        return None
+    return DedupStatus(kind=report.dedup, known=report.known, error_rate=report.error_rate)
