@@ -60,7 +60,7 @@ class LedgerReason(StrEnum):
     """A reason in the ledger that is no fault: nothing is retried or given up for it."""
 
     KNOWN_TARGET = "known_target"  # a redirect to a page that was known already
-    STALE = "stale"  # the lease was lost before it was settled: nothing of this attempt counts
+    STALE = "stale"  # the lease was lost before it was settled: only its items and its page are kept
 
 
 class GossamerError(Exception):

@@ -36,7 +36,7 @@ class ResultRecorder:
         self._sink = sink
 
     async def record_results(self, results: Sequence[VisitResult]) -> None:
-        """Return when these results are durable (or were refused because their leases are lost).
+        """Return when these results are durable (or their outcome was refused because the lease is lost).
 
         Raises storage trouble: then nothing was recorded, and all are still leased. A result that cannot be
         encoded becomes a dead letter with the reason, and the others are recorded.

@@ -31,10 +31,7 @@ class SplitCommitter:
         self._unsettled: set[tuple[int, Verdict]] = set()  # stored already, by the token of the lease
 
     async def commit(self, results: Sequence[VisitResult]) -> list[bool]:
-        """Store everything, then settle; ``False`` for leases that were lost.
-
-        Of those the items are kept, and the rows of the ledger are marked ``stale``.
-        """
+        """See :class:`~gossamer.ports.committer.Committer`. Marks the rows of lost leases after the fact."""
         targets = redirect_targets(results)
         if targets:
             results = with_known_targets(results, targets, await self._frontier.are_known(targets))

@@ -119,19 +119,3 @@ def test_a_failure_inside_any_statement_changes_nothing(tmp_path):
         assert crawl.db.run_sync(consistent) == 7
         crawl.db.close()
     assert failures > 3
-
-
-@pytest.mark.parametrize("lost", [True, False])
-async def test_a_lost_lease_leaves_only_its_ledger_row(tmp_path, lost):
-    crawl = Crawl(tmp_path / "x.db", ManualClock())
-    await crawl.frontier.add([make_entry(1)])
-    (lease,) = (await crawl.frontier.lease("http", 1, 60)).leases
-    if lost:
-        await crawl.frontier.apply_change(JobCommand.RECOVER)
-    assert await crawl.committer.commit([crawl.fetch(lease)]) == [not lost]
-    (row,) = await crawl.store.latest_attempts(JOB)
-    tally = await crawl.store.read_totals(JOB)
-    assert row.reason == ("stale" if lost else "")
-    assert (tally.pages, tally.items, tally.attempts) == ((0, 0, 1) if lost else (1, 1, 1))
-    assert (await crawl.frontier.find_request(2) is None) == lost
-    crawl.db.close()

@@ -64,7 +64,7 @@ async def test_the_latest_of_a_page_is_kept_unless_its_lease_is_settled_with_it(
         await store.write(job, [make_visit_result(at=at), make_visit_result(at=at)])
     assert pages(db) == [(1, 0, 4, 20)]
     db.run_sync(
-        lambda conn: store.write_within(conn, job, [make_visit_result(at=30), make_visit_result(at=40)])
+        lambda conn: store.write_within(conn, job, [make_visit_result(at=30), make_visit_result(at=40)], [])
     )
     assert pages(db)[1:] == [(1, None, 1, 30), (1, None, 1, 40)]
     assert (await store.read_totals(job)).pages == 3

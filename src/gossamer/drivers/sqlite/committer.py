@@ -1,8 +1,7 @@
-"""Frontier and store in one file: a worker's results are recorded in one transaction.
+"""Frontier and store in one file: the results of visits are recorded in one transaction.
 
 Guarantee: a lease is settled, its outlinks are queued, its items, page and ledger rows are stored
-together or not at all. A result whose lease was lost leaves only its ledger rows, marked ``stale``:
-the fetch did happen, and nothing of what it brought counts.
+together or not at all. What becomes of a lost lease: see :class:`~gossamer.ports.committer.Committer`.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class SameFileCommitter:
         db: Database,
         settle: Callable[[Connection, Sequence[Outcome]], list[bool]],
         known: Callable[[Connection, Sequence[Entry]], list[bool]],
-        write: Callable[[Connection, Job, Sequence[VisitResult]], None],
+        write: Callable[[Connection, Job, Sequence[VisitResult], Sequence[VisitResult]], None],
         job: Job,
     ) -> None:
         self._db = db
@@ -38,23 +37,14 @@ class SameFileCommitter:
         self._job = job
 
     async def commit(self, results: Sequence[VisitResult]) -> list[bool]:
-        """Settle, then store what was accepted; ``False`` for leases that were lost."""
+        """See :class:`~gossamer.ports.committer.Committer`."""
         return await self._db.run(lambda conn: self._commit_within(conn, results))
 
     def _commit_within(self, conn: Connection, results: Sequence[VisitResult]) -> list[bool]:
         targets = redirect_targets(results)
         known = self._known(conn, targets) if targets else []
         accepted = self._settle(conn, [result.outcome for result in results])
-        kept = [result for result, taken in zip(results, accepted, strict=True) if taken]
-        told = iter(with_known_targets(kept, targets, known) if targets else kept)
-        recorded = [
-            next(told) if taken else _only_ledger(result)
-            for result, taken in zip(results, accepted, strict=True)
-        ]
-        self._write(conn, self._job, recorded)
+        kept = [result for result, is_kept in zip(results, accepted, strict=True) if is_kept]
+        lost = [result for result, is_kept in zip(results, accepted, strict=True) if not is_kept]
+        self._write(conn, self._job, with_known_targets(kept, targets, known) if targets else kept, lost)
         return accepted
-
-
-def _only_ledger(result: VisitResult) -> VisitResult:
-    attempts = tuple(attempt.as_stale() for attempt in result.attempts)
-    return VisitResult(outcome=result.outcome, attempts=attempts)

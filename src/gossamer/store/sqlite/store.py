@@ -56,19 +56,18 @@ class SqliteStore:
     async def mark_stale(self, job: Job, attempts: Sequence[Attempt]) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
 
-        def mark(conn: Connection) -> None:
-            number = job_number(conn, job)
-            marked = [attempt for attempt in attempts if _mark_stale(conn, number, attempt)]
-            _add_totals(conn, number, count_stale(marked))
+        await self._db.run(lambda conn: _mark_rows_stale(conn, job_number(conn, job), attempts))
 
-        await self._db.run(mark)
-
-    def write_within(self, conn: Connection, job: Job, results: Sequence[VisitResult]) -> None:
-        """The same inside a transaction of the caller's that settles the leases, too.
-
-        None of these pages was stored before, because its lease was not settled before.
-        """
-        _write_results(conn, job, results, _add_pages)
+    def write_within(
+        self, conn: Connection, job: Job, kept: Sequence[VisitResult], lost: Sequence[VisitResult]
+    ) -> None:
+        """Store results in the caller's transaction, which has settled the leases of ``kept``."""
+        _write_results(conn, job, kept, _add_pages)
+        if not lost:
+            return
+        _write_results(conn, job, lost, _upsert_pages)
+        rows = [attempt for result in lost for attempt in result.attempts]
+        _mark_rows_stale(conn, job_number(conn, job), rows)
 
     async def read_items(self, job: Job | None = None, after_id: int = 0) -> AsyncIterator[StoredItem]:
         """See :class:`~gossamer.ports.store.Store`. Reads a page at a time."""
@@ -137,6 +136,11 @@ def _write_attempts(conn: Connection, job: int, attempts: Sequence[Attempt]) -> 
     write_rows(conn, SQL["add_attempts"], [_attempt_row(job, attempt) for attempt in attempts])
 
 
+def _mark_rows_stale(conn: Connection, job: int, attempts: Sequence[Attempt]) -> None:
+    marked = [attempt for attempt in attempts if _mark_stale(conn, job, attempt)]
+    _add_totals(conn, job, count_stale(marked))
+
+
 def _mark_stale(conn: Connection, job: int, attempt: Attempt) -> bool:
     """Whether it was not marked already."""
     row = (job, attempt.fingerprint, attempt.at, text(attempt.worker))
@@ -148,7 +152,11 @@ def _add_totals(conn: Connection, job: int, total: Mapping[str, int]) -> None:
 
 
 def _add_pages(conn: Connection, job: int, results: Sequence[VisitResult]) -> int:
-    return write_rows(conn, SQL["add_pages"], [_page_row(job, result) for result in results])
+    """The number of those that are new: all, but for those of which another lease was lost."""
+    again = [result for result in results if result.outcome.lease.expiries]
+    first = [result for result in results if not result.outcome.lease.expiries] if again else results
+    added = write_rows(conn, SQL["add_pages"], [_page_row(job, result) for result in first])
+    return added + (_upsert_pages(conn, job, again) if again else 0)
 
 
 def _upsert_pages(conn: Connection, job: int, results: Sequence[VisitResult]) -> int:

@@ -136,15 +136,3 @@ def make_outcome(lease: Lease, verdict: Verdict, now: float, **fields: object) -
 def fingerprints_of(leases: Iterable[Lease]) -> list[int]:
     """The fingerprints of leases, in order."""
     return [lease.entry.fingerprint for lease in leases]
-
-
-def assert_equal(found: object, expected: object, promise: str) -> None:
-    """Hold two values against each other and say which promise is broken."""
-    if found != expected:
-        raise AssertionError(f"{promise}: expected {expected!r}, found {found!r}")
-
-
-def assert_holds(condition: object, promise: str) -> None:
-    """Say which promise is broken unless ``condition`` holds."""
-    if not condition:
-        raise AssertionError(promise)

@@ -28,10 +28,10 @@ from gossamer.testing.contracts.frontier_harness import (
     TTL_S,
     FrontierHarness,
     FrontierSubject,
-    assert_equal,
     fingerprints_of,
     make_entry,
 )
+from gossamer.testing.contracts.suite import assert_equal
 
 __all__ = ["OWNED_FRONTIER_CHECKS", "Make", "check_owned_frontier"]
 

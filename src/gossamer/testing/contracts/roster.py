@@ -11,7 +11,6 @@ import asyncio
 from msgspec.structs import replace
 
 from gossamer.core.shifts import EndReason, JobSample, RosterView, ShiftState, WorkerState
-from gossamer.testing.contracts.frontier_harness import assert_equal, assert_holds
 from gossamer.testing.contracts.roster_harness import (
     EXPIRES_S,
     ROSTER_CHECKS,
@@ -25,6 +24,7 @@ from gossamer.testing.contracts.roster_harness import (
     make_shift,
     register_check,
 )
+from gossamer.testing.contracts.suite import assert_equal, assert_holds
 
 __all__ = ["ROSTER_CHECKS", "FullRoster", "Make", "RosterSubject", "check_roster"]
 

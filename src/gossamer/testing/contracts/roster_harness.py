@@ -11,7 +11,7 @@ from gossamer.core.shifts import EndReason, LaneHealth, Shift, ShiftResult, Work
 from gossamer.ports.roster import Roster
 from gossamer.ports.worker_registry import WorkerRegistry
 from gossamer.testing.clock import ManualClock
-from gossamer.testing.contracts.frontier_harness import assert_holds
+from gossamer.testing.contracts.suite import assert_holds
 
 TTL_S = 5.0
 EXPIRES_S = 5.0

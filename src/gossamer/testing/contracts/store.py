@@ -22,7 +22,7 @@ from gossamer.ports.job_store import JobStore
 from gossamer.ports.shared_state import SharedState
 from gossamer.ports.store import Store
 from gossamer.testing.clock import ManualClock
-from gossamer.testing.contracts.frontier_harness import assert_equal, assert_holds
+from gossamer.testing.contracts.suite import assert_equal, assert_holds
 
 
 @dataclass

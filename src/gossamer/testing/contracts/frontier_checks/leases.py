@@ -13,13 +13,12 @@ from gossamer.testing.contracts.frontier_harness import (
     PACED,
     TTL_S,
     FrontierHarness,
-    assert_equal,
-    assert_holds,
     fingerprints_of,
     make_entry,
     make_outcome,
     register_check,
 )
+from gossamer.testing.contracts.suite import assert_equal, assert_holds
 
 ONE = FrontierRules(delay_s=0.0, per_host=1)
 UNUSED = HostSignal()
