@@ -11,7 +11,8 @@ from gossamer.core.jobs import Job
 from gossamer.core.requests import Entry, Lease
 from gossamer.core.results import Attempt, ItemRecord, PageRecord, Verdict, VisitResult
 from gossamer.ports.job_frontier import JobFrontier
-from gossamer.testing.contracts.frontier_harness import EASY, TTL_S, assert_equal, make_outcome
+from gossamer.testing.contracts.frontier_harness import EASY, TTL_S, make_outcome
+from gossamer.testing.contracts.suite import assert_equal
 from gossamer.wiring.backends import Backends
 
 Make = Callable[[], AbstractAsyncContextManager[Backends]]

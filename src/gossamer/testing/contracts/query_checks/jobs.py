@@ -9,9 +9,10 @@ from gossamer.core.jobs import JobCommand
 from gossamer.core.lifecycle import JobState
 from gossamer.core.results import Verdict
 from gossamer.queries.jobs import find_job, list_jobs, refresh_job
-from gossamer.testing.contracts.frontier_harness import assert_equal, assert_holds, make_entry
+from gossamer.testing.contracts.frontier_harness import make_entry
 from gossamer.testing.contracts.query_harness import QueryHarness, register_check
 from gossamer.testing.contracts.store import make_item
+from gossamer.testing.contracts.suite import assert_equal, assert_holds
 
 
 @register_check
