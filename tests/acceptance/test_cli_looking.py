@@ -33,6 +33,8 @@ def world(path, headers):
         return SiteResponse(body="".join(f'<a href="{link}">x</a>' for link in LINKS).encode() + NOFOLLOW)
     if path == "/moved":
         return SiteResponse(301, headers=(("location", "/page"),))
+    if path == "/refresh":
+        return SiteResponse(body=b'<meta http-equiv="refresh" content="0; url=/page">')
     status = {"/gone": 404, "/refused": 403, "/busy": 500}.get(path, 200)
     return SiteResponse(status, b"<title>A \x1b[31mpage</title><h1>Page</h1>")
 
@@ -398,6 +400,16 @@ def test_parse_shows_what_a_crawl_would_keep(crawled, site):
 def test_parse_holds_a_page_to_the_bounds_of_a_crawl(crawled, site):
     found = asked(f"parse {site.url} --spider world.py -s parse.max_links=2", cwd=crawled)
     assert (len(found["requests"]), found["left_out"]["too_many"]) == (2, 1)
+
+
+def test_parse_goes_where_a_crawl_would_go(crawled, site):
+    done = gossamer(f"parse {site.url}/refresh --spider world.py --json", cwd=crawled)
+    found = json.loads(done.stdout)
+    assert (found["url"], found["items"][0]["data"]["title"]) == (f"{site.url}/page", "Page")
+    assert f"meta refresh -> {site.url}/page" in done.stderr
+    done = gossamer(f"parse {site.url}/moved --spider world.py -s exclude=/page", cwd=crawled, code=4)
+    assert f"out_of_scope: redirects to {site.url}/page (excluded)" in done.stderr
+    assert asked(f"fetch {site.url}/moved -s exclude=/page", cwd=crawled)["url"] == f"{site.url}/page"
 
 
 def test_parse_says_what_goes_wrong(crawled, site):

@@ -53,12 +53,12 @@ class Admission:
 
     def fingerprint_of(self, request: Request) -> int | None:
         """The fingerprint of a request as the job knows it; ``None`` when it is not for this job."""
-        place = self._place_of(request)
+        place = self.place_of(request)
         return None if isinstance(place, str) else place[1]
 
     def admit_request(self, request: Request) -> Entry | str:
         """The entry to add, or the reason (a short word) why not."""
-        place = self._place_of(request)
+        place = self.place_of(request)
         if isinstance(place, str):
             return place
         url, fingerprint, host = place
@@ -83,7 +83,7 @@ class Admission:
                 dropped["link:too_deep"] = dropped.get("link:too_deep", 0) + too_deep
             return ()
         for request in requests:
-            place = self._place_of(request)
+            place = self.place_of(request)
             if isinstance(place, str):
                 reason = f"link:{place}"
                 dropped[reason] = dropped.get(reason, 0) + 1
@@ -103,7 +103,8 @@ class Admission:
             self._inside.clear()
         self._inside.update(entry.fingerprint for entry in entries)
 
-    def _place_of(self, request: Request) -> Place | str:
+    def place_of(self, request: Request) -> Place | str:
+        """Where a request belongs in the job, or the reason (a short word) why it does not."""
         if request.lane not in self._lanes:
             return "lane"
         if request.method != "GET" or request.body:

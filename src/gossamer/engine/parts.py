@@ -1,4 +1,4 @@
-"""What a visit needs of the world, and the options of a shift."""
+"""What a visit and a worker need of the world, and the options of a shift."""
 
 from __future__ import annotations
 
@@ -20,22 +20,28 @@ from gossamer.ports.sink import Sink
 from gossamer.ports.store import Store
 
 
-@dataclass(frozen=True, slots=True)
-class EngineParts:
-    """What a worker works with."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VisitParts:
+    """What a visit works with. It decides what becomes of a request, and writes nothing down."""
 
-    job: Job
     rules: FrontierRules
-    frontier: Frontier
-    committer: Committer
-    store: Store
     fetcher: Fetcher
     robots: RobotsGate
     extractor: Extractor
     pipeline: Pipeline
     admission: Admission
-    sink: Sink
     clock: Clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineParts(VisitParts):
+    """What a worker works with: a visit's parts, where requests come from, and where results go."""
+
+    job: Job
+    frontier: Frontier
+    committer: Committer
+    store: Store
+    sink: Sink
 
 
 @dataclass(frozen=True, slots=True)

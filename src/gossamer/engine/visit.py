@@ -25,7 +25,7 @@ from gossamer.core.hosts import HostSignal, HostSignalKind
 from gossamer.core.requests import Entry, Lease, Request
 from gossamer.core.results import ExtractResult, FetchResult, ItemRecord, RobotsDecision, Verdict, VisitResult
 from gossamer.engine.attempt import MAX_DETAIL, OpenAttempt
-from gossamer.engine.parts import EngineParts, ShiftOptions
+from gossamer.engine.parts import ShiftOptions, VisitParts
 from gossamer.policy import redirects, retry, urls
 from gossamer.runtime.user_code import ends_task
 
@@ -37,7 +37,7 @@ _SPIDERS_OWN = frozenset({Fault.CALLBACK, Fault.CALLBACK_TIMEOUT, Fault.PIPELINE
 class Visitor:
     """Carries one leased request to its end. Stateless between requests."""
 
-    def __init__(self, parts: EngineParts, options: ShiftOptions) -> None:
+    def __init__(self, parts: VisitParts, options: ShiftOptions) -> None:
         self._parts = parts
         self._options = options
 

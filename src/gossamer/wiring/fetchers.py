@@ -1,10 +1,9 @@
-"""What gets pages, runs spiders on them and takes their items: for a crawl, and for single pages."""
+"""The way to get pages, by the settings: for a crawl, and for single pages."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.config.settings import Settings
@@ -13,13 +12,9 @@ from gossamer.fetch.http.fetcher import HttpFetcher
 from gossamer.fetch.http.limits import HttpOptions
 from gossamer.fetch.machine import raise_open_files
 from gossamer.fetch.replay import ReplayFetcher
-from gossamer.fetch.robots_cache import RobotsCache
 from gossamer.ports.clock import Clock
 from gossamer.ports.cookie_store import CookieStore
 from gossamer.ports.fetcher import Fetcher
-from gossamer.ports.robots_gate import RobotsGate
-from gossamer.runtime.clock import SystemClock
-from gossamer.shared.memory import MemorySharedState
 
 log = logging.getLogger("gossamer.crawl")
 
@@ -58,21 +53,3 @@ def fetcher_of(
 def touches_network(settings: Settings) -> bool:
     """Whether there is a server to be polite to."""
     return settings.replay.folder is None
-
-
-@dataclass(frozen=True)
-class PageParts:
-    """What fetches single pages as politely as a crawl does, without a data directory."""
-
-    fetcher: Fetcher
-    robots: RobotsGate
-    clock: Clock
-
-
-def page_parts(settings: Settings, host: str, authorizations: Mapping[str, str]) -> PageParts:
-    """The parts for pages of a host that the operator named."""
-    clock = SystemClock()
-    fetcher = fetcher_of(settings, AddressGuard({host}), clock, authorizations=authorizations)
-    shared = MemorySharedState(clock)
-    robots = RobotsCache(fetcher, shared, clock, user_agent=settings.user_agent, obey=settings.robots)
-    return PageParts(fetcher, robots, clock)

@@ -35,20 +35,30 @@ def rules_of(settings: Settings, *, touches_network: bool = True) -> FrontierRul
 
 def admission_of(settings: Settings, spider: Spider, key: bytes) -> Admission:
     """What decides which requests of a job are accepted."""
-    scope = Scope(
+    traps = TrapCounter(TrapRules(**settings.traps.model_dump()))
+    return Admission(
+        scope_of(settings, spider), url_options_of(settings), key, max_depth=settings.max_depth, traps=traps
+    )
+
+
+def scope_of(settings: Settings, spider: Spider) -> Scope:
+    """Which URLs belong to a spider's crawl."""
+    return Scope(
         spider.allowed_domains,
         include=settings.include,
         exclude=settings.exclude,
         deny_extensions=settings.deny_extensions,
     )
+
+
+def url_options_of(settings: Settings) -> UrlOptions:
+    """How URLs are made canonical."""
     sessions = urls.SESSION_PARAMETERS if settings.drop_session_ids else ()
-    options = UrlOptions(
+    return UrlOptions(
         drop_parameters=(*settings.tracking_params, *sessions),
         sort_query=settings.sort_query,
         unescape=settings.unescape,
     )
-    traps = TrapCounter(TrapRules(**settings.traps.model_dump()))
-    return Admission(scope, options, key, max_depth=settings.max_depth, traps=traps)
 
 
 def trusted_hosts(spider: Spider) -> frozenset[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gossamer.cli.options import AsJson, NoRobots, Set
-from gossamer.cli.terminal.output import plain, plain_url, print_facts, print_json
+from gossamer.cli.terminal.output import plain, plain_url, print_facts, print_json, print_progress
 from gossamer.config.overrides import to_overrides
 from gossamer.core.errors import FetchError, MissingServiceError, UsageError
 from gossamer.core.exits import ExitCode
@@ -16,7 +16,7 @@ from gossamer.observe.text import printable_lines, shown_url
 from gossamer.observe.units import format_duration, format_size
 
 if TYPE_CHECKING:
-    from gossamer.queries.single_page import PageVisit
+    from gossamer.crawl.single_page import PageVisit
     from gossamer.spiders.response import Response
 
 EXAMPLES = """
@@ -42,12 +42,13 @@ def fetch_page(
     By which rung of the ladder, from which address, with which redirects, status, time and size. An answer
     with an error status is an answer; without one, the fault is said and the exit code is 4.
     """
-    from gossamer.queries.single_page import PageFetcher
+    from gossamer.crawl.single_page import PageFetcher, PageSource
     from gossamer.spiders.response import Response
 
     if body and as_json:
         raise UsageError("--body and --json both want stdout; choose one")
-    with PageFetcher(url, None, {}, to_overrides(settings, robots="false" if no_robots else None)) as pages:
+    given = to_overrides(settings, robots="false" if no_robots else None)
+    with PageFetcher(PageSource.of(url, None, {}, given), print_progress) as pages:
         try:
             visit = pages.visit_page(url)
         except FetchError as error:

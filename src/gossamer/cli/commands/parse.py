@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gossamer.cli.options import Argument, AsJson, NoRobots, PageSpider, Set
-from gossamer.cli.terminal.output import LONG, plain, plain_url, print_facts, print_json, print_table
+from gossamer.cli.terminal.output import (
+    LONG,
+    plain,
+    plain_url,
+    print_facts,
+    print_json,
+    print_progress,
+    print_table,
+)
 from gossamer.config.overrides import arguments_of, to_overrides
 from gossamer.core.errors import FetchError, MissingServiceError
 from gossamer.core.exits import ExitCode
@@ -17,7 +25,7 @@ from gossamer.observe.text import printable_lines, shown_url
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gossamer.queries.preview import ItemPreview, PagePreview
+    from gossamer.crawl.preview import ItemPreview, PagePreview
 
 EXAMPLES = """
   gossamer parse https://shop.example/a/1 --spider shop.py --callback parse_product
@@ -43,15 +51,15 @@ def parse_page(
     The items as they would be stored, or why they would not; the requests as they would be
     admitted, or why not. Nothing is stored, and nothing else is fetched.
     """
-    from gossamer.queries.preview import preview_page
-    from gossamer.queries.single_page import PageFetcher
+    from gossamer.crawl.preview import preview_page
+    from gossamer.crawl.single_page import PageSource
 
     given = to_overrides(settings, robots="false" if no_robots else None)
-    with PageFetcher(url, spider, arguments_of(argument), given) as pages:
-        try:
-            found = preview_page(pages, url, callback)
-        except FetchError as error:
-            raise MissingServiceError(f"{shown_url(url)} was not fetched: {error}") from None
+    source = PageSource.of(url, spider, arguments_of(argument), given)
+    try:
+        found = preview_page(source, callback, print_progress)
+    except FetchError as error:
+        raise MissingServiceError(f"{shown_url(url)} was not fetched: {error}") from None
     if as_json:
         print_json(_page_json(found))
     else:

@@ -12,6 +12,7 @@ import typer
 
 from gossamer.cli.errors import print_message
 from gossamer.cli.options import Argument, NoRobots, PageSpider, Set
+from gossamer.cli.terminal.output import print_progress
 from gossamer.config.overrides import arguments_of, to_overrides
 from gossamer.core.errors import FetchError, MissingServiceError, SelectorError, UsageError
 from gossamer.core.exits import ExitCode
@@ -21,7 +22,7 @@ from gossamer.observe.text import printable_lines, shown_url
 if TYPE_CHECKING:
     from code import InteractiveConsole
 
-    from gossamer.queries.single_page import PageFetcher
+    from gossamer.crawl.single_page import PageFetcher
     from gossamer.spiders.response import Response
 
 EXAMPLES = """
@@ -47,10 +48,11 @@ def open_shell(
     Opens Python with response, request, spider and fetch(url). robots.txt is obeyed, and a second page
     of a host has to wait its turn, as in a crawl.
     """
-    from gossamer.queries.single_page import PageFetcher
+    from gossamer.crawl.single_page import PageFetcher, PageSource
 
     given = to_overrides(settings, robots="false" if no_robots else None)
-    with PageFetcher(url, spider, arguments_of(argument), given) as pages:
+    source = PageSource.of(url, spider, arguments_of(argument), given)
+    with PageFetcher(source, print_progress) as pages:
         try:
             response = pages.fetch(url)
         except FetchError as error:

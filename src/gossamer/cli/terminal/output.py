@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from gossamer.cli.terminal.requests import fingerprint_text, preview_json
 from gossamer.core.text import iso_time
-from gossamer.observe.text import one_line, shown_url
+from gossamer.observe.text import one_line, printable_lines, shown_url
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod
@@ -54,6 +54,12 @@ def print_json(value: Any) -> None:
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
     sys.stdout.write(text if text.isprintable() else "".join(map(_escape_character, text)))
     sys.stdout.write("\n")
+
+
+def print_progress(line: str) -> None:
+    """What happens on the way to a result, on stderr."""
+    sys.stderr.write(f"{printable_lines(line)}\n")
+    sys.stderr.flush()
 
 
 def attempt_json(tried: Attempt) -> dict[str, Any]:

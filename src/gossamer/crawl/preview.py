@@ -1,0 +1,193 @@
+"""What a spider makes of one page, by the same steps as in a crawl, with nothing stored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gossamer.core.errors import DropItem, Fault, PipelineError, UnstorableItemError, UsageError
+from gossamer.core.requests import Request
+from gossamer.core.results import ExtractResult, FetchResult, ItemRecord
+from gossamer.crawl.single_page import PageSource, PageVisit, PageVisitor
+from gossamer.engine.admission import Admission
+from gossamer.policy.retry import fault_of_status
+from gossamer.ports.extractor import Extractor
+from gossamer.ports.pipeline import Pipeline
+
+_FAULTS = {UnstorableItemError: Fault.CALLBACK, PipelineError: Fault.PIPELINE}
+_VERDICTS = {
+    Fault.PIPELINE: "a pipeline step failed on an item: nothing of the page would be stored",
+    Fault.CALLBACK: "an item cannot be stored; what can be would be",
+}
+
+_ALL_REFUSED = ("too_deep", "trap_same_body")
+"""Why no link of a page is admitted."""
+
+
+@dataclass(frozen=True)
+class ItemPreview:
+    """One item: as it would be stored, or why it would not."""
+
+    type: str
+    key: str = ""
+    data: bytes = b""
+    dropped: str = ""  # why it would not be stored
+    fault: Fault | None = None  # what it would make of its page; None when only the item is dropped
+
+
+@dataclass(frozen=True)
+class LinkPreview:
+    """One request: as it would be admitted, or why it would not."""
+
+    url: str
+    callback: str
+    priority: int
+    refused: str = ""
+
+
+@dataclass(frozen=True)
+class PagePreview:
+    """What became of a page."""
+
+    url: str
+    status: int
+    spider: str
+    callback: str
+    verdict: str = ""  # why the callback was not run, or the page is no success; "" when all is well
+    error: str = ""  # the traceback of a callback that raised
+    items: Sequence[ItemPreview] = ()
+    requests: Sequence[LinkPreview] = ()
+    left_out: dict[str, int] = field(default_factory=dict)  # links that were not followed, by reason
+
+
+class PreviewExtractor:
+    """Port ``Extractor``: another one, whose last result is kept."""
+
+    def __init__(self, extractor: Extractor) -> None:
+        self._extractor = extractor
+        self._latest: tuple[FetchResult, ExtractResult] | None = None
+
+    def result_of(self, fetched: FetchResult) -> ExtractResult | None:
+        """What came of this answer, if it was the last one that a spider got."""
+        return self._latest[1] if self._latest and self._latest[0] is fetched else None
+
+    async def extract(self, request: Request, fetched: FetchResult) -> ExtractResult:
+        """See :class:`~gossamer.ports.extract.Extractor`."""
+        result = await self._extractor.extract(request, fetched)
+        self._latest = fetched, result
+        return result
+
+    async def give_up(self, request: Request, fault: str, detail: str) -> ExtractResult | None:
+        """See :class:`~gossamer.ports.extract.Extractor`."""
+        return await self._extractor.give_up(request, fault, detail)
+
+    def wants_status(self, request: Request, status: int) -> bool:
+        """See :class:`~gossamer.ports.extract.Extractor`."""
+        return self._extractor.wants_status(request, status)
+
+
+class PreviewPipeline:
+    """Port ``Pipeline``: another one, with what became of each item."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._pipeline = pipeline
+        self.items: list[ItemPreview] = []
+
+    async def process(self, item: Any, url: str) -> ItemRecord:
+        """See :class:`~gossamer.ports.extract.Pipeline`."""
+        try:
+            record = await self._pipeline.process(item, url)
+        except (DropItem, UnstorableItemError, PipelineError) as error:
+            fault = _FAULTS.get(type(error))
+            self.items.append(ItemPreview(type(item).__name__, dropped=str(error).rstrip(), fault=fault))
+            raise
+        self.items.append(ItemPreview(record.type, record.key, record.data))
+        return record
+
+
+def preview_page(source: PageSource, callback: str | None, tell: Callable[[str], None]) -> PagePreview:
+    """Visit a page with a callback of its spider.
+
+    ``tell`` takes lines for people: redirects, and long waits. Raises ``FetchError``; ``UsageError`` where
+    robots.txt says no, and for a callback that the spider does not have.
+    """
+    return asyncio.run(_preview_page(source, Request(source.url, callback=callback), tell))
+
+
+async def _preview_page(source: PageSource, request: Request, tell: Callable[[str], None]) -> PagePreview:
+    name = request.callback or "parse"
+    spider = source.target.choose(request)
+    if not callable(getattr(spider, name, None)):
+        raise UsageError(f"the spider {spider.name!r} has no method {name!r}")
+    parts = await source.wire()
+    async with parts.closing:
+        extractor, pipeline = PreviewExtractor(parts.visit.extractor), PreviewPipeline(parts.visit.pipeline)
+        visiting = replace(parts.visit, extractor=extractor, pipeline=pipeline)
+        visit = await PageVisitor(replace(parts, visit=visiting), tell).visit_page(request)
+        seen = PagePreview(
+            url=visit.fetched.url,
+            status=visit.fetched.status,
+            spider=source.target.choose(visit.request).name,
+            callback=name,
+        )
+        result = extractor.result_of(visit.fetched)
+        if result is None:
+            return replace(seen, verdict=_verdict_without_spider(visit))
+        return _with_results(seen, visit, result, pipeline.items, parts.visit.admission)
+
+
+def _verdict_without_spider(visit: PageVisit) -> str:
+    """Why the spider did not get the page."""
+    reason = visit.result.outcome.reason
+    if reason == fault_of_status(visit.fetched.status):
+        return f"{reason}: the spider gets no page with this status (handle_httpstatus_list)"
+    return f"{reason}: {visit.result.attempts[0].detail}"
+
+
+def _with_results(
+    seen: PagePreview,
+    visit: PageVisit,
+    result: ExtractResult,
+    items: Sequence[ItemPreview],
+    admission: Admission,
+) -> PagePreview:
+    """The preview with what the spider made of the page."""
+    is_error = result.fault == Fault.CALLBACK
+    verdict = f"{result.fault}: {'it raised' if is_error else result.error}" if result.fault else ""
+    is_kept = visit.result.outcome.reason != Fault.PIPELINE
+    return replace(
+        seen,
+        verdict=verdict or _verdict_of(items),
+        error=result.error if is_error else "",
+        items=items,
+        requests=_admitted_links(visit, result.requests, admission) if is_kept else (),
+        left_out={name.removeprefix("link:"): count for name, count in result.dropped.items()},
+    )
+
+
+def _verdict_of(items: Sequence[ItemPreview]) -> str:
+    """Why items would make their page no success; "" when none does."""
+    faults = {item.fault for item in items}
+    return next((f"{fault}: {said}" for fault, said in _VERDICTS.items() if fault in faults), "")
+
+
+def _admitted_links(visit: PageVisit, requests: Sequence[Request], admission: Admission) -> list[LinkPreview]:
+    """The requests of a page, each with why it was refused: the visit's outlinks are those that were not."""
+    admitted = deque(visit.result.outcome.outlinks)
+    all_refused = next((reason for reason in _ALL_REFUSED if f"link:{reason}" in visit.result.dropped), "")
+    found = []
+    for request in requests:
+        place, refused = admission.place_of(request), ""
+        if isinstance(place, str):
+            url, refused = request.url, place
+        else:
+            url, fingerprint, _ = place
+            if admitted and admitted[0].fingerprint == fingerprint:
+                admitted.popleft()
+            else:
+                refused = all_refused or "duplicate"
+        found.append(LinkPreview(url, str(request.callback or "parse"), request.priority, refused))
+    return found

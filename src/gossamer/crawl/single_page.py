@@ -1,0 +1,227 @@
+"""Single pages for people: each is a request in a frontier in memory, visited as a worker visits it.
+
+robots.txt, the host's turns, the address guard and redirects go their ordinary way, by the code of a crawl.
+Nothing is committed: what the visit of the last hop brings back is handed to whoever asked for the page. A
+page is tried once: where a crawl would try again later, a person is told at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from msgspec.structs import replace
+
+from gossamer.config.layers import find_project, load_settings
+from gossamer.config.settings import Settings
+from gossamer.core.errors import Fault, FetchError, UsageError
+from gossamer.core.hosts import HostSignal
+from gossamer.core.requests import Entry, Lease, Request
+from gossamer.core.results import ExtractResult, FetchResult, Outcome, Verdict, VisitResult
+from gossamer.engine.attempt import OpenAttempt
+from gossamer.engine.visit import Visitor
+from gossamer.observe.text import one_line, shown_url
+from gossamer.policy import redirects, urls
+from gossamer.policy.credentials import authorizations_for
+from gossamer.ports.extractor import Extractor
+from gossamer.spiders.response import Response
+from gossamer.spiders.spider import Spider
+from gossamer.targets.discovery import CrawlTarget, find_target, refuse_file
+from gossamer.targets.settings import spider_settings
+from gossamer.wiring.preview import PreviewParts, wire_preview
+
+TOLD_S = 1.0
+"""A wait that is longer is told, in seconds."""
+NO_PAGE = frozenset({Fault.REDIRECT_LIMIT, Fault.BAD_REDIRECT, Fault.OUT_OF_SCOPE, Fault.INTERNAL})
+"""Faults of an answer that is not the page."""
+
+
+class NoExtractor:
+    """Port ``Extractor`` for pages that no spider is to see."""
+
+    async def extract(self, request: Request, fetched: FetchResult) -> ExtractResult:
+        """See :class:`~gossamer.ports.extract.Extractor`."""
+        return ExtractResult()
+
+    async def give_up(self, request: Request, fault: str, detail: str) -> ExtractResult | None:
+        """See :class:`~gossamer.ports.extract.Extractor`."""
+        return None
+
+    def wants_status(self, request: Request, status: int) -> bool:
+        """See :class:`~gossamer.ports.extract.Extractor`."""
+        return False
+
+
+@dataclass(frozen=True)
+class PageVisit:
+    """One page that was fetched: the request that got it, the answer, and the answers on the way."""
+
+    request: Request
+    fetched: FetchResult
+    hops: tuple[FetchResult, ...]  # redirects, oldest first
+    result: VisitResult  # what a crawl would commit
+
+
+class PageVisitor:
+    """Visits pages, one lease after the other. ``tell`` takes lines for people: redirects, and long waits."""
+
+    def __init__(self, parts: PreviewParts, tell: Callable[[str], None]) -> None:
+        self._visitor = Visitor(parts.visit, parts.shift)
+        self._parts = parts
+        self._tell = tell
+
+    async def visit_page(self, request: Request) -> PageVisit:
+        """The page that a request leads to, redirects followed.
+
+        Raises ``UsageError`` where robots.txt says no, and ``FetchError`` where there is no page.
+        """
+        entry = self._parts.visit.admission.admit_request(request.replace(dont_filter=True))
+        if not isinstance(entry, Entry):
+            raise UsageError(f"{shown_url(request.url)} cannot be fetched ({entry})")
+        await self._parts.frontier.add([entry])
+        hops: list[FetchResult] = []
+        while True:
+            attempt, result = await self._visit_entry(entry)
+            if result.outcome.verdict is not Verdict.REDIRECT:
+                break
+            assert attempt.fetched is not None, "an answer redirects"
+            hops.append(attempt.fetched)
+            (entry,) = result.outcome.outlinks
+            status = attempt.fetched.status
+            way = str(status) if status in redirects.STATUSES else "meta refresh"
+            self._tell(f"{way} -> {shown_url(entry.request.url)}")
+        _refuse_what_is_no_page(attempt, result)
+        assert attempt.fetched is not None, "what has no answer was refused"
+        return PageVisit(entry.request, attempt.fetched, tuple(hops), result)
+
+    async def _visit_entry(self, entry: Entry) -> tuple[OpenAttempt, VisitResult]:
+        """One hop to its end, with as many leases as it takes: robots.txt has a turn of its own."""
+        frontier = self._parts.frontier
+        while True:
+            attempt = self._visitor.open_attempt(await self._lease_entry(entry))
+            try:
+                end = await self._visitor.visit(attempt)
+            except BaseException:  # Ctrl-C, in a shell that goes on: its host is free again
+                await self._drop_lease(attempt.lease, attempt.unfinished_signal())
+                raise
+            if isinstance(end, VisitResult):
+                await frontier.settle([_as_last(end.outcome)])
+                return attempt, end
+            await frontier.release([attempt.lease], [end])
+
+    async def _lease_entry(self, entry: Entry) -> Lease:
+        """A lease of this entry, as soon as its host has a turn for it."""
+        clock, shift = self._parts.visit.clock, self._parts.shift
+        while True:
+            grant = await self._parts.frontier.lease(shift.lane, 1, shift.lease_ttl_s)
+            for lease in grant.leases:
+                if lease.entry == entry:
+                    return lease
+                await self._drop_lease(lease, HostSignal())  # of a page that nobody waits for any more
+            if not grant.leases:
+                assert grant.next_at is not None, "what was added has a turn"
+                wait_s = grant.next_at - clock.now()
+                if wait_s > TOLD_S:
+                    self._tell(f"{one_line(entry.host)}: {wait_s:.0f} s until the next request")
+                await clock.sleep(wait_s)
+
+    async def _drop_lease(self, lease: Lease, signal: HostSignal) -> None:
+        await self._parts.frontier.settle([Outcome(lease=lease, verdict=Verdict.DEAD, signal=signal)])
+
+
+def _as_last(outcome: Outcome) -> Outcome:
+    """What the frontier hears of a visit: redirects lead on, nothing else is tried again or followed."""
+    if outcome.verdict is Verdict.REDIRECT:
+        return outcome
+    verdict = Verdict.DEAD if outcome.verdict is Verdict.RETRY else outcome.verdict
+    return replace(outcome, verdict=verdict, outlinks=())
+
+
+def _refuse_what_is_no_page(attempt: OpenAttempt, result: VisitResult) -> None:
+    reason, url = result.outcome.reason, shown_url(attempt.lease.entry.request.url)
+    if reason == Fault.ROBOTS:
+        raise UsageError(f"robots.txt does not allow {url}; --no-robots fetches it nevertheless")
+    if attempt.fetched is None or reason in NO_PAGE:
+        raise FetchError(Fault(reason), result.attempts[0].detail)
+
+
+@dataclass(frozen=True)
+class PageSource:
+    """Where a page comes from: the URL as it is fetched, and whose settings and spiders it is for."""
+
+    url: str
+    target: CrawlTarget
+    settings: Settings
+    authorizations: Mapping[str, str] = field(repr=False)
+
+    @classmethod
+    def of(
+        cls, url: str, spider: str | None, arguments: Mapping[str, str], overrides: Sequence[str]
+    ) -> PageSource:
+        """What was typed. Raises ``UsageError`` for a URL or a spider that cannot be had."""
+        start = Path.cwd()
+        project = find_project(start)
+        canonical = canonical_page(url)
+        target = find_target(spider or canonical, arguments, project.parent if project else None)
+        settings = load_settings(
+            overrides=overrides, env=os.environ, spider=spider_settings(target.spider), start=start
+        ).settings
+        given = {**target.authorizations, **authorizations_for([_absolute_url(url)])}
+        return cls(canonical, target, settings, given)
+
+    async def wire(self, extractor: Extractor | None = None) -> PreviewParts:
+        """What visits its pages. What was typed is named by the operator, and may be a private address."""
+        host = urls.hostname_of(self.url)
+        return await wire_preview(self.settings, self.target, host, self.authorizations, extractor=extractor)
+
+
+def canonical_page(url: str) -> str:
+    """A URL as it is fetched. Raises ``UsageError`` for what is not the URL of a page."""
+    refuse_file(url)
+    canonical = urls.canonicalise_url(_absolute_url(url))
+    if canonical is None or not canonical.startswith(("http://", "https://")):
+        raise UsageError(f"{shown_url(url)!r} is not a URL that can be fetched (http or https with a host)")
+    return canonical
+
+
+def _absolute_url(url: str) -> str:
+    return url if "://" in url else f"https://{url}"
+
+
+class PageFetcher:
+    """Fetches pages for code that has no event loop; no spider sees them."""
+
+    def __init__(self, source: PageSource, tell: Callable[[str], None]) -> None:
+        self._source = source
+        self._runner = asyncio.Runner()
+        try:
+            self._parts = self._runner.run(source.wire(NoExtractor()))
+        except BaseException:
+            self._runner.close()
+            raise
+        self._visitor = PageVisitor(self._parts, tell)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._runner.run(self._parts.closing.aclose())
+        self._runner.close()
+
+    def spider_for(self, request: Request) -> Spider:
+        """The spider that a crawl would give this request to."""
+        return self._source.target.choose(request)
+
+    def fetch(self, url: str) -> Response:
+        """A page, redirects followed. Raises ``FetchError``; ``UsageError`` where robots.txt says no."""
+        visit = self.visit_page(url)
+        follows = self._source.settings.follow_nofollow
+        return Response(visit.request, visit.fetched, follow_nofollow=follows)
+
+    def visit_page(self, url: str) -> PageVisit:
+        """The same with everything that is known of the fetch."""
+        return self._runner.run(self._visitor.visit_page(Request(canonical_page(url))))

@@ -1,0 +1,126 @@
+"""Puts together what shows single pages: everything of a crawl but a place to keep what comes of it.
+
+The frontier and what robots.txt says are in memory, and end with the command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AsyncExitStack, ExitStack
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from gossamer.callbacks.pipelines import SpiderPipeline
+from gossamer.config.settings import Settings
+from gossamer.core.hosts import FrontierRules
+from gossamer.core.requests import Entry, Request
+from gossamer.engine.admission import Admission
+from gossamer.engine.parts import ShiftOptions, VisitParts
+from gossamer.fetch.guard import AddressGuard
+from gossamer.fetch.robots_cache import RobotsCache
+from gossamer.frontier.memory.frontier import MemoryFrontier
+from gossamer.policy.scope import Scope
+from gossamer.policy.traps import TrapCounter, TrapRules
+from gossamer.policy.urls import UrlOptions
+from gossamer.ports.extractor import Extractor
+from gossamer.ports.frontier import Frontier
+from gossamer.runtime.clock import SystemClock
+from gossamer.shared.memory import MemorySharedState
+from gossamer.targets.discovery import CrawlTarget
+from gossamer.wiring.extractors import extractor_of
+from gossamer.wiring.fetchers import fetcher_of
+from gossamer.wiring.rules import rules_of, scope_of, trusted_hosts, url_options_of
+
+LEASE_S = 86_400.0
+"""Nobody else is there to take a page over, however long a person's code keeps it."""
+
+
+class PreviewAdmission(Admission):
+    """A spider's admission that also accepts every page that a person asks for, whatever its scope is.
+
+    The redirects of such a page are judged by the scope only where the page itself is in it.
+    """
+
+    def __init__(self, scope: Scope, options: UrlOptions, *, max_depth: int | None, traps: TrapRules) -> None:
+        super().__init__(scope, options, b"", max_depth=max_depth, traps=TrapCounter(traps))
+        self._open = _open_admission(options)
+
+    def admit_request(self, request: Request) -> Entry | str:
+        """The entry of a page that was asked for, or of a redirect; or the reason (a short word) why not."""
+        if request.redirects:
+            asked_for = request.replace(url=request.redirects[0])
+            if isinstance(super().admit_request(asked_for), Entry):
+                return super().admit_request(request)
+        return self._open.admit_request(request)
+
+
+def _open_admission(options: UrlOptions) -> Admission:
+    """One that accepts every URL that can be fetched."""
+    unbounded = TrapRules(max_segments=None, max_repeats=None, max_same_body=None)
+    return Admission(Scope(()), options, b"", traps=TrapCounter(unbounded))
+
+
+@dataclass(frozen=True)
+class PreviewParts:
+    """What single pages are visited with, and what has to be closed after it."""
+
+    visit: VisitParts
+    shift: ShiftOptions
+    frontier: Frontier
+    closing: AsyncExitStack
+
+
+async def wire_preview(
+    settings: Settings,
+    target: CrawlTarget,
+    host: str,
+    authorizations: Mapping[str, str],
+    *,
+    extractor: Extractor | None = None,
+) -> PreviewParts:
+    """The parts for pages of a host that the operator named, with values of Authorization by origin.
+
+    ``extractor`` takes the pages in the place of the target's spiders, whose scope does not matter then.
+    """
+    async with AsyncExitStack() as opening:
+        clock = SystemClock()
+        guard = AddressGuard((*trusted_hosts(target.spider), host))
+        fetcher = fetcher_of(settings, guard, clock, authorizations=authorizations)
+        opening.push_async_callback(fetcher.close)
+        rules = _without_budgets(rules_of(settings, touches_network=fetcher.touches_network))
+        pipeline = SpiderPipeline(target.choose, timeout_s=settings.parse.callback_timeout)
+        opening.push_async_callback(pipeline.close)
+        admission = _open_admission(url_options_of(settings))
+        if extractor is None:
+            admission = _admission_of(settings, target)
+            await pipeline.open_pipeline(target.spider)
+            extractor = extractor_of(settings, target, opening.enter_context(ExitStack()))
+        shared = MemorySharedState(clock)
+        parts = VisitParts(
+            rules=rules,
+            fetcher=fetcher,
+            robots=RobotsCache(fetcher, shared, clock, user_agent=settings.user_agent, obey=settings.robots),
+            extractor=extractor,
+            pipeline=pipeline,
+            admission=admission,
+            clock=clock,
+        )
+        shift = ShiftOptions(
+            worker="preview",
+            concurrency=1,
+            lease_ttl_s=LEASE_S,
+            max_redirects=settings.http.max_redirects,
+        )
+        return PreviewParts(parts, shift, MemoryFrontier(rules, clock), opening.pop_all())
+
+
+def _admission_of(settings: Settings, target: CrawlTarget) -> Admission:
+    traps = TrapRules(**settings.traps.model_dump())
+    scope, options = scope_of(settings, target.spider), url_options_of(settings)
+    return PreviewAdmission(scope, options, max_depth=settings.max_depth, traps=traps)
+
+
+def _without_budgets(rules: FrontierRules) -> FrontierRules:
+    """How many pages a crawl may have says nothing of how many pages a person may look at."""
+    return replace(rules, max_pages=None, max_pages_per_host=None, max_depth=None)
