@@ -53,6 +53,11 @@ types: $(READY)
 contracts: $(READY)
 	$(VENV)/bin/lint-imports
 
+# Names, imports and sizes of the code against their limits; MEASURE=--write puts them into the documentation.
+.PHONY: measure
+measure: $(READY)
+	$(PY) scripts/measure_house.py $(MEASURE)
+
 # Real websites for the tests: documentation packages of Debian, unpacked below .cache.
 docs-corpus:
 	scripts/docs-corpus.sh
