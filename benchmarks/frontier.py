@@ -29,7 +29,7 @@ from pathlib import Path
 
 from gossamer.core.errors import StorageError
 from gossamer.core.hosts import FrontierRules, HostSignal, HostSignalKind
-from gossamer.core.jobs import JobCommand
+from gossamer.core.lifecycle import JobCommand
 from gossamer.core.requests import Entry, Lease, Request
 from gossamer.core.results import Outcome, Verdict
 from gossamer.drivers.redis.server import RedisServer

@@ -23,11 +23,10 @@ from gossamer.core.errors import Fault, GossamerError, LedgerReason
 from gossamer.core.exits import ExitCode
 from gossamer.core.hosts import FrontierRules, HostSignalKind
 from gossamer.core.jobs import StoredItem
-from gossamer.core.lifecycle import TABLE, JobState, RequestState, RequestTransition
+from gossamer.core.lifecycle import REQUEST_TABLE, FinishReason, JobState, RequestState, RequestTransition
 from gossamer.core.record import Record
 from gossamer.core.results import Attempt, Verdict
 from gossamer.crawl.result import NOT_IN_JSON, CrawlResult
-from gossamer.engine.supervisor import FinishReason
 from gossamer.policy.faults import FAULTS, FaultKind
 from gossamer.queries.explain import UrlState
 from gossamer.queries.reasons import FLAGS, LEFT_OUT
@@ -141,7 +140,7 @@ def states_page() -> str:
     moves = meanings(RequestTransition)
     edges = [
         (code(state.value) if state else "(new)", code(move.value), code(to.value), moves[move.name])
-        for (state, move), to in TABLE.items()
+        for (state, move), to in REQUEST_TABLE.items()
     ]
     return "\n\n".join(
         [
@@ -171,7 +170,8 @@ def results_page() -> str:
         [
             "# Results",
             "## Finish reasons",
-            "Why a run ended: `finish_reason` of `crawl --json`, the argument of `closed()` of a spider.",
+            "Why a run ended: `finish_reason` of `crawl --json` and `jobs --json`, the argument of "
+            "`closed()` of a spider. Of an `error` the field `error` of `jobs --json` says what happened.",
             enum_table(FinishReason, "reason"),
             "## Exit codes",
             table(("code", "meaning"), [(str(member.value), exits[member.name]) for member in ExitCode]),

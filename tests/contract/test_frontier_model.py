@@ -17,8 +17,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from msgspec.structs import replace
 
 from gossamer.core.hosts import FrontierRules, HostSignal, HostSignalKind
-from gossamer.core.jobs import DeadLetterFilter, JobCommand
-from gossamer.core.lifecycle import JobState, RequestState
+from gossamer.core.jobs import DeadLetterFilter
+from gossamer.core.lifecycle import JobCommand, JobState, RequestState
 from gossamer.core.requests import Entry, Request
 from gossamer.core.results import Outcome, Verdict
 from gossamer.drivers.redis.server import RedisServer

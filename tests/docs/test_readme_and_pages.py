@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.core.lifecycle import TABLE
+from gossamer.core.lifecycle import REQUEST_TABLE
 from kit.page_runner import PageRunner, blocks
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +39,8 @@ def test_the_life_cycle_on_the_page_is_the_table() -> None:
         tuple(cell.strip() for cell in line.strip("| ").split("|")) for line in found[1].strip().splitlines()
     ]
     assert rows[2:] == [
-        (state.value if state else "(new)", move.value, to.value) for (state, move), to in TABLE.items()
+        (state.value if state else "(new)", move.value, to.value)
+        for (state, move), to in REQUEST_TABLE.items()
     ]
 
 

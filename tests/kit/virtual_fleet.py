@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import StorageError, UsageError
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.jobs import Job, JobCommand
-from gossamer.core.lifecycle import JobState
+from gossamer.core.jobs import Job
+from gossamer.core.lifecycle import JobCommand, JobState
 from gossamer.core.requests import Request
 from gossamer.core.results import Verdict
 from gossamer.core.shifts import PAGE_LANE, SEED_LANE, EndReason, Shift, ShiftResult, WorkerInfo, WorkerState
@@ -335,7 +335,7 @@ class World:
             JobCommand.CANCEL: JobState.CANCELLED,
         }[change]
         await crawl.frontier.apply_change(change)
-        await self.book.update(replace(await crawl.now(), state=state, finished_at=None, finish_reason=""))
+        await self.book.update(replace(await crawl.now(), state=state, finished_at=None, end_reason=None))
         await self.roster.notify_supervisor()
 
     # ----------------------------------------------------------------- the broker

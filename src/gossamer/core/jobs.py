@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
 from gossamer.core.hosts import HostState
-from gossamer.core.lifecycle import JobState, RequestState
+from gossamer.core.lifecycle import OVER, FinishReason, JobState, RequestState
 from gossamer.core.record import Record
 from gossamer.core.requests import (
     Entry,
@@ -91,16 +90,6 @@ class DeadLetterFilter(Record, frozen=True, kw_only=True):
     ids: tuple[int, ...] = ()
 
 
-class JobCommand(StrEnum):
-    """What ``Frontier.apply_change`` can do to its job."""
-
-    RESUME = "resume"
-    PAUSE = "pause"
-    CANCEL = "cancel"
-    FINISH = "finish"
-    RECOVER = "recover"  # every lease is void: the caller knows that no worker holds one
-
-
 class Job(Record, frozen=True, kw_only=True):
     """One crawl."""
 
@@ -110,19 +99,41 @@ class Job(Record, frozen=True, kw_only=True):
     created_at: float
     state: JobState = JobState.RUNNING
     finished_at: float | None = None
-    finish_reason: str = ""  # why the last run ended; behind "error: " what the error said
+    end_reason: FinishReason | None = None  # why the last run ended; ``None`` while there is none, or it runs
+    end_error: str = ""  # what the error said that ended the last run; empty when none did
     key: bytes = b""  # keys the fingerprints
     plan: bytes = b""  # how any worker puts the same crawl together; empty for a crawl of one machine
 
     @property
-    def end_reason(self) -> str:
-        """Why the last run ended, in a word; empty while it runs."""
-        return self.finish_reason.partition(":")[0]
+    def is_fleet(self) -> bool:
+        """Whether it is a fleet's: any worker can put it together. Else it is a crawl of one machine."""
+        return bool(self.plan)
 
     @property
-    def end_error(self) -> str:
-        """What the error said that ended the last run; empty when none did."""
-        return self.finish_reason.partition(": ")[2]
+    def is_unfinished(self) -> bool:
+        """Whether it runs or is paused, and no end is recorded."""
+        return self.state not in OVER and self.finished_at is None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a run is under way, as far as is recorded: who is killed records no end."""
+        return self.state is JobState.RUNNING and self.end_reason is None
+
+    @property
+    def end_text(self) -> str:
+        """Why the last run ended, with what its error said; empty while it runs."""
+        reason = self.end_reason or ""
+        return f"{reason}: {self.end_error}" if self.end_error else reason
+
+
+def known_end(reason: str, error: str) -> tuple[FinishReason | None, str]:
+    """``end_reason`` and ``end_error`` as stored; a reason that this version does not know is an error."""
+    if reason in _REASONS:
+        return (FinishReason(reason) if reason else None), error
+    return FinishReason.ERROR, reason.removeprefix(f"{FinishReason.ERROR}: ")
+
+
+_REASONS = {"", *FinishReason}
 
 
 class JobTotals(Record, frozen=True, kw_only=True):

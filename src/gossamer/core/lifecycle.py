@@ -1,9 +1,10 @@
-"""The life of a request, as one table.
+"""The life of a request and the life of a job, as two tables.
 
-Every accepted request is in exactly one :class:`RequestState`. A frontier moves it only along the edges of
-:data:`TABLE`; any other move raises :class:`~gossamer.core.errors.TransitionError` and changes nothing.
-The contract suite holds every frontier (Python, SQL, Lua) against this same table, and the picture in
-the documentation is drawn from it.
+Every accepted request is in exactly one :class:`RequestState`, and every job in exactly one
+:class:`JobState`. They move only along the edges of :data:`REQUEST_TABLE` and :data:`JOB_TABLE`; any other
+move raises :class:`~gossamer.core.errors.TransitionError` and changes nothing. The contract suite holds every
+frontier (Python, SQL, Lua) against these same tables, and the pictures in the documentation are drawn from
+them.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 from enum import StrEnum
 
 from gossamer.core.errors import TransitionError
+
+# --------------------------------------------------------------------------- requests
 
 
 class RequestState(StrEnum):
@@ -39,7 +42,7 @@ class RequestTransition(StrEnum):
     DROP = "drop"  # a person drops a dead letter
 
 
-TABLE: dict[tuple[RequestState | None, RequestTransition], RequestState] = {
+REQUEST_TABLE: dict[tuple[RequestState | None, RequestTransition], RequestState] = {
     (None, RequestTransition.ADMIT): RequestState.PENDING,
     (None, RequestTransition.ADMIT_LATER): RequestState.DELAYED,
     (RequestState.DELAYED, RequestTransition.COME_DUE): RequestState.PENDING,
@@ -57,9 +60,12 @@ TABLE: dict[tuple[RequestState | None, RequestTransition], RequestState] = {
 def next_state(state: RequestState | None, move: RequestTransition) -> RequestState:
     """The state that ``move`` leads to from ``state`` (``None``: not known to the frontier yet)."""
     try:
-        return TABLE[state, move]
+        return REQUEST_TABLE[state, move]
     except KeyError:
         raise TransitionError(f"a request that is {state or 'unknown'} cannot {move}") from None
+
+
+# --------------------------------------------------------------------------- jobs
 
 
 class JobState(StrEnum):
@@ -69,3 +75,76 @@ class JobState(StrEnum):
     PAUSED = "paused"  # nothing is leased until it is resumed
     CANCELLED = "cancelled"  # given up by a person
     FINISHED = "finished"  # nothing is left to do
+
+
+class JobCommand(StrEnum):
+    """What can happen to a job; what ``Frontier.apply_change`` can do to it."""
+
+    CREATE = "create"  # a crawl of a new target begins, or one is submitted
+    START = "start"  # the same `gossamer crawl` command is given again: another run begins
+    PAUSE = "pause"  # a person stops it for a time
+    RESUME = "resume"  # a person lets it continue
+    CANCEL = "cancel"  # a person gives it up
+    FINISH = "finish"  # all seeds were added, and nothing waits
+    REOPEN = "reopen"  # a finished job has work again: dead letters are retried, lost requests redone
+    RECOVER = "recover"  # every lease is void, because no worker holds one; the state stays
+
+
+_RUNNING, _PAUSED = JobState.RUNNING, JobState.PAUSED
+_CANCELLED, _FINISHED = JobState.CANCELLED, JobState.FINISHED
+
+JOB_TABLE: dict[tuple[JobState | None, JobCommand], JobState] = {
+    (None, JobCommand.CREATE): _RUNNING,
+    (_RUNNING, JobCommand.START): _RUNNING,
+    (_PAUSED, JobCommand.START): _RUNNING,
+    (_FINISHED, JobCommand.START): _RUNNING,
+    (_RUNNING, JobCommand.PAUSE): _PAUSED,
+    (_PAUSED, JobCommand.PAUSE): _PAUSED,
+    (_RUNNING, JobCommand.RESUME): _RUNNING,
+    (_PAUSED, JobCommand.RESUME): _RUNNING,
+    (_RUNNING, JobCommand.CANCEL): _CANCELLED,
+    (_PAUSED, JobCommand.CANCEL): _CANCELLED,
+    (_CANCELLED, JobCommand.CANCEL): _CANCELLED,
+    (_RUNNING, JobCommand.FINISH): _FINISHED,
+    (_FINISHED, JobCommand.FINISH): _FINISHED,
+    (_RUNNING, JobCommand.REOPEN): _RUNNING,
+    (_PAUSED, JobCommand.REOPEN): _PAUSED,
+    (_CANCELLED, JobCommand.REOPEN): _CANCELLED,
+    (_FINISHED, JobCommand.REOPEN): _RUNNING,
+    (_RUNNING, JobCommand.RECOVER): _RUNNING,
+    (_PAUSED, JobCommand.RECOVER): _PAUSED,
+    (_CANCELLED, JobCommand.RECOVER): _CANCELLED,
+    (_FINISHED, JobCommand.RECOVER): _FINISHED,
+}
+"""A command that was cut off can be given again: from the state that it leads to, it leads to the same."""
+
+OVER = frozenset({JobState.CANCELLED, JobState.FINISHED})
+"""The states of a job that a person can no longer steer."""
+
+
+def next_job_state(state: JobState | None, command: JobCommand) -> JobState:
+    """The state that ``command`` leads to from ``state`` (``None``: there is no such job yet)."""
+    try:
+        return JOB_TABLE[state, command]
+    except KeyError:
+        was = f"a job that is {state}" if state else "a job that does not exist"
+        raise TransitionError(f"{was} cannot {command}") from None
+
+
+class FinishReason(StrEnum):
+    """Why a run of a job ended. Where more waits, the next run continues with it."""
+
+    FINISHED = "finished"  # nothing is left to do
+    MAX_PAGES = "max_pages"  # the page budget is spent; more waits
+    MAX_TIME = "max_time"  # the time budget is spent; more waits
+    PAUSED = "paused"  # the job was paused; more waits
+    CANCELLED = "cancelled"  # the job was cancelled
+    SIGNAL = "signal"  # told to stop; more waits
+    ERROR = "error"  # the storage failed, the spider's ``start()``, or Gossamer itself; more waits
+    INTERRUPTED = "interrupted"  # its process ended without a word, by `kill -9` for instance; more waits
+    NOT_BEGUN = "not begun"  # the fleet's Redis could not take the job when it was submitted
+
+    @property
+    def is_early(self) -> bool:
+        """Whether the run ended before its work, or its budget, did."""
+        return self not in (FinishReason.FINISHED, FinishReason.MAX_PAGES, FinishReason.MAX_TIME)

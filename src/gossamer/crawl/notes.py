@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from gossamer.core.errors import LedgerReason
 from gossamer.core.exits import ExitFacts
 from gossamer.core.jobs import JobTotals
+from gossamer.core.lifecycle import FinishReason
 from gossamer.core.text import format_count
 from gossamer.engine.seeding import SeedingResult
-from gossamer.engine.supervisor import FinishReason, RunSummary
+from gossamer.engine.supervisor import RunSummary
 from gossamer.observe.text import error_headline, shown_url
 
 MOST_NAMES = 4

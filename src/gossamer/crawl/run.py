@@ -19,13 +19,14 @@ from gossamer.config.layers import find_project, load_settings
 from gossamer.config.settings import Settings
 from gossamer.core.errors import LedgerReason, OperatorError, UsageError
 from gossamer.core.jobs import Job, JobTotals
-from gossamer.core.lifecycle import JobState
+from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.crawl.notes import ending_of, failed_hook_note, notes_of
 from gossamer.crawl.result import CrawlResult
-from gossamer.engine.supervisor import FinishReason, RunSummary, Supervisor
+from gossamer.engine.supervisor import RunSummary, Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.observe.log import LogSink
 from gossamer.observe.text import error_headline
+from gossamer.policy.job_life import change_job_record, end_run
 from gossamer.policy.shared_hosts import named_hosts
 from gossamer.ports.sink import Sink
 from gossamer.ports.worker_group import WorkerGroup
@@ -44,9 +45,6 @@ LATEST_REDIRECTS = 1000
 
 RECORD_S = 5.0
 """How long the book of jobs may take to note that a run has failed, in seconds; it may be what failed."""
-
-
-STOPPED_EARLY = (FinishReason.SIGNAL, FinishReason.PAUSED, FinishReason.CANCELLED, FinishReason.ERROR)
 
 
 class CrawlRun:
@@ -76,15 +74,12 @@ class CrawlRun:
         hosts = named_hosts(self.spider.allowed_domains, self.spider.start_urls)
         for other in await self._wired.desk.jobs_sharing_hosts(self.job, hosts):
             log.warning("%s", other.warning_for(self.job))
-        await book.update(replace(self.job, state=JobState.RUNNING, finished_at=None, finish_reason=""))
+        await book.update(change_job_record(self.job, JobCommand.START, self._wired.parts.clock.now()))
         before = await store.read_totals(self.job)
         reason = FinishReason.ERROR
         try:
             ran = await self._supervisor.run(self._wired.seeds_of(self.spider), resumed=self.resumed)
-            state = JobState.FINISHED if ran.reason is FinishReason.FINISHED else ran.stats.state
-            await book.update(
-                replace(self.job, state=state, finished_at=ran.ended_at, finish_reason=ran.reason.value)
-            )
+            await book.update(end_run(self.job, ran.reason, ran.stats.state, ran.ended_at))
             reason = ran.reason
         except Exception as error:
             await self._record_failure(error)
@@ -108,12 +103,8 @@ class CrawlRun:
     async def _record_failure(self, error: Exception) -> None:
         """Say in the job's end what ended this run; as far as there still is a place to say it."""
         what = traceback_text(error, __file__) if not isinstance(error, OperatorError) else str(error)
-        ended = replace(
-            self.job,
-            state=JobState.RUNNING,
-            finished_at=self._wired.parts.clock.now(),
-            finish_reason=f"{FinishReason.ERROR.value}: {error_headline(what)}",
-        )
+        ended_at, error_text = self._wired.parts.clock.now(), error_headline(what)
+        ended = end_run(self.job, FinishReason.ERROR, JobState.RUNNING, ended_at, error=error_text)
         with contextlib.suppress(OperatorError, TimeoutError):
             async with asyncio.timeout(RECORD_S):
                 await self._wired.desk.book.update(ended)
@@ -168,7 +159,7 @@ class CrawlRun:
             ending=ending_of(
                 tally,
                 ran.stats.dead,
-                is_early=ran.reason in STOPPED_EARLY,
+                is_early=ran.reason.is_early,
                 lost=lost,
                 refused_seeds=sum(ran.seeded.refused.values()),
                 failed_hooks=len(self._failed_hooks),

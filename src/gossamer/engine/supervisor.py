@@ -10,29 +10,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from enum import StrEnum
 
 from gossamer.core.events import JobFinishedEvent, JobStartedEvent, ProgressEvent
-from gossamer.core.jobs import FrontierStats, JobCommand
-from gossamer.core.lifecycle import JobState
+from gossamer.core.jobs import FrontierStats
+from gossamer.core.lifecycle import FinishReason, JobCommand
 from gossamer.core.record import Record
 from gossamer.core.requests import Request
 from gossamer.engine.parts import EngineParts
 from gossamer.engine.seeding import Seeder, SeedingResult
+from gossamer.policy.job_life import finish_reason_of
 from gossamer.ports.worker_group import WorkerGroup
 from gossamer.runtime.user_code import await_endable
-
-
-class FinishReason(StrEnum):
-    """Why a run ended."""
-
-    FINISHED = "finished"  # nothing is left to do
-    MAX_PAGES = "max_pages"  # the page budget is spent; more waits
-    MAX_TIME = "max_time"  # the time budget is spent; more waits
-    PAUSED = "paused"  # the job was paused; more waits
-    CANCELLED = "cancelled"  # the job was cancelled
-    SIGNAL = "signal"  # told to stop; more waits
-    ERROR = "error"  # the storage failed, the spider's ``start()``, or Gossamer itself; more waits
 
 
 class RunSummary(Record, frozen=True, kw_only=True):
@@ -156,20 +144,3 @@ class Supervisor:
         stats = await self._parts.frontier.read_stats()
         self._parts.sink.emit(ProgressEvent(at=self._parts.clock.now(), job=self._parts.job.id, stats=stats))
         return stats
-
-
-def finish_reason_of(
-    stats: FrontierStats, *, elapsed_s: float, max_time_s: float | None, stopping: bool, seeding: bool
-) -> FinishReason | None:
-    """Why the run is over, if it is. Pure."""
-    no_turn_left = stats.next_at is None  # what waits belongs to hosts whose budgets are spent
-    is_spent = stats.leased == 0 and (stats.budget_spent or (no_turn_left and not seeding))
-    reasons = (
-        (stopping, FinishReason.SIGNAL),
-        (stats.state is JobState.PAUSED, FinishReason.PAUSED),
-        (stats.state is JobState.CANCELLED, FinishReason.CANCELLED),
-        (stats.waiting == 0 and not seeding, FinishReason.FINISHED),
-        (stats.waiting > 0 and is_spent, FinishReason.MAX_PAGES),
-        (max_time_s is not None and elapsed_s >= max_time_s, FinishReason.MAX_TIME),
-    )
-    return next((reason for holds, reason in reasons if holds), None)

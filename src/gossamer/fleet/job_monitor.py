@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
-from gossamer.core.jobs import FrontierStats, Job, JobCommand
-from gossamer.core.lifecycle import JobState
+from gossamer.core.jobs import FrontierStats, Job
+from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.shifts import SEED_LANE, Shift
 from gossamer.engine.recorder import expired_attempt
-from gossamer.engine.supervisor import FinishReason, finish_reason_of
 from gossamer.fleet.marks import forget_spent, spent_s
 from gossamer.fleet.parts import FleetParts, MonitoredJob, log
+from gossamer.policy.job_life import change_job_record, end_run, finish_reason_of
 from gossamer.policy.shifts import LaneDemand, ShiftLimits, demand_of
 
 
@@ -108,15 +106,16 @@ class JobMonitor:
             state = JobState.FINISHED
         if self._watched.max_time_s is not None:
             await forget_spent(parts.shared, self.job)
-        at = None if state is JobState.PAUSED else parts.clock.now()  # a pause is no end
-        ended = replace(self.job, state=state, finished_at=at, finish_reason=reason.value)
+        at = None if state is JobState.PAUSED else parts.clock.now()  # a pause is not an end
+        ended = end_run(self.job, reason, state, at)
         if not await parts.book.update(ended, expected=self.job):
             return True
         after = await frontier.read_stats()
         if (reason is FinishReason.FINISHED and not _is_done(after)) or (
             reason is FinishReason.PAUSED and after.state is JobState.RUNNING
         ):
-            await parts.book.update(replace(self.job, finish_reason=""), expected=ended)
+            again = change_job_record(self.job, JobCommand.REOPEN, parts.clock.now())
+            await parts.book.update(again, expected=ended)
             return False
         log.info("%s: over (%s); %d pages", self.job.id, reason.value, stats.pages)
         return True

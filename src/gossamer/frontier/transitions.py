@@ -11,8 +11,7 @@ from typing import Protocol, TypeVar
 
 from gossamer.core.errors import Fault, TransitionError
 from gossamer.core.hosts import FrontierRules, HostState
-from gossamer.core.jobs import JobCommand
-from gossamer.core.lifecycle import JobState, RequestState, RequestTransition, next_state
+from gossamer.core.lifecycle import JobCommand, JobState, RequestState, RequestTransition, next_state
 from gossamer.core.results import Verdict
 from gossamer.policy.politeness import may_start
 

@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from gossamer.config.layers import find_project, load_settings
 from gossamer.config.settings import Settings
 from gossamer.core.errors import JobBusyError, LostRequestsError, OperatorError, UsageError
-from gossamer.core.jobs import DeadLetterFilter, Job, JobCommand
-from gossamer.core.lifecycle import JobState
+from gossamer.core.jobs import DeadLetterFilter, Job
+from gossamer.core.lifecycle import OVER, FinishReason, JobCommand, JobState
+from gossamer.policy.job_life import change_job_record, end_run
 from gossamer.spiders.generic import GenericSpider
 from gossamer.targets.discovery import find_target
 from gossamer.targets.plan import plan_of
@@ -24,13 +23,6 @@ from gossamer.wiring.fetchers import touches_network
 from gossamer.wiring.fleet import roster_of
 from gossamer.wiring.redis import RedisFrontierBackend
 from gossamer.wiring.rules import rules_of
-
-ALIVE = (JobState.RUNNING, JobState.PAUSED)
-_AFTER = {
-    JobCommand.PAUSE: (JobState.PAUSED, "paused"),
-    JobCommand.RESUME: (JobState.RUNNING, ""),
-    JobCommand.CANCEL: (JobState.CANCELLED, "cancelled"),
-}
 
 
 def prepare_submission(
@@ -54,8 +46,8 @@ def prepare_submission(
 async def submit_job(desk: Backends, settings: Settings, plan: bytes, name: str, text: str) -> Job:
     """Make the job and ring the supervisor. Raises ``JobBusyError`` while one of this name is under way."""
     roster = roster_of(desk).roster
-    named = (job for job in await desk.book.list_jobs() if job.name == name and job.plan)
-    same = next((job for job in named if job.state in ALIVE and job.finished_at is None), None)
+    named = (job for job in await desk.book.list_jobs() if job.name == name and job.is_fleet)
+    same = next((job for job in named if job.is_unfinished), None)
     if same is not None:
         way = f"`gossamer resume {same.id}` goes on with it, " if same.state is JobState.PAUSED else ""
         raise JobBusyError(
@@ -68,9 +60,7 @@ async def submit_job(desk: Backends, settings: Settings, plan: bytes, name: str,
             job, rules_of(settings, touches_network=touches_network(settings))
         )
     except BaseException:  # a job that cannot begin must not keep the next one of its name out
-        ended = replace(
-            job, state=JobState.CANCELLED, finish_reason="not begun", finished_at=desk.clock.now()
-        )
+        ended = end_run(job, FinishReason.NOT_BEGUN, JobState.CANCELLED, desk.clock.now())
         with contextlib.suppress(OperatorError):
             await desk.book.update(ended)
         raise
@@ -80,17 +70,15 @@ async def submit_job(desk: Backends, settings: Settings, plan: bytes, name: str,
 
 async def change_job(desk: Backends, job: Job, what: JobCommand) -> Job:
     """Pause, resume or cancel a job; the job as it is then. Raises ``UsageError`` when it is over."""
-    if job.state not in ALIVE:
+    if job.state in OVER:
         raise UsageError(f"{job.id} is {job.state}; there is nothing to {what}")
-    state, reason = _AFTER[what]
     try:
         await desk.open_frontier(job).apply_change(what)
     except LostRequestsError:
         if what is not JobCommand.CANCEL:
             raise
-    ended_at = desk.clock.now() if what is JobCommand.CANCEL else None
-    job = replace(job, state=state, finish_reason=reason, finished_at=ended_at)
-    if job.plan or await desk.at_work(job) is None:  # the process of an embedded crawl says so itself
+    job = change_job_record(job, what, desk.clock.now())
+    if job.is_fleet or await desk.at_work(job) is None:  # the process of an embedded crawl says so itself
         await desk.book.update(job)
     if isinstance(desk.requests, RedisFrontierBackend):
         await desk.requests.notify_supervisor(job)
@@ -105,7 +93,7 @@ async def revive_letters(desk: Backends, job: Job, which: DeadLetterFilter) -> t
         job.state is JobState.RUNNING and job.finished_at is not None
     )
     if count and is_over:
-        running = replace(job, state=JobState.RUNNING, finished_at=None, finish_reason="")
+        running = change_job_record(job, JobCommand.REOPEN, desk.clock.now())
         if await desk.book.update(running, expected=job):
             job = running
     if count and isinstance(desk.requests, RedisFrontierBackend):

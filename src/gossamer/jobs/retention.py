@@ -47,7 +47,7 @@ class FleetJobStore:
     async def list_jobs(self, *, unfinished: bool = False) -> list[Job]:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
         found = await self._book.list_jobs(unfinished=unfinished)
-        return [job for job in found if job.plan and self._is_ours(job)]
+        return [job for job in found if job.is_fleet and self._is_ours(job)]
 
     def _is_ours(self, job: Job) -> bool:
         try:

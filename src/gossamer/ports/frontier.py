@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from gossamer.core.hosts import FrontierRules, HostSignal
-from gossamer.core.jobs import AddResult, FrontierStats, JobCommand
+from gossamer.core.jobs import AddResult, FrontierStats
+from gossamer.core.lifecycle import JobCommand
 from gossamer.core.requests import Entry, Grant, Lease
 from gossamer.core.results import Outcome
 

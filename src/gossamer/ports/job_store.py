@@ -27,7 +27,7 @@ class JobStore(Protocol):
         ...
 
     async def update(self, job: Job, *, expected: Job | None = None) -> bool:
-        """Store ``state``, ``finished_at`` and ``finish_reason``; ``False``: nothing was stored.
+        """Store ``state``, ``finished_at``, ``end_reason`` and ``end_error``; ``False``: nothing was stored.
 
         With ``expected`` only if state and ``finished_at`` in the book are still those: somebody else may
         have changed the job since it was read.

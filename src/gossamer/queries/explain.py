@@ -13,7 +13,7 @@ from typing import NamedTuple
 from gossamer.core.errors import Fault, LedgerReason
 from gossamer.core.hosts import FrontierRules, HostState
 from gossamer.core.jobs import FrontierStats, Job, KnownRequest
-from gossamer.core.lifecycle import JobState, RequestState
+from gossamer.core.lifecycle import FinishReason, JobState, RequestState
 from gossamer.core.record import Record
 from gossamer.core.requests import RequestPreview
 from gossamer.core.results import Attempt, PageRecord, Verdict
@@ -249,16 +249,16 @@ def _held_up(facts: UrlFacts) -> tuple[UrlState | None, list[str]]:
         return UrlState.STOPPED, [f"The job {job.id} is {stats.state}: {ways[stats.state]}."]
     if stats.budget_spent:
         line = f"The job's budget of {format_count(facts.rules.max_pages or 0, 'page')} is spent"
-        more = "" if job.plan else "; `gossamer crawl` with a larger --max-pages goes on"
+        more = "" if job.is_fleet else "; `gossamer crawl` with a larger --max-pages goes on"
         return UrlState.OVER_BUDGET, [f"{line}{more}."]
-    if not facts.is_at_work and job.finish_reason == "max_time":
+    if not facts.is_at_work and job.end_reason is FinishReason.MAX_TIME:
         line = "The last run's budget of time was spent (--max-time)"
         return UrlState.OVER_BUDGET, [f"{line}; the same `gossamer crawl` goes on with what waits."]
     if not facts.is_at_work:
-        if job.plan:
+        if job.is_fleet:
             line = f"What waits is not fetched now: no worker of the fleet works on the job {job.id}"
             return UrlState.STOPPED, [f"{line}; `gossamer fleet` shows the workers."]
-        ended = f" (its last run ended: {job.finish_reason})" if job.finish_reason else ""
+        ended = f" (its last run ended: {job.end_text})" if job.end_reason else ""
         line = f"What waits is not fetched now: no process crawls the job {job.id}{ended}"
         return UrlState.STOPPED, [f"{line}; the same `gossamer crawl` goes on."]
     return None, []
@@ -266,7 +266,7 @@ def _held_up(facts: UrlFacts) -> tuple[UrlState | None, list[str]]:
 
 def _command_for(job: Job) -> str:
     """What makes a crawl of this kind."""
-    return "gossamer submit" if job.plan else "gossamer crawl"
+    return "gossamer submit" if job.is_fleet else "gossamer crawl"
 
 
 def _host_budget(facts: UrlFacts, found: KnownRequest) -> str:
@@ -333,7 +333,7 @@ def _host_name(facts: UrlFacts, found: KnownRequest) -> str:
 def _explain_leased(facts: UrlFacts, show: NumberFormatter) -> tuple[UrlState, list[str]]:
     left_s = facts.deadline - facts.now
     worker = f"A worker of process {facts.process}" if facts.process.isdigit() else "A worker"
-    if not facts.is_at_work and facts.job.plan:
+    if not facts.is_at_work and facts.job.is_fleet:
         line = "A worker had it when it was lost; it is taken back, and another one tries it again."
     elif not facts.is_at_work:
         line = "A worker had it when its process ended; the same `gossamer crawl` tries it again."
@@ -357,7 +357,7 @@ def _explain_dead(facts: UrlFacts, found: KnownRequest, show: NumberFormatter) -
     if facts.attempts:
         lines.append(_last_try(facts, show))
     way = f"`gossamer dead retry {facts.job.id} {facts.letter}`"
-    then = "the fleet fetches it then" if facts.job.plan else "and then the same `gossamer crawl`"
+    then = "the fleet fetches it then" if facts.job.is_fleet else "and then the same `gossamer crawl`"
     lines.append(f"To try it again: {way}, {then}.")
     return UrlState.DEAD, lines
 

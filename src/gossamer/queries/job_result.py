@@ -12,8 +12,6 @@ from gossamer.wiring.backends import Backends
 
 LEAST_S = 1e-6
 """A job takes at least this long: rates are divided by it."""
-BUDGETS = ("max_pages", "max_time")
-"""Reasons for which a job ends as it was told to, with requests that still wait."""
 
 
 class JobResult(Record, frozen=True, kw_only=True):
@@ -51,7 +49,7 @@ async def read_result(backends: Backends, job: Job) -> JobResult:
     return JobResult(
         job=job.id,
         spider=job.name,
-        finish_reason=job.end_reason or job.state.value,
+        finish_reason=str(job.end_reason or job.state),
         pages=totals.pages,
         items=totals.items,
         attempts=totals.attempts,
@@ -66,7 +64,7 @@ async def read_result(backends: Backends, job: Job) -> JobResult:
         redirects_to_known=totals.by_reason.get(LedgerReason.KNOWN_TARGET, 0),
         error=job.end_error,
         is_forgotten=stats is None,
-        is_early=job.state is not JobState.FINISHED and job.finish_reason not in BUDGETS,
+        is_early=job.state is not JobState.FINISHED and (job.end_reason is None or job.end_reason.is_early),
         lost=lost,
         totals=totals,
     )

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Annotated
 
-from msgspec.structs import replace
-
 from gossamer.core.errors import LostRequestsError, StorageError, UsageError
 from gossamer.core.jobs import FrontierStats, Job, JobTotals
 from gossamer.core.lifecycle import JobState
 from gossamer.core.record import FieldMeaning, Record, Time
+from gossamer.policy.job_life import mark_interrupted
 from gossamer.wiring.backends import Backends
 
 NAMED = 10
 """Jobs that are named when the one asked for is not there."""
-INTERRUPTED = "interrupted"
-"""Why the last run ended, when its process could not say so itself."""
 
 
 class JobSummary(Record, frozen=True, kw_only=True):
@@ -109,7 +106,7 @@ def summarise_job(
         name=job.name,
         target=job.target,
         state=job.state,
-        finish_reason=job.end_reason,
+        finish_reason=str(job.end_reason or ""),
         error=job.end_error,
         created_at=job.created_at,
         finished_at=job.finished_at,
@@ -121,17 +118,10 @@ def summarise_job(
     )
 
 
-def is_under_way(job: Job) -> bool:
-    """Whether somebody works on the job, or shall, as far as the book says."""
-    return job.state is JobState.RUNNING and not job.finish_reason
-
-
 async def refresh_job(backends: Backends, job: Job) -> Job:
     """The job as it is now. One whose process was killed could not say so itself: it was interrupted."""
-    if not is_under_way(job):
+    if not job.is_running:
         return job
-    is_abandoned = not job.plan and await backends.at_work(job) is None
+    is_abandoned = not job.is_fleet and await backends.at_work(job) is None
     job = await backends.book.get(job.id) or job  # it may have ended since it was asked for
-    if is_abandoned and is_under_way(job):
-        return replace(job, finish_reason=INTERRUPTED)
-    return job
+    return mark_interrupted(job) if is_abandoned and job.is_running else job

@@ -70,9 +70,9 @@ async def read_status(backends: Backends, job: Job, *, hosts: int = HOSTS) -> Jo
     stats = await backends.read_stats(job)
     status = _from_totals(summarise_job(job, totals, stats), totals)
     if stats is None:
-        return replace(status, forgotten=True, is_fleet=bool(job.plan))
+        return replace(status, forgotten=True, is_fleet=job.is_fleet)
     busiest = await list_hosts(backends, job, hosts)
-    pace = await estimate_pace(backends, job) if job.plan else JobPace()
+    pace = await estimate_pace(backends, job) if job.is_fleet else JobPace()
     return replace(
         status,
         shifts=pace.working,
@@ -87,7 +87,7 @@ async def read_status(backends: Backends, job: Job, *, hosts: int = HOSTS) -> Jo
         next_at=stats.next_at,
         hosts=busiest.hosts,
         silent=busiest.silent,
-        is_fleet=bool(job.plan),
+        is_fleet=job.is_fleet,
     )
 
 

@@ -210,12 +210,12 @@ async def _choose_job(desk: Backends, target: CrawlTarget, *, fresh: bool) -> tu
         job for job in await desk.book.list_jobs() if (job.name, job.target) == (target.name, target.text)
     ]
     for job in same:
-        if job.plan and job.state in (JobState.RUNNING, JobState.PAUSED) and job.finished_at is None:
+        if job.is_fleet and job.is_unfinished:
             raise JobBusyError(
                 f"{job.id} is a job of the fleet: `gossamer wait {job.id}` follows it, "
                 f"`gossamer cancel {job.id}` ends it"
             )
-    own = [job for job in same if not job.plan]
+    own = [job for job in same if not job.is_fleet]
     if own and own[0].state is not JobState.CANCELLED and not fresh:
         return own[0], True
     return await desk.book.create(target.name, target.text), False

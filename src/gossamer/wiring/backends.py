@@ -120,9 +120,9 @@ class Backends:
             if job.id == ours.id or job.state is not JobState.RUNNING:
                 continue
             with contextlib.suppress(StorageError):  # whoever looks after it says so
-                if not job.plan and await self.at_work(job) is None:
+                if not job.is_fleet and await self.at_work(job) is None:
                     continue
-                theirs = plan_from(job.plan).hosts if job.plan else (urls.host_key(job.target),)
+                theirs = plan_from(job.plan).hosts if job.is_fleet else (urls.host_key(job.target),)
                 reports = await self.open_frontier(job).busiest_hosts(HOSTS_LOOKED_AT)
                 host = shared_host(hosts, (*theirs, *(report.host for report in reports)))
                 if host is not None:

@@ -59,7 +59,7 @@ class RedisFrontierBackend:
         """See :class:`~gossamer.ports.backends.FrontierBackend`."""
         ours = (
             settings_under(plan_from(job.plan), self._settings).frontier
-            if job.plan
+            if job.is_fleet
             else self._settings.frontier
         )
         return RedisFrontier(
@@ -144,7 +144,7 @@ class RedisFrontierBackend:
 
     async def notify_supervisor(self, job: Job) -> None:
         """Ring the supervisor of the fleet that looks after a job."""
-        fleet = plan_from(job.plan).fleet if job.plan else self._settings.cluster.fleet
+        fleet = plan_from(job.plan).fleet if job.is_fleet else self._settings.cluster.fleet
         await RedisRoster(self.server, fleet, self.clock).notify_supervisor()
 
     def blocking_writers(self) -> set[int]:

@@ -23,10 +23,11 @@ import pytest
 
 from gossamer.core.errors import StorageError
 from gossamer.core.jobs import Job
+from gossamer.core.lifecycle import FinishReason
 from gossamer.core.results import VisitResult
 from gossamer.drivers.sqlite.database import Database
 from gossamer.engine.store_then_settle import SplitCommitter
-from gossamer.engine.supervisor import FinishReason, Supervisor
+from gossamer.engine.supervisor import Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.testing.shop import Shop
 from gossamer.testing.site import Site, serve_in_thread

@@ -1,4 +1,4 @@
-"""The records and the life-cycle table."""
+"""The records."""
 
 import enum
 import json
@@ -13,27 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.core import errors
-from gossamer.core.errors import JsonValueError, TransitionError, UsageError
+from gossamer.core.errors import JsonValueError, UsageError
 from gossamer.core.jobs import FrontierStats
-from gossamer.core.lifecycle import TABLE, JobState, RequestState, RequestTransition, next_state
+from gossamer.core.lifecycle import JobState
 from gossamer.core.redaction import shown_server
 from gossamer.core.requests import BANDS, Request
 from gossamer.frontier import codec
-
-
-@pytest.mark.parametrize("state", [None, *RequestState])
-@pytest.mark.parametrize("move", list(RequestTransition))
-def test_a_move_is_in_the_table_or_illegal(state, move):
-    if (state, move) in TABLE:
-        assert next_state(state, move) is TABLE[state, move]
-    else:
-        with pytest.raises(TransitionError, match=str(move)):
-            next_state(state, move)
-
-
-def test_every_state_can_be_reached_and_left_but_done():
-    assert set(TABLE.values()) == set(RequestState)
-    assert {before for before, _ in TABLE} == {None, *RequestState} - {RequestState.DONE}
 
 
 class Shop:

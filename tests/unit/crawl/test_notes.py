@@ -8,10 +8,10 @@ import pytest
 
 from gossamer.core.exits import ExitCode, exit_of
 from gossamer.core.jobs import AddResult, FrontierStats, JobTotals
-from gossamer.core.lifecycle import JobState
+from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.crawl.notes import callback_notes, ending_of, notes_of
 from gossamer.engine.seeding import SeedingResult
-from gossamer.engine.supervisor import FinishReason, RunSummary
+from gossamer.engine.supervisor import RunSummary
 
 FRESH = JobTotals()
 

@@ -7,7 +7,8 @@ import pytest
 
 from gossamer.core.errors import MissingServiceError, StorageError, UsageError
 from gossamer.core.hosts import FrontierRules, HostSignal
-from gossamer.core.jobs import DeadLetterFilter, JobCommand
+from gossamer.core.jobs import DeadLetterFilter
+from gossamer.core.lifecycle import JobCommand
 from gossamer.core.results import Verdict
 from gossamer.drivers.redis import server as servers
 from gossamer.drivers.redis.errors import RIGHTS

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import StorageError
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.jobs import Job, JobCommand
+from gossamer.core.jobs import Job
+from gossamer.core.lifecycle import JobCommand
 from gossamer.core.results import Outcome, Verdict
 from gossamer.drivers.sqlite.committer import SameFileCommitter
 from gossamer.drivers.sqlite.database import Database

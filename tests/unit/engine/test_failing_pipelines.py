@@ -9,9 +9,10 @@ import pytest
 
 from gossamer.core.errors import StorageError
 from gossamer.core.hosts import HostSignalKind
+from gossamer.core.lifecycle import FinishReason
 from gossamer.core.requests import Request
 from gossamer.core.results import ExtractResult, VisitResult
-from gossamer.engine.supervisor import FinishReason, RunSummary, Supervisor
+from gossamer.engine.supervisor import RunSummary, Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.items.pipeline import DefaultPipeline
 from kit.engine import CALM, URL, Kit, virtually

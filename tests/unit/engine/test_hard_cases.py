@@ -12,9 +12,10 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import StorageError
 from gossamer.core.hosts import FrontierRules, HostSignal
+from gossamer.core.lifecycle import FinishReason
 from gossamer.core.requests import Request
 from gossamer.core.results import ExtractResult
-from gossamer.engine.supervisor import FinishReason, RunSummary, Supervisor
+from gossamer.engine.supervisor import RunSummary, Supervisor
 from gossamer.engine.worker import Worker
 from kit.engine import CALM, URL, Answer, Kit, follow, virtually
 

@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DeadLetterFilter
+from gossamer.core.lifecycle import FinishReason
 from gossamer.core.requests import Request
-from gossamer.engine.supervisor import FinishReason, RunSummary, Supervisor
+from gossamer.engine.supervisor import RunSummary, Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.policy.retry import LONGEST_PAUSE_S
 from kit.engine import CALM, URL, Kit, follow, virtually

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from gossamer.core.events import LeaseLostEvent
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.jobs import JobCommand
+from gossamer.core.lifecycle import JobCommand
 from gossamer.core.requests import Lease
 from gossamer.core.results import Outcome, Verdict, VisitResult
 from gossamer.drivers.postgres.server import PostgresServer

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from gossamer.core.errors import Fault, FetchError, StorageError
 from gossamer.core.events import JobFinishedEvent, JobStartedEvent, PageDoneEvent
 from gossamer.core.hosts import HostSignal, HostSignalKind
-from gossamer.core.jobs import DeadLetterFilter, JobCommand
-from gossamer.core.lifecycle import JobState
+from gossamer.core.jobs import DeadLetterFilter
+from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.requests import Request
 from gossamer.core.results import ExtractResult
-from gossamer.engine.supervisor import FinishReason, RunSummary, Supervisor
+from gossamer.engine.supervisor import RunSummary, Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.items.item import Item
 from kit.engine import CALM, URL, Answer, Kit, follow, virtually

@@ -6,7 +6,7 @@ import pytest
 
 from gossamer.core.errors import StorageError
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.jobs import JobCommand
+from gossamer.core.lifecycle import JobCommand
 from gossamer.core.requests import Entry, Request
 from gossamer.core.shifts import EndReason
 from gossamer.engine.worker import Worker

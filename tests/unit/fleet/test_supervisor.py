@@ -11,8 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from gossamer.core.errors import StorageError
-from gossamer.core.jobs import JobCommand
-from gossamer.core.lifecycle import JobState
+from gossamer.core.lifecycle import JobCommand, JobState
 from gossamer.core.requests import Entry, Request
 from gossamer.core.shifts import SEED_LANE, EndReason, ShiftState
 from gossamer.fleet.parts import FleetOptions
@@ -58,7 +57,7 @@ async def test_a_job_is_seeded_worked_on_and_finished(world):
     crawl = await world.submit(500)
     began = world.clock.now()
     (job,) = await world.until_over(crawl)
-    assert (job.state, job.finish_reason) == (JobState.FINISHED, "finished")
+    assert (job.state, job.end_reason) == (JobState.FINISHED, "finished")
     assert (await crawl.frontier.read_stats()).state is JobState.FINISHED
     await world.assert_complete(crawl)
     assert await world.expired(crawl) == 0
@@ -223,7 +222,7 @@ async def test_the_frontier_says_that_a_job_is_paused_and_the_book_follows(world
     await crawl.frontier.apply_change(JobCommand.PAUSE)
     await asyncio.sleep(3)
     job = await crawl.now()
-    assert (job.state, job.finish_reason, job.finished_at) == (JobState.PAUSED, "paused", None)
+    assert (job.state, job.end_reason, job.finished_at) == (JobState.PAUSED, "paused", None)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -252,7 +251,7 @@ async def test_a_job_that_is_resumed_while_its_pause_is_looked_at_goes_on(world,
     await crawl.frontier.apply_change(JobCommand.PAUSE)
     (job,) = await world.until_over(crawl)
     assert [job.state for job in written] == [JobState.PAUSED]
-    assert (job.state, job.finish_reason) == (JobState.FINISHED, "finished")
+    assert (job.state, job.end_reason) == (JobState.FINISHED, "finished")
 
 
 @pytest.mark.parametrize("change", [JobCommand.PAUSE, JobCommand.CANCEL])
@@ -286,7 +285,7 @@ async def test_a_budget_of_pages_ends_a_job(world):
     world.station()
     crawl = await world.submit(500, rules=replace(EASY, max_pages=100))
     (job,) = await world.until_over(crawl)
-    assert (job.state, job.finish_reason) == (JobState.RUNNING, "max_pages")
+    assert (job.state, job.end_reason) == (JobState.RUNNING, "max_pages")
     assert (await crawl.frontier.read_stats()).pages == 100
 
 
@@ -297,7 +296,7 @@ async def test_a_budget_of_time_ends_a_job_and_counts_anew_when_it_is_resumed(wo
     crawl = await world.submit(3000, hosts=1, latency_s=1.0, max_time_s=20.0)
     began = world.clock.now()
     (job,) = await world.until_over(crawl)
-    assert job.finish_reason == "max_time"
+    assert job.end_reason == "max_time"
     assert 20.0 <= world.clock.now() - began < 23.0
     await asyncio.sleep(100)
     assert (await world.roster.read_roster()).shifts == ()
@@ -318,7 +317,7 @@ async def test_the_time_while_a_job_is_paused_is_not_spent(world):
     await world.change(crawl, JobCommand.RESUME)
     began = world.clock.now()
     (job,) = await world.until_over(crawl)
-    assert job.finish_reason == "max_time"
+    assert job.end_reason == "max_time"
     assert 4.0 < world.clock.now() - began < 17.0
 
 

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import StorageError, UsageError
 from gossamer.core.hosts import FrontierRules, HostSignal, HostSignalKind
-from gossamer.core.jobs import DeadLetterFilter, JobCommand
-from gossamer.core.lifecycle import JobState, RequestState
+from gossamer.core.jobs import DeadLetterFilter
+from gossamer.core.lifecycle import JobCommand, JobState, RequestState
 from gossamer.core.requests import Entry, Request
 from gossamer.core.results import Verdict
 from gossamer.drivers.redis.server import RedisServer

@@ -7,7 +7,8 @@ import pytest
 
 from gossamer.core.errors import StorageError
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.jobs import DeadLetterFilter, JobCommand
+from gossamer.core.jobs import DeadLetterFilter
+from gossamer.core.lifecycle import JobCommand
 from gossamer.core.results import Verdict
 from gossamer.drivers.redis.server import RedisServer
 from gossamer.frontier.redis.frontier import RedisFrontier

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from gossamer.core.hosts import FrontierRules, HostSignal
-from gossamer.core.jobs import DeadLetterFilter, JobCommand
-from gossamer.core.lifecycle import RequestState
+from gossamer.core.jobs import DeadLetterFilter
+from gossamer.core.lifecycle import JobCommand, RequestState
 from gossamer.core.requests import Entry, Request
 from gossamer.core.results import Verdict
 from gossamer.drivers.sqlite.database import Database

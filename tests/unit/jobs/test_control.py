@@ -13,8 +13,8 @@ from gossamer.cli.commands.submit import _until_over
 from gossamer.config.layers import load_settings
 from gossamer.core.errors import JobBusyError, LostRequestsError, SettingError, StorageError, UsageError
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.jobs import DeadLetterFilter, Job, JobCommand, JobTotals
-from gossamer.core.lifecycle import JobState
+from gossamer.core.jobs import DeadLetterFilter, Job, JobTotals
+from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.requests import Entry, Request
 from gossamer.core.results import Outcome, Verdict
 from gossamer.core.shifts import Shift
@@ -84,7 +84,7 @@ async def test_a_job_that_could_not_begin_is_over(desk, wanted, monkeypatch):
     with pytest.raises(StorageError, match="Redis is full"):
         await submit_job(desk, *wanted)
     (job,) = await desk.book.list_jobs()
-    assert (job.state, job.finish_reason) == (JobState.CANCELLED, "not begun")
+    assert (job.state, job.end_reason) == (JobState.CANCELLED, "not begun")
     assert job.finished_at is not None
     monkeypatch.undo()
     assert (await submit_job(desk, *wanted)).state is JobState.RUNNING
@@ -94,11 +94,11 @@ async def test_what_may_be_done_to_a_job(desk, wanted):
     job = await submit_job(desk, *wanted)
     for what, state, reason in (
         (JobCommand.PAUSE, JobState.PAUSED, "paused"),
-        (JobCommand.RESUME, JobState.RUNNING, ""),
+        (JobCommand.RESUME, JobState.RUNNING, None),
         (JobCommand.CANCEL, JobState.CANCELLED, "cancelled"),
     ):
         job = await change_job(desk, job, what)
-        assert (job.state, job.finish_reason) == (state, reason)
+        assert (job.state, job.end_reason) == (state, reason)
         assert replace(await desk.book.get(job.id), finished_at=None) == replace(job, finished_at=None)
         assert (await desk.open_frontier(job).read_stats()).state is state
     with pytest.raises(UsageError, match=f"{job.id} is cancelled; there is nothing to pause"):
@@ -152,7 +152,7 @@ async def test_dead_letters_of_a_fleets_job_are_tried_again_by_the_fleet(
     job = await submit_job(desk, *wanted)
     await with_dead_letter(desk, job)
     await desk.open_frontier(job).apply_change(JobCommand.FINISH)
-    over = replace(job, state=state, finished_at=9.0 if ended else None, finish_reason="x")
+    over = replace(job, state=state, finished_at=9.0 if ended else None, end_reason=FinishReason.MAX_TIME)
     await desk.book.update(over)
     while await roster_of(desk).roster.wait_for_notification(0):
         pass
@@ -189,7 +189,7 @@ async def test_a_crawl_of_one_process_takes_up_no_job_of_the_fleet(desk, wanted)
     with pytest.raises(JobBusyError, match=f"{job.id} is a job of the fleet"):
         await wiring._choose_job(desk, target, fresh=False)
     # Its pages were enough: it is over, though its state says that more could be done.
-    await desk.book.update(replace(job, finished_at=9.0, finish_reason="max_pages"))
+    await desk.book.update(replace(job, finished_at=9.0, end_reason=FinishReason.MAX_PAGES))
     assert await wiring._choose_job(desk, target, fresh=False) == (own, True)
     await desk.book.update(replace(own, state=JobState.CANCELLED))
     made, resumed = await wiring._choose_job(desk, target, fresh=False)
@@ -199,7 +199,7 @@ async def test_a_crawl_of_one_process_takes_up_no_job_of_the_fleet(desk, wanted)
 async def test_nobody_is_waited_for_who_was_killed(desk, capsys):
     job = await desk.book.create("shop.example", TARGET)
     found = await _until_over(desk, job, 30.0, quiet=True)
-    assert (found.state, found.finish_reason) == (JobState.RUNNING, "interrupted")
+    assert (found.state, found.end_reason) == (JobState.RUNNING, "interrupted")
     assert f"nobody is at work on {job.id}; the same `gossamer crawl`" in capsys.readouterr().err
 
 

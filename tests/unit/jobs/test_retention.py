@@ -13,8 +13,7 @@ from gossamer.cli.app import build_app
 from gossamer.config.layers import load_settings
 from gossamer.core.errors import JobBusyError, LostRequestsError
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.jobs import JobCommand
-from gossamer.core.lifecycle import JobState
+from gossamer.core.lifecycle import JobCommand, JobState
 from gossamer.drivers.redis.server import RedisServer
 from gossamer.fetch.trusted_hosts import TrustedHosts
 from gossamer.jobs.control import change_job, prepare_submission, submit_job

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from gossamer.core.errors import Fault
 from gossamer.core.hosts import FrontierRules, HostState
 from gossamer.core.jobs import FrontierStats, Job, KnownRequest
-from gossamer.core.lifecycle import JobState, RequestState
+from gossamer.core.lifecycle import FinishReason, JobState, RequestState
 from gossamer.core.requests import Entry, Request, RequestPreview
 from gossamer.core.results import Attempt, PageRecord, Verdict
 from gossamer.queries.explain import (
@@ -209,7 +209,7 @@ def test_nobody_at_work():
 
 
 def test_a_run_that_was_out_of_time():
-    job = replace(JOB, finish_reason="max_time")
+    job = replace(JOB, end_reason=FinishReason.MAX_TIME)
     answer, text = said(found=found(RequestState.PENDING), is_at_work=False, job=job)
     assert answer is UrlState.OVER_BUDGET
     assert "budget of time" in text

@@ -20,6 +20,7 @@ from gossamer.store.postgres.rows import batch_of
 from gossamer.store.postgres.store import SQL, PostgresStore, day_name
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.store import make_item, make_visit_result
+from kit.former_ends import FORMER_ENDS
 
 JOB = Job(id="shop-1", name="shop", target="t", created_at=5.0, key=b"k", plan=b"p")
 DAY = 86400.0
@@ -131,6 +132,22 @@ async def test_of_an_older_schema_jobs_keep_the_values_that_are_there(postgres_u
     other = replace(JOB, id="shop-2", key=b"other")
     await store.write(other, [make_visit_result(make_item("1", b'{"n":2}'), at=5)])
     assert [[found.data["n"] for found in await items(store, job)] for job in (JOB, other)] == [[1], [2]]
+
+
+async def test_ends_of_jobs_in_an_older_schema_become_a_reason_and_an_error(postgres_url, server):
+    conn = await asyncpg.connect(postgres_url, server_settings={"search_path": "gossamer"})
+    old = {number: sql for number, sql in load_migrations().items() if number <= 3}
+    await prepare_schema(conn, "gossamer", "db", old)
+    for n, reason in enumerate(FORMER_ENDS, 1):
+        await conn.execute(
+            "INSERT INTO job (name, slug, number, spider, target, created_at, state, key, finish_reason)"
+            " VALUES ($1, 'shop', $2, 'shop', 't', 5, 'running', 'k', $3)",
+            *(f"shop-{n}", n, reason),
+        )
+    await conn.close()
+    book = PostgresJobStore(server, ManualClock())
+    found = [await book.get(f"shop-{n}") for n in range(1, len(FORMER_ENDS) + 1)]
+    assert [(job.end_reason, job.end_error) for job in found] == list(FORMER_ENDS.values())
 
 
 async def test_what_postgresql_refuses_loses_nobody_elses_items(server, store, caplog):

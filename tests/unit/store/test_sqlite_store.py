@@ -14,6 +14,7 @@ from gossamer.store.sqlite.jobs import SqliteJobStore, slug_of
 from gossamer.store.sqlite.store import SqliteStore, clean_texts
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.store import make_item, make_visit_result
+from kit.former_ends import FORMER_ENDS
 
 
 async def test_a_job_of_another_book_is_entered(tmp_path):
@@ -105,6 +106,22 @@ async def test_of_an_older_file_jobs_keep_the_values_that_are_there(tmp_path):
     await store.write(second, [make_visit_result(make_item("1", b'{"n":2}'), at=5)])
     values = [[found.data async for found in store.read_items(job)] for job in (first, second)]
     assert values == [[{"n": 1}], [{"n": 2}]]
+    db.close()
+
+
+async def test_ends_of_jobs_in_an_older_file_become_a_reason_and_an_error(tmp_path):
+    conn = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
+    migrate_schema(conn, tmp_path, {number: sql for number, sql in load_migrations().items() if number <= 6})
+    job = "INSERT INTO job VALUES (?, ?, 'shop', ?, 'shop', '', 1, 'running', ?, ?, x'', x'')"
+    for n, reason in enumerate(FORMER_ENDS, 1):
+        conn.execute(job, (n, f"shop-{n}", n, 9.0 if reason else None, reason))
+    conn.close()
+    db = Database(tmp_path / "x.db")
+    book = SqliteJobStore(db, ManualClock())
+    found = [await book.get(f"shop-{n}") for n in range(1, len(FORMER_ENDS) + 1)]
+    assert [(job.end_reason, job.end_error) for job in found] == list(FORMER_ENDS.values())
+    db.run_sync(lambda conn: conn.execute("UPDATE job SET finish_reason = 'error: late' WHERE id = 1"))
+    assert (await book.get("shop-1")).end_text == "error: late", "by a process that was not renewed"
     db.close()
 
 

@@ -251,7 +251,7 @@ def retry_letters(
         from gossamer.queries.jobs import find_job
 
         job = await find_job(desk, name)
-        if not job.plan:
+        if not job.is_fleet:
             return job, await desk.open_frontier(job).revive_letters(which)
         from gossamer.jobs.control import revive_letters
 
@@ -269,7 +269,7 @@ def retry_letters(
 
 def _fetched_by(job: Job) -> str:
     """What fetches the requests that wait again."""
-    if not job.plan:
+    if not job.is_fleet:
         return "; the same `gossamer crawl` command as before fetches them"
     if job.state == "running":
         return f"; the fleet fetches them, `gossamer wait {job.id}` follows it"

@@ -8,9 +8,10 @@ from gossamer.cli.options import AsJson, Data, JobName, Set
 from gossamer.cli.terminal.backends import at_desk
 from gossamer.cli.terminal.output import LONG, local_short, plain, print_facts, print_json, print_table
 from gossamer.config.overrides import settings_of
+from gossamer.core.lifecycle import JobCommand
 
 if TYPE_CHECKING:
-    from gossamer.core.jobs import Job, JobCommand
+    from gossamer.core.jobs import Job
     from gossamer.core.shifts import RosterView
     from gossamer.wiring.backends import Backends
 
@@ -45,7 +46,6 @@ def cancel_job(name: JobName, data: Data = None, settings: Set = None, as_json: 
 
 
 def _change_job(name: str, what: str, data: str | None, settings: list[str] | None, *, as_json: bool) -> None:
-    from gossamer.core.jobs import JobCommand
 
     wanted = JobCommand(what)
 
@@ -64,7 +64,7 @@ def _change_job(name: str, what: str, data: str | None, settings: list[str] | No
 
 def _state_after(job: Job, change: JobCommand) -> str:
     """The job's state, with how it goes on where that is not plain."""
-    if change == "resume" and not job.plan:
+    if change == "resume" and not job.is_fleet:
         return f"{job.state}; the same `gossamer crawl` goes on with it"
     return str(job.state)
 

@@ -29,6 +29,7 @@ from gossamer.cli.terminal.output import plain, print_facts, print_json
 from gossamer.config.overrides import arguments_of, crawl_overrides, parse_seconds, settings_of
 from gossamer.core.errors import LedgerReason
 from gossamer.core.exits import exit_of
+from gossamer.core.lifecycle import FinishReason
 from gossamer.core.text import format_count
 from gossamer.observe.units import format_duration, format_rate, format_size
 
@@ -159,17 +160,17 @@ async def _until_over(backends: Backends, job: Job, patience_s: float | None, *,
     import asyncio
 
     from gossamer.core.errors import LostRequestsError, StorageError
-    from gossamer.queries.jobs import is_under_way, refresh_job
+    from gossamer.queries.jobs import refresh_job
     from gossamer.queries.pace import read_progress
 
     until = None if patience_s is None else time.monotonic() + patience_s
     tell_at = time.monotonic() + TELL_S
     trouble = ""
-    while is_under_way(job) and (until is None or time.monotonic() < until):
+    while job.is_running and (until is None or time.monotonic() < until):
         await asyncio.sleep(LOOK_S)
         try:
             job = await refresh_job(backends, job)
-            if not is_under_way(job):
+            if not job.is_running:
                 _say_interrupted(job)
                 break
             if not quiet and time.monotonic() >= tell_at:
@@ -183,16 +184,14 @@ async def _until_over(backends: Backends, job: Job, patience_s: float | None, *,
                 sys.stderr.write(f"gossamer: {error}; waiting\n")
             trouble = str(error)
             await asyncio.sleep(TELL_S / 5)
-    if is_under_way(job):
+    if job.is_running:
         _say_late(job, patience_s or 0.0)
     return job
 
 
 def _say_interrupted(job: Job) -> None:
     """A crawl of one process that was killed could not say so itself."""
-    from gossamer.queries.jobs import INTERRUPTED
-
-    if job.finish_reason == INTERRUPTED:
+    if job.end_reason is FinishReason.INTERRUPTED:
         print_message(
             f"nobody is at work on {job.id}; the same `gossamer crawl` command as before goes on with it"
         )

@@ -22,10 +22,9 @@ from gossamer.core.jobs import (
     DeadLetterFilter,
     FrontierStats,
     HostReport,
-    JobCommand,
     KnownRequest,
 )
-from gossamer.core.lifecycle import JobState, RequestState, RequestTransition, next_state
+from gossamer.core.lifecycle import JobCommand, JobState, RequestState, RequestTransition, next_state
 from gossamer.core.requests import BANDS, Entry, Grant, Lease
 from gossamer.core.results import Outcome, Verdict
 from gossamer.frontier.memory.rows import MemoryHost, RequestRow

@@ -20,10 +20,9 @@ from gossamer.core.jobs import (
     DeadLetterFilter,
     FrontierStats,
     HostReport,
-    JobCommand,
     KnownRequest,
 )
-from gossamer.core.lifecycle import JobState, RequestState
+from gossamer.core.lifecycle import JobCommand, JobState, RequestState
 from gossamer.core.position import QueuePosition
 from gossamer.core.requests import Entry, Grant, Lease
 from gossamer.core.results import Outcome

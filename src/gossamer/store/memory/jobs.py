@@ -7,7 +7,6 @@ import secrets
 from msgspec.structs import replace
 
 from gossamer.core.jobs import Job
-from gossamer.core.lifecycle import JobState
 from gossamer.ports.clock import Clock
 from gossamer.store.sqlite.jobs import slug_of
 
@@ -42,10 +41,7 @@ class MemoryJobStore:
     async def list_jobs(self, *, unfinished: bool = False) -> list[Job]:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
         newest_first = list(reversed(self._jobs.values()))
-        alive = (JobState.RUNNING, JobState.PAUSED)
-        return [
-            job for job in newest_first if not unfinished or (job.state in alive and job.finished_at is None)
-        ]
+        return [job for job in newest_first if job.is_unfinished or not unfinished]
 
     async def update(self, job: Job, *, expected: Job | None = None) -> bool:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
@@ -55,6 +51,10 @@ class MemoryJobStore:
         if expected and (known.state, known.finished_at) != (expected.state, expected.finished_at):
             return False
         self._jobs[job.id] = replace(
-            known, state=job.state, finished_at=job.finished_at, finish_reason=job.finish_reason
+            known,
+            state=job.state,
+            finished_at=job.finished_at,
+            end_reason=job.end_reason,
+            end_error=job.end_error,
         )
         return True

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from gossamer.core.jobs import Job
+from gossamer.core.jobs import Job, known_end
 from gossamer.core.lifecycle import JobState
 from gossamer.drivers.postgres.schema import LOCK
 from gossamer.drivers.postgres.server import PostgresServer
@@ -72,9 +72,7 @@ class PostgresJobStore:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
         values: tuple[Any, ...] = (
             clean_text(job.id),
-            job.state.value,
-            job.finished_at,
-            clean_text(job.finish_reason),
+            *_end_of(job),
         )
         sql = SQL["update_job"]
         if expected is not None:
@@ -94,13 +92,17 @@ async def job_number(conn: Connection, job: Job) -> int:
 async def _add_job(conn: Connection, job: Job) -> None:
     head, _, number = job.id.rpartition("-")
     place = (head, int(number)) if number.isascii() and number.isdigit() else (job.id, 0)
-    ended = (job.state.value, job.finished_at, clean_text(job.finish_reason))
-    values = (clean_text(job.name), clean_text(job.target), job.created_at, *ended, job.key, job.plan)
+    values = (clean_text(job.name), clean_text(job.target), job.created_at, *_end_of(job), job.key, job.plan)
     await conn.execute(SQL["add_job"], job.id, *place, *values)
 
 
+def _end_of(job: Job) -> tuple[str, float | None, str, str]:
+    return job.state.value, job.finished_at, job.end_reason or "", clean_text(job.end_error)
+
+
 def _job_of(row: Any) -> Job:
-    number, name, target, created_at, state, finished_at, finish_reason, key, plan = row
+    number, name, target, created_at, state, finished_at, reason, error, key, plan = row
+    end_reason, end_error = known_end(reason, error)
     return Job(
         id=number,
         name=name,
@@ -108,7 +110,8 @@ def _job_of(row: Any) -> Job:
         created_at=created_at,
         state=JobState(state),
         finished_at=finished_at,
-        finish_reason=finish_reason,
+        end_reason=end_reason,
+        end_error=end_error,
         key=key,
         plan=plan,
     )

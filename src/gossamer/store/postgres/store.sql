@@ -196,33 +196,35 @@ SELECT coalesce(max(number), 0) + 1 FROM job WHERE slug = $1;
 SELECT id FROM job WHERE name = $1;
 
 -- name: add_job
-INSERT INTO job (name, slug, number, spider, target, created_at, state, finished_at, finish_reason, key, plan)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+INSERT INTO job (
+    name, slug, number, spider, target, created_at, state, finished_at, finish_reason, end_error, key, plan
+)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 ON CONFLICT (name) DO NOTHING;
 
 -- name: update_job
-UPDATE job SET state = $2, finished_at = $3, finish_reason = $4 WHERE name = $1 RETURNING id;
+UPDATE job SET state = $2, finished_at = $3, finish_reason = $4, end_error = $5 WHERE name = $1 RETURNING id;
 
 -- name: update_job_if
-UPDATE job SET state = $2, finished_at = $3, finish_reason = $4
-WHERE name = $1 AND state = $5 AND finished_at IS NOT DISTINCT FROM $6 RETURNING id;
+UPDATE job SET state = $2, finished_at = $3, finish_reason = $4, end_error = $5
+WHERE name = $1 AND state = $6 AND finished_at IS NOT DISTINCT FROM $7 RETURNING id;
 
 -- name: job_by_key
-SELECT name, spider, target, created_at, state, finished_at, finish_reason, key, plan
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, end_error, key, plan
 FROM job WHERE slug = $1 AND key = $2;
 
 -- name: job_by_name
-SELECT name, spider, target, created_at, state, finished_at, finish_reason, key, plan
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, end_error, key, plan
 FROM job WHERE name = $1;
 
 -- name: latest_job
-SELECT name, spider, target, created_at, state, finished_at, finish_reason, key, plan
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, end_error, key, plan
 FROM job WHERE spider = $1 ORDER BY id DESC LIMIT 1;
 
 -- name: jobs
-SELECT name, spider, target, created_at, state, finished_at, finish_reason, key, plan
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, end_error, key, plan
 FROM job ORDER BY id DESC;
 
 -- name: unfinished_jobs
-SELECT name, spider, target, created_at, state, finished_at, finish_reason, key, plan
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, end_error, key, plan
 FROM job WHERE state IN ('running', 'paused') AND finished_at IS NULL ORDER BY id DESC;

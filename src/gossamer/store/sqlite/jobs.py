@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from sqlite3 import Connection
 from typing import Any
 
-from gossamer.core.jobs import Job
+from gossamer.core.jobs import Job, known_end
 from gossamer.core.lifecycle import JobState
 from gossamer.drivers.sql import load_statements
 from gossamer.drivers.sqlite.database import Database
@@ -58,7 +58,7 @@ class SqliteJobStore:
 
     async def update(self, job: Job, *, expected: Job | None = None) -> bool:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
-        values: tuple[Any, ...] = (job.state.value, job.finished_at, job.finish_reason, job.id)
+        values: tuple[Any, ...] = (*_end_of(job), job.id)
         sql = SQL["update_job"]
         if expected is not None:
             sql, values = SQL["update_job_if"], (*values, expected.state.value, expected.finished_at)
@@ -79,12 +79,17 @@ def job_number(conn: Connection, job: Job) -> int:
 def _add_job(conn: Connection, job: Job) -> int:
     head, _, number = job.id.rpartition("-")
     place = (head, int(number)) if number.isascii() and number.isdigit() else (job.id, 0)
-    values = (job.name, job.target, job.created_at, job.state.value, job.finished_at, job.finish_reason)
+    values = (job.name, job.target, job.created_at, *_end_of(job))
     return conn.execute(SQL["add_job"], (job.id, *place, *values, job.key, job.plan)).lastrowid or 0
 
 
+def _end_of(job: Job) -> tuple[str, float | None, str, str]:
+    return job.state.value, job.finished_at, job.end_reason or "", job.end_error
+
+
 def _job_of(row: Sequence[Any]) -> Job:
-    number, name, target, created_at, state, finished_at, finish_reason, key, plan = row
+    number, name, target, created_at, state, finished_at, reason, error, key, plan = row
+    end_reason, end_error = known_end(reason, error)
     return Job(
         id=number,
         name=name,
@@ -92,7 +97,8 @@ def _job_of(row: Sequence[Any]) -> Job:
         created_at=created_at,
         state=JobState(state),
         finished_at=finished_at,
-        finish_reason=finish_reason,
+        end_reason=end_reason,
+        end_error=end_error,
         key=key,
         plan=plan,
     )

@@ -96,25 +96,30 @@ SELECT id FROM job WHERE name = ?;
 SELECT coalesce(max(number), 0) + 1 FROM job WHERE slug = ?;
 
 -- name: add_job
-INSERT INTO job (name, slug, number, spider, target, created_at, state, finished_at, finish_reason, key, plan)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO job (
+    name, slug, number, spider, target, created_at, state, finished_at, finish_reason, end_error, key, plan
+)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: update_job
-UPDATE job SET state = ?, finished_at = ?, finish_reason = ? WHERE name = ?;
+UPDATE job SET state = ?, finished_at = ?, finish_reason = ?, end_error = ? WHERE name = ?;
 
 -- name: update_job_if
-UPDATE job SET state = ?, finished_at = ?, finish_reason = ? WHERE name = ? AND state = ? AND finished_at IS ?;
+UPDATE job SET state = ?, finished_at = ?, finish_reason = ?, end_error = ?
+WHERE name = ? AND state = ? AND finished_at IS ?;
 
 -- name: job_by_name
-SELECT name, spider, target, created_at, state, finished_at, finish_reason, key, plan FROM job WHERE name = ?;
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, end_error, key, plan
+FROM job WHERE name = ?;
 
 -- name: latest_job
-SELECT name, spider, target, created_at, state, finished_at, finish_reason, key, plan
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, end_error, key, plan
 FROM job WHERE spider = ? ORDER BY id DESC LIMIT 1;
 
 -- name: jobs
-SELECT name, spider, target, created_at, state, finished_at, finish_reason, key, plan FROM job ORDER BY id DESC;
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, end_error, key, plan
+FROM job ORDER BY id DESC;
 
 -- name: unfinished_jobs
-SELECT name, spider, target, created_at, state, finished_at, finish_reason, key, plan FROM job
-WHERE state IN ('running', 'paused') AND finished_at IS NULL ORDER BY id DESC;
+SELECT name, spider, target, created_at, state, finished_at, finish_reason, end_error, key, plan
+FROM job WHERE state IN ('running', 'paused') AND finished_at IS NULL ORDER BY id DESC;

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.jobs import Job, JobCommand, StoredItem
-from gossamer.core.lifecycle import RequestState
+from gossamer.core.jobs import Job, StoredItem
+from gossamer.core.lifecycle import JobCommand, RequestState
 from gossamer.core.requests import Entry, Lease
 from gossamer.core.results import Outcome, Verdict, VisitResult
 from gossamer.ports.committer import Committer

@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gossamer.core.jobs import Job, StoredItem
-from gossamer.core.lifecycle import JobState
+from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.requests import Entry, Lease, Request, RequestPreview
 from gossamer.core.results import Attempt, ItemRecord, Outcome, PageRecord, Verdict, VisitResult
 from gossamer.ports.job_store import JobStore
@@ -472,17 +472,33 @@ async def plans_are_kept(s: StoreSubject) -> None:
 async def jobs_can_be_updated(s: StoreSubject) -> None:
     """State, end and reason; nothing else."""
     job = await s.book.create("shop", "shop.py")
-    done = replace(job, state=JobState.FINISHED, finished_at=9.0, finish_reason="finished")
+    done = replace(job, state=JobState.FINISHED, finished_at=9.0, end_reason=FinishReason.FINISHED)
     await s.book.update(replace(done, target="other"))
     assert_equal(await s.book.get(job.id), done, "state, end and reason are stored")
+
+
+@_register_check
+async def every_end_is_kept(s: StoreSubject) -> None:
+    """Every state, reason and error; what is listed as unfinished is what a job says of itself."""
+    job = await s.book.create("shop", "shop.py")
+    for state in JobState:
+        for at in (None, 9.0):
+            ended = replace(job, state=state, finished_at=at)
+            await s.book.update(ended)
+            unfinished = await s.book.list_jobs(unfinished=True)
+            assert_equal(unfinished, [ended] if ended.is_unfinished else [], f"{state}, ended at {at}")
+    for reason in (*FinishReason, None):
+        ended = replace(job, end_reason=reason, end_error="" if reason is None else f"error: {reason}")
+        await s.book.update(ended)
+        assert_equal(await s.book.get(job.id), ended, "reason and error")
 
 
 @_register_check
 async def stale_updates_are_refused(s: StoreSubject) -> None:
     """An update for what a job no longer is changes nothing, and says so."""
     job = await s.book.create("shop", "shop.py")
-    done = replace(job, state=JobState.FINISHED, finished_at=9.25, finish_reason="finished")
-    paused = replace(job, state=JobState.PAUSED, finish_reason="paused")
+    done = replace(job, state=JobState.FINISHED, finished_at=9.25, end_reason=FinishReason.FINISHED)
+    paused = replace(job, state=JobState.PAUSED, end_reason=FinishReason.PAUSED)
     assert_equal(await s.book.update(paused, expected=job), True, "as expected")
     assert_equal(await s.book.update(done, expected=job), False, "another state")
     assert_equal(await s.book.get(job.id), paused, "nothing was stored")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gossamer.core.hosts import FrontierRules, HostSignal
-from gossamer.core.jobs import DeadLetterFilter, JobCommand
-from gossamer.core.lifecycle import JobState, RequestState
+from gossamer.core.jobs import DeadLetterFilter
+from gossamer.core.lifecycle import JobCommand, JobState, RequestState
 from gossamer.core.results import Verdict
 from gossamer.testing.contracts.frontier_harness import (
     PACED,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from gossamer.core.errors import Fault, UsageError
-from gossamer.core.jobs import JobCommand
-from gossamer.core.lifecycle import JobState
+from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.results import Verdict
 from gossamer.queries.jobs import find_job, list_jobs, refresh_job
 from gossamer.testing.contracts.frontier_harness import make_entry
@@ -82,9 +81,9 @@ async def a_job_that_nobody_is_at_work_on_is_interrupted(s: QueryHarness) -> Non
     (found,) = (await list_jobs(s.backends, 1)).jobs
     assert_equal((found.state, found.finish_reason), (JobState.RUNNING, "interrupted"), "nobody is at work")
     async with s.backends.requests.lock_target(job.target):
-        assert_equal((await refresh_job(s.backends, job)).end_reason, "", "somebody is at work")
+        assert_equal((await refresh_job(s.backends, job)).end_reason, None, "somebody is at work")
     await s.open_frontier(job).apply_change(JobCommand.CANCEL)
-    ended = replace(job, state=JobState.CANCELLED, finished_at=s.now(), finish_reason="cancelled")
+    ended = replace(job, state=JobState.CANCELLED, finished_at=s.now(), end_reason=FinishReason.CANCELLED)
     await s.backends.book.update(ended)
     refreshed = await refresh_job(s.backends, job)
     assert_equal((refreshed.state, refreshed.end_reason), (JobState.CANCELLED, "cancelled"), "it has ended")

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import Fault, LedgerReason
 from gossamer.core.hosts import HostSignal, HostSignalKind
-from gossamer.core.lifecycle import JobState
+from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.results import Verdict
 from gossamer.queries.hosts import list_hosts
 from gossamer.queries.job_result import read_result
@@ -103,7 +103,9 @@ async def a_result_is_that_of_the_whole_job(s: QueryHarness) -> None:
     await s.end_visits(job, ends, items=[make_item("a")])
     early = await read_result(s.backends, job)
     assert_equal((early.finish_reason, early.is_early), ("running", True), "it is not over")
-    over = replace(job, state=JobState.FINISHED, finish_reason="finished", finished_at=job.created_at + 10.0)
+    over = replace(
+        job, state=JobState.FINISHED, end_reason=FinishReason.FINISHED, finished_at=job.created_at + 10.0
+    )
     result = await read_result(s.backends, over)
     assert_equal((result.finish_reason, result.is_early), ("finished", False), "it is over")
     assert_equal((result.seconds, result.pages_per_second), (10.0, 0.1), "from its beginning to its end")

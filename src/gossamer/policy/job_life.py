@@ -1,0 +1,59 @@
+"""How a job moves: when a run of it is over, and what is recorded of it then. Pure.
+
+The edges are in :mod:`gossamer.core.lifecycle`; here is what goes with them: reason, error and time.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from gossamer.core.jobs import FrontierStats, Job
+from gossamer.core.lifecycle import FinishReason, JobCommand, JobState, next_job_state
+
+_REASONS = {JobCommand.PAUSE: FinishReason.PAUSED, JobCommand.CANCEL: FinishReason.CANCELLED}
+
+
+def finish_reason_of(
+    stats: FrontierStats, *, elapsed_s: float, max_time_s: float | None, stopping: bool, seeding: bool
+) -> FinishReason | None:
+    """Why the run is over, if it is."""
+    no_turn_left = stats.next_at is None  # what waits belongs to hosts whose budgets are spent
+    is_spent = stats.leased == 0 and (stats.budget_spent or (no_turn_left and not seeding))
+    reasons = (
+        (stopping, FinishReason.SIGNAL),
+        (stats.state is JobState.PAUSED, FinishReason.PAUSED),
+        (stats.state is JobState.CANCELLED, FinishReason.CANCELLED),
+        (stats.waiting == 0 and not seeding, FinishReason.FINISHED),
+        (stats.waiting > 0 and is_spent, FinishReason.MAX_PAGES),
+        (max_time_s is not None and elapsed_s >= max_time_s, FinishReason.MAX_TIME),
+    )
+    return next((reason for holds, reason in reasons if holds), None)
+
+
+def change_job_record(job: Job, command: JobCommand, now: float) -> Job:
+    """The job after a command. A pause is not an end: the job has no ``finished_at`` then."""
+    return replace(
+        job,
+        state=next_job_state(job.state, command),
+        finished_at=now if command is JobCommand.CANCEL else None,
+        end_reason=_REASONS.get(command),
+        end_error="",
+    )
+
+
+def end_run(
+    job: Job, reason: FinishReason, state: JobState, ended_at: float | None, *, error: str = ""
+) -> Job:
+    """The job after a run of it whose frontier was in ``state``: finished, or as it was with more to do."""
+    return replace(
+        job,
+        state=JobState.FINISHED if reason is FinishReason.FINISHED else state,
+        finished_at=ended_at,
+        end_reason=reason,
+        end_error=error,
+    )
+
+
+def mark_interrupted(job: Job) -> Job:
+    """A job whose run is recorded as under way, and on which nobody works: its process was killed."""
+    return replace(job, end_reason=FinishReason.INTERRUPTED)

@@ -1,0 +1,82 @@
+"""What is recorded of a job when a person steers it, a run of it ends, or its process is gone."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from gossamer.core.errors import TransitionError
+from gossamer.core.jobs import FrontierStats, Job
+from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
+from gossamer.policy.job_life import change_job_record, end_run, finish_reason_of, mark_interrupted
+
+JOB = Job(id="shop-1", name="shop", target="shop.py", created_at=1.0)
+
+
+@pytest.mark.parametrize(
+    ("command", "state", "at", "reason"),
+    [
+        (JobCommand.PAUSE, JobState.PAUSED, None, FinishReason.PAUSED),
+        (JobCommand.RESUME, JobState.RUNNING, None, None),
+        (JobCommand.CANCEL, JobState.CANCELLED, 7.0, FinishReason.CANCELLED),
+    ],
+)
+def test_a_command_brings_its_state_its_end_and_its_reason(command, state, at, reason):
+    ended = replace(JOB, finished_at=5.0, end_reason=FinishReason.ERROR, end_error="no disk")
+    changed = change_job_record(ended, command, 7.0)
+    assert (changed.state, changed.finished_at, changed.end_reason, changed.end_error) == (
+        state,
+        at,
+        reason,
+        "",
+    )
+
+
+def test_a_job_that_is_over_is_not_steered():
+    for state in (JobState.CANCELLED, JobState.FINISHED):
+        with pytest.raises(TransitionError):
+            change_job_record(replace(JOB, state=state), JobCommand.PAUSE, 7.0)
+
+
+def test_a_run_that_ends_leaves_its_reason_and_the_state_of_the_frontier():
+    done = end_run(JOB, FinishReason.FINISHED, JobState.RUNNING, 9.0)
+    assert (done.state, done.finished_at, done.end_reason) == (JobState.FINISHED, 9.0, FinishReason.FINISHED)
+    paused = end_run(JOB, FinishReason.PAUSED, JobState.PAUSED, None)
+    assert (paused.state, paused.is_unfinished, paused.end_reason) == (
+        JobState.PAUSED,
+        True,
+        FinishReason.PAUSED,
+    )
+    broken = end_run(JOB, FinishReason.ERROR, JobState.RUNNING, 9.0, error="no disk")
+    assert (broken.state, broken.is_running, broken.end_text) == (JobState.RUNNING, False, "error: no disk")
+
+
+def test_a_process_that_was_killed_is_interrupted():
+    assert mark_interrupted(JOB).end_text == "interrupted"
+
+
+def test_which_reasons_are_early():
+    early = {reason for reason in FinishReason if reason.is_early}
+    assert early == set(FinishReason) - {FinishReason.FINISHED, FinishReason.MAX_PAGES, FinishReason.MAX_TIME}
+
+
+@pytest.mark.parametrize(
+    ("stats", "said", "reason"),
+    [
+        ({"pending": 1, "next_at": 1.0}, {}, None),
+        ({"pending": 1, "next_at": 1.0}, {"stopping": True}, FinishReason.SIGNAL),
+        ({"state": JobState.PAUSED}, {}, FinishReason.PAUSED),
+        ({"state": JobState.CANCELLED}, {}, FinishReason.CANCELLED),
+        ({}, {}, FinishReason.FINISHED),
+        ({}, {"seeding": True}, None),
+        ({"pending": 1, "next_at": 1.0, "budget_spent": True}, {}, FinishReason.MAX_PAGES),
+        ({"pending": 1, "next_at": 1.0, "budget_spent": True, "leased": 1}, {}, None),
+        ({"pending": 1}, {}, FinishReason.MAX_PAGES),
+        ({"pending": 1, "next_at": 1.0}, {"elapsed_s": 9.0, "max_time_s": 9.0}, FinishReason.MAX_TIME),
+    ],
+)
+def test_why_a_run_is_over(stats, said, reason):
+    now = {"elapsed_s": 0.0, "max_time_s": None, "stopping": False, "seeding": False}
+    assert (
+        finish_reason_of(FrontierStats(**{"state": JobState.RUNNING, **stats}), **{**now, **said}) is reason
+    )
