@@ -75,17 +75,17 @@ class PreviewExtractor:
         return self._latest[1] if self._latest and self._latest[0] is fetched else None
 
     async def extract(self, request: Request, fetched: FetchResult) -> ExtractResult:
-        """See :class:`~gossamer.ports.extract.Extractor`."""
+        """See :class:`~gossamer.ports.extractor.Extractor`."""
         result = await self._extractor.extract(request, fetched)
         self._latest = fetched, result
         return result
 
     async def give_up(self, request: Request, fault: str, detail: str) -> ExtractResult | None:
-        """See :class:`~gossamer.ports.extract.Extractor`."""
+        """See :class:`~gossamer.ports.extractor.Extractor`."""
         return await self._extractor.give_up(request, fault, detail)
 
     def wants_status(self, request: Request, status: int) -> bool:
-        """See :class:`~gossamer.ports.extract.Extractor`."""
+        """See :class:`~gossamer.ports.extractor.Extractor`."""
         return self._extractor.wants_status(request, status)
 
 
@@ -97,7 +97,7 @@ class PreviewPipeline:
         self.items: list[ItemPreview] = []
 
     async def process(self, item: Any, url: str) -> ItemRecord:
-        """See :class:`~gossamer.ports.extract.Pipeline`."""
+        """See :class:`~gossamer.ports.pipeline.Pipeline`."""
         try:
             record = await self._pipeline.process(item, url)
         except (DropItem, UnstorableItemError, PipelineError) as error:

@@ -44,15 +44,15 @@ class NoExtractor:
     """Port ``Extractor`` for pages that no spider is to see."""
 
     async def extract(self, request: Request, fetched: FetchResult) -> ExtractResult:
-        """See :class:`~gossamer.ports.extract.Extractor`."""
+        """See :class:`~gossamer.ports.extractor.Extractor`."""
         return ExtractResult()
 
     async def give_up(self, request: Request, fault: str, detail: str) -> ExtractResult | None:
-        """See :class:`~gossamer.ports.extract.Extractor`."""
+        """See :class:`~gossamer.ports.extractor.Extractor`."""
         return None
 
     def wants_status(self, request: Request, status: int) -> bool:
-        """See :class:`~gossamer.ports.extract.Extractor`."""
+        """See :class:`~gossamer.ports.extractor.Extractor`."""
         return False
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gossamer.ports.clock import Clock
 
 
@@ -31,6 +33,14 @@ class MemorySharedState:
             return False
         await self.put(space, key, value, ttl_s)
         return True
+
+    async def update(
+        self, space: str, key: str, change: Callable[[bytes | None], bytes], ttl_s: float
+    ) -> bytes:
+        """See :class:`~gossamer.ports.shared_state.SharedState`."""
+        value = change(await self.get(space, key))
+        await self.put(space, key, value, ttl_s)
+        return value
 
     async def claim(self, space: str, key: str, ttl_s: float) -> bool:
         """See :class:`~gossamer.ports.shared_state.SharedState`."""

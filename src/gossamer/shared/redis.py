@@ -7,13 +7,18 @@ value, at the latest at its time. Redis lets go of both by itself.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import ceil
 from struct import Struct
 
+from gossamer.core.errors import StorageError
 from gossamer.drivers.redis.server import RedisServer, load_script
 from gossamer.ports.clock import Clock
 
 _EXPIRES_AT = Struct("<d")
+
+MAX_ATTEMPTS = 1000
+"""How often an update begins anew when others change the value at the same time."""
 
 
 class RedisSharedState:
@@ -54,6 +59,20 @@ class RedisSharedState:
             await self._server.run_script(
                 swap, self._key_for(space, key), stored, *times, *known, repeat=True
             )
+        )
+
+    async def update(
+        self, space: str, key: str, change: Callable[[bytes | None], bytes], ttl_s: float
+    ) -> bytes:
+        """See :class:`~gossamer.ports.shared_state.SharedState`."""
+        for _ in range(MAX_ATTEMPTS):
+            known = await self.get(space, key)
+            value = change(known)
+            if await self.compare_and_swap(space, key, known, value, ttl_s):
+                return value
+        raise StorageError(
+            f"Redis at {self._server.where}: the shared value {space} {key!r} changes too fast: others were "
+            f"faster {MAX_ATTEMPTS} times in a row. Nothing was changed; fewer workers at once would help"
         )
 
     async def claim(self, space: str, key: str, ttl_s: float) -> bool:

@@ -7,6 +7,7 @@ exactly one may make it, and a claim ends with its holder, at the latest at its 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from sqlite3 import Connection
 
 from gossamer.drivers.sql import load_statements
@@ -46,6 +47,19 @@ class SqliteSharedState:
             return True
 
         return await self._db.run(swap)
+
+    async def update(
+        self, space: str, key: str, change: Callable[[bytes | None], bytes], ttl_s: float
+    ) -> bytes:
+        """See :class:`~gossamer.ports.shared_state.SharedState`."""
+
+        def update(conn: Connection) -> bytes:
+            now = self._clock.now()
+            value = change(_read_value(conn, space, key, now))
+            _put_value(conn, (space, key), value, now, ttl_s)
+            return value
+
+        return await self._db.run(update)
 
     async def claim(self, space: str, key: str, ttl_s: float) -> bool:
         """See :class:`~gossamer.ports.shared_state.SharedState`."""

@@ -21,7 +21,7 @@ from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.store.sqlite.store import SqliteStore
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.frontier_harness import make_entry
-from gossamer.testing.contracts.store import make_item, make_visit_result
+from gossamer.testing.contracts.store_harness import make_item, make_visit_result
 
 JOB = Job(id="shop-1", name="shop", target="x", created_at=0.0)
 RULES = FrontierRules(delay_s=0.0, per_host=2)

@@ -32,7 +32,7 @@ from gossamer.store.postgres.store import PostgresStore
 from gossamer.store.sqlite.store import SqliteStore
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.frontier_harness import make_entry
-from gossamer.testing.contracts.store import make_item, make_visit_result
+from gossamer.testing.contracts.store_harness import make_item, make_visit_result
 from kit.engine import JOB, Events
 from kit.servers import on_servers
 

@@ -19,7 +19,7 @@ from gossamer.store.postgres.jobs import PostgresJobStore
 from gossamer.store.postgres.rows import batch_of
 from gossamer.store.postgres.store import SQL, PostgresStore, day_name
 from gossamer.testing.clock import ManualClock
-from gossamer.testing.contracts.store import make_item, make_visit_result
+from gossamer.testing.contracts.store_harness import make_item, make_visit_result
 from kit.former_ends import FORMER_ENDS
 
 JOB = Job(id="shop-1", name="shop", target="t", created_at=5.0, key=b"k", plan=b"p")

@@ -13,7 +13,7 @@ from gossamer.shared.sqlite import SqliteSharedState
 from gossamer.store.sqlite.jobs import SqliteJobStore, slug_of
 from gossamer.store.sqlite.store import SqliteStore, clean_texts
 from gossamer.testing.clock import ManualClock
-from gossamer.testing.contracts.store import make_item, make_visit_result
+from gossamer.testing.contracts.store_harness import make_item, make_visit_result
 from kit.former_ends import FORMER_ENDS
 
 

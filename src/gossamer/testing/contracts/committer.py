@@ -26,7 +26,7 @@ from gossamer.ports.job_frontier import AdminFrontier
 from gossamer.ports.store import Store
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.frontier_harness import make_entry
-from gossamer.testing.contracts.store import make_item, make_visit_result
+from gossamer.testing.contracts.store_harness import make_item, make_visit_result
 from gossamer.testing.contracts.suite import ContractSuite, Make, assert_equal, assert_holds
 
 __all__ = ["COMMITTER_CHECKS", "COMMITTER_RULES", "CommitterSubject", "check_committer"]

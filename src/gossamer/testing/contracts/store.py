@@ -1,4 +1,4 @@
-"""The contract of a store, its job book and its shared state, as named checks.
+"""The contract of a store, as named checks.
 
 Use: ``await check_store(make)``, or one by one from ``STORE_CHECKS``; ``make(clock)`` is an async context
 manager that gives a :class:`StoreSubject` with nothing in it.
@@ -7,104 +7,44 @@ manager that gives a :class:`StoreSubject` with nothing in it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 import msgspec
 from msgspec.structs import replace
 
 from gossamer.core.jobs import Job, StoredItem
-from gossamer.core.lifecycle import FinishReason, JobState
-from gossamer.core.requests import Entry, Lease, Request, RequestPreview
-from gossamer.core.results import Attempt, ItemRecord, Outcome, PageRecord, Verdict, VisitResult
+from gossamer.core.requests import RequestPreview
+from gossamer.core.results import Attempt, Verdict
 from gossamer.ports.job_store import JobStore
-from gossamer.ports.shared_state import SharedState
 from gossamer.ports.store import Store
-from gossamer.testing.clock import ManualClock
-from gossamer.testing.contracts.suite import assert_equal, assert_holds
+from gossamer.testing.contracts.store_harness import by_lease, make_item, make_visit_result
+from gossamer.testing.contracts.suite import ContractSuite, Make, assert_equal, assert_holds
+
+__all__ = ["STORE_CHECKS", "StoreSubject", "check_store"]
 
 
 @dataclass
 class StoreSubject:
-    """What is checked."""
+    """What is checked, and the jobs whose results it stores."""
 
     store: Store
     book: JobStore
-    shared: SharedState
-    clock: ManualClock
 
     async def read_items(self, job: Job | None = None, after_id: int = 0) -> list[StoredItem]:
         """All items at once."""
         return [item async for item in self.store.read_items(job, after_id)]
 
 
-Make = Callable[[ManualClock], AbstractAsyncContextManager[StoreSubject]]
-Check = Callable[[Make], Awaitable[None]]
-
-STORE_CHECKS: dict[str, Check] = {}
+STORE_CHECKS: ContractSuite[StoreSubject] = ContractSuite()
 """The checks by name."""
 
 
-async def check_store(make: Make) -> None:
+async def check_store(make: Make[StoreSubject]) -> None:
     """Run every check against a fresh store each. Raises ``AssertionError`` for a broken promise."""
-    for check in STORE_CHECKS.values():
-        await check(make)
+    await STORE_CHECKS.run(make)
 
 
-def _register_check(body: Callable[[StoreSubject], Awaitable[None]]) -> Check:
-    async def check(make: Make) -> None:
-        async with make(ManualClock()) as subject:
-            await body(subject)
-
-    check.__name__, check.__doc__ = body.__name__, body.__doc__
-    STORE_CHECKS[body.__name__] = check
-    return check
-
-
-def make_item(
-    key: str, data: bytes = b'{"name":"x"}', kind: str = "Product", url: str = "http://a/1"
-) -> ItemRecord:
-    """An item; its hash follows its data."""
-    return ItemRecord(type=kind, key=key, data=data, hash=hash(data), url=url)
-
-
-def make_visit_result(
-    *items: ItemRecord,
-    at: float = 0.0,
-    number: int = 1,
-    attempt: Attempt | None = None,
-    dropped: dict[str, int] | None = None,
-) -> VisitResult:
-    """The result of a page's visit at a time."""
-    url = f"http://a/{number}"
-    lease = Lease(
-        entry=Entry(request=Request(url), fingerprint=number, host="a"),
-        token=number,
-        granted_at=at,
-        start_by=at,
-        deadline=at,
-        attempt=1,
-    )
-    made = Attempt(at=at, url=url, fingerprint=number, verdict=Verdict.SUCCESS, status=200, size_bytes=10)
-    return VisitResult(
-        outcome=Outcome(lease=lease, verdict=Verdict.SUCCESS),
-        attempts=(attempt or made,),
-        items=items,
-        page=PageRecord(url=url, fingerprint=number, status=200, at=at),
-        dropped=dropped or {},
-    )
-
-
-def by_lease(found: VisitResult, token: int, *, dont_filter: bool = False, expiries: int = 0) -> VisitResult:
-    """The same page, brought by another lease."""
-    lease = found.outcome.lease
-    request = replace(lease.entry.request, dont_filter=dont_filter)
-    lease = replace(lease, token=token, expiries=expiries, entry=replace(lease.entry, request=request))
-    return replace(found, outcome=replace(found.outcome, lease=lease))
-
-
-@_register_check
+@STORE_CHECKS.register
 async def items_are_upserts(s: StoreSubject) -> None:
     """The same item again moves ``last_seen``; a changed one moves ``changed_at`` too."""
     job = await s.book.create("shop", "shop.py")
@@ -121,7 +61,7 @@ async def items_are_upserts(s: StoreSubject) -> None:
     )
 
 
-@_register_check
+@STORE_CHECKS.register
 async def older_news_changes_nothing(s: StoreSubject) -> None:
     """A late result neither overwrites what was seen after it, nor is it lost from the job's items."""
     job, other = await s.book.create("shop", ""), await s.book.create("shop", "")
@@ -140,7 +80,7 @@ async def older_news_changes_nothing(s: StoreSubject) -> None:
     )
 
 
-@_register_check
+@STORE_CHECKS.register
 async def fields_keep_their_order(s: StoreSubject) -> None:
     """At every depth; numbers keep their kind, and any name can be a field's."""
     job = await s.book.create("shop", "")
@@ -158,7 +98,7 @@ async def fields_keep_their_order(s: StoreSubject) -> None:
     assert_equal(msgspec.json.encode(stored.data), msgspec.json.encode(data), "the fields in their order")
 
 
-@_register_check
+@STORE_CHECKS.register
 async def one_item_many_times_in_a_batch(s: StoreSubject) -> None:
     """The latest counts; each is an item once and a duplicate otherwise."""
     job = await s.book.create("shop", "")
@@ -173,7 +113,7 @@ async def one_item_many_times_in_a_batch(s: StoreSubject) -> None:
     assert_equal((tally.items, tally.duplicates, tally.pages), (1, 2, 2), "each is counted")
 
 
-@_register_check
+@STORE_CHECKS.register
 async def concurrent_batches_are_all_stored(s: StoreSubject) -> None:
     """Batches that meet in the same items, in any order, from many writers."""
     job = await s.book.create("shop", "")
@@ -193,7 +133,7 @@ async def concurrent_batches_are_all_stored(s: StoreSubject) -> None:
     )
 
 
-@_register_check
+@STORE_CHECKS.register
 async def type_and_spider_tell_items_apart(s: StoreSubject) -> None:
     """The key alone does not."""
     one, two = await s.book.create("one", ""), await s.book.create("two", "")
@@ -202,7 +142,7 @@ async def type_and_spider_tell_items_apart(s: StoreSubject) -> None:
     assert_equal(len(await s.read_items()), 3, "spider, type and key identify an item")
 
 
-@_register_check
+@STORE_CHECKS.register
 async def a_job_sees_its_own_items(s: StoreSubject) -> None:
     """A later job of the same spider shares items, and counts them as its own."""
     first, second = await s.book.create("shop", ""), await s.book.create("shop", "")
@@ -215,7 +155,7 @@ async def a_job_sees_its_own_items(s: StoreSubject) -> None:
     assert_equal((tally.items, tally.duplicates), (2, 0), "an item another job saw is no duplicate")
 
 
-@_register_check
+@STORE_CHECKS.register
 async def a_job_keeps_the_values_it_saw(s: StoreSubject) -> None:
     """Whatever later jobs find; each has its own, and all together the latest."""
     jobs = [await s.book.create("shop", "") for _ in range(4)]
@@ -251,7 +191,7 @@ async def a_job_keeps_the_values_it_saw(s: StoreSubject) -> None:
     )
 
 
-@_register_check
+@STORE_CHECKS.register
 async def items_come_in_order_and_from_an_id(s: StoreSubject) -> None:
     """More than any page of a listing holds."""
     job = await s.book.create("shop", "")
@@ -261,7 +201,7 @@ async def items_come_in_order_and_from_an_id(s: StoreSubject) -> None:
     assert_equal((await s.read_items(job, found[999].id))[0].key, "1000", "from an id on")
 
 
-@_register_check
+@STORE_CHECKS.register
 async def totals_are_counted(s: StoreSubject) -> None:
     """By status, reason and what was dropped; duplicates within a page and over pages."""
     job = await s.book.create("shop", "")
@@ -280,7 +220,7 @@ async def totals_are_counted(s: StoreSubject) -> None:
     assert_equal((other.pages, other.by_status), (0, {}), "each job has its own")
 
 
-@_register_check
+@STORE_CHECKS.register
 async def what_callbacks_give_is_counted(s: StoreSubject) -> None:
     """By their names, over all pages that they did not fail on; so one that never gives anything is known."""
     job = await s.book.create("shop", "")
@@ -305,7 +245,7 @@ async def what_callbacks_give_is_counted(s: StoreSubject) -> None:
     assert_equal(t.callback_requests, {"parse": 1}, "new requests")
 
 
-@_register_check
+@STORE_CHECKS.register
 async def a_page_that_is_stored_again_is_the_same_page(s: StoreSubject) -> None:
     """Its lease was lost before it was settled. One that was asked for again on purpose is another one."""
     job = await s.book.create("shop", "")
@@ -337,7 +277,7 @@ async def a_page_that_is_stored_again_is_the_same_page(s: StoreSubject) -> None:
     assert_equal((await s.store.read_totals(other)).pages, 1, "each job has its own")
 
 
-@_register_check
+@STORE_CHECKS.register
 async def the_ledger_keeps_every_attempt(s: StoreSubject) -> None:
     """Newest first, whole, by URL, up to a limit."""
     job = await s.book.create("shop", "")
@@ -376,7 +316,7 @@ async def the_ledger_keeps_every_attempt(s: StoreSubject) -> None:
     assert_equal(len(await s.store.latest_attempts(job, limit=2)), 2, "up to a limit")
 
 
-@_register_check
+@STORE_CHECKS.register
 async def rows_of_lost_leases_are_marked(s: StoreSubject) -> None:
     """They count as attempts and not as successes, each once; what they brought stays."""
     job = await s.book.create("shop", "")
@@ -400,7 +340,7 @@ async def rows_of_lost_leases_are_marked(s: StoreSubject) -> None:
     await s.store.mark_stale(job, [])
 
 
-@_register_check
+@STORE_CHECKS.register
 async def strange_text_is_stored(s: StoreSubject) -> None:
     """NUL, lone surrogates, non-characters, SQL; and it loses nobody else's item."""
     job = await s.book.create("shop", "")
@@ -426,147 +366,3 @@ async def strange_text_is_stored(s: StoreSubject) -> None:
     assert_equal((stored.data["not"], stored.data["pair"]), ("\\u0000", "\U0001f600"), "and nothing else is")
     (kept,) = await s.store.latest_attempts(job, "http://a/nul")
     assert_holds(kept.detail in ("a\x00b", "a\ufffdb"), "in the ledger, too")
-
-
-@_register_check
-async def jobs_have_ids_of_their_own(s: StoreSubject) -> None:
-    """Safe as file names, found by id or by name."""
-    first, second = await s.book.create("shop", "shop.py"), await s.book.create("shop", "shop.py")
-    assert_equal((first.id, second.id), ("shop-1", "shop-2"), "named and numbered")
-    assert_holds(first.key != second.key and len(first.key) >= 16, "keys are random")
-    wild = await s.book.create("../../etc/pass wd\x00", "x")
-    assert_holds(
-        not set(wild.id) & set("/\\ \x00") and not wild.id.startswith("."), "an id is a safe file name"
-    )
-    assert_equal(await s.book.get("shop-1"), first, "by id")
-    assert_equal(await s.book.get("shop"), second, "the latest of a name")
-    assert_equal(await s.book.get("nothing"), None, "or none")
-    assert_equal([job.id for job in await s.book.list_jobs()], [wild.id, "shop-2", "shop-1"], "newest first")
-    await s.book.update(replace(second, state=JobState.FINISHED, finished_at=1.0))
-    await s.book.update(replace(wild, state=JobState.PAUSED))
-    unfinished = [job.id for job in await s.book.list_jobs(unfinished=True)]
-    assert_equal(unfinished, [wild.id, "shop-1"], "those that run or are paused")
-
-
-@_register_check
-async def jobs_made_at_once_are_told_apart(s: StoreSubject) -> None:
-    """However many, of one name."""
-    made = await asyncio.gather(*[s.book.create("shop", "") for _ in range(10)])
-    assert_equal({job.id for job in made}, {f"shop-{n}" for n in range(1, 11)}, "each has an id of its own")
-    assert_equal(len({job.key for job in made}), 10, "and a key")
-
-
-@_register_check
-async def plans_are_kept(s: StoreSubject) -> None:
-    """Byte for byte, whatever is updated."""
-    plan = bytes(range(256))
-    job = await s.book.create("shop", "shop.py", plan)
-    assert_equal(job.plan, plan, "a job is made with its plan")
-    await s.book.update(replace(job, state=JobState.PAUSED, plan=b"other"))
-    assert_equal(await s.book.get(job.id), replace(job, state=JobState.PAUSED), "and keeps it")
-    assert_equal([found.plan for found in await s.book.list_jobs()], [plan], "in a listing, too")
-    assert_equal((await s.book.create("shop", "shop.py")).plan, b"", "it may have none")
-
-
-@_register_check
-async def jobs_can_be_updated(s: StoreSubject) -> None:
-    """State, end and reason; nothing else."""
-    job = await s.book.create("shop", "shop.py")
-    done = replace(job, state=JobState.FINISHED, finished_at=9.0, end_reason=FinishReason.FINISHED)
-    await s.book.update(replace(done, target="other"))
-    assert_equal(await s.book.get(job.id), done, "state, end and reason are stored")
-
-
-@_register_check
-async def every_end_is_kept(s: StoreSubject) -> None:
-    """Every state, reason and error; what is listed as unfinished is what a job says of itself."""
-    job = await s.book.create("shop", "shop.py")
-    for state in JobState:
-        for at in (None, 9.0):
-            ended = replace(job, state=state, finished_at=at)
-            await s.book.update(ended)
-            unfinished = await s.book.list_jobs(unfinished=True)
-            assert_equal(unfinished, [ended] if ended.is_unfinished else [], f"{state}, ended at {at}")
-    for reason in (*FinishReason, None):
-        ended = replace(job, end_reason=reason, end_error="" if reason is None else f"error: {reason}")
-        await s.book.update(ended)
-        assert_equal(await s.book.get(job.id), ended, "reason and error")
-
-
-@_register_check
-async def stale_updates_are_refused(s: StoreSubject) -> None:
-    """An update for what a job no longer is changes nothing, and says so."""
-    job = await s.book.create("shop", "shop.py")
-    done = replace(job, state=JobState.FINISHED, finished_at=9.25, end_reason=FinishReason.FINISHED)
-    paused = replace(job, state=JobState.PAUSED, end_reason=FinishReason.PAUSED)
-    assert_equal(await s.book.update(paused, expected=job), True, "as expected")
-    assert_equal(await s.book.update(done, expected=job), False, "another state")
-    assert_equal(await s.book.get(job.id), paused, "nothing was stored")
-    assert_equal(await s.book.update(done, expected=paused), True, "what it is now")
-    assert_equal(
-        await s.book.update(job, expected=replace(done, finished_at=None)), False, "it has ended since"
-    )
-    assert_equal(
-        await s.book.update(job, expected=replace(done, finished_at=8.0)), False, "or at another time"
-    )
-    assert_equal(await s.book.update(job, expected=done), True, "to the digit")
-    assert_equal(await s.book.update(paused), True, "whatever it is")
-    assert_equal(await s.book.update(replace(job, id="shop-9")), False, "no such job")
-
-
-@_register_check
-async def shared_values_expire(s: StoreSubject) -> None:
-    """At their time; a space does not see another's."""
-    await s.shared.put("robots", "http://a", b"\x00body", 10)
-    assert_equal(await s.shared.get("robots", "http://a"), b"\x00body", "a value is shared")
-    assert_equal(await s.shared.get("ladder", "http://a"), None, "in its space")
-    s.clock.advance(9)
-    await s.shared.put("robots", "http://b", b"", 10)
-    assert_equal(await s.shared.get("robots", "http://a"), b"\x00body", "until it expires")
-    s.clock.advance(1)
-    assert_equal(await s.shared.get("robots", "http://a"), None, "and not longer")
-    assert_equal(await s.shared.get("robots", "http://b"), b"", "an empty value is a value")
-
-
-@_register_check
-async def one_claim_wins(s: StoreSubject) -> None:
-    """Until it is fulfilled, or lapses."""
-    assert_holds(await s.shared.claim("robots", "k", 5), "the first may make it")
-    assert_holds(not await s.shared.claim("robots", "k", 5), "the second may not")
-    s.clock.advance(5)
-    assert_holds(await s.shared.claim("robots", "k", 5), "a claim lapses")
-    await s.shared.put("robots", "k", b"v", 100)
-    assert_equal(await s.shared.get("robots", "k"), b"v", "a put is seen")
-    assert_holds(await s.shared.claim("robots", "k", 5), "a put ends the claim")
-    assert_equal(await s.shared.get("robots", "k"), b"v", "a claim leaves the value")
-
-
-@_register_check
-async def a_value_is_swapped_only_for_the_expected_one(s: StoreSubject) -> None:
-    """So that of all who change a value at the same time nobody undoes what another has done."""
-    assert_holds(
-        not await s.shared.compare_and_swap("cookies", "k", b"other", b"v", 9),
-        "a value was expected, there is none",
-    )
-    assert_equal(await s.shared.get("cookies", "k"), None, "then nothing is set")
-    won = await asyncio.gather(
-        *(s.shared.compare_and_swap("cookies", "k", None, b"%d" % n, 9) for n in range(5))
-    )
-    assert_equal(sum(won), 1, "one of several at the same time sets it")
-    first = b"%d" % won.index(True)
-    assert_equal(await s.shared.get("cookies", "k"), first, "and what it set is there")
-    assert_holds(
-        await s.shared.compare_and_swap("cookies", "k", first, b"", 9), "who knows the value may replace it"
-    )
-    assert_holds(
-        not await s.shared.compare_and_swap("cookies", "k", None, b"new", 9), "an empty value is a value"
-    )
-    assert_holds(
-        not await s.shared.compare_and_swap("cookies", "k", first, b"new", 9),
-        "a former value is not the present one",
-    )
-    s.clock.advance(9)
-    assert_holds(
-        await s.shared.compare_and_swap("cookies", "k", None, b"new", 9), "what has expired is not there"
-    )
-    assert_equal(await s.shared.get("cookies", "k"), b"new", "a new one is")

@@ -10,7 +10,7 @@ from gossamer.core.results import Verdict
 from gossamer.queries.jobs import find_job, list_jobs, refresh_job
 from gossamer.testing.contracts.frontier_harness import make_entry
 from gossamer.testing.contracts.query_harness import QueryHarness, register_check
-from gossamer.testing.contracts.store import make_item
+from gossamer.testing.contracts.store_harness import make_item
 from gossamer.testing.contracts.suite import assert_equal, assert_holds
 
 

@@ -14,7 +14,7 @@ from gossamer.queries.pace import JobPace, read_progress
 from gossamer.queries.status import QueueCounts, read_status
 from gossamer.testing.contracts.frontier_harness import make_entry, make_outcome
 from gossamer.testing.contracts.query_harness import QueryHarness, register_check
-from gossamer.testing.contracts.store import make_item
+from gossamer.testing.contracts.store_harness import make_item
 from gossamer.testing.contracts.suite import assert_equal, assert_holds
 
 

@@ -1,0 +1,110 @@
+"""The contract of a job store, as named checks.
+
+Use: ``await check_job_store(make)``, or one by one from ``JOB_STORE_CHECKS``; ``make(clock)`` is an async
+context manager that gives a :class:`~gossamer.ports.job_store.JobStore` without jobs, which keeps time by
+the clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from msgspec.structs import replace
+
+from gossamer.core.lifecycle import FinishReason, JobState
+from gossamer.ports.job_store import JobStore
+from gossamer.testing.contracts.suite import ContractSuite, Make, assert_equal, assert_holds
+
+__all__ = ["JOB_STORE_CHECKS", "check_job_store"]
+
+JOB_STORE_CHECKS: ContractSuite[JobStore] = ContractSuite()
+"""The checks by name."""
+
+
+async def check_job_store(make: Make[JobStore]) -> None:
+    """Run every check against a fresh store each. Raises ``AssertionError`` for a broken promise."""
+    await JOB_STORE_CHECKS.run(make)
+
+
+@JOB_STORE_CHECKS.register
+async def jobs_have_ids_of_their_own(jobs: JobStore) -> None:
+    """Safe as file names, found by id or by name."""
+    first, second = await jobs.create("shop", "shop.py"), await jobs.create("shop", "shop.py")
+    assert_equal((first.id, second.id), ("shop-1", "shop-2"), "named and numbered")
+    assert_holds(first.key != second.key and len(first.key) >= 16, "keys are random")
+    wild = await jobs.create("../../etc/pass wd\x00", "x")
+    assert_holds(
+        not set(wild.id) & set("/\\ \x00") and not wild.id.startswith("."), "an id is a safe file name"
+    )
+    assert_equal(await jobs.get("shop-1"), first, "by id")
+    assert_equal(await jobs.get("shop"), second, "the latest of a name")
+    assert_equal(await jobs.get("nothing"), None, "or none")
+    assert_equal([job.id for job in await jobs.list_jobs()], [wild.id, "shop-2", "shop-1"], "newest first")
+    await jobs.update(replace(second, state=JobState.FINISHED, finished_at=1.0))
+    await jobs.update(replace(wild, state=JobState.PAUSED))
+    unfinished = [job.id for job in await jobs.list_jobs(unfinished=True)]
+    assert_equal(unfinished, [wild.id, "shop-1"], "those that run or are paused")
+
+
+@JOB_STORE_CHECKS.register
+async def jobs_made_at_once_are_told_apart(jobs: JobStore) -> None:
+    """However many, of one name."""
+    made = await asyncio.gather(*[jobs.create("shop", "") for _ in range(10)])
+    assert_equal({job.id for job in made}, {f"shop-{n}" for n in range(1, 11)}, "each has an id of its own")
+    assert_equal(len({job.key for job in made}), 10, "and a key")
+
+
+@JOB_STORE_CHECKS.register
+async def plans_are_kept(jobs: JobStore) -> None:
+    """Byte for byte, whatever is updated."""
+    plan = bytes(range(256))
+    job = await jobs.create("shop", "shop.py", plan)
+    assert_equal(job.plan, plan, "a job is made with its plan")
+    await jobs.update(replace(job, state=JobState.PAUSED, plan=b"other"))
+    assert_equal(await jobs.get(job.id), replace(job, state=JobState.PAUSED), "and keeps it")
+    assert_equal([found.plan for found in await jobs.list_jobs()], [plan], "in a listing, too")
+    assert_equal((await jobs.create("shop", "shop.py")).plan, b"", "it may have none")
+
+
+@JOB_STORE_CHECKS.register
+async def jobs_can_be_updated(jobs: JobStore) -> None:
+    """State, end and reason; nothing else."""
+    job = await jobs.create("shop", "shop.py")
+    done = replace(job, state=JobState.FINISHED, finished_at=9.0, end_reason=FinishReason.FINISHED)
+    await jobs.update(replace(done, target="other"))
+    assert_equal(await jobs.get(job.id), done, "state, end and reason are stored")
+
+
+@JOB_STORE_CHECKS.register
+async def every_end_is_kept(jobs: JobStore) -> None:
+    """Every state, reason and error; what is listed as unfinished is what a job says of itself."""
+    job = await jobs.create("shop", "shop.py")
+    for state in JobState:
+        for at in (None, 9.0):
+            ended = replace(job, state=state, finished_at=at)
+            await jobs.update(ended)
+            unfinished = await jobs.list_jobs(unfinished=True)
+            assert_equal(unfinished, [ended] if ended.is_unfinished else [], f"{state}, ended at {at}")
+    for reason in (*FinishReason, None):
+        ended = replace(job, end_reason=reason, end_error="" if reason is None else f"error: {reason}")
+        await jobs.update(ended)
+        assert_equal(await jobs.get(job.id), ended, "reason and error")
+
+
+@JOB_STORE_CHECKS.register
+async def stale_updates_are_refused(jobs: JobStore) -> None:
+    """An update for what a job no longer is changes nothing, and says so."""
+    job = await jobs.create("shop", "shop.py")
+    done = replace(job, state=JobState.FINISHED, finished_at=9.25, end_reason=FinishReason.FINISHED)
+    paused = replace(job, state=JobState.PAUSED, end_reason=FinishReason.PAUSED)
+    assert_equal(await jobs.update(paused, expected=job), True, "as expected")
+    assert_equal(await jobs.update(done, expected=job), False, "another state")
+    assert_equal(await jobs.get(job.id), paused, "nothing was stored")
+    assert_equal(await jobs.update(done, expected=paused), True, "what it is now")
+    assert_equal(
+        await jobs.update(job, expected=replace(done, finished_at=None)), False, "it has ended since"
+    )
+    assert_equal(await jobs.update(job, expected=replace(done, finished_at=8.0)), False, "or at another time")
+    assert_equal(await jobs.update(job, expected=done), True, "to the digit")
+    assert_equal(await jobs.update(paused), True, "whatever it is")
+    assert_equal(await jobs.update(replace(job, id="shop-9")), False, "no such job")

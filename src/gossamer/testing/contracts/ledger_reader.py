@@ -1,0 +1,120 @@
+"""The contract of a ledger's reader, as named checks.
+
+Use: ``await check_ledger_reader(make)``, or one by one from ``LEDGER_READER_CHECKS``; ``make(clock)`` is an
+async context manager that gives a :class:`LedgerSubject` with nothing in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from gossamer.core.results import Attempt, Verdict
+from gossamer.ports.job_store import JobStore
+from gossamer.ports.ledger_reader import LedgerReader
+from gossamer.ports.store import Store
+from gossamer.testing.contracts.store_harness import make_item, make_visit_result
+from gossamer.testing.contracts.suite import ContractSuite, Make, assert_equal
+
+__all__ = ["LEDGER_READER_CHECKS", "LedgerSubject", "check_ledger_reader"]
+
+
+@dataclass
+class LedgerSubject:
+    """What is checked, and the store that writes what it reads."""
+
+    ledger: LedgerReader
+    store: Store
+    book: JobStore
+
+
+LEDGER_READER_CHECKS: ContractSuite[LedgerSubject] = ContractSuite()
+"""The checks by name."""
+
+ROWS = tuple(
+    Attempt(
+        at=50_000.0 * number,  # over several days
+        url=f"http://{'odd' if number % 2 else 'even.example:81'}/{number}",
+        fingerprint=number,
+        verdict=Verdict.RETRY if number % 3 == 0 else Verdict.SUCCESS,
+        reason="server" if number % 3 == 0 else "",
+        status=500 if number % 3 == 0 else 200,
+        method="POST" if number % 5 == 0 else "GET",
+        flags=(("truncated", "parse_truncated"), ("truncated",), ())[number % 3],
+    )
+    for number in range(20)
+)
+"""Attempts of every kind that filters tell apart."""
+
+FILTERS: tuple[tuple[dict[str, Any], list[int]], ...] = (
+    ({"verdict": "retry"}, [18, 15]),
+    ({"status": 500, "host": "odd"}, [15, 9]),
+    ({"host": "even.example:81"}, [18, 16]),
+    ({"host": "even.example"}, []),
+    ({"reason": "server"}, [18, 15]),
+    ({"urls_": ["http://odd/7", "x"]}, [7]),
+    ({"urls_": ["http://odd/7"], "status": 500}, []),
+    ({"method": "POST"}, [15, 10]),
+    ({"flag": "truncated"}, [19, 18]),
+    ({"flag": "parse_truncated"}, [18, 15]),
+    ({"flag": "trunc"}, []),
+    ({"fingerprint": 4}, [4]),
+)
+"""Filters, and the fingerprints of the latest two attempts that fit."""
+
+
+async def check_ledger_reader(make: Make[LedgerSubject]) -> None:
+    """Run every check against a fresh ledger each. Raises ``AssertionError`` for a broken promise."""
+    await LEDGER_READER_CHECKS.run(make)
+
+
+@LEDGER_READER_CHECKS.register
+async def attempts_come_newest_first(s: LedgerSubject) -> None:
+    """Up to a limit, and each job's own."""
+    job, other = await s.book.create("a", "a"), await s.book.create("b", "b")
+    assert_equal(await s.ledger.find_attempts(job, 3), [], "nothing was tried yet")
+    await s.store.record_attempts(job, ROWS)
+    await s.store.record_attempts(other, ROWS[:1])
+    assert_equal(await s.ledger.find_attempts(job, 100), [*ROWS[::-1]], "all of them, whole")
+    assert_equal(await s.ledger.find_attempts(job, 3), [*ROWS[:-4:-1]], "the latest ones")
+    assert_equal(await s.ledger.find_attempts(other, 3), [ROWS[0]], "those of another job are its own")
+
+
+@LEDGER_READER_CHECKS.register
+async def filters_look_as_far_back_as_needed(s: LedgerSubject) -> None:
+    """All that are given have to fit."""
+    job = await s.book.create("a", "a")
+    await s.store.record_attempts(job, ROWS)
+    for which, expected in FILTERS:
+        found = await s.ledger.find_attempts(job, 2, **which)
+        assert_equal([row.fingerprint for row in found], expected, f"the attempts that fit {which}")
+    retries = await s.ledger.find_attempts(job, 100, verdict="retry")
+    assert_equal(len(retries), sum(row.status == 500 for row in ROWS), "all that fit, however far back")
+
+
+@LEDGER_READER_CHECKS.register
+async def a_page_is_found_as_it_was_the_last_time(s: LedgerSubject) -> None:
+    """By the fingerprint of its request, in its own job."""
+    job, other = await s.book.create("a", "a"), await s.book.create("b", "b")
+    assert_equal(await s.ledger.find_page(job, 1), None, "it was not parsed yet")
+    found = make_visit_result(make_item("1"), at=3)
+    await s.store.write(job, [found])
+    assert_equal(await s.ledger.find_page(job, 1), found.page, "a page")
+    assert_equal(await s.ledger.find_page(other, 1), None, "another job has not parsed it")
+    assert found.page is not None
+    newer = replace(found.page, at=9.0, title="new")
+    await s.store.write(job, [replace(found, page=newer)])
+    assert_equal(await s.ledger.find_page(job, 1), newer, "when it was parsed again, the latest")
+
+
+@LEDGER_READER_CHECKS.register
+async def items_on_a_page_are_counted(s: LedgerSubject) -> None:
+    """By the page's URL, for the job that saw them."""
+    job, other = await s.book.create("a", "a"), await s.book.create("b", "b")
+    assert_equal(await s.ledger.items_on(job, "http://a/1"), 0, "nothing was found yet")
+    await s.store.write(job, [make_visit_result(make_item("1"), make_item("2"), at=3)])
+    assert_equal(await s.ledger.items_on(job, "http://a/1"), 2, "two items")
+    assert_equal(await s.ledger.items_on(job, "http://a/2"), 0, "another page")
+    assert_equal(await s.ledger.items_on(other, "http://a/1"), 0, "another job")

@@ -1,0 +1,50 @@
+"""What the checks of stores are written with: items and results of visits."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from gossamer.core.requests import Entry, Lease, Request
+from gossamer.core.results import Attempt, ItemRecord, Outcome, PageRecord, Verdict, VisitResult
+
+
+def make_item(
+    key: str, data: bytes = b'{"name":"x"}', kind: str = "Product", url: str = "http://a/1"
+) -> ItemRecord:
+    """An item; its hash follows its data."""
+    return ItemRecord(type=kind, key=key, data=data, hash=hash(data), url=url)
+
+
+def make_visit_result(
+    *items: ItemRecord,
+    at: float = 0.0,
+    number: int = 1,
+    attempt: Attempt | None = None,
+    dropped: dict[str, int] | None = None,
+) -> VisitResult:
+    """The result of a page's visit at a time."""
+    url = f"http://a/{number}"
+    lease = Lease(
+        entry=Entry(request=Request(url), fingerprint=number, host="a"),
+        token=number,
+        granted_at=at,
+        start_by=at,
+        deadline=at,
+        attempt=1,
+    )
+    made = Attempt(at=at, url=url, fingerprint=number, verdict=Verdict.SUCCESS, status=200, size_bytes=10)
+    return VisitResult(
+        outcome=Outcome(lease=lease, verdict=Verdict.SUCCESS),
+        attempts=(attempt or made,),
+        items=items,
+        page=PageRecord(url=url, fingerprint=number, status=200, at=at),
+        dropped=dropped or {},
+    )
+
+
+def by_lease(found: VisitResult, token: int, *, dont_filter: bool = False, expiries: int = 0) -> VisitResult:
+    """The same page, brought by another lease."""
+    lease = found.outcome.lease
+    request = replace(lease.entry.request, dont_filter=dont_filter)
+    lease = replace(lease, token=token, expiries=expiries, entry=replace(lease.entry, request=request))
+    return replace(found, outcome=replace(found.outcome, lease=lease))

@@ -1,0 +1,88 @@
+"""Every reader of a ledger keeps every promise of the contract."""
+
+from contextlib import asynccontextmanager, closing
+from dataclasses import replace
+
+import pytest
+
+from gossamer.drivers.postgres.server import PostgresServer
+from gossamer.drivers.sqlite.database import Database
+from gossamer.store import attempts as module
+from gossamer.store.postgres.jobs import PostgresJobStore
+from gossamer.store.postgres.ledger import PostgresLedgerReader
+from gossamer.store.postgres.store import PostgresStore
+from gossamer.store.sqlite.jobs import SqliteJobStore
+from gossamer.store.sqlite.ledger import SqliteLedgerReader
+from gossamer.store.sqlite.store import SqliteStore
+from gossamer.testing.contracts.ledger_reader import (
+    LEDGER_READER_CHECKS,
+    LedgerSubject,
+    check_ledger_reader,
+)
+from kit.servers import on_servers
+
+
+def sqlite_in(folder):
+    @asynccontextmanager
+    async def make(clock):
+        with closing(Database(folder / "x.db")) as db:
+            yield LedgerSubject(SqliteLedgerReader(db), SqliteStore(db), SqliteJobStore(db, clock))
+        (folder / "x.db").unlink()
+
+    return make
+
+
+def postgres_at(url):
+    @asynccontextmanager
+    async def make(clock):
+        server = PostgresServer(url)
+        try:
+            book = PostgresJobStore(server, clock)
+            yield LedgerSubject(PostgresLedgerReader(server), PostgresStore(server), book)
+        finally:
+            await server.close()
+
+    return make
+
+
+@pytest.fixture(params=["sqlite", *on_servers("postgres")])
+def make(request, tmp_path):
+    if request.param == "sqlite":
+        return sqlite_in(tmp_path)
+    return postgres_at(request.getfixturevalue("postgres_url"))
+
+
+@pytest.mark.parametrize("name", LEDGER_READER_CHECKS)
+async def test_contract(make, name):
+    await LEDGER_READER_CHECKS[name](make)
+
+
+@pytest.mark.parametrize("read_at_once", [1, 3])
+async def test_filters_look_as_far_back_as_needed_however_much_is_read_at_once(
+    make, monkeypatch, read_at_once
+):
+    monkeypatch.setattr(module, "ROUND", read_at_once)
+    await LEDGER_READER_CHECKS["filters_look_as_far_back_as_needed"](make)
+
+
+async def test_the_suite_runs_every_check(tmp_path):
+    await check_ledger_reader(sqlite_in(tmp_path))
+    assert len(LEDGER_READER_CHECKS) >= 4
+
+
+async def test_the_suite_catches_a_reader_that_stops_looking(tmp_path):
+    class Hasty:
+        def __init__(self, ledger):
+            self.ledger = ledger
+
+        async def find_attempts(self, job, limit, *, verdict=None, **which):
+            found = await self.ledger.find_attempts(job, limit, **which)
+            return [row for row in found if verdict in (None, row.verdict)]
+
+    @asynccontextmanager
+    async def hasty(clock):
+        async with sqlite_in(tmp_path)(clock) as subject:
+            yield replace(subject, ledger=Hasty(subject.ledger))
+
+    with pytest.raises(AssertionError, match="attempts that fit"):
+        await LEDGER_READER_CHECKS["filters_look_as_far_back_as_needed"](hasty)
