@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from gossamer.cluster.broker import broker_errors, broker_trouble, broker_url
+from gossamer.cluster.broker import broker_errors, broker_trouble, broker_url, is_redis
 from gossamer.cluster.packages import Celery, Queue
 from gossamer.cluster.publisher import queue_of
 from gossamer.config.layers import load_settings
@@ -34,7 +34,7 @@ def make_app(settings: Settings, lanes: Sequence[str] = ("http", SEED_LANE)) -> 
     fleet = settings.cluster.fleet
     url = broker_url(settings)
     app = Celery("gossamer", broker=url, set_as_current=False)
-    if url.startswith("redis"):
+    if is_redis(url):
         # What was received and not acknowledged is not put back: it holds nothing of value, and trying to
         # ends the worker when the connection is gone (kombu 5.7).
         from kombu.transport.redis import Channel
@@ -55,7 +55,7 @@ def make_app(settings: Settings, lanes: Sequence[str] = ("http", SEED_LANE)) -> 
         worker_concurrency=2,
         worker_prefetch_multiplier=1,
         # A message in a busy worker's hands is one that an idle one lacks; RabbitMQ's can be no fewer.
-        worker_disable_prefetch=url.startswith("redis"),
+        worker_disable_prefetch=is_redis(url),
         worker_hijack_root_logger=False,
         worker_send_task_events=True,
         worker_cancel_long_running_tasks_on_connection_loss=False,

@@ -9,20 +9,20 @@ from gossamer.cluster.packages import Celery, Connection, KombuError, Operationa
 from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
 from gossamer.core.redaction import shown_server
+from gossamer.wiring.open import check_serves_fleet
 from gossamer.wiring.redis import broker_meaning
 
-REDIS = ("redis:", "rediss:", "redis+cluster:")
-"""How the URL of a Redis begins."""
-BROKERS = ("redis", "rediss", "amqp", "amqps", "pyamqp")
+IN_REDIS = ("redis", "rediss")
+"""The schemes of brokers that are a Redis."""
+BROKERS = (*IN_REDIS, "amqp", "amqps", "pyamqp")
 """The schemes of brokers."""
 
 
 def broker_url(settings: Settings) -> str:
     """The broker's URL. Raises ``SettingError`` for one that is none, or without a Redis for the requests."""
-    if not (settings.frontier.url or "").startswith(REDIS):
-        raise SettingError("a fleet keeps its requests in Redis: set frontier.url to redis://HOST/0")
+    check_serves_fleet(settings)
     url = settings.broker.url or settings.frontier.url or ""
-    if url.startswith(("redis+cluster:", "sqlite:")) or not url:
+    if not settings.broker.url and url.partition(":")[0] not in BROKERS:
         raise SettingError(
             "a fleet needs a broker: set broker.url to redis://HOST/0 or amqp://USER@HOST/VHOST "
             "(a frontier.url of redis:// serves as both)"
@@ -37,6 +37,11 @@ def broker_url(settings: Settings) -> str:
     return url
 
 
+def is_redis(url: str) -> bool:
+    """Whether the broker at a URL is a Redis."""
+    return url.partition(":")[0] in IN_REDIS
+
+
 def _wrong_with(url: str) -> str:
     """What is wrong with a broker's URL, without a word of it; nothing, if nothing is."""
     try:
@@ -49,7 +54,7 @@ def _wrong_with(url: str) -> str:
         return "its host or port cannot be read (in a password, write / as %2F, # as %23, @ as %40)"
     if "@" in parts.path + parts.query + parts.fragment:
         return "there is an @ behind its host (in a password, write / as %2F, # as %23, ? as %3F, @ as %40)"
-    if parts.scheme.startswith("redis") and database and not database.isdecimal():
+    if parts.scheme in IN_REDIS and database and not database.isdecimal():
         return "its database is no number"
     try:
         Connection(url)  # connects to nothing yet
@@ -76,7 +81,7 @@ def broker_trouble(url: str, error: BaseException) -> str:
     while isinstance(error, KombuError | OperationalError) and error.__cause__ is not None:
         error = error.__cause__
     after = "shifts are asked for again when that is mended"
-    if url.startswith("redis"):
+    if is_redis(url):
         return f"the broker {shown_server(url)} {broker_meaning(error)}; {after}"
     said = " ".join(str(error).split()) or type(error).__name__
     return (

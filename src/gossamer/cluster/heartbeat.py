@@ -18,7 +18,8 @@ from typing import Any, TypeVar
 from gossamer.config.settings import Settings
 from gossamer.core.errors import GossamerError, OperatorError
 from gossamer.core.shifts import EndReason, RosterView, Shift, ShiftResult, WorkerInfo
-from gossamer.wiring.redis import RedisFrontierBackend
+from gossamer.ports.backends import FleetBackend
+from gossamer.wiring.open import open_fleet
 
 BEAT_S = 1.0
 JOIN_S = 1.0
@@ -64,7 +65,7 @@ class Heartbeat:
         self._soon = asyncio.Event()
         self._is_ending = False
         self._opening = asyncio.Lock()
-        self._requests: RedisFrontierBackend | None = None
+        self._requests: FleetBackend | None = None
         self._beating: asyncio.Task[None] | None = None
 
     def __repr__(self) -> str:
@@ -118,11 +119,10 @@ class Heartbeat:
 
     # ------------------------------------------------------------------ in its thread
 
-    async def _open_frontier(self) -> RedisFrontierBackend:
+    async def _open_frontier(self) -> FleetBackend:
         async with self._opening:
             if self._requests is None:
-                url = self._settings.frontier.url or ""
-                self._requests = await RedisFrontierBackend.open(self._settings, url)
+                self._requests = await open_fleet(self._settings)
             return self._requests
 
     async def _begin_shift(self, shift_id: str, worker_id: str) -> Shift | None:

@@ -15,7 +15,8 @@ class FrontierSettings(BaseSettings):
     url: str | None = Field(
         default=None,
         description="`sqlite:///FILE` or `redis://HOST/DB` (`rediss://` with TLS, `redis+cluster://` for a "
-        "Redis Cluster); by default `gossamer.db` in the data directory.",
+        "Redis Cluster), or a URL of another scheme that an installed package supports; by default "
+        "`gossamer.db` in the data directory.",
     )
     lease_ttl: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
         default=60.0,
@@ -51,8 +52,8 @@ class StoreSettings(BaseSettings):
 
     url: str | None = Field(
         default=None,
-        description="`sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`; by default `gossamer.db` in the "
-        "data directory.",
+        description="`sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`, or a URL of another scheme that "
+        "an installed package supports; by default `gossamer.db` in the data directory.",
     )
     min_interval: Seconds = Field(
         default=0.0,

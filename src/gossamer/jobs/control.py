@@ -21,7 +21,6 @@ from gossamer.targets.settings import spider_settings
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.fetchers import touches_network
 from gossamer.wiring.fleet import roster_of
-from gossamer.wiring.redis import RedisFrontierBackend
 from gossamer.wiring.rules import rules_of
 
 
@@ -80,8 +79,8 @@ async def change_job(desk: Backends, job: Job, what: JobCommand) -> Job:
     job = change_job_record(job, what, desk.clock.now())
     if job.is_fleet or await desk.at_work(job) is None:  # the process of an embedded crawl says so itself
         await desk.book.update(job)
-    if isinstance(desk.requests, RedisFrontierBackend):
-        await desk.requests.notify_supervisor(job)
+    if desk.requests.fleet is not None:
+        await desk.requests.fleet.notify_supervisor(job)
     return job
 
 
@@ -96,6 +95,6 @@ async def revive_letters(desk: Backends, job: Job, which: DeadLetterFilter) -> t
         running = change_job_record(job, JobCommand.REOPEN, desk.clock.now())
         if await desk.book.update(running, expected=job):
             job = running
-    if count and isinstance(desk.requests, RedisFrontierBackend):
-        await desk.requests.notify_supervisor(job)
+    if count and desk.requests.fleet is not None:
+        await desk.requests.fleet.notify_supervisor(job)
     return job, count

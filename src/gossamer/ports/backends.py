@@ -9,11 +9,19 @@ from gossamer.core.dedup import DedupReport
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
 from gossamer.ports.clock import Clock
+from gossamer.ports.committer import Committer
+from gossamer.ports.fleet_frontier import FleetFrontier
 from gossamer.ports.job_frontier import JobFrontier
 from gossamer.ports.job_store import JobStore
 from gossamer.ports.ledger_reader import LedgerReader
+from gossamer.ports.roster import Roster
 from gossamer.ports.shared_state import SharedState
 from gossamer.ports.store import Store
+from gossamer.ports.worker_registry import WorkerRegistry
+
+
+class FleetJobFrontier(JobFrontier, FleetFrontier, Protocol):
+    """The requests of a job of a fleet, to work on and to look into."""
 
 
 class FrontierBackend(Protocol):
@@ -29,8 +37,22 @@ class FrontierBackend(Protocol):
         """What all workers share."""
         ...
 
+    @property
+    def fleet(self) -> FleetBackend | None:
+        """The same place as a fleet uses it; ``None``: workers of other machines cannot share it."""
+        ...
+
     def open_frontier(self, job: Job, rules: FrontierRules, *, owner: str = "") -> JobFrontier:
         """A job's frontier; ``owner`` is who will hold its leases."""
+        ...
+
+    def open_for_worker(
+        self, job: Job, rules: FrontierRules, *, owner: str
+    ) -> tuple[JobFrontier, Committer | None]:
+        """A job's frontier, and what settles and stores in one transaction.
+
+        ``None``: the store is elsewhere; then it is written first (``engine/store_then_settle.py``).
+        """
         ...
 
     async def create_frontier(self, job: Job, rules: FrontierRules) -> None:
@@ -55,6 +77,31 @@ class FrontierBackend(Protocol):
 
     async def close(self) -> None:
         """Let go of files and connections."""
+        ...
+
+
+class FleetRoster(Roster, WorkerRegistry, Protocol):
+    """A fleet's roster for everybody who uses it."""
+
+
+class FleetBackend(FrontierBackend, Protocol):
+    """A place of requests that workers of any number of machines share."""
+
+    @property
+    def roster(self) -> FleetRoster:
+        """The roster of the fleet that the settings name."""
+        ...
+
+    def open_frontier(self, job: Job, rules: FrontierRules, *, owner: str = "") -> FleetJobFrontier:
+        """A job's frontier; ``owner`` is the shift that will hold its leases."""
+        ...
+
+    async def forget_job(self, job: Job) -> bool:
+        """Delete all that is here of a job; whether there was anything."""
+        ...
+
+    async def notify_supervisor(self, job: Job) -> None:
+        """Let the supervisor of the fleet that looks after a job look at once."""
         ...
 
 

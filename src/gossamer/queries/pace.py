@@ -43,11 +43,9 @@ async def read_progress(backends: Backends, job: Job) -> JobProgress:
 
 async def estimate_pace(backends: Backends, job: Job) -> JobPace:
     """How a job comes on; nothing is known of one outside of a fleet."""
-    from gossamer.wiring.redis import RedisFrontierBackend
-
-    if not isinstance(backends.requests, RedisFrontierBackend):
+    if backends.requests.fleet is None:
         return JobPace()
-    view = await backends.requests.roster.read_roster(history=True)
+    view = await backends.requests.fleet.roster.read_roster(history=True)
     samples = view.samples.get(job.id, ())
     rules, _ = await backends.find_position(job, 0)
     found = estimate_time_left(samples, max_pages=rules.max_pages)

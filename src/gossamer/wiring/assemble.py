@@ -26,9 +26,7 @@ from gossamer.fetch.trusted_hosts import TrustedHosts, TrustingFetcher
 from gossamer.observe.multi_sink import MultiSink
 from gossamer.policy import urls
 from gossamer.policy.credentials import authorizations_for
-from gossamer.ports.committer import Committer
 from gossamer.ports.fetcher import Fetcher
-from gossamer.ports.job_frontier import JobFrontier
 from gossamer.ports.sink import Sink
 from gossamer.runtime.process_name import worker_name
 from gossamer.spiders.spider import Spider
@@ -38,7 +36,6 @@ from gossamer.wiring.extractors import extractor_of
 from gossamer.wiring.fetchers import fetcher_of
 from gossamer.wiring.rules import admission_of, rules_of, trusted_hosts
 from gossamer.wiring.sessions import SessionCommitter, SessionFetcher
-from gossamer.wiring.sqlite import SqliteFrontierBackend, SqliteStoreBackend
 
 ALONE_IDLE_S = 1.0
 CREW_IDLE_S = 0.1
@@ -162,7 +159,8 @@ async def assemble_worker(
         rules = rules_of(settings, touches_network=fetcher.touches_network)
         if not resumed:
             await desk.requests.create_frontier(job, rules)
-        frontier = desk.requests.open_frontier(job, rules, owner=worker)
+        frontier, joint = desk.requests.open_for_worker(job, rules, owner=worker)
+        committer = SplitCommitter(frontier, desk.store, job) if joint is None else joint
         pipeline = SpiderPipeline(target.choose, timeout_s=settings.parse.callback_timeout)
         opening.push_async_callback(pipeline.close)
         await pipeline.open_pipeline(spider)
@@ -173,7 +171,7 @@ async def assemble_worker(
             job=job,
             rules=rules,
             frontier=frontier,
-            committer=SessionCommitter(_committer_for(desk, frontier, job), cookies),
+            committer=SessionCommitter(committer, cookies),
             store=desk.store,
             fetcher=fetcher,
             robots=robots,
@@ -219,16 +217,6 @@ async def _choose_job(desk: Backends, target: CrawlTarget, *, fresh: bool) -> tu
     if own and own[0].state is not JobState.CANCELLED and not fresh:
         return own[0], True
     return await desk.book.create(target.name, target.text), False
-
-
-def _committer_for(desk: Backends, frontier: JobFrontier, job: Job) -> Committer:
-    """One transaction for all where there is one file for all; else the store first."""
-    requests, keeping = desk.requests, desk.keeping
-    if isinstance(requests, SqliteFrontierBackend) and isinstance(keeping, SqliteStoreBackend):
-        committer = requests.committer_for(frontier, keeping, job)
-        if committer is not None:
-            return committer
-    return SplitCommitter(frontier, desk.store, job)
 
 
 def _line_of(spider: Spider, error: BaseException) -> str:

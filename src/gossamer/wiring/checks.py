@@ -6,33 +6,39 @@ Those of servers raise what :func:`~gossamer.wiring.open.open_places` would: ``M
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from gossamer.config.settings import Settings
+from gossamer.core.errors import SettingError
 from gossamer.fetch.machine import max_idle_connections, open_files_allowed
-from gossamer.wiring.open import is_in_postgres, is_in_redis
+from gossamer.wiring.schemes import FRONTIERS, STORES
 
 
-async def look_at_requests(settings: Settings) -> str:
-    """The server of ``frontier.url``; what could not be found out about it (empty: nothing)."""
+def needed_extras(settings: Settings) -> set[str]:
+    """The extras of Gossamer that the servers in the settings need; an unknown scheme needs none."""
+    extras = {"cluster"} if settings.broker.url else set()
+    with suppress(SettingError):
+        extras.add(FRONTIERS.find_scheme(settings.frontier.url).extra)
+    with suppress(SettingError):
+        extras.add(STORES.find_scheme(settings.store.url).extra)
+    return extras - {""}
+
+
+async def look_at_requests(settings: Settings) -> str | None:
+    """The server of ``frontier.url``; what could not be found out about it (empty: nothing).
+
+    ``None``: no server is needed.
+    """
     url = settings.frontier.url
-    if not is_in_redis(url):
-        return ""
-    from gossamer.drivers.redis.server import RedisServer
-
-    server = RedisServer(url, prefix=settings.redis.prefix)
-    try:
-        return await server.check_server(require_durable=settings.redis.require_durable)
-    finally:
-        await server.close()
+    check = FRONTIERS.find_scheme(url).check
+    return await check(url, settings) if url is not None and check is not None else None
 
 
-async def look_at_items(settings: Settings) -> str:
+async def look_at_items(settings: Settings) -> str | None:
     """The same for ``store.url``."""
     url = settings.store.url
-    if is_in_postgres(url):
-        from gossamer.drivers.postgres.server import PostgresServer
-
-        await PostgresServer(url).check_server()
-    return ""
+    check = STORES.find_scheme(url).check
+    return await check(url, settings) if url is not None and check is not None else None
 
 
 def look_at_open_files() -> tuple[int, int, int]:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from gossamer.core.errors import SettingError
 from gossamer.core.jobs import Job
 from gossamer.core.requests import Request
 from gossamer.fetch.trusted_hosts import TrustedHosts
 from gossamer.policy import urls
+from gossamer.ports.backends import FleetBackend
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.assemble import CrawlParts
 from gossamer.wiring.backends import Backends
-from gossamer.wiring.redis import RedisFrontierBackend
+from gossamer.wiring.open import fleet_of
 
 
-def roster_of(desk: Backends) -> RedisFrontierBackend:
+def roster_of(desk: Backends) -> FleetBackend:
     """The part of a desk that a fleet needs. Raises ``SettingError`` for a frontier in a file."""
-    if not isinstance(desk.requests, RedisFrontierBackend):
-        raise SettingError("a fleet keeps its requests in Redis: set frontier.url to redis://HOST/0")
-    return desk.requests
+    return fleet_of(desk.requests)
 
 
 async def named_seeds(

@@ -1,78 +1,56 @@
-"""Where a crawl keeps things: its requests in one place, what it brings back in another (or the same).
-
-Each place is one file here: ``in_sqlite``, ``in_redis``, ``in_postgres``. The settings' URLs say which; a
-driver is imported when its place is wanted.
-"""
+"""Where a crawl keeps things: its requests in one place, what it brings back in another (or the same)."""
 
 from __future__ import annotations
 
-from typing import TypeGuard
-
 from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
-from gossamer.core.redaction import shown_server
-from gossamer.ports.backends import FrontierBackend, StoreBackend
-from gossamer.ports.clock import Clock
-from gossamer.wiring.sqlite import DatabasePool, SqliteFrontierBackend, SqliteStoreBackend
+from gossamer.ports.backends import FleetBackend, FrontierBackend, StoreBackend
+from gossamer.wiring.databases import DatabasePool
+from gossamer.wiring.schemes import FRONTIERS, STORES, BackendParts
 
 
 async def open_places(settings: Settings, *, create: bool) -> tuple[FrontierBackend, StoreBackend]:
     """Both places of a crawl, as the settings name them.
 
     Raises ``StorageError`` for a data directory that is not there (unless ``create``),
-    ``MissingServiceError`` and ``StorageError`` for servers that are not there, not fit or not ours to use.
+    ``MissingServiceError`` and ``StorageError`` for servers that are not there, not fit or not ours to use,
+    ``SettingError`` for URLs of unknown schemes.
     """
-    databases = DatabasePool(settings, create=create)
+    frontier_url, store_url = settings.frontier.url, settings.store.url
+    frontier_scheme, store_scheme = FRONTIERS.find_scheme(frontier_url), STORES.find_scheme(store_url)
+    parts = BackendParts(settings, DatabasePool(settings, create=create))
     try:
-        requests = await _open_frontier(settings, databases)
+        requests = await frontier_scheme.open(frontier_url, parts)
+        try:
+            return requests, await store_scheme.open(store_url, parts, requests.clock)
+        except BaseException:
+            await requests.close()
+            raise
     except BaseException:
-        databases.close()
-        raise
-    try:
-        return requests, await _open_store(settings, databases, requests.clock)
-    except BaseException:
-        await requests.close()
-        databases.close()
+        parts.databases.close()
         raise
 
 
-async def _open_frontier(settings: Settings, databases: DatabasePool) -> FrontierBackend:
+async def open_fleet(settings: Settings) -> FleetBackend:
+    """The frontier's place alone, for a fleet. Raises as :func:`open_places` does."""
+    check_serves_fleet(settings)
     url = settings.frontier.url
-    if not is_in_redis(url):
-        return SqliteFrontierBackend(settings, databases)
-    from gossamer.wiring.redis import RedisFrontierBackend
-
-    return await RedisFrontierBackend.open(settings, url)
+    parts = BackendParts(settings, DatabasePool(settings, create=False))
+    return fleet_of(await FRONTIERS.find_scheme(url).open(url, parts))
 
 
-def is_in_redis(url: str | None) -> TypeGuard[str]:
-    """Whether requests are on a server, not in a file. Raises ``SettingError`` for a URL of neither."""
-    if url is None or url.startswith("sqlite:"):
-        return False
-    if url.startswith(("redis:", "rediss:", "redis+cluster:")):
-        return True
-    raise SettingError(
-        f"frontier.url = {shown_server(url)!r} is no place for requests that this version knows; "
-        "write sqlite:///FILE or redis://HOST/0"
-    )
+def check_serves_fleet(settings: Settings) -> None:
+    """Raise ``SettingError`` when a fleet cannot work on requests in the place that the settings name."""
+    if not FRONTIERS.find_scheme(settings.frontier.url).serves_fleet:
+        raise _unfit_for_fleets()
 
 
-async def _open_store(settings: Settings, databases: DatabasePool, clock: Clock) -> StoreBackend:
-    url = settings.store.url
-    if not is_in_postgres(url):
-        return SqliteStoreBackend(databases, clock)
-    from gossamer.wiring.postgres import PostgresStoreBackend
-
-    return await PostgresStoreBackend.open(settings, url, clock)
+def fleet_of(requests: FrontierBackend) -> FleetBackend:
+    """What a fleet needs of a frontier's place. Raises ``SettingError`` for one that serves no fleet."""
+    if requests.fleet is None:
+        raise _unfit_for_fleets()
+    return requests.fleet
 
 
-def is_in_postgres(url: str | None) -> TypeGuard[str]:
-    """Whether items are on a server, not in a file. Raises ``SettingError`` for a URL of neither."""
-    if url is None or url.startswith("sqlite:"):
-        return False
-    if url.startswith(("postgresql:", "postgres:")):
-        return True
-    raise SettingError(
-        f"store.url = {shown_server(url)!r} is no place for items that this version knows; "
-        "write sqlite:///FILE or postgresql://USER@HOST/DATABASE"
-    )
+def _unfit_for_fleets() -> SettingError:
+    return SettingError("a fleet keeps its requests in Redis: set frontier.url to redis://HOST/0")

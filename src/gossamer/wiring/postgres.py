@@ -8,6 +8,7 @@ from gossamer.ports.clock import Clock
 from gossamer.store.postgres.jobs import PostgresJobStore
 from gossamer.store.postgres.ledger import PostgresLedgerReader
 from gossamer.store.postgres.store import PostgresStore
+from gossamer.wiring.schemes import BackendParts
 
 
 class PostgresStoreBackend:
@@ -22,17 +23,6 @@ class PostgresStoreBackend:
         )
         self.ledger = PostgresLedgerReader(server)
 
-    @classmethod
-    async def open(cls, settings: Settings, url: str, clock: Clock) -> PostgresStoreBackend:
-        """Connect and bring the schema up to date. Raises ``MissingServiceError`` and ``StorageError``."""
-        server = PostgresServer(url, patience_s=settings.store.patience)
-        try:
-            await server.migrate_schema()
-            return cls(settings, server, clock)
-        except BaseException:
-            await server.close()
-            raise
-
     async def prune_ledger(self, now: float) -> None:
         """See :class:`~gossamer.ports.backends.StoreBackend`."""
         await self.store.prune_ledger(now)
@@ -44,3 +34,20 @@ class PostgresStoreBackend:
     async def close(self) -> None:
         """Let go of the connections."""
         await self._server.close()
+
+
+async def open_store(url: str | None, parts: BackendParts, clock: Clock) -> PostgresStoreBackend:
+    """Connect and bring the schema up to date. Raises ``MissingServiceError`` and ``StorageError``."""
+    server = PostgresServer(url or "", patience_s=parts.settings.store.patience)
+    try:
+        await server.migrate_schema()
+        return PostgresStoreBackend(parts.settings, server, clock)
+    except BaseException:
+        await server.close()
+        raise
+
+
+async def check_store(url: str, settings: Settings) -> str:
+    """Whether the server is fit; changes nothing on it."""
+    await PostgresServer(url).check_server()
+    return ""

@@ -21,10 +21,12 @@ from gossamer.fetch.sessions.shared_cookies import SPACE as COOKIES
 from gossamer.fetch.trusted_hosts import SPACE as TRUST
 from gossamer.fleet.marks import forget_marks
 from gossamer.frontier.redis.frontier import RedisFrontier
+from gossamer.ports.committer import Committer
 from gossamer.roster.redis import RedisRoster
 from gossamer.runtime.process_name import this_process
 from gossamer.shared.redis import RedisSharedState
 from gossamer.targets.plan import plan_from, settings_under
+from gossamer.wiring.schemes import BackendParts
 
 log = logging.getLogger("gossamer.redis")
 
@@ -43,17 +45,10 @@ class RedisFrontierBackend:
         self.roster = RedisRoster(server, settings.cluster.fleet, clock)
         self._lost = ""  # who crawls a target that was ours alone
 
-    @classmethod
-    async def open(cls, settings: Settings, url: str) -> RedisFrontierBackend:
-        """Connect and look whether this Redis is fit. Raises ``MissingServiceError`` and ``StorageError``."""
-        server = RedisServer(url, prefix=settings.redis.prefix)
-        try:
-            if unknown := await server.check_server(require_durable=settings.redis.require_durable):
-                _warn_once(unknown)
-            return cls(settings, server, await RedisClock.from_server(server))
-        except BaseException:
-            await server.close()
-            raise
+    @property
+    def fleet(self) -> RedisFrontierBackend:
+        """See :class:`~gossamer.ports.backends.FrontierBackend`."""
+        return self
 
     def open_frontier(self, job: Job, rules: FrontierRules, *, owner: str = "") -> RedisFrontier:
         """See :class:`~gossamer.ports.backends.FrontierBackend`."""
@@ -76,6 +71,12 @@ class RedisFrontierBackend:
             fence=self._check_alone,
         )
 
+    def open_for_worker(
+        self, job: Job, rules: FrontierRules, *, owner: str
+    ) -> tuple[RedisFrontier, Committer | None]:
+        """See :class:`~gossamer.ports.backends.FrontierBackend`."""
+        return self.open_frontier(job, rules, owner=owner), None
+
     async def create_frontier(self, job: Job, rules: FrontierRules) -> None:
         """See :class:`~gossamer.ports.backends.FrontierBackend`."""
         await self.open_frontier(job, rules).create_shards()
@@ -85,7 +86,7 @@ class RedisFrontierBackend:
         return await self.open_frontier(job, FrontierRules()).dedup_report()
 
     async def forget_job(self, job: Job) -> bool:
-        """Delete all that is here of a job; whether there was anything."""
+        """See :class:`~gossamer.ports.backends.FleetBackend`."""
         frontier = RedisFrontier(self.server, job.id, FrontierRules(), self.clock, tag=tag_of(job))
         if not await frontier.is_there():
             return False
@@ -143,7 +144,7 @@ class RedisFrontierBackend:
         ).leader or None
 
     async def notify_supervisor(self, job: Job) -> None:
-        """Ring the supervisor of the fleet that looks after a job."""
+        """See :class:`~gossamer.ports.backends.FleetBackend`."""
         fleet = plan_from(job.plan).fleet if job.is_fleet else self._settings.cluster.fleet
         await RedisRoster(self.server, fleet, self.clock).notify_supervisor()
 
@@ -154,6 +155,32 @@ class RedisFrontierBackend:
     async def close(self) -> None:
         """Let go of the connections."""
         await self.server.close()
+
+
+async def open_frontier(url: str | None, parts: BackendParts) -> RedisFrontierBackend:
+    """Connect and look whether this Redis is fit. Raises ``MissingServiceError`` and ``StorageError``."""
+    settings = parts.settings
+    server = _server_at(url or "", settings)
+    try:
+        if unknown := await server.check_server(require_durable=settings.redis.require_durable):
+            _warn_once(unknown)
+        return RedisFrontierBackend(settings, server, await RedisClock.from_server(server))
+    except BaseException:
+        await server.close()
+        raise
+
+
+async def check_frontier(url: str, settings: Settings) -> str:
+    """Whether this Redis is fit, and what could not be found out about it; changes nothing on it."""
+    server = _server_at(url, settings)
+    try:
+        return await server.check_server(require_durable=settings.redis.require_durable)
+    finally:
+        await server.close()
+
+
+def _server_at(url: str, settings: Settings) -> RedisServer:
+    return RedisServer(url, prefix=settings.redis.prefix)
 
 
 @cache

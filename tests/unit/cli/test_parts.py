@@ -159,7 +159,7 @@ def test_servers_that_are_wrong_are_findings_of_the_doctor():
     code, found = doctor_of_servers(frontier=f"mysql://u:{SECRET}@h/", store="postgresql://h:port/x")
     assert code == 4
     assert [check["state"] for check in found] == ["missing"] * 2
-    assert "write sqlite:///FILE or redis://HOST/0" in found[0]["advice"]
+    assert "use sqlite:///FILE or redis://HOST/0" in found[0]["advice"]
     assert "is no PostgreSQL URL" in found[1]["advice"]
 
 

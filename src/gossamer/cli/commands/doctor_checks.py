@@ -21,6 +21,7 @@ from gossamer.config.overrides import settings_of
 from gossamer.core.errors import OperatorError
 from gossamer.core.redaction import shown_server
 from gossamer.observe.units import format_size
+from gossamer.wiring.checks import look_at_items, look_at_open_files, look_at_requests, needed_extras
 
 if TYPE_CHECKING:
     from gossamer.config.settings import Settings
@@ -66,7 +67,7 @@ def all_checks(data: str | None = None, settings: list[str] | None = None) -> li
         ]
     return [
         _check_python(),
-        *_check_packages(needed=_needed_extras(settled)),
+        *_check_packages(needed=needed_extras(settled)),
         _check_sqlite(),
         *_check_disk(Path(settled.data).expanduser().absolute()),
         _open_files(),
@@ -82,16 +83,6 @@ def _check_python() -> HealthCheck:
 
 
 # --------------------------------------------------------------------------- packages
-
-
-def _needed_extras(settings: Settings) -> Iterator[str]:
-    """Those that the servers in the settings need."""
-    if (settings.frontier.url or "").startswith("redis"):
-        yield "redis"
-    if (settings.store.url or "").startswith("postgres"):
-        yield "postgres"
-    if settings.broker.url:
-        yield "cluster"
 
 
 def _check_packages(needed: Iterable[str] = ()) -> Iterator[HealthCheck]:
@@ -188,8 +179,6 @@ def _check_disk(folder: Path) -> Iterator[HealthCheck]:
 
 
 def _open_files() -> HealthCheck:
-    from gossamer.wiring.checks import look_at_open_files
-
     soft, most, idle = look_at_open_files()
     raised = f", which a crawl raises to {most:,}" if most > soft else ""
     found = f"{soft:,}{raised}; up to {idle:,} idle connections are kept"
@@ -211,8 +200,6 @@ def _check_clock(now: float) -> HealthCheck:
 
 def _check_servers(settings: Settings) -> Iterator[HealthCheck]:
     """Those that the settings name; nothing is changed on them."""
-    from gossamer.wiring.checks import look_at_items, look_at_requests
-
     yield from _check_server(
         "frontier.url", settings.frontier.url, lambda: asyncio.run(look_at_requests(settings))
     )
@@ -220,14 +207,16 @@ def _check_servers(settings: Settings) -> Iterator[HealthCheck]:
     yield from _check_server("broker.url", settings.broker.url, lambda: _look_at_broker(settings))
 
 
-def _check_server(what: str, url: str | None, look: Callable[[], str]) -> Iterator[HealthCheck]:
-    if url is None or url.startswith("sqlite:"):
+def _check_server(what: str, url: str | None, look: Callable[[], str | None]) -> Iterator[HealthCheck]:
+    if url is None:
         return
     try:
         unknown = look()
     except OperatorError as error:
         yield HealthCheck(MISSING, what, shown_server(url), str(error))
     else:
+        if unknown is None:  # a file
+            return
         yield HealthCheck(WARNING if unknown else OK, what, shown_server(url), unknown)
 
 

@@ -1,0 +1,165 @@
+"""Which URL schemes the settings may name, and what opens each: a table that installed packages add to.
+
+A row is a :class:`FrontierScheme` or a :class:`StoreScheme`. Those of our own back ends are at the end of
+this file; those of other packages are named by entry points of the groups ``gossamer.frontiers`` and
+``gossamer.stores``, whose name is the scheme. What a row opens is imported when a URL asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar
+
+from gossamer.config.settings import Settings
+from gossamer.core.errors import SettingError
+from gossamer.core.redaction import shown_server
+from gossamer.ports.backends import FrontierBackend, StoreBackend
+from gossamer.ports.clock import Clock
+from gossamer.wiring.databases import DatabasePool
+
+SchemeT = TypeVar("SchemeT")
+
+DEFAULT = "sqlite"
+"""The scheme of a place that is not named."""
+
+
+@dataclass(frozen=True)
+class BackendParts:
+    """What back ends are opened with."""
+
+    settings: Settings
+    databases: DatabasePool  # the SQLite files, each opened once; others have no use for them
+
+
+@dataclass(frozen=True)
+class FrontierScheme:
+    """What a scheme of ``frontier.url`` stands for."""
+
+    open: Callable[[str | None, BackendParts], Awaitable[FrontierBackend]]
+    """Opens the place at a URL. Raises ``MissingServiceError``, ``StorageError`` and ``SettingError``."""
+
+    check: Callable[[str, Settings], Awaitable[str]] | None = None
+    """Raises what ``open`` would, and changes nothing; what could not be found out, empty if nothing.
+    ``None``: there is no server to connect to."""
+
+    serves_fleet: bool = False
+    """Whether its back ends have a ``fleet``."""
+
+    extra: str = ""
+    """The extra of Gossamer that it needs, for `gossamer doctor`."""
+
+
+@dataclass(frozen=True)
+class StoreScheme:
+    """What a scheme of ``store.url`` stands for."""
+
+    open: Callable[[str | None, BackendParts, Clock], Awaitable[StoreBackend]]
+    """Opens the place at a URL; the clock is that of the frontier. Raises as that of a frontier."""
+
+    check: Callable[[str, Settings], Awaitable[str]] | None = None
+    """As that of a frontier."""
+
+    extra: str = ""
+    """The extra of Gossamer that it needs, for `gossamer doctor`."""
+
+
+class SchemeTable(Generic[SchemeT]):
+    """From the scheme of one setting's URLs to its row, of type ``kind``."""
+
+    def __init__(
+        self,
+        setting: str,
+        group: str,
+        kind: type[SchemeT],
+        ours: Mapping[str, SchemeT],
+        examples: Sequence[str],
+    ) -> None:
+        self._setting = setting
+        self._group = group
+        self._kind = kind
+        self._ours = ours
+        self._examples = examples
+
+    def find_scheme(self, url: str | None) -> SchemeT:
+        """The row for a URL; ``None`` is the default place. Raises ``SettingError`` for an unknown scheme."""
+        name, colon, _ = (f"{DEFAULT}:" if url is None else url).partition(":")
+        if colon and name in self._ours:
+            return self._ours[name]
+        return self._load_entry(name if colon else "", shown_server(url or ""))
+
+    def _load_entry(self, name: str, shown: str) -> SchemeT:
+        """The row that an installed package has for a scheme."""
+        entries = self._installed_entries()
+        if name not in entries:
+            raise SettingError(
+                f"{self._setting} = {shown!r}: unsupported scheme; use {self._list_examples(entries)}"
+            )
+        entry = entries[name]
+        package = entry.dist.name if entry.dist is not None else entry.module
+        try:
+            row = entry.load()
+        except Exception as error:
+            raise SettingError(
+                f"{self._setting} = {shown!r}: the package {package!r}, which supports {name}://, cannot be "
+                f"loaded ({type(error).__name__}: {error})"
+            ) from error
+        if not isinstance(row, self._kind):
+            raise SettingError(
+                f"{self._setting} = {shown!r}: the entry point {name!r} of the package {package!r} in the "
+                f"group {self._group} is a {type(row).__name__}; it must be a {self._kind.__name__}"
+            )
+        return row
+
+    def _installed_entries(self) -> dict[str, EntryPoint]:
+        return {entry.name: entry for entry in entry_points(group=self._group)}
+
+    def _list_examples(self, others: Mapping[str, EntryPoint]) -> str:
+        *first, last = *self._examples, *(f"{name}://..." for name in sorted(others))
+        return f"{', '.join(first)} or {last}"
+
+
+def _import_late(module: str, function: str) -> Callable[..., Awaitable[Any]]:
+    """A function of a module that is imported when it is called."""
+
+    async def call(*arguments: Any) -> Any:
+        return await getattr(import_module(module), function)(*arguments)
+
+    return call
+
+
+_IN_REDIS = FrontierScheme(
+    _import_late("gossamer.wiring.redis", "open_frontier"),
+    check=_import_late("gossamer.wiring.redis", "check_frontier"),
+    serves_fleet=True,
+    extra="redis",
+)
+_IN_POSTGRES = StoreScheme(
+    _import_late("gossamer.wiring.postgres", "open_store"),
+    check=_import_late("gossamer.wiring.postgres", "check_store"),
+    extra="postgres",
+)
+
+FRONTIERS = SchemeTable(
+    "frontier.url",
+    "gossamer.frontiers",
+    FrontierScheme,
+    {
+        DEFAULT: FrontierScheme(_import_late("gossamer.wiring.sqlite", "open_frontier")),
+        **dict.fromkeys(("redis", "rediss", "redis+cluster"), _IN_REDIS),
+    },
+    ("sqlite:///FILE", "redis://HOST/0"),
+)
+
+STORES = SchemeTable(
+    "store.url",
+    "gossamer.stores",
+    StoreScheme,
+    {
+        DEFAULT: StoreScheme(_import_late("gossamer.wiring.sqlite", "open_store")),
+        **dict.fromkeys(("postgresql", "postgres"), _IN_POSTGRES),
+    },
+    ("sqlite:///FILE", "postgresql://USER@HOST/DATABASE"),
+)
