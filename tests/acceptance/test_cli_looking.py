@@ -451,6 +451,20 @@ def test_settings_name_the_layer(crawled):
         (crawled / "gossamer.toml").unlink()
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--delay -1", "delay = -1.0 (--delay): "),
+        ("-s delay=-1", "delay = -1.0 (-s delay): "),
+        ("--max-pages 0", "max_pages = 0 (--max-pages): "),
+    ],
+)
+@pytest.mark.parametrize("command", ["crawl", "submit"])
+def test_a_complaint_names_the_option_that_was_typed(tmp_path, command, options, said):
+    assert said in gossamer(f"{command} http://x.example/ {options}", cwd=tmp_path, code=2).stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_genspider_writes_a_spider_that_runs(tmp_path, site):
     done = gossamer(f"genspider my-shop {site.url}", cwd=tmp_path)
     assert "gossamer crawl my_shop.py" in done.stdout

@@ -45,8 +45,7 @@ def complete_spiders(incomplete: str) -> Words:
         from gossamer.config.layers import find_project
         from gossamer.targets.discovery import discover_spiders
 
-        project = find_project(Path.cwd())
-        known = discover_spiders(project.parent if project else None).spiders
+        known = discover_spiders(find_project(Path.cwd())).spiders
         found = {name: _first_line(known[name].__doc__) for name in sorted(known)}
     with _silence_output():
         found |= dict.fromkeys(_python_files(incomplete), "")

@@ -116,8 +116,7 @@ class ShiftTask:
         plan = plan_from(job.plan)
         check_headers(plan, self._settings)
         settings = settings_under(plan, self._settings)
-        project = find_project(Path.cwd())
-        target = target_under(plan, project.parent if project else None)
+        target = target_under(plan, find_project(Path.cwd()))
         wired = await assemble_worker(
             settings, target, self._desk, job,
             sinks=(self, LogSink()), resumed=True, owner=self._shift.id,

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from gossamer.config.names import canonical_name, suggest_name
+from gossamer.config.option import SettingOption
 from gossamer.config.settings import Settings, setting_fields
 from gossamer.config.values import hide_secrets, parse_text, to_tuple
 from gossamer.core.errors import SettingError
@@ -103,30 +104,30 @@ class LoadedSettings:
 
 def load_settings(
     *,
-    overrides: Mapping[str, Any] | Sequence[str] = (),
+    overrides: Mapping[str, Any] | Sequence[SettingOption] = (),
     env: Mapping[str, str],
     spider: Mapping[str, Any] | None = None,
     start: Path | None = None,
 ) -> LoadedSettings:
     """Settings from all layers.
 
-    ``overrides`` are ``KEY=VALUE`` strings or a mapping (whose strings are parsed, the rest taken as it
-    is); sections are written ``http.max_redirects`` or ``http__max_redirects``. ``env`` is usually
-    ``os.environ``. ``start`` is the folder from which ``gossamer.toml`` is searched upwards; ``None``
-    looks for no file. Raises :class:`SettingError`.
+    ``overrides`` are options or a mapping (whose strings are parsed, the rest taken as it is); sections are
+    written ``http.max_redirects`` or ``http__max_redirects``. ``env`` is usually ``os.environ``. ``start`` is
+    the folder from which ``gossamer.toml`` is searched upwards; ``None`` looks for no file.
+    Raises :class:`SettingError`.
     """
-    project_file = find_project(start) if start is not None else None
+    project = find_project(start) if start is not None else None
     layers: dict[str, list[SettingValue]] = {}
     for name, setting in (
         *_command_line(overrides),
         *_read_environment(env),
         *_read_values(spider or {}, SPIDER, "the spider"),
-        *(_read_file(project_file) if project_file else ()),
+        *(_read_file(project / PROJECT_FILE) if project else ()),
     ):
         layers.setdefault(name, []).append(setting)
     loaded = LoadedSettings(
         settings=_validate_settings({name: found[0] for name, found in layers.items()}),
-        project=project_file.parent if project_file else None,
+        project=project,
         start=(start or Path()).absolute(),
         layers={name: tuple(found) for name, found in layers.items()},
     )
@@ -149,30 +150,27 @@ def _anchor_paths(loaded: LoadedSettings) -> Settings:
 
 
 def find_project(start: Path) -> Path | None:
-    """The ``gossamer.toml`` of this folder or the nearest one above it."""
+    """This folder or the nearest one above it that has a ``gossamer.toml``."""
     folder = start.absolute()
-    return next((f / PROJECT_FILE for f in (folder, *folder.parents) if (f / PROJECT_FILE).is_file()), None)
+    return next((f for f in (folder, *folder.parents) if (f / PROJECT_FILE).is_file()), None)
 
 
 # --------------------------------------------------------------------------- one function per layer
 
 
-def _command_line(overrides: Mapping[str, Any] | Sequence[str]) -> Iterator[tuple[str, SettingValue]]:
-    given: dict[str, tuple[str, Any]] = {}  # the last one of a name counts
-    pairs = overrides.items() if isinstance(overrides, Mapping) else map(_split_option, overrides)
-    for key, value in pairs:
-        name = _resolve_name(key, COMMAND_LINE, value)
+def _command_line(
+    overrides: Mapping[str, Any] | Sequence[SettingOption],
+) -> Iterator[tuple[str, SettingValue]]:
+    given: dict[str, SettingValue] = {}  # the last one of a name counts
+    place = COMMAND_LINE
+    if isinstance(overrides, Mapping):
+        place = "arguments"
+        overrides = [SettingOption(key, value, f"the argument {key}") for key, value in overrides.items()]
+    for key, value, option in overrides:
+        name = _resolve_name(key, place, value)
         parsed = parse_text(value, setting_fields()[name]) if isinstance(value, str) else to_tuple(value)
-        given[name] = (key, parsed)
-    for name, (key, parsed) in given.items():
-        yield name, SettingValue(parsed, COMMAND_LINE, f"-s {key}")
-
-
-def _split_option(option: str) -> tuple[str, str]:
-    key, equals, value = option.partition("=")
-    if not equals or not key.strip():
-        raise SettingError(f"-s {option!r} is not of the form KEY=VALUE")
-    return key.strip(), value.strip()
+        given[name] = SettingValue(parsed, COMMAND_LINE, option)
+    yield from given.items()
 
 
 def _read_environment(env: Mapping[str, str]) -> Iterator[tuple[str, SettingValue]]:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gossamer.config.option import SettingOption, read_option
 from gossamer.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,22 +27,31 @@ def parse_seconds(text: str, option: str) -> float:
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
-def to_overrides(settings: list[str] | None, **given: object) -> list[str]:
-    """``-s`` options and options with names of their own as ``KEY=VALUE``; ``None`` was not given."""
-    named = [f"{key}={value}" for key, value in given.items() if value is not None]
-    return [*(settings or ()), *named]
+def to_overrides(settings: list[str] | None, **given: object) -> list[SettingOption]:
+    """``-s`` options, and options that are named like the setting that they give; ``None`` was not given.
+
+    Raises ``SettingError`` for an ``-s`` option that is not of the form ``KEY=VALUE``.
+    """
+    named = [
+        SettingOption(key, value, f"--{key.replace('_', '-')}")
+        for key, value in given.items()
+        if value is not None
+    ]
+    return [*map(read_option, settings or ()), *named]
+
+
+def page_overrides(settings: list[str] | None, *, no_robots: bool, **given: object) -> list[SettingOption]:
+    """The same with ``--no-robots``."""
+    refused = [SettingOption("robots", False, "--no-robots")] if no_robots else []
+    return [*to_overrides(settings, **given), *refused]
 
 
 def crawl_overrides(
     settings: list[str] | None, *, max_time: str | None, no_robots: bool, **given: object
-) -> list[str]:
-    """The options that say how to crawl, as ``KEY=VALUE``."""
-    return to_overrides(
-        settings,
-        max_time=None if max_time is None else parse_seconds(max_time, "--max-time"),
-        robots="false" if no_robots else None,
-        **given,
-    )
+) -> list[SettingOption]:
+    """The options that say how to crawl."""
+    seconds = None if max_time is None else parse_seconds(max_time, "--max-time")
+    return page_overrides(settings, no_robots=no_robots, max_time=seconds, **given)
 
 
 def settings_of(data: str | None, settings: list[str] | None = None) -> Settings:

@@ -11,7 +11,7 @@ from typing import Any
 from gossamer.core.errors import DropItem, Fault, PipelineError, UnstorableItemError, UsageError
 from gossamer.core.requests import Request
 from gossamer.core.results import ExtractResult, FetchResult, ItemRecord
-from gossamer.crawl.single_page import PageSource, PageVisit, PageVisitor
+from gossamer.crawl.single_page import PageCommand, PageVisit, PageVisitor
 from gossamer.engine.admission import Admission
 from gossamer.policy.retry import fault_of_status
 from gossamer.ports.extractor import Extractor
@@ -108,21 +108,21 @@ class PreviewPipeline:
         return record
 
 
-def preview_page(source: PageSource, callback: str | None, tell: Callable[[str], None]) -> PagePreview:
+def preview_page(command: PageCommand, callback: str | None, tell: Callable[[str], None]) -> PagePreview:
     """Visit a page with a callback of its spider.
 
     ``tell`` takes lines for people: redirects, and long waits. Raises ``FetchError``; ``UsageError`` where
     robots.txt says no, and for a callback that the spider does not have.
     """
-    return asyncio.run(_preview_page(source, Request(source.url, callback=callback), tell))
+    return asyncio.run(_preview_page(command, Request(command.url, callback=callback), tell))
 
 
-async def _preview_page(source: PageSource, request: Request, tell: Callable[[str], None]) -> PagePreview:
+async def _preview_page(command: PageCommand, request: Request, tell: Callable[[str], None]) -> PagePreview:
     name = request.callback or "parse"
-    spider = source.target.choose(request)
+    spider = command.target.choose(request)
     if not callable(getattr(spider, name, None)):
         raise UsageError(f"the spider {spider.name!r} has no method {name!r}")
-    parts = await source.wire()
+    parts = await command.wire()
     async with parts.closing:
         extractor, pipeline = PreviewExtractor(parts.visit.extractor), PreviewPipeline(parts.visit.pipeline)
         visiting = replace(parts.visit, extractor=extractor, pipeline=pipeline)
@@ -130,7 +130,7 @@ async def _preview_page(source: PageSource, request: Request, tell: Callable[[st
         seen = PagePreview(
             url=visit.fetched.url,
             status=visit.fetched.status,
-            spider=source.target.choose(visit.request).name,
+            spider=command.target.choose(visit.request).name,
             callback=name,
         )
         result = extractor.result_of(visit.fetched)

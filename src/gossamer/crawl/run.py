@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import resource
 import sys
 from collections import Counter
@@ -15,7 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from gossamer.config.layers import find_project, load_settings
+from gossamer.config.option import SettingOption
 from gossamer.config.settings import Settings
 from gossamer.core.errors import LedgerReason, OperatorError, UsageError
 from gossamer.core.jobs import Job, JobTotals
@@ -32,8 +31,8 @@ from gossamer.ports.sink import Sink
 from gossamer.ports.worker_group import WorkerGroup
 from gossamer.runtime.user_code import await_value, ends_task, traceback_text
 from gossamer.spiders.spider import Spider
-from gossamer.targets.discovery import CrawlTarget, find_target
-from gossamer.targets.settings import spider_settings
+from gossamer.targets.discovery import CrawlTarget
+from gossamer.targets.loading import load_target
 from gossamer.wiring.assemble import CrawlParts, wire_crawl
 from gossamer.wiring.backends import Backends
 
@@ -227,7 +226,7 @@ async def prepare_crawl(
     target: str | type[Spider],
     *,
     arguments: Mapping[str, str] | None = None,
-    overrides: Mapping[str, Any] | Sequence[str] = (),
+    overrides: Mapping[str, Any] | Sequence[SettingOption] = (),
     env: Mapping[str, str] | None = None,
     fresh: bool = False,
     sinks: Sequence[Sink] = (),
@@ -235,26 +234,18 @@ async def prepare_crawl(
 ) -> CrawlRun:
     """Find the spider, settle the settings, open the files. Close the result when done with it.
 
-    ``arguments`` go to the spider, ``overrides`` are settings of the strongest layer (a mapping, or
-    ``KEY=VALUE`` texts), ``fresh`` starts over instead of resuming. Raises ``OperatorError``.
+    ``arguments`` go to the spider, ``overrides`` are settings of the strongest layer (a mapping, or the
+    options of a command line), ``fresh`` starts over instead of resuming. Raises ``OperatorError``.
     """
-    start = start or Path.cwd()
-    project = find_project(start)
-    found = find_target(target, arguments or {}, project.parent if project else None)
-    loaded = load_settings(
-        overrides=overrides,
-        env=os.environ if env is None else env,
-        spider=spider_settings(found.spider),
-        start=start,
-    )
-    wired = await wire_crawl(loaded.settings, found, fresh=fresh, sinks=sinks)
+    found = load_target(target, arguments or {}, overrides, env=env, start=start)
+    wired = await wire_crawl(found.settings, found.target, fresh=fresh, sinks=sinks)
     try:
         failed_hooks: list[str] = []
-        shift = _make_shift(target, arguments or {}, loaded.settings, wired, failed_hooks)
+        shift = _make_shift(target, arguments or {}, found.settings, wired, failed_hooks)
     except BaseException:
         await wired.close()
         raise
-    return CrawlRun(found, loaded.settings, wired, shift, failed_hooks)
+    return CrawlRun(found.target, found.settings, wired, shift, failed_hooks)
 
 
 async def crawl(

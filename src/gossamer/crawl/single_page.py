@@ -8,15 +8,13 @@ page is tried once: where a crawl would try again later, a person is told at onc
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Self
 
 from msgspec.structs import replace
 
-from gossamer.config.layers import find_project, load_settings
+from gossamer.config.option import SettingOption
 from gossamer.config.settings import Settings
 from gossamer.core.errors import Fault, FetchError, UsageError
 from gossamer.core.hosts import HostSignal
@@ -30,8 +28,8 @@ from gossamer.policy.credentials import authorizations_for
 from gossamer.ports.extractor import Extractor
 from gossamer.spiders.response import Response
 from gossamer.spiders.spider import Spider
-from gossamer.targets.discovery import CrawlTarget, find_target, refuse_file
-from gossamer.targets.settings import spider_settings
+from gossamer.targets.discovery import CrawlTarget, refuse_file
+from gossamer.targets.loading import load_target
 from gossamer.wiring.preview import PreviewParts, wire_preview
 
 TOLD_S = 1.0
@@ -150,8 +148,8 @@ def _refuse_what_is_no_page(attempt: OpenAttempt, result: VisitResult) -> None:
 
 
 @dataclass(frozen=True)
-class PageSource:
-    """Where a page comes from: the URL as it is fetched, and whose settings and spiders it is for."""
+class PageCommand:
+    """Which page a person wants to see: its URL as it is fetched, and for which spiders and settings."""
 
     url: str
     target: CrawlTarget
@@ -160,18 +158,13 @@ class PageSource:
 
     @classmethod
     def of(
-        cls, url: str, spider: str | None, arguments: Mapping[str, str], overrides: Sequence[str]
-    ) -> PageSource:
-        """What was typed. Raises ``UsageError`` for a URL or a spider that cannot be had."""
-        start = Path.cwd()
-        project = find_project(start)
+        cls, url: str, spider: str | None, arguments: Mapping[str, str], overrides: Sequence[SettingOption]
+    ) -> PageCommand:
+        """What was typed. Raises ``UsageError`` for what is not a page, a spider or a setting."""
         canonical = canonical_page(url)
-        target = find_target(spider or canonical, arguments, project.parent if project else None)
-        settings = load_settings(
-            overrides=overrides, env=os.environ, spider=spider_settings(target.spider), start=start
-        ).settings
-        given = {**target.authorizations, **authorizations_for([_absolute_url(url)])}
-        return cls(canonical, target, settings, given)
+        found = load_target(spider or canonical, arguments, overrides)
+        given = {**found.target.authorizations, **authorizations_for([_absolute_url(url)])}
+        return cls(canonical, found.target, found.settings, given)
 
     async def wire(self, extractor: Extractor | None = None) -> PreviewParts:
         """What visits its pages. What was typed is named by the operator, and may be a private address."""
@@ -195,11 +188,11 @@ def _absolute_url(url: str) -> str:
 class PageFetcher:
     """Fetches pages for code that has no event loop; no spider sees them."""
 
-    def __init__(self, source: PageSource, tell: Callable[[str], None]) -> None:
-        self._source = source
+    def __init__(self, command: PageCommand, tell: Callable[[str], None]) -> None:
+        self._command = command
         self._runner = asyncio.Runner()
         try:
-            self._parts = self._runner.run(source.wire(NoExtractor()))
+            self._parts = self._runner.run(command.wire(NoExtractor()))
         except BaseException:
             self._runner.close()
             raise
@@ -214,12 +207,12 @@ class PageFetcher:
 
     def spider_for(self, request: Request) -> Spider:
         """The spider that a crawl would give this request to."""
-        return self._source.target.choose(request)
+        return self._command.target.choose(request)
 
     def fetch(self, url: str) -> Response:
         """A page, redirects followed. Raises ``FetchError``; ``UsageError`` where robots.txt says no."""
         visit = self.visit_page(url)
-        follows = self._source.settings.follow_nofollow
+        follows = self._command.settings.follow_nofollow
         return Response(visit.request, visit.fetched, follow_nofollow=follows)
 
     def visit_page(self, url: str) -> PageVisit:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from gossamer.config.layers import find_project, load_settings
+from gossamer.config.option import SettingOption
 from gossamer.config.settings import Settings
 from gossamer.core.errors import JobBusyError, LostRequestsError, OperatorError, UsageError
 from gossamer.core.jobs import DeadLetterFilter, Job
 from gossamer.core.lifecycle import OVER, FinishReason, JobCommand, JobState
 from gossamer.policy.job_life import change_job_record, end_run
 from gossamer.spiders.generic import GenericSpider
-from gossamer.targets.discovery import find_target
+from gossamer.targets.loading import load_target
 from gossamer.targets.plan import plan_of
-from gossamer.targets.settings import spider_settings
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.fetchers import touches_network
 from gossamer.wiring.fleet import roster_of
@@ -25,20 +22,16 @@ from gossamer.wiring.rules import rules_of
 
 
 def prepare_submission(
-    target: str, arguments: Mapping[str, str], overrides: Sequence[str] | Mapping[str, Any]
+    target: str, arguments: Mapping[str, str], overrides: Sequence[SettingOption] | Mapping[str, Any]
 ) -> tuple[Settings, bytes, str, str]:
     """The settings, the plan, the name and the text of what is to be crawled. Raises ``UsageError``."""
-    start = Path.cwd()
-    project = find_project(start)
-    found = find_target(target, arguments, project.parent if project else None)
+    loaded = load_target(target, arguments, overrides)
+    found = loaded.target
     if found.authorizations and type(found.spider) is GenericSpider:
         raise UsageError(
             "user and password of a URL are not kept with a job: leave them out, and set http.headers with "
             "an Authorization for every worker, or write a spider that has the URL in its start_urls"
         )
-    loaded = load_settings(
-        overrides=overrides, env=os.environ, spider=spider_settings(found.spider), start=start
-    )
     return loaded.settings, plan_of(target, arguments, loaded.settings, found), found.name, found.text
 
 

@@ -80,8 +80,7 @@ class JobScopeCache:
         return JobScope(loaded.settings, spider)
 
     def _spider_of(self, job: Job, *, strict: bool) -> Spider | None:
-        project = find_project(self._start)
-        folder = project.parent if project else None
+        folder = find_project(self._start)
         name, arguments = _parse_target(job.target)
         if self.spider is None:
             try:

@@ -13,7 +13,13 @@ from typer.testing import CliRunner
 from gossamer.cli.app import build_app
 from gossamer.cli.commands import doctor_checks
 from gossamer.cli.terminal.output import print_facts, print_json, print_table
-from gossamer.config.overrides import arguments_of, parse_seconds, to_overrides
+from gossamer.config.overrides import (
+    arguments_of,
+    crawl_overrides,
+    page_overrides,
+    parse_seconds,
+    to_overrides,
+)
 from gossamer.core.errors import UsageError
 
 
@@ -36,7 +42,13 @@ def test_what_is_no_duration_is_refused(text):
 
 
 def test_options_become_settings():
-    assert to_overrides(["a=1"], delay=0.5, robots=None, max_pages=3) == ["a=1", "delay=0.5", "max_pages=3"]
+    assert to_overrides(["a=1"], delay=0.5, robots=None, max_pages=3) == [
+        ("a", "1", "-s a"),
+        ("delay", 0.5, "--delay"),
+        ("max_pages", 3, "--max-pages"),
+    ]
+    assert page_overrides(None, no_robots=True) == [("robots", False, "--no-robots")]
+    assert crawl_overrides(None, max_time="2m", no_robots=False) == [("max_time", 120.0, "--max-time")]
     assert to_overrides(None) == []
     assert arguments_of(["a=1", "b=x=y", "c="]) == {"a": "1", "b": "x=y", "c": ""}
     with pytest.raises(UsageError):

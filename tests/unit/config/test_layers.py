@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from gossamer.compat.scrapy import hints
 from gossamer.config.layers import find_project, load_settings
+from gossamer.config.option import SettingOption, read_option
 from gossamer.config.settings import Settings, setting_fields
 from gossamer.core.errors import SettingError
 
 
 def load(*overrides, env=None, spider=None, start=None):
-    return load_settings(overrides=overrides, env=env or {}, spider=spider, start=start)
+    options = [read_option(text) for text in overrides]
+    return load_settings(overrides=options, env=env or {}, spider=spider, start=start)
 
 
 def project(folder: Path, text: str) -> Path:
@@ -131,6 +133,33 @@ def test_errors_name_key_value_layer_and_the_nearest_name(override, message):
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (
+            [SettingOption("delay", -1.0, "--delay")],
+            "delay = -1.0 (--delay): should be greater than or equal",
+        ),
+        (
+            [SettingOption("min_delay", 40.0, "--min"), SettingOption("max_delay", 1.0, "-s max_delay")],
+            "(min_delay: --min, max_delay: -s max_delay)",
+        ),
+        ({"delay": -1.0}, "delay = -1.0 (the argument delay): should be greater than or equal"),
+        ({"dela": 1.0}, "arguments: there is no setting 'dela' (= 1.0); did you mean 'delay'?"),
+    ],
+)
+def test_errors_name_the_option_that_was_typed(overrides, message):
+    with pytest.raises(SettingError) as caught:
+        load_settings(overrides=overrides, env={})
+    assert message in str(caught.value)
+
+
+def test_the_last_option_of_a_name_counts_and_is_the_one_that_is_named():
+    options = [SettingOption("delay", "3", "-s delay"), SettingOption("delay", 2.5, "--delay")]
+    found = load_settings(overrides=options, env={}).explain_setting("delay")
+    assert (found.value, found.source) == (2.5, "--delay")
+
+
 def test_no_hint_without_a_near_name():
     with pytest.raises(SettingError) as caught:
         load("xyzzy=1")
@@ -187,7 +216,7 @@ def test_user_agent_carries_the_contact():
 def test_the_file_is_searched_upwards_and_paths_are_relative_to_it(tmp_path):
     start = project(tmp_path, "") / "a" / "b"
     start.mkdir(parents=True)
-    assert find_project(start) == tmp_path / "gossamer.toml"
+    assert find_project(start) == tmp_path
     assert load(start=start).project == tmp_path
     assert load(start=start).path_of("data") == tmp_path / ".gossamer"
     assert load("data=here", start=start).path_of("data") == start / "here"

@@ -9,7 +9,7 @@ import typer
 
 from gossamer.cli.options import AsJson, NoRobots, Set
 from gossamer.cli.terminal.output import plain, plain_url, print_facts, print_json, print_progress
-from gossamer.config.overrides import to_overrides
+from gossamer.config.overrides import page_overrides
 from gossamer.core.errors import FetchError, MissingServiceError, UsageError
 from gossamer.core.exits import ExitCode
 from gossamer.observe.text import printable_lines, shown_url
@@ -42,13 +42,13 @@ def fetch_page(
     By which rung of the ladder, from which address, with which redirects, status, time and size. An answer
     with an error status is an answer; without one, the fault is said and the exit code is 4.
     """
-    from gossamer.crawl.single_page import PageFetcher, PageSource
+    from gossamer.crawl.single_page import PageCommand, PageFetcher
     from gossamer.spiders.response import Response
 
     if body and as_json:
         raise UsageError("--body and --json both want stdout; choose one")
-    given = to_overrides(settings, robots="false" if no_robots else None)
-    with PageFetcher(PageSource.of(url, None, {}, given), print_progress) as pages:
+    given = page_overrides(settings, no_robots=no_robots)
+    with PageFetcher(PageCommand.of(url, None, {}, given), print_progress) as pages:
         try:
             visit = pages.visit_page(url)
         except FetchError as error:

@@ -77,8 +77,7 @@ def _spider_folder() -> Path:
     project = find_project(Path.cwd())
     if project is None:
         return Path()
-    folder = project.parent / "spiders"
-    return Path("spiders") if project.parent == Path.cwd() else folder
+    return Path("spiders") if project == Path.cwd() else project / "spiders"
 
 
 COMMANDS = (("genspider", write_spider, EXAMPLES),)

@@ -17,7 +17,7 @@ from gossamer.cli.terminal.output import (
     print_progress,
     print_table,
 )
-from gossamer.config.overrides import arguments_of, to_overrides
+from gossamer.config.overrides import arguments_of, page_overrides
 from gossamer.core.errors import FetchError, MissingServiceError
 from gossamer.core.exits import ExitCode
 from gossamer.observe.text import printable_lines, shown_url
@@ -52,12 +52,12 @@ def parse_page(
     admitted, or why not. Nothing is stored, and nothing else is fetched.
     """
     from gossamer.crawl.preview import preview_page
-    from gossamer.crawl.single_page import PageSource
+    from gossamer.crawl.single_page import PageCommand
 
-    given = to_overrides(settings, robots="false" if no_robots else None)
-    source = PageSource.of(url, spider, arguments_of(argument), given)
+    given = page_overrides(settings, no_robots=no_robots)
+    command = PageCommand.of(url, spider, arguments_of(argument), given)
     try:
-        found = preview_page(source, callback, print_progress)
+        found = preview_page(command, callback, print_progress)
     except FetchError as error:
         raise MissingServiceError(f"{shown_url(url)} was not fetched: {error}") from None
     if as_json:

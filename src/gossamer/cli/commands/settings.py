@@ -73,16 +73,14 @@ def show_settings(
 
 
 def _load_with_spider(spider: str | None, data: str | None, given: list[str] | None) -> LoadedSettings:
-    from gossamer.config.layers import find_project, load_settings
-
-    start, own = Path.cwd(), {}
+    overrides = to_overrides(given, data=data)
     if spider is not None:
-        from gossamer.targets.discovery import find_target
-        from gossamer.targets.settings import spider_settings
+        from gossamer.targets.loading import load_target
 
-        project = find_project(start)
-        own = spider_settings(find_target(spider, {}, project.parent if project else None).spider)
-    return load_settings(overrides=to_overrides(given, data=data), env=os.environ, spider=own, start=start)
+        return load_target(spider, {}, overrides).loaded
+    from gossamer.config.layers import load_settings
+
+    return load_settings(overrides=overrides, env=os.environ, start=Path.cwd())
 
 
 def _setting_facts(found: SettingExplanation) -> list[tuple[str, str]]:

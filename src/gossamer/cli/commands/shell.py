@@ -13,7 +13,7 @@ import typer
 from gossamer.cli.errors import print_message
 from gossamer.cli.options import Argument, NoRobots, PageSpider, Set
 from gossamer.cli.terminal.output import print_progress
-from gossamer.config.overrides import arguments_of, to_overrides
+from gossamer.config.overrides import arguments_of, page_overrides
 from gossamer.core.errors import FetchError, MissingServiceError, SelectorError, UsageError
 from gossamer.core.exits import ExitCode
 from gossamer.core.text import format_count
@@ -48,11 +48,11 @@ def open_shell(
     Opens Python with response, request, spider and fetch(url). robots.txt is obeyed, and a second page
     of a host has to wait its turn, as in a crawl.
     """
-    from gossamer.crawl.single_page import PageFetcher, PageSource
+    from gossamer.crawl.single_page import PageCommand, PageFetcher
 
-    given = to_overrides(settings, robots="false" if no_robots else None)
-    source = PageSource.of(url, spider, arguments_of(argument), given)
-    with PageFetcher(source, print_progress) as pages:
+    given = page_overrides(settings, no_robots=no_robots)
+    command = PageCommand.of(url, spider, arguments_of(argument), given)
+    with PageFetcher(command, print_progress) as pages:
         try:
             response = pages.fetch(url)
         except FetchError as error:

@@ -62,10 +62,9 @@ def _find_spiders(target: str | None) -> list[type[Spider]]:
     from gossamer.targets.discovery import discover_spiders, spiders_in
 
     project = find_project(Path.cwd())
-    folder = project.parent if project else None
     if target is not None:
-        return spiders_in(target, folder)
-    found = discover_spiders(folder)
+        return spiders_in(target, project)
+    found = discover_spiders(project)
     for message in found.broken:
         print_message(message)
     if not found.spiders and project is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gossamer.cli.options import Data, Set
-from gossamer.config.overrides import settings_of, to_overrides
+from gossamer.config.overrides import settings_of
 
 if TYPE_CHECKING:
     from gossamer.config.settings import Settings
@@ -83,8 +83,8 @@ def start_fleet(
     settled = settings_of(data, settings)
     broker_url(settled)  # what is wrong with the settings is wrong with those of every process
     _log_to_stderr(settled, verbose=verbose)
-    more = [word for pair in to_overrides(settings, data=data) for word in ("-s", pair)]
-    more += ["-v"] if verbose else []
+    more = [word for pair in settings or () for word in ("-s", pair)]
+    more += [*(["--data", data] if data else []), *(["-v"] if verbose else [])]
     gossamer = [sys.executable, "-m", "gossamer"]
     commands = [("the supervisor", [*gossamer, "supervisor", *more])]
     commands += [

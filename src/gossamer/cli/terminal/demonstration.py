@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SAMPLE = 5
 """Items that are shown at the end."""
-PACE = ("delay=0.01", "per_host=8")
+PACE = {"delay": 0.01, "per_host": 8}
 """Brisk, because the shop is ours."""
 
 
@@ -65,7 +65,7 @@ def crawl_demo(products: int, data: str, *, as_json: bool) -> ExitCode:
         spider = type("Demo", (DemoSpider,), {"start_urls": [start], "allowed_domains": [site.host]})
         if not as_json:
             sys.stderr.write(f"a shop with {products:,} products is at {site.url}; crawling it\n")
-        plan = CrawlCommand(spider, overrides=[f"data={data}", *PACE], fresh=True, as_json=as_json)
+        plan = CrawlCommand(spider, overrides={"data": data, **PACE}, fresh=True, as_json=as_json)
         end = run_to_end(plan)
     if not as_json:
         _show_items(data)

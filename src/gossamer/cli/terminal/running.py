@@ -7,16 +7,18 @@ import gc
 import logging
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from gossamer.cli.errors import print_message
 from gossamer.cli.terminal.exports import ExportFile, write_export
 from gossamer.cli.terminal.live import LiveView, StderrHandler
 from gossamer.cli.terminal.output import plain, plain_url, print_facts, print_json
 from gossamer.cli.terminal.signals import StopHandler
+from gossamer.config.option import SettingOption
 from gossamer.core.errors import LedgerReason, OperatorError, StorageError
 from gossamer.core.exits import ExitCode, exit_of
 from gossamer.core.text import format_count
@@ -47,7 +49,7 @@ class CrawlCommand:
 
     target: str | type[Spider]
     arguments: dict[str, str] = field(default_factory=dict)
-    overrides: Sequence[str] = ()
+    overrides: Mapping[str, Any] | Sequence[SettingOption] = ()
     outputs: tuple[ExportFile, ...] = ()
     fresh: bool = False
     quiet: bool = False

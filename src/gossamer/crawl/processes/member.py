@@ -109,8 +109,7 @@ class EventPipe(logging.Handler):
 async def work_on_job(plan: StartMessage, reader: asyncio.StreamReader, outbox: EventPipe) -> None:
     """Work on the job until told to stop."""
     settings = load_settings(env={}, spider=msgspec.json.decode(plan.settings)).settings
-    project = find_project(Path.cwd())
-    target = find_target(plan.target, plan.arguments, project.parent if project else None)
+    target = find_target(plan.target, plan.arguments, find_project(Path.cwd()))
     wired = await wire_member(settings, target, plan.job, trusted=plan.trusted, sinks=(outbox,))
     worker = Worker(wired.parts, wired.shift)
     cost = PageCost()

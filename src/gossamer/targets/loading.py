@@ -1,0 +1,54 @@
+"""A target with its settings: found in the project, and put together from all layers, in one step."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gossamer.config.layers import LoadedSettings, find_project, load_settings
+from gossamer.config.option import SettingOption
+from gossamer.config.settings import Settings
+from gossamer.spiders.spider import Spider
+from gossamer.targets.discovery import CrawlTarget, find_target
+from gossamer.targets.settings import spider_settings
+
+
+@dataclass(frozen=True)
+class LoadedTarget:
+    """What to crawl, and how."""
+
+    target: CrawlTarget
+    loaded: LoadedSettings
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the crawl."""
+        return self.loaded.settings
+
+
+def load_target(
+    target: str | type[Spider],
+    arguments: Mapping[str, str],
+    overrides: Mapping[str, Any] | Sequence[SettingOption] = (),
+    *,
+    env: Mapping[str, str] | None = None,
+    start: Path | None = None,
+) -> LoadedTarget:
+    """Find a target and settle its settings.
+
+    ``overrides`` are settings of the strongest layer, ``env`` is this process's environment unless another
+    one is given, ``start`` the folder from which the project is searched upwards (the current one).
+    Raises ``UsageError`` and ``SettingError``.
+    """
+    start = start or Path.cwd()
+    found = find_target(target, arguments, find_project(start))
+    loaded = load_settings(
+        overrides=overrides,
+        env=os.environ if env is None else env,
+        spider=spider_settings(found.spider),
+        start=start,
+    )
+    return LoadedTarget(found, loaded)
