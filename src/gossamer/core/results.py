@@ -9,7 +9,7 @@ import msgspec
 
 from gossamer.core.errors import LedgerReason
 from gossamer.core.hosts import HostSignal
-from gossamer.core.record import Record
+from gossamer.core.record import Fingerprint, Record, Time
 from gossamer.core.requests import (
     Entry,
     Lease,
@@ -48,9 +48,9 @@ class Outcome(Record, frozen=True, kw_only=True):
 class Attempt(Record, frozen=True, kw_only=True):
     """One row of the ledger: one try at fetching one request."""
 
-    at: float  # when the try began: seconds since the epoch
+    at: Time  # when the try began
     url: str  # in its canonical form, as fetched
-    fingerprint: int  # of the request: what tells it from others
+    fingerprint: Fingerprint  # of the request: what tells it from others
     verdict: Verdict  # how it ended
     reason: str = ""  # a ``Fault`` value where it is no success
     detail: str = ""  # for people: the exception, the traceback of a callback; never a secret

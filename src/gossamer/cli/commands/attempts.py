@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from gossamer.cli import completion
 from gossamer.cli.options import AsJson, Data, JobName, Set
 from gossamer.cli.terminal.backends import at_desk
-from gossamer.cli.terminal.output import LONG, attempt_json, local_short, plain_url, print_json, print_table
-from gossamer.cli.terminal.requests import RARE, method_cell, preview_cell
+from gossamer.cli.terminal.output import LONG, local_short, plain_url, print_json, print_table
+from gossamer.cli.terminal.requests import RARE, details_cell, method_cell
 from gossamer.config.overrides import settings_of
-from gossamer.core.errors import UsageError
+from gossamer.core.errors import Fault, LedgerReason, UsageError
 
 if TYPE_CHECKING:
     from gossamer.core.results import Attempt
+    from gossamer.queries.ledger import AttemptFilter, AttemptPage
     from gossamer.wiring.backends import Backends
 
+T = TypeVar("T")
 EXAMPLES = """
   gossamer attempts shop                          the latest tries of the latest crawl
   gossamer attempts shop --verdict retry --host shop.example
@@ -69,27 +71,18 @@ def list_attempts(
 
     The ledger of a crawl: when, what, with which result and how long it took.
     """
-    _check_filters(verdict, reason)
-    spellings = _spellings_of(url) if url else ()
+    from gossamer.queries import jobs, ledger
 
-    async def work(desk: Backends) -> list[Attempt]:
-        from gossamer.queries.jobs import find_job
+    which = _make_filter(
+        url=url, host=host, status=status, verdict=verdict, reason=reason, method=method, flag=flag
+    )
 
-        return await desk.ledger.find_attempts(
-            await find_job(desk, name),
-            limit,
-            urls_=spellings,
-            host=host.lower() if host else None,
-            status=status,
-            verdict=verdict,
-            reason=reason,
-            method=method.upper() if method else None,
-            flag=flag,
-        )
+    async def work(backends: Backends) -> AttemptPage:
+        return await ledger.find_attempts(backends, await jobs.find_job(backends, name), which, limit)
 
-    found = at_desk(settings_of(data, settings), work)
+    found = at_desk(settings_of(data, settings), work).attempts
     if as_json:
-        print_json([attempt_json(tried) for tried in found])
+        print_json(found)
         return
     columns = {name: show for name, show in COLUMNS.items() if name not in RARE or any(map(show, found))}
     print_table(
@@ -98,6 +91,12 @@ def list_attempts(
         right=("try", "status", "ms", "bytes"),
         wide="url",
     )
+
+
+def _request_cell(tried: Attempt) -> str:
+    from gossamer.queries.ledger import describe_request
+
+    return details_cell(describe_request(tried))
 
 
 COLUMNS: dict[str, Callable[[Attempt], object]] = {
@@ -110,29 +109,30 @@ COLUMNS: dict[str, Callable[[Attempt], object]] = {
     "bytes": lambda tried: tried.size_bytes,
     "flags": lambda tried: " ".join(tried.flags),
     "method": lambda tried: method_cell(tried.method),
-    "request": lambda tried: preview_cell(tried.request),
+    "request": _request_cell,
     "url": lambda tried: plain_url(tried.url, LONG),
 }
 
 
-def _check_filters(verdict: str | None, reason: str | None) -> None:
+def _make_filter(verdict: str | None, reason: str | None, **more: Any) -> AttemptFilter:
     """A word that the ledger never has would just find nothing."""
-    from gossamer.core.errors import Fault, LedgerReason
     from gossamer.core.results import Verdict
+    from gossamer.queries.ledger import AttemptFilter
 
-    for option, value, known in (
-        ("--verdict", verdict, [*Verdict]),
-        ("--reason", reason, [*Fault, *LedgerReason]),
-    ):
-        if value is not None and value not in set(known):
-            raise UsageError(f"{option} {value!r} is unknown; known are {', '.join(sorted(known))}")
+    verdicts = {known.value: known for known in Verdict}
+    reasons = {known.value: known for known in (*Fault, *LedgerReason)}
+    given = {name: value for name, value in more.items() if value is not None}
+    return AttemptFilter(
+        verdict=_known_word("--verdict", verdict, verdicts),
+        reason=_known_word("--reason", reason, reasons),
+        **given,
+    )
 
 
-def _spellings_of(url: str) -> tuple[str, ...]:
-    """The URL as typed and in its canonical form, which the ledger has."""
-    from gossamer.policy.urls import canonicalise_url
-
-    return tuple({url, canonicalise_url(url) or url})
+def _known_word(option: str, value: str | None, known: dict[str, T]) -> T | None:
+    if value is not None and value not in known:
+        raise UsageError(f"{option} {value!r} is unknown; known are {', '.join(sorted(known))}")
+    return None if value is None else known[value]
 
 
 COMMANDS = (("attempts", list_attempts, EXAMPLES),)

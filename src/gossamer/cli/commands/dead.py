@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,7 +13,6 @@ from gossamer.cli.options import AsJson, Data, JobName, Set
 from gossamer.cli.terminal.backends import at_desk
 from gossamer.cli.terminal.output import (
     LONG,
-    attempt_json,
     local_short,
     local_time,
     plain,
@@ -22,22 +21,16 @@ from gossamer.cli.terminal.output import (
     print_json,
     print_table,
 )
-from gossamer.cli.terminal.requests import (
-    RARE,
-    fingerprint_text,
-    method_cell,
-    request_cell,
-    request_facts,
-    request_json,
-)
+from gossamer.cli.terminal.requests import RARE, details_cell, method_cell, request_facts
 from gossamer.config.overrides import parse_seconds, settings_of
-from gossamer.core.errors import UsageError
-from gossamer.core.text import format_count, iso_time
+from gossamer.core.errors import Fault, UsageError
+from gossamer.core.text import format_count
 from gossamer.observe.text import error_headline
 
 if TYPE_CHECKING:
-    from gossamer.core.jobs import DeadLetter, DeadLetterFilter, Job
+    from gossamer.core.jobs import DeadLetterFilter, Job
     from gossamer.core.results import Attempt
+    from gossamer.queries.dead_letters import LetterPage, LetterReport, LetterReportPage, LetterSummary
     from gossamer.wiring.backends import Backends
 
 HELP = "Dead letters: requests that were given up. List, show, retry or drop them."
@@ -78,15 +71,12 @@ OlderThan = Annotated[
     str | None,
     typer.Option("--older-than", metavar="TIME", help="Only those given up longer ago: 30m, 2h, 7d."),
 ]
-TRIES = 1000
-"""Attempts of a dead letter that are shown."""
 Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="At most N.")]
 
 
 def _make_filter(
     ids: list[int] | None, reason: str | None, host: str | None, older_than: str | None
 ) -> DeadLetterFilter:
-    from gossamer.core.errors import Fault
     from gossamer.core.jobs import DeadLetterFilter
 
     if reason is not None and reason not in set(Fault):
@@ -110,16 +100,16 @@ def list_letters(
     as_json: AsJson = False,
 ) -> None:
     """List the dead letters of a job, oldest first."""
+    from gossamer.queries import dead_letters, jobs
+
     which = _make_filter(None, reason, host, older_than)
 
-    async def work(desk: Backends) -> list[DeadLetter]:
-        from gossamer.queries.jobs import find_job
+    async def work(backends: Backends) -> LetterPage:
+        return await dead_letters.list_letters(backends, await jobs.find_job(backends, name), which, limit)
 
-        return await desk.open_frontier(await find_job(desk, name)).dead_letters(which, limit)
-
-    letters = at_desk(settings_of(data, settings), work)
+    letters = at_desk(settings_of(data, settings), work).letters
     if as_json:
-        print_json([_letter_json(letter) for letter in letters])
+        print_json(letters)
         return
     columns = {name: show for name, show in COLUMNS.items() if name not in RARE or any(map(show, letters))}
     print_table(
@@ -130,14 +120,14 @@ def list_letters(
     )
 
 
-COLUMNS: dict[str, Callable[[DeadLetter], object]] = {
+COLUMNS: dict[str, Callable[[LetterSummary], object]] = {
     "id": lambda letter: str(letter.id),
     "reason": lambda letter: letter.reason,
     "attempts": lambda letter: letter.attempts,
     "given up": lambda letter: local_short(letter.died_at),
-    "method": lambda letter: method_cell(letter.entry.request.method),
-    "request": lambda letter: request_cell(letter.entry.request),
-    "url": lambda letter: plain_url(letter.entry.request.url, LONG),
+    "method": lambda letter: method_cell(letter.method),
+    "request": lambda letter: details_cell(letter.details),
+    "url": lambda letter: plain_url(letter.url, LONG),
 }
 
 
@@ -145,19 +135,6 @@ def _check_found(name: str, ids: list[int] | None, count: int) -> None:
     """Who names dead letters is told when there are none of them."""
     if ids and not count:
         raise UsageError(f"{name} has no dead letter {', '.join(map(str, ids))}")
-
-
-def _letter_json(letter: DeadLetter) -> dict[str, Any]:
-    return {
-        "id": letter.id,
-        "url": letter.entry.request.url,
-        "fingerprint": fingerprint_text(letter.entry.fingerprint),
-        "host": letter.entry.host,
-        "reason": letter.reason,
-        "attempts": letter.attempts,
-        "died_at": iso_time(letter.died_at),
-        **request_json(letter.entry.request),
-    }
 
 
 # --------------------------------------------------------------------------- show
@@ -176,43 +153,31 @@ def show_letters(
     as_json: AsJson = False,
 ) -> None:
     """Show dead letters with every attempt that was made."""
+    from gossamer.queries import dead_letters, jobs
+
     which = _make_filter(ids, reason, host, older_than)
 
-    async def work(desk: Backends) -> list[tuple[DeadLetter, list[Attempt]]]:
-        from gossamer.queries.jobs import find_job
+    async def work(backends: Backends) -> LetterReportPage:
+        return await dead_letters.read_letters(backends, await jobs.find_job(backends, name), which, limit)
 
-        job = await find_job(desk, name)
-        letters = await desk.open_frontier(job).dead_letters(which, limit)
-        return [(letter, await _attempts_of(desk, job, letter)) for letter in letters]
-
-    found = at_desk(settings_of(data, settings), work)
-    _check_found(name, ids, len(found))
+    letters = at_desk(settings_of(data, settings), work).letters
+    _check_found(name, ids, len(letters))
     if as_json:
-        print_json(
-            [{**_letter_json(letter), "tries": [attempt_json(a) for a in tries]} for letter, tries in found]
-        )
+        print_json(letters)
         return
-    for letter, tries in found:
-        print_facts(_letter_facts(letter, tries))
+    for letter in letters:
+        print_facts(_letter_facts(letter))
         print_facts([("", "")])
 
 
-async def _attempts_of(desk: Backends, job: Job, letter: DeadLetter) -> list[Attempt]:
-    """The attempts of exactly this request: there may be others to its URL."""
-    entry = letter.entry
-    return await desk.ledger.find_attempts(
-        job, TRIES, urls_=(entry.request.url,), fingerprint=entry.fingerprint
-    )
-
-
-def _letter_facts(letter: DeadLetter, tries: list[Attempt]) -> list[tuple[str, str]]:
-    request = letter.entry.request
+def _letter_facts(letter: LetterReport) -> list[tuple[str, str]]:
+    tries = letter.tries
     facts = [
         ("id", str(letter.id)),
-        ("url", plain_url(request.url, 1000)),
-        ("found on", plain_url(request.via, 1000)),
+        ("url", plain_url(letter.url, 1000)),
+        ("found on", plain_url(letter.via, 1000)),
         ("reason", f"{letter.reason} at {local_time(letter.died_at)}"),
-        *request_facts(request),
+        *request_facts(letter),
     ]
     facts += [(f"attempt {tried.attempt}", _format_attempt(tried)) for tried in reversed(tries)]
     if tries and "\n" in tries[0].detail:

@@ -11,13 +11,11 @@ from gossamer.cli import completion
 from gossamer.cli.options import AsJson, Data, Set
 from gossamer.cli.terminal.backends import at_desk
 from gossamer.cli.terminal.output import (
-    attempt_json,
     local_time,
     plain_url,
     print_facts,
     print_json,
 )
-from gossamer.cli.terminal.requests import fingerprint_text, preview_json
 from gossamer.config.overrides import settings_of
 from gossamer.core.text import iso_time
 
@@ -112,6 +110,8 @@ def show_explanation(
 
 
 def _explanation_json(facts: UrlFacts, explanation: UrlExplanation) -> dict[str, Any]:
+    from gossamer.queries.documents import to_document
+
     found, last = facts.found, facts.attempts[0] if facts.attempts else None
     host = found.host if found else None
     return {
@@ -137,7 +137,7 @@ def _explanation_json(facts: UrlFacts, explanation: UrlExplanation) -> dict[str,
         "last_at": iso_time(last.at) if last else None,
         "items": facts.items,
         "left_out": facts.left_out,
-        "tries": [attempt_json(tried) for tried in facts.attempts],
+        "tries": to_document(facts.attempts),
         "other_requests": [
             _other_json(other, said) for other, said in zip(facts.others, explanation.others, strict=True)
         ],
@@ -146,13 +146,15 @@ def _explanation_json(facts: UrlFacts, explanation: UrlExplanation) -> dict[str,
 
 def _other_json(facts: UrlFacts, explanation: UrlExplanation) -> dict[str, Any]:
     """Another request to the URL, and what became of it."""
+    from gossamer.queries.documents import fingerprint_text, to_document
+
     return {
         "method": facts.method,
         "fingerprint": fingerprint_text(facts.fingerprint),
-        "request": preview_json(facts.request),
+        "request": to_document(facts.request),
         "answer": explanation.answer.value,
         "lines": list(explanation.lines),
-        "tries": [attempt_json(tried) for tried in facts.attempts],
+        "tries": to_document(facts.attempts),
     }
 
 

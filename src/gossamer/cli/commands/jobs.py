@@ -49,7 +49,6 @@ def list_jobs(
 ) -> None:
     """List the crawls, newest first."""
     from gossamer.queries import jobs
-    from gossamer.queries.documents import to_document
 
     async def work(backends: Backends) -> JobPage:
         return await jobs.list_jobs(backends, limit)
@@ -59,7 +58,7 @@ def list_jobs(
         if summary.unreadable:
             print_message(f"{summary.job}: {summary.unreadable}")
     if as_json:
-        print_json(to_document(found))
+        print_json(found)
         return
     print_table(
         ("job", "state", "pages", "items", "waiting", "dead", "started", "target"),
@@ -101,23 +100,21 @@ def show_status(name: JobName, data: Data = None, settings: Set = None, as_json:
 
     Its queue, its totals, what failed, its busiest hosts, and which of them does not answer.
     """
-    from gossamer.queries.documents import to_document
-    from gossamer.queries.jobs import find_job
-    from gossamer.queries.status import read_status
+    from gossamer.queries import jobs, status
 
     async def work(backends: Backends) -> JobStatus:
-        return await read_status(backends, await find_job(backends, name))
+        return await status.read_status(backends, await jobs.find_job(backends, name))
 
-    status = at_desk(settings_of(data, settings), work)
+    found = at_desk(settings_of(data, settings), work)
     if as_json:
-        print_json(to_document(status))
+        print_json(found)
         return
-    print_facts([*_status_facts(status), *_pace_facts(status)])
-    if status.hosts:
+    print_facts([*_status_facts(found), *_pace_facts(found)])
+    if found.hosts:
         print_facts([("", "")])
         print_table(
             ("host", "pending", "in flight", "delay s", "pages"),
-            ((h.host, h.pending, h.in_flight, f"{h.delay_s:.2f}", h.pages) for h in status.hosts),
+            ((h.host, h.pending, h.in_flight, f"{h.delay_s:.2f}", h.pages) for h in found.hosts),
             right=("pending", "in flight", "delay s", "pages"),
         )
 

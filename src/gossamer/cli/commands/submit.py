@@ -133,7 +133,6 @@ def wait_for_job(
     3 stopped early (paused, cancelled, or the time is over; or nobody is at work on a crawl of one process).
     """
     from gossamer.crawl.notes import ending_of
-    from gossamer.queries.documents import to_document
     from gossamer.queries.job_result import read_result
     from gossamer.queries.jobs import find_job
 
@@ -148,7 +147,7 @@ def wait_for_job(
     if result.is_forgotten:
         print_message(f"the requests of {result.job} are {FORGOTTEN}")
     if as_json:
-        print_json(to_document(result))
+        print_json(result)
     elif not quiet:
         print_facts(_result_facts(result), stream=sys.stderr)
     ending = ending_of(result.totals, result.dead, is_early=result.is_early, lost=result.lost)

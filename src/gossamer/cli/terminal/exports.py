@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,10 +18,11 @@ import msgspec
 from msgspec.structs import replace
 
 from gossamer.core.errors import UsageError
-from gossamer.core.jobs import Job, StoredItem
+from gossamer.core.jobs import Job
 from gossamer.core.record import Record
 from gossamer.observe.text import shown_url
 from gossamer.ports.store import Store
+from gossamer.queries.items import IdRanges, NewItemReader
 
 STDOUT = "-"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
@@ -104,7 +105,7 @@ async def write_export(output: ExportFile, store: Store, job: Job, data: Path) -
     if output.path is None:
         return await write_items(store.read_items(job), sys.stdout.buffer, output.format)
     mark = _ExportRecordFile(data, output.path)
-    reader = _ItemReader(store, job, mark.known_ranges(job) if output.append else ())
+    reader = NewItemReader(store, job, mark.known_ranges(job) if output.append else ())
     count = await write_items(
         reader.new_items(),
         output.path,
@@ -114,10 +115,6 @@ async def write_export(output: ExportFile, store: Store, job: Job, data: Path) -
     )
     mark.note_items(job, reader.seen)
     return count
-
-
-Ranges = Sequence[tuple[int, int]]
-"""Ids of items in ascending order, as first and last of each unbroken row of them."""
 
 
 class _ExportRecord(Record, frozen=True, kw_only=True):
@@ -130,35 +127,6 @@ class _ExportRecord(Record, frozen=True, kw_only=True):
     former: _ExportRecord | None = None  # what the file has as long as that has not happened
 
 
-class _ItemReader:
-    """Items of a job that are not among the known ones; ``seen`` are all of them."""
-
-    def __init__(self, store: Store, job: Job, known: Ranges) -> None:
-        self._store = store
-        self._job = job
-        self._known = iter(known)
-        self.seen: list[tuple[int, int]] = []
-
-    async def new_items(self) -> AsyncIterator[StoredItem]:
-        first, last = next(self._known, NO_RANGE)
-        async for item in self._store.read_items(self._job):
-            self._note_seen(item.id)
-            while last < item.id:
-                first, last = next(self._known, NO_RANGE)
-            if item.id < first:
-                yield item
-
-    def _note_seen(self, number: int) -> None:
-        if self.seen and self.seen[-1][1] == number - 1:
-            self.seen[-1] = (self.seen[-1][0], number)
-        else:
-            self.seen.append((number, number))
-
-
-NO_RANGE = (1 << 63, 1 << 63)
-"""Behind every id."""
-
-
 class _ExportRecordFile:
     """Remembers in the data directory which items of a job a file has."""
 
@@ -167,19 +135,19 @@ class _ExportRecordFile:
         name = hashlib.blake2b(os.fsencode(path), digest_size=8).hexdigest()
         self._path = data / "exports" / f"{name}.json"
 
-    def known_ranges(self, job: Job) -> Ranges:
+    def known_ranges(self, job: Job) -> IdRanges:
         """The items of the job that the file has; none when the file is gone, or nobody knows."""
         known = self._read_known()
         return known.ranges if known is not None and known.job == job.id else ()
 
-    def note_replacement(self, part: Path, job: Job, ranges: Ranges) -> None:
+    def note_replacement(self, part: Path, job: Job, ranges: IdRanges) -> None:
         """Remember what a new file has that takes this one's place next, unless the process is killed."""
         known = _ExportRecord(
             file=str(self._target), job=job.id, ranges=tuple(ranges), place=_identity_of(part)
         )
         self._write_known(replace(known, former=self._read_known()))
 
-    def note_items(self, job: Job, ranges: Ranges) -> None:
+    def note_items(self, job: Job, ranges: IdRanges) -> None:
         """Remember what the file has."""
         self._write_known(_ExportRecord(file=str(self._target), job=job.id, ranges=tuple(ranges)))
 

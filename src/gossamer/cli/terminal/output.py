@@ -12,14 +12,10 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
-from gossamer.cli.terminal.requests import fingerprint_text, preview_json
-from gossamer.core.text import iso_time
 from gossamer.observe.text import one_line, printable_lines, shown_url
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod
-
-    from gossamer.core.results import Attempt
 
 plain = one_line
 """Text of strangers made harmless: one line, no control characters, bounded."""
@@ -50,8 +46,11 @@ def make_console(stream: TextIO | None = None) -> Console:
 
 
 def print_json(value: Any) -> None:
-    """One JSON value on one line of stdout. Control characters are escaped, so a terminal is safe too."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
+    """One JSON value, or a record as a document, on one line of stdout.
+
+    Control characters are escaped, so a terminal is safe too.
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_to_json)
     sys.stdout.write(text if text.isprintable() else "".join(map(_escape_character, text)))
     sys.stdout.write("\n")
 
@@ -62,27 +61,12 @@ def print_progress(line: str) -> None:
     sys.stderr.flush()
 
 
-def attempt_json(tried: Attempt) -> dict[str, Any]:
-    """One try at fetching, as every command prints it."""
-    return {
-        "at": iso_time(tried.at),
-        "url": tried.url,
-        "attempt": tried.attempt,
-        "status": tried.status,
-        "verdict": tried.verdict.value,
-        "reason": tried.reason,
-        "detail": tried.detail,
-        "elapsed_ms": tried.elapsed_ms,
-        "size_bytes": tried.size_bytes,
-        "rung": tried.rung,
-        "worker": tried.worker,
-        "depth": tried.depth,
-        "via": tried.via,
-        "method": tried.method,
-        "flags": list(tried.flags),
-        "fingerprint": fingerprint_text(tried.fingerprint),
-        "request": preview_json(tried.request),
-    }
+def _to_json(value: Any) -> Any:
+    """What JSON has no type for: records, and whatever else as text."""
+    from gossamer.queries.documents import to_document
+
+    document = to_document(value)
+    return str(value) if document is value else document
 
 
 def _escape_character(character: str) -> str:

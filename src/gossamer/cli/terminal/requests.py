@@ -9,7 +9,7 @@ from gossamer.core.text import format_count
 from gossamer.observe.text import one_line
 
 if TYPE_CHECKING:
-    from gossamer.core.requests import Request, RequestPreview
+    from gossamer.queries.dead_letters import LetterSummary
 
 
 RARE = ("flags", "method", "request")
@@ -23,72 +23,27 @@ def method_cell(method: str) -> str:
     return method if method != "GET" else ""
 
 
-def preview_cell(preview: RequestPreview | None) -> str:
+def details_cell(details: str) -> str:
     """What tells a request from others to its URL, in a table."""
-    from gossamer.policy.request_preview import describe_preview
-
-    return one_line(describe_preview(preview), SHOWN)
+    return one_line(details, SHOWN)
 
 
-def request_cell(request: Request) -> str:
-    """The same of a whole request."""
-    from gossamer.policy.request_preview import preview_of
-
-    return preview_cell(preview_of(request))
-
-
-def fingerprint_text(fingerprint: int) -> str:
-    """What tells requests apart, in 16 hexadecimal digits."""
-    return f"{fingerprint & (1 << 64) - 1:016x}"
-
-
-def preview_json(preview: RequestPreview | None) -> dict[str, Any] | None:
-    """What the ledger has of a request besides its URL; ``None``: its URL and method say all about it."""
-    from msgspec.structs import asdict
-
-    return None if preview is None else asdict(preview)
-
-
-def request_json(request: Request) -> dict[str, Any]:
-    """A whole request, without secrets."""
-    from gossamer.policy.request_preview import shown_body, shown_headers, shown_values
-
-    return {
-        "method": request.method,
-        "headers": shown_headers(request.headers),
-        "body": shown_body(request.body),
-        "body_bytes": len(request.body),
-        "callback": request.callback,
-        "errback": request.errback,
-        "cb_kwargs": shown_values(request.cb_kwargs),
-        "meta": shown_values(request.meta),
-        "priority": request.priority,
-        "dont_filter": request.dont_filter,
-        "lane": request.lane,
-        "session": request.session,
-        "depth": request.depth,
-        "via": request.via,
-        "redirects": list(request.redirects),
-    }
-
-
-def request_facts(request: Request) -> list[tuple[str, str]]:
-    """What there is to know of a request besides its URL: names and values."""
-    told = request_json(request)
-    size = f"{format_count(told['body_bytes'], 'byte')}: " if told["body_bytes"] else ""
+def request_facts(letter: LetterSummary) -> list[tuple[str, str]]:
+    """What there is to know of a dead letter's request besides its URL: names and values."""
+    size = f"{format_count(letter.body_bytes, 'byte')}: " if letter.body_bytes else ""
     return [
-        ("method", request.method),
-        ("headers", "; ".join(f"{name}: {value}" for name, value in told["headers"].items())),
-        ("body", f"{size}{told['body']}"),
-        ("callback", request.callback or ""),
-        ("errback", request.errback or ""),
-        ("cb_kwargs", compact_json(told["cb_kwargs"]) if request.cb_kwargs else ""),
-        ("meta", compact_json(told["meta"]) if request.meta else ""),
-        ("session", request.session),
-        ("redirected by", ", ".join(request.redirects)),
+        ("method", letter.method),
+        ("headers", "; ".join(f"{name}: {value}" for name, value in letter.headers.items())),
+        ("body", f"{size}{letter.body}"),
+        ("callback", letter.callback or ""),
+        ("errback", letter.errback or ""),
+        ("cb_kwargs", _compact_json(letter.cb_kwargs) if letter.cb_kwargs else ""),
+        ("meta", _compact_json(letter.meta) if letter.meta else ""),
+        ("session", letter.session),
+        ("redirected by", ", ".join(letter.redirects)),
     ]
 
 
-def compact_json(value: Any) -> str:
+def _compact_json(value: Any) -> str:
     """A JSON value in one line."""
     return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,123 @@
+"""The dead letters of a job: requests that were given up, with every try that was made."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec.structs import asdict
+
+from gossamer.core.jobs import DeadLetter, DeadLetterFilter, Job
+from gossamer.core.record import FieldMeaning, Fingerprint, Record, Time
+from gossamer.core.results import Attempt
+from gossamer.policy.request_preview import (
+    describe_preview,
+    preview_of,
+    shown_body,
+    shown_headers,
+    shown_values,
+)
+from gossamer.queries.ledger import AttemptFilter, find_attempts
+from gossamer.wiring.backends import Backends
+
+TRIES = 1000
+"""Tries of one letter that a report has."""
+
+
+class LetterSummary(Record, frozen=True, kw_only=True):
+    """A dead letter and its request, without secrets."""
+
+    id: int
+    url: str
+    fingerprint: Fingerprint
+    host: str
+    reason: str
+    attempts: int
+    died_at: Time
+    method: str
+    headers: dict[str, str]
+    body: str
+    body_bytes: int
+    callback: str | None  # None: the default, ``parse``
+    errback: str | None
+    cb_kwargs: dict[str, Any]
+    meta: dict[str, Any]
+    priority: int
+    dont_filter: bool
+    lane: str
+    session: str
+    depth: int
+    via: str
+    redirects: tuple[str, ...]
+    details: Annotated[str, FieldMeaning.ASIDE] = ""  # what tells it from other requests to its URL
+
+
+class LetterReport(LetterSummary, frozen=True, kw_only=True):
+    """A dead letter with the tries at its request."""
+
+    tries: tuple[Attempt, ...] = ()  # newest first
+
+
+class LetterPage(Record, frozen=True, kw_only=True):
+    """Dead letters, oldest first."""
+
+    letters: tuple[LetterSummary, ...] = ()
+    has_more: bool = False  # younger ones that fit
+
+
+class LetterReportPage(Record, frozen=True, kw_only=True):
+    """Dead letters with their tries, oldest first."""
+
+    letters: tuple[LetterReport, ...] = ()
+    has_more: bool = False  # younger ones that fit
+
+
+async def list_letters(backends: Backends, job: Job, which: DeadLetterFilter, limit: int) -> LetterPage:
+    """The oldest dead letters that fit, no more than ``limit``."""
+    found = await backends.open_frontier(job).dead_letters(which, limit + 1)
+    return LetterPage(letters=tuple(map(summarise_letter, found[:limit])), has_more=len(found) > limit)
+
+
+async def read_letters(backends: Backends, job: Job, which: DeadLetterFilter, limit: int) -> LetterReportPage:
+    """The same with every try that was made at each."""
+    page = await list_letters(backends, job, which, limit)
+    reports = [
+        LetterReport(**asdict(letter), tries=await _tries_at(backends, job, letter))
+        for letter in page.letters
+    ]
+    return LetterReportPage(letters=tuple(reports), has_more=page.has_more)
+
+
+async def _tries_at(backends: Backends, job: Job, letter: LetterSummary) -> tuple[Attempt, ...]:
+    """The tries at exactly this request: there may be others to its URL."""
+    which = AttemptFilter(url=letter.url, fingerprint=letter.fingerprint)
+    return (await find_attempts(backends, job, which, TRIES)).attempts
+
+
+def summarise_letter(letter: DeadLetter) -> LetterSummary:
+    """A dead letter as it is shown: nothing in it is a secret."""
+    entry, request = letter.entry, letter.entry.request
+    return LetterSummary(
+        id=letter.id,
+        url=request.url,
+        fingerprint=entry.fingerprint,
+        host=entry.host,
+        reason=letter.reason,
+        attempts=letter.attempts,
+        died_at=letter.died_at,
+        method=request.method,
+        headers=shown_headers(request.headers),
+        body=shown_body(request.body),
+        body_bytes=len(request.body),
+        callback=request.callback,
+        errback=request.errback,
+        cb_kwargs=shown_values(request.cb_kwargs),
+        meta=shown_values(request.meta),
+        priority=request.priority,
+        dont_filter=request.dont_filter,
+        lane=request.lane,
+        session=request.session,
+        depth=request.depth,
+        via=request.via,
+        redirects=request.redirects,
+        details=describe_preview(preview_of(request)),
+    )
