@@ -118,6 +118,9 @@ def test_no_secret_is_in_the_ledger(crawled):
 def test_what_fetching_says_of_a_page_is_in_the_ledger(crawled, site):
     (row,) = asked("attempts search --flag truncated", cwd=crawled)
     assert (row["url"], row["flags"]) == (f"{site.url}/cut", ["truncated"])
+    assert (row["rung"], row["address"], row["proxy"], row["session"]) == ("http", "127.0.0.1", "", "")
+    assert row["wire_bytes"] == 5000, "as it came"
+    assert row["cost"] == 0
     header, line = gossamer("attempts search --flag truncated", cwd=crawled).stdout.splitlines()
     assert "flags" in header.split()
     assert " truncated " in line

@@ -30,7 +30,6 @@ async def test_http_fetcher(name: str) -> None:
 
 async def test_the_contract_notices_a_fetcher_that_fails() -> None:
     class Deaf:
-        rung = "deaf"
         touches_network = True
 
         async def fetch(self, request):

@@ -86,6 +86,8 @@ class Site:
         reply = self.replies.get(request.url, 200)
         if isinstance(reply, list):
             reply = reply.pop(0) if len(reply) > 1 else reply[0]
+        if isinstance(reply, FetchError):
+            reply.rung = self.rung
         if isinstance(reply, Exception):
             raise reply
         if isinstance(reply, int):

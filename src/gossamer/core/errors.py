@@ -123,14 +123,17 @@ class FetchError(GossamerError):
     """A try at fetching ended without a response.
 
     ``fault`` says which way, ``detail`` what exactly (safe to show: no secrets), ``retry_after_s``
-    when the other side named a time.
+    when the other side named a time, ``rung`` which way of fetching failed (empty: none was tried).
     """
 
-    def __init__(self, fault: Fault, detail: str = "", *, retry_after_s: float | None = None) -> None:
+    def __init__(
+        self, fault: Fault, detail: str = "", *, retry_after_s: float | None = None, rung: str = ""
+    ) -> None:
         super().__init__(f"{fault.value}: {detail}" if detail else fault.value)
         self.fault = fault
         self.detail = detail
         self.retry_after_s = retry_after_s
+        self.rung = rung
 
 
 class DropItem(GossamerError):

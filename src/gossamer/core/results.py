@@ -59,12 +59,17 @@ class Attempt(Record, frozen=True, kw_only=True):
     size_bytes: int = 0  # decoded body
     elapsed_ms: float = 0.0  # until the body had arrived
     worker: str = ""  # which worker it was
-    rung: str = ""  # how it was fetched: ``http``
+    rung: str = ""  # how it was fetched: ``http``; empty when nobody was asked
     depth: int = 0  # hops from a seed
     via: str = ""  # the page that led here
     method: str = "GET"  # the request's method
     flags: tuple[str, ...] = ()  # what fetching and parsing say of the page: ``truncated`` and the like
     request: RequestPreview | None = None  # what else tells it from requests to the same URL; None: nothing
+    proxy: str = ""  # the proxy that it was fetched through, without credentials; empty: none
+    session: str = ""  # the request's session: which cookies it was sent with
+    cost: float = 0.0  # what the fetch cost, in the currency of whoever charges for it
+    wire_bytes: int = 0  # of the body as it came, before it was decoded
+    address: str = ""  # the IP address that answered
 
     def as_stale(self) -> Attempt:
         """The row when its lease was lost before it was settled: the fetch did happen."""
@@ -114,10 +119,12 @@ class FetchResult(msgspec.Struct, frozen=True, kw_only=True):
     started_at: float
     latency_s: float  # start to end of the header
     elapsed_s: float  # start to end of the body
-    rung: str
-    wire_bytes: int = 0
+    rung: str  # the way it was fetched: what the ledger says
+    wire_bytes: int = 0  # of the body as it came
     flags: tuple[str, ...] = ()  # ``truncated`` and the like
     address: str = ""  # the connected IP address, where there is one
+    proxy: str = ""  # the proxy that it came through, without credentials
+    cost: float = 0.0  # what it cost, where somebody charges for it
 
     def header(self, name: str, default: str = "") -> str:
         """The first header of that (lower-case) name."""

@@ -30,7 +30,7 @@ class OpenAttempt:
     lease: Lease
     started_at: float
     worker: str
-    rung: str = ""
+    rung: str = ""  # which way of fetching answered, or failed; empty: nobody was asked
     fetched: FetchResult | None = None
     flags: tuple[str, ...] = ()  # what parsing says of the page, besides what fetching says of it
     is_asked: bool = False  # the host was asked for the page: its turn is used up, whatever comes of it
@@ -124,6 +124,11 @@ class OpenAttempt:
             method=request.method,
             flags=self._all_flags() if self.flags else fetched.flags if fetched else (),
             request=self.preview,
+            proxy=fetched.proxy if fetched else "",
+            session=request.session,
+            cost=fetched.cost if fetched else 0.0,
+            wire_bytes=fetched.wire_bytes if fetched else 0,
+            address=fetched.address if fetched else "",
         )
 
     def _all_flags(self) -> tuple[str, ...]:

@@ -114,4 +114,5 @@ def expired_attempt(lease: Lease, now: float, worker: str) -> Attempt:
         via=entry.request.via,
         method=entry.request.method,
         request=preview_of(entry.request),
+        session=entry.request.session,
     )

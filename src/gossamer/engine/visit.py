@@ -43,7 +43,7 @@ class Visitor:
 
     def open_attempt(self, lease: Lease) -> OpenAttempt:
         """The attempt that a visit will make of this lease."""
-        return OpenAttempt(lease, self._parts.clock.now(), self._options.worker, self._parts.fetcher.rung)
+        return OpenAttempt(lease, self._parts.clock.now(), self._options.worker)
 
     async def visit(self, attempt: OpenAttempt) -> VisitResult | HostSignal:
         """The result to record, or a signal to give the lease back with.
@@ -123,7 +123,9 @@ class Visitor:
         try:
             attempt.fetched = fetched = await self._parts.fetcher.fetch(request)
         except FetchError as error:
+            attempt.rung = error.rung
             return self._handle_failure(attempt, error)
+        attempt.rung = fetched.rung
         return await self._classify_response(attempt, request, fetched)
 
     async def _probe_host(self, attempt: OpenAttempt) -> HostSignal:

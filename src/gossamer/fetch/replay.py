@@ -73,6 +73,13 @@ class ReplayFetcher:
 
     async def fetch(self, request: Request) -> FetchResult:
         """The saved page, with status 200."""
+        try:
+            return self._replay_page(request)
+        except FetchError as error:
+            error.rung = self.rung
+            raise
+
+    def _replay_page(self, request: Request) -> FetchResult:
         now = self._clock.now()
         found = self._find_page(request.url)
         if found is None:

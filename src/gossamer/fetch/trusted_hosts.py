@@ -42,7 +42,6 @@ class TrustingFetcher:
         self._fetcher = fetcher
         self._guard = guard
         self._trust = trust
-        self.rung = fetcher.rung
         self.touches_network = fetcher.touches_network
 
     async def fetch(self, request: Request) -> FetchResult:

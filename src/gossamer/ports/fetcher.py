@@ -15,13 +15,13 @@ class Fetcher(Protocol):
     fetch left behind never reaches another.
     """
 
-    rung: str  # its name on the ladder and in the ledger
     touches_network: bool  # False: no server is there to be polite to
 
     async def fetch(self, request: Request) -> FetchResult:
         """One response, bounded in size and time, redirects not followed.
 
-        Raises :class:`~gossamer.core.errors.FetchError`, and nothing else.
+        It says in its ``rung`` which way of fetching gave it. Raises
+        :class:`~gossamer.core.errors.FetchError`, which says the same, and nothing else.
         """
         ...
 

@@ -24,10 +24,11 @@ _decode: Callable[[str], RequestPreview] = msgspec.json.Decoder(RequestPreview).
 
 def attempt_of(row: Sequence[Any]) -> Attempt:
     """The record of a row: ``at, url, fingerprint, verdict, reason, detail, attempt, status, size_bytes,
-    elapsed_ms, worker, rung, depth, via, method, flags, request``.
+    elapsed_ms, worker, rung, depth, via, method, flags, request, proxy, session, cost, wire_bytes, address``.
     """
     at, url, fingerprint, verdict, reason, detail, attempt, status, size, elapsed_ms = row[:10]
-    worker, rung, depth, via, method, flags, request = row[10:]
+    worker, rung, depth, via, method, flags, request = row[10:17]
+    proxy, session, cost, wire_bytes, address = row[17:]
     return Attempt(
         at=at,
         url=url,
@@ -46,6 +47,11 @@ def attempt_of(row: Sequence[Any]) -> Attempt:
         method=method,
         flags=tuple(flags.split()),
         request=_decode(request) if request else None,
+        proxy=proxy,
+        session=session,
+        cost=cost,
+        wire_bytes=wire_bytes,
+        address=address,
     )
 
 

@@ -55,7 +55,7 @@ class SiteFetcher:
         url = urlsplit(request.url)
         app = self._sites.get(url.netloc) if isinstance(self._sites, Mapping) else self._sites
         if app is None:
-            raise FetchError(Fault.DNS, url.netloc)
+            raise FetchError(Fault.DNS, url.netloc, rung=self.rung)
         path = (url.path or "/") + (f"?{url.query}" if url.query else "")
         headers = {"host": url.netloc, "user-agent": self._user_agent}
         headers |= {name.lower(): value for name, value in request.headers.items()}
@@ -68,7 +68,8 @@ class SiteFetcher:
         finally:
             self.log.end_hit(url.netloc)
         if answer.fail:
-            raise FetchError(FAULTS[answer.fail], f"{url.netloc} was told to {answer.fail}")
+            detail = f"{url.netloc} was told to {answer.fail}"
+            raise FetchError(FAULTS[answer.fail], detail, rung=self.rung)
         return self._make_result(request, answer, started_at)
 
     def _duration_of(self, answer: SiteResponse) -> float:

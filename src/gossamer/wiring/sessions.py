@@ -17,7 +17,6 @@ class SessionFetcher:
     def __init__(self, fetcher: Fetcher, cookies: SharedCookieStore) -> None:
         self._fetcher = fetcher
         self._cookies = cookies
-        self.rung = fetcher.rung
         self.touches_network = fetcher.touches_network
 
     async def fetch(self, request: Request) -> FetchResult:

@@ -31,7 +31,6 @@ DENY = b"User-agent: *\nDisallow: /private\nCrawl-delay: 3\nSitemap: /map.xml\n"
 class Web:
     """A fetcher that answers from a table of URLs: ``(status, headers, body)`` or a fault."""
 
-    rung = "fake"
     touches_network = True
 
     def __init__(self, clock: ManualClock, pages: dict) -> None:

@@ -19,7 +19,7 @@ SHOP = Job(id="shop-1", name="shop", target="shop", created_at=0.0, key=b"random
 class Guarded:
     """A fetcher that its guard lets nowhere but to hosts that were named."""
 
-    rung, touches_network = "http", True
+    touches_network = True
 
     def __init__(self, guard, fault=Fault.GUARD):
         self.guard, self.fault = guard, fault

@@ -16,6 +16,7 @@ from gossamer.core.results import Attempt, Verdict
 from gossamer.drivers.postgres.schema import load_migrations, prepare_schema
 from gossamer.drivers.postgres.server import PostgresServer
 from gossamer.store.postgres.jobs import PostgresJobStore
+from gossamer.store.postgres.ledger import PostgresLedgerReader
 from gossamer.store.postgres.rows import batch_of
 from gossamer.store.postgres.store import SQL, PostgresStore, day_name
 from gossamer.testing.clock import ManualClock
@@ -148,6 +149,31 @@ async def test_ends_of_jobs_in_an_older_schema_become_a_reason_and_an_error(post
     book = PostgresJobStore(server, ManualClock())
     found = [await book.get(f"shop-{n}") for n in range(1, len(FORMER_ENDS) + 1)]
     assert [(job.end_reason, job.end_error) for job in found] == list(FORMER_ENDS.values())
+
+
+async def test_a_ledger_from_before_it_knew_ways_of_fetching_is_read_on(postgres_url, server, store):
+    conn = await asyncpg.connect(postgres_url, server_settings={"search_path": "gossamer"})
+    old = {number: sql for number, sql in load_migrations().items() if number <= 4}
+    await prepare_schema(conn, "gossamer", "db", old)
+    await conn.execute(
+        "INSERT INTO job (name, slug, number, spider, target, created_at, state, key)"
+        " VALUES ('shop-1', 'shop', 1, 'shop', 't', 5, 'running', 'k')"
+    )
+    await conn.execute(
+        "CREATE TABLE attempt_19700101 PARTITION OF attempt FOR VALUES FROM (0) TO (86400);"
+        "INSERT INTO attempt (job, fingerprint, at, attempt, status, depth, size_bytes, elapsed_ms, verdict,"
+        " reason, rung, worker, url, via, detail) VALUES (1, 5, 1.5, 1, 200, 0, 9, 2.0, 'success', '',"
+        " 'http', 'w', 'http://a/1', '', '')"
+    )
+    await conn.close()
+    [former] = await store.latest_attempts(JOB)
+    assert (former.url, former.size_bytes, former.rung) == ("http://a/1", 9, "http")
+    how = (former.proxy, former.session, former.cost, former.wire_bytes, former.address)
+    assert how == ("", "", 0.0, 0, "")
+    new = replace(former, fingerprint=6, session="s", wire_bytes=3, address="192.0.2.1", proxy="p", cost=0.5)
+    await store.record_attempts(JOB, [new])
+    assert await store.latest_attempts(JOB) == [new, former]
+    assert await PostgresLedgerReader(server).find_attempts(JOB, 10) == [new, former]
 
 
 async def test_what_postgresql_refuses_loses_nobody_elses_items(server, store, caplog):

@@ -4,6 +4,7 @@ import sqlite3
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gossamer.core.jobs import Job
 from gossamer.core.storable import without_surrogates
@@ -11,6 +12,7 @@ from gossamer.drivers.sqlite.database import Database
 from gossamer.drivers.sqlite.schema import load_migrations, migrate_schema
 from gossamer.shared.sqlite import SqliteSharedState
 from gossamer.store.sqlite.jobs import SqliteJobStore, slug_of
+from gossamer.store.sqlite.ledger import SqliteLedgerReader
 from gossamer.store.sqlite.store import SqliteStore, clean_texts
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.store_harness import make_item, make_visit_result
@@ -122,6 +124,30 @@ async def test_ends_of_jobs_in_an_older_file_become_a_reason_and_an_error(tmp_pa
     assert [(job.end_reason, job.end_error) for job in found] == list(FORMER_ENDS.values())
     db.run_sync(lambda conn: conn.execute("UPDATE job SET finish_reason = 'error: late' WHERE id = 1"))
     assert (await book.get("shop-1")).end_text == "error: late", "by a process that was not renewed"
+    db.close()
+
+
+async def test_a_ledger_from_before_it_knew_ways_of_fetching_is_read_on(tmp_path):
+    conn = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
+    migrate_schema(conn, tmp_path, {number: sql for number, sql in load_migrations().items() if number <= 7})
+    conn.execute(
+        "INSERT INTO job VALUES (1, 'shop-1', 'shop', 1, 'shop', '', 1, 'running', NULL, '', x'', x'', '')"
+    )
+    conn.execute(
+        "INSERT INTO attempt (job, fingerprint, at, attempt, status, depth, size_bytes, elapsed_ms, verdict,"
+        " reason, rung, worker, url, via, detail) VALUES (1, 5, 1.5, 1, 200, 0, 9, 2.0, 'success', '',"
+        " 'http', 'w', 'http://a/1', '', '')"
+    )
+    conn.close()
+    db = Database(tmp_path / "x.db")
+    store, job = SqliteStore(db), await SqliteJobStore(db, ManualClock()).get("shop-1")
+    [old] = await store.latest_attempts(job)
+    assert (old.url, old.size_bytes, old.rung) == ("http://a/1", 9, "http")
+    assert (old.proxy, old.session, old.cost, old.wire_bytes, old.address) == ("", "", 0.0, 0, "")
+    new = replace(old, fingerprint=6, session="s", wire_bytes=3, address="192.0.2.1", proxy="p", cost=0.5)
+    await store.record_attempts(job, [new])
+    assert await store.latest_attempts(job) == [new, old]
+    assert await SqliteLedgerReader(db).find_attempts(job, 10) == [new, old]
     db.close()
 
 

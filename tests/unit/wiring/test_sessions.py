@@ -14,7 +14,6 @@ from gossamer.wiring.sessions import SessionCommitter, SessionFetcher
 class Log(list[Any]):
     """Cookies, a committer and a fetcher in one, which note what happens; saving may fail."""
 
-    rung = "http"
     touches_network = True
     is_away = False
 

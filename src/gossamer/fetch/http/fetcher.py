@@ -85,18 +85,22 @@ class HttpFetcher:
 
     async def fetch(self, request: Request) -> FetchResult:
         """One response. Redirects are returned, cookies of ``request.session`` sent and kept."""
-        target = parse_target(request.url)
-        head = self._build_head(request, target)
-        started_at = self._clock.now()
-        start = asyncio.get_running_loop().time()
-        origin = target.origin
         try:
-            answer, address = await self._send_request(request, origin, head, start)
-        except RAISED as error:
-            raise translate_error(error, host=origin.host, tls=self._options.tls) from error
+            target = parse_target(request.url)
+            head = self._build_head(request, target)
+            started_at = self._clock.now()
+            start = asyncio.get_running_loop().time()
+            origin = target.origin
+            try:
+                answer, address = await self._send_request(request, origin, head, start)
+            except RAISED as error:
+                raise translate_error(error, host=origin.host, tls=self._options.tls) from error
+            except FetchError as error:
+                raise FetchError(error.fault, f"{origin.host}: {error.detail}") from error
+            return await self._build_result(request, answer, address, started_at, start)
         except FetchError as error:
-            raise FetchError(error.fault, f"{origin.host}: {error.detail}") from error
-        return await self._build_result(request, answer, address, started_at, start)
+            error.rung = self.rung
+            raise
 
     async def close(self) -> None:
         """Close the connections. Idempotent."""

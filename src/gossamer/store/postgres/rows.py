@@ -29,11 +29,11 @@ DAY_S = 86400
 _UNREADABLE = (ValueError, RecursionError, msgspec.MsgspecError)
 _AT = 4  # where an item's row has its time
 _plain = attrgetter(
-    *("fingerprint", "at", "attempt", "status", "depth", "size_bytes", "elapsed_ms"),
-    *("verdict", "reason", "rung", "worker", "url", "via", "detail", "method"),
+    *("fingerprint", "at", "attempt", "status", "depth", "size_bytes", "elapsed_ms", "wire_bytes", "cost"),
+    *("verdict", "reason", "rung", "worker", "url", "via", "detail", "method", "proxy", "session", "address"),
 )
-_ATTEMPT_COLUMNS = 17
-_ATTEMPT_TEXTS = slice(7, _ATTEMPT_COLUMNS)
+_ATTEMPT_COLUMNS = 22
+_ATTEMPT_TEXTS = slice(9, _ATTEMPT_COLUMNS)
 _PAGE_TEXTS = slice(7, 10)
 
 

@@ -76,19 +76,19 @@ paged AS (
 ),
 tried AS (
     INSERT INTO attempt (
-        job, fingerprint, at, attempt, status, depth, size_bytes, elapsed_ms, verdict, reason, rung, worker,
-        url, via, detail, method, flags, request
+        job, fingerprint, at, attempt, status, depth, size_bytes, elapsed_ms, wire_bytes, cost, verdict, reason,
+        rung, worker, url, via, detail, method, proxy, session, address, flags, request
     )
     SELECT $3, a.*
     FROM receipt_, unnest(
         $28::bigint[], $29::float8[], $30::int[], $31::int[], $32::int[], $33::bigint[], $34::float8[],
-        $35::text[], $36::text[], $37::text[], $38::text[], $39::text[], $40::text[], $41::text[],
-        $42::text[], $43::text[], $44::text[]
+        $35::bigint[], $36::float8[], $37::text[], $38::text[], $39::text[], $40::text[], $41::text[],
+        $42::text[], $43::text[], $44::text[], $45::text[], $46::text[], $47::text[], $48::text[], $49::text[]
     ) AS a
 ),
 counted AS (
     SELECT c.name, c.value
-    FROM receipt_, unnest($45::text[], $46::bigint[]) AS c (name, value)
+    FROM receipt_, unnest($50::text[], $51::bigint[]) AS c (name, value)
     UNION ALL SELECT 'items', (SELECT count(*) FROM sighted WHERE is_new)
     UNION ALL SELECT 'duplicates', $8::bigint - (SELECT count(*) FROM sighted WHERE is_new) FROM receipt_
     UNION ALL SELECT 'pages', (SELECT count(*) FROM paged WHERE times = 1)
@@ -158,7 +158,7 @@ ORDER BY s.item LIMIT $2;
 -- name: attempts
 -- The latest of a job that fit; NULL is any.
 SELECT id, at, url, fingerprint, verdict, reason, detail, attempt, status, size_bytes, elapsed_ms, worker, rung,
-    depth, via, method, flags, request
+    depth, via, method, flags, request, proxy, session, cost, wire_bytes, address
 FROM attempt
 WHERE job = (SELECT id FROM job WHERE name = $1) AND id < $2
     AND ($4::text[] IS NULL OR url = ANY ($4)) AND ($5::int IS NULL OR status = $5)

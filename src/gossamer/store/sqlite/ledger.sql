@@ -2,7 +2,7 @@
 
 -- name: attempts
 SELECT id, at, url, fingerprint, verdict, reason, detail, attempt, status, size_bytes, elapsed_ms, worker, rung,
-    depth, via, method, flags, request
+    depth, via, method, flags, request, proxy, session, cost, wire_bytes, address
 FROM attempt
 WHERE job = (SELECT id FROM job WHERE name = ?) AND id < ? :which
 ORDER BY id DESC LIMIT ?;

@@ -182,8 +182,17 @@ def _page_row(job: int, result: VisitResult) -> tuple[Any, ...]:
 
 def _attempt_row(job: int, a: Attempt) -> tuple[Any, ...]:
     numbers = (job, a.fingerprint, a.at, a.attempt, a.status, a.depth, a.size_bytes, a.elapsed_ms)
-    stored = clean_texts((a.reason, a.rung, a.worker, a.url, a.via, a.detail, a.method))
-    return (*numbers, a.verdict.value, *stored, " ".join(a.flags), packed_request(a))
+    fetched_by = (a.proxy, a.session, a.address)
+    stored = clean_texts((a.reason, a.rung, a.worker, a.url, a.via, a.detail, a.method, *fetched_by))
+    return (
+        *numbers,
+        a.verdict.value,
+        *stored,
+        " ".join(a.flags),
+        packed_request(a),
+        a.cost,
+        a.wire_bytes,
+    )
 
 
 def _read_items(conn: Connection, job: Job | None, after_id: int) -> list[Any]:

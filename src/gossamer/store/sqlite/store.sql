@@ -48,7 +48,7 @@ SELECT max(visit) FROM page WHERE job = ? AND fingerprint = ? AND visit > 0;
 -- name: add_attempts
 INSERT INTO attempt (
     job, fingerprint, at, attempt, status, depth, size_bytes, elapsed_ms, verdict, reason, rung, worker,
-    url, via, detail, method, flags, request
+    url, via, detail, method, proxy, session, address, flags, request, cost, wire_bytes
 ) VALUES :rows;
 
 -- name: mark_stale
@@ -79,7 +79,7 @@ ORDER BY sighting.item LIMIT ?;
 
 -- name: attempts
 SELECT at, url, fingerprint, verdict, reason, detail, attempt, status, size_bytes, elapsed_ms, worker, rung,
-    depth, via, method, flags, request
+    depth, via, method, flags, request, proxy, session, cost, wire_bytes, address
 FROM attempt
 WHERE job = (SELECT id FROM job WHERE name = ?1) AND (?2 IS NULL OR url = ?2)
 ORDER BY id DESC LIMIT ?3;

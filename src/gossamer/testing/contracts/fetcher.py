@@ -55,7 +55,7 @@ async def _good_page(fetcher: Fetcher, site: BadSite) -> None:
     assert site.log[-1].path == "/good?a=%20b&c=%C3%A9", "the URL must be sent byte for byte"
     assert fetched.header("content-type") == "text/html"
     assert all(name == name.lower() for name, _ in fetched.headers)
-    assert fetched.rung == fetcher.rung
+    assert fetched.rung, "the answer says which way of fetching gave it"
     assert 0 <= fetched.latency_s <= fetched.elapsed_s
     assert fetched.address in ("", "127.0.0.1")
 
@@ -189,6 +189,16 @@ async def _bad_urls(fetcher: Fetcher, site: BadSite) -> None:
     assert all("x-injected" not in hit.headers for hit in site.log)
 
 
+async def _failures_say_their_rung(fetcher: Fetcher, site: BadSite) -> None:
+    for url in (site.url("hang_up"), site.url("endless_body"), "x:y"):
+        rung = None
+        try:
+            await fetcher.fetch(Request(url))
+        except FetchError as error:
+            rung = error.rung
+        assert rung, f"{url}: a failure says which way of fetching failed"
+
+
 async def _private_is_refused(fetcher: Fetcher, site: BadSite) -> None:
     for host in ("127.0.0.2", "[::ffff:127.0.0.1]", "0.0.0.0", "[::1]", "0x7f.1", "169.254.169.254"):  # noqa: S104
         result = await try_fetch(fetcher, Request(site.url("good", host=host)))
@@ -226,6 +236,7 @@ _CHECKS: tuple[Check, ...] = (
     _unsent_is_not_reused,
     _redirects_do_not_wait,
     _bad_urls,
+    _failures_say_their_rung,
     _private_is_refused,
     _concurrent,
     _close_is_idempotent,

@@ -282,31 +282,16 @@ async def the_ledger_keeps_every_attempt(s: StoreSubject) -> None:
     """Newest first, whole, by URL, up to a limit."""
     job = await s.book.create("shop", "")
     full = Attempt(
-        at=5.5,
-        url="http://a/x",
-        fingerprint=-(2**63),
-        verdict=Verdict.DEAD,
-        reason="timeout_body",
-        detail="line\nline \u00e9 end",
-        attempt=3,
-        status=206,
-        size_bytes=2**40,
-        elapsed_ms=1.25,
-        worker="w",
-        rung="http",
-        depth=2,
-        via="http://a/",
-        method="POST",
-        flags=("truncated", "parse_truncated"),
+        at=5.5, url="http://a/x", fingerprint=-(2**63), verdict=Verdict.DEAD, reason="timeout_body",
+        detail="line\nline \u00e9 end", attempt=3, status=206, size_bytes=2**40, elapsed_ms=1.25, worker="w",
+        rung="http", depth=2, via="http://a/", method="POST", flags=("truncated", "parse_truncated"),
         request=RequestPreview(
-            callback="parse_found",
-            headers=("X-A",),
-            body="q=\u00e9&\x00",
-            body_bytes=2**33,
-            cb_kwargs={"page": 2, "of": ["a", None], "why": "\u2026"},
-            meta=("key",),
+            callback="parse_found", headers=("X-A",), body="q=\u00e9&\x00", body_bytes=2**33,
+            cb_kwargs={"page": 2, "of": ["a", None], "why": "\u2026"}, meta=("key",),
         ),
-    )
+        proxy="proxy.example:3128", session="s\u00e9ssion 1", cost=0.0125, wire_bytes=2**40 + 1,
+        address="2001:db8::1",
+    )  # fmt: skip
     await s.store.write(
         job, [make_visit_result(number=1), make_visit_result(attempt=full), make_visit_result(number=3)]
     )
