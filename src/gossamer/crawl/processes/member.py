@@ -39,6 +39,7 @@ from gossamer.crawl.processes.messages import (
     StopMessage,
     ToMember,
     TrustMessage,
+    can_pack,
     next_frame,
     pack_event,
     to_frame,
@@ -98,7 +99,7 @@ class EventPipe(logging.Handler):
         """Send what has gathered."""
         if self._events:
             events, self._events = self._events, []
-            self._send_message(EventsMessage([pack_event(event) for event in events]))
+            self._send_message(EventsMessage([pack_event(event) for event in events if can_pack(event)]))
 
     def _send_message(self, message: msgspec.Struct) -> None:
         with self._sending:

@@ -7,11 +7,13 @@ that is lost costs a line in a view.
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import msgspec
 
 from gossamer.core import events
 from gossamer.core.events import Event
+from gossamer.core.storable import without_surrogates
 
 BEAT_S = 1.0
 """A member says so often that its process runs."""
@@ -93,7 +95,23 @@ FromMember = (
     EventsMessage | LogMessage | IdleMessage | HeartbeatMessage | HookFailureMessage | ShortageMessage
 )
 
-_encode = msgspec.msgpack.Encoder().encode
+_as_msgpack = msgspec.msgpack.Encoder().encode
+
+
+def _encode(message: msgspec.Struct) -> bytes:
+    """A message as msgpack; half a surrogate pair, which has no UTF-8, becomes U+FFFD."""
+    try:
+        return _as_msgpack(message)
+    except UnicodeEncodeError:
+        return _as_msgpack(_clean_value(msgspec.to_builtins(message)))
+
+
+def _clean_value(value: Any) -> Any:
+    if isinstance(value, str):
+        return without_surrogates(value)
+    if isinstance(value, dict):
+        return {_clean_value(name): _clean_value(part) for name, part in value.items()}
+    return [_clean_value(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def to_frame(message: msgspec.Struct) -> bytes:
@@ -109,6 +127,11 @@ async def next_frame(reader: asyncio.StreamReader) -> bytes | None:
         return await reader.readexactly(size) if size <= MAX_FRAME else None
     except (asyncio.IncompleteReadError, OSError):
         return None
+
+
+def can_pack(event: Event) -> bool:
+    """Whether the other side knows this kind of event."""
+    return type(event).__name__ in _EVENTS
 
 
 def pack_event(event: Event) -> tuple[str, msgspec.Raw]:
