@@ -67,7 +67,7 @@ def events_page() -> str:
     ]
     parts = [
         "# Events",
-        "What happens in a crawl is told to sinks: objects with a method `emit(event)`, given to "
+        "A crawl reports what happens to sinks: objects with a method `emit(event)`, passed to "
         "`crawl(..., sinks=[...])`. Each event comes once and in order. "
         "`emit` must be quick and must not raise.",
     ]
@@ -111,13 +111,14 @@ def errors_page() -> str:
         [
             "# Faults and errors",
             "## Faults",
-            "What one try at a request ran into. The name is the `reason` of `gossamer attempts`, `gossamer "
-            "dead` and `gossamer explain`. A dead letter stays until `gossamer dead retry` or `drop`.",
-            table(("fault", "meaning", "the request is", "said about its host"), faults),
-            "`max_retries` failures are allowed before a request that is tried again becomes a dead letter; "
+            "What went wrong in one attempt at a request. The name is the `reason` in `gossamer attempts`, "
+            "`gossamer dead` and `gossamer explain`. "
+            "A dead letter stays until `gossamer dead retry` or `drop`.",
+            table(("fault", "meaning", "the request is", "what it says about the host"), faults),
+            "A request is retried `max_retries` times at most before it becomes a dead letter; "
             "`retry_backoff` and `retry_backoff_cap` set the pauses ([settings](settings.md)). "
             f"While its host is well, {FrontierRules().max_throttled} times at most are at no charge.",
-            "Two more reasons are no faults:",
+            "Two more reasons are not faults:",
             table(("reason", "meaning"), [(code(one.value), remarks[one.name]) for one in LedgerReason]),
             "## Exceptions",
             f"All derive from `GossamerError`: {_lower(docstring(GossamerError))} They are in "
@@ -179,24 +180,25 @@ def results_page() -> str:
             "`gossamer crawl --json` prints one object with these fields on stdout; `await crawl(...)` "
             f"returns them as a `CrawlResult`. {prose(docstring(CrawlResult).partition('. ')[2])}",
             record_table(CrawlResult, without=NOT_IN_JSON),
-            "The `CrawlResult` has some more, which are not part of the JSON object.",
+            "The `CrawlResult` has some more fields, which are not part of the JSON object.",
             table(
                 ("field", "meaning"),
                 [(code(name), meanings(CrawlResult)[name]) for name in NOT_IN_JSON],
             ),
             "## Links left out",
-            "Links that a page has and the crawl does not take, by reason: `left out` in the summary, "
-            "`link:REASON` in `gossamer status`. These links are",
+            "Links on pages that the crawl does not follow, by reason: `left out` in the summary, "
+            "`link:REASON` in `gossamer status`. These links are:",
             table(("reason", "meaning"), left_out),
             "## Items",
-            "What is kept of an item.",
+            "What the store keeps of an item.",
             record_table(StoredItem),
             "## Attempts",
-            f"{docstring(Attempt)} That is what `gossamer attempts` lists.",
+            f"{docstring(Attempt)} `gossamer attempts` lists these rows.",
             record_table(Attempt),
             "## Flags of pages",
-            "What fetching and parsing say of a page: `response.flags`, and in the ledger (`gossamer "
-            "attempts JOB --flag FLAG`). Pages with `truncated` or `parse_truncated` count in the summary.",
+            "What fetching and parsing found out about a page: `response.flags`, and in the ledger "
+            "(`gossamer attempts JOB --flag FLAG`). "
+            "The summary counts pages with `truncated` or `parse_truncated`.",
             table(("flag", "meaning"), [(code(flag), sentence(words)) for flag, words in FLAGS.items()]),
             "## Answers of explain",
             "The answer of `gossamer explain URL` in one word; the lines below it say why.",

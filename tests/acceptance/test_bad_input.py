@@ -148,15 +148,15 @@ def test_a_gossamer_toml_that_is_no_toml(tmp_path: Path, spider: Path) -> None:
 
 TWO = "\n\nclass Other(ShopSpider):\n    name = 'other'\n"
 FILES = {
-    "a syntax error": (lambda text: text + "def (:\n", r"shop\.py does not import: line 21: SyntaxError"),
-    "a byte of 0": (lambda text: text + "\0", r"shop\.py does not import: SyntaxError.*null bytes"),
+    "a syntax error": (lambda text: text + "def (:\n", r"shop\.py cannot be imported: line 21: SyntaxError"),
+    "a byte of 0": (lambda text: text + "\0", r"shop\.py cannot be imported: SyntaxError.*null bytes"),
     "an import error": (
         lambda text: "import no_such_module\n" + text,
-        r"shop\.py does not import: line 1: ModuleNotFoundError.*no_such_module",
+        r"shop\.py cannot be imported: line 1: ModuleNotFoundError.*no_such_module",
     ),
     "an exit": (
         lambda text: text + "raise SystemExit(0)\n",
-        r"shop\.py does not import: line 21: SystemExit",
+        r"shop\.py cannot be imported: line 21: SystemExit",
     ),
     "no spider": (lambda _: "x = 1\n", r"shop\.py has no spider; write a class .* gossamer\.Spider"),
     "two spiders": (
@@ -346,7 +346,7 @@ def test_a_file_that_is_no_database(tmp_path: Path, spider: Path) -> None:
 def test_a_data_directory_that_cannot_be_one(tmp_path: Path, spider: Path) -> None:
     (tmp_path / "file").write_text("")
     said = refused("crawl", spider, "--data", tmp_path / "file", code=4)
-    assert f"{tmp_path}/file: cannot be made a data directory" in said
+    assert f"{tmp_path}/file: cannot be created as a data directory" in said
     assert "--data" in said
 
 

@@ -102,7 +102,7 @@ def test_code_that_ignores_its_end_holds_up_nothing(
     limit = ("--max-time", "1") if place == "start" else ()
     done = run("crawl", spider, "--json", "--strict", *limit, cwd=tmp_path, timeout=30)
     result = json.loads(done.stdout)
-    assert "ignores that it was told to end" in done.stderr
+    assert "ignores its cancellation" in done.stderr
     assert result["finish_reason"] == ("max_time" if place == "start" else "finished")
     assert done.returncode == (0 if place == "start" else 1)
     found = rows(tmp_path / ".gossamer", "SELECT url, reason FROM attempt WHERE verdict = 'dead'")

@@ -51,7 +51,7 @@ def test_settings_of_scrapy_in_a_spider_are_answered_one_by_one(tmp_path: Path) 
     said = refused(tmp_path, line="settings = {'HTTPCACHE_ENABLED': True}")
     assert "there is no setting 'HTTPCACHE_ENABLED' (= True): responses are not cached" in said
     said = refused(tmp_path, line="download_delay = 2.0")
-    assert "the attribute download_delay, which Gossamer does not read; the setting delay says it" in said
+    assert "the attribute download_delay, which Gossamer does not read; use the setting delay instead" in said
 
 
 def test_settings_of_scrapy_elsewhere(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ class SpiderPipeline:
                     await pipeline.open_steps()
                 except (Exception, SystemExit) as error:  # users' code
                     raise UsageError(
-                        f"a pipeline of the spider {spider.name!r} does not open: "
+                        f"a pipeline of the spider {spider.name!r} cannot be opened: "
                         f"{type(error).__name__}: {error}"
                     ) from error
                 self._open[id(spider)] = pipeline

@@ -71,7 +71,7 @@ def describe_hold(frame: FrameType, held_s: float) -> str:
     """Which callback or pipeline step of which page the code at this frame belongs to, and where it is."""
     where = "".join(traceback.format_stack(frame, limit=_FRAMES)).rstrip()
     who = _owner_of(frame)
-    return f"{who} has held up everything else for {held_s:g} s; it is at:\n{where}"
+    return f"{who} has held up everything else for {held_s:g} s; it is now at:\n{where}"
 
 
 def _owner_of(frame: FrameType | None) -> str:

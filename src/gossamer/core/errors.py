@@ -33,8 +33,8 @@ class Fault(StrEnum):
     BAD_REDIRECT = "bad_redirect"  # a redirect without a usable Location
     REDIRECT_LIMIT = "redirect_limit"  # too many redirects in a row
     GUARD = "guard"  # a private address that nobody named
-    BAD_URL = "bad_url"  # no URL by the WHATWG standard, or a scheme not spoken here
-    NOT_ARCHIVED = "not_archived"  # the replay fetcher has no such page
+    BAD_URL = "bad_url"  # not a URL by the WHATWG standard, or an unsupported scheme
+    NOT_ARCHIVED = "not_archived"  # the saved pages (`replay.folder`) do not include it
     THROTTLED = "throttled"  # 429, 503: the host asks for time
     GATEWAY = "gateway"  # 502, 504: the server behind the host does not answer
     SERVER = "server"  # the other 5xx
@@ -42,22 +42,22 @@ class Fault(StrEnum):
     GONE = "gone"  # 404, 410
     ROBOTS = "robots"  # robots.txt says no
     ROBOTS_UNREACHABLE = "robots_unreachable"  # robots.txt answered 5xx or not at all
-    HOST_DOWN = "host_down"  # the host has never answered, and its requests are not tried any more
+    HOST_DOWN = "host_down"  # the host has never answered, and its requests are no longer tried
     HOST_LOST = "host_lost"  # the host had answered, and was then in trouble for longer than host_patience
     OUT_OF_SCOPE = "out_of_scope"  # it leads to where the crawl must not go
     MISSING = "missing"  # a required element is not on the page
     CALLBACK = "callback"  # the spider's code raised
     CALLBACK_TIMEOUT = "callback_timeout"  # the spider's code took too long
     PIPELINE = "pipeline"  # a pipeline step failed on an item of the page
-    PARSE_TIMEOUT = "parse_timeout"  # the page could not be parsed within the CPU time and memory it may have
-    PARSE_INTERRUPTED = "parse_interrupted"  # the process that judges suspicious pages was killed or stopped
+    PARSE_TIMEOUT = "parse_timeout"  # the page could not be parsed within its CPU time and memory
+    PARSE_INTERRUPTED = "parse_interrupted"  # the process that examines suspicious pages was stopped
     UNREADABLE = "unreadable"  # what the frontier has stored of the request is damaged
     INTERNAL = "internal"  # an error of Gossamer itself; the ledger has the traceback
     EXPIRED = "expired"  # the worker never came back with it
 
 
 class LedgerReason(StrEnum):
-    """A reason in the ledger that is no fault: nothing is retried or given up for it."""
+    """A reason in the ledger that is not a fault: nothing is retried or given up for it."""
 
     KNOWN_TARGET = "known_target"  # a redirect to a page that was known already
     STALE = "stale"  # the lease was lost before it was settled: only its items and its page are kept
@@ -68,27 +68,27 @@ class GossamerError(Exception):
 
 
 class OperatorError(GossamerError):
-    """Something a person must mend. ``str(error)`` says what happened, to which thing, and the way out."""
+    """Something a person must fix. ``str(error)`` says what happened, to which thing, and what to do."""
 
     exit_code = 2
 
 
 class UsageError(OperatorError):
-    """Wrong use: an unknown spider, a bad option, a file that does not import."""
+    """Wrong use: an unknown spider, a bad option, a file that cannot be imported."""
 
 
 class SettingError(UsageError):
-    """A setting that does not exist or has the wrong type; names key, layer and nearest right name."""
+    """A setting that does not exist or has the wrong type; names the key, the layer and the nearest name."""
 
 
 class MissingServiceError(OperatorError):
-    """A service or an optional package that is needed is not there."""
+    """A service or an optional package that is needed is missing."""
 
     exit_code = 4
 
 
 class StorageError(OperatorError):
-    """The disk or the database cannot take or give data; nothing that was stored is lost."""
+    """The disk or the database cannot be read or written; nothing that was stored is lost."""
 
     exit_code = 4
 
@@ -116,14 +116,15 @@ class JsonValueError(UsageError, TypeError):
 
 
 class SelectorError(GossamerError, ValueError):
-    """A CSS selector or an XPath expression that is wrong; the message has it and says what is wrong."""
+    """A CSS selector or an XPath expression is wrong; the message quotes it and says what is wrong."""
 
 
 class FetchError(GossamerError):
-    """A try at fetching ended without a response.
+    """An attempt to fetch ended without a response.
 
-    ``fault`` says which way, ``detail`` what exactly (safe to show: no secrets), ``retry_after_s``
-    when the other side named a time, ``rung`` which way of fetching failed (empty: none was tried).
+    ``fault`` says why, ``detail`` says exactly what (safe to show: no secrets), ``retry_after_s`` is the time
+    that the other side asked for, if it named one, ``rung`` the way of fetching that failed (empty: none was
+    tried).
     """
 
     def __init__(

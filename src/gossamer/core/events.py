@@ -28,7 +28,7 @@ class PageDoneEvent(Event, frozen=True, kw_only=True):
     attempt: Attempt  # the row of the ledger: URL, status, verdict, reason, duration, size
     items: int = 0  # items stored from the page
     requests: int = 0  # requests that the page led to
-    dropped: dict[str, int] = {}  # what was not taken of the page, by reason
+    dropped: dict[str, int] = {}  # items and links of the page that were left out, by reason
     host: str = ""  # the host, with its port where it is not the usual one
 
 
@@ -36,7 +36,7 @@ class LeaseLostEvent(Event, frozen=True, kw_only=True):
     """A lease was taken back because its deadline passed, or a late result was refused."""
 
     job: str  # the id of the job
-    url: str  # of the request whose lease it was
+    url: str  # the URL of the request
 
 
 class ProgressEvent(Event, frozen=True, kw_only=True):

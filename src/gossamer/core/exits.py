@@ -10,12 +10,12 @@ class ExitCode(IntEnum):
     """Exit codes of every command."""
 
     OK = 0  # finished
-    DEAD_LETTERS = 1  # finished, but had nothing, lost a host, a hook failed, or (``--strict``) dead letters
-    USAGE = 2  # wrong use: an option, a name, a setting, a spider that does not import or start
+    DEAD_LETTERS = 1  # finished, but got nothing, lost a host, a hook failed, or (``--strict``) dead letters
+    USAGE = 2  # wrong use: an option, a name, a setting, a spider that cannot be imported or started
     STOPPED = 3  # stopped early: by a signal, or because the job was paused or cancelled
-    MISSING = 4  # a needed service, package or the storage is missing or fails
+    MISSING = 4  # a service, a package or the storage is missing or fails
     BUG = 70  # a bug in Gossamer; the traceback is shown (``EX_SOFTWARE`` of sysexits.h)
-    NO_READER = 141  # nobody reads the output any more (what a shell reports for SIGPIPE)
+    NO_READER = 141  # nobody reads the output any longer (what a shell reports for SIGPIPE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,10 +158,10 @@ class StoredItem(Record, frozen=True, kw_only=True):
     """An item as the store has it."""
 
     type: str  # the class name, or ``item`` for plain dicts
-    key: str  # what identifies it within ``(spider, type)``
+    key: str  # identifies it within ``(spider, type)``
     data: dict[str, Any]  # its fields
     url: str  # the page it was found on, with these values
-    first_seen: float  # seconds since the epoch
-    last_seen: float  # the same, of the latest page that showed it
-    changed_at: float  # the same, of the latest page that showed it with other values
+    first_seen: float  # when a page first showed it: seconds since the epoch
+    last_seen: float  # when a page last showed it
+    changed_at: float  # when a page last showed it with other values
     id: int = 0  # its number in the store

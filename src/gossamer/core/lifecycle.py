@@ -30,14 +30,14 @@ class RequestTransition(StrEnum):
     """What can happen to a request."""
 
     ADMIT = "admit"  # accepted by the frontier
-    ADMIT_LATER = "admit_later"  # accepted, not due before a time
+    ADMIT_LATER = "admit_later"  # accepted, but not due before a certain time
     COME_DUE = "come_due"  # its time has come
     LEASE = "lease"  # handed out
     FINISH = "finish"  # settled as success, or as skipped for a reason that will not change
-    RETRY = "retry"  # settled as to be tried again at a time
-    GIVE_UP = "give_up"  # settled as hopeless, or tried often enough
+    RETRY = "retry"  # settled, to be tried again at a certain time
+    GIVE_UP = "give_up"  # settled as hopeless, or as tried often enough
     RELEASE = "release"  # given back unstarted: costs no attempt
-    EXPIRE = "expire"  # the deadline passed without a word from the worker: costs an attempt, and time
+    EXPIRE = "expire"  # the deadline passed without news from the worker: costs an attempt, and time
     REVIVE = "revive"  # a person retries a dead letter
     DROP = "drop"  # a person drops a dead letter
 

@@ -23,10 +23,10 @@ from gossamer.core.requests import (
 class Verdict(StrEnum):
     """How an attempt ended. The value is what the ledger stores."""
 
-    SUCCESS = "success"  # the page was had, and its callback ran
-    REDIRECT = "redirect"  # the target is a request of its own
-    SKIPPED = "skipped"  # will not change: robots, out of scope, gone
-    RETRY = "retry"  # it failed, and is tried again later
+    SUCCESS = "success"  # the page was fetched, and its callback ran
+    REDIRECT = "redirect"  # the target becomes a request of its own
+    SKIPPED = "skipped"  # not fetched for a reason that will not change: robots, out of scope, gone
+    RETRY = "retry"  # it failed and is tried again later
     DEAD = "dead"  # given up: a dead letter
     EXPIRED = "expired"  # the worker never came back
 
@@ -46,27 +46,27 @@ class Outcome(Record, frozen=True, kw_only=True):
 
 
 class Attempt(Record, frozen=True, kw_only=True):
-    """One row of the ledger: one try at fetching one request."""
+    """One row of the ledger: one attempt at one request."""
 
-    at: Time  # when the try began
+    at: Time  # when the attempt began
     url: str  # in its canonical form, as fetched
-    fingerprint: Fingerprint  # of the request: what tells it from others
+    fingerprint: Fingerprint  # identifies the request
     verdict: Verdict  # how it ended
-    reason: str = ""  # a ``Fault`` value where it is no success
+    reason: str = ""  # a ``Fault`` value if it is not a success
     detail: str = ""  # for people: the exception, the traceback of a callback; never a secret
-    attempt: int = 1  # the number of the try, from 1
-    status: int = 0  # 0: no response
-    size_bytes: int = 0  # decoded body
+    attempt: int = 1  # the number of the attempt, from 1
+    status: int = 0  # the HTTP status; 0: no response
+    size_bytes: int = 0  # of the decoded body
     elapsed_ms: float = 0.0  # until the body had arrived
-    worker: str = ""  # which worker it was
-    rung: str = ""  # how it was fetched: ``http``; empty when nobody was asked
+    worker: str = ""  # the worker that made it
+    rung: str = ""  # how it was fetched: ``http``; empty when no host was asked
     depth: int = 0  # hops from a seed
     via: str = ""  # the page that led here
     method: str = "GET"  # the request's method
-    flags: tuple[str, ...] = ()  # what fetching and parsing say of the page: ``truncated`` and the like
-    request: RequestPreview | None = None  # what else tells it from requests to the same URL; None: nothing
+    flags: tuple[str, ...] = ()  # what fetching and parsing found out about the page: ``truncated`` ...
+    request: RequestPreview | None = None  # what distinguishes it from others to its URL; None: nothing
     proxy: str = ""  # the proxy that it was fetched through, without credentials; empty: none
-    session: str = ""  # the request's session: which cookies it was sent with
+    session: str = ""  # the request's session, which decides the cookies that it was sent with
     cost: float = 0.0  # what the fetch cost, in the currency of whoever charges for it
     wire_bytes: int = 0  # of the body as it came, before it was decoded
     address: str = ""  # the IP address that answered

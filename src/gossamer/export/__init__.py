@@ -47,8 +47,8 @@ def format_of(path: Path | str) -> str:
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise UsageError(
-            f"{path}: {f'the suffix {suffix} names no format' if suffix else 'no suffix'}; "
-            f"known are {', '.join(SUFFIXES)}; --format says it for any file"
+            f"{path}: {f'the suffix {suffix} is not the name of a format' if suffix else 'no suffix'}; "
+            f"known are {', '.join(SUFFIXES)}; --format names it for any file"
         )
     return SUFFIXES[suffix]
 

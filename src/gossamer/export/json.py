@@ -50,5 +50,7 @@ def find_end(old: BinaryIO, place: str) -> int:
     end, begin = read_tail(old)
     end = end.rstrip()
     if not (opens and end.endswith(b"]")):
-        raise UsageError(f"{place} holds no JSON array to append to; overwrite it or choose another file")
+        raise UsageError(
+            f"{place} does not hold a JSON array to append to; overwrite it or choose another file"
+        )
     return begin + len(end[:-1].rstrip())

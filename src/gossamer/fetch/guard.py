@@ -136,7 +136,7 @@ class AddressGuard:
     def check_port(self, host: str, port: int) -> None:
         """Raises :class:`GuardError` for a port of another service, unless the operator named the host."""
         if port in BAD_PORTS and not self.is_trusted(host):
-            raise GuardError(f"port {port} belongs to another service than the web")
+            raise GuardError(f"port {port} belongs to a service other than the web")
 
     def open_to(self, host: str, rows: Sequence[AddressInfo]) -> Sequence[AddressInfo]:
         """Those addresses of a host that may be connected; raises :class:`GuardError` when none may."""

@@ -64,7 +64,7 @@ class ReplayFetcher:
     def __init__(self, folder: Path, rules: Mapping[str, str], *, clock: Clock) -> None:
         self._folder = folder.resolve()
         if not self._folder.is_dir():
-            raise UsageError(f"{folder} is no folder of saved pages")
+            raise UsageError(f"{folder} is not a folder of saved pages")
         self._rules = [_ReplayRule(url, file) for url, file in rules.items()]
         self._clock = clock
 

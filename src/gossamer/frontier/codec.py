@@ -57,7 +57,7 @@ def unpack_request(record: str, host: str) -> Request:
     try:
         parts = record.split("\t")
     except TypeError:
-        raise StorageError("a stored request cannot be read: it is no text") from None
+        raise StorageError("a stored request cannot be read: it is not text") from None
     return unpack_parts(parts, host)
 
 

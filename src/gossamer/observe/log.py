@@ -109,7 +109,7 @@ def _describe_start(event: JobStartedEvent) -> str:
     taken_back = (
         f", {format_count(event.recovered, 'request')} of the last run taken back" if event.recovered else ""
     )
-    return f"{event.job} {'goes on' if event.resumed else 'started'}{taken_back}"
+    return f"{event.job} {'continues' if event.resumed else 'started'}{taken_back}"
 
 
 class LineFormatter(logging.Formatter):
@@ -146,7 +146,7 @@ class LogFileHandler(logging.FileHandler):
             super().handleError(record)
             return
         self._is_broken = True
-        text = f"the log {self.baseFilename} cannot be written ({error.strerror}); going on without it"
+        text = f"the log {self.baseFilename} cannot be written ({error.strerror}); continuing without it"
         logging.getLogger("gossamer.crawl").error("%s", one_line(text))
 
     def close(self) -> None:

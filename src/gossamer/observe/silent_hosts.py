@@ -53,7 +53,9 @@ class HostMonitor:
         if known.failures + 1 != FAILURES:
             return ""
         why = one_line(error_headline(attempt.detail) or attempt.reason)
-        return f"{host} does not answer ({why}): it is asked again with growing pauses, its requests wait"
+        return (
+            f"{host} does not answer ({why}): it is tried again after pauses that grow, and its requests wait"
+        )
 
     def _note_answer(self, host: str, attempt: Attempt) -> str:
         known = self._silences.pop(host)
@@ -72,7 +74,9 @@ def waiting_for(reports: Iterable[HostReport], now: float) -> str:
     host, state = one_line(silent[0].host, 60), silent[0].state
     wait_s = max(state.next_at, state.hold_until) - now
     next_try = (
-        "it is asked now" if state.in_flight or wait_s <= 0 else f"next try in {format_duration(wait_s)}"
+        "it is being tried now"
+        if state.in_flight or wait_s <= 0
+        else f"next try in {format_duration(wait_s)}"
     )
     others = len(silent) - 1
     more = f"; nor {'has' if others == 1 else 'have'} {format_count(others, 'other host')}" if others else ""

@@ -146,7 +146,7 @@ def _engine_for(kind: str) -> SelectorEngine:
     if kind == "html":
         return HTML
     if kind != "xml":
-        raise ValueError(f"a selector of type {kind!r} is not known; there are html and xml")
+        raise ValueError(f"unknown type of selector {kind!r}; known are html and xml")
     from gossamer.parse.xml import XML  # lxml is loaded with the first document that is XML
 
     return XML

@@ -37,5 +37,5 @@ def estimate_time_left(samples: Sequence[JobSample], *, max_pages: int | None = 
         return TimeEstimate(pages_per_s=pace, seconds=budget_s, reason="until the budget of pages is spent")
     if emptied_s is not None:
         return TimeEstimate(pages_per_s=pace, seconds=emptied_s)
-    reason = "it finds more than it does" if pace else "no pages lately"
+    reason = "it finds pages faster than it fetches them" if pace else "no pages lately"
     return TimeEstimate(pages_per_s=pace, reason=reason)

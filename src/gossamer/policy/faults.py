@@ -17,7 +17,7 @@ class FaultKind(StrEnum):
     """What helps against a fault, and so what becomes of a request that meets it."""
 
     SETTLED = "settled"  # skipped: it will not change and is nobody's failure; no dead letter
-    THROTTLED = "throttled"  # tried again when the host said; not charged to `max_retries`
+    THROTTLED = "throttled"  # tried again when the host says; not charged to `max_retries`
     MACHINE = "machine"  # tried again later, for `host_patience`; charged neither to it nor to its host
     UNANSWERED = "unanswered"  # tried again with back-off; charged to it only if its host answers others
     NAMELESS = "nameless"  # dead at once; like an unanswered one if its host has answered before
@@ -54,7 +54,7 @@ FAULTS: Mapping[Fault, FaultRow] = check_complete(
         Fault.DNS_TEMPORARY: FaultRow(
             FaultKind.UNANSWERED, _SILENCE, "the name server gave no answer for its host"
         ),
-        Fault.CONNECT: FaultRow(FaultKind.UNANSWERED, _SILENCE, "its host could not be connected"),
+        Fault.CONNECT: FaultRow(FaultKind.UNANSWERED, _SILENCE, "its host could not be reached"),
         Fault.LOCAL: FaultRow(FaultKind.MACHINE, _NOTHING, "this machine could not connect"),
         Fault.TLS: FaultRow(
             FaultKind.HOPELESS, _FAILURE, "its host's certificate or TLS handshake is not acceptable"
@@ -82,7 +82,7 @@ FAULTS: Mapping[Fault, FaultRow] = check_complete(
             FaultKind.HOPELESS, _NOTHING, "its address is private, and nobody named the host"
         ),
         Fault.BAD_URL: FaultRow(FaultKind.HOPELESS, _NOTHING, "its URL cannot be requested"),
-        Fault.NOT_ARCHIVED: FaultRow(FaultKind.HOPELESS, _NOTHING, "there is no saved page of it"),
+        Fault.NOT_ARCHIVED: FaultRow(FaultKind.HOPELESS, _NOTHING, "the saved pages do not include it"),
         Fault.THROTTLED: FaultRow(FaultKind.THROTTLED, _PUSH_BACK, "the host asks for time"),
         Fault.GATEWAY: FaultRow(FaultKind.OVERLOAD, _PUSH_BACK, "the server behind the host does not answer"),
         Fault.SERVER: FaultRow(FaultKind.TRANSIENT, _FAILURE, "an error of the server"),
@@ -109,7 +109,7 @@ FAULTS: Mapping[Fault, FaultRow] = check_complete(
             "parsing the page needs more than parse.timeout or parse.max_memory_mb",
         ),
         Fault.PARSE_INTERRUPTED: FaultRow(
-            FaultKind.TRANSIENT, _NOTHING, "the process that judges suspicious pages was killed or stopped"
+            FaultKind.TRANSIENT, _NOTHING, "the process that examines suspicious pages was killed or stopped"
         ),
         Fault.UNREADABLE: FaultRow(FaultKind.HOPELESS, _NOTHING, "what was stored of the request is damaged"),
         Fault.INTERNAL: FaultRow(FaultKind.HOPELESS, _FAILURE, "an error of Gossamer itself"),

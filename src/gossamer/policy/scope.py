@@ -148,7 +148,7 @@ def domain_of(entry: str) -> tuple[str, str]:
     place = urls.parse_origin(text)
     if not place.hostname or any(mark in text for mark in " @?"):
         raise UsageError(
-            f"allowed_domains names {entry!r}, which is no domain; write example.com or example.com:8080"
+            f"allowed_domains names {entry!r}, which is not a domain; write example.com or example.com:8080"
         )
     has_port = place.host_key != place.hostname or text.rstrip("/").endswith(f":{place.port}")
     return place.hostname, place.port if has_port else ""

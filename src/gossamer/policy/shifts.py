@@ -174,7 +174,7 @@ class _ShiftPlanner:
             return min(there, claim.busy)
         takers = [worker for worker in self._workers if claim.lane in worker.lanes]
         if not takers:
-            self._record_trouble(strand, f"no worker is there that takes shifts of the lane {claim.lane!r}")
+            self._record_trouble(strand, f"no worker takes shifts of the lane {claim.lane!r}")
             return 0
         standing = self._standings.get(strand)
         if standing is None:
@@ -308,7 +308,7 @@ def _is_void(shift: Shift, at: float) -> bool:
 
 def _describe_failures(standing: LaneHealth, able: Sequence[WorkerInfo], takers: Sequence[WorkerInfo]) -> str:
     if standing.why is EndReason.REFUSED and not able:
-        who = "the only worker cannot" if len(takers) == 1 else f"none of {len(takers)} workers can"
+        who = "the only worker cannot" if len(takers) == 1 else f"none of the {len(takers)} workers can"
         return f"{who} do it: {standing.detail}"
     return f"its shifts fail ({standing.failures} in a row): {standing.detail}"
 

@@ -28,7 +28,7 @@ from gossamer.queries.reasons import reason_text
 class UrlState(StrEnum):
     """What has become of a URL, in one word."""
 
-    BAD_URL = "bad_url"  # no URL by the WHATWG standard
+    BAD_URL = "bad_url"  # not a URL by the WHATWG standard
     DUPLICATE = "duplicate"  # of the URL under which the page is known
     OUT_OF_SCOPE = "out_of_scope"  # links to it are not taken; the rule is named
     TRAP = "trap"  # it looks like a page of a site that never ends

@@ -173,7 +173,7 @@ class MemoryRoster:
         for shift_id in shift_ids:
             shift = self._shifts.pop(shift_id, None)
             if shift is not None and shift.state is ShiftState.WORKING:
-                self._count_lost(shift, "its worker was not heard of any more")
+                self._count_lost(shift, "its worker is no longer heard from")
             self._buried[shift_id] = self._clock.now()
 
     async def add_sample(self, job: str, sample: JobSample) -> None:

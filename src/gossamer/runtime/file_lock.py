@@ -60,7 +60,7 @@ class JobLock:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise StorageError(f"{self.path}: the lock file cannot be made: {error}") from error
+            raise StorageError(f"{self.path}: the lock file cannot be created:  {error}") from error
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

@@ -95,9 +95,7 @@ def _abandon_coroutine(work: Coroutine[Any, Any, Any]) -> None:
     import ctypes
 
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(work))
-    log.warning(
-        "the spider's code ignores that it was told to end (an `except:` in a loop?); it is left behind"
-    )
+    log.warning("the spider's code ignores its cancellation (an `except:` in a loop?); it is abandoned")
 
 
 class _GraceTimer:

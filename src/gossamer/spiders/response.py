@@ -146,7 +146,9 @@ class Response:
     def page(self) -> HtmlPage:
         """The parsed HTML document. Raises ``ValueError`` for what is none and large: a picture, XML."""
         if (is_media(self.content_type) or self.is_xml) and is_suspicious(self.body):
-            raise ValueError(f"{self.url} is {self.content_type}: no page, and too large to be read as one")
+            raise ValueError(
+                f"{self.url} is {self.content_type}: not a page, and too large to be read as one"
+            )
         if self._cut is not None:
             self._note_cuts(self._cut.flags)  # of what is neither HTML nor XML, nobody may ever ask for this
             return parse_html(self._cut.body, self.url, _CUT_TYPE, max_links=self._max_links)

@@ -68,7 +68,7 @@ class Spider:
     def parse(self, response: Any) -> Any:
         """What to make of a page; the callback of requests that name none."""
         raise NotImplementedError(
-            f"{type(self).__name__} has no method 'parse', the callback of requests that name none"
+            f"{type(self).__name__} has no method 'parse', the callback of requests that name no other"
         )
 
     def selects(self, callback: str) -> bool:

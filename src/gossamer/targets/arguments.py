@@ -99,7 +99,7 @@ def read_arguments(spider_class: type[Spider], given: Mapping[str, Any]) -> dict
     lacking = [a for a in known.arguments.values() if a.required and a.name not in values]
     if lacking:
         wanted = ", ".join(f"-a {argument.name}=... ({argument.type})" for argument in lacking)
-        raise UsageError(f"the spider {spider_class.name!r} has to be given {wanted}")
+        raise UsageError(f"spider {spider_class.name!r} requires the argument {wanted}")
     return values
 
 

@@ -108,7 +108,7 @@ def _of_class(spider_class: type[Spider], arguments: Mapping[str, str]) -> Crawl
         raise
     except (Exception, SystemExit) as error:
         raise UsageError(
-            f"the spider {spider_class.name!r} cannot be made: {type(error).__name__}: {error}"
+            f"the spider {spider_class.name!r} cannot be created: {type(error).__name__}: {error}"
         ) from error
     _check_spider(spider)
     text = target_text(spider.name, arguments)
@@ -125,7 +125,9 @@ def _check_spider(spider: Spider) -> None:
             setattr(spider, name, one_or_more(value))
     wrong = [url for url in spider.start_urls if not isinstance(url, str)]
     if wrong:
-        raise UsageError(f"start_urls of the spider {spider.name!r} holds {wrong[0]!r}, which is no string")
+        raise UsageError(
+            f"start_urls of the spider {spider.name!r} holds {wrong[0]!r}, which is not a string"
+        )
     _check_scrapy(spider)
     require = spider.require
     queries = (
@@ -154,7 +156,7 @@ def _check_scrapy(spider: Spider) -> None:
         if hasattr(spider, name):
             raise UsageError(
                 f"the spider {spider.name!r} has the attribute {name}, which Gossamer does not read; "
-                f"the setting {setting} says it: settings = {{{setting!r}: ...}}"
+                f"use the setting {setting} instead: settings = {{{setting!r}: ...}}"
             )
 
 
@@ -201,7 +203,7 @@ def _import_file(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - users' code
         del sys.modules[name]
-        raise UsageError(f"{path} does not import: {_describe_error(error, path)}") from None
+        raise UsageError(f"{path} cannot be imported: {_describe_error(error, path)}") from None
     return module
 
 
@@ -246,7 +248,7 @@ def discover_spiders(project: Path | None) -> DiscoveryResult:
         try:
             spider_class = point.load()
         except Exception as error:  # noqa: BLE001 - others' code
-            broken.append(f"the entry point {point.name!r} does not load: {type(error).__name__}: {error}")
+            broken.append(f"the entry point {point.name!r} cannot be loaded: {type(error).__name__}: {error}")
             continue
         spiders[spider_class.name or point.name] = spider_class
     folder = project / "spiders" if project else None

@@ -73,7 +73,7 @@ def plan_from(packed: bytes) -> JobPlan:
     try:
         return msgspec.msgpack.decode(packed, type=JobPlan)
     except msgspec.MsgspecError as error:
-        raise StorageError(f"the plan of this job cannot be read: {error}") from None
+        raise StorageError(f"the plan of the job cannot be read: {error}") from None
 
 
 def settings_under(plan: JobPlan, own: Settings) -> Settings:
@@ -98,8 +98,8 @@ def target_under(plan: JobPlan, project: Path | None) -> CrawlTarget:
     here = version_of(found)
     if plan.version and here != plan.version:
         raise UsageError(
-            f"the spider {found.name!r} is another version here ({here}) than the one that was submitted "
-            f"({plan.version}): bring both to the same, or cancel the job and submit it again"
+            f"the spider {found.name!r} has another version here ({here}) than the one that was submitted "
+            f"({plan.version}): install the same version, or cancel the job and submit it again"
         )
     return found
 
@@ -113,7 +113,7 @@ def check_headers(plan: JobPlan, own: Settings) -> None:
 
 
 def fleet_notes(plan: JobPlan) -> list[str]:
-    """What is otherwise on a fleet, for who submits: what workers must have, since a plan holds no secret."""
+    """What differs on a fleet, for the person who submits: workers need the secrets, which no plan holds."""
     said = []
     if plan.secrets:
         said.append(f"{_secrets_not_kept(plan.secrets)} for every worker")

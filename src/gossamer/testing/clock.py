@@ -69,7 +69,7 @@ class ManualClock:
     def advance(self, seconds: float) -> None:
         """Move on, and wake who is due, earliest first; they run when the caller next awaits."""
         if seconds < 0:
-            raise ValueError(f"a clock does not go back ({seconds} s)")
+            raise ValueError(f"a clock cannot go back ({seconds} s)")
         self._now += seconds
         while self._sleepers and self._sleepers[0][0] <= self._now:
             waiter = heapq.heappop(self._sleepers)[2]

@@ -426,7 +426,7 @@ def test_another_version_of_a_spider(crew: Fleet, site: Known, tmp_path: Path) -
     try:
         site.site.wait_for(1)
         file.write_text(right + "# another\n")
-        says = "another version here .* submitted .* both to the same"
+        says = "another version here .* submitted .* install the same version"
         until(lambda: re.search(says, trouble(crew, job)), 30)
         asked = site.site.count()
         rest([Watched.begin(member) for member in crew.members], most_lines=3)

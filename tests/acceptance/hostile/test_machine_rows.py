@@ -408,12 +408,12 @@ def test_row_73_a_full_disk_under_the_database(tmp_path: Path, shop: Site, truth
 
 
 def test_row_73_a_full_disk_under_the_log(tmp_path: Path, shop: Site, truth: Any) -> None:
-    """Exit code 0: said once, and the crawl goes on without its log."""
+    """Exit code 0: said once, and the crawl continues without its log."""
     spider, data = written(tmp_path, shop), tmp_path / "data"
     said = ended(started(spider, data, "-s", "log.file=/dev/full", "-s", "log.level=debug"), 0)
     told = [line for line in said.splitlines() if "cannot be written" in line]
     assert len(told) == 1
-    assert "the log /dev/full cannot be written (No space left on device); going on without it" in told[0]
+    assert "the log /dev/full cannot be written (No space left on device); continuing without it" in told[0]
     assert final(data) == truth
 
 

@@ -103,7 +103,7 @@ async def test_what_a_callback_raises_is_a_fault_of_its_page(callback: str) -> N
 
 async def test_a_spider_without_parse_is_told_without_a_traceback() -> None:
     extraction = await run("parse")
-    assert extraction.error == "Trouble has no method 'parse', the callback of requests that name none"
+    assert extraction.error == "Trouble has no method 'parse', the callback of requests that name no other"
 
 
 async def test_what_was_yielded_before_is_kept() -> None:

@@ -172,7 +172,7 @@ def test_servers_that_are_wrong_are_findings_of_the_doctor():
     assert code == 4
     assert [check["state"] for check in found] == ["missing"] * 2
     assert "use sqlite:///FILE or redis://HOST/0" in found[0]["advice"]
-    assert "is no PostgreSQL URL" in found[1]["advice"]
+    assert "is not a PostgreSQL URL" in found[1]["advice"]
 
 
 def test_servers_that_are_well(redis_url, postgres_url, rabbit_server):

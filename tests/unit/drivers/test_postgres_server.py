@@ -81,7 +81,7 @@ async def test_no_rights(postgres_url):
 
 async def test_too_many_connections(postgres_url):
     await execute(postgres_url, "DROP ROLE IF EXISTS narrow", "CREATE ROLE narrow LOGIN CONNECTION LIMIT 0")
-    assert "no connection left" in await fails(place(postgres_url, user="narrow"))
+    assert "no connections left" in await fails(place(postgres_url, user="narrow"))
 
 
 async def test_a_database_with_another_encoding(postgres_url):
@@ -108,14 +108,14 @@ async def test_no_driver(monkeypatch):
 
 @pytest.mark.parametrize("url", ["mysql://u:secret@db/x", "db", ""])
 def test_no_url_at_all(url):
-    with pytest.raises(UsageError, match="is no PostgreSQL URL") as error:
+    with pytest.raises(UsageError, match="is not a PostgreSQL URL") as error:
         PostgresServer(url)
     assert "secret" not in str(error.value)
 
 
 @pytest.mark.parametrize("url", ["postgresql://u:secret@db:port/x", "postgresql://db/x?sslmode=secret"])
 async def test_a_url_that_cannot_be_read(url):
-    with pytest.raises(UsageError, match="is no PostgreSQL URL") as error:
+    with pytest.raises(UsageError, match="is not a PostgreSQL URL") as error:
         await PostgresServer(url).migrate_schema()
     assert "secret" not in str(error.value)
 

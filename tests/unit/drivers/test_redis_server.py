@@ -94,7 +94,7 @@ async def test_a_user_without_rights(server, redis_url):
     url = redis_url.replace("redis://", "redis://poor:pw@")
     try:
         poor = RedisServer(url)
-        assert "does not tell its version" in await poor.check_server()
+        assert "does not report its version" in await poor.check_server()
         with pytest.raises(StorageError, match="does not give this user the rights it needs") as caught:
             await poor.run_script(LuaScript("return 1", "0" * 40), "gossamer:x")
         assert "pw" not in str(caught.value)
@@ -168,7 +168,7 @@ def test_what_is_no_url_of_a_redis(url):
         ("LOADING Redis is loading the dataset in memory", "still loading its data"),
         ("MISCONF Redis is configured to save RDB snapshots", "cannot write to its disk"),
         ("READONLY You can't write against a read only replica.", "is a replica"),
-        ("CLUSTERDOWN The cluster is down", "is a cluster that is not complete"),
+        ("CLUSTERDOWN The cluster is down", "is an incomplete cluster"),
         ("ERR something else", "refuses a command: "),
     ],
 )

@@ -210,7 +210,7 @@ def test_another_programs_file(tmp_path):
 
 def test_a_directory_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="cannot be made a data directory"):
+    with pytest.raises(StorageError, match="cannot be created as a data directory"):
         Database(tmp_path / "file" / "x.db")
 
 

@@ -135,8 +135,8 @@ async def test_appending_to_nothing_starts_a_file(tmp_path, kind, old):
 @pytest.mark.parametrize(
     ("name", "old", "message"),
     [
-        ("x.json", b'{"a": 1}\n', "no JSON array"),
-        ("x.json", b"[1, 2", "no JSON array"),
+        ("x.json", b'{"a": 1}\n', "not hold a JSON array"),
+        ("x.json", b"[1, 2", "not hold a JSON array"),
         ("x.csv", b"sku;price\r\n", "not separated by commas"),
         ("x.csv", b"a,a\r\n", "no header with distinct names"),
         ("x.xml", b"<items><item>", "does not end with </items>"),
@@ -250,7 +250,7 @@ async def test_places_that_cannot_be_written(tmp_path):
 def test_formats_are_known_by_suffix():
     assert [format_of(f"a.b{suffix}") for suffix in SUFFIXES] == list(SUFFIXES.values())
     assert format_of("X.JSON") == "json"
-    with pytest.raises(UsageError, match=r"suffix \.parquet names no format; known are \.jsonl"):
+    with pytest.raises(UsageError, match=r"suffix \.parquet is not the name of a format; known are \.jsonl"):
         format_of("x.parquet")
     with pytest.raises(UsageError, match="no suffix"):
         format_of("x")

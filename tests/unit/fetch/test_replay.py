@@ -93,5 +93,5 @@ async def test_damaged_archives_are_faults(tmp_path: Path) -> None:
 def test_bad_rules_are_named(tmp_path: Path, rules: dict[str, str]) -> None:
     with pytest.raises(UsageError, match=r"\{"):
         ReplayFetcher(tmp_path, rules, clock=ManualClock())
-    with pytest.raises(UsageError, match="no folder"):
+    with pytest.raises(UsageError, match="not a folder"):
         ReplayFetcher(tmp_path / "none", {}, clock=ManualClock())

@@ -739,7 +739,7 @@ async def test_a_fleet_without_workers_says_so(world):
     world.supervisor()
     crawl = await world.submit(10)
     await asyncio.sleep(5)
-    assert "no worker is there" in await trouble(world, crawl)
+    assert "no worker takes shifts" in await trouble(world, crawl)
     world.station()
     began = world.clock.now()
     await world.until_over(crawl)

@@ -176,11 +176,13 @@ async def lease_until_refused(frontier):
 
 async def test_what_could_not_be_checked_is_said_once(settings, caplog, monkeypatch):
     async def check(self, **_options):
-        return "Redis at h does not tell its version"
+        return "Redis at h does not report its version"
 
     monkeypatch.setattr(RedisServer, "check_server", check)
     redis._warn_once.cache_clear()
     with caplog.at_level(logging.WARNING, logger="gossamer.redis"):
         for _ in range(2):
             await (await open_desk(settings, create=True)).close()
-    assert [record.getMessage()[:36] for record in caplog.records] == ["Redis at h does not tell its version"]
+    assert [record.getMessage()[:38] for record in caplog.records] == [
+        "Redis at h does not report its version"
+    ]

@@ -14,7 +14,8 @@ from gossamer.observe import silent_hosts
 from gossamer.observe.silent_hosts import HostMonitor, waiting_for
 
 DOWN = (
-    "a.example does not answer (Connection refused): it is asked again with growing pauses, its requests wait"
+    "a.example does not answer (Connection refused): it is tried again after pauses that grow, "
+    "and its requests wait"
 )
 
 
@@ -85,11 +86,11 @@ def report(host: str, since: float, **state: Any) -> HostReport:
         ),
         (
             [report("a.example", 820.0, next_at=1040.0, in_flight=1)],
-            "a.example has not answered for 3m 00s; it is asked now",
+            "a.example has not answered for 3m 00s; it is being tried now",
         ),
         (
             [report("b.example", 990.0), report("a.example", 820.0), report("c.example", 950.0)],
-            "a.example has not answered for 3m 00s; it is asked now; nor have 2 other hosts",
+            "a.example has not answered for 3m 00s; it is being tried now; nor have 2 other hosts",
         ),
     ],
 )

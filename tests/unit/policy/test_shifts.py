@@ -443,7 +443,7 @@ def test_eta_of_a_budget():
     [
         ([], "too early"),
         (samples((0, 5), (1, 4), every_s=1.0), "too early"),
-        (samples((0, 10), (100, 20)), "finds more"),
+        (samples((0, 10), (100, 20)), "finds pages faster"),
         (samples((5, 10), (5, 10)), "no pages"),
         ([*samples((5, 10)), JobSample(at=NOW + 60, trouble="Redis is gone")], "Redis is gone"),
     ],

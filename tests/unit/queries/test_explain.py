@@ -349,7 +349,7 @@ def test_a_link_that_the_built_in_spider_leaves_out_names_the_rule():
     assert "follows no links to files with the suffix .pdf. Links to it are not taken." in text
     seed = said(**pdf, found=found(RequestState.DONE), attempts=(tried(Verdict.SUCCESS, status=200),))[1]
     assert "would not be taken" not in seed  # a start URL is fetched whatever its suffix
-    assert "to files that are no pages" in said(left_out={"media": 2}, scoping=None)[1]
+    assert "to files that are not pages" in said(left_out={"media": 2}, scoping=None)[1]
 
 
 def test_a_fleet_is_told_in_its_own_words():

@@ -40,5 +40,5 @@ def test_a_dead_process_keeps_nothing(tmp_path):
 
 def test_a_place_where_no_lock_can_be(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="lock file cannot be made"):
+    with pytest.raises(StorageError, match="lock file cannot be created"):
         JobLock(tmp_path / "file", "x")

@@ -186,7 +186,7 @@ def test_an_argument_that_nothing_reads_is_refused_and_the_nearest_is_named(tmp_
 def test_an_init_of_its_own():
     spider = find_target(Own, {"category": "books", "pages": "5", "city": "Rom", "more": "x"}, None).spider
     assert (spider.category, spider.pages, spider.city, spider.more) == ("books", 5, "Rom", "x")
-    with pytest.raises(UsageError, match=r"has to be given -a category=\.\.\. \(str\)"):
+    with pytest.raises(UsageError, match=r"requires the argument -a category=\.\.\. \(str\)"):
         find_target(Own, {}, None)
     assert find_target(Closed, {"pages": "5"}, None).spider.pages == 5
     with pytest.raises(UsageError, match="no argument 'ignored'"):
@@ -199,7 +199,7 @@ def test_an_annotated_attribute_without_a_value_has_to_be_given():
         user: str
         pages: int = 3
 
-    with pytest.raises(UsageError, match=r"has to be given -a user=\.\.\. \(str\)"):
+    with pytest.raises(UsageError, match=r"requires the argument -a user=\.\.\. \(str\)"):
         find_target(Account, {}, None)
     assert find_target(Account, {"user": "me"}, None).spider.user == "me"
 

@@ -128,7 +128,9 @@ def test_another_version_of_the_spider_is_refused_until_it_is_the_same(file):
     plan = plan_from(planned(file))
     assert plan.version == version_of(find_target(str(file), {}, None)) != ""
     file.write_text(SPIDER + "# more\n")
-    with pytest.raises(UsageError, match=rf"another version here \(\w+\) .* \({plan.version}\): bring both"):
+    with pytest.raises(
+        UsageError, match=rf"another version here \(\w+\) .* \({plan.version}\): install the same version"
+    ):
         target_under(plan, None)
     file.write_text(SPIDER)
     assert target_under(plan, None).name == "keyed"
@@ -137,7 +139,7 @@ def test_another_version_of_the_spider_is_refused_until_it_is_the_same(file):
 def test_a_spider_that_is_not_here_is_refused(file):
     plan = plan_from(planned(file))
     file.write_text("import nothing_like_it\n" + SPIDER)
-    with pytest.raises(UsageError, match="does not import: line 1: ModuleNotFoundError"):
+    with pytest.raises(UsageError, match="cannot be imported: line 1: ModuleNotFoundError"):
         target_under(plan, None)
     file.unlink()
     with pytest.raises(UsageError, match=f"there is no file {file}"):
@@ -152,5 +154,5 @@ def test_a_url_has_no_version():
 
 @pytest.mark.parametrize("packed", [b"", b"\xc1", b"\x93\x01\x02\x03", b"\x80"])
 def test_bytes_that_are_no_plan(packed):
-    with pytest.raises(StorageError, match="the plan of this job cannot be read"):
+    with pytest.raises(StorageError, match="the plan of the job cannot be read"):
         plan_from(packed)

@@ -129,7 +129,7 @@ def check_package(name: str, wanted: str, *, extra: str = "", is_needed: bool = 
         importlib.import_module(MODULES.get(name, name.replace("-", "_").lower()))
     except Exception as error:  # noqa: BLE001 - whatever a broken installation raises is the finding
         return HealthCheck(
-            lacking, label, f"{installed} does not import: {error}", f"{install} --force-reinstall"
+            lacking, label, f"{installed} cannot be imported: {error}", f"{install} --force-reinstall"
         )
     return HealthCheck(OK, label, installed)
 

@@ -3,7 +3,7 @@
 Every member works on the same frontier under the same promises: a lease belongs to one worker, politeness
 is decided where it is granted. The first process alone seeds, looks and decides when the job is over.
 
-A member that dies is replaced; one that keeps dying at once is given up, and the crawl goes on with the
+A member that dies is replaced; one that keeps dying at once is given up, and the crawl continues with the
 others. One that was stopped in the middle of a write would hold up everybody: it is killed and replaced, too.
 However a member has ended, what it still had in hand is taken back at once: no host's slot waits for the
 deadline of a lease that nobody holds.
@@ -205,14 +205,16 @@ class ProcessPool:
                 code = await self._run_process()
             except OSError as error:  # no more processes, files or memory
                 log.warning(
-                    "process %d of the crawl does not start (%s); going on without it", number + 2, error
+                    "process %d of the crawl does not start (%s); continuing without it", number + 2, error
                 )
                 return
             if self._stop is not None or code == 0:
                 return
             early_deaths = early_deaths + 1 if loop.time() - started < EARLY_S else 0
             if early_deaths >= MAX_EARLY_DEATHS:
-                log.error("process %d of the crawl keeps ending (%s); going on without it", number + 2, code)
+                log.error(
+                    "process %d of the crawl keeps ending (%s); continuing without it", number + 2, code
+                )
                 return
             log.warning("process %d of the crawl ended (%s); another takes its place", number + 2, code)
 

@@ -25,18 +25,18 @@ _REFUSING_CLASSES = {"22", "54"}  # values out of range or not representable; li
 _WAYS_OUT = {
     "28P01": "wrong user name or password; check the URL, PGPASSWORD or ~/.pgpass",
     "28000": "the server does not let this user in; check the user's name and the server's pg_hba.conf",
-    "3D000": "this database does not exist; make it with: createdb NAME",
+    "3D000": "this database does not exist; create it with: createdb NAME",
     "42501": "this user lacks the rights; an administrator can grant them, for instance with: "
     "CREATE SCHEMA gossamer AUTHORIZATION user",
     "53100": "the server's disk is full; free some space: what was stored is intact",
     "53200": "the server is out of memory",
-    "53300": "the server has no connection left; raise max_connections, or run fewer workers",
+    "53300": "the server has no connections left; raise max_connections, or run fewer workers",
     "53400": "a limit of the server's configuration is reached",
     "57014": "a statement took too long and was cancelled",
     "57P01": "the server is shutting down",
     "57P02": "the server had to restart after a crash",
     "57P03": "the server is starting up",
-    "25006": "the server only reads; a standby? name the primary, "
+    "25006": "the server is read-only; is it a standby? Name the primary, "
     "or add target_session_attrs=read-write to the URL",
     "42P01": "tables are missing; were they dropped? Restore them from a backup, or drop the whole schema",
 }

@@ -61,7 +61,7 @@ class PostgresServer:
     ) -> None:
         self.place = shown_server(url)
         if not url.startswith(("postgresql://", "postgres://")):
-            raise UsageError(f"{self.place!r} is no PostgreSQL URL; write postgresql://USER@HOST/DATABASE")
+            raise UsageError(f"{self.place!r} is not a PostgreSQL URL; write postgresql://USER@HOST/DATABASE")
         if not re.fullmatch(r"[a-z_][a-z0-9_]*", schema):
             raise UsageError(f"{schema!r} cannot be the name of a schema; use small letters, digits and _")
         self._url = url
@@ -175,7 +175,7 @@ class PostgresServer:
                 await pool.release(conn, timeout=RELEASE_S)
         except ValueError as error:  # a URL that the driver cannot read
             pool.terminate()
-            raise UsageError(f"{self.place!r} is no PostgreSQL URL: {_without_secrets(error)}") from None
+            raise UsageError(f"{self.place!r} is not a PostgreSQL URL: {_without_secrets(error)}") from None
         except BaseException:
             pool.terminate()
             raise
@@ -227,7 +227,7 @@ def _import_driver() -> ModuleType:
         import asyncpg
     except ImportError as error:
         raise MissingServiceError(
-            "PostgreSQL needs another package: pip install 'gossamer[postgres]'"
+            "PostgreSQL needs an additional package: pip install 'gossamer[postgres]'"
         ) from error
     return asyncpg
 

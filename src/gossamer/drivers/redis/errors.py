@@ -59,13 +59,13 @@ _MEANINGS: tuple[tuple[tuple[type[BaseException], ...], tuple[str, ...], str], .
         (driver.OutOfMemoryError,),
         ("maxmemory",),
         "is full: its maxmemory is reached, and nothing more can be added. Nothing is lost; "
-        "give it more (CONFIG SET maxmemory SIZE) and the crawl goes on",
+        "give it more (CONFIG SET maxmemory SIZE) and the crawl continues",
     ),
     ((driver.BusyLoadingError,), (), "is still loading its data after a start; it will answer in a while"),
     (
         (),
         ("misconf",),
-        "cannot write to its disk and takes no changes ({text}); free its disk, and the crawl goes on",
+        "cannot write to its disk and takes no changes ({text}); free its disk, and the crawl continues",
     ),
     ((driver.ReadOnlyError,), (), "is a replica, which takes no changes; the URL must name the primary"),
     (
@@ -76,12 +76,12 @@ _MEANINGS: tuple[tuple[tuple[type[BaseException], ...], tuple[str, ...], str], .
     (
         (driver.ClusterDownError, driver.SlotNotCoveredError),
         (),
-        "is a cluster that is not complete ({text}); it goes on when all of its slots are served",
+        "is an incomplete cluster ({text}); the crawl continues when all of its slots are served",
     ),
     (
         (driver.MaxConnectionsError,),
         ("max number of clients",),
-        "has no connection left ({text}); raise its maxclients, or run fewer workers",
+        "has no connections left ({text}); raise its maxclients, or run fewer workers",
     ),
     ((driver.TimeoutError, TimeoutError), (), "does not answer in time; what was stored is not lost"),
     (PASSING, (), "cannot be reached ({text}); is it running? What was stored is not lost"),

@@ -11,7 +11,7 @@ try:
     from redis.backoff import NoBackoff
 except ImportError:
     raise MissingServiceError(
-        "Redis is named in the settings, and its driver is missing: pip install 'gossamer[redis]'"
+        "the settings name Redis, but its driver is missing: pip install 'gossamer[redis]'"
     ) from None
 
 __all__ = ["BlockingConnectionPool", "NoBackoff", "Redis", "RedisCluster", "Retry", "exceptions"]

@@ -73,7 +73,7 @@ class RedisServer:
         self.prefix = prefix
         self.where = shown_server(url).partition("://")[2] or "…"
         if self.where.endswith("…"):  # a part of a password may be anywhere in it
-            raise UsageError(f"the URL of a Redis cannot be read; {FORMS}")
+            raise UsageError(f"a Redis URL cannot be read; {FORMS}")
         self.is_cluster = url.startswith(CLUSTER)
         bounds: dict[str, Any] = {
             "socket_timeout": ANSWER_S,
@@ -94,7 +94,7 @@ class RedisServer:
                 self.client = Redis.from_pool(pool)
         except (ValueError, driver.RedisError) as error:
             raise UsageError(
-                f"{self.where} is no URL of a Redis ({_without_secrets(error)}); {FORMS}"
+                f"{self.where} is not a Redis URL ({_without_secrets(error)}); {FORMS}"
             ) from None
 
     def __repr__(self) -> str:
@@ -152,7 +152,7 @@ class RedisServer:
                 found = await self._read_infos()
         except StorageError as error:
             if isinstance(error.__cause__, driver.NoPermissionError):
-                return f"Redis at {self.where} does not tell its version, eviction policy and persistence"
+                return f"Redis at {self.where} does not report its version, eviction policy and persistence"
             raise
         for info in found:
             self._check_version(info)
@@ -178,7 +178,7 @@ class RedisServer:
             )
 
     def _check_durable(self, info: dict[str, Any]) -> None:
-        way_out = "A Redis for tests and trials may do so: redis.require_durable = false"
+        way_out = "For tests and trials it can be allowed: redis.require_durable = false"
         policy = info.get("maxmemory_policy", "noeviction")
         if policy != "noeviction":
             raise StorageError(
@@ -187,7 +187,7 @@ class RedisServer:
             )
         if not info.get("aof_enabled", 1):
             raise StorageError(
-                f"Redis at {self.where} forgets what it was told when it ends (no append-only file): "
+                f"Redis at {self.where} loses its data when it stops (no append-only file): "
                 f"redis-cli CONFIG SET appendonly yes. {way_out}"
             )
 

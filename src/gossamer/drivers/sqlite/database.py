@@ -94,7 +94,7 @@ class Database:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StorageError(
-                f"{self.path.parent}: cannot be made a data directory ({error.strerror}); "
+                f"{self.path.parent}: cannot be created as a data directory ({error.strerror}); "
                 "name another with --data"
             ) from error
         writer, reader, copier = self._open_all()

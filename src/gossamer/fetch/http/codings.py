@@ -133,7 +133,7 @@ class InflateDecoder(CodingDecoder):
         self._rest += more
         self.complete = self._rest <= SIZE_BYTES
         if not self.complete:
-            raise DecodingError("a wrong check sum in the middle")
+            raise DecodingError("a wrong checksum in the middle")
 
     @staticmethod
     def _salvage_data(inflate: zlib._Decompress, data: bytes) -> Generator[bytes, None, int]:

@@ -109,7 +109,7 @@ class HttpConnection(asyncio.Protocol):
         self._release_body()
         waiter, self._waiter = self._waiter, None
         if waiter is not None and not waiter.done():
-            waiter.set_exception(FetchError(Fault.CONNECT, "the connection was given up"))
+            waiter.set_exception(FetchError(Fault.CONNECT, "the connection was abandoned"))
         if self._transport is not None:
             self._transport.abort()
 
@@ -242,7 +242,7 @@ class HttpConnection(asyncio.Protocol):
         try:
             parser.feed_data(data)
         except HttpParserUpgrade:
-            self._fail_exchange(FetchError(Fault.PROTOCOL, "it wants to speak another protocol"))
+            self._fail_exchange(FetchError(Fault.PROTOCOL, "the server switches to another protocol"))
         except HttpParserError as error:
             self._handle_parse_error(error)
 

@@ -51,13 +51,13 @@ def translate_error(error: Exception, *, host: str, tls: TlsMode = "modern") -> 
             fault = Fault.DNS if error.errno in _NO_SUCH_NAME else Fault.DNS_TEMPORARY
             detail = error.strerror or "the name could not be looked up"
         case UnicodeError():
-            fault, detail = Fault.DNS, "a host name that cannot be asked for"
+            fault, detail = Fault.DNS, "a host name that cannot be looked up"
         case GuardError():
             fault, detail = Fault.GUARD, error.strerror or "not a public address"
         case ssl.SSLError():
             fault, detail = Fault.TLS, _tls_reason(error, host, tls)
         case TimeoutError():
-            fault, detail = Fault.TIMEOUT_CONNECT, "no connection in time"
+            fault, detail = Fault.TIMEOUT_CONNECT, "the connection took too long"
         case OSError(errno=number) if number in LOCAL_ERRORS:
             fault, detail = Fault.LOCAL, f"this machine's trouble, not the host's: {_os_reason(error)}"
         case ConnectionResetError(errno=None):  # asyncio's, when the other side hangs up in the handshake

@@ -37,15 +37,16 @@ class RequestTarget(NamedTuple):
 
 
 def parse_target(url: str) -> RequestTarget:
-    """Where a URL leads. Raises :class:`FetchError` (``BAD_URL``) for what is no usable http(s) URL."""
+    """Where a URL leads. Raises :class:`FetchError` (``BAD_URL``) for anything but a usable http(s) URL."""
     if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
         normal = normalise_url(url)
         if normal is None:
-            raise FetchError(Fault.BAD_URL, "no URL by the WHATWG standard")
+            raise FetchError(Fault.BAD_URL, "not a URL by the WHATWG standard")
         url = normal
     match = _SPLIT.match(url)
     if match is None:
-        raise FetchError(Fault.BAD_URL, f"the scheme {url.partition(':')[0][:20]!r} is not spoken here")
+        scheme = url.partition(":")[0][:20]
+        raise FetchError(Fault.BAD_URL, f"unsupported URL scheme {scheme!r} (only http and https)")
     scheme, authority, path = match.groups()
     origin = _parse_origin(scheme, authority)
     if origin is None:

@@ -209,8 +209,8 @@ class RedisFrontier:
             self._lives.clear()
             raise StorageError(
                 f"Redis at {self._server.where} was restarted, or another one took its place, and may have "
-                "lost the last second: what this process remembers of it no longer counts. "
-                "A fleet goes on by itself, a crawl by the same command"
+                "lost the last second, so what this process remembers about it no longer counts. "
+                "A fleet continues by itself, a crawl with the same command"
             )
         if life:
             self._lives[shard.index] = life
@@ -458,6 +458,6 @@ def _packed_rules(rules: FrontierRules) -> bytes:
 def _check_budget(rules: FrontierRules, shards: int) -> None:
     if rules.max_pages is not None and shards > 1:
         raise UsageError(
-            f"max_pages needs one place that counts, and this frontier has {shards} shards; "
+            f"max_pages needs a frontier with one shard, which counts the pages, and this one has {shards}; "
             "set frontier.shards = 1, or leave max_pages out"
         )

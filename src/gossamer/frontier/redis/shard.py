@@ -81,6 +81,6 @@ class RedisShard:
         return LostRequestsError(
             f"the requests of job {self._job} are gone from Redis at {self.server.where}: it was emptied, "
             "it started without its append-only file, or the job ended longer ago than frontier.keep says. "
-            "What is stored stays; start the crawl anew "
+            "Stored items and pages stay; start the crawl over "
             f"(`gossamer crawl --fresh`, or `gossamer cancel {self._job}` and submit it again)"
         )

@@ -97,10 +97,10 @@ class IsolatedExaminer:
             return ParseLimitError(f"the page needs more than {megabytes} MB (parse.max_memory_mb)")
         if code in (-signal.SIGKILL, -signal.SIGTERM):
             return ParseInterruptError(
-                "the process that judges suspicious pages was killed, by others or because it had made no "
+                "the process that examines suspicious pages was killed, from outside or because it made no "
                 f"progress for {self._patience_s:g} s"
             )
-        return ParseLimitError(f"the process that judged the page died of it (code {code})")
+        return ParseLimitError(f"the process that examined the page died while doing so (code {code})")
 
     def _ensure_process(self) -> subprocess.Popen[bytes]:
         """The process, started where there is none (any more)."""

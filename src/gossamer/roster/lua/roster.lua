@@ -244,7 +244,7 @@ end
 function calls.bury(...)
   for _, shift_id in ipairs({ ... }) do
     local shift = get(shifts, shift_id)
-    if shift and shift.state == 'working' then lose(shift, 'its worker was not heard of any more') end
+    if shift and shift.state == 'working' then lose(shift, 'its worker is no longer heard from') end
     redis.call('HDEL', shifts, shift_id)
     redis.call('ZADD', buried, now, shift_id)
   end

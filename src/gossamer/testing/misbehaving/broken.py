@@ -13,7 +13,7 @@ async def _short_body(visit: RouteVisit) -> None:
     await visit.send_bytes(f"{OPEN}Content-Length: 1000\r\n\r\n".encode() + PAGE)
 
 
-@route("long_body", "The body goes on after its Content-Length.", 200, row=4)
+@route("long_body", "The body continues after its Content-Length.", 200, row=4)
 async def _long_body(visit: RouteVisit) -> None:
     visit.keep_alive = True
     await visit.send_bytes(f"{OPEN}Content-Length: {len(PAGE)}\r\n\r\n".encode() + PAGE + b"and more of it")
@@ -39,7 +39,7 @@ async def _truncated_chunked(visit: RouteVisit) -> None:
     await visit.send_bytes(head.encode() + b"%x\r\n%s\r\n" % (len(PAGE), PAGE))
 
 
-@route("broken_chunked", "The size of a chunk is no number.", Fault.INCOMPLETE, Fault.PROTOCOL, row=5)
+@route("broken_chunked", "The size of a chunk is not a number.", Fault.INCOMPLETE, Fault.PROTOCOL, row=5)
 async def _broken_chunked(visit: RouteVisit) -> None:
     head = OPEN + "Transfer-Encoding: chunked\r\n\r\n"
     await visit.send_bytes(head.encode() + b"5\r\nhello\r\n")
@@ -48,7 +48,7 @@ async def _broken_chunked(visit: RouteVisit) -> None:
     await visit.stall()
 
 
-@route("truncated_gzip", "The gzip stream stops early, the response does not.", 200, row=9)
+@route("truncated_gzip", "The gzip stream stops early, but the response does not.", 200, row=9)
 async def _truncated_gzip(visit: RouteVisit) -> None:
     body = gzip.compress(bytes(range(256)) * 40)
     await visit.send_response(body[: len(body) // 2], headers="Content-Encoding: gzip\r\n")
@@ -78,7 +78,7 @@ async def _huge_chunk_size(visit: RouteVisit) -> None:
     await visit.stall()
 
 
-@route("bad_length", "A Content-Length that is no number.", Fault.PROTOCOL, row=4)
+@route("bad_length", "A Content-Length that is not a number.", Fault.PROTOCOL, row=4)
 async def _bad_length(visit: RouteVisit) -> None:
     await visit.send_header("Content-Length: many\r\n")
     await visit.send_bytes(PAGE)

@@ -8,7 +8,7 @@ from gossamer.core.errors import Fault
 from gossamer.testing.misbehaviour import OPEN, PAGE, RouteVisit, route
 
 
-@route("junk", "Bytes that are no HTTP.", Fault.PROTOCOL, row=19)
+@route("junk", "Bytes that are not HTTP.", Fault.PROTOCOL, row=19)
 async def _junk(visit: RouteVisit) -> None:
     await visit.send_bytes(b"\x00\x01\x02 this is not HTTP \xff\xfe\r\n\r\n")
 
@@ -56,7 +56,7 @@ async def _no_content_with_body(visit: RouteVisit) -> None:
 
 @route(
     "switching",
-    "101: the connection is to speak something else from now on.",
+    "101: the connection switches to another protocol.",
     Fault.PROTOCOL,
     101,
     Fault.TIMEOUT_BODY,
@@ -80,7 +80,7 @@ STATUS_LINES = {
 
 @route(
     "odd_status",
-    "Status lines that are none, by the name below it.",
+    "Lines that are not status lines, by the name below the route.",
     Fault.PROTOCOL,
     row=19,
     variants=tuple(STATUS_LINES),

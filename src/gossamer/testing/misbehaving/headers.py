@@ -6,7 +6,7 @@ from gossamer.core.errors import Fault
 from gossamer.testing.misbehaviour import PAGE, RouteVisit, route
 
 
-@route("retry_after", "429, come back in 120 seconds.", 429, row=20, ends=Fault.THROTTLED)
+@route("retry_after", "429: come back in 120 seconds.", 429, row=20, ends=Fault.THROTTLED)
 async def _retry_after(visit: RouteVisit) -> None:
     await visit.send_response(status="429 Too Many Requests", headers="Retry-After: 120\r\n")
 
@@ -16,7 +16,7 @@ async def _unavailable(visit: RouteVisit) -> None:
     await visit.send_response(status="503 Service Unavailable")
 
 
-@route("http_999", "A status that no standard knows.", 999, row=19)
+@route("http_999", "A status that no standard defines.", 999, row=19)
 async def _http_999(visit: RouteVisit) -> None:
     await visit.send_response(PAGE, status="999 Request denied")
 
@@ -116,7 +116,7 @@ RETRY_AFTER = {
 
 @route(
     "retry_after_as",
-    "429 with a Retry-After in the manner named below it.",
+    "429 with a Retry-After of the kind named below the route.",
     429,
     row=20,
     ends=Fault.THROTTLED,
@@ -147,17 +147,17 @@ async def _login_wall(visit: RouteVisit) -> None:
     await visit.send_page("<h1>Sign in</h1><form method=post><input name=user><input type=password></form>")
 
 
-@route("captcha", "200, and a riddle instead of the page.", 200, row=21)
+@route("captcha", "200, and a test for humans instead of the page.", 200, row=21)
 async def _captcha(visit: RouteVisit) -> None:
     await visit.send_page("<h1>Are you human?</h1><div class=g-recaptcha></div>")
 
 
-@route("soft_404", "200, and a text that says that there is no such page.", 200, row=21)
+@route("soft_404", "200, and a text that says that the page does not exist.", 200, row=21)
 async def _soft_404(visit: RouteVisit) -> None:
     await visit.send_page("<h1>Page not found</h1>")
 
 
-@route("jarful_of_cookies", "As many cookies as fit into a header that is taken.", 200, row=22)
+@route("jarful_of_cookies", "As many cookies as fit into a header that is accepted.", 200, row=22)
 async def _jarful_of_cookies(visit: RouteVisit) -> None:
     await visit.send_response(PAGE, headers="".join(f"Set-Cookie: c{n}=v; Path=/\r\n" for n in range(250)))
 

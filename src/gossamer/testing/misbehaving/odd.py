@@ -205,7 +205,7 @@ async def _odd_answer(visit: RouteVisit) -> None:
 
 @route(
     "hopeless_answer",
-    "What means no page, or two, by the name in ``HOPELESS_ANSWERS`` below it.",
+    "An answer that means no page, or two pages, by the name in ``HOPELESS_ANSWERS`` below it.",
     Fault.PROTOCOL,
     Fault.INCOMPLETE,
     row=19,

@@ -20,7 +20,9 @@ BASES = {
 """By the name below ``/base``: what stands in the head, and a link."""
 
 
-@route("base", "Base elements of every kind, by the name below it.", 200, row=28, variants=tuple(BASES))
+@route(
+    "base", "Base elements of every kind, by the name below the route.", 200, row=28, variants=tuple(BASES)
+)
 async def _base(visit: RouteVisit) -> None:
     head, link = BASES[visit.path_below or "late"]
     other = visit.site.url(host=visit.site.hosts[-1]).rstrip("/")
@@ -45,7 +47,7 @@ REFRESHES = {
 
 @route(
     "refresh",
-    "Meta refreshes of every kind, by the name below it.",
+    "Meta refreshes of every kind, by the name below the route.",
     200,
     row=29,
     variants=tuple(name for name in REFRESHES if name != "back"),
@@ -56,7 +58,7 @@ async def _refresh(visit: RouteVisit) -> None:
     await visit.send_page("<p>Wait.</p>", f'<meta http-equiv="Refresh" content="{content}">')
 
 
-@route("refresh_unseen", "A refresh for those who run no scripts.", 200, row=29)
+@route("refresh_unseen", "A refresh for clients that run no scripts.", 200, row=29)
 async def _refresh_unseen(visit: RouteVisit) -> None:
     inner = '<meta http-equiv=refresh content="0;url=/wrong/noscript">'
     await visit.send_page("<p>Here it is.</p>", f"<noscript>{inner}</noscript>")

@@ -23,7 +23,9 @@ HREFS: dict[bytes, str] = {
 """References as a page writes them, and the path that a browser asks for."""
 
 
-@route("odd_hrefs", "References with blanks, line ends, backslashes and bytes that are no text.", 200, row=31)
+@route(
+    "odd_hrefs", "References with blanks, line ends, backslashes and bytes that are not text.", 200, row=31
+)
 async def _odd_hrefs(visit: RouteVisit) -> None:
     links = b"".join(b'<a href="%s">x</a>' % href for href in HREFS)
     await visit.send_response(b"<!doctype html><meta charset=utf-8><title>Odd</title>" + links)
@@ -58,7 +60,7 @@ NO_HOSTS = (
 """What stands where a host should and is none."""
 
 
-@route("hosts", "The site's own address in every spelling, and hosts that are none.", 200, row=32)
+@route("hosts", "The site's own address in every spelling, and hosts that are not hosts.", 200, row=32)
 async def _hosts(visit: RouteVisit) -> None:
     host, _, port = visit.hit.headers.get("host", "").partition(":")
     same = [f"http://{spelling}:{port}/good/32-same" for spelling in spellings_of(host)]

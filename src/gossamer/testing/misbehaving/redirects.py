@@ -25,7 +25,9 @@ async def _redirect_chain(visit: RouteVisit) -> None:
     await visit.send_response(status="302 Found", headers=f"Location: /redirect_chain/{step}\r\n")
 
 
-@route("redirect_bad_location", "A redirect whose Location is no URL.", 302, row=13, ends=Fault.BAD_REDIRECT)
+@route(
+    "redirect_bad_location", "A redirect whose Location is not a URL.", 302, row=13, ends=Fault.BAD_REDIRECT
+)
 async def _redirect_bad_location(visit: RouteVisit) -> None:
     await visit.send_response(status="302 Found", headers="Location: http:///\xff\xfe:x[\r\n")
 
@@ -137,7 +139,7 @@ BAD_LOCATIONS = {
 
 @route(
     "redirect_odd",
-    "Redirects to odd places that browsers find, by the name below it; two of them to the same one.",
+    "Redirects to odd places that browsers find, by the name below the route; two of them to the same one.",
     302,
     row=13,
     ends=("redirect", "known_target"),
@@ -150,7 +152,7 @@ async def _redirect_odd(visit: RouteVisit) -> None:
 
 @route(
     "redirect_nowhere",
-    "Redirects to what is no place, by the name below it.",
+    "Redirects to places that do not exist, by the name below the route.",
     302,
     row=13,
     ends=Fault.BAD_REDIRECT,
@@ -170,7 +172,7 @@ async def _redirect_empty_location(visit: RouteVisit) -> None:
     await visit.send_redirect("")
 
 
-@route("redirect_stalled", "A redirect whose body never comes to its end.", 302, row=13, ends="redirect")
+@route("redirect_stalled", "A redirect whose body never ends.", 302, row=13, ends="redirect")
 async def _redirect_stalled(visit: RouteVisit) -> None:
     await visit.send_bytes(
         b"HTTP/1.1 302 Found\r\nLocation: /good\r\nContent-Length: 1000\r\n\r\n" + b"x" * 100

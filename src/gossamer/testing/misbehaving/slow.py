@@ -6,7 +6,7 @@ from gossamer.core.errors import Fault
 from gossamer.testing.misbehaviour import OPEN, RouteVisit, route
 
 
-@route("slow_headers", "The header comes one byte at a time, for ever.", Fault.TIMEOUT_HEADERS, row=1)
+@route("slow_headers", "The header comes one byte at a time, forever.", Fault.TIMEOUT_HEADERS, row=1)
 async def _slow_headers(visit: RouteVisit) -> None:
     await visit.send_bytes(b"HTTP/1.1 200 OK\r\nX-Slow: ")
     while True:
@@ -14,7 +14,7 @@ async def _slow_headers(visit: RouteVisit) -> None:
         await visit.pause()
 
 
-@route("no_answer", "The connection is taken and nothing comes.", Fault.TIMEOUT_HEADERS, row=1)
+@route("no_answer", "The connection is accepted, and nothing comes.", Fault.TIMEOUT_HEADERS, row=1)
 async def _no_answer(visit: RouteVisit) -> None:
     await visit.stall()
 
@@ -32,7 +32,7 @@ async def _stalled_body(visit: RouteVisit) -> None:
     await visit.stall()
 
 
-@route("slow_body", "The body comes one byte at a time, for ever.", Fault.TIMEOUT_BODY, row=2)
+@route("slow_body", "The body comes one byte at a time, forever.", Fault.TIMEOUT_BODY, row=2)
 async def _slow_body(visit: RouteVisit) -> None:
     await visit.send_bytes(f"{OPEN}Content-Length: 1000000\r\n\r\n".encode())
     while True:
