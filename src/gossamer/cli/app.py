@@ -1,11 +1,12 @@
 """The commands, put together.
 
-Every group of commands is one small file, and only the one that is wanted is imported; what is slow to
-import waits in it until it is used.
+Every group of commands is one small file, and only the file of the command that was asked for is imported.
+The list of all commands needs none of them: ``gossamer --help`` and completion know names and short helps.
 """
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -25,27 +26,43 @@ EXAMPLES = """
   gossamer crawl https://example.com -o pages.jsonl
   gossamer new shop && cd shop && gossamer crawl example
 """
-HOMES = {
-    "crawl": ("crawl",),
-    "demo": ("demo",),
-    "project": ("new",),
-    "genspider": ("genspider",),
-    "spiders": ("list",),
-    "shell": ("shell",),
-    "fetch": ("fetch",),
-    "parse": ("parse",),
-    "jobs": ("jobs", "status"),
-    "export": ("export",),
-    "submit": ("submit", "wait"),
-    "fleet": ("pause", "resume", "cancel", "fleet"),
-    "workers": ("worker", "supervisor", "up"),
-    "attempts": ("attempts",),
-    "explain": ("explain",),
-    "dead": ("dead",),
-    "settings": ("settings",),
-    "doctor": ("doctor", "version"),
+HOMES: dict[str, dict[str, str]] = {
+    "crawl": {"crawl": "Crawl a URL or run a spider, to the end."},
+    "demo": {"demo": "Crawl a small shop on this machine."},
+    "project": {"new": "Make a project with a spider that runs."},
+    "genspider": {"genspider": "Write a spider that runs."},
+    "spiders": {"list": "List the spiders and the arguments they take."},
+    "shell": {"shell": "Fetch a page and try selectors on it."},
+    "fetch": {"fetch": "Fetch one page and show what happened."},
+    "parse": {"parse": "Fetch one page and show what the spider makes of it."},
+    "jobs": {
+        "jobs": "List the crawls, newest first.",
+        "status": "Show how a crawl stands.",
+    },
+    "export": {"export": "Write the items of a crawl."},
+    "submit": {
+        "submit": "Hand a crawl to the fleet.",
+        "wait": "Wait for the end of a job of the fleet.",
+    },
+    "fleet": {
+        "pause": "Pause a crawl: nothing new is fetched until it is resumed.",
+        "resume": "Let a paused crawl of the fleet go on.",
+        "cancel": "End a crawl for good.",
+        "fleet": "Show who works on what.",
+    },
+    "workers": {
+        "worker": "Work for the fleet until told to end.",
+        "supervisor": "Supervise the fleet until told to end.",
+        "up": "Run a supervisor and some workers here.",
+    },
+    "attempts": {"attempts": "List every try at fetching, newest first."},
+    "explain": {"explain": "Say why a URL was, was not, or is not yet fetched."},
+    "settings": {"settings": "Show the settings and which layer set each."},
+    "doctor": {"doctor": "Check that everything needed is here."},
+    "version": {"version": "Show the version."},
+    "dead": {"dead": "Dead letters: requests that were given up."},
 }
-"""The commands of each module, in the order in which a newcomer needs them."""
+"""The commands of each module with their short help, in the order in which a newcomer needs them."""
 STYLE: dict[str, Any] = {
     "rich_markup_mode": None,  # plain help is there in a third of the time
     "pretty_exceptions_enable": False,
@@ -66,12 +83,31 @@ class CommandGroup(TyperGroup):
         with exit_codes():
             return super().invoke(ctx)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that was asked for; it is imported now if only its name and its help were known."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if getattr(getattr(command, "callback", None), "__wrapped__", None) is _stand_in:
+            application: Any = typer.main.get_command(build_app(name))
+            command = application.commands[name]
+        return name, command, rest
+
+
+def _stand_in() -> None:
+    """What is registered for a command whose module is not imported."""
+
+
+def print_version() -> None:
+    """Print the version, without reading options. Raises ``SystemExit`` when that fails."""
+    try:
+        with exit_codes():
+            import_module("gossamer.cli.commands.version").show_version(as_json=False)
+    except typer.Exit as end:
+        sys.exit(end.exit_code)
+
 
 def _show_version(value: bool) -> None:
     if value:
-        from gossamer.cli.commands import doctor
-
-        doctor.show_version(as_json=False)
+        print_version()
         raise typer.Exit
 
 
@@ -90,18 +126,30 @@ def format_examples(text: str) -> str:
     return "\b\nExamples:\n" + text.strip("\n")
 
 
-def build_app(first: str = "") -> typer.Typer:
-    """The application: with the module of the command ``first`` only, or with all when there is none."""
+def build_app(first: str | None = None) -> typer.Typer:
+    """The application with all commands, or with the module of the command ``first`` only.
+
+    If there is no such command (``--help``, for example), every command is there by name and help only.
+    """
     app = typer.Typer(name="gossamer", cls=CommandGroup, help=HELP, epilog=format_examples(EXAMPLES), **STYLE)
     app.callback(invoke_without_command=True)(_run_root)
-    for home in [home for home, names in HOMES.items() if first in names] or HOMES:
-        module = import_module(f"gossamer.cli.commands.{home}")
-        group = app
-        if home == "dead":  # a group of its own
-            group = typer.Typer(
-                help=module.HELP, epilog=format_examples(module.EXAMPLES), no_args_is_help=True, **STYLE
-            )
-            app.add_typer(group, name=home)
-        for name, function, text in module.COMMANDS:
-            group.command(name, epilog=format_examples(text))(function)
+    homes = [home for home, commands in HOMES.items() if first is None or first in commands]
+    for home in homes:
+        _add_commands(app, home)
+    if not homes:
+        for commands in HOMES.values():
+            for name, help_text in commands.items():
+                app.command(name, help=help_text)(_stand_in)
     return app
+
+
+def _add_commands(app: typer.Typer, home: str) -> None:
+    module = import_module(f"gossamer.cli.commands.{home}")
+    group = app
+    if home == "dead":  # a group of its own
+        group = typer.Typer(
+            help=module.HELP, epilog=format_examples(module.EXAMPLES), no_args_is_help=True, **STYLE
+        )
+        app.add_typer(group, name=home)
+    for name, function, text in module.COMMANDS:
+        group.command(name, epilog=format_examples(text))(function)

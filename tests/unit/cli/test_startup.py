@@ -2,11 +2,14 @@
 
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
-from gossamer.cli.app import HOMES
+from gossamer.cli.app import HOMES, build_app
 from kit.environment import environment
 
 CODE = (
@@ -75,8 +78,38 @@ def test_gossamer_itself_imports_nothing(tmp_path):
 
 
 def test_the_table_of_commands_is_true():
-    from importlib import import_module
-
-    for home, names in HOMES.items():
+    application = typer.main.get_command(build_app())
+    for home, commands in HOMES.items():
         module = import_module(f"gossamer.cli.commands.{home}")
-        assert names == (("dead",) if home == "dead" else tuple(name for name, *_ in module.COMMANDS))
+        assert tuple(commands) == (
+            ("dead",) if home == "dead" else tuple(name for name, *_ in module.COMMANDS)
+        )
+        for name, text in commands.items():
+            assert text == application.commands[name].get_short_help_str(200), f"{name}: the help in HOMES"
+
+
+def test_the_list_of_commands_is_the_same_without_their_modules():
+    said = [CliRunner().invoke(build_app(first), ["--help"], prog_name="gossamer") for first in (None, "")]
+    assert said[0].stdout == said[1].stdout
+    assert "  explain     " in said[0].stdout
+
+
+def test_a_command_of_the_list_is_imported_when_it_is_asked_for():
+    done = CliRunner().invoke(build_app(""), ["dead", "list", "--help"], prog_name="gossamer")
+    assert "Usage: gossamer dead list" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "imported"), [("gossamer cr", set()), ("gossamer version --js", {"version"})], ids=str
+)
+def test_completion_imports_no_command_but_the_one_that_is_completed(tmp_path, words, imported):
+    shell = {
+        "_GOSSAMER_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" ")),
+    }  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", CODE], capture_output=True, text=True, timeout=60, cwd=tmp_path, check=True,
+        env=environment() | shell,
+    )  # fmt: skip
+    assert done.stdout.split()[0] in ("crawl", "--json")
+    loaded = {name.rpartition(".")[2] for name in done.stderr.split() if ".cli.commands." in name}
+    assert loaded == imported
