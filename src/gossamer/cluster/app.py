@@ -12,8 +12,9 @@ from functools import cache
 from pathlib import Path
 
 from gossamer.cluster.broker import broker_errors, broker_trouble, broker_url, is_redis
-from gossamer.cluster.packages import Celery, Queue
+from gossamer.cluster.packages import Celery, Queue, RedisChannel
 from gossamer.cluster.publisher import queue_of
+from gossamer.cluster.tasks import register_task
 from gossamer.config.layers import load_settings
 from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError
@@ -23,8 +24,6 @@ from gossamer.core.shifts import SEED_LANE
 @cache
 def configured_app() -> Celery:
     """The application by the environment and ``gossamer.toml``."""
-    from gossamer.cluster.tasks import register_task
-
     loaded = load_settings(env=os.environ, start=Path.cwd())
     return register_task(make_app(loaded.settings), loaded.settings)
 
@@ -37,9 +36,7 @@ def make_app(settings: Settings, lanes: Sequence[str] = ("http", SEED_LANE)) -> 
     if is_redis(url):
         # What was received and not acknowledged is not put back: it holds nothing of value, and trying to
         # ends the worker when the connection is gone (kombu 5.7).
-        from kombu.transport.redis import Channel
-
-        Channel.do_restore = False
+        RedisChannel.do_restore = False
     app.conf.update(
         accept_content=["json"],
         task_serializer="json",

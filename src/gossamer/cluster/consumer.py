@@ -75,8 +75,6 @@ def is_news(record: logging.LogRecord) -> bool:
 
 def quiet_celery() -> None:
     """Celery's own lines that repeat what a worker says anyway."""
-    from gossamer.cluster.consumer import is_news
-
     for name in ("celery.app.trace", "celery.worker.strategy", "kombu.transport.redis"):
         logging.getLogger(name).setLevel(logging.WARNING)
     logging.getLogger("celery.worker.consumer.consumer").addFilter(is_news)

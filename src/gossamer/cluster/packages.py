@@ -9,9 +9,18 @@ try:
     from celery.exceptions import SecurityWarning
     from kombu import Connection, Queue
     from kombu.exceptions import KombuError, OperationalError
+    from kombu.transport.redis import Channel as RedisChannel
 except ImportError as error:
     raise MissingServiceError(
         f"a fleet needs other packages ({error.name} is missing): pip install 'gossamer[cluster]'"
     ) from None
 
-__all__ = ["Celery", "Connection", "KombuError", "OperationalError", "Queue", "SecurityWarning"]
+__all__ = [
+    "Celery",
+    "Connection",
+    "KombuError",
+    "OperationalError",
+    "Queue",
+    "RedisChannel",
+    "SecurityWarning",
+]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+
 from gossamer.compat.scrapy import hints
 from gossamer.config.settings import setting_fields
 
@@ -13,8 +15,6 @@ def canonical_name(key: str) -> str:
 
 def suggest_name(key: str) -> str:
     """``; did you mean 'max_pages'?``, or nothing when no name is near."""
-    import difflib
-
     wrong = canonical_name(key).lower()
     if wrong in hints.SETTINGS:
         return f"; did you mean {hints.SETTINGS[wrong]!r}?"

@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from gossamer.config.layers import load_settings
 from gossamer.config.option import SettingOption, read_option
+from gossamer.config.settings import Settings
 from gossamer.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from gossamer.config.settings import Settings
-
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhdw]?)")
@@ -56,8 +53,6 @@ def crawl_overrides(
 
 def settings_of(data: str | None, settings: list[str] | None = None) -> Settings:
     """The settings for commands that look at a data directory."""
-    from gossamer.config.layers import load_settings
-
     loaded = load_settings(overrides=to_overrides(settings, data=data), env=os.environ, start=Path.cwd())
     return loaded.settings
 

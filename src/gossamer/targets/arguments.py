@@ -17,9 +17,14 @@ import shlex
 import types
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import Enum
+from hashlib import scrypt
 from typing import Any, ClassVar, Literal, Union, get_args, get_origin
 
+from pydantic import PydanticUserError, TypeAdapter, ValidationError
+
+from gossamer.config.settings import setting_fields
 from gossamer.core.errors import UsageError
 from gossamer.policy.secret_names import HIDDEN, is_secret
 from gossamer.spiders.spider import Spider
@@ -128,8 +133,6 @@ def _hide_secret(spider: str, name: str, value: Any) -> str:
     text = str(value)
     if not is_secret(name) or not text or _FINGERPRINT.fullmatch(text):  # a target that is read again
         return text
-    from hashlib import scrypt
-
     digest = scrypt(
         text.encode("utf-8", "surrogatepass"), salt=f"{spider} {name}".encode(), n=1 << 14, r=8, p=1, dklen=4
     )
@@ -158,8 +161,6 @@ def _attributes_of(spider_class: type[Spider]) -> Iterator[SpiderArgument]:
 
 def _is_free(name: str) -> bool:
     """Whether a name is the spider's own, and neither a constant, nor a setting, nor a word of ours."""
-    from gossamer.config.settings import setting_fields
-
     return not (name.startswith("_") or name.isupper() or hasattr(Spider, name) or name in setting_fields())
 
 
@@ -203,8 +204,6 @@ def _parameters_of(owner: type) -> tuple[dict[str, SpiderArgument], bool]:
 def _read_value(spider_class: type[Spider], argument: SpiderArgument, value: Any) -> Any:
     if argument.annotation in (MISSING, str, Any):
         return value
-    from pydantic import PydanticUserError, TypeAdapter, ValidationError
-
     try:
         adapter = TypeAdapter(argument.annotation)
     except (PydanticUserError, NameError, TypeError):
@@ -290,10 +289,6 @@ def _format_part(part: Any) -> str:
 
 
 def _unknown_message(spider_class: type[Spider], name: str, value: Any, known: ArgumentRules) -> str:
-    from difflib import get_close_matches
-
-    from gossamer.config.settings import setting_fields
-
     names = list(known.arguments)
     close = get_close_matches(name, names, n=1)
     if close:

@@ -14,6 +14,7 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -263,8 +264,6 @@ def discover_spiders(project: Path | None) -> DiscoveryResult:
 
 
 def _not_found(target: str, found: DiscoveryResult, project: Path | None) -> str:
-    from difflib import get_close_matches
-
     close = get_close_matches(target, found.spiders, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     known = ", ".join(sorted(found.spiders)) or "none"

@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 
 from gossamer.cli.app import build_app
 from gossamer.cli.commands import doctor_checks
-from gossamer.cli.terminal.output import print_facts, print_json, print_table
+from gossamer.cli.terminal.output import print_json
+from gossamer.cli.terminal.tables import print_facts, print_table
 from gossamer.config.overrides import (
     arguments_of,
     crawl_overrides,

@@ -10,8 +10,9 @@ import typer
 from gossamer.cli import completion
 from gossamer.cli.options import AsJson, Data, JobName, Set
 from gossamer.cli.terminal.backends import at_desk
-from gossamer.cli.terminal.output import LONG, local_short, plain_url, print_json, print_table
+from gossamer.cli.terminal.output import LONG, local_short, plain_url, print_json
 from gossamer.cli.terminal.requests import RARE, details_cell, method_cell
+from gossamer.cli.terminal.tables import print_table
 from gossamer.config.overrides import settings_of
 from gossamer.core.errors import Fault, LedgerReason, UsageError
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from gossamer.cli.options import AsJson, Data
+from gossamer.cli.terminal.demonstration import crawl_demo
 
 EXAMPLES = """
   gossamer demo
@@ -26,8 +27,6 @@ def run_demo(
     The shop is served on loopback, so no network is needed; it takes a few seconds. What is crawled goes
     to the data directory `.gossamer/demo`, apart from your own crawls.
     """
-    from gossamer.cli.terminal.demonstration import crawl_demo
-
     raise typer.Exit(crawl_demo(products, data or ".gossamer/demo", as_json=as_json))
 
 

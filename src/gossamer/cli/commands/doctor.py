@@ -6,7 +6,8 @@ import typer
 
 from gossamer.cli.commands.doctor_checks import MISSING, all_checks
 from gossamer.cli.options import AsJson, Data, Set
-from gossamer.cli.terminal.output import print_json, print_table
+from gossamer.cli.terminal.output import print_json
+from gossamer.cli.terminal.tables import print_table
 from gossamer.core.exits import ExitCode
 
 EXAMPLES = """

@@ -10,12 +10,8 @@ import typer
 from gossamer.cli import completion
 from gossamer.cli.options import AsJson, Data, Set
 from gossamer.cli.terminal.backends import at_desk
-from gossamer.cli.terminal.output import (
-    local_time,
-    plain_url,
-    print_facts,
-    print_json,
-)
+from gossamer.cli.terminal.output import local_time, plain_url, print_json
+from gossamer.cli.terminal.tables import print_facts
 from gossamer.config.overrides import settings_of
 from gossamer.core.text import iso_time
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from gossamer.cli.options import AsJson, Data, Format, JobName, Set
 from gossamer.cli.terminal.backends import at_desk
+from gossamer.cli.terminal.exports import check_output
 from gossamer.cli.terminal.output import print_json
 from gossamer.config.overrides import settings_of
+from gossamer.config.settings import Settings
 from gossamer.core.errors import UsageError
 from gossamer.core.text import format_count
-
-if TYPE_CHECKING:
-    from gossamer.config.settings import Settings
-    from gossamer.wiring.backends import Backends
+from gossamer.export import write_items
+from gossamer.queries.jobs import find_job
+from gossamer.wiring.backends import Backends
 
 EXAMPLES = """
   gossamer export shop | head
@@ -70,10 +71,6 @@ def _export_items(
     settings: Settings, name: str, output: str | None, format_: str | None, *, safe_csv: bool
 ) -> tuple[str, str, int]:
     """The job, the format and the number of items."""
-    from gossamer.cli.terminal.exports import check_output
-    from gossamer.export import write_items
-    from gossamer.queries.jobs import find_job
-
     file = check_output(output, append=False, format=format_) if output else None
     kind = file.format if file else format_ or "jsonl"
     if safe_csv and kind != "csv":

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gossamer.cli.options import AsJson, NoRobots, Set
-from gossamer.cli.terminal.output import plain, plain_url, print_facts, print_json, print_progress
+from gossamer.cli.terminal.output import plain, plain_url, print_json, print_progress
+from gossamer.cli.terminal.tables import print_facts
 from gossamer.config.overrides import page_overrides
 from gossamer.core.errors import FetchError, MissingServiceError, UsageError
 from gossamer.core.exits import ExitCode

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import msgspec
 
 from gossamer.cli.options import AsJson, Data, JobName, Set
 from gossamer.cli.terminal.backends import at_desk
-from gossamer.cli.terminal.output import LONG, local_short, plain, print_facts, print_json, print_table
+from gossamer.cli.terminal.output import LONG, local_short, plain, print_json
+from gossamer.cli.terminal.tables import print_facts, print_table
 from gossamer.config.overrides import settings_of
+from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import JobCommand
-
-if TYPE_CHECKING:
-    from gossamer.core.jobs import Job
-    from gossamer.core.shifts import RosterView
-    from gossamer.wiring.backends import Backends
+from gossamer.core.shifts import RosterView
+from gossamer.jobs.control import change_job
+from gossamer.queries.jobs import find_job
+from gossamer.wiring.backends import Backends
+from gossamer.wiring.fleet import roster_of
 
 PAUSE_EXAMPLES = """
   gossamer pause shop              nothing new is begun; what is in flight is finished
@@ -50,9 +54,6 @@ def _change_job(name: str, what: str, data: str | None, settings: list[str] | No
     wanted = JobCommand(what)
 
     async def work(desk: Backends) -> Job:
-        from gossamer.jobs.control import change_job
-        from gossamer.queries.jobs import find_job
-
         return await change_job(desk, await find_job(desk, name), wanted)
 
     job = at_desk(settings_of(data, settings), work)
@@ -78,8 +79,6 @@ def show_fleet(data: Data = None, settings: Set = None, as_json: AsJson = False)
     The supervisor that leads, the workers, and the shifts that each of them works on."""
 
     async def work(desk: Backends) -> RosterView:
-        from gossamer.wiring.fleet import roster_of
-
         return await roster_of(desk).roster.read_roster(history=True)
 
     view = at_desk(settings_of(data, settings), work, create=True)
@@ -119,8 +118,6 @@ def show_fleet(data: Data = None, settings: Set = None, as_json: AsJson = False)
 
 def _to_builtins(value: Any) -> Any:
     """A record with all of its fields, those that have their default, too."""
-    import msgspec
-
     if isinstance(value, msgspec.Struct):
         return {name: _to_builtins(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, dict):

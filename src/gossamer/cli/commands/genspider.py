@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import sys
+from importlib.metadata import packages_distributions
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -13,7 +14,9 @@ from typing import Annotated
 
 import typer
 
+from gossamer.config.layers import find_project
 from gossamer.core.errors import UsageError
+from gossamer.policy import urls
 
 EXAMPLES = """
   gossamer genspider shop shop.example        spiders/shop.py in a project, else shop.py
@@ -30,8 +33,6 @@ def write_spider(
 
     Into the spiders folder of the project, or into the current folder where there is no project.
     """
-    from importlib.metadata import packages_distributions
-
     module = name.replace("-", "_").lower()
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} is no name for a spider; use letters, digits, - and _")
@@ -53,8 +54,6 @@ def write_spider(
 
 
 def _render_spider(name: str, module: str, domain: str) -> str:
-    from gossamer.policy import urls
-
     url = urls.canonicalise_url(domain if "://" in domain else f"https://{domain}")
     if url is None or not url.startswith(("http://", "https://")):
         raise UsageError(f"{domain!r} is no domain; write shop.example, or a URL with http or https")
@@ -72,8 +71,6 @@ def _render_spider(name: str, module: str, domain: str) -> str:
 
 def _spider_folder() -> Path:
     """Where spiders are: relative to where we are, so that what is printed can be typed."""
-    from gossamer.config.layers import find_project
-
     project = find_project(Path.cwd())
     if project is None:
         return Path()

@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gossamer.cli.options import Argument, AsJson, NoRobots, PageSpider, Set
-from gossamer.cli.terminal.output import (
-    LONG,
-    plain,
-    plain_url,
-    print_facts,
-    print_json,
-    print_progress,
-    print_table,
-)
+from gossamer.cli.terminal.output import LONG, plain, plain_url, print_json, print_progress
+from gossamer.cli.terminal.tables import print_facts, print_table
 from gossamer.config.overrides import arguments_of, page_overrides
 from gossamer.core.errors import FetchError, MissingServiceError
 from gossamer.core.exits import ExitCode

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from gossamer.cli import completion
 from gossamer.cli.options import AsJson, Data, Set
-from gossamer.cli.terminal.output import print_facts, print_json, print_table
+from gossamer.cli.terminal.output import print_json
+from gossamer.cli.terminal.tables import print_facts, print_table
+from gossamer.config.layers import LoadedSettings, SettingExplanation, load_settings
 from gossamer.config.overrides import to_overrides
-
-if TYPE_CHECKING:
-    from gossamer.config.layers import LoadedSettings, SettingExplanation
+from gossamer.config.settings import setting_fields
+from gossamer.targets.loading import load_target
 
 EXAMPLES = """
   gossamer settings                           all of them, with the layer that set each
@@ -51,8 +52,6 @@ def show_settings(
     Strongest first: the command line, the environment (GOSSAMER_HTTP__MAX_REDIRECTS), the spider,
     gossamer.toml, the defaults.
     """
-    from gossamer.config.settings import setting_fields
-
     loaded = _load_with_spider(spider, data, given)
     if explain is not None:
         found = loaded.explain_setting(explain)
@@ -75,11 +74,7 @@ def show_settings(
 def _load_with_spider(spider: str | None, data: str | None, given: list[str] | None) -> LoadedSettings:
     overrides = to_overrides(given, data=data)
     if spider is not None:
-        from gossamer.targets.loading import load_target
-
         return load_target(spider, {}, overrides).loaded
-    from gossamer.config.layers import load_settings
-
     return load_settings(overrides=overrides, env=os.environ, start=Path.cwd())
 
 

@@ -6,18 +6,19 @@ import inspect
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from gossamer.cli.completion import complete_spiders
 from gossamer.cli.errors import print_message
 from gossamer.cli.options import AsJson
-from gossamer.cli.terminal.output import print_json, print_table
-
-if TYPE_CHECKING:
-    from gossamer.spiders.spider import Spider
-    from gossamer.targets.arguments import ArgumentRules
+from gossamer.cli.terminal.output import print_json
+from gossamer.cli.terminal.tables import print_table
+from gossamer.config.layers import find_project
+from gossamer.spiders.spider import Spider
+from gossamer.targets.arguments import ArgumentRules, accepted_arguments
+from gossamer.targets.discovery import discover_spiders, one_or_more, spiders_in
 
 EXAMPLES = """
   gossamer list                    the spiders of the project and of installed packages
@@ -43,8 +44,6 @@ def list_spiders(
     Arguments are given with -a NAME=VALUE; the type is the annotation of the attribute of that name in the
     spider's class. A spider without annotations takes what its source mentions, as text.
     """
-    from gossamer.targets.arguments import accepted_arguments
-
     with redirect_stdout(sys.stderr):  # what files print when they are imported
         found = [(spider, accepted_arguments(spider)) for spider in _find_spiders(target)]
     if as_json:
@@ -58,9 +57,6 @@ def list_spiders(
 
 
 def _find_spiders(target: str | None) -> list[type[Spider]]:
-    from gossamer.config.layers import find_project
-    from gossamer.targets.discovery import discover_spiders, spiders_in
-
     project = find_project(Path.cwd())
     if target is not None:
         return spiders_in(target, project)
@@ -79,8 +75,6 @@ def _find_spiders(target: str | None) -> list[type[Spider]]:
 
 def _argument_rows(spider: type[Spider], takes: ArgumentRules) -> list[tuple[str, ...]]:
     """One line for each argument; what they share stands in the first."""
-    from gossamer.targets.discovery import one_or_more
-
     rows = [
         (
             argument.name,
@@ -108,8 +102,6 @@ def _format_default(default: Any) -> str:
 
 
 def _spider_json(spider: type[Spider], takes: ArgumentRules) -> dict[str, Any]:
-    from gossamer.targets.discovery import one_or_more
-
     return {
         "spider": spider.name,
         "class": spider.__qualname__,

@@ -25,7 +25,8 @@ from gossamer.cli.options import (
     TargetText,
 )
 from gossamer.cli.terminal.backends import at_desk
-from gossamer.cli.terminal.output import plain, print_facts, print_json
+from gossamer.cli.terminal.output import plain, print_json
+from gossamer.cli.terminal.tables import print_facts
 from gossamer.config.overrides import arguments_of, crawl_overrides, parse_seconds, settings_of
 from gossamer.core.errors import LedgerReason
 from gossamer.core.exits import exit_of

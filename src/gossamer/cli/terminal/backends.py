@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from gossamer.cli.errors import print_message
+from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError
-
-if TYPE_CHECKING:
-    from gossamer.config.settings import Settings
-    from gossamer.wiring.backends import Backends
+from gossamer.wiring.backends import Backends, open_desk
 
 T = TypeVar("T")
 AGAIN_S = 0.5
@@ -27,7 +27,6 @@ def at_desk(
 
     ``patience_s`` is for how long servers that are away are waited for.
     """
-    import asyncio
 
     async def run() -> T:
         desk = await _open_patiently(settings, create=create, until=time.monotonic() + patience_s)
@@ -40,11 +39,6 @@ def at_desk(
 
 
 async def _open_patiently(settings: Settings, *, create: bool, until: float) -> Backends:
-    import asyncio
-
-    from gossamer.cli.errors import print_message
-    from gossamer.wiring.backends import open_desk
-
     told = False
     while True:
         try:

@@ -20,6 +20,8 @@ from msgspec.structs import replace
 from gossamer.core.errors import UsageError
 from gossamer.core.jobs import Job
 from gossamer.core.record import Record
+from gossamer.export import SUFFIXES, check_appendable, format_of, write_items
+from gossamer.export.files import replace_file
 from gossamer.observe.text import shown_url
 from gossamer.ports.store import Store
 from gossamer.queries.items import IdRanges, NewItemReader
@@ -64,8 +66,6 @@ def check_output(name: str, *, append: bool, format: str | None = None) -> Expor
 
     One that is to be continued holds what can be continued.
     """
-    from gossamer.export import SUFFIXES, check_appendable, format_of
-
     if format is not None and format not in SUFFIXES.values():
         raise UsageError(
             f"there is no format {format!r}; known are {', '.join(dict.fromkeys(SUFFIXES.values()))}"
@@ -100,8 +100,6 @@ async def write_export(output: ExportFile, store: Store, job: Job, data: Path) -
 
     Stdout gets all of them each time.
     """
-    from gossamer.export import write_items
-
     if output.path is None:
         return await write_items(store.read_items(job), sys.stdout.buffer, output.format)
     mark = _ExportRecordFile(data, output.path)
@@ -164,8 +162,6 @@ class _ExportRecordFile:
 
     def _write_known(self, known: _ExportRecord) -> None:
         """Written beside its place and renamed, so that it is never half written."""
-        from gossamer.export.files import replace_file
-
         with replace_file(self._path, keep=False) as (out, _):
             out.write(msgspec.json.encode(known))
 

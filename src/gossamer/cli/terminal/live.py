@@ -8,7 +8,6 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self
 
-from gossamer.cli.terminal.output import make_console
 from gossamer.cli.terminal.signals import StopHandler
 from gossamer.core.errors import StorageError
 from gossamer.core.jobs import HostReport
@@ -37,9 +36,7 @@ class StderrHandler(logging.Handler):
             if self.console is None:
                 sys.stderr.write(f"{line}\n")
             else:
-                from rich.text import Text
-
-                self.console.print(Text(line), soft_wrap=True)
+                self.console.print(line, soft_wrap=True)
         except OSError:  # the terminal is gone; the crawl goes on
             return
         except Exception:  # noqa: BLE001 - as every handler: a line that is wrong costs no page
@@ -72,23 +69,14 @@ class LiveView:
                 log.warning("the live view had ended: %s", ended)
 
     async def _draw_view(self) -> None:
-        from rich.live import Live
-
-        from gossamer.cli.terminal.panel import render_panel
+        from gossamer.cli.terminal.panel import open_live, render_panel  # Rich: only where it is shown
 
         # A reader of its own: looking never waits for, nor delays, what the crawl writes.
         desk = await open_desk(self._crawling.settings)
         delay_s = self._crawling.settings.delay
         frontier = desk.open_frontier(self._crawling.job)
-        # What a spider prints goes above the view if it goes to the same terminal.
-        live = Live(
-            console=make_console(sys.stderr),
-            auto_refresh=False,
-            transient=True,
-            redirect_stdout=sys.stdout.isatty(),
-        )
         try:
-            with live:
+            with open_live() as live:
                 self._log.console = live.console
                 while True:
                     hosts = await _busiest_hosts(frontier)

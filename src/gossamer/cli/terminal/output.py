@@ -1,4 +1,4 @@
-"""What commands print: tables for people, JSON for programs.
+"""What commands print: JSON for programs, and the cells of tables for people (``tables.py``).
 
 Results go to stdout, everything else to stderr. Text that comes from the web passes through :func:`plain`
 before it reaches a terminal.
@@ -8,14 +8,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any
 
 from gossamer.observe.text import one_line, printable_lines, shown_url
-
-if TYPE_CHECKING:
-    from rich.console import Console, JustifyMethod
 
 plain = one_line
 """Text of strangers made harmless: one line, no control characters, bounded."""
@@ -25,24 +21,6 @@ plain_url = shown_url
 
 LONG = 1000
 """Characters of one cell, at most."""
-
-NARROW = 16
-"""Columns narrower than this are cut at their ends; of a middle there is not enough."""
-
-GAP = 2
-"""Blanks between two columns."""
-
-PIPE_WIDTH = 100_000
-"""Where there is no terminal there is no reason to cut a line."""
-
-
-def make_console(stream: TextIO | None = None) -> Console:
-    """A console on stdout, or ``stream``; never narrower than the text when it is no terminal."""
-    from rich.console import Console
-
-    stream = stream or sys.stdout
-    width = None if stream.isatty() else PIPE_WIDTH
-    return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
 
 
 def print_json(value: Any) -> None:
@@ -73,78 +51,6 @@ def _escape_character(character: str) -> str:
     if character.isprintable() or character in "\u00a0\u200c\u200d":
         return character
     return json.dumps(character)[1:-1] if ord(character) > 0x7F else f"\\u{ord(character):04x}"
-
-
-def print_table(
-    columns: Sequence[str],
-    rows: Iterable[Sequence[object]],
-    *,
-    right: Iterable[str] = (),
-    wide: str = "",
-    stream: TextIO | None = None,
-) -> None:
-    """A table with a header; ``right`` names columns of numbers, ``wide`` the one that gives way first."""
-    from rich.cells import cell_len
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold")
-    numbers = set(right)
-    cells = [[_format_cell(value, LONG) for value in row] for row in rows]
-    widths = {
-        name: max([len(name), *(cell_len(row[place]) for row in cells)]) for place, name in enumerate(columns)
-    }
-    target = make_console(stream)
-    if wide:
-        others = sum(widths.values()) - widths[wide] + GAP * (len(columns) - 1)
-        widths[wide] = max(len(wide), min(widths[wide], target.width - others))
-    for name in columns:
-        justify: JustifyMethod = "right" if name in numbers else "left"
-        table.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis", width=widths[name])
-    place = columns.index(wide) if wide else -1
-    for row in cells:
-        if wide:
-            row[place] = _cut_middle(row[place], widths[wide])
-        table.add_row(*map(Text, row))
-    _print_lines(table, target)
-
-
-def _cut_middle(text: str, width: int) -> str:
-    """A text that is cut in its middle: what tells URLs apart is their ends."""
-    from rich.cells import cell_len
-
-    if len(text) <= width or width < NARROW or cell_len(text) != len(text):
-        return text
-    head = (width - 1) // 3
-    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
-
-
-def print_facts(facts: Iterable[tuple[str, object]], *, stream: TextIO | None = None) -> None:
-    """Names and values, one pair on a line; a value may wrap."""
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table.grid(padding=(0, GAP))
-    grid.add_column(style="bold", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for name, value in facts:
-        grid.add_row(Text(name), Text(_format_cell(value, LONG)))
-    _print_lines(grid, make_console(stream))
-
-
-def _print_lines(renderable: Any, target: Console) -> None:
-    """Lines carry no blanks at their ends where a program may read them."""
-    if target.is_terminal:
-        target.print(renderable)
-        return
-    with target.capture() as captured:
-        target.print(renderable)
-    lines = (line.rstrip() for line in captured.get().splitlines())
-    target.file.write("".join(f"{line}\n" for line in lines))
-
-
-def _format_cell(value: object, limit: int) -> str:
-    return f"{value:,}" if isinstance(value, int) else plain(str(value), limit)
 
 
 def local_time(at: float | None) -> str:

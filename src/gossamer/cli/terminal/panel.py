@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
+from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from gossamer.cli.terminal.tables import make_console
 from gossamer.core.jobs import HostReport
 from gossamer.core.text import format_count
 from gossamer.observe.run_stats import RunStats
@@ -17,6 +20,16 @@ from gossamer.observe.text import one_line
 from gossamer.observe.units import format_duration, format_rate, format_size, format_statuses
 
 LABEL_WIDTH = 9
+
+
+def open_live() -> Live:
+    """A view on stderr that is drawn when it is told to; what a spider prints there goes above it."""
+    return Live(
+        console=make_console(sys.stderr),
+        auto_refresh=False,
+        transient=True,
+        redirect_stdout=sys.stdout.isatty(),
+    )
 
 
 def render_panel(

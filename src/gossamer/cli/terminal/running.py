@@ -16,7 +16,7 @@ from typing import Any
 from gossamer.cli.errors import print_message
 from gossamer.cli.terminal.exports import ExportFile, write_export
 from gossamer.cli.terminal.live import LiveView, StderrHandler
-from gossamer.cli.terminal.output import plain, plain_url, print_facts, print_json
+from gossamer.cli.terminal.output import plain, plain_url, print_json
 from gossamer.cli.terminal.signals import StopHandler
 from gossamer.config.option import SettingOption
 from gossamer.core.errors import LedgerReason, OperatorError, StorageError
@@ -163,6 +163,8 @@ def print_summary(
     result: CrawlResult, exported: Sequence[tuple[ExportFile, int]] = (), *, data: str = DEFAULT_DATA
 ) -> None:
     """What the crawl came to, on stderr."""
+    from gossamer.cli.terminal.tables import print_facts  # Rich: a quiet crawl does without
+
     where = _data_option(data)
     codes = ", ".join(f"{plain(code)}: {count:,}" for code, count in sorted(result.by_status.items()))
     facts = [

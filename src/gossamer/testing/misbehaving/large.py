@@ -6,6 +6,8 @@ import gzip
 import zlib
 from functools import lru_cache
 
+import brotli  # type: ignore[import-untyped]
+
 from gossamer.core.errors import Fault
 from gossamer.testing.misbehaviour import OPEN, RouteVisit, route
 
@@ -32,8 +34,6 @@ def _deflate_of_zeros() -> bytes:
 
 @lru_cache(maxsize=1)
 def _brotli_of_zeros() -> bytes:
-    import brotli  # type: ignore[import-untyped]
-
     packed: bytes = brotli.compress(bytes(BOMB_BYTES), quality=1)
     return packed
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import gzip
 import zlib
 
+import brotli  # type: ignore[import-untyped]
+
 from gossamer.core.errors import Fault
 from gossamer.testing.misbehaviour import PAGE, RouteVisit, route
 
@@ -98,8 +100,6 @@ _GZIP = gzip.compress(PAGE)
 
 
 def _brotli_page() -> bytes:
-    import brotli  # type: ignore[import-untyped]
-
     packed: bytes = brotli.compress(PAGE)
     return packed
 
