@@ -495,8 +495,8 @@ def test_genspider_in_a_project(tmp_path):
         ("1st", "x.example", "no name"),
         ("json", "x.example", "would hide"),
         ("lxml", "x.example", "would hide"),
-        ("shop", "not a domain", "no domain"),
-        ("shop", "ftp://x.example", "no domain"),
+        ("shop", "not a domain", "is not a domain"),
+        ("shop", "ftp://x.example", "is not a domain"),
         ("shop", "https://x.example/?q=\\", ""),
     ],
 )

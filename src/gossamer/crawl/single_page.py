@@ -30,6 +30,7 @@ from gossamer.spiders.response import Response
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget, refuse_file
 from gossamer.targets.loading import load_target
+from gossamer.targets.start_url import absolute_url, find_start_url
 from gossamer.wiring.preview import PreviewParts, wire_preview
 
 TOLD_S = 1.0
@@ -163,7 +164,7 @@ class PageCommand:
         """What was typed. Raises ``UsageError`` for what is not a page, a spider or a setting."""
         canonical = canonical_page(url)
         found = load_target(spider or canonical, arguments, overrides)
-        given = {**found.target.authorizations, **authorizations_for([_absolute_url(url)])}
+        given = {**found.target.authorizations, **authorizations_for([absolute_url(url)])}
         return cls(canonical, found.target, found.settings, given)
 
     async def wire(self, extractor: Extractor | None = None) -> PreviewParts:
@@ -175,14 +176,10 @@ class PageCommand:
 def canonical_page(url: str) -> str:
     """A URL as it is fetched. Raises ``UsageError`` for what is not the URL of a page."""
     refuse_file(url)
-    canonical = urls.canonicalise_url(_absolute_url(url))
-    if canonical is None or not canonical.startswith(("http://", "https://")):
+    canonical = find_start_url(url)
+    if canonical is None:
         raise UsageError(f"{shown_url(url)!r} is not a URL that can be fetched (http or https with a host)")
     return canonical
-
-
-def _absolute_url(url: str) -> str:
-    return url if "://" in url else f"https://{url}"
 
 
 class PageFetcher:

@@ -31,6 +31,7 @@ from gossamer.policy.scope import Scope
 from gossamer.spiders.generic import GenericSpider
 from gossamer.spiders.spider import Spider
 from gossamer.targets.arguments import read_arguments, target_text
+from gossamer.targets.start_url import absolute_url, allowed_domain_of
 
 ENTRY_POINTS = "gossamer.spiders"
 log = logging.getLogger("gossamer.crawl")
@@ -67,7 +68,7 @@ def find_target(
         return _of_class(found.spiders[target], arguments)
     refuse_file(target)
     if _HOST.match(target):
-        return _of_url(f"https://{target}", arguments, project)
+        return _of_url(absolute_url(target), arguments, project)
     raise UsageError(_not_found(target, found, project))
 
 
@@ -279,15 +280,12 @@ def _of_url(url: str, arguments: Mapping[str, str], project: Path | None) -> Cra
     canonical = urls.canonicalise_url(url)
     if canonical is None:
         raise UsageError(f"{shown_url(url)!r} is not a URL that can be crawled (http or https with a host)")
-    host = urls.hostname_of(canonical)
-    domain = host.removeprefix("www.")
-    key = urls.host_key(canonical)
-    port = key.removeprefix(host)
+    domain = allowed_domain_of(canonical)
     discovered = discover_spiders(project)
     # Arguments may be for the project's spiders, which get the pages of their hosts.
     generic = GenericSpider(**(arguments if discovered.spiders else read_arguments(GenericSpider, arguments)))
     generic.start_urls = [canonical]
-    generic.allowed_domains = [domain + port]
+    generic.allowed_domains = [domain]
     for message in discovered.broken:
         log.warning("%s", message)
     found = list(discovered.spiders.values())
@@ -303,9 +301,7 @@ def _of_url(url: str, arguments: Mapping[str, str], project: Path | None) -> Cra
         return made[wanted]
 
     given = authorizations_for([url])
-    return CrawlTarget(
-        text=canonical, name=domain + port, spider=generic, choose=choose, authorizations=given
-    )
+    return CrawlTarget(text=canonical, name=domain, spider=generic, choose=choose, authorizations=given)
 
 
 def _for_host(found: list[type[Spider]], place: urls.UrlOrigin) -> type[Spider] | None:

@@ -16,7 +16,7 @@ import typer
 
 from gossamer.config.layers import find_project
 from gossamer.core.errors import UsageError
-from gossamer.policy import urls
+from gossamer.targets.start_url import allowed_domain_of, find_start_url
 
 EXAMPLES = """
   gossamer genspider shop shop.example        spiders/shop.py in a project, else shop.py
@@ -54,11 +54,10 @@ def write_spider(
 
 
 def _render_spider(name: str, module: str, domain: str) -> str:
-    url = urls.canonicalise_url(domain if "://" in domain else f"https://{domain}")
-    if url is None or not url.startswith(("http://", "https://")):
-        raise UsageError(f"{domain!r} is no domain; write shop.example, or a URL with http or https")
-    host = urls.hostname_of(url)
-    allowed = urls.host_key(url) if urls.host_key(url) != host else host.removeprefix("www.")
+    url = find_start_url(domain)
+    if url is None:
+        raise UsageError(f"{domain!r} is not a domain; write shop.example, or a URL with http or https")
+    allowed = allowed_domain_of(url)
     template = files("gossamer.cli") / "templates" / "genspider.py.tmpl"
     return Template(template.read_text(encoding="utf-8")).substitute(
         domain=allowed,

@@ -1,0 +1,22 @@
+"""From what a person types for a site or a page to the URL that is fetched first, and the domain it is in."""
+
+from __future__ import annotations
+
+from gossamer.policy import urls
+
+
+def absolute_url(text: str) -> str:
+    """``shop.example/a`` is meant as ``https://shop.example/a``."""
+    return text if "://" in text else f"https://{text}"
+
+
+def find_start_url(text: str) -> str | None:
+    """The canonical URL of what was typed; ``None`` for what cannot be fetched."""
+    canonical = urls.canonicalise_url(absolute_url(text))
+    return canonical if canonical is not None and canonical.startswith(("http://", "https://")) else None
+
+
+def allowed_domain_of(url: str) -> str:
+    """The entry of ``allowed_domains`` for the site of a canonical URL: with its port, without ``www.``."""
+    host = urls.hostname_of(url)
+    return host.removeprefix("www.") + urls.host_key(url).removeprefix(host)

@@ -1,0 +1,27 @@
+"""What is typed for a site, and the domain that a crawl of it keeps to."""
+
+import pytest
+
+from gossamer.targets.start_url import allowed_domain_of, find_start_url
+
+
+@pytest.mark.parametrize(
+    ("text", "url", "domain"),
+    [
+        ("shop.example", "https://shop.example/", "shop.example"),
+        ("www.shop.example/a", "https://www.shop.example/a", "shop.example"),
+        ("http://shop.example:8080/", "http://shop.example:8080/", "shop.example:8080"),
+        ("http://www.shop.example:8080/", "http://www.shop.example:8080/", "shop.example:8080"),
+        ("https://shop.example:443/", "https://shop.example/", "shop.example"),
+        ("http://[::1]:8000/", "http://[::1]:8000/", "[::1]:8000"),
+        ("http://www/", "http://www/", "www"),
+    ],
+)
+def test_a_site(text, url, domain):
+    assert find_start_url(text) == url
+    assert allowed_domain_of(url) == domain
+
+
+@pytest.mark.parametrize("text", ["", "ftp://shop.example/", "http://[nonsense", "file:///etc/passwd", "a b"])
+def test_what_cannot_be_fetched(text):
+    assert find_start_url(text) is None
