@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from gossamer.core.jobs import Job
-from gossamer.drivers.postgres.server import PostgresServer
 from gossamer.drivers.redis.server import RedisServer
 from gossamer.drivers.sqlite.committer import SameFileCommitter
 from gossamer.drivers.sqlite.database import Database
@@ -15,6 +14,7 @@ from gossamer.frontier.memory.frontier import MemoryFrontier
 from gossamer.frontier.redis.frontier import RedisFrontier
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.store.memory.store import MemoryStore
+from gossamer.store.postgres.schema import make_server
 from gossamer.store.postgres.store import PostgresStore
 from gossamer.store.sqlite.store import SqliteStore
 from gossamer.testing.contracts.committer import (
@@ -77,7 +77,7 @@ def of_a_file_and_memory(folder):
 def on_two_servers(redis_url, postgres_url):
     @asynccontextmanager
     async def make(clock):
-        redis, postgres = RedisServer(redis_url), PostgresServer(postgres_url)
+        redis, postgres = RedisServer(redis_url), make_server(postgres_url)
         try:
             frontier = RedisFrontier(
                 redis, JOB.id, COMMITTER_RULES, clock, uses_server_time=False, seed=1

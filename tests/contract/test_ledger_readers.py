@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from gossamer.drivers.postgres.server import PostgresServer
 from gossamer.drivers.sqlite.database import Database
 from gossamer.store import attempts as module
 from gossamer.store.postgres.jobs import PostgresJobStore
 from gossamer.store.postgres.ledger import PostgresLedgerReader
+from gossamer.store.postgres.schema import make_server
 from gossamer.store.postgres.store import PostgresStore
 from gossamer.store.sqlite.jobs import SqliteJobStore
 from gossamer.store.sqlite.ledger import SqliteLedgerReader
@@ -35,7 +35,7 @@ def sqlite_in(folder):
 def postgres_at(url):
     @asynccontextmanager
     async def make(clock):
-        server = PostgresServer(url)
+        server = make_server(url)
         try:
             book = PostgresJobStore(server, clock)
             yield LedgerSubject(PostgresLedgerReader(server), PostgresStore(server), book)

@@ -5,11 +5,11 @@ from contextlib import asynccontextmanager, closing
 import pytest
 from msgspec.structs import replace
 
-from gossamer.drivers.postgres.server import PostgresServer
 from gossamer.drivers.sqlite.database import Database
 from gossamer.store.memory.jobs import MemoryJobStore
 from gossamer.store.memory.store import MemoryStore
 from gossamer.store.postgres.jobs import PostgresJobStore
+from gossamer.store.postgres.schema import make_server
 from gossamer.store.postgres.store import PostgresStore
 from gossamer.store.sqlite.jobs import SqliteJobStore
 from gossamer.store.sqlite.store import SqliteStore
@@ -35,7 +35,7 @@ def sqlite_in(folder):
 def postgres_at(url):
     @asynccontextmanager
     async def make(clock):
-        server = PostgresServer(url)
+        server = make_server(url)
         try:
             yield StoreSubject(PostgresStore(server), PostgresJobStore(server, clock))
         finally:

@@ -12,6 +12,7 @@ import inspect
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, MappingView
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 from gossamer.core.errors import Fault, SelectorError
@@ -160,6 +161,19 @@ class SpiderExtractor:
             content_type=response.content_type if response else "",
             flags=response.flags if response else (),
         )
+
+
+def find_callback(frame: FrameType) -> tuple[str, str] | None:
+    """The callback that a frame has called, in words, and the URL of its page, empty for a failed request.
+
+    ``None``: it is a frame of something else. For the watchdog, which asks while the callback runs.
+    """
+    if frame.f_code is not SpiderExtractor._run.__code__:
+        return None
+    called = frame.f_locals
+    response: Response | None = called["response"]
+    what = f"the callback {type(called['spider']).__name__}.{called['name']}() of"
+    return what, response.url if response else ""
 
 
 class _CallbackTimeoutError(Exception):

@@ -13,12 +13,12 @@ import traceback
 from types import FrameType
 from typing import Self
 
+from gossamer.callbacks.extractor import find_callback
+from gossamer.items.pipeline import find_step
 from gossamer.observe.text import shown_url
-from gossamer.spiders.response import Response
 
 HELD_S = 10.0
 _FRAMES = 8
-_PIPELINE = "gossamer.items.pipeline"
 
 
 class Watchdog:
@@ -77,15 +77,9 @@ def describe_hold(frame: FrameType, held_s: float) -> str:
 def _owner_of(frame: FrameType | None) -> str:
     """Whose code it is, from the frame of the extractor or the pipeline that called it."""
     while frame is not None:
-        if frame.f_code.co_name == "_run":
-            called = frame.f_locals
-            if frame.f_globals.get("__name__") == "gossamer.callbacks.extractor":
-                response = called.get("response")
-                url = shown_url(response.url) if isinstance(response, Response) else "a request given up"
-                return f"the callback {type(called['spider']).__name__}.{called['name']}() of {url}"
-            if frame.f_globals.get("__name__") == _PIPELINE:
-                return f"the pipeline step {called['name']} on an item of {shown_url(called['url'])}"
-        elif frame.f_code.co_name == "process" and frame.f_globals.get("__name__") == _PIPELINE:
-            return f"an item of {shown_url(frame.f_locals['url'])}"
+        for find_call in (find_callback, find_step):
+            if (call := find_call(frame)) is not None:
+                what, url = call
+                return f"{what} {shown_url(url) if url else 'a request given up'}"
         frame = frame.f_back
     return "something"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any
 
 import msgspec
@@ -120,7 +121,7 @@ class DefaultPipeline:
             raise UnstorableItemError(f"{_describe_type(item)}: {traceback_text(error, __file__)}") from error
 
     async def _run(self, name: str, step: Callable[[Any, Any], Any], item: Any, url: str) -> Any:
-        """One step; the watchdog finds its name and the page's URL in this frame."""
+        """One step; ``find_step`` finds its name and the page's URL in this frame."""
         try:
             result = await await_value(step(item, self._spider), self._timeout_s)
         except DropItem as error:
@@ -156,6 +157,19 @@ class DefaultPipeline:
             hash=content_hash(data),
             url=url,
         )
+
+
+def find_step(frame: FrameType) -> tuple[str, str] | None:
+    """The step that a frame has called, in words, and the URL of the item's page.
+
+    ``None``: it is a frame of something else. For the watchdog, which asks while the step runs.
+    """
+    called = frame.f_locals
+    if frame.f_code is DefaultPipeline._run.__code__:
+        return f"the pipeline step {called['name']} on an item of", called["url"]
+    if frame.f_code is DefaultPipeline.process.__code__:
+        return "an item of", called["url"]
+    return None
 
 
 def _is_item(thing: Any) -> bool:

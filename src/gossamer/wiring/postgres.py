@@ -7,6 +7,7 @@ from gossamer.drivers.postgres.server import PostgresServer
 from gossamer.ports.clock import Clock
 from gossamer.store.postgres.jobs import PostgresJobStore
 from gossamer.store.postgres.ledger import PostgresLedgerReader
+from gossamer.store.postgres.schema import make_server
 from gossamer.store.postgres.store import PostgresStore
 from gossamer.wiring.schemes import BackendParts
 
@@ -38,7 +39,7 @@ class PostgresStoreBackend:
 
 async def open_store(url: str | None, parts: BackendParts, clock: Clock) -> PostgresStoreBackend:
     """Connect and bring the schema up to date. Raises ``MissingServiceError`` and ``StorageError``."""
-    server = PostgresServer(url or "", patience_s=parts.settings.store.patience)
+    server = make_server(url or "", patience_s=parts.settings.store.patience)
     try:
         await server.migrate_schema()
         return PostgresStoreBackend(parts.settings, server, clock)
@@ -49,5 +50,5 @@ async def open_store(url: str | None, parts: BackendParts, clock: Clock) -> Post
 
 async def check_store(url: str, settings: Settings) -> str:
     """Whether the server is fit; changes nothing on it."""
-    await PostgresServer(url).check_server()
+    await make_server(url).check_server()
     return ""

@@ -278,6 +278,21 @@ async def test_a_callback_that_holds_the_loop_is_named(caplog: pytest.LogCapture
     assert "the callback Holding.parse() of http://h/page has held up everything else" in caplog.text
 
 
+async def test_an_errback_that_holds_the_loop_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    told = threading.Event()
+
+    class Holding(Spider):
+        name = "holding"
+
+        def failed(self, failure: Any) -> None:
+            assert told.wait(20)
+
+    holding = Holding()
+    with Telling(told):
+        await SpiderExtractor(lambda _: holding).give_up(Request(URL, errback="failed"), "timeout", "")
+    assert "the callback Holding.failed() of a request given up has held up everything else" in caplog.text
+
+
 async def test_a_pipeline_step_that_holds_the_loop_is_named(caplog: pytest.LogCaptureFixture) -> None:
     told = threading.Event()
 

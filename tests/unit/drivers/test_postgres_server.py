@@ -10,16 +10,16 @@ import asyncpg
 import pytest
 
 from gossamer.core.errors import MissingServiceError, SchemaVersionError, StorageError, UsageError
-from gossamer.drivers.postgres import schema as postgres_schema
 from gossamer.drivers.postgres.errors import RefusedValueError
-from gossamer.drivers.postgres.schema import load_migrations, prepare_schema
+from gossamer.drivers.postgres.schema import prepare_schema
 from gossamer.drivers.postgres.server import PostgresServer
+from gossamer.store.postgres.schema import load_migrations, make_server
 from kit.servers import PostgresProcess
 
 
 @pytest.fixture
 async def server(postgres_url):
-    found = PostgresServer(postgres_url, patience_s=20)
+    found = make_server(postgres_url, patience_s=20)
     yield found
     await found.close()
 
@@ -35,7 +35,7 @@ async def execute(url, *statements):
 
 async def fails(url, **options):
     """What a check of this URL says."""
-    broken = PostgresServer(url, **options)
+    broken = make_server(url, **options)
     with pytest.raises(StorageError) as error:
         await broken.migrate_schema()
     await broken.close()
@@ -74,7 +74,7 @@ async def test_no_rights(postgres_url):
     said = await fails(place(postgres_url, user="guest"))
     assert "CREATE SCHEMA gossamer AUTHORIZATION" in said
     await execute(postgres_url, "CREATE SCHEMA gossamer AUTHORIZATION guest")
-    allowed = PostgresServer(place(postgres_url, user="guest"))
+    allowed = make_server(place(postgres_url, user="guest"))
     await allowed.migrate_schema()
     await allowed.close()
 
@@ -97,40 +97,40 @@ async def test_a_database_with_another_encoding(postgres_url):
 async def test_a_version_that_is_too_old():
     old = SimpleNamespace(get_server_version=lambda: SimpleNamespace(major=12, minor=3))
     with pytest.raises(StorageError, match=r"at db is version 12\.3; at least 13 is needed"):
-        await prepare_schema(old, "gossamer", "db")
+        await prepare_schema(old, "gossamer", "db", {})
 
 
 async def test_no_driver(monkeypatch):
     monkeypatch.setitem(sys.modules, "asyncpg", None)
     with pytest.raises(MissingServiceError, match=r"pip install 'gossamer\[postgres\]'"):
-        await PostgresServer("postgresql://db/x").migrate_schema()
+        await make_server("postgresql://db/x").migrate_schema()
 
 
 @pytest.mark.parametrize("url", ["mysql://u:secret@db/x", "db", ""])
 def test_no_url_at_all(url):
     with pytest.raises(UsageError, match="is not a PostgreSQL URL") as error:
-        PostgresServer(url)
+        make_server(url)
     assert "secret" not in str(error.value)
 
 
 @pytest.mark.parametrize("url", ["postgresql://u:secret@db:port/x", "postgresql://db/x?sslmode=secret"])
 async def test_a_url_that_cannot_be_read(url):
     with pytest.raises(UsageError, match="is not a PostgreSQL URL") as error:
-        await PostgresServer(url).migrate_schema()
+        await make_server(url).migrate_schema()
     assert "secret" not in str(error.value)
 
 
 def test_urls_are_shown_without_secrets():
-    assert repr(PostgresServer("postgresql://u:s@db/x")) == "<PostgresServer postgresql://db/x (well)>"
+    assert repr(make_server("postgresql://u:s@db/x")) == "<PostgresServer postgresql://db/x (well)>"
     with pytest.raises(UsageError, match="name of a schema"):
-        PostgresServer("postgresql://db/x", schema="a; DROP")
+        PostgresServer("postgresql://db/x", migrations={}, schema="a; DROP")
 
 
 # --------------------------------------------------------------------------- the schema
 
 
 async def test_many_that_start_together_make_it_once(postgres_url):
-    servers = [PostgresServer(postgres_url) for _ in range(6)]
+    servers = [make_server(postgres_url) for _ in range(6)]
     await asyncio.gather(*[one.migrate_schema() for one in servers])
     versions = await servers[0].run(lambda conn: conn.fetch("SELECT version FROM version"))
     assert [row[0] for row in versions] == [max(load_migrations())]
@@ -139,7 +139,7 @@ async def test_many_that_start_together_make_it_once(postgres_url):
 
 
 async def test_looking_changes_nothing(postgres_url):
-    server = PostgresServer(postgres_url)
+    server = make_server(postgres_url)
     await server.check_server()
     conn = await asyncpg.connect(postgres_url)
     assert not await conn.fetchval("SELECT count(*) FROM pg_namespace WHERE nspname = 'gossamer'")
@@ -151,12 +151,12 @@ async def test_looking_changes_nothing(postgres_url):
         await server.check_server()
     await server.close()
     with pytest.raises(StorageError, match="cannot be reached"):
-        await PostgresServer("postgresql://127.0.0.1:1/x").check_server()
+        await make_server("postgresql://127.0.0.1:1/x").check_server()
 
 
 async def test_a_newer_schema_is_refused(server, postgres_url):
     await server.run(lambda conn: conn.execute("UPDATE version SET version = 99"))
-    other = PostgresServer(postgres_url)
+    other = make_server(postgres_url)
     with pytest.raises(
         SchemaVersionError, match=r"written by a newer Gossamer \(schema 99; this one knows \d+\)"
     ):
@@ -183,7 +183,6 @@ async def test_a_migration_that_fails_leaves_the_old_version(server):
 
 def test_our_migrations_are_numbered_without_gaps():
     assert sorted(load_migrations()) == list(range(1, len(load_migrations()) + 1))
-    assert postgres_schema.load_migrations() is load_migrations()
 
 
 # --------------------------------------------------------------------------- patience
@@ -219,7 +218,7 @@ async def test_trouble_that_passes_is_waited_for_and_logged_once(server, code, c
 
 
 async def test_patience_ends(postgres_url, caplog):
-    server = PostgresServer(postgres_url, patience_s=0.3)
+    server = make_server(postgres_url, patience_s=0.3)
     for _ in range(3):
         with pytest.raises(StorageError, match="disk is full; free some space"):
             await server.run(flaky(1000, "53100"))
@@ -236,7 +235,7 @@ async def test_what_does_not_pass_is_not_tried_again(server, code):
 
 
 async def test_a_statement_that_takes_too_long(postgres_url):
-    server = PostgresServer(postgres_url, patience_s=0, timeout_s=0.5)
+    server = make_server(postgres_url, patience_s=0, timeout_s=0.5)
     with pytest.raises(StorageError, match="no answer in time"):
         await server.run(lambda conn: conn.execute("SELECT pg_sleep(30)"))
     assert await server.run(lambda conn: conn.fetchval("SELECT 1")) == 1
@@ -302,7 +301,7 @@ async def test_a_try_that_was_begun_before_the_latest_answer_says_nothing(server
 
 
 async def test_who_is_cancelled_gives_the_connection_back(postgres_url):
-    server = PostgresServer(postgres_url, connections=1)
+    server = make_server(postgres_url, connections=1)
     await server.migrate_schema()
     sleeper = asyncio.create_task(server.run(lambda conn: conn.execute("SELECT pg_sleep(30)")))
     await asyncio.sleep(0.05)

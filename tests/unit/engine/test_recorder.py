@@ -14,7 +14,6 @@ from gossamer.core.hosts import FrontierRules
 from gossamer.core.lifecycle import JobCommand
 from gossamer.core.requests import Lease
 from gossamer.core.results import Outcome, Verdict, VisitResult
-from gossamer.drivers.postgres.server import PostgresServer
 from gossamer.drivers.redis.server import RedisServer
 from gossamer.drivers.sqlite.committer import SameFileCommitter
 from gossamer.drivers.sqlite.database import Database
@@ -28,6 +27,7 @@ from gossamer.policy.urls import UrlOptions
 from gossamer.ports.committer import Committer
 from gossamer.ports.frontier import Frontier
 from gossamer.ports.store import Store
+from gossamer.store.postgres.schema import make_server
 from gossamer.store.postgres.store import PostgresStore
 from gossamer.store.sqlite.store import SqliteStore
 from gossamer.testing.clock import ManualClock
@@ -56,7 +56,7 @@ async def in_two_places(
     redis_url: str, postgres_url: str
 ) -> AsyncIterator[tuple[Frontier, Store, Committer]]:
     async with AsyncExitStack() as opening:
-        redis, postgres = RedisServer(redis_url), PostgresServer(postgres_url)
+        redis, postgres = RedisServer(redis_url), make_server(postgres_url)
         opening.push_async_callback(redis.close)
         opening.push_async_callback(postgres.close)
         frontier = RedisFrontier(redis, JOB.id, RULES, ManualClock(), uses_server_time=False)

@@ -13,11 +13,11 @@ from gossamer.core.errors import StorageError
 from gossamer.core.jobs import Job
 from gossamer.core.requests import Request
 from gossamer.core.results import Attempt, Verdict
-from gossamer.drivers.postgres.schema import load_migrations, prepare_schema
-from gossamer.drivers.postgres.server import PostgresServer
+from gossamer.drivers.postgres.schema import prepare_schema
 from gossamer.store.postgres.jobs import PostgresJobStore
 from gossamer.store.postgres.ledger import PostgresLedgerReader
 from gossamer.store.postgres.rows import batch_of
+from gossamer.store.postgres.schema import load_migrations, make_server
 from gossamer.store.postgres.store import SQL, PostgresStore, day_name
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.store_harness import make_item, make_visit_result
@@ -29,7 +29,7 @@ DAY = 86400.0
 
 @pytest.fixture
 async def server(postgres_url):
-    found = PostgresServer(postgres_url)
+    found = make_server(postgres_url)
     yield found
     await found.close()
 
@@ -280,7 +280,7 @@ class Link:
 async def test_an_answer_that_is_lost_doubles_nothing(postgres_server, postgres_url, hangs):
     async with Link(postgres_server.port, hangs=hangs).open() as link:
         url = postgres_url.replace(f":{link.port}/", f":{link.listens_on}/")
-        server = PostgresServer(url, timeout_s=1.0 if hangs else 30.0)
+        server = make_server(url, timeout_s=1.0 if hangs else 30.0)
         store = PostgresStore(server)
         for number in range(3):
             await store.write(JOB, [make_visit_result(make_item(str(number)), number=number)])
@@ -294,7 +294,7 @@ async def test_an_answer_that_is_lost_doubles_nothing(postgres_server, postgres_
 
 @pytest.mark.slow
 async def test_restarts_in_the_middle_of_writes_lose_and_double_nothing(postgres_server, postgres_url):
-    servers = [PostgresServer(postgres_url) for _ in range(2)]
+    servers = [make_server(postgres_url) for _ in range(2)]
     stores = [PostgresStore(server) for server in servers]
     numbers = iter(range(400))
     stored = []
@@ -331,7 +331,7 @@ async def test_restarts_in_the_middle_of_writes_lose_and_double_nothing(postgres
 async def test_a_store_that_stays_away_is_an_error_and_what_was_stored_is_there(
     postgres_server, postgres_url
 ):
-    server = PostgresServer(postgres_url, patience_s=0.2)
+    server = make_server(postgres_url, patience_s=0.2)
     store = PostgresStore(server)
     await store.write(JOB, [make_visit_result(make_item("1"))])
     postgres_server.kill()
@@ -403,7 +403,7 @@ async def test_everything_is_kept_unless_asked(server, store):
 
 
 async def test_many_who_need_the_same_days(postgres_url):
-    servers = [PostgresServer(postgres_url) for _ in range(4)]
+    servers = [make_server(postgres_url) for _ in range(4)]
     stores = [PostgresStore(server) for server in servers]
     await asyncio.gather(
         *[
@@ -449,7 +449,7 @@ async def test_old_receipts_are_forgotten(server, store):
 
 
 async def test_totals_are_spread_over_few_rows(postgres_url):
-    servers = [PostgresServer(postgres_url, connections=1) for _ in range(3)]
+    servers = [make_server(postgres_url, connections=1) for _ in range(3)]
     for server in servers:
         store = PostgresStore(server)
         for number in range(4):

@@ -1,15 +1,14 @@
 """The schema in PostgreSQL: which version it has, how an older one becomes today's, what is needed for it.
 
 All tables are in one schema of the database (``gossamer``), so that the database may have other tenants; its
-table ``version`` says which version it is. Migrations are the numbered ``store/migrations/NNNN_*.sql``; they
-run in one transaction under an advisory lock, so that of many workers that start together one migrates, and
-a crash leaves the old version or the new one. A newer schema is refused, never guessed at.
+table ``version`` says which version it is. Migrations come, by their number, from whoever keeps tables
+there; they run in one transaction under an advisory lock, so that of many workers that start together one
+migrates, and a crash leaves the old version or the new one. A newer schema is refused, never guessed at.
 """
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.resources import files
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gossamer.core.errors import SchemaVersionError, StorageError
@@ -24,21 +23,11 @@ MIGRATE_S = 1800.0
 LOCK = 0x476F7373  # "Goss": the first key of our advisory locks
 
 
-@cache
-def load_migrations() -> dict[int, str]:
-    """The SQL that leads to each schema version."""
-    found = (files("gossamer.store.postgres") / "migrations").iterdir()
-    return {int(file.name[:4]): file.read_text("utf-8") for file in found if file.name.endswith(".sql")}
-
-
-async def prepare_schema(
-    conn: Connection, schema: str, place: str, steps: dict[int, str] | None = None
-) -> None:
-    """Check the server, and bring the schema to today's version.
+async def prepare_schema(conn: Connection, schema: str, place: str, steps: Mapping[int, str]) -> None:
+    """Check the server, and bring the schema to today's version; ``steps`` is the SQL that leads to each.
 
     Raises :class:`SchemaVersionError` for a newer one, :class:`StorageError` for a server that does not do.
     """
-    steps = load_migrations() if steps is None else steps
     await _check_server(conn, place)
     if await _read_version(conn, schema, place, max(steps)) == max(steps):
         return
@@ -54,10 +43,10 @@ async def prepare_schema(
                 await conn.execute("UPDATE version SET version = $1, since = now()", number)
 
 
-async def check_schema(conn: Connection, schema: str, place: str) -> None:
+async def check_schema(conn: Connection, schema: str, place: str, steps: Mapping[int, str]) -> None:
     """The same without changing anything: a schema that is older, or not there yet, is well."""
     await _check_server(conn, place)
-    await _read_version(conn, schema, place, max(load_migrations()))
+    await _read_version(conn, schema, place, max(steps))
 
 
 async def _check_server(conn: Connection, place: str) -> None:

@@ -18,7 +18,7 @@ import asyncio
 import logging
 import random
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from math import inf
 from types import ModuleType
@@ -46,14 +46,16 @@ log = logging.getLogger("gossamer.crawl")
 class PostgresServer:
     """A server, by its URL (``postgresql://user@host:5432/database``); nothing connects before it is used.
 
-    ``connections``: most connections of each event loop; who finds none free waits. ``timeout_s``: for one
-    statement. One object may be used from several event loops; each has connections of its own.
+    ``migrations``: the SQL that leads to each version of the schema. ``connections``: most connections of
+    each event loop; who finds none free waits. ``timeout_s``: for one statement. One object may be used from
+    several event loops; each has connections of its own.
     """
 
     def __init__(
         self,
         url: str,
         *,
+        migrations: Mapping[int, str],
         schema: str = "gossamer",
         connections: int = 4,
         patience_s: float = 60.0,
@@ -65,6 +67,7 @@ class PostgresServer:
         if not re.fullmatch(r"[a-z_][a-z0-9_]*", schema):
             raise UsageError(f"{schema!r} cannot be the name of a schema; use small letters, digits and _")
         self._url = url
+        self._migrations = migrations
         self._schema = schema
         self._connections = connections
         self._patience_s = patience_s
@@ -152,7 +155,7 @@ class PostgresServer:
         return here.pool
 
     async def _open_pool(
-        self, prepare: Callable[[Connection, str, str], Awaitable[None]] = prepare_schema
+        self, prepare: Callable[[Connection, str, str, Mapping[int, str]], Awaitable[None]] = prepare_schema
     ) -> Pool:
         pool: Pool = await _import_driver().create_pool(
             self._url,
@@ -170,7 +173,7 @@ class PostgresServer:
         try:
             conn = await pool.acquire()
             try:
-                await prepare(conn, self._schema, self.place)
+                await prepare(conn, self._schema, self.place, self._migrations)
             finally:
                 await pool.release(conn, timeout=RELEASE_S)
         except ValueError as error:  # a URL that the driver cannot read
