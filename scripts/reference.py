@@ -28,7 +28,7 @@ from gossamer.core.record import Record
 from gossamer.core.results import Attempt, Verdict
 from gossamer.crawl.result import NOT_IN_JSON, CrawlResult
 from gossamer.policy.faults import FAULTS, FaultKind
-from gossamer.queries.explain import UrlState
+from gossamer.queries.explain.facts import UrlState
 from gossamer.queries.reasons import FLAGS, LEFT_OUT
 
 PAGES = Path(__file__).parents[1] / "docs" / "reference"

@@ -11,14 +11,9 @@ from gossamer.core.jobs import FrontierStats, Job, KnownRequest
 from gossamer.core.lifecycle import FinishReason, JobState, RequestState
 from gossamer.core.requests import Entry, Request, RequestPreview
 from gossamer.core.results import Attempt, PageRecord, Verdict
-from gossamer.queries.explain import (
-    NumberFormatter,
-    ScopeFacts,
-    UrlFacts,
-    UrlState,
-    explain_facts,
-    scope_rule,
-)
+from gossamer.queries.explain.answer import explain_facts
+from gossamer.queries.explain.facts import NumberFormatter, UrlFacts, UrlState
+from gossamer.queries.explain.scope import ScopeFacts, scope_rule
 from gossamer.queries.reasons import reason_text
 
 NOW = 1000.0

@@ -14,7 +14,7 @@ from gossamer.core.errors import OperatorError, UsageError
 from gossamer.core.jobs import Job
 from gossamer.core.requests import Entry, Request
 from gossamer.policy.scope import MEDIA, is_media_link
-from gossamer.queries.explain_scope import ScopeFacts
+from gossamer.queries.explain.scope import ScopeFacts
 from gossamer.spiders.generic import GenericSpider
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import find_target, spiders_in

@@ -1,0 +1,126 @@
+"""Why a URL was, was not, or is not yet fetched. Pure: the facts in, an answer with its reasons out.
+
+What the facts do not tell is not guessed: where the spider of a job is not at hand, nothing is said of its
+scope. Sentences are for people; :class:`UrlState` is for programs.
+"""
+
+from __future__ import annotations
+
+from gossamer.core.lifecycle import JobState, RequestState
+from gossamer.policy import urls
+from gossamer.policy.request_preview import describe_preview
+from gossamer.policy.scope import MEDIA
+from gossamer.queries.explain.facts import NumberFormatter, UrlExplanation, UrlFacts, UrlState
+from gossamer.queries.explain.hold import hold_on
+from gossamer.queries.explain.scope import describe_left_out, scope_rule
+from gossamer.queries.explain.settled import explain_dead, explain_done
+from gossamer.queries.explain.waiting import explain_leased, explain_waiting
+
+
+def explain_facts(facts: UrlFacts, show: NumberFormatter) -> UrlExplanation:
+    """Why the URL was, was not, or is not yet fetched."""
+    if not facts.canonical:
+        return UrlExplanation(UrlState.BAD_URL, (_bad_url(facts),), UrlState.BAD_URL)
+    others = tuple(explain_facts(other, show) for other in facts.others)
+    answer, lines = _of_request(facts, show)
+    if others:
+        told = [_of_other(other, said) for other, said in zip(facts.others, others, strict=True)]
+        if facts.found is None:  # then the latest of the others is what was meant
+            answer = others[0].page
+            lines = [
+                f"{_explain_missing(facts)}, but other requests to this URL are: {_count_others(facts)}.",
+                *told,
+            ]
+        else:
+            lines = [*lines, f"Other requests to this URL: {_count_others(facts)}.", *told]
+    is_known = facts.found is not None or bool(others)
+    if is_known and _is_duplicate(facts):
+        same = f"It is a duplicate: the same page as {facts.canonical}, under which it is known."
+        return UrlExplanation(UrlState.DUPLICATE, (same, *lines, *_extra_notes(facts)), answer, others)
+    return UrlExplanation(answer, (*lines, *_extra_notes(facts)), answer, others)
+
+
+def _of_request(facts: UrlFacts, show: NumberFormatter) -> tuple[UrlState, list[str]]:
+    found = facts.found
+    if found is None:
+        return _explain_unknown(facts)
+    if found.state is RequestState.LEASED:
+        return explain_leased(facts, show)
+    if found.state is RequestState.DEAD:
+        return explain_dead(facts, found, show)
+    if found.state is RequestState.DONE:
+        return explain_done(facts, show)
+    return explain_waiting(facts, found, show)
+
+
+def _count_others(facts: UrlFacts) -> str:
+    count = f"{len(facts.others):,}"
+    return f"more than {count}, of which the latest are told" if facts.has_more_others else count
+
+
+def _explain_missing(facts: UrlFacts) -> str:
+    details = describe_preview(facts.request)
+    return f"No {facts.method} of it{f' ({details})' if details else ''} is known"
+
+
+def _of_other(facts: UrlFacts, said: UrlExplanation) -> str:
+    """One of the other requests in one line: what tells it apart, and what became of it."""
+    details = describe_preview(facts.request)
+    return f"{facts.method}{f' ({details})' if details else ''}: {said.lines[0]}"
+
+
+def _is_duplicate(facts: UrlFacts) -> bool:
+    """Whether the URL differs from the canonical one by more than its spelling."""
+    spelt = urls.canonicalise_url(facts.url, urls.UrlOptions(drop_parameters=()))
+    return spelt != facts.canonical or facts.url.partition("#")[2] != ""
+
+
+def _extra_notes(facts: UrlFacts) -> list[str]:
+    """What is worth knowing besides."""
+    notes = []
+    if facts.is_forgotten:
+        notes.append(
+            f"{facts.job.id} ended longer ago than frontier.keep says: its requests are forgotten, and what "
+            "is said rests on its pages and the ledger."
+        )
+    if facts.scoping is None:
+        notes.append(
+            "The job's spider is not at hand, so nothing is said of its scope: name it with --spider."
+        )
+    elif facts.found is not None and facts.scoping.refused not in ("", MEDIA):
+        notes.append(
+            f"By today's settings it would not be taken: {scope_rule(facts.scoping, facts.canonical)}."
+        )
+    return notes
+
+
+# --------------------------------------------------------------------------- not in the frontier
+
+
+def _bad_url(facts: UrlFacts) -> str:
+    if len(facts.url) > urls.MAX_URL_LENGTH:
+        return f"It is longer than the {urls.MAX_URL_LENGTH} characters that a URL may have."
+    return "It is no URL that can be crawled: that takes http or https, and a host."
+
+
+def _explain_unknown(facts: UrlFacts) -> tuple[UrlState, list[str]]:
+    if facts.scoping is not None and facts.scoping.refused:
+        rule = scope_rule(facts.scoping, facts.canonical)
+        if facts.scoping.refused.startswith("trap_"):
+            return UrlState.TRAP, [f"It looks like a trap: {rule}. Links to it are not taken."]
+        return UrlState.OUT_OF_SCOPE, [f"It is out of scope: {rule}. Links to it are not taken."]
+    if facts.is_forgotten:
+        return UrlState.NEVER_SEEN, ["It was never tried: the ledger has no attempt of it."]
+    lines = ["It was never seen: no start URL and no link that the spider followed has led to it."]
+    if facts.is_denied:
+        lines.append("robots.txt does not allow it, so it would be skipped.")
+    counts = describe_left_out(facts.left_out, facts.scoping, facts.rules)
+    if counts:
+        lines.append(f"Links that were left out are counted and not listed; it may be one of them: {counts}.")
+    if facts.stats.waiting:
+        is_over = facts.stats.state is JobState.CANCELLED
+        hope = "" if is_over else " One of them may lead to it."
+        lines.append(f"Requests that still wait: {facts.stats.waiting:,}.{hope}")
+        hold = hold_on(facts)
+        lines += [hold.line] if hold else []
+    return UrlState.NEVER_SEEN, lines

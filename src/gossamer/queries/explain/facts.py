@@ -1,0 +1,83 @@
+"""What is known of a URL in one job, and the answer that rests on it: records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import NamedTuple
+
+from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import FrontierStats, Job, KnownRequest
+from gossamer.core.record import Record
+from gossamer.core.requests import RequestPreview
+from gossamer.core.results import Attempt, PageRecord
+from gossamer.queries.explain.scope import ScopeFacts
+
+
+class UrlState(StrEnum):
+    """What has become of a URL, in one word."""
+
+    BAD_URL = "bad_url"  # not a URL by the WHATWG standard
+    DUPLICATE = "duplicate"  # of the URL under which the page is known
+    OUT_OF_SCOPE = "out_of_scope"  # links to it are not taken; the rule is named
+    TRAP = "trap"  # it looks like a page of a site that never ends
+    NEVER_SEEN = "never_seen"  # no start URL, and no link that the spider followed, has led to it
+    ROBOTS = "robots"  # robots.txt does not allow it
+    WAITING = "waiting"  # for its host's turn
+    OVER_BUDGET = "over_budget"  # it waits, and a budget of pages or time is spent
+    STOPPED = "stopped"  # it waits, and nobody works on the job
+    LEASED = "leased"  # being fetched just now
+    RETRYING = "retrying"  # it failed, and waits for its next try
+    DELAYED = "delayed"  # it was not to be fetched before a time
+    DEAD = "dead"  # given up: a dead letter
+    REDIRECTED = "redirected"  # its answer led to another URL, which is a request of its own
+    SKIPPED = "skipped"  # for a reason that will not change
+    DONE = "done"  # fetched
+
+
+class UrlFacts(Record, frozen=True, kw_only=True):
+    """Everything that is known of one URL in one job."""
+
+    url: str  # as asked for
+    now: float
+    method: str = "GET"
+    request: RequestPreview | None = None  # what else tells the request from others to the URL
+    fingerprint: int = 0
+    canonical: str = ""  # "": it has none
+    scoping: ScopeFacts | None = None  # None: the spider is not at hand
+    job: Job
+    stats: FrontierStats
+    rules: FrontierRules  # in force in the frontier
+    is_at_work: bool = True  # a process crawls the job
+    process: str = ""  # its number, where it is known
+    found: KnownRequest | None = None
+    since: float = 0.0  # LEASED, DEAD: since when
+    deadline: float = 0.0  # LEASED: until when
+    ahead: int = 0  # PENDING: requests of the host that go first
+    letter: int = 0  # DEAD: the number of the dead letter
+    attempts: tuple[Attempt, ...] = ()  # newest first
+    target: Attempt | None = None  # of a redirect to a page that was known: the latest try at that page
+    page: PageRecord | None = None
+    items: int = 0  # stored from this page
+    left_out: dict[str, int] = {}  # links that the job did not take, by reason
+    is_forgotten: bool = False  # the job is over, and its requests are not kept any more
+    is_denied: bool = False  # by robots.txt, as remembered
+    others: tuple[UrlFacts, ...] = ()  # of other requests to the URL that the ledger has, the latest first
+    has_more_others: bool = False  # than these
+
+
+class UrlExplanation(NamedTuple):
+    """The answer, and what it rests on: whole sentences, the first one the answer itself."""
+
+    answer: UrlState
+    lines: tuple[str, ...]
+    page: UrlState  # what has become of the page: of a duplicate, the answer for its canonical URL
+    others: tuple[UrlExplanation, ...] = ()  # of other requests to the URL
+
+
+class NumberFormatter(NamedTuple):
+    """How numbers are written for people."""
+
+    span: Callable[[float], str]  # a duration in seconds
+    time: Callable[[float], str]  # a point in time
+    size: Callable[[float], str]  # a size in bytes

@@ -1,0 +1,56 @@
+"""Why nothing of a job is fetched now, whatever its hosts say. Pure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import FrontierStats, Job
+from gossamer.core.lifecycle import FinishReason, JobState
+from gossamer.core.text import format_count
+from gossamer.queries.explain.facts import UrlFacts, UrlState
+
+
+class HoldReason(NamedTuple):
+    """What holds a whole job up."""
+
+    state: UrlState  # of each request that waits in it
+    line: str  # for people: what it is, and the way on
+
+
+def hold_on(facts: UrlFacts) -> HoldReason | None:
+    """What holds the job of a URL up."""
+    return find_hold(facts.job, facts.stats, facts.rules, is_at_work=facts.is_at_work)
+
+
+def find_hold(job: Job, stats: FrontierStats, rules: FrontierRules, *, is_at_work: bool) -> HoldReason | None:
+    """What holds a job up; ``None``: nothing does. ``is_at_work``: somebody works on it now."""
+    if stats.state is not JobState.RUNNING:
+        ways = {
+            JobState.PAUSED: "it goes on when it is resumed",
+            JobState.CANCELLED: f"what waits is not fetched; `{_command_for(job)}` makes a new job",
+            JobState.FINISHED: "what waits is fetched when it runs again",
+        }
+        return HoldReason(UrlState.STOPPED, f"The job {job.id} is {stats.state}: {ways[stats.state]}.")
+    if stats.budget_spent:
+        line = f"The job's budget of {format_count(rules.max_pages or 0, 'page')} is spent"
+        more = "" if job.is_fleet else "; `gossamer crawl` with a larger --max-pages goes on"
+        return HoldReason(UrlState.OVER_BUDGET, f"{line}{more}.")
+    return None if is_at_work else _without_workers(job)
+
+
+def _without_workers(job: Job) -> HoldReason:
+    if job.end_reason is FinishReason.MAX_TIME:
+        line = "The last run's budget of time was spent (--max-time)"
+        return HoldReason(UrlState.OVER_BUDGET, f"{line}; the same `gossamer crawl` goes on with what waits.")
+    if job.is_fleet:
+        line = f"What waits is not fetched now: no worker of the fleet works on the job {job.id}"
+        return HoldReason(UrlState.STOPPED, f"{line}; `gossamer fleet` shows the workers.")
+    ended = f" (its last run ended: {job.end_text})" if job.end_reason else ""
+    line = f"What waits is not fetched now: no process crawls the job {job.id}{ended}"
+    return HoldReason(UrlState.STOPPED, f"{line}; the same `gossamer crawl` goes on.")
+
+
+def _command_for(job: Job) -> str:
+    """What makes a crawl of this kind."""
+    return "gossamer submit" if job.is_fleet else "gossamer crawl"

@@ -1,0 +1,118 @@
+"""What is known of a URL in a job: asks frontier, store and what is remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from gossamer.core.errors import LedgerReason
+from gossamer.core.jobs import FrontierStats, Job, KnownRequest
+from gossamer.core.lifecycle import RequestState
+from gossamer.core.requests import Request
+from gossamer.core.results import Attempt
+from gossamer.policy import urls
+from gossamer.policy.request_preview import preview_of
+from gossamer.queries.explain.facts import UrlFacts
+from gossamer.queries.explain.job_scope import JobScope
+from gossamer.wiring.backends import Backends
+
+ROWS = 1000
+"""Attempts of a URL that are looked at, of all requests to it."""
+TRIES = 20
+"""Attempts of one request that are told."""
+OTHERS = 20
+"""Other requests to the URL that are told."""
+
+
+async def read_facts(backends: Backends, job: Job, scope: JobScope, request: Request) -> UrlFacts:
+    """Everything that is known of a request to a URL, and of other requests to it."""
+    facts = await _read_job(backends, job, scope, request)
+    entry = scope.entry_for(request, job.key)
+    if entry is None:
+        return facts
+    url = entry.request.url
+    is_denied = await backends.robots_deny(url) if scope.obeys_robots else False
+    facts = replace(facts, canonical=url, is_denied=is_denied, items=await backends.ledger.items_on(job, url))
+    own = await backends.ledger.find_attempts(job, TRIES, urls_=(url,), fingerprint=entry.fingerprint)
+    known = await _with_request(backends, facts, entry.fingerprint, own)
+    spelt = urls.canonicalise_url(request.url, urls.UrlOptions(drop_parameters=()))
+    latest = await backends.ledger.find_attempts(job, ROWS, urls_=tuple({url, spelt or url}))
+    tries = _by_request(latest)
+    tries.pop(entry.fingerprint, None)
+    others = [
+        await _with_request(backends, _of_other(facts, rows[0]), fingerprint, rows)
+        for fingerprint, rows in list(tries.items())[:OTHERS]
+    ]
+    is_more = len(tries) > OTHERS or len(latest) == ROWS
+    return replace(known, others=tuple(others), has_more_others=is_more)
+
+
+async def _read_job(backends: Backends, job: Job, scope: JobScope, request: Request) -> UrlFacts:
+    """What the job as a whole says."""
+    stats = await backends.read_stats(job)
+    holder = await backends.at_work(job)
+    totals = await backends.store.read_totals(job)
+    rules, _ = await backends.find_position(job, 0)
+    left_out = {
+        name.removeprefix("link:"): count
+        for name, count in totals.dropped.items()
+        if name.startswith("link:")
+    }
+    return UrlFacts(
+        url=request.url,
+        now=backends.clock.now(),
+        method=request.method,
+        request=preview_of(request),
+        scoping=scope.scope_facts_for(request.url, job.key),
+        job=job,
+        stats=stats or FrontierStats(state=job.state),
+        is_forgotten=stats is None,
+        rules=rules,
+        is_at_work=holder is not None,
+        process=holder or "",
+        left_out=left_out,
+    )
+
+
+def _by_request(latest: Sequence[Attempt]) -> dict[int, list[Attempt]]:
+    """Attempts by request; the request that was tried last comes first."""
+    found: dict[int, list[Attempt]] = {}
+    for tried in latest:
+        found.setdefault(tried.fingerprint, []).append(tried)
+    return found
+
+
+def _of_other(facts: UrlFacts, tried: Attempt) -> UrlFacts:
+    """The same of another request, so far as it is the same."""
+    return replace(facts, url=tried.url, canonical=tried.url, method=tried.method, request=tried.request)
+
+
+async def _with_request(
+    backends: Backends, facts: UrlFacts, fingerprint: int, tries: list[Attempt]
+) -> UrlFacts:
+    """What frontier, ledger and store have of one request."""
+    job = facts.job
+    page = await backends.ledger.find_page(job, fingerprint)
+    _, place = await backends.find_position(job, fingerprint)
+    found: KnownRequest | None = None
+    if not facts.is_forgotten:
+        found = await backends.open_frontier(job).find_request(fingerprint)
+    elif tries or page:
+        found = KnownRequest(state=RequestState.DONE)
+    more: dict[str, Any] = {}
+    if tries and tries[0].reason == LedgerReason.KNOWN_TARGET:
+        more["target"] = next(iter(await backends.store.latest_attempts(job, tries[0].detail, 1)), None)
+    return replace(
+        facts,
+        fingerprint=fingerprint,
+        found=found,
+        attempts=tuple(tries[:TRIES]),
+        page=page,
+        since=place.granted_at if found and found.state is RequestState.LEASED else place.died_at,
+        deadline=place.deadline,
+        ahead=place.ahead,
+        letter=place.number,
+        **more,
+    )

@@ -1,0 +1,121 @@
+"""The whole answer about one URL, as a record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from gossamer.core.lifecycle import JobState, RequestState
+from gossamer.core.record import FieldMeaning, Fingerprint, Record, Time
+from gossamer.core.requests import Request, RequestPreview
+from gossamer.core.results import Attempt
+from gossamer.queries.explain.answer import explain_facts
+from gossamer.queries.explain.choice import choose_job
+from gossamer.queries.explain.facts import NumberFormatter, UrlExplanation, UrlFacts, UrlState
+from gossamer.queries.explain.job_scope import JobScopeCache
+from gossamer.queries.explain.reading import read_facts
+from gossamer.wiring.backends import Backends
+
+
+class RequestReport(Record, frozen=True, kw_only=True):
+    """Another request to the URL, and what became of it."""
+
+    method: str
+    fingerprint: Fingerprint
+    request: RequestPreview | None  # what else tells it from others; None: nothing
+    answer: UrlState
+    lines: tuple[str, ...]
+    tries: tuple[Attempt, ...]  # newest first
+
+
+class UrlReport(Record, frozen=True, kw_only=True):
+    """Why a URL was, was not, or is not yet fetched in a job."""
+
+    url: str  # as asked for
+    method: str
+    canonical: str | None
+    duplicate_of: str | None
+    job: str  # its id
+    job_state: JobState
+    answer: UrlState
+    page_answer: UrlState  # of a duplicate, that of its canonical URL
+    lines: tuple[str, ...]  # whole sentences, the first one the answer itself
+    state: RequestState | None  # None: never seen
+    scope_known: bool  # the job's spider is at hand
+    refused: str  # by which rule of the scope
+    due_at: Time | None
+    host_next_at: Time | None
+    leased_at: Time | None
+    deadline: Time | None  # of the lease
+    process: int | None  # that has the lease
+    dead_letter: int | None
+    attempts: int
+    status: int | None  # of the latest attempt, like the next two
+    reason: str
+    last_at: Time | None
+    items: int
+    left_out: dict[str, int]  # links that the job did not take, by reason
+    tries: tuple[Attempt, ...]  # newest first
+    other_requests: tuple[RequestReport, ...]
+    target: Annotated[str, FieldMeaning.ASIDE] = ""  # of the job
+
+
+async def explain_url(
+    backends: Backends,
+    scopes: JobScopeCache,
+    wanted: Sequence[Request],
+    show: NumberFormatter,
+    *,
+    job: str | None = None,
+) -> UrlReport:
+    """Why a URL was, was not, or is not yet fetched in the job of that name, or the newest that knows it."""
+    chosen, meant = await choose_job(backends, scopes, wanted, job)
+    facts = await read_facts(backends, chosen, scopes.scope_of(chosen), meant)
+    return report_of(facts, explain_facts(facts, show))
+
+
+def report_of(facts: UrlFacts, explanation: UrlExplanation) -> UrlReport:
+    """The facts with the answer that they give."""
+    found, last = facts.found, facts.attempts[0] if facts.attempts else None
+    host = found.host if found else None
+    is_leased = found is not None and found.state is RequestState.LEASED
+    return UrlReport(
+        url=facts.url,
+        method=facts.method,
+        canonical=facts.canonical or None,
+        duplicate_of=facts.canonical if explanation.answer is UrlState.DUPLICATE else None,
+        job=facts.job.id,
+        job_state=facts.stats.state,
+        answer=explanation.answer,
+        page_answer=explanation.page,
+        lines=explanation.lines,
+        state=found.state if found else None,
+        scope_known=facts.scoping is not None,
+        refused=facts.scoping.refused if facts.scoping else "",
+        due_at=(found.due_at or None) if found else None,
+        host_next_at=(host.next_at or None) if host else None,
+        leased_at=facts.since if is_leased else None,
+        deadline=facts.deadline if is_leased else None,
+        process=int(facts.process) if is_leased and facts.process.isdigit() else None,
+        dead_letter=facts.letter if found and found.state is RequestState.DEAD else None,
+        attempts=len(facts.attempts),
+        status=last.status if last else None,
+        reason=last.reason if last else "",
+        last_at=last.at if last else None,
+        items=facts.items,
+        left_out=facts.left_out,
+        tries=facts.attempts,
+        other_requests=tuple(map(_report_other, facts.others, explanation.others)),
+        target=facts.job.target,
+    )
+
+
+def _report_other(facts: UrlFacts, explanation: UrlExplanation) -> RequestReport:
+    return RequestReport(
+        method=facts.method,
+        fingerprint=facts.fingerprint,
+        request=facts.request,
+        answer=explanation.answer,
+        lines=explanation.lines,
+        tries=facts.attempts,
+    )

@@ -1,0 +1,95 @@
+"""What became of a request that is settled: fetched, redirected, skipped, or given up. Pure."""
+
+from __future__ import annotations
+
+from gossamer.core.errors import Fault, LedgerReason
+from gossamer.core.jobs import KnownRequest
+from gossamer.core.results import Attempt, Verdict
+from gossamer.core.text import format_count
+from gossamer.queries.explain.facts import NumberFormatter, UrlFacts, UrlState
+from gossamer.queries.explain.tries import describe_origin, last_try
+from gossamer.queries.reasons import reason_text
+
+
+def explain_dead(facts: UrlFacts, found: KnownRequest, show: NumberFormatter) -> tuple[UrlState, list[str]]:
+    """It was given up: when, why, and how it is tried again."""
+    tries = format_count(found.attempts, "attempt")
+    when = f" {show.span(facts.now - facts.since)} ago" if facts.since else ""
+    lines = [f"It was given up{when} after {tries}: {reason_text(found.reason)}."]
+    if facts.attempts:
+        lines.append(last_try(facts, show))
+    way = f"`gossamer dead retry {facts.job.id} {facts.letter}`"
+    then = "the fleet fetches it then" if facts.job.is_fleet else "and then the same `gossamer crawl`"
+    lines.append(f"To try it again: {way}, {then}.")
+    return UrlState.DEAD, lines
+
+
+_SKIPPED: dict[str, UrlState] = {Fault.ROBOTS: UrlState.ROBOTS, Fault.OUT_OF_SCOPE: UrlState.OUT_OF_SCOPE}
+
+
+def explain_done(facts: UrlFacts, show: NumberFormatter) -> tuple[UrlState, list[str]]:
+    """It is settled: what the latest try in the ledger says."""
+    if not facts.attempts:
+        return UrlState.DONE, ["It is settled; the ledger has no row of it."]
+    last = facts.attempts[0]
+    when = f"{show.span(facts.now - last.at)} ago ({show.time(last.at)})"
+    if last.verdict is Verdict.REDIRECT:
+        return UrlState.REDIRECTED, _explain_redirect(facts, when, show)
+    if last.verdict is Verdict.SKIPPED:
+        return _SKIPPED.get(last.reason, UrlState.SKIPPED), [_explain_skipped(last, when)]
+    if last.verdict is Verdict.SUCCESS:
+        return UrlState.DONE, _explain_fetch(facts, when, show)
+    if last.verdict is Verdict.DEAD:
+        line = f"It was given up {when} ({reason_text(last.reason)})"
+        answer, end = (
+            (UrlState.DEAD, "")
+            if facts.is_forgotten
+            else (UrlState.DONE, ", and its dead letter was dropped")
+        )
+        return answer, [f"{line}{end}."]
+    # A retry, or a lease that nobody came back from: its end is not in the ledger.
+    end = "how it ended is not known any more" if facts.is_forgotten else "how it ended is not in the ledger"
+    return UrlState.DONE, [f"It was tried; {end}.", last_try(facts, show)]
+
+
+def _explain_skipped(last: Attempt, when: str) -> str:
+    detail = f" ({last.detail.splitlines()[0]})" if last.detail else ""
+    verb = "It was fetched and skipped" if last.status else "It was skipped, without asking its host,"
+    return f"{verb} {when}: {reason_text(last.reason)}{detail}."
+
+
+def _explain_redirect(facts: UrlFacts, when: str, show: NumberFormatter) -> list[str]:
+    last = facts.attempts[0]
+    line = f"It was fetched {when}: status {last.status}, a redirect to {last.detail}"
+    if last.reason == LedgerReason.KNOWN_TARGET:
+        return [f"{line}, which was known already.", _other_request(facts.target, show)]
+    return [f"{line}, which is a request of its own."]
+
+
+def _explain_fetch(facts: UrlFacts, when: str, show: NumberFormatter) -> list[str]:
+    last = facts.attempts[0]
+    what = f"status {last.status}, {show.size(last.size_bytes)}, {last.elapsed_ms:,.0f} ms"
+    lines = [f"It was fetched {when}: {what}."]
+    if facts.page is not None:
+        title = f" {facts.page.title!r}" if facts.page.title else ""
+        items = f"Items of this job that were last found at this URL: {facts.items:,}"
+        lines.append(f"The page{title} was parsed. {items}.")
+    else:
+        lines.append("Nothing on it was parsed.")
+    if last.flags:
+        lines.append(f"What is known of the page besides: {', '.join(last.flags)}.")
+    origin = describe_origin(last)
+    return [*lines, f"What led to it: {origin}."] if origin else lines
+
+
+def _other_request(target: Attempt | None, show: NumberFormatter) -> str:
+    """Whose the page is that a redirect led to, instead of the redirected request's."""
+    if target is None:
+        return "That is a request of its own: the callback was not run for the page of this one."
+    origin = describe_origin(target)
+    came = f" (what led to it: {origin})" if origin else ""
+    fetched = "was fetched" if target.status else "was tried"
+    return (
+        f"That {fetched} by a request of its own at {show.time(target.at)}{came}: "
+        "the callback was not run for the page of this one."
+    )

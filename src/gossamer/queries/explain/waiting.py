@@ -1,0 +1,127 @@
+"""Why a request is not fetched yet: a time of its own, its job, a budget, or its host. Pure."""
+
+from __future__ import annotations
+
+from gossamer.core.hosts import FrontierRules, HostState
+from gossamer.core.jobs import KnownRequest
+from gossamer.core.lifecycle import JobState, RequestState
+from gossamer.core.text import format_count
+from gossamer.policy import politeness, urls
+from gossamer.queries.explain.facts import NumberFormatter, UrlFacts, UrlState
+from gossamer.queries.explain.hold import hold_on
+from gossamer.queries.explain.tries import last_try
+from gossamer.queries.reasons import reason_text
+
+
+def explain_waiting(
+    facts: UrlFacts, found: KnownRequest, show: NumberFormatter
+) -> tuple[UrlState, list[str]]:
+    """It waits: for a time of its own, for the job to go on, for budget, or for its host."""
+    hold = hold_on(facts)
+    why = [hold.line] if hold else []
+    if facts.stats.state is JobState.CANCELLED:
+        return UrlState.STOPPED, [*why, *([last_try(facts, show)] if facts.attempts else [])]
+    if facts.is_denied:
+        line = "robots.txt does not allow it: it will be skipped when its turn comes."
+        return UrlState.ROBOTS, [line, *why]
+    tries = [last_try(facts, show)] if facts.attempts else []
+    if found.state is RequestState.DELAYED:
+        return _explain_delayed(facts, found, show, [*tries, *why])
+    budget = _host_budget(facts, found)
+    if budget:
+        return UrlState.OVER_BUDGET, [budget, *why, *tries]
+    if hold is not None:
+        return hold.state, [*why, *tries]
+    return UrlState.WAITING, [*_explain_turn(facts, found, show), *tries]
+
+
+def _explain_delayed(
+    facts: UrlFacts, found: KnownRequest, show: NumberFormatter, more: list[str]
+) -> tuple[UrlState, list[str]]:
+    wait_s = found.due_at - facts.now
+    when = (
+        f"in {_format_when(wait_s, found.due_at, show)}" if wait_s > 0 else "as soon as its host's turn comes"
+    )
+    if not (found.attempts or found.reason or facts.attempts):
+        return UrlState.DELAYED, [f"It is not to be fetched before a time of its own: {when}.", *more]
+    why = f", because the last attempt ended with {reason_text(found.reason)}" if found.reason else ""
+    return UrlState.RETRYING, [f"Its next try is due {when}{why}.", *more]
+
+
+def _host_budget(facts: UrlFacts, found: KnownRequest) -> str:
+    limit, host = facts.rules.max_pages_per_host, found.host
+    if limit is None or host is None or host.pages < limit:
+        return ""
+    name = _host_name(facts, found)
+    return f"The budget of {format_count(limit, 'page')} for the host {name} is spent (max_pages_per_host)."
+
+
+def _explain_turn(facts: UrlFacts, found: KnownRequest, show: NumberFormatter) -> list[str]:
+    """What its host's politeness says."""
+    host, name, rules = found.host or HostState(), _host_name(facts, found), facts.rules
+    if politeness.is_down(host, rules):
+        return [f"The host {name} has not answered for so long that what waits for it is given up, untried."]
+    wait_s = host.next_at - facts.now
+    slots = politeness.slots_for(host, rules)
+    if host.in_flight >= slots:
+        busy = f"{host.in_flight} of {format_count(slots, 'request')}"
+        lines = [f"It waits for the host {name}, which has {busy} in flight."]
+        if wait_s > 0:
+            lines.append(f"The host's next turn is in {_format_when(wait_s, host.next_at, show)}.")
+    elif wait_s > 0:
+        turn = _format_when(wait_s, host.next_at, show)
+        lines = [f"It waits for politeness: the next turn of the host {name} is in {turn}."]
+    else:
+        lines = [f"It may be fetched now: the turn of the host {name} has come."]
+    if facts.ahead:
+        lines.append(f"Requests of this host that go before it: {facts.ahead:,}.")
+    return [*lines, *_explain_pace(host, rules, facts.now, show)]
+
+
+def _format_when(wait_s: float, at: float, show: NumberFormatter) -> str:
+    return f"{show.span(wait_s)} ({show.time(at)})"
+
+
+def _explain_pace(host: HostState, rules: FrontierRules, now: float, show: NumberFormatter) -> list[str]:
+    lines = []
+    if host.troubled_since:
+        what = "has not answered" if host.silences else "has refused every request"
+        lines.append(
+            f"The host {what} since {show.time(host.troubled_since)}; one request at a time asks again."
+        )
+    if host.hold_until > now:
+        held = show.span(host.hold_until - now)
+        lines.append(f"The host asked for time, or was in trouble: it is left alone for {held}.")
+    delay_s = politeness.delay_in_force(host, rules)
+    whose = _whose_delay(host, rules, delay_s)
+    return [*lines, f"Two requests to this host are {show.span(delay_s)} apart ({whose})."]
+
+
+def _whose_delay(host: HostState, rules: FrontierRules, delay_s: float) -> str:
+    if (host.crawl_delay_s or 0.0) >= delay_s > 0:
+        return "robots.txt asks for it"
+    if host.pace_s >= delay_s > 0:
+        return "it refused what came faster"
+    return "it follows the host's response time" if rules.delay_s is None else "as set"
+
+
+def _host_name(facts: UrlFacts, found: KnownRequest) -> str:
+    return found.entry.host if found.entry is not None else urls.host_key(facts.canonical)
+
+
+def explain_leased(facts: UrlFacts, show: NumberFormatter) -> tuple[UrlState, list[str]]:
+    """A worker has it, or had it when it was lost."""
+    left_s = facts.deadline - facts.now
+    worker = f"A worker of process {facts.process}" if facts.process.isdigit() else "A worker"
+    if not facts.is_at_work and facts.job.is_fleet:
+        line = "A worker had it when it was lost; it is taken back, and another one tries it again."
+    elif not facts.is_at_work:
+        line = "A worker had it when its process ended; the same `gossamer crawl` tries it again."
+    elif left_s > 0:
+        held = show.span(facts.now - facts.since)
+        until = f"{show.time(facts.deadline)} (in {show.span(left_s)})"
+        line = f"{worker} has had it for {held}, and has it until {until}."
+    else:
+        late = show.span(-left_s)
+        line = f"{worker} had it until {late} ago and is late; it is taken back and tried again."
+    return UrlState.LEASED, [line, *([last_try(facts, show)] if facts.attempts else [])]
