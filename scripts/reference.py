@@ -23,7 +23,15 @@ from gossamer.core.errors import Fault, GossamerError, LedgerReason
 from gossamer.core.exits import ExitCode
 from gossamer.core.hosts import FrontierRules, HostSignalKind
 from gossamer.core.jobs import StoredItem
-from gossamer.core.lifecycle import REQUEST_TABLE, FinishReason, JobState, RequestState, RequestTransition
+from gossamer.core.lifecycle import (
+    JOB_TABLE,
+    REQUEST_TABLE,
+    FinishReason,
+    JobCommand,
+    JobState,
+    RequestState,
+    RequestTransition,
+)
 from gossamer.core.record import Record
 from gossamer.core.results import Attempt, Verdict
 from gossamer.crawl.result import NOT_IN_JSON, CrawlResult
@@ -136,6 +144,16 @@ def _lower(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
+def job_table() -> str:
+    """Where each command leads a job from each state."""
+    said = meanings(JobCommand)
+    rows = [
+        (code(one.value), *(JOB_TABLE.get((state, one), "-") for state in (None, *JobState)), said[one.name])
+        for one in JobCommand
+    ]
+    return table(("command", "(new)", *JobState, "when"), rows)
+
+
 def states_page() -> str:
     """The life of a request and of a job."""
     moves = meanings(RequestTransition)
@@ -159,6 +177,10 @@ def states_page() -> str:
             "`state` of `gossamer jobs --json`. Of a job that is `running` and whose last run has ended, the "
             "table says `unfinished` with the [finish reason](results.md#finish-reasons) of that run.",
             enum_table(JobState, "state"),
+            "## Commands of a job",
+            "Where each command leads from each state; - means that it is refused, and changes nothing. "
+            "Once the end of a job is recorded, `gossamer pause`, `resume` and `cancel` refuse it as well.",
+            job_table(),
         ]
     )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.core.lifecycle import REQUEST_TABLE
+from gossamer.core.lifecycle import JOB_TABLE, REQUEST_TABLE, JobCommand, JobState
 from kit.page_runner import PageRunner, blocks
 
 ROOT = Path(__file__).parents[2]
@@ -31,16 +31,29 @@ def test_the_runner_sees_what_is_not_so(tmp_path: Path) -> None:
     assert PageRunner(f"```console\n{right}\n```\n", tmp_path).run() == 1
 
 
-def test_the_life_cycle_on_the_page_is_the_table() -> None:
+def table_between(name: str) -> list[tuple[str, ...]]:
+    """The rows of the table of the architecture that stands between two marks."""
     page = (DOCS / "explanation/architecture.md").read_text()
-    found = re.search(r"<!-- lifecycle -->(.*?)<!-- /lifecycle -->", page, re.DOTALL)
+    found = re.search(rf"<!-- {name} -->(.*?)<!-- /{name} -->", page, re.DOTALL)
     assert found is not None
-    rows = [
+    return [
         tuple(cell.strip() for cell in line.strip("| ").split("|")) for line in found[1].strip().splitlines()
     ]
-    assert rows[2:] == [
+
+
+def test_the_life_of_a_request_on_the_page_is_the_table() -> None:
+    assert table_between("lifecycle")[2:] == [
         (state.value if state else "(new)", move.value, to.value)
         for (state, move), to in REQUEST_TABLE.items()
+    ]
+
+
+def test_the_life_of_a_job_on_the_page_is_the_table() -> None:
+    head, _, *rows = table_between("job lifecycle")
+    assert head == ("command", "(new)", *JobState)
+    assert rows == [
+        (command.value, *(JOB_TABLE.get((state, command), "-") for state in (None, *JobState)))
+        for command in JobCommand
     ]
 
 

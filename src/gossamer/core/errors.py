@@ -108,7 +108,7 @@ class JobBusyError(OperatorError):
 
 
 class TransitionError(GossamerError):
-    """A request was moved along an edge that the life-cycle table does not have; nothing changed."""
+    """A request or a job was moved along an edge that its life-cycle table does not have; nothing changed."""
 
 
 class JsonValueError(UsageError, TypeError):

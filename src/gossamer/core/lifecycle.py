@@ -81,9 +81,8 @@ class JobCommand(StrEnum):
     """What can happen to a job; what ``Frontier.apply_change`` can do to it."""
 
     CREATE = "create"  # a crawl of a new target begins, or one is submitted
-    START = "start"  # the same `gossamer crawl` command is given again: another run begins
     PAUSE = "pause"  # a person stops it for a time
-    RESUME = "resume"  # a person lets it continue
+    RESUME = "resume"  # a person lets it continue, or gives the same `gossamer crawl` command again
     CANCEL = "cancel"  # a person gives it up
     FINISH = "finish"  # all seeds were added, and nothing waits
     REOPEN = "reopen"  # a finished job has work again: dead letters are retried, lost requests redone
@@ -95,15 +94,15 @@ _CANCELLED, _FINISHED = JobState.CANCELLED, JobState.FINISHED
 
 JOB_TABLE: dict[tuple[JobState | None, JobCommand], JobState] = {
     (None, JobCommand.CREATE): _RUNNING,
-    (_RUNNING, JobCommand.START): _RUNNING,
-    (_PAUSED, JobCommand.START): _RUNNING,
-    (_FINISHED, JobCommand.START): _RUNNING,
     (_RUNNING, JobCommand.PAUSE): _PAUSED,
     (_PAUSED, JobCommand.PAUSE): _PAUSED,
+    (_FINISHED, JobCommand.PAUSE): _PAUSED,
     (_RUNNING, JobCommand.RESUME): _RUNNING,
     (_PAUSED, JobCommand.RESUME): _RUNNING,
+    (_FINISHED, JobCommand.RESUME): _RUNNING,
     (_RUNNING, JobCommand.CANCEL): _CANCELLED,
     (_PAUSED, JobCommand.CANCEL): _CANCELLED,
+    (_FINISHED, JobCommand.CANCEL): _CANCELLED,
     (_CANCELLED, JobCommand.CANCEL): _CANCELLED,
     (_RUNNING, JobCommand.FINISH): _FINISHED,
     (_FINISHED, JobCommand.FINISH): _FINISHED,
@@ -116,10 +115,14 @@ JOB_TABLE: dict[tuple[JobState | None, JobCommand], JobState] = {
     (_CANCELLED, JobCommand.RECOVER): _CANCELLED,
     (_FINISHED, JobCommand.RECOVER): _FINISHED,
 }
-"""A command that was cut off can be given again: from the state that it leads to, it leads to the same."""
+"""A command that was cut off can be given again: from the state that it leads to, it leads to the same.
+
+A job that is cancelled stays so. One that is just finishing can still be steered: a person has the last word
+until its end is recorded (:data:`OVER`).
+"""
 
 OVER = frozenset({JobState.CANCELLED, JobState.FINISHED})
-"""The states of a job that a person can no longer steer."""
+"""The states in which a job, once they are recorded, takes no more commands from a person."""
 
 
 def next_job_state(state: JobState | None, command: JobCommand) -> JobState:
@@ -128,7 +131,7 @@ def next_job_state(state: JobState | None, command: JobCommand) -> JobState:
         return JOB_TABLE[state, command]
     except KeyError:
         was = f"a job that is {state}" if state else "a job that does not exist"
-        raise TransitionError(f"{was} cannot {command}") from None
+        raise TransitionError(f"{was} cannot take the command {command}") from None
 
 
 class FinishReason(StrEnum):

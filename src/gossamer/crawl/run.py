@@ -73,7 +73,7 @@ class CrawlRun:
         hosts = named_hosts(self.spider.allowed_domains, self.spider.start_urls)
         for other in await self._wired.desk.jobs_sharing_hosts(self.job, hosts):
             log.warning("%s", other.warning_for(self.job))
-        await book.update(change_job_record(self.job, JobCommand.START, self._wired.parts.clock.now()))
+        await book.update(change_job_record(self.job, JobCommand.RESUME, self._wired.parts.clock.now()))
         before = await store.read_totals(self.job)
         reason = FinishReason.ERROR
         try:

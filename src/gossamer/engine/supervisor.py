@@ -9,11 +9,13 @@ process.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 
+from gossamer.core.errors import TransitionError
 from gossamer.core.events import JobFinishedEvent, JobStartedEvent, ProgressEvent
 from gossamer.core.jobs import FrontierStats
-from gossamer.core.lifecycle import FinishReason, JobCommand
+from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.record import Record
 from gossamer.core.requests import Request
 from gossamer.engine.parts import EngineParts
@@ -63,12 +65,13 @@ class Supervisor:
         started_at = parts.clock.now()
         expired = await parts.frontier.apply_change(JobCommand.RECOVER)
         await self._worker.record_expired(expired)
-        await parts.frontier.apply_change(JobCommand.RESUME, parts.rules)
+        with contextlib.suppress(TransitionError):  # it was cancelled: the first look ends this run
+            await parts.frontier.apply_change(JobCommand.RESUME, parts.rules)
         parts.sink.emit(
             JobStartedEvent(at=started_at, job=parts.job.id, resumed=resumed, recovered=len(expired))
         )
         seeding = Seeder(parts.admission, parts.frontier, self._worker.wake)
-        seeds_task = asyncio.create_task(await_endable(seeding.add_seeds(seeds)))
+        seeds_task = asyncio.create_task(_add_seeds(seeding, seeds))
         shift = asyncio.create_task(self._worker.run())
         try:
             reason = await self._wait_for_end(shift, seeds_task, started_at)
@@ -79,7 +82,7 @@ class Supervisor:
                 task.cancel()
             await asyncio.gather(seeds_task, shift, return_exceptions=True)
         if reason is FinishReason.FINISHED:
-            await parts.frontier.apply_change(JobCommand.FINISH)
+            reason = await self._finish_job()
         ended_at = parts.clock.now()
         stats = await self._read_stats()
         parts.sink.emit(JobFinishedEvent(at=ended_at, job=parts.job.id, reason=reason))
@@ -140,7 +143,21 @@ class Supervisor:
             await self._worker.abandon()
         await shift
 
+    async def _finish_job(self) -> FinishReason:
+        """Finish the job, unless a person paused or cancelled it since the last look; how it ended."""
+        try:
+            await self._parts.frontier.apply_change(JobCommand.FINISH)
+        except TransitionError:
+            is_paused = (await self._read_stats()).state is JobState.PAUSED
+            return FinishReason.PAUSED if is_paused else FinishReason.CANCELLED
+        return FinishReason.FINISHED
+
     async def _read_stats(self) -> FrontierStats:
         stats = await self._parts.frontier.read_stats()
         self._parts.sink.emit(ProgressEvent(at=self._parts.clock.now(), job=self._parts.job.id, stats=stats))
         return stats
+
+
+async def _add_seeds(seeding: Seeder, seeds: AsyncIterator[Request]) -> None:
+    """Add all seeds; a run that ends before it has begun has asked for none."""
+    await await_endable(seeding.add_seeds(seeds))

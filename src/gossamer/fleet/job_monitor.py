@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gossamer.core.errors import TransitionError
 from gossamer.core.jobs import FrontierStats, Job
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.shifts import SEED_LANE, Shift
@@ -56,7 +57,7 @@ class JobMonitor:
         parts, watched = self._parts, self._watched
         stats = self.stats = await watched.frontier.read_stats()
         if stats.state is JobState.FINISHED and not _is_done(stats):  # who was about to end it was cut off
-            await watched.frontier.apply_change(JobCommand.RESUME)
+            await watched.frontier.apply_change(JobCommand.REOPEN)
             stats = self.stats = await watched.frontier.read_stats()
         now = parts.clock.now()
         reason = finish_reason_of(
@@ -97,11 +98,12 @@ class JobMonitor:
                     redone,
                 )
                 return False
-            await frontier.apply_change(JobCommand.FINISH)
-            after = await frontier.read_stats()
-            if not _is_done(after):  # dead letters were revived between look and end, or seeds were lost
-                if after.state is JobState.FINISHED:  # who pauses or cancels it meanwhile has the last word
-                    await frontier.apply_change(JobCommand.RESUME)
+            try:
+                await frontier.apply_change(JobCommand.FINISH)
+            except TransitionError:  # somebody paused or cancelled it since the look: the next one sees that
+                return False
+            if not _is_done(await frontier.read_stats()):  # dead letters were revived, or seeds were lost
+                await frontier.apply_change(JobCommand.REOPEN)
                 return False
             state = JobState.FINISHED
         if self._watched.max_time_s is not None:

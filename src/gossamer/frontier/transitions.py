@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 from gossamer.core.errors import Fault, TransitionError
 from gossamer.core.hosts import FrontierRules, HostState
-from gossamer.core.lifecycle import JobCommand, JobState, RequestState, RequestTransition, next_state
+from gossamer.core.lifecycle import JOB_TABLE, JobCommand, RequestState, RequestTransition, next_state
 from gossamer.core.results import Verdict
 from gossamer.policy.politeness import may_start
 
@@ -24,12 +24,6 @@ _MOVES = {
     Verdict.SKIPPED: RequestTransition.FINISH,
     Verdict.RETRY: RequestTransition.RETRY,
     Verdict.DEAD: RequestTransition.GIVE_UP,
-}
-_JOB_STATES = {
-    JobCommand.RESUME: JobState.RUNNING,
-    JobCommand.PAUSE: JobState.PAUSED,
-    JobCommand.CANCEL: JobState.CANCELLED,
-    JobCommand.FINISH: JobState.FINISHED,
 }
 
 
@@ -49,9 +43,13 @@ def state_after_expiry(expiries: int, rules: FrontierRules) -> RequestState:
     )
 
 
-def job_state_after(change: JobCommand, state: JobState) -> JobState:
-    """The job's state after a change of it."""
-    return _JOB_STATES.get(change, state)
+def job_moves_of(command: JobCommand) -> dict[str, str]:
+    """Where a command leads from each state that it is possible in, by their stored names: for scripts."""
+    return {
+        before.value: to.value
+        for (before, named), to in JOB_TABLE.items()
+        if named is command and before is not None
+    }
 
 
 def leases_left(rules: FrontierRules, pages: int, leased: int) -> int | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gossamer.config.option import SettingOption
 from gossamer.config.settings import Settings
-from gossamer.core.errors import JobBusyError, LostRequestsError, OperatorError, UsageError
+from gossamer.core.errors import JobBusyError, LostRequestsError, OperatorError, TransitionError, UsageError
 from gossamer.core.jobs import DeadLetterFilter, Job
 from gossamer.core.lifecycle import OVER, FinishReason, JobCommand, JobState
 from gossamer.policy.job_life import change_job_record, end_run
@@ -66,6 +66,8 @@ async def change_job(desk: Backends, job: Job, what: JobCommand) -> Job:
         raise UsageError(f"{job.id} is {job.state}; there is nothing to {what}")
     try:
         await desk.open_frontier(job).apply_change(what)
+    except TransitionError as error:  # it was cancelled, and that is not recorded yet
+        raise UsageError(f"{job.id}: {error}") from None
     except LostRequestsError:
         if what is not JobCommand.CANCEL:
             raise

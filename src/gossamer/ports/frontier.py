@@ -57,9 +57,11 @@ class Frontier(Protocol):
         ...
 
     async def apply_change(self, change: JobCommand, rules: FrontierRules | None = None) -> tuple[Lease, ...]:
-        """Change the job's state, or (``rules``) its rules from now on.
+        """Change the job's state along :data:`~gossamer.core.lifecycle.JOB_TABLE`, and its rules from now on.
 
-        ``RECOVER`` takes every lease back as if expired and returns them; the others return ``()``.
+        Raises :class:`~gossamer.core.errors.TransitionError` for a command that the table does not have in
+        this state: nothing is changed then, the rules neither. ``RECOVER`` takes every lease back as if
+        expired and returns them; the others return ``()``.
         """
         ...
 

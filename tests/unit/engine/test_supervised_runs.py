@@ -299,6 +299,40 @@ def test_pause_and_cancel_end_the_run() -> None:
     assert cancelled.reason is FinishReason.CANCELLED
 
 
+@pytest.mark.parametrize("change", [JobCommand.PAUSE, JobCommand.CANCEL])
+def test_who_steers_a_job_while_it_ends_has_the_last_word(change: JobCommand) -> None:
+    """Between the look that found nothing waiting and the end."""
+
+    async def main() -> tuple[RunSummary, list[str]]:
+        kit = Kit()
+        control = kit.frontier.apply_change
+
+        async def late(what: JobCommand, rules: Any = None) -> Any:
+            if what is JobCommand.FINISH:
+                await control(change)
+            return await control(what, rules)
+
+        kit.frontier.apply_change = late  # type: ignore[method-assign]
+        ran = await run(kit, URL)
+        return ran, [event.reason for event in kit.events if isinstance(event, JobFinishedEvent)]
+
+    ran, told = virtually(main)
+    assert ran.reason == ran.stats.state == {"pause": "paused", "cancel": "cancelled"}[change]
+    assert told == [ran.reason]
+
+
+def test_a_job_whose_cancelling_was_not_recorded_stays_cancelled() -> None:
+    """Its process was killed before it could: nothing is fetched when the crawl is begun again."""
+
+    async def main() -> tuple[Kit, RunSummary]:
+        kit = Kit()
+        await kit.frontier.apply_change(JobCommand.CANCEL)
+        return kit, await run(kit, URL)
+
+    kit, ran = virtually(main)
+    assert (ran.reason, ran.stats.state, kit.site.log) == (FinishReason.CANCELLED, JobState.CANCELLED, [])
+
+
 def test_stop_drains_what_is_in_hand() -> None:
     async def main() -> tuple[Kit, RunSummary]:
         kit = Kit(latency_s=3.0)

@@ -365,7 +365,7 @@ async def test_dead_letters_revived_while_the_end_is_written_are_worked_on(world
         if job.state is JobState.FINISHED and not late:
             late.append(Entry(request=Request("http://late.test/"), fingerprint=5, host="late.test"))
             await crawl.frontier.add(late)
-            await crawl.frontier.apply_change(JobCommand.RESUME)  # as reviving does with a finished one
+            await crawl.frontier.apply_change(JobCommand.REOPEN)  # as reviving does
         return done
 
     world.book.update = revived

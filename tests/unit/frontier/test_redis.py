@@ -7,10 +7,10 @@ from binascii import crc32
 import pytest
 from msgspec.structs import replace
 
-from gossamer.core.errors import StorageError, UsageError
+from gossamer.core.errors import StorageError, TransitionError, UsageError
 from gossamer.core.hosts import FrontierRules, HostSignal, HostSignalKind
 from gossamer.core.jobs import DeadLetterFilter
-from gossamer.core.lifecycle import JobCommand, JobState, RequestState
+from gossamer.core.lifecycle import JOB_TABLE, JobCommand, JobState, RequestState
 from gossamer.core.requests import Entry, Request
 from gossamer.core.results import Verdict
 from gossamer.drivers.redis.server import RedisServer
@@ -268,6 +268,27 @@ async def test_a_budget_of_pages_is_counted_in_one_place(make):
     frontier = await make(shards=2)
     with pytest.raises(UsageError, match=r"frontier\.shards = 1"):
         await frontier.apply_change(JobCommand.RESUME, FrontierRules(max_pages=5))
+
+
+@pytest.mark.parametrize("first", [JobState.RUNNING, JobState.PAUSED, JobState.CANCELLED, JobState.FINISHED])
+@pytest.mark.parametrize("second", list(JobState))
+async def test_a_command_that_was_cut_off_between_two_shards_can_be_given_again(server, make, first, second):
+    """The first shard decides, whatever the others say."""
+    for command in JobCommand:
+        frontier = await make(shards=2, job=f"{command}")
+        for index, state in enumerate((first, second)):
+            await server.run_command("HSET", server.key_for(f"{command}:{index}", "meta"), "state", state)
+        if (first, command) not in JOB_TABLE:
+            with pytest.raises(TransitionError):
+                await frontier.apply_change(command)
+            continue
+        await frontier.apply_change(command)
+        states = [
+            (await server.run_command("HGET", server.key_for(f"{command}:{index}", "meta"), "state")).decode()
+            for index in range(2)
+        ]
+        after = JOB_TABLE[first, command]
+        assert states == [after, JOB_TABLE.get((second, command), after)]
 
 
 async def test_a_change_of_rules_that_was_cut_short_is_finished(server, make, clock, monkeypatch):

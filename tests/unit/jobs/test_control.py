@@ -105,6 +105,16 @@ async def test_what_may_be_done_to_a_job(desk, wanted):
         await change_job(desk, job, JobCommand.PAUSE)
 
 
+async def test_a_job_whose_cancelling_was_cut_off_can_only_be_cancelled(desk, wanted):
+    job = await submit_job(desk, *wanted)
+    await desk.open_frontier(job).apply_change(JobCommand.CANCEL)
+    for what in (JobCommand.PAUSE, JobCommand.RESUME):
+        refusal = f"{job.id}: a job that is cancelled cannot take the command {what}"
+        with pytest.raises(UsageError, match=refusal):
+            await change_job(desk, job, what)
+    assert (await change_job(desk, job, JobCommand.CANCEL)).state is JobState.CANCELLED
+
+
 async def test_a_job_whose_requests_are_gone_can_be_cancelled_and_no_more(desk, wanted):
     job = await submit_job(desk, *wanted)
     await desk.requests.server.client.flushdb()

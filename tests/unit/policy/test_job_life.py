@@ -32,10 +32,10 @@ def test_a_command_brings_its_state_its_end_and_its_reason(command, state, at, r
     )
 
 
-def test_a_job_that_is_over_is_not_steered():
-    for state in (JobState.CANCELLED, JobState.FINISHED):
-        with pytest.raises(TransitionError):
-            change_job_record(replace(JOB, state=state), JobCommand.PAUSE, 7.0)
+def test_a_cancelled_job_is_not_steered():
+    for command in (JobCommand.PAUSE, JobCommand.RESUME):
+        with pytest.raises(TransitionError, match=f"cancelled cannot take the command {command}"):
+            change_job_record(replace(JOB, state=JobState.CANCELLED), command, 7.0)
 
 
 def test_a_run_that_ends_leaves_its_reason_and_the_state_of_the_frontier():

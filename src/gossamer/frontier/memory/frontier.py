@@ -24,7 +24,14 @@ from gossamer.core.jobs import (
     HostReport,
     KnownRequest,
 )
-from gossamer.core.lifecycle import JobCommand, JobState, RequestState, RequestTransition, next_state
+from gossamer.core.lifecycle import (
+    JobCommand,
+    JobState,
+    RequestState,
+    RequestTransition,
+    next_job_state,
+    next_state,
+)
 from gossamer.core.requests import BANDS, Entry, Grant, Lease
 from gossamer.core.results import Outcome, Verdict
 from gossamer.frontier.memory.rows import MemoryHost, RequestRow
@@ -32,7 +39,6 @@ from gossamer.frontier.transitions import (
     EXPIRED,
     ROUND,
     in_turn,
-    job_state_after,
     leases_left,
     state_after,
     state_after_expiry,
@@ -52,7 +58,7 @@ class MemoryFrontier:
         self._rules = rules
         self._clock = clock
         self._random = random.Random(seed)  # noqa: S311 - spreads back-offs, guards nothing
-        self._state = JobState.RUNNING
+        self._state = next_job_state(None, JobCommand.CREATE)
         self._known: dict[int, RequestRow | None] = {}  # by fingerprint; None: done
         self._hosts: dict[str, MemoryHost] = {}
         self._by_id: dict[int, MemoryHost] = {}
@@ -113,11 +119,11 @@ class MemoryFrontier:
 
     async def apply_change(self, change: JobCommand, rules: FrontierRules | None = None) -> tuple[Lease, ...]:
         """See :class:`~gossamer.ports.frontier.Frontier`."""
+        self._state = next_job_state(self._state, change)
         if rules is not None:
             self._rules = rules
             for host in self._hosts.values():
                 self._schedule_host(host)
-        self._state = job_state_after(change, self._state)
         if change is not JobCommand.RECOVER:
             return ()
         now = self._clock.now()
@@ -204,8 +210,8 @@ class MemoryFrontier:
             item.host.state = politeness.revive_host(item.host.state)
             del self._dead[item.id]
             self._move_item(item, next_state(item.state, RequestTransition.REVIVE))
-        if chosen and self._state is JobState.FINISHED:
-            self._state = JobState.RUNNING
+        if chosen:
+            self._state = next_job_state(self._state, JobCommand.REOPEN)
         return len(chosen)
 
     async def drop_letters(self, which: DeadLetterFilter) -> int:

@@ -14,7 +14,7 @@ import msgspec
 
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DeadLetter, DeadLetterFilter, HostReport, KnownRequest
-from gossamer.core.lifecycle import RequestState
+from gossamer.core.lifecycle import JobCommand, RequestState
 from gossamer.core.position import QueuePosition
 from gossamer.frontier.redis.shard import RedisShard
 from gossamer.frontier.redis.wire import (
@@ -28,7 +28,7 @@ from gossamer.frontier.redis.wire import (
     text_bytes,
     unpack_member,
 )
-from gossamer.frontier.transitions import ROUND
+from gossamer.frontier.transitions import ROUND, job_moves_of
 
 _rules = msgspec.msgpack.Decoder(FrontierRules)
 
@@ -290,7 +290,7 @@ async def judge_dead(shards: Sequence[RedisShard], verb: str, which: DeadLetterF
             total += await shard.run_script("judge_dead", verb, members)
     if total and verb == "revive":
         for shard in shards:
-            await shard.run_script("judge_dead", "wake", [])
+            await shard.run_script("judge_dead", "wake", job_moves_of(JobCommand.REOPEN))
     return total
 
 

@@ -34,7 +34,7 @@ from gossamer.core.jobs import (
     HostReport,
     KnownRequest,
 )
-from gossamer.core.lifecycle import JobCommand, JobState
+from gossamer.core.lifecycle import JobCommand, JobState, next_job_state
 from gossamer.core.position import QueuePosition
 from gossamer.core.requests import Entry, Grant, Lease
 from gossamer.core.results import Outcome
@@ -53,7 +53,7 @@ from gossamer.frontier.redis.wire import (
     raw_bytes,
     text_bytes,
 )
-from gossamer.frontier.transitions import ROUND, job_state_after, state_after
+from gossamer.frontier.transitions import ROUND, job_moves_of, state_after
 from gossamer.ports.clock import Clock
 
 
@@ -109,7 +109,7 @@ class RedisFrontier:
             return
         _check_budget(self._rules, shards)
         fields = {
-            "state": JobState.RUNNING.value,
+            "state": next_job_state(None, JobCommand.CREATE).value,
             "rules": _packed_rules(self._rules),
             "lane_names": msgspec.msgpack.encode(["http"]),
             "shards": shards,
@@ -308,13 +308,16 @@ class RedisFrontier:
         shards = await self._open_shards()
         if rules is not None:
             _check_budget(rules, len(shards))
-        state = False if change is JobCommand.RECOVER else job_state_after(change, JobState.RUNNING).value
+        moves, state = job_moves_of(change), ""
         packed = False if rules is None else raw_bytes(_packed_rules(rules))
-        for shard in shards:
+        for shard in shards:  # the first one decides, the others follow it
             # What was accepted in an earlier life may be lost: by that, nobody may call the job finished.
             known = self._lives.get(shard.index, b"") if change is JobCommand.FINISH else b""
-            placing, life = await shard.run_script("control", state, packed, raw_bytes(known))
+            placing, life, before, after = await shard.run_script(
+                "control", moves, state, packed, raw_bytes(known)
+            )
             self._check_life(shard, known, life)
+            state = after.decode() or next_job_state(JobState(before.decode()), change).value
             if placing:
                 await desk.place_hosts(shard)
         if change is not JobCommand.RECOVER:

@@ -7,7 +7,13 @@ from sqlite3 import Connection
 from typing import Any
 
 from gossamer.core.jobs import DeadLetter, DeadLetterFilter, HostReport, KnownRequest
-from gossamer.core.lifecycle import JobState, RequestState, RequestTransition, next_state
+from gossamer.core.lifecycle import (
+    JobCommand,
+    RequestState,
+    RequestTransition,
+    next_job_state,
+    next_state,
+)
 from gossamer.drivers.sql import load_statements
 from gossamer.frontier.codec import read_entry
 from gossamer.frontier.sqlite.hosts import as_json, state_of
@@ -74,8 +80,7 @@ def revive_letters(s: FrontierTransaction, job: str, which: DeadLetterFilter) ->
         host.state = politeness.revive_host(host.state)
     s.enqueue_requests(rows)
     s.count_move(len(rows), RequestState.DEAD, next_state(RequestState.DEAD, RequestTransition.REVIVE))
-    if s.state is JobState.FINISHED:
-        s.state = JobState.RUNNING
+    s.state = next_job_state(s.state, JobCommand.REOPEN)
     return len(rows)
 
 

@@ -22,7 +22,7 @@ from gossamer.core.jobs import (
     HostReport,
     KnownRequest,
 )
-from gossamer.core.lifecycle import JobCommand, JobState, RequestState
+from gossamer.core.lifecycle import JobCommand, RequestState, next_job_state
 from gossamer.core.position import QueuePosition
 from gossamer.core.requests import Entry, Grant, Lease
 from gossamer.core.results import Outcome
@@ -31,7 +31,7 @@ from gossamer.frontier.sqlite import admin as desk
 from gossamer.frontier.sqlite import moves
 from gossamer.frontier.sqlite.position import read_position
 from gossamer.frontier.sqlite.session import SQL, FrontierTransaction, lane_key, pack_rules
-from gossamer.frontier.transitions import ROUND, job_state_after
+from gossamer.frontier.transitions import ROUND
 from gossamer.ports.clock import Clock
 
 T = TypeVar("T")
@@ -61,9 +61,8 @@ class SqliteFrontier:
         self._key = ("frontier", job)  # of the session in the database's memory
         self._clock = clock
         self._random = random.Random(seed)  # noqa: S311 - spreads back-offs, guards nothing
-        db.run_sync(
-            lambda conn: conn.execute(SQL["open"], (job, JobState.RUNNING.value, pack_rules(rules))).rowcount
-        )
+        first = next_job_state(None, JobCommand.CREATE)
+        db.run_sync(lambda conn: conn.execute(SQL["open"], (job, first.value, pack_rules(rules))).rowcount)
 
     def __repr__(self) -> str:
         return f"<SqliteFrontier {self._job} in {self._db!r}>"
@@ -108,9 +107,9 @@ class SqliteFrontier:
         """See :class:`~gossamer.ports.frontier.Frontier`."""
 
         def control(s: FrontierTransaction) -> tuple[Lease, ...]:
+            s.state = next_job_state(s.state, change)
             if rules is not None:
                 s.apply_rules(rules)
-            s.state = job_state_after(change, s.state)
             return moves.take_back(s, inf, -1) if change is JobCommand.RECOVER else ()
 
         return await self._run_change(control)

@@ -1,21 +1,25 @@
--- Frontier.control. args: {state, rules, known_life}, state and rules false to be left as they are. Returns 1 if by the
--- new rules other hosts may have room: then every host must be placed anew (place.lua), and until that is done the field
--- `placing` says so; and the server's life. In another than the known one nothing is done.
+-- Frontier.apply_change. args: {moves, fallback, rules, known_life}. `moves` says which state follows on which; where a
+-- state is not in it, the job is in `fallback` from now on, or the call is refused if that is empty. `rules` is false
+-- where they stay as they are. Returns 1 if by the new rules other hosts may have room: then every host must be placed
+-- anew (place.lua), and until that is done the field `placing` says so; then the server's life, and the job's state
+-- before and after: empty if the call was refused. In another life than the known one nothing is done.
 
-local state, packed, known_life = unpack(args)
+local moves, fallback, packed, known_life = unpack(args)
 local life = life_of_server()
-if is_another(life, known_life) then return {0, life} end
+if is_another(life, known_life) then return {0, life, job.state, job.state} end
+local state = moves[job.state] or fallback
+if state == '' then return {0, life, job.state, ''} end
 local changes, placing = {}, 0
-if state then changes[1], changes[2] = 'state', state end
+if state ~= job.state then changes[1], changes[2] = 'state', state end
 if packed then
   local new = cmsgpack.unpack(packed)
   if new.per_host ~= rules.per_host or new.max_pages_per_host ~= rules.max_pages_per_host then placing = 1 end
   changes[#changes + 1], changes[#changes + 2] = 'rules', packed
 end
 if placing == 1 then changes[#changes + 1], changes[#changes + 2] = 'placing', redis.sha1hex(packed) end
-if state == 'finished' then -- what was settled needs nothing any more: every link was followed
+if moves.running == 'finished' then -- what was settled needs nothing any more: every link was followed
   for _, reliance in ipairs(call('SMEMBERS', RELIED)) do call('UNLINK', relied_key(reliance)) end
   call('UNLINK', RELIED)
 end
 if #changes > 0 then call('HSET', META, unpack(changes)) end
-return {placing, life}
+return {placing, life, job.state, state}

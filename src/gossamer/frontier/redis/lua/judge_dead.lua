@@ -1,9 +1,11 @@
 -- FrontierDesk.revive and drop, for up to ROUND dead letters. args: {verb, members of P:dead}. How many there were.
--- The verb wake, without members, lets a finished job run again: some were revived, maybe on another shard.
+-- The verb wake, with the moves of REOPEN for members, lets a finished job run again: some were revived, maybe on
+-- another shard.
 
 local verb, members, found, keys = args[1], args[2], {}, {}
 if verb == 'wake' then
-  if job.state == 'finished' then call('HSET', META, 'state', 'running') end
+  local state = members[job.state]
+  if state ~= job.state then call('HSET', META, 'state', state) end
   return 0
 end
 for i, score in ipairs(call('ZMSCORE', DEAD, unpack(members))) do

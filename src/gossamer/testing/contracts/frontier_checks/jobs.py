@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
+
+from gossamer.core.errors import TransitionError
 from gossamer.core.hosts import FrontierRules, HostSignal
 from gossamer.core.jobs import DeadLetterFilter
-from gossamer.core.lifecycle import JobCommand, JobState, RequestState
+from gossamer.core.lifecycle import JOB_TABLE, JobCommand, JobState, RequestState
 from gossamer.core.results import Verdict
 from gossamer.testing.contracts.frontier_harness import (
+    EASY,
     PACED,
     FrontierHarness,
     fingerprints_of,
@@ -17,6 +22,12 @@ from gossamer.testing.contracts.frontier_harness import (
 from gossamer.testing.contracts.suite import assert_equal, assert_holds
 
 ONE = FrontierRules(delay_s=0.0, per_host=1)
+_TO = {
+    JobState.RUNNING: JobCommand.RESUME,
+    JobState.PAUSED: JobCommand.PAUSE,
+    JobState.FINISHED: JobCommand.FINISH,
+    JobState.CANCELLED: JobCommand.CANCEL,
+}
 UNUSED = HostSignal()
 
 
@@ -54,20 +65,65 @@ async def max_pages_per_host_is_exact(w: FrontierHarness) -> None:
 
 @register_check()
 async def only_a_running_job_grants(w: FrontierHarness) -> None:
-    """Paused, cancelled and finished jobs grant nothing, but take results and new requests."""
-    await w.add_entries(make_entry(1), make_entry(2))
-    lease = (await w.lease_requests(1)).leases[0]
-    for change, state in (
-        (JobCommand.PAUSE, JobState.PAUSED),
-        (JobCommand.CANCEL, JobState.CANCELLED),
-        (JobCommand.FINISH, JobState.FINISHED),
-    ):
-        await w.frontier.apply_change(change)
-        assert_equal((await w.frontier.read_stats()).state, state, "control changes the job's state")
+    """Paused, finished and cancelled jobs grant nothing, but take results and new requests."""
+    await w.add_entries(*[make_entry(number) for number in (1, 2, 3)])
+    held = list((await w.lease_requests(3)).leases)
+    for number, command in enumerate((JobCommand.PAUSE, JobCommand.FINISH, JobCommand.CANCEL), start=4):
+        await w.frontier.apply_change(command)
         assert_equal((await w.lease_requests()).leases, (), "a job that does not run grants nothing")
-    assert_holds(await w.settle_lease(lease, outlinks=(make_entry(3),)), "it takes results")
+        assert_holds(await w.settle_lease(held.pop(), outlinks=(make_entry(number),)), "it takes results")
+        if command is not JobCommand.CANCEL:
+            await w.frontier.apply_change(JobCommand.RESUME)
+            assert_equal(await w.lease_fingerprints(), [number], "and continues where it was")
+
+
+async def _assert_moves(w: FrontierHarness, state: JobState, commands: Iterable[JobCommand]) -> None:
+    """Give commands in a state; each leads where the table says, or is refused and changes nothing."""
+    for command in commands:
+        await w.frontier.apply_change(_TO[state])
+        try:
+            await w.frontier.apply_change(command, FrontierRules(delay_s=0.0, per_host=2))
+        except TransitionError:
+            after = None
+        else:
+            after = (await w.frontier.read_stats()).state
+        assert_equal(after, JOB_TABLE.get((state, command)), f"{command} on a job that is {state}")
+        if after is None:
+            assert_equal((await w.frontier.read_stats()).state, state, "what is refused changes nothing")
+        if state is not JobState.CANCELLED is not after:
+            await w.frontier.apply_change(JobCommand.RESUME, EASY)
+
+
+@register_check()
+async def a_job_moves_as_the_table_says(w: FrontierHarness) -> None:
+    """From every state with every command; what the table does not have is refused."""
+    for state in (JobState.RUNNING, JobState.PAUSED, JobState.FINISHED):
+        await _assert_moves(w, state, [command for command in JobCommand if command is not JobCommand.CANCEL])
+    await _assert_moves(w, JobState.RUNNING, [JobCommand.CANCEL])
+    await _assert_moves(w, JobState.CANCELLED, JobCommand)
+
+
+@register_check()
+async def a_paused_job_can_be_cancelled(w: FrontierHarness) -> None:
+    """As the table says."""
+    await _assert_moves(w, JobState.PAUSED, [JobCommand.CANCEL])
+
+
+@register_check()
+async def a_finished_job_can_be_cancelled(w: FrontierHarness) -> None:
+    """Until its end is recorded, by the table."""
+    await _assert_moves(w, JobState.FINISHED, [JobCommand.CANCEL])
+
+
+@register_check()
+async def a_refused_command_leaves_the_rules(w: FrontierHarness) -> None:
+    """All or nothing."""
+    await w.add_entries(make_entry(1), make_entry(2))
+    await w.frontier.apply_change(JobCommand.PAUSE)
+    with suppress(TransitionError):
+        await w.frontier.apply_change(JobCommand.FINISH, FrontierRules(delay_s=0.0, per_host=1))
     await w.frontier.apply_change(JobCommand.RESUME)
-    assert_equal(await w.lease_fingerprints(), [2, 3], "and goes on where it was")
+    assert_equal(await w.lease_fingerprints(), [1, 2], "under the rules of before")
 
 
 @register_check(ONE)
