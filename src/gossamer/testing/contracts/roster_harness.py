@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
 
 from gossamer.core.shifts import EndReason, LaneHealth, Shift, ShiftResult, WorkerInfo
-from gossamer.ports.roster import Roster
-from gossamer.ports.worker_registry import WorkerRegistry
+from gossamer.ports.backends import FleetRoster
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.suite import assert_holds
 
@@ -17,15 +15,11 @@ TTL_S = 5.0
 EXPIRES_S = 5.0
 
 
-class FullRoster(Roster, WorkerRegistry, Protocol):
-    """A roster with both of its sides."""
-
-
 @dataclass
 class RosterSubject:
     """What is checked: a roster, how its storage is emptied, and the clock it goes by."""
 
-    roster: FullRoster
+    roster: FleetRoster
     lose_everything: Callable[[], Awaitable[None]]
     clock: ManualClock
 
@@ -84,7 +78,7 @@ class RosterHarness:
 
 
 def register_check(body: Callable[[RosterHarness], Awaitable[None]]) -> Check:
-    """Register a check that runs in a :class:`World` of its own."""
+    """Register a check that runs in a :class:`RosterHarness` of its own."""
 
     async def check(make: Make) -> None:
         async with make(ManualClock()) as subject:

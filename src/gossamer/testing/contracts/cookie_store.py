@@ -1,0 +1,112 @@
+"""The contract of a cookie store as fetchers use it, as named checks.
+
+Use: ``await check_cookie_store(make)``, or one by one from ``COOKIE_STORE_CHECKS``; ``make(clock)`` is an
+async context manager that gives a :class:`CookieSubject` without cookies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gossamer.ports.cookie_store import CookieStore
+from gossamer.testing.clock import ManualClock
+from gossamer.testing.contracts.suite import ContractSuite, Make, assert_equal, assert_holds
+
+__all__ = ["COOKIE_STORE_CHECKS", "CookieSubject", "check_cookie_store"]
+
+SHOP = "https://www.shop.example/"
+
+
+@dataclass
+class CookieSubject:
+    """What is checked, and the clock whose time it is told."""
+
+    cookies: CookieStore
+    clock: ManualClock
+
+    def answer(self, *lines: str, url: str = SHOP, session: str = "") -> None:
+        """A response sets these cookies."""
+        self.cookies.store_cookies(session, url, lines, self.clock.now())
+
+    def sent(self, url: str = SHOP, session: str = "") -> str:
+        """The Cookie header of a request."""
+        return self.cookies.cookie_header(session, url, self.clock.now())
+
+
+COOKIE_STORE_CHECKS: ContractSuite[CookieSubject] = ContractSuite()
+"""The checks by name."""
+
+
+async def check_cookie_store(make: Make[CookieSubject]) -> None:
+    """Run every check on a fresh store each. Raises ``AssertionError`` for a broken promise."""
+    await COOKIE_STORE_CHECKS.run(make)
+
+
+@COOKIE_STORE_CHECKS.register
+async def what_was_set_is_sent(s: CookieSubject) -> None:
+    """Replaced by name, and deleted when the site says so."""
+    assert_equal((s.sent(), len(s.cookies)), ("", 0), "there is none yet")
+    s.answer("a=1; Path=/", "b=2; Path=/")
+    assert_equal(s.sent(), "a=1; b=2", "all of them")
+    s.answer("a=3; Path=/", "b=; Max-Age=0; Path=/")
+    assert_equal(s.sent(), "a=3", "as they are now")
+    assert_equal(len(s.cookies), 1, "in one jar")
+
+
+@COOKIE_STORE_CHECKS.register
+async def sessions_are_apart(s: CookieSubject) -> None:
+    """Each has a jar of its own."""
+    s.answer("a=1; Path=/", session="one")
+    s.answer("a=2; Path=/", session="two")
+    assert_equal([s.sent(session=name) for name in ("one", "two", "")], ["a=1", "a=2", ""], "each its own")
+
+
+@COOKIE_STORE_CHECKS.register
+async def sites_are_apart(s: CookieSubject) -> None:
+    """A host may set cookies for its domain, and for nobody else's."""
+    s.answer("own=1; Path=/", "all=2; Domain=shop.example; Path=/")
+    assert_equal(s.sent("https://img.shop.example/"), "all=2", "another host of the domain")
+    assert_equal(s.sent("https://shop.test/"), "", "another domain")
+    s.answer("a=1; Domain=other.example; Path=/", "b=1; Domain=example; Path=/", url="https://x.example/")
+    assert_equal(s.sent("https://other.example/"), "", "nothing is set for others")
+
+
+@COOKIE_STORE_CHECKS.register
+async def paths_and_schemes_are_kept_to(s: CookieSubject) -> None:
+    """A cookie goes where its attributes say."""
+    s.answer("deep=1; Path=/a", "safe=2; Secure; Path=/")
+    assert_equal(s.sent(SHOP + "a/b"), "deep=1; safe=2", "below its path")
+    assert_equal(s.sent(SHOP + "ab"), "safe=2", "and not beside it")
+    assert_equal(s.sent("http://www.shop.example/a"), "deep=1", "a secure cookie is not sent in the clear")
+
+
+@COOKIE_STORE_CHECKS.register
+async def cookies_expire(s: CookieSubject) -> None:
+    """At their time."""
+    s.answer("short=1; Max-Age=10; Path=/", "long=2; Max-Age=1000; Path=/")
+    s.clock.advance(9)
+    assert_equal(s.sent(), "short=1; long=2", "until then")
+    s.clock.advance(1)
+    assert_equal(s.sent(), "long=2", "and not longer")
+
+
+@COOKIE_STORE_CHECKS.register
+async def nonsense_does_no_harm(s: CookieSubject) -> None:
+    """Whatever a site sends: it is ignored or kept, and the header stays one line of Latin-1."""
+    lines = (
+        "",
+        "=",
+        ";",
+        "\x00",
+        "a\r\nX-Injected: 1",
+        "n=" + "x" * 100_000,
+        "é=\u20ac",
+        "a=b; Max-Age=zzz",
+        "=;=;",
+    )
+    s.answer(*lines, *[f"c{number}=1" for number in range(5000)])
+    s.answer("good=1; Path=/", url="mailto:me@shop.example")
+    header = s.sent()
+    header.encode("latin-1")
+    assert_holds("\r" not in header and "\n" not in header, "nothing can be injected")
+    assert_holds(len(header) < 100_000, "and there is an end to it")

@@ -1,0 +1,1 @@
+"""The checks of the roster contract, by what they are about."""
