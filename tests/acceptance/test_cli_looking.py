@@ -33,6 +33,9 @@ def world(path, headers):
         return SiteResponse(body="".join(f'<a href="{link}">x</a>' for link in LINKS).encode() + NOFOLLOW)
     if path == "/moved":
         return SiteResponse(301, headers=(("location", "/page"),))
+    if path == "/abroad":  # typed as localhost
+        port = headers["host"].rpartition(":")[2]
+        return SiteResponse(301, headers=(("location", f"http://127.0.0.1:{port}/page"),))
     if path == "/refresh":
         return SiteResponse(body=b'<meta http-equiv="refresh" content="0; url=/page">')
     status = {"/gone": 404, "/refused": 403, "/busy": 500}.get(path, 200)
@@ -352,6 +355,7 @@ class Failing(Spider):
         yield {"a": response}
 
     def parse_both(self, response):
+        yield response.follow("/gone")
         yield {"a": 1}
         yield {"b": 1}
 """
@@ -378,6 +382,7 @@ def test_parse_tells_items_that_fail_their_page_from_dropped_ones(tmp_path, site
     found = json.loads(gossamer(f"{command} --json", cwd=tmp_path, code=2).stdout)
     assert found["verdict"].startswith(verdict)
     assert why in found["items"][1]["dropped"]
+    assert found["requests"] == []
 
 
 def test_parse_shows_what_a_crawl_would_keep(crawled, site):
@@ -410,6 +415,26 @@ def test_parse_goes_where_a_crawl_would_go(crawled, site):
     done = gossamer(f"parse {site.url}/moved --spider world.py -s exclude=/page", cwd=crawled, code=4)
     assert f"out_of_scope: redirects to {site.url}/page (excluded)" in done.stderr
     assert asked(f"fetch {site.url}/moved -s exclude=/page", cwd=crawled)["url"] == f"{site.url}/page"
+
+
+def test_parse_gives_the_spider_the_redirects_that_it_handles_itself(tmp_path, site):
+    text = SPIDER.replace("{url}", site.url).replace(
+        "    def parse(", "    handle_httpstatus_list = [301]\n\n    def parse("
+    )
+    (tmp_path / "world.py").write_text(text)
+    found = asked(f"parse {site.url}/moved --spider world.py", cwd=tmp_path)
+    assert (found["status"], found["url"], found["verdict"]) == (301, f"{site.url}/moved", "")
+
+
+def test_parse_may_be_led_to_the_private_addresses_that_the_spider_names(crawled, site):
+    page = f"http://localhost:{site.url.rpartition(':')[2]}/abroad"
+    assert asked(f"parse {page} --spider world.py", cwd=crawled)["url"] == f"{site.url}/page"
+    assert "guard" in gossamer(f"fetch {page}", cwd=crawled, code=4).stderr
+
+
+def test_budgets_of_a_crawl_do_not_bound_how_many_pages_a_person_looks_at(crawled, site):
+    script = "assert fetch('/page').status == fetch('/page?b').status == 200"
+    gossamer(f"shell {site.url} -s max_pages=1 -s max_pages_per_host=1", "-c", script, cwd=crawled)
 
 
 def test_parse_says_what_goes_wrong(crawled, site):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -13,12 +13,10 @@ from gossamer.cli.terminal.tables import print_facts
 from gossamer.config.overrides import page_overrides
 from gossamer.core.errors import FetchError, MissingServiceError, UsageError
 from gossamer.core.exits import ExitCode
+from gossamer.crawl.single_page import PageCommand, PageFetcher, PageVisit
 from gossamer.observe.text import printable_lines, shown_url
 from gossamer.observe.units import format_duration, format_size
-
-if TYPE_CHECKING:
-    from gossamer.crawl.single_page import PageVisit
-    from gossamer.spiders.response import Response
+from gossamer.spiders.response import Response
 
 EXAMPLES = """
   gossamer fetch https://example.com
@@ -43,9 +41,6 @@ def fetch_page(
     By which rung of the ladder, from which address, with which redirects, status, time and size. An answer
     with an error status is an answer; without one, the fault is said and the exit code is 4.
     """
-    from gossamer.crawl.single_page import PageCommand, PageFetcher
-    from gossamer.spiders.response import Response
-
     if body and as_json:
         raise UsageError("--body and --json both want stdout; choose one")
     given = page_overrides(settings, no_robots=no_robots)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 
@@ -13,12 +15,9 @@ from gossamer.cli.terminal.tables import print_facts, print_table
 from gossamer.config.overrides import arguments_of, page_overrides
 from gossamer.core.errors import FetchError, MissingServiceError
 from gossamer.core.exits import ExitCode
+from gossamer.crawl.preview import ItemPreview, PagePreview, preview_page
+from gossamer.crawl.single_page import PageCommand
 from gossamer.observe.text import printable_lines, shown_url
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from gossamer.crawl.preview import ItemPreview, PagePreview
 
 EXAMPLES = """
   gossamer parse https://shop.example/a/1 --spider shop.py --callback parse_product
@@ -44,9 +43,6 @@ def parse_page(
     The items as they would be stored, or why they would not; the requests as they would be
     admitted, or why not. Nothing is stored, and nothing else is fetched.
     """
-    from gossamer.crawl.preview import preview_page
-    from gossamer.crawl.single_page import PageCommand
-
     given = page_overrides(settings, no_robots=no_robots)
     command = PageCommand.of(url, spider, arguments_of(argument), given)
     try:
@@ -108,8 +104,6 @@ def _format_items(items: Sequence[ItemPreview]) -> str:
 
 
 def _page_json(found: PagePreview) -> dict[str, Any]:
-    import json
-
     return {
         "url": found.url,
         "status": found.status,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import traceback
+from code import InteractiveConsole
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -17,13 +18,9 @@ from gossamer.config.overrides import arguments_of, page_overrides
 from gossamer.core.errors import FetchError, MissingServiceError, SelectorError, UsageError
 from gossamer.core.exits import ExitCode
 from gossamer.core.text import format_count
+from gossamer.crawl.single_page import PageCommand, PageFetcher
 from gossamer.observe.text import printable_lines, shown_url
-
-if TYPE_CHECKING:
-    from code import InteractiveConsole
-
-    from gossamer.crawl.single_page import PageFetcher
-    from gossamer.spiders.response import Response
+from gossamer.spiders.response import Response
 
 EXAMPLES = """
   gossamer shell https://example.com
@@ -48,8 +45,6 @@ def open_shell(
     Opens Python with response, request, spider and fetch(url). robots.txt is obeyed, and a second page
     of a host has to wait its turn, as in a crawl.
     """
-    from gossamer.crawl.single_page import PageCommand, PageFetcher
-
     given = page_overrides(settings, no_robots=no_robots)
     command = PageCommand.of(url, spider, arguments_of(argument), given)
     with PageFetcher(command, print_progress) as pages:
@@ -140,7 +135,6 @@ def _open_console(names: dict[str, Any]) -> None:
 
 def _make_console(names: dict[str, Any]) -> InteractiveConsole:
     """Python's own, but for a wrong selector, which is told in one line."""
-    from code import InteractiveConsole
 
     class Console(InteractiveConsole):
         def showtraceback(self) -> None:
