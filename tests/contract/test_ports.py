@@ -13,7 +13,6 @@ PORTS = sorted(path.stem for path in (SOURCE / "ports").glob("*.py") if path.ste
 
 ELSEWHERE = {
     "frontier_admin": "frontier",
-    "job_frontier": "owned_frontier",
     "worker_registry": "roster",
     "backends": "queries",
 }
