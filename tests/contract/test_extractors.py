@@ -6,6 +6,7 @@ import pytest
 
 from gossamer.callbacks.extractor import SpiderExtractor
 from gossamer.core.results import ExtractResult
+from gossamer.crawl.preview import PreviewExtractor
 from gossamer.parse.isolation.limits import ParseLimits
 from gossamer.parse.isolation.process import IsolatedExaminer
 from gossamer.testing.contracts.extractor import EXTRACTOR_CHECKS, ExtractorSubject, check_extractor
@@ -25,7 +26,12 @@ async def with_a_process_for_suspicious_pages(clock):
         examiner.close()
 
 
-MAKES = {"plain": plain, "isolated": with_a_process_for_suspicious_pages}
+@asynccontextmanager
+async def of_previews(clock):
+    yield ExtractorSubject(lambda spider: PreviewExtractor(SpiderExtractor(lambda _: spider)))
+
+
+MAKES = {"plain": plain, "isolated": with_a_process_for_suspicious_pages, "previews": of_previews}
 
 
 @pytest.mark.parametrize("name", EXTRACTOR_CHECKS)

@@ -6,6 +6,7 @@ import pytest
 
 from gossamer.callbacks.pipelines import SpiderPipeline
 from gossamer.core.errors import DropItem, PipelineError
+from gossamer.crawl.preview import PreviewPipeline
 from gossamer.items.pipeline import DefaultPipeline
 from gossamer.spiders.spider import Spider
 from gossamer.testing.contracts.pipeline import PIPELINE_CHECKS, PipelineSubject, check_pipeline
@@ -34,7 +35,15 @@ async def of_spiders(clock):
         await pipeline.close()
 
 
-MAKES = {"steps": of_steps, "spiders": of_spiders}
+@asynccontextmanager
+async def of_previews(clock):
+    async def build(*steps):
+        return PreviewPipeline(DefaultPipeline(steps=steps))
+
+    yield PipelineSubject(build)
+
+
+MAKES = {"steps": of_steps, "spiders": of_spiders, "previews": of_previews}
 
 
 @pytest.mark.parametrize("name", PIPELINE_CHECKS)
