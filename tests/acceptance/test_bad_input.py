@@ -190,7 +190,7 @@ STARTS = {
         "KeyError: 'page' (",
     ),
     "exits": ("        yield Request(self.start_urls[0])\n        raise SystemExit(0)", "SystemExit"),
-    "yields a string": ("        yield self.start_urls[0]", "which is no Request"),
+    "yields a string": ("        yield self.start_urls[0]", "which is not a Request"),
     "yields a bad request": ("        yield Request(5)", "a request's url must be a string, not 5"),
 }
 

@@ -277,7 +277,7 @@ def test_a_stopped_crawl_exports_what_it_has_and_goes_on_later(tmp_path, number)
         out, err = process.communicate(timeout=20)
         assert process.returncode == 3, err
         assert json.loads(out)["finish_reason"] == "signal"
-        assert "finishing what is in hand; press Ctrl-C again to stop at once" in err
+        assert "finishing the requests in flight; press Ctrl-C again to stop at once" in err
         assert 0 < len(skus(tmp_path / "a.jsonl")) < 60
         gossamer("crawl", "shop.py", *FAST, "-o", "a.jsonl", cwd=tmp_path)
         assert skus(tmp_path / "a.jsonl") == ALL

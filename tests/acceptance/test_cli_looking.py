@@ -140,10 +140,10 @@ def test_explain_is_true_of_every_way_a_request_ends(tmp_path, site):
     crawl("--max-pages 1")
     assert told("/gone") == (
         "over_budget",
-        "The job's budget of 1 page is spent; `gossamer crawl` with a larger --max-pages goes on.",
+        "The job's budget of 1 page is spent; `gossamer crawl` with a larger --max-pages continues.",
     )
     gossamer("pause world", cwd=tmp_path)
-    assert told("/gone") == ("stopped", "The job world-1 is paused: it goes on when it is resumed.")
+    assert told("/gone") == ("stopped", "The job world-1 is paused: it continues when it is resumed.")
     gossamer("cancel world", cwd=tmp_path)
     ended = "The job world-1 is cancelled: what waits is not fetched; `gossamer crawl` makes a new job."
     assert told("/gone") == ("stopped", ended)
@@ -516,8 +516,8 @@ def test_genspider_in_a_project(tmp_path):
 @pytest.mark.parametrize(
     ("name", "domain", "part"),
     [
-        ("../up", "x.example", "no name"),
-        ("1st", "x.example", "no name"),
+        ("../up", "x.example", "not a name"),
+        ("1st", "x.example", "not a name"),
         ("json", "x.example", "would hide"),
         ("lxml", "x.example", "would hide"),
         ("shop", "not a domain", "is not a domain"),

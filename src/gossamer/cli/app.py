@@ -17,8 +17,8 @@ from gossamer.cli.errors import exit_codes
 
 HELP = """Crawl and scrape the web, from one file on a laptop.
 
-Progress and logs go to stderr, results to stdout. Exit codes: 0 finished, 1 finished, but nothing could
-be had, a host was lost, a hook of the spider failed, or there are dead letters (--strict), 2 wrong use,
+Progress and logs go to stderr, results to stdout. Exit codes: 0 finished, 1 finished, but nothing was
+fetched, a host was lost, a hook of the spider failed, or there are dead letters (--strict), 2 wrong use,
 3 stopped early, 4 a needed service is missing.
 """
 EXAMPLES = """
@@ -37,28 +37,28 @@ HOMES: dict[str, dict[str, str]] = {
     "parse": {"parse": "Fetch one page and show what the spider makes of it."},
     "jobs": {
         "jobs": "List the crawls, newest first.",
-        "status": "Show how a crawl stands.",
+        "status": "Show the state of a crawl.",
     },
     "export": {"export": "Write the items of a crawl."},
     "submit": {
-        "submit": "Hand a crawl to the fleet.",
+        "submit": "Submit a crawl to the fleet.",
         "wait": "Wait for the end of a job of the fleet.",
     },
     "fleet": {
         "pause": "Pause a crawl: nothing new is fetched until it is resumed.",
-        "resume": "Let a paused crawl of the fleet go on.",
+        "resume": "Resume a paused crawl of the fleet.",
         "cancel": "End a crawl for good.",
         "fleet": "Show who works on what.",
     },
     "workers": {
-        "worker": "Work for the fleet until told to end.",
-        "supervisor": "Supervise the fleet until told to end.",
+        "worker": "Work for the fleet until told to stop.",
+        "supervisor": "Supervise the fleet until told to stop.",
         "up": "Run a supervisor and some workers here.",
     },
-    "attempts": {"attempts": "List every try at fetching, newest first."},
-    "explain": {"explain": "Say why a URL was, was not, or is not yet fetched."},
+    "attempts": {"attempts": "List every attempt, newest first."},
+    "explain": {"explain": "Say why a URL was fetched, was not, or has not been yet."},
     "settings": {"settings": "Show the settings and which layer set each."},
-    "doctor": {"doctor": "Check that everything needed is here."},
+    "doctor": {"doctor": "Check that nothing is missing."},
     "version": {"version": "Show the version."},
     "dead": {"dead": "Dead letters: requests that were given up."},
 }

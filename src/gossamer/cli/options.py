@@ -29,9 +29,9 @@ MaxDepth = Annotated[int | None, typer.Option(metavar="N", help="Follow links N 
 MaxTime = Annotated[str | None, typer.Option(metavar="TIME", help="Stop after 90s, 15m, 2h ...")]
 Delay = Annotated[
     float | None,
-    typer.Option(metavar="SECONDS", help="Between two requests to a host [default: follows the host]."),
+    typer.Option(metavar="SECONDS", help="Pause between two requests to a host [default: follows the host]."),
 ]
-PerHost = Annotated[int | None, typer.Option(metavar="N", help="Requests at once to one host.")]
+PerHost = Annotated[int | None, typer.Option(metavar="N", help="At most N requests at once to one host.")]
 TargetText = Annotated[
     str,
     typer.Argument(

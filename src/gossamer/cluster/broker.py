@@ -31,7 +31,7 @@ def broker_url(settings: Settings) -> str:
     if wrong:
         name = "broker.url" if settings.broker.url else "frontier.url, which names the broker, too,"
         raise SettingError(
-            f"{name} is no URL of a broker: {wrong}. Write redis://HOST:PORT/DB (rediss:// for TLS) or "
+            f"{name} is not a broker URL: {wrong}. Write redis://HOST:PORT/DB (rediss:// for TLS) or "
             "amqp://USER:PASSWORD@HOST:PORT/VHOST"
         )
     return url
@@ -55,7 +55,7 @@ def _wrong_with(url: str) -> str:
     if "@" in parts.path + parts.query + parts.fragment:
         return "there is an @ behind its host (in a password, write / as %2F, # as %23, ? as %3F, @ as %40)"
     if parts.scheme in IN_REDIS and database and not database.isdecimal():
-        return "its database is no number"
+        return "its database is not a number"
     try:
         Connection(url)  # connects to nothing yet
     except (TypeError, ValueError, KeyError):

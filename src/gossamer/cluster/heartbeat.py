@@ -110,7 +110,7 @@ class Heartbeat:
             ending.result(timeout_s)
         except Exception as error:  # noqa: BLE001 - it leaves: missing beats say the same, only later
             ending.cancel()
-            log.debug("the roster was not told that this worker leaves: %r", error)
+            log.debug("the roster could not be told that this worker leaves: %r", error)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(JOIN_S)
 
@@ -144,8 +144,8 @@ class Heartbeat:
             was_hung, is_hung = is_hung, self.is_hung
             if is_hung and not was_hung:
                 log.error(
-                    "no beat: a callback has blocked the event loop for %.0f s; until it turns again others "
-                    "take up what this worker holds",
+                    "no heartbeat: a callback has blocked the event loop for %.0f s; until it is free others "
+                    "take over the requests of this worker",
                     self._hung_s,
                 )
             try:
@@ -157,7 +157,7 @@ class Heartbeat:
                 is_away = False
             except GossamerError as error:
                 if not is_away:
-                    log.warning("no beat: %s", error)
+                    log.warning("no heartbeat: %s", error)
                 is_away = True
             except Exception:
                 log.exception("no beat")

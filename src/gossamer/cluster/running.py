@@ -113,7 +113,7 @@ async def _prune_old_data(fleet: FleetSupervisor, desk: Backends, settings: Sett
                 await desk.keeping.prune_ledger(desk.clock.now())
                 await forget_old(settings, desk)
             except StorageError as error:
-                log.warning("what is too old was not dropped: %s", error)
+                log.warning("old records were not deleted: %s", error)
 
 
 def fleet_of(settings: Settings, desk: Backends, publisher: ShiftPublisher, me: str) -> FleetSupervisor:

@@ -18,6 +18,7 @@ from gossamer.core.jobs import Job
 from gossamer.core.requests import Request
 from gossamer.core.results import Verdict
 from gossamer.core.shifts import SEED_LANE, EndReason, Shift, ShiftResult
+from gossamer.core.text import format_count
 from gossamer.engine.seeding import Seeder
 from gossamer.engine.worker import Worker
 from gossamer.fleet.shift import ShiftRun
@@ -103,7 +104,13 @@ class ShiftTask:
         if why in (EndReason.FAILED, EndReason.REFUSED):
             log.warning("%s: a shift on %s %s: %s", shift.job, shift.lane, why.value, detail)
         else:
-            log.info("%s: a shift on %s ends (%s): %d pages", shift.job, shift.lane, why.value, self._pages)
+            log.info(
+                "%s: a shift on %s ends (%s): %s",
+                shift.job,
+                shift.lane,
+                why.value,
+                format_count(self._pages, "page"),
+            )
         return ShiftResult(
             id=shift.id, job=shift.job, lane=shift.lane, why=why, detail=detail,
             pages=self._pages, clean=clean,
@@ -180,7 +187,7 @@ async def _notify_quietly(ring: Callable[[], Awaitable[None]]) -> None:
     try:
         await ring()
     except StorageError as error:
-        log.debug("the bell could not be rung: %s", error)
+        log.debug("the supervisor could not be notified: %s", error)
 
 
 def trouble_of(error: BaseException) -> str:

@@ -29,6 +29,7 @@ from gossamer.config.settings import Settings
 from gossamer.core.errors import OperatorError
 from gossamer.core.exits import ExitCode
 from gossamer.core.shifts import WorkerState
+from gossamer.core.text import format_count
 
 MOST_PASSES = 3
 """How often a shift is passed on to a worker that is idle, before whoever has it begins it."""
@@ -77,9 +78,9 @@ class SignalHandler:
             GARBAGE
         )  # the start of the process had few searches, which a long life cannot afford
         log.info(
-            "worker %s takes shifts: %d slots, lanes %s",
+            "worker %s takes shifts: %s, lanes %s",
             self.place.card.id,
-            controller.concurrency,
+            format_count(controller.concurrency, "slot"),
             ", ".join(lanes),
         )
 
@@ -93,7 +94,7 @@ class SignalHandler:
             os._exit(ExitCode.OK)
         assert self.place is not None
         if self._is_told:
-            log.warning("told again to end: giving everything back")
+            log.warning("told again to stop: giving everything back")
             self.place.abort(AT_ONCE_S)
             os._exit(ExitCode.STOPPED)
         self._is_told = True

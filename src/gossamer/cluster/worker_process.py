@@ -177,7 +177,7 @@ class WorkerProcess:
         self.card = replace(self.card, state=state)
         self._moved.set()
         self._pulse.beat_soon()
-        log.info("this worker is %s now; %d shifts under way", state.value, len(self._works))
+        log.info("this worker is now %s; %s under way", state.value, format_count(len(self._works), "shift"))
         if state is not WorkerState.WORKING:
             for work in self._works.values():
                 work.stop(EndReason.DRAINED)

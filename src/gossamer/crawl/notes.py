@@ -51,10 +51,10 @@ def notes_of(job: str, ran: RunSummary, before: JobTotals, tally: JobTotals, *, 
     waits = f"{format_count(waiting, 'request')} {'waits' if waiting == 1 else 'wait'}"
     if ran.reason is FinishReason.MAX_PAGES:
         said.append(
-            f"the budget of pages is spent; {waits}: raise --max-pages (or max_pages_per_host) to go on"
+            f"the budget of pages is spent; {waits}: raise --max-pages (or max_pages_per_host) to continue"
         )
     elif ran.reason in (FinishReason.SIGNAL, FinishReason.MAX_TIME, FinishReason.PAUSED):
-        said.append(f"{waits}; the same command goes on with {'it' if waiting == 1 else 'them'}")
+        said.append(f"{waits}; the same command continues with {'it' if waiting == 1 else 'them'}")
     if lost:
         said.append(
             f"{format_count(lost, 'request')} given up: the host did not come back within host_patience; "
@@ -66,8 +66,8 @@ def notes_of(job: str, ran: RunSummary, before: JobTotals, tally: JobTotals, *, 
     stopped = tally.dropped.get("item:too_many", 0) - before.dropped.get("item:too_many", 0)
     if stopped:
         said.append(
-            f"items are missing of {format_count(stopped, 'page')}: the callback gave more than "
-            "parse.max_links, and was stopped there; --fresh with more of it takes them"
+            f"items are missing of {format_count(stopped, 'page')}: the callback yielded more than "
+            "parse.max_links, and was stopped there; --fresh with a larger value takes them"
         )
     if tally.pages > before.pages:
         said += callback_notes(tally)
@@ -98,7 +98,7 @@ def _no_page_notes(job: str, ran: RunSummary, before: JobTotals, tally: JobTotal
         return said
     see = f"; see `gossamer dead list {job}`" if ran.stats.dead else ""
     if not see and failures:
-        see = "; `gossamer explain URL` says more of one"
+        see = "; `gossamer explain URL` says more about one of them"
     return [f"no page was parsed ({_without_page(tally)}){see}"]
 
 

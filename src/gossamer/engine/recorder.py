@@ -87,7 +87,7 @@ class ResultRecorder:
 
 def _to_dead_letter(result: VisitResult) -> VisitResult:
     """What is left of a result that the store could not encode, while that error is handled."""
-    log.exception("what a page gave cannot be stored; the page is a dead letter")
+    log.exception("the results of a page cannot be stored; the page is a dead letter")
     outcome = replace(
         result.outcome, verdict=Verdict.DEAD, reason=Fault.CALLBACK.value, is_page=False, outlinks=()
     )

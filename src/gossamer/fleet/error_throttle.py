@@ -42,7 +42,7 @@ class ErrorThrottle:
     def clear_error(self, what: str) -> None:
         """It goes again."""
         if what in self._told:
-            log.info("%s: it goes on", what)
+            log.info("%s: it works again", what)
         self._forget_error(what)
 
     def leaves_alone(self, what: str, now: float) -> bool:

@@ -12,6 +12,7 @@ from gossamer.core.errors import TransitionError
 from gossamer.core.jobs import FrontierStats, Job
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.shifts import SEED_LANE, Shift
+from gossamer.core.text import format_count
 from gossamer.engine.recorder import expired_attempt
 from gossamer.fleet.marks import forget_spent, spent_s
 from gossamer.fleet.parts import FleetParts, MonitoredJob, log
@@ -44,11 +45,11 @@ class JobMonitor:
                     self.job, [expired_attempt(lease, now, shift.worker) for lease in leases]
                 )
             log.info(
-                "%s: the shift %s of %s is gone; %d requests are taken back",
+                "%s: the shift %s of %s is gone; its leases are taken back: %s",
                 self.job.id,
                 shift.id,
                 shift.worker or "nobody",
-                len(leases),
+                format_count(len(leases), "request"),
             )
             await parts.roster.reap_shifts([shift.id])
 
@@ -93,7 +94,7 @@ class JobMonitor:
         if reason is FinishReason.FINISHED:
             if redone := await frontier.redo_lost():
                 log.warning(
-                    "%s: Redis has lost links of its last seconds; %d pages that had them are fetched again",
+                    "%s: Redis has lost links of its last seconds; their pages are fetched again: %d",
                     self.job.id,
                     redone,
                 )
@@ -119,7 +120,7 @@ class JobMonitor:
             again = change_job_record(self.job, JobCommand.REOPEN, parts.clock.now())
             await parts.book.update(again, expected=ended)
             return False
-        log.info("%s: over (%s); %d pages", self.job.id, reason.value, stats.pages)
+        log.info("%s: over (%s); %s", self.job.id, reason.value, format_count(stats.pages, "page"))
         return True
 
 

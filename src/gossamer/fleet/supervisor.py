@@ -143,7 +143,7 @@ class FleetSupervisor:
             except OperatorError as error:
                 await self._pause_after_error(LOOK, str(error))
             except Exception as error:  # noqa: BLE001 - the supervisor's boundary: the next look may do better
-                log.exception("a look at the fleet failed")
+                log.exception("the fleet could not be looked at")
                 await self._pause_after_error(LOOK, repr(error))
             else:
                 self._complaints.clear_error(LOOK)

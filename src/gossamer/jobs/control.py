@@ -41,7 +41,7 @@ async def submit_job(desk: Backends, settings: Settings, plan: bytes, name: str,
     named = (job for job in await desk.book.list_jobs() if job.name == name and job.is_fleet)
     same = next((job for job in named if job.is_unfinished), None)
     if same is not None:
-        way = f"`gossamer resume {same.id}` goes on with it, " if same.state is JobState.PAUSED else ""
+        way = f"`gossamer resume {same.id}` continues it, " if same.state is JobState.PAUSED else ""
         raise JobBusyError(
             f"{same.id} ({same.target}) is {same.state} already: {way}`gossamer wait {same.id}` follows it, "
             f"`gossamer cancel {same.id}` ends it"

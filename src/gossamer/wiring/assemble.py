@@ -66,7 +66,7 @@ class CrawlParts:
             async for request in results_of(spider.start()):
                 if not isinstance(request, Request):
                     raise UsageError(
-                        f"start() of the spider {spider.name!r} gave {request!r}, which is no Request"
+                        f"start() of the spider {spider.name!r} gave {request!r}, which is not a Request"
                     )
                 self._check_credentials(spider, request.url)
                 self.guard.trust_host(urls.hostname_of(request.url))
@@ -115,7 +115,7 @@ async def wire_member(
         opening.push_async_callback(desk.close)
         job = await desk.book.get(job_id)
         if job is None:
-            raise StorageError(f"there is no job {job_id} any more")
+            raise StorageError(f"there is no longer a job {job_id}")
         wired = await assemble_worker(settings, target, desk, job, trusted=trusted, sinks=sinks, resumed=True)
         return _closed_with(wired, opening)
 

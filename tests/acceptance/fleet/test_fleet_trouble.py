@@ -262,7 +262,7 @@ def test_processes_wait_for_their_servers_and_begin(kind: str, servers: Servers,
             text = member.log.read_text()
             clean(text)
             assert 1 <= text.count(says) <= 2, text
-            assert "it goes on" in text
+            assert "it works again" in text
     finally:
         mend(servers)
         fleet.end()

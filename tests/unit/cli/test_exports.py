@@ -183,7 +183,11 @@ def test_files_are_checked_before_the_crawl(tmp_path):
     assert (tmp_path / "new").is_dir()
     (tmp_path / "file").write_text("")
     (tmp_path / "dir.csv").mkdir()
-    for name, message in (("x", "no suffix"), ("dir.csv", "is a folder"), ("file/x.csv", "cannot be made")):
+    for name, message in (
+        ("x", "no suffix"),
+        ("dir.csv", "is a folder"),
+        ("file/x.csv", "cannot be created"),
+    ):
         with pytest.raises(UsageError, match=message):
             check_output(str(tmp_path / name), append=True)
 
@@ -244,7 +248,7 @@ async def test_the_first_drains_the_second_aborts_the_third_leaves(first, left, 
         os.kill(os.getpid(), first)
         await asyncio.sleep(0)
         assert (crawl.told, stopper.is_aborted) == (["stop"], False)
-        assert stopper.status == "finishing what is in hand; press Ctrl-C again to stop at once"
+        assert stopper.status == "finishing the requests in flight; press Ctrl-C again to stop at once"
         os.kill(os.getpid(), signal.SIGINT)
         await asyncio.sleep(0)
         assert (crawl.told, stopper.is_aborted) == (["stop", "abort"], True)
@@ -252,7 +256,7 @@ async def test_the_first_drains_the_second_aborts_the_third_leaves(first, left, 
         await asyncio.sleep(0)
         assert left == ["left"]
     assert signal.getsignal(first) is before
-    assert "finishing what is in hand" in capsys.readouterr().err
+    assert "finishing the requests in flight" in capsys.readouterr().err
 
 
 async def test_a_crawl_that_does_not_end_is_ended(left, monkeypatch):

@@ -83,7 +83,7 @@ def test_version():
         (["export", "x", "-o", "y.jsonl", "--format", "yaml"], "there is no format 'yaml'"),
         (["export", "x", "--json", "--format", "csv"], "contradict each other"),
         (["export", "x", "--safe-csv"], "--safe-csv is for csv; this is jsonl"),
-        (["dead", "list", "x", "--reason", "weather"], "no reason of a dead letter"),
+        (["dead", "list", "x", "--reason", "weather"], "not a reason of a dead letter"),
         (["dead", "list", "x", "--older-than", "-1"], "is not a duration"),
         (["jobs", "-s", "max_pages=many"], "max_pages"),
     ],

@@ -251,4 +251,4 @@ def test_a_project_cannot_be_made_in_a_file(tmp_path):
     (tmp_path / "file").write_text("")
     result = gossamer("new", str(tmp_path / "file" / "shop"))
     assert result.exit_code == 2
-    assert "cannot be made" in result.stderr
+    assert "cannot be created" in result.stderr

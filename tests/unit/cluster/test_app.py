@@ -62,12 +62,12 @@ def test_settings_that_no_fleet_can_work_with(said, error):
         (f"foo://me:{SECRET}@there", "it does not begin with redis://"),
         (f"unix:///{SECRET}", "it does not begin with redis://"),
         (f"amqp:{SECRET}", "it does not begin with redis://"),
-        (f"redis://there/{SECRET}", "its database is no number"),
+        (f"redis://there/{SECRET}", "its database is not a number"),
         (f"redis://:{SECRET}@there:99999/0", "its host or port cannot be read"),
     ],
 )
 def test_a_broker_s_url_that_is_none(url, says):
-    with pytest.raises(SettingError, match=f"broker.url is no URL of a broker: .*{says}") as caught:
+    with pytest.raises(SettingError, match=f"broker.url is not a broker URL: .*{says}") as caught:
         broker_url(settings(broker={"url": url}))
     assert SECRET not in str(caught.value)
 

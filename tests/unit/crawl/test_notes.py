@@ -54,7 +54,7 @@ DONE = JobTotals(pages=3, attempts=3, successes=3, callback_pages={"parse": 3}, 
             ran(accepted=1),
             FRESH,
             ROBOTS,
-            ["no page was parsed (1 robots); `gossamer explain URL` says more of one"],
+            ["no page was parsed (1 robots); `gossamer explain URL` says more about one of them"],
             ExitCode.DEAD_LETTERS,
         ),
         (
@@ -86,7 +86,7 @@ DONE = JobTotals(pages=3, attempts=3, successes=3, callback_pages={"parse": 3}, 
             DONE,
             [
                 "the budget of pages is spent; 1 request waits: "
-                "raise --max-pages (or max_pages_per_host) to go on"
+                "raise --max-pages (or max_pages_per_host) to continue"
             ],
             ExitCode.OK,
         ),
@@ -94,7 +94,7 @@ DONE = JobTotals(pages=3, attempts=3, successes=3, callback_pages={"parse": 3}, 
             ran(FinishReason.SIGNAL, pending=2),
             FRESH,
             DONE,
-            ["2 requests wait; the same command goes on with them"],
+            ["2 requests wait; the same command continues with them"],
             ExitCode.STOPPED,
         ),
     ],
@@ -122,8 +122,8 @@ def test_pages_whose_callback_gave_too_much_are_told_of() -> None:
     before = JobTotals(pages=1, dropped={"item:too_many": 1})
     after = JobTotals(pages=4, dropped={"item:too_many": 3}, callback_items={"parse": 4})
     assert notes_of("a", ran(), before, after) == [
-        "items are missing of 2 pages: the callback gave more than parse.max_links, and was stopped there; "
-        "--fresh with more of it takes them"
+        "items are missing of 2 pages: the callback yielded more than parse.max_links, and was stopped "
+        "there; --fresh with a larger value takes them"
     ]
     assert notes_of("a", ran(), after, after)[0].startswith("nothing to do")
 

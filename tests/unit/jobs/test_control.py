@@ -63,9 +63,7 @@ async def test_one_of_a_name_at_a_time(desk, wanted):
     with pytest.raises(JobBusyError, match=f"{first.id} .* is running already: `gossamer wait {first.id}`"):
         await submit_job(desk, *wanted)
     await change_job(desk, first, JobCommand.PAUSE)
-    with pytest.raises(
-        JobBusyError, match=f"is paused already: `gossamer resume {first.id}` goes on with it"
-    ):
+    with pytest.raises(JobBusyError, match=f"is paused already: `gossamer resume {first.id}` continues it"):
         await submit_job(desk, *wanted)
     await change_job(desk, first, JobCommand.CANCEL)
     assert (await submit_job(desk, *wanted)).id != first.id
@@ -210,7 +208,7 @@ async def test_nobody_is_waited_for_who_was_killed(desk, capsys):
     job = await desk.book.create("shop.example", TARGET)
     found = await _until_over(desk, job, 30.0, quiet=True)
     assert (found.state, found.end_reason) == (JobState.RUNNING, "interrupted")
-    assert f"nobody is at work on {job.id}; the same `gossamer crawl`" in capsys.readouterr().err
+    assert f"nothing is working on {job.id}; the same `gossamer crawl`" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("fails", ["extractor_of", "pipeline"])
@@ -289,7 +287,8 @@ def test_wait_says_that_its_time_is_over(settings, monkeypatch, capsys):
     assert codes == [0, 3]
     said = capsys.readouterr().err
     assert (
-        "shop.example-1 has not ended after 0.1 s, and goes on; `gossamer wait shop.example-1` waits" in said
+        "shop.example-1 has not ended after 0.1 s, and continues; `gossamer wait shop.example-1` waits"
+        in said
     )
 
 

@@ -95,7 +95,7 @@ def test_out_of_scope_names_the_rule(scoping, rule):
         scoping=scoping, found=found(RequestState.DONE), attempts=(tried(Verdict.SUCCESS, status=200),)
     )
     assert answer is UrlState.DONE
-    assert f"By today's settings it would not be taken: {scope_rule(scoping, URL)}." in text
+    assert f"By the current settings it would not be crawled: {scope_rule(scoping, URL)}." in text
 
 
 def test_without_its_spider_nothing_is_said_of_the_scope():
@@ -166,7 +166,7 @@ def test_politeness_tells_the_hosts_next_turn():
         (
             HostState(pace_s=4.0, limit_s=2.0),
             FrontierRules(delay_s=0.0),
-            "4 s apart (it refused what came faster)",
+            "4 s apart (it refused faster requests)",
         ),
         (HostState(next_at=NOW + 30, hold_until=NOW + 30), FrontierRules(), "left alone for 30 s"),
         (HostState(silences=8), FrontierRules(), "has not answered for so long"),
@@ -289,7 +289,7 @@ def test_what_led_to_a_page_is_not_called_a_link_when_it_was_a_redirect():
 def test_an_unknown_url_is_not_said_to_wait():
     text = said(stats=FrontierStats(state=JobState.RUNNING, pending=3), is_at_work=False)[1]
     assert "It waits" not in text
-    assert "What waits is not fetched now: no process crawls the job shop-1" in text
+    assert "Waiting requests are not fetched now: no process crawls the job shop-1" in text
 
 
 def test_what_never_ended_and_what_is_forgotten_is_not_called_fetched():
@@ -307,7 +307,7 @@ def test_what_never_ended_and_what_is_forgotten_is_not_called_fetched():
     assert "dropped" not in text
     answer, text = said(is_forgotten=True)
     assert (answer, "It was never seen" in text) == (UrlState.NEVER_SEEN, False)
-    assert "the ledger has no attempt of it" in text
+    assert "the ledger has no attempt at it" in text
 
 
 def test_other_requests_to_the_url_are_told():
@@ -331,7 +331,7 @@ def test_other_requests_to_the_url_are_told():
     assert lines[1].startswith("POST (page=3): It was fetched 60 s ago")
     assert lines[2].startswith("POST (page=2): It was fetched")
     more = explain_facts(facts(others=posts, has_more_others=True), SHOW).lines[0]
-    assert more.endswith("other requests to this URL are: more than 2, of which the latest are told.")
+    assert more.endswith("other requests to this URL are: more than 2, of which the latest are shown.")
     text = " ".join(explain_facts(facts(others=posts, found=found(RequestState.PENDING)), SHOW).lines)
     assert text.startswith("It may be fetched now")
     assert "Other requests to this URL: 2. POST (page=3)" in text
@@ -341,7 +341,7 @@ def test_a_link_that_the_built_in_spider_leaves_out_names_the_rule():
     pdf = {"url": f"{URL}.pdf", "canonical": f"{URL}.pdf", "scoping": ScopeFacts(refused="media")}
     answer, text = said(**pdf, left_out={"media": 1})
     assert answer is UrlState.OUT_OF_SCOPE
-    assert "follows no links to files with the suffix .pdf. Links to it are not taken." in text
+    assert "follows no links to files with the suffix .pdf. Links to it are not followed." in text
     seed = said(**pdf, found=found(RequestState.DONE), attempts=(tried(Verdict.SUCCESS, status=200),))[1]
     assert "would not be taken" not in seed  # a start URL is fetched whatever its suffix
     assert "to files that are not pages" in said(left_out={"media": 2}, scoping=None)[1]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 EXAMPLES = """
-  gossamer attempts shop                          the latest tries of the latest crawl
+  gossamer attempts shop                          the latest attempts of the latest crawl
   gossamer attempts shop --verdict retry --host shop.example
   gossamer attempts shop-3 --status 503 --limit 1000 --json
   gossamer attempts shop --method POST --flag truncated
@@ -33,12 +33,13 @@ EXAMPLES = """
 def list_attempts(
     name: JobName,
     *,
-    url: Annotated[str | None, typer.Option(metavar="URL", help="Only those of this URL.")] = None,
+    url: Annotated[str | None, typer.Option(metavar="URL", help="Only attempts at this URL.")] = None,
     host: Annotated[
         str | None, typer.Option(metavar="HOST", help="Only those of this host (HOST or HOST:PORT).")
     ] = None,
     status: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Only those with this status; 0 is no answer.")
+        int | None,
+        typer.Option(metavar="N", min=0, help="Only attempts with this status; 0 means no answer."),
     ] = None,
     verdict: Annotated[
         str | None,
@@ -52,7 +53,7 @@ def list_attempts(
         str | None,
         typer.Option(
             metavar="REASON",
-            help="Only those that ended so: server, robots, dns ...",
+            help="Only attempts with this reason: server, robots, dns ...",
             autocompletion=completion.complete_words(of=completion.known_reasons),
         ),
     ] = None,
@@ -63,12 +64,12 @@ def list_attempts(
         str | None,
         typer.Option(metavar="FLAG", help="Only pages with this flag: truncated, parse_truncated ..."),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="The N newest.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="Show the N newest.")] = 50,
     data: Data = None,
     settings: Set = None,
     as_json: AsJson = False,
 ) -> None:
-    """List every try at fetching, newest first.
+    """List every attempt, newest first.
 
     The ledger of a crawl: when, what, with which result and how long it took.
     """

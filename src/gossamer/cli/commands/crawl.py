@@ -45,7 +45,7 @@ def crawl_target(
     ] = None,
     overwrite: Annotated[
         list[str] | None,
-        typer.Option("-O", "--overwrite-output", metavar="FILE", help="The same, replacing FILE."),
+        typer.Option("-O", "--overwrite-output", metavar="FILE", help="Replace FILE with the items."),
     ] = None,
     format_: Format = None,
     settings: Set = None,
@@ -56,21 +56,21 @@ def crawl_target(
     max_time: MaxTime = None,
     delay: Delay = None,
     per_host: PerHost = None,
-    concurrency: Annotated[int | None, typer.Option(metavar="N", help="Requests at once altogether.")] = None,
+    concurrency: Annotated[int | None, typer.Option(metavar="N", help="At most N requests at once.")] = None,
     processes: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes of this machine that work on it [default: 1].")
+        int | None, typer.Option(metavar="N", help="Number of processes on this machine [default: 1].")
     ] = None,
     no_robots: NoRobots = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over instead of resuming.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are dead letters.")] = False,
     quiet: Annotated[
-        bool, typer.Option("-q", "--no-progress", help="No progress and no summary; warnings are shown.")
+        bool, typer.Option("-q", "--no-progress", help="Show no progress and no summary, only warnings.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Crawl a URL or run a spider, to the end.
 
-    A live view shows the progress. An unfinished crawl of the same target goes on where it stopped, unless
+    A live view shows the progress. An unfinished crawl of the same target continues where it stopped, unless
     --fresh is given. Ctrl-C finishes what is in flight and stops; a second Ctrl-C stops at once. Nothing
     is lost either way.
     """

@@ -63,7 +63,7 @@ OlderThan = Annotated[
     str | None,
     typer.Option("--older-than", metavar="TIME", help="Only those given up longer ago: 30m, 2h, 7d."),
 ]
-Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="At most N.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="Show at most N.")]
 
 
 def _make_filter(
@@ -73,7 +73,7 @@ def _make_filter(
 
     if reason is not None and reason not in set(Fault):
         known = ", ".join(sorted(Fault))
-        raise UsageError(f"--reason {reason!r} is no reason of a dead letter; known are {known}")
+        raise UsageError(f"--reason {reason!r} is not a reason of a dead letter; known are {known}")
     before = None if older_than is None else time.time() - parse_seconds(older_than, "--older-than")
     return DeadLetterFilter(
         reason=reason, host=host.lower() if host else None, older_than=before, ids=tuple(ids or ())
@@ -197,7 +197,7 @@ def retry_letters(
     settings: Set = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let dead letters be tried again.
+    """Retry dead letters.
 
     They wait again, with their counts at zero; the next crawl of the job fetches them, or the fleet, whose
     finished job runs again.

@@ -18,7 +18,7 @@ EXAMPLES = """
 
 
 def check_installation(data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
-    """Check that everything needed is here.
+    """Check that nothing is missing.
 
     Servers that the settings name are asked, too; nothing is changed on them. Exits with 4 if something
     needed is missing.
@@ -33,7 +33,7 @@ def check_installation(data: Data = None, settings: Set = None, as_json: AsJson 
             ((check.state, check.what, check.found, check.advice) for check in checks),
             wide="advice",
         )
-        typer.echo(f"{missing} needed things are missing" if missing else "everything needed is here")
+        typer.echo(f"{missing} needed things are missing" if missing else "nothing is missing")
     raise typer.Exit(ExitCode.MISSING if missing else ExitCode.OK)
 
 

@@ -46,12 +46,13 @@ SpiderOption = Annotated[
 
 
 def show_explanation(
-    url: Annotated[str, typer.Argument(metavar="URL", help="The URL that is asked about.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="The URL to explain.")],
     *,
     job: JobOption = None,
     spider: SpiderOption = None,
     method: Annotated[
-        str | None, typer.Option("-X", "--method", metavar="METHOD", help="Of a request that is no GET.")
+        str | None,
+        typer.Option("-X", "--method", metavar="METHOD", help="The method, for a request that is not a GET."),
     ] = None,
     body: Annotated[
         str | None, typer.Option("--body", metavar="BODY", help="The body of the request (a POST).")
@@ -60,7 +61,7 @@ def show_explanation(
     settings: Set = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say why a URL was, was not, or is not yet fetched.
+    """Say why a URL was fetched, was not, or has not been yet.
 
     From the queue, the ledger, what is remembered of robots.txt, and the scope of the job's spider. No
     host is asked. Settings that the crawl got on its command line have to be given here too.

@@ -40,7 +40,7 @@ def pause_job(name: JobName, data: Data = None, settings: Set = None, as_json: A
 
 
 def resume_job(name: JobName, data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
-    """Let a paused crawl of the fleet go on."""
+    """Resume a paused crawl of the fleet."""
     _change_job(name, "resume", data, settings, as_json=as_json)
 
 
@@ -66,7 +66,7 @@ def _change_job(name: str, what: str, data: str | None, settings: list[str] | No
 def _state_after(job: Job, change: JobCommand) -> str:
     """The job's state, with how it goes on where that is not plain."""
     if change == "resume" and not job.is_fleet:
-        return f"{job.state}; the same `gossamer crawl` goes on with it"
+        return f"{job.state}; the same `gossamer crawl` continues it"
     return str(job.state)
 
 

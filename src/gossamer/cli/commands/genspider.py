@@ -35,7 +35,7 @@ def write_spider(
     """
     module = name.replace("-", "_").lower()
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{name!r} is no name for a spider; use letters, digits, - and _")
+        raise UsageError(f"{name!r} is not a name for a spider; use letters, digits, - and _")
     if module in sys.stdlib_module_names | packages_distributions().keys():
         raise UsageError(f"a file {module}.py would hide the module {module!r}; choose another name")
     text = _render_spider(name, module, domain)

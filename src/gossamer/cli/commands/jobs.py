@@ -34,7 +34,7 @@ FORGOTTEN = "forgotten: the job ended longer ago than frontier.keep says (its pa
 
 
 def list_jobs(
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="The N newest.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="Show the N newest.")] = 50,
     data: Data = None,
     settings: Set = None,
     as_json: AsJson = False,
@@ -88,7 +88,7 @@ def _format_state(summary: JobSummary, *, short: bool = False) -> str:
 
 
 def show_status(name: JobName, data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
-    """Show how a crawl stands.
+    """Show the state of a crawl.
 
     Its queue, its totals, what failed, its busiest hosts, and which of them does not answer.
     """

@@ -27,7 +27,7 @@ FILES = {
 
 def create_project(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="The folder to make; may exist if empty of these files.")
+        Path, typer.Argument(metavar="DIR", help="The folder to create; it may exist, without these files.")
     ],
 ) -> None:
     """Make a project with a spider that runs."""
@@ -45,7 +45,7 @@ def create_project(
             with path.open("x", encoding="utf-8") as out:
                 out.write(text)
     except OSError as error:
-        raise UsageError(f"{error.filename or folder} cannot be made: {error.strerror}") from None
+        raise UsageError(f"{error.filename or folder} cannot be created: {error.strerror}") from None
     typer.echo(f"{folder} is ready: {', '.join(FILES)}")
     typer.echo(f"next: cd {folder} && gossamer crawl example -O books.jsonl")
 

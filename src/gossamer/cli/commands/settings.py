@@ -31,7 +31,7 @@ def show_settings(
         str | None,
         typer.Option(
             metavar="KEY",
-            help="One setting in full: meaning, value, every layer.",
+            help="Show one setting in full: meaning, value, every layer.",
             autocompletion=completion.setting_keys,
         ),
     ] = None,
@@ -39,7 +39,7 @@ def show_settings(
         str | None,
         typer.Option(
             metavar="SPIDER",
-            help="With the settings of this spider (name or FILE.py).",
+            help="Include the settings of this spider (name or FILE.py).",
             autocompletion=completion.complete_spiders,
         ),
     ] = None,

@@ -33,7 +33,8 @@ def open_shell(
     url: Annotated[str, typer.Argument(metavar="URL", help="The page.")],
     *,
     code: Annotated[
-        str | None, typer.Option("-c", "--code", metavar="CODE", help="Evaluate CODE, print the result, end.")
+        str | None,
+        typer.Option("-c", "--code", metavar="CODE", help="Evaluate CODE, print the result and exit."),
     ] = None,
     spider: PageSpider = None,
     settings: Set = None,

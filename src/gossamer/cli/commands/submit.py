@@ -67,12 +67,12 @@ def submit_crawl(
     delay: Delay = None,
     per_host: PerHost = None,
     concurrency: Annotated[
-        int | None, typer.Option(metavar="N", help="Requests at once of each shift of a worker.")
+        int | None, typer.Option(metavar="N", help="At most N requests at once in each shift of a worker.")
     ] = None,
     no_robots: NoRobots = False,
     as_json: AsJson = False,
 ) -> None:
-    """Hand a crawl to the fleet.
+    """Submit a crawl to the fleet.
 
     Its supervisor starts it within a second, if one runs, on as many workers as there is work for. The
     spider must be on the workers' machines, too, in the same version and under the same name.
@@ -109,7 +109,7 @@ def submit_crawl(
         return
     typer.echo(job.id)
     if not workers:
-        hint = "no supervisor with workers is at work: `gossamer up --workers 2` starts them here"
+        hint = "no supervisor with workers is running: `gossamer up --workers 2` starts them here"
         sys.stderr.write(f"gossamer: {job.id} waits; {hint}\n")
 
 
@@ -123,15 +123,17 @@ def wait_for_job(
         str | None, typer.Option(metavar="TIME", help="Give up after 90s, 15m, 2h ...")
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are dead letters.")] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--no-progress", help="No progress, no summary.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("-q", "--no-progress", help="Show no progress and no summary.")
+    ] = False,
     data: Data = None,
     settings: Set = None,
     as_json: AsJson = False,
 ) -> None:
     """Wait for the end of a job of the fleet.
 
-    Exits as `gossamer crawl` does: 0 finished, 1 finished, but nothing could be had or a host was lost,
-    3 stopped early (paused, cancelled, or the time is over; or nobody is at work on a crawl of one process).
+    Exits as `gossamer crawl` does: 0 finished, 1 finished, but nothing was fetched or a host was lost,
+    3 stopped early (paused, cancelled, or the time is over; or no process works on a crawl of one machine).
     """
     from gossamer.crawl.notes import ending_of
     from gossamer.queries.job_result import read_result
@@ -193,13 +195,13 @@ def _say_interrupted(job: Job) -> None:
     """A crawl of one process that was killed could not say so itself."""
     if job.end_reason is FinishReason.INTERRUPTED:
         print_message(
-            f"nobody is at work on {job.id}; the same `gossamer crawl` command as before goes on with it"
+            f"nothing is working on {job.id}; the same `gossamer crawl` command as before continues it"
         )
 
 
 def _say_late(job: Job, patience_s: float) -> None:
     print_message(
-        f"{job.id} has not ended after {format_duration(patience_s)}, and goes on; "
+        f"{job.id} has not ended after {format_duration(patience_s)}, and continues; "
         f"`gossamer wait {job.id}` waits again, `gossamer status {job.id}` says how it stands"
     )
 

@@ -24,8 +24,8 @@ SUPERVISOR_EXAMPLES = """
 UP_EXAMPLES = """
   gossamer up --workers 4                    a supervisor and four workers on this machine
 """
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Log every page, too.")]
-Slots = Annotated[int, typer.Option(metavar="N", min=1, help="Shifts that a worker works on at once.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Log every page too.")]
+Slots = Annotated[int, typer.Option(metavar="N", min=1, help="Number of shifts a worker works on at once.")]
 Lanes = Annotated[str, typer.Option(metavar="LANES", help="The kinds of requests it takes: http,browser")]
 
 
@@ -36,7 +36,7 @@ def start_worker(
     settings: Set = None,
     verbose: Verbose = False,
 ) -> None:
-    """Work for the fleet until told to end.
+    """Work for the fleet until told to stop.
 
     SIGTERM (or Ctrl-C) finishes what is in flight, gives back what was not begun and ends; a second one
     gives everything back at once. Nothing is lost either way, nor when it is killed.
@@ -49,7 +49,7 @@ def start_worker(
 
 
 def start_supervisor(data: Data = None, settings: Set = None, verbose: Verbose = False) -> None:
-    """Supervise the fleet until told to end.
+    """Supervise the fleet until told to stop.
 
     Asks for shifts, replaces workers' shifts that are gone, ends jobs. It keeps nothing itself: it may be
     killed and started at any time, anywhere, and several may run.

@@ -94,7 +94,7 @@ def _show_items(data: str) -> None:
     if which("gossamer") or not gossamer.endswith("/gossamer"):
         gossamer = "gossamer"
     sys.stderr.write(
-        f"\neverything is in {data}/gossamer.db; go on with\n"
+        f"\neverything is in {data}/gossamer.db; continue with\n"
         f"  {gossamer} export demo --data {data} -o products.csv\n"
         f"  {gossamer} status demo --data {data}\n"
         f"  {gossamer} new shop                 a project of your own\n"

@@ -84,7 +84,7 @@ def check_output(name: str, *, append: bool, format: str | None = None) -> Expor
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"the folder {path.parent} cannot be made: {error.strerror}") from None
+        raise UsageError(f"the folder {path.parent} cannot be created: {error.strerror}") from None
     if not os.access(path.parent, os.W_OK | os.X_OK) or (path.exists() and not os.access(path, os.W_OK)):
         raise UsageError(f"{path} cannot be written: permission denied")
     if append:

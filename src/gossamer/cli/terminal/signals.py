@@ -64,7 +64,7 @@ class StopHandler:
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._count += 1
         if self._count == 1:
-            self.status = "finishing what is in hand; press Ctrl-C again to stop at once"
+            self.status = "finishing the requests in flight; press Ctrl-C again to stop at once"
             self._loop.call_soon_threadsafe(self._crawling.stop)
         elif self._count == 2:
             self.status = "stopping at once"

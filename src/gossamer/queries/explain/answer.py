@@ -55,7 +55,7 @@ def _of_request(facts: UrlFacts, show: NumberFormatter) -> tuple[UrlState, list[
 
 def _count_others(facts: UrlFacts) -> str:
     count = f"{len(facts.others):,}"
-    return f"more than {count}, of which the latest are told" if facts.has_more_others else count
+    return f"more than {count}, of which the latest are shown" if facts.has_more_others else count
 
 
 def _explain_missing(facts: UrlFacts) -> str:
@@ -84,12 +84,10 @@ def _extra_notes(facts: UrlFacts) -> list[str]:
             "is said rests on its pages and the ledger."
         )
     if facts.scoping is None:
-        notes.append(
-            "The job's spider is not at hand, so nothing is said of its scope: name it with --spider."
-        )
+        notes.append("The job's spider is not at hand, so its scope is unknown: name it with --spider.")
     elif facts.found is not None and facts.scoping.refused not in ("", MEDIA):
         notes.append(
-            f"By today's settings it would not be taken: {scope_rule(facts.scoping, facts.canonical)}."
+            f"By the current settings it would not be crawled: {scope_rule(facts.scoping, facts.canonical)}."
         )
     return notes
 
@@ -100,17 +98,17 @@ def _extra_notes(facts: UrlFacts) -> list[str]:
 def _bad_url(facts: UrlFacts) -> str:
     if len(facts.url) > urls.MAX_URL_LENGTH:
         return f"It is longer than the {urls.MAX_URL_LENGTH} characters that a URL may have."
-    return "It is no URL that can be crawled: that takes http or https, and a host."
+    return "It is not a URL that can be crawled: http or https and a host are needed."
 
 
 def _explain_unknown(facts: UrlFacts) -> tuple[UrlState, list[str]]:
     if facts.scoping is not None and facts.scoping.refused:
         rule = scope_rule(facts.scoping, facts.canonical)
         if facts.scoping.refused.startswith("trap_"):
-            return UrlState.TRAP, [f"It looks like a trap: {rule}. Links to it are not taken."]
-        return UrlState.OUT_OF_SCOPE, [f"It is out of scope: {rule}. Links to it are not taken."]
+            return UrlState.TRAP, [f"It looks like a trap: {rule}. Links to it are not followed."]
+        return UrlState.OUT_OF_SCOPE, [f"It is out of scope: {rule}. Links to it are not followed."]
     if facts.is_forgotten:
-        return UrlState.NEVER_SEEN, ["It was never tried: the ledger has no attempt of it."]
+        return UrlState.NEVER_SEEN, ["It was never tried: the ledger has no attempt at it."]
     lines = ["It was never seen: no start URL and no link that the spider followed has led to it."]
     if facts.is_denied:
         lines.append("robots.txt does not allow it, so it would be skipped.")

@@ -27,14 +27,14 @@ def find_hold(job: Job, stats: FrontierStats, rules: FrontierRules, *, is_at_wor
     """What holds a job up; ``None``: nothing does. ``is_at_work``: somebody works on it now."""
     if stats.state is not JobState.RUNNING:
         ways = {
-            JobState.PAUSED: "it goes on when it is resumed",
+            JobState.PAUSED: "it continues when it is resumed",
             JobState.CANCELLED: f"what waits is not fetched; `{_command_for(job)}` makes a new job",
             JobState.FINISHED: "what waits is fetched when it runs again",
         }
         return HoldReason(UrlState.STOPPED, f"The job {job.id} is {stats.state}: {ways[stats.state]}.")
     if stats.budget_spent:
         line = f"The job's budget of {format_count(rules.max_pages or 0, 'page')} is spent"
-        more = "" if job.is_fleet else "; `gossamer crawl` with a larger --max-pages goes on"
+        more = "" if job.is_fleet else "; `gossamer crawl` with a larger --max-pages continues"
         return HoldReason(UrlState.OVER_BUDGET, f"{line}{more}.")
     return None if is_at_work else _without_workers(job)
 
@@ -42,13 +42,15 @@ def find_hold(job: Job, stats: FrontierStats, rules: FrontierRules, *, is_at_wor
 def _without_workers(job: Job) -> HoldReason:
     if job.end_reason is FinishReason.MAX_TIME:
         line = "The last run's budget of time was spent (--max-time)"
-        return HoldReason(UrlState.OVER_BUDGET, f"{line}; the same `gossamer crawl` goes on with what waits.")
+        return HoldReason(
+            UrlState.OVER_BUDGET, f"{line}; the same `gossamer crawl` continues with what waits."
+        )
     if job.is_fleet:
-        line = f"What waits is not fetched now: no worker of the fleet works on the job {job.id}"
+        line = f"Waiting requests are not fetched now: no worker of the fleet works on the job {job.id}"
         return HoldReason(UrlState.STOPPED, f"{line}; `gossamer fleet` shows the workers.")
     ended = f" (its last run ended: {job.end_text})" if job.end_reason else ""
-    line = f"What waits is not fetched now: no process crawls the job {job.id}{ended}"
-    return HoldReason(UrlState.STOPPED, f"{line}; the same `gossamer crawl` goes on.")
+    line = f"Waiting requests are not fetched now: no process crawls the job {job.id}{ended}"
+    return HoldReason(UrlState.STOPPED, f"{line}; the same `gossamer crawl` continues.")
 
 
 def _command_for(job: Job) -> str:

@@ -77,7 +77,7 @@ def _explain_fetch(facts: UrlFacts, when: str, show: NumberFormatter) -> list[st
     else:
         lines.append("Nothing on it was parsed.")
     if last.flags:
-        lines.append(f"What is known of the page besides: {', '.join(last.flags)}.")
+        lines.append(f"What else is known about the page: {', '.join(last.flags)}.")
     origin = describe_origin(last)
     return [*lines, f"What led to it: {origin}."] if origin else lines
 

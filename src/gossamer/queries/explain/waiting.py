@@ -43,7 +43,7 @@ def _explain_delayed(
         f"in {_format_when(wait_s, found.due_at, show)}" if wait_s > 0 else "as soon as its host's turn comes"
     )
     if not (found.attempts or found.reason or facts.attempts):
-        return UrlState.DELAYED, [f"It is not to be fetched before a time of its own: {when}.", *more]
+        return UrlState.DELAYED, [f"It is not due before a certain time: {when}.", *more]
     why = f", because the last attempt ended with {reason_text(found.reason)}" if found.reason else ""
     return UrlState.RETRYING, [f"Its next try is due {when}{why}.", *more]
 
@@ -72,7 +72,7 @@ def _explain_turn(facts: UrlFacts, found: KnownRequest, show: NumberFormatter) -
         turn = _format_when(wait_s, host.next_at, show)
         lines = [f"It waits for politeness: the next turn of the host {name} is in {turn}."]
     else:
-        lines = [f"It may be fetched now: the turn of the host {name} has come."]
+        lines = [f"It may be fetched now: the host {name} can be asked again."]
     if facts.ahead:
         lines.append(f"Requests of this host that go before it: {facts.ahead:,}.")
     return [*lines, *_explain_pace(host, rules, facts.now, show)]
@@ -101,7 +101,7 @@ def _whose_delay(host: HostState, rules: FrontierRules, delay_s: float) -> str:
     if (host.crawl_delay_s or 0.0) >= delay_s > 0:
         return "robots.txt asks for it"
     if host.pace_s >= delay_s > 0:
-        return "it refused what came faster"
+        return "it refused faster requests"
     return "it follows the host's response time" if rules.delay_s is None else "as set"
 
 
