@@ -195,7 +195,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(
         target=leases,
-        lane=st.sampled_from(LANES),
+        lane=st.sampled_from([*LANES, "new"]),
         limit=st.sampled_from([0, 1, 2, 3, 50]),
         ttl=st.sampled_from([2, 30]),
     )
@@ -263,17 +263,18 @@ class Histories(RuleBasedStateMachine):
     @rule(
         lease=leases,
         verdict=st.sampled_from(
-            [Verdict.SUCCESS, Verdict.SUCCESS, Verdict.SKIPPED, Verdict.RETRY, Verdict.DEAD]
+            [Verdict.SUCCESS, Verdict.SUCCESS, Verdict.SKIPPED, Verdict.RETRY, Verdict.DEAD, Verdict.REROUTED]
         ),
         charged=st.sampled_from([True, False, None]),
         wait=st.sampled_from([0.0, 5.0]),
         drawn=signals_,
         outlinks=entries_,
+        lane=st.sampled_from([*LANES, "new"]),
     )
-    def settle(self, lease, verdict, charged, wait, drawn, outlinks):
-        self.settle_(lease, verdict, charged, wait, drawn, outlinks)
+    def settle(self, lease, verdict, charged, wait, drawn, outlinks, lane):
+        self.settle_(lease, verdict, charged, wait, drawn, outlinks, lane)
 
-    def settle_(self, lease, verdict, charged, wait, drawn, outlinks):
+    def settle_(self, lease, verdict, charged, wait, drawn, outlinks, lane=""):
         links = tuple(self.entries(outlinks))
         is_page = verdict is Verdict.SUCCESS
         outcome = Outcome(
@@ -284,6 +285,7 @@ class Histories(RuleBasedStateMachine):
             charged=bool(charged),
             is_excused=charged is None,
             is_page=is_page,
+            lane=lane if verdict is Verdict.REROUTED else "",
             signal=self.signal(drawn, lease),
             outlinks=links,
         )
@@ -301,6 +303,9 @@ class Histories(RuleBasedStateMachine):
             row.entry = replace(row.entry, due_at=outcome.due_at)
             row.failures += charged is True
             row.throttled += charged is False
+        elif verdict is Verdict.REROUTED:
+            row.state = RequestState.PENDING
+            row.entry = replace(row.entry, request=row.entry.request.replace(lane=lane))
         else:
             row.state = RequestState.DEAD if verdict is Verdict.DEAD else RequestState.DONE
         self.accept(links)

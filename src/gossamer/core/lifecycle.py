@@ -35,6 +35,7 @@ class RequestTransition(StrEnum):
     LEASE = "lease"  # handed out
     FINISH = "finish"  # settled as success, or as skipped for a reason that will not change
     RETRY = "retry"  # settled, to be tried again at a certain time
+    REROUTE = "reroute"  # settled as to be fetched by another kind of worker: waits in that lane, at no cost
     GIVE_UP = "give_up"  # settled as hopeless, or as tried often enough
     RELEASE = "release"  # given back unstarted: costs no attempt
     EXPIRE = "expire"  # the deadline passed without news from the worker: costs an attempt, and time
@@ -49,6 +50,7 @@ REQUEST_TABLE: dict[tuple[RequestState | None, RequestTransition], RequestState]
     (RequestState.PENDING, RequestTransition.LEASE): RequestState.LEASED,
     (RequestState.LEASED, RequestTransition.FINISH): RequestState.DONE,
     (RequestState.LEASED, RequestTransition.RETRY): RequestState.DELAYED,
+    (RequestState.LEASED, RequestTransition.REROUTE): RequestState.PENDING,
     (RequestState.LEASED, RequestTransition.GIVE_UP): RequestState.DEAD,
     (RequestState.LEASED, RequestTransition.RELEASE): RequestState.PENDING,
     (RequestState.LEASED, RequestTransition.EXPIRE): RequestState.DELAYED,

@@ -27,6 +27,7 @@ class Verdict(StrEnum):
     REDIRECT = "redirect"  # the target becomes a request of its own
     SKIPPED = "skipped"  # not fetched for a reason that will not change: robots, out of scope, gone
     RETRY = "retry"  # it failed and is tried again later
+    REROUTED = "rerouted"  # it waits for another kind of worker, at no cost
     DEAD = "dead"  # given up: a dead letter
     EXPIRED = "expired"  # the worker never came back
 
@@ -35,11 +36,12 @@ class Outcome(Record, frozen=True, kw_only=True):
     """What is to become of one lease. Applied with its outlinks in one atomic step."""
 
     lease: Lease
-    verdict: Verdict  # SUCCESS, REDIRECT, SKIPPED, RETRY or DEAD
+    verdict: Verdict  # SUCCESS, REDIRECT, SKIPPED, RETRY, REROUTED or DEAD
     reason: str = ""  # a ``Fault`` value, or free text for people
     due_at: float = 0.0  # RETRY: not before
     charged: bool = True  # RETRY: whether it counts against ``max_retries``, else against ``max_throttled``
     is_excused: bool = False  # RETRY: it counts against neither: the host or this machine was in trouble
+    lane: str = ""  # REROUTED: the lane in which it waits from now on; it counts against neither of the two
     is_page: bool = False  # a response for the spider: counts against the page budgets
     signal: HostSignal = HostSignal()
     outlinks: tuple[Entry, ...] = ()

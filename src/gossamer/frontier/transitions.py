@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 from gossamer.core.errors import Fault, TransitionError
 from gossamer.core.hosts import FrontierRules, HostState
 from gossamer.core.lifecycle import JOB_TABLE, JobCommand, RequestState, RequestTransition, next_state
-from gossamer.core.results import Verdict
+from gossamer.core.results import Outcome, Verdict
 from gossamer.policy.politeness import may_start
 
 ROUND = 500
@@ -23,12 +23,20 @@ _MOVES = {
     Verdict.REDIRECT: RequestTransition.FINISH,
     Verdict.SKIPPED: RequestTransition.FINISH,
     Verdict.RETRY: RequestTransition.RETRY,
+    Verdict.REROUTED: RequestTransition.REROUTE,
     Verdict.DEAD: RequestTransition.GIVE_UP,
 }
 
 
-def state_after(verdict: Verdict) -> RequestState:
-    """Where a settled lease's request goes. Raises :class:`TransitionError` for no settling verdict."""
+def state_after(outcome: Outcome) -> RequestState:
+    """Where a settled lease's request goes.
+
+    Raises :class:`TransitionError` for a verdict that settles nothing, and for a lane with any verdict but
+    ``REROUTED``, which needs one.
+    """
+    verdict = outcome.verdict
+    if bool(outcome.lane) != (verdict is Verdict.REROUTED):
+        raise TransitionError(f"a lease cannot be settled as {verdict} with the lane {outcome.lane!r}")
     try:
         return next_state(RequestState.LEASED, _MOVES[verdict])
     except KeyError:

@@ -95,7 +95,7 @@ class MemoryFrontier:
         """See :class:`~gossamer.ports.frontier.Frontier`."""
         now = self._clock.now()
         for outcome in outcomes:
-            state_after(outcome.verdict)  # refuses before anything has changed
+            state_after(outcome)  # refuses before anything has changed
         return [self._settle_outcome(outcome, now) for outcome in outcomes]
 
     async def extend(self, leases: Sequence[Lease], ttl_s: float) -> list[bool]:
@@ -358,9 +358,11 @@ class MemoryFrontier:
             item.failures += outcome.charged
             item.throttled += not (outcome.charged or outcome.is_excused)
             item.entry = replace(item.entry, due_at=outcome.due_at)
+        elif outcome.verdict is Verdict.REROUTED:
+            item.entry = replace(item.entry, request=item.entry.request.replace(lane=outcome.lane))
         item.reason = outcome.reason
         item.died_at = now
-        self._move_item(item, state_after(outcome.verdict))
+        self._move_item(item, state_after(outcome))
         self._add_entries(outcome.outlinks, now)
         return True
 

@@ -218,7 +218,7 @@ class RedisFrontier:
     async def settle(self, outcomes: Sequence[Outcome]) -> list[bool]:
         """See :class:`~gossamer.ports.frontier.Frontier`."""
         for outcome in outcomes:
-            state_after(outcome.verdict)  # refuses before anything has changed
+            state_after(outcome)  # refuses before anything has changed
         shards = await self._open_shards()
         answers = [False] * len(outcomes)
         for shard, ours in by_shard(shards, outcomes, lambda outcome: outcome.lease.entry.host).items():

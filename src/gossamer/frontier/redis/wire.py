@@ -29,7 +29,12 @@ _LEASE = Struct("<4sBBddBB")
 _REASON_CHARACTERS = 10_000
 _KINDS = {kind: number for number, kind in enumerate(HostSignalKind)}
 _CHARGED, _LATER, _EXCUSED = 1, 2, 3
-_VERDICTS = {RequestState.DONE: 0, RequestState.DELAYED: 1, RequestState.DEAD: 2}
+_VERDICTS = {
+    RequestState.DONE: 0,
+    RequestState.DELAYED: 1,
+    RequestState.DEAD: 2,
+    RequestState.PENDING: 3,
+}
 
 Batch = tuple[list[msgspec.Raw], list[msgspec.Raw], list[Any]]
 """Names of hosts, names of lanes, and eight values for each request: see ``lua/admit.lua``."""
@@ -144,15 +149,25 @@ def packed_outcome(outcome: Outcome, token: int, links: int) -> tuple[Any, ...]:
     return (
         token,
         held_by(outcome.lease),
-        _VERDICTS[state_after(outcome.verdict)],
+        _VERDICTS[state_after(outcome)],
         raw_bytes(text_bytes(outcome.reason[:_REASON_CHARACTERS])),
         outcome.due_at,
         _CHARGED if outcome.charged else _EXCUSED if outcome.is_excused else _LATER,
         outcome.is_page,
         *_packed_signal(outcome.signal),
+        _packed_route(outcome),
         links,
         links < len(outcome.outlinks),
     )
+
+
+def _packed_route(outcome: Outcome) -> Any:
+    """The lane to which a request goes, and its text with that lane."""
+    if not outcome.lane:
+        return False
+    entry = outcome.lease.entry
+    text = pack_request(entry.request.replace(lane=outcome.lane), entry.host)
+    return raw_bytes(text_bytes(outcome.lane)), raw_bytes(text.encode())
 
 
 def packed_release(lease: Lease, signal: HostSignal, token: int) -> tuple[Any, ...]:

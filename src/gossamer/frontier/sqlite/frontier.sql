@@ -148,6 +148,9 @@ WHERE frontier = ? AND token IN (SELECT value FROM json_each(?)) AND (token, fin
 -- name: extend
 UPDATE lease SET deadline = ? WHERE frontier = ? AND token IN (SELECT value FROM json_each(?));
 
+-- name: reroute
+UPDATE entry SET lane = ?, record = ? WHERE id = ?;
+
 -- name: forget
 DELETE FROM entry WHERE id IN (SELECT value FROM json_each(?));
 

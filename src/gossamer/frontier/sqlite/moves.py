@@ -14,7 +14,7 @@ from gossamer.core.hosts import HostSignal
 from gossamer.core.lifecycle import JobState, RequestState, RequestTransition, next_state
 from gossamer.core.requests import Entry, Lease
 from gossamer.core.results import Outcome, Verdict
-from gossamer.frontier.codec import read_entry
+from gossamer.frontier.codec import pack_request, read_entry
 from gossamer.frontier.sqlite.hosts import SqliteHost, as_json
 from gossamer.frontier.sqlite.session import FrontierTransaction, Untried, lane_key, of_lines
 from gossamer.frontier.transitions import (
@@ -246,13 +246,14 @@ def settle_outcomes(
     s: FrontierTransaction, outcomes: Sequence[Outcome], jitter: Callable[[], float]
 ) -> list[bool]:
     """Apply outcomes; ``False`` for those whose lease is not in force. The outlinks come last."""
-    states = [state_after(outcome.verdict) for outcome in outcomes]  # refuses before anything changes
+    states = [state_after(outcome) for outcome in outcomes]  # refuses before anything changes
     rows = _end_leases(s, [outcome.lease for outcome in outcomes])
     accepted: list[bool] = []
     done: list[int] = []
     tried: list[tuple[Any, ...]] = []
     delayed: list[tuple[str, float, int, int, int]] = []
     given_up: list[tuple[int, int, str]] = []
+    rerouted: list[tuple[Outcome, Any]] = []
     outlinks: list[Entry] = []
     for outcome, state in zip(outcomes, states, strict=True):
         row = rows.pop(outcome.lease.token, None)
@@ -270,6 +271,8 @@ def settle_outcomes(
             counts = (attempts + 1, failures + outcome.charged, throttled + is_later, expiries)
             tried.append((number, outcome.due_at, *counts, outcome.reason))
             delayed.append((lane, outcome.due_at, number, host, band))
+        elif outcome.verdict is Verdict.REROUTED:
+            rerouted.append((outcome, row))
         elif state is RequestState.DEAD:
             given_up.append((number, attempts + 1, outcome.reason))
         else:
@@ -277,10 +280,24 @@ def settle_outcomes(
     forget_requests(s, done)
     s.execute_many("try", tried)
     s.delay_requests(delayed)
+    _reroute_requests(s, rerouted)
     s.execute_many("give_up", given_up)
     s.execute_many("bury", [(number, s.id, s.now) for number, _, _ in given_up])
     s.add_entries(outlinks)
     return accepted
+
+
+def _reroute_requests(s: FrontierTransaction, rerouted: Sequence[tuple[Outcome, Any]]) -> None:
+    """Requests that wait in another lane from now on; a try was made, and counts against nothing."""
+    tried, waiting = [], []
+    for outcome, (_, number, host, _, band, attempts, failures, throttled, expiries) in rerouted:
+        entry, lane = outcome.lease.entry, lane_key(outcome.lane)
+        record = pack_request(entry.request.replace(lane=outcome.lane), s.hosts[host].name)
+        s.fetch_all("reroute", lane, record, number)
+        tried.append((number, entry.due_at, attempts + 1, failures, throttled, expiries, outcome.reason))
+        waiting.append((host, lane, band, number))
+    s.execute_many("try", tried)
+    s.enqueue_requests(waiting)
 
 
 def forget_requests(s: FrontierTransaction, numbers: Sequence[int]) -> None:

@@ -74,15 +74,7 @@ local function read_batch(batch)
     load_hosts(keys)
   end
   local numbers = {}
-  for i, name in ipairs(batch[2]) do
-    local number = lane_number(name)
-    if not number then
-      number = #lanes + 1
-      if number > 255 then error('more than 255 lanes') end
-      lanes[number], new_lanes = name, true
-    end
-    numbers[i] = number
-  end
+  for i, name in ipairs(batch[2]) do numbers[i] = numbered_lane(name) end
   return known, numbers
 end
 

@@ -120,6 +120,17 @@ local function lane_number(name)
   return nil
 end
 
+-- The same, for a lane in which something will wait: it becomes one of the job's.
+local function numbered_lane(name)
+  local number = lane_number(name)
+  if not number then
+    number = #lanes + 1
+    if number > 255 then error('more than 255 lanes') end
+    lanes[number], new_lanes = name, true
+  end
+  return number
+end
+
 local function move(from, to, by)
   if from then count[from] = count[from] - by end
   count[to] = count[to] + by

@@ -4,9 +4,10 @@
 -- was in force, and how many jitters were used. The outlinks go first, so that a Redis without memory
 -- refuses the call as a whole; pages without outlinks still get settled by it.
 
-local OUTCOME = 15 -- token, fingerprint, verdict, reason, due_at, charged, is_page, kind, started_at, latency_s,
--- retry_after_s, robots_read, crawl_delay_s, number of outlinks in the batch, whether others were added before
-local DONE, RETRY, GIVE_UP = 0, 1, 2
+local OUTCOME = 16 -- token, fingerprint, verdict, reason, due_at, charged, is_page, kind, started_at, latency_s,
+-- retry_after_s, robots_read, crawl_delay_s, false or {another lane, the request's text with it}, number of outlinks
+-- in the batch, whether others were added before
+local DONE, RETRY, GIVE_UP, REROUTE = 0, 1, 2, 3
 local CHARGED, LATER = 1, 2 -- and 3: excused
 local KEPT_S = 10 -- a server syncs its file every second, or is delayed by two
 local flat, jitters, batch, added = unpack(args)
@@ -43,7 +44,7 @@ local function rely(member)
 end
 
 end_leases(ended)
-local delayed, dead, used = {}, {}, 0
+local delayed, dead, rerouted, used = {}, {}, {}, 0
 for i, answer in ipairs(answers) do
   if answer == 1 then
     local at, lease = (i - 1) * OUTCOME, held[i]
@@ -53,7 +54,7 @@ for i, answer in ipairs(answers) do
       robots_read = flat[at + 12], crawl_delay_s = flat[at + 13],
     }
     local verdict, reason, is_page = flat[at + 3], flat[at + 4], flat[at + 7]
-    local is_relying = flat[at + OUTCOME] and verdict ~= RETRY -- a retry brings the links again
+    local is_relying = flat[at + OUTCOME] and verdict ~= RETRY and verdict ~= REROUTE -- they bring the links again
     used = used + 1
     settle_host(h, rules, signal, now, is_page, jitters[used], mark_of(lease.element))
     if is_page then count.pages = count.pages + 1 end
@@ -69,10 +70,14 @@ for i, answer in ipairs(answers) do
         if flat[at + 6] == CHARGED then failures = failures + 1 end
         if flat[at + 6] == LATER then throttled = throttled + 1 end
       end
+      local stored = lease.element
+      if verdict == REROUTE then stored, text_at = sub(stored, 1, 14) .. flat[at + 14][2], 15 end
       local element = with_tries(
-        lease.element, text_at, due_at, attempts + 1, failures, throttled, expiries, reason)
+        stored, text_at, due_at, attempts + 1, failures, throttled, expiries, reason)
       local member = placed_at(element, h, lease.lane, lease.band)
-      if verdict == RETRY then
+      if verdict == REROUTE then
+        rerouted[#rerouted + 1] = {h, numbered_lane(flat[at + 14][1]), lease.band, element}
+      elseif verdict == RETRY then
         add_pair(delayed, P .. ':d:' .. lease.lane, due_at, member)
         move('leased', 'delayed', 1)
       else
@@ -83,6 +88,8 @@ for i, answer in ipairs(answers) do
     end
   end
 end
+come_back(rerouted)
+move('leased', 'pending', #rerouted)
 call_each('ZADD', delayed)
 call_each('ZADD', dead)
 call_each('ZADD', relying)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from gossamer.core.errors import TransitionError
-from gossamer.core.hosts import FrontierRules, HostSignal
+from gossamer.core.hosts import FrontierRules, HostSignal, HostSignalKind
 from gossamer.core.jobs import DeadLetterFilter
 from gossamer.core.lifecycle import RequestState
 from gossamer.core.results import Verdict
@@ -150,6 +150,62 @@ async def releasing_keeps_place_and_turn(w: FrontierHarness) -> None:
         {RequestState.PENDING: 1, RequestState.LEASED: 1},
         "releasing a stale lease is ignored",
     )
+
+
+@register_check()
+async def a_request_can_be_moved_to_another_lane(w: FrontierHarness) -> None:
+    """At no cost: it waits there at once, in its old place, whole, and nothing is counted but the try."""
+    first = make_entry(1)
+    whole = first.request.replace(meta={"a": 1}, body=b"b", method="POST", headers={"X": "y"}, session="s")
+    await w.add_entries(replace(first, request=whole), make_entry(2, lane="browser"))
+    lease = await w.lease_one()
+    await w.settle_lease(lease, Verdict.RETRY, due_at=w.clock.now())
+    lease = await w.lease_one()
+    moved = {"lane": "browser", "reason": "client", "signal": HostSignal()}
+    assert_holds(await w.settle_lease(lease, Verdict.REROUTED, **moved), "a lease can be settled so")
+    assert_holds(not await w.settle_lease(lease, Verdict.REROUTED, **moved), "but once")
+    assert_equal(await w.count_states(), {RequestState.PENDING: 2}, "it waits for its host's turn")
+    found = await w.frontier.find_request(1)
+    assert_equal((found and found.state, found and found.reason), (RequestState.PENDING, "client"), "find")
+    w.frontier = await w.subject.reopen() or w.frontier
+    assert_equal(await w.lease_fingerprints(), [], "not in the lane that it was in")
+    again, other = (await w.lease_requests(lane="browser")).leases
+    assert_equal(again.entry.request, whole.replace(lane="browser"), "whole, in its old place")
+    assert_equal(again.entry.due_at, lease.entry.due_at, "due when it was")
+    counts = (again.attempt, again.failures, again.throttled, again.expiries)
+    assert_equal(counts, (3, 1, 0, 0), "a try that counts against nothing")
+    assert_equal(other.entry.fingerprint, 2, "beside those of that lane")
+    await w.settle_lease(again, Verdict.REROUTED, lane="new")
+    assert_equal(await w.lease_fingerprints(lane="new"), [1], "a lane that nothing was in before")
+    assert_equal((await w.frontier.read_stats()).next_at is not None, True, "next_at knows that lane")
+
+
+@register_check()
+async def a_lane_goes_with_its_verdict_and_no_other(w: FrontierHarness) -> None:
+    """A request is rerouted to somewhere, and everything else stays in its lane."""
+    await w.add_entries(make_entry(1))
+    lease = await w.lease_one()
+    now = w.clock.now()
+    for verdict, lane in ((Verdict.REROUTED, ""), (Verdict.RETRY, "browser"), (Verdict.SUCCESS, "http")):
+        refused = False
+        try:
+            await w.frontier.settle([make_outcome(lease, verdict, now, lane=lane)])
+        except TransitionError:
+            refused = True
+        assert_holds(refused, f"{verdict} with the lane {lane!r} is refused")
+    assert_equal(await w.count_states(), {RequestState.LEASED: 1}, "nothing has changed")
+
+
+@register_check()
+async def a_move_to_another_lane_leaves_the_hosts_pace_alone(w: FrontierHarness) -> None:
+    """What the outcome's signal says counts, as with any other end; the move itself says nothing."""
+    await w.add_entries(make_entry(1), make_entry(2, host="b.example"))
+    leases = {lease.entry.fingerprint: lease for lease in (await w.lease_requests()).leases}
+    signal = HostSignal(kind=HostSignalKind.OK, started_at=w.clock.now(), latency_s=1.0)
+    await w.settle_lease(leases[1], Verdict.REROUTED, lane="browser", signal=signal)
+    await w.settle_lease(leases[2], Verdict.RETRY, due_at=w.clock.now() + 9, signal=signal)
+    moved, tried = await w.frontier.find_request(1), await w.frontier.find_request(2)
+    assert_equal(moved and moved.host, tried and tried.host, "the state of its host")
 
 
 @register_check()
