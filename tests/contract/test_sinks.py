@@ -13,6 +13,7 @@ from gossamer.core import events
 from gossamer.core.events import Event
 from gossamer.crawl.processes.member import EventPipe
 from gossamer.crawl.processes.messages import EventsMessage, unpack_event
+from gossamer.observe.guarded_sink import GuardedSink
 from gossamer.observe.log import LogSink
 from gossamer.observe.multi_sink import MultiSink
 from gossamer.observe.progress import ProgressSink
@@ -63,6 +64,13 @@ async def several(clock):
 
 
 @asynccontextmanager
+async def guarded(clock):
+    """Of another package."""
+    listener = Listener()
+    yield SinkSubject(GuardedSink("listener", listener), lambda: list(listener.seen))
+
+
+@asynccontextmanager
 async def pipe(clock):
     """To another process, as the first one reads it."""
     stream = io.BytesIO()
@@ -89,7 +97,7 @@ async def shift(clock):
     yield SinkSubject(ShiftTask(make_shift(clock.now(), "s1"), Settings(), None, notify))
 
 
-MAKES = {make.__name__: make for make in (log, run_stats, progress, several, pipe, shift)}
+MAKES = {make.__name__: make for make in (log, run_stats, progress, several, guarded, pipe, shift)}
 
 
 @pytest.mark.parametrize("name", SINK_CHECKS)

@@ -40,6 +40,7 @@ from gossamer.store.memory.jobs import MemoryJobStore
 from gossamer.store.memory.store import MemoryStore
 from gossamer.testing.clock import EPOCH, LoopClock
 from kit.engine import CALM, Gate, Pages, Site, follow
+from kit.recording_sink import RecordingSink
 
 EASY = replace(CALM, per_host=64)
 
@@ -270,6 +271,7 @@ class World:
         self.redis, self.postgres, self.broker = Line(None), Line(None), Line(None)
         self.crawls: dict[str, Crawl] = {}
         self.stations: list[Station] = []
+        self.told = RecordingSink()  # by the supervisors
         self.fleets: list[tuple[FleetSupervisor, asyncio.Task[None], Line]] = []
         self.messages: list[str] = []  # of shifts that were published and nobody has
         self.published: list[Shift] = []
@@ -299,6 +301,7 @@ class World:
             clock=self.clock,
             watched=lambda job: self._watched(job, way),
             publish=lambda shifts: self._publish_shift(shifts, way),
+            sink=self.told,
         )
         fleet = FleetSupervisor(parts, options, me=f"s{len(self.fleets) + 1}", random=lambda: 1.0)
         self.fleets.append((fleet, asyncio.create_task(fleet.run()), way))

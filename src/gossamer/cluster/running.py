@@ -10,6 +10,7 @@ import signal
 import socket
 import time
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from typing import Any
 
 from gossamer.cluster.app import make_app
@@ -26,12 +27,15 @@ from gossamer.fleet.error_throttle import ErrorThrottle
 from gossamer.fleet.parts import FleetParts, MonitoredJob
 from gossamer.fleet.supervisor import FleetSupervisor
 from gossamer.jobs.retention import FleetJobStore, forget_old
+from gossamer.observe.multi_sink import MultiSink
+from gossamer.ports.sink import Sink
 from gossamer.runtime.process_name import this_process
 from gossamer.targets.plan import plan_from, settings_under
 from gossamer.wiring.backends import Backends, open_desk
 from gossamer.wiring.fetchers import touches_network
 from gossamer.wiring.fleet import roster_of
 from gossamer.wiring.rules import rules_of
+from gossamer.wiring.sinks import open_sinks
 
 FIRST_TIDY_S, TIDY_S = 60.0, 3600.0
 AGAIN_S = 1.0
@@ -91,17 +95,17 @@ async def cancel_tasks(tasks: set[asyncio.Task[Any]]) -> None:
 
 
 async def _supervise_fleet(settings: Settings, publisher: ShiftPublisher, me: str) -> None:
-    desk = await _desk_in_time(settings)
-    try:
-        fleet = fleet_of(settings, desk, publisher, me)
+    async with AsyncExitStack() as closing:
+        sinks = closing.enter_context(open_sinks(settings))
+        desk = await _desk_in_time(settings)
+        closing.push_async_callback(desk.close)
+        fleet = fleet_of(settings, desk, publisher, me, sinks)
         log.info("supervisor %s of the fleet %r", me, settings.cluster.fleet)
         tidying = asyncio.create_task(_prune_old_data(fleet, desk, settings))
         try:
             await fleet.run()
         finally:
             tidying.cancel()
-    finally:
-        await desk.close()
 
 
 async def _prune_old_data(fleet: FleetSupervisor, desk: Backends, settings: Settings) -> None:
@@ -116,7 +120,9 @@ async def _prune_old_data(fleet: FleetSupervisor, desk: Backends, settings: Sett
                 log.warning("old records were not deleted: %s", error)
 
 
-def fleet_of(settings: Settings, desk: Backends, publisher: ShiftPublisher, me: str) -> FleetSupervisor:
+def fleet_of(
+    settings: Settings, desk: Backends, publisher: ShiftPublisher, me: str, sinks: Sequence[Sink] = ()
+) -> FleetSupervisor:
     """A supervisor at a desk."""
     requests = roster_of(desk)
 
@@ -138,6 +144,7 @@ def fleet_of(settings: Settings, desk: Backends, publisher: ShiftPublisher, me: 
         clock=desk.clock,
         watched=watched,
         publish=publish,
+        sink=MultiSink(sinks),
     )
     return FleetSupervisor(parts, me=me)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -24,6 +24,7 @@ from gossamer.engine.worker import Worker
 from gossamer.fleet.shift import ShiftRun
 from gossamer.observe.log import LogSink
 from gossamer.observe.text import shown_url
+from gossamer.ports.sink import Sink
 from gossamer.runtime.user_code import await_endable
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.targets.plan import check_headers, plan_from, settings_under, target_under
@@ -41,12 +42,18 @@ class ShiftTask:
     """A shift under way."""
 
     def __init__(
-        self, shift: Shift, settings: Settings, desk: Backends, ring: Callable[[], Awaitable[None]]
+        self,
+        shift: Shift,
+        settings: Settings,
+        desk: Backends,
+        ring: Callable[[], Awaitable[None]],
+        sinks: Sequence[Sink] = (),
     ) -> None:
         self._shift = shift
         self._settings = settings
         self._desk = desk
         self._ring = ring
+        self._sinks: tuple[Sink, ...] = (self, LogSink(), *sinks)
         self._pages = 0
         self._found = 0  # requests
         self._tell_at = MUCH
@@ -126,7 +133,7 @@ class ShiftTask:
         target = target_under(plan, find_project(Path.cwd()))
         wired = await assemble_worker(
             settings, target, self._desk, job,
-            sinks=(self, LogSink()), resumed=True, owner=self._shift.id,
+            sinks=self._sinks, resumed=True, owner=self._shift.id,
         )  # fmt: skip
         try:
             if self._shift.lane == SEED_LANE:

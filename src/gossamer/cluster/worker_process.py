@@ -25,10 +25,12 @@ from gossamer.core.errors import StorageError
 from gossamer.core.shifts import EndReason, Shift, ShiftResult, WorkerInfo, WorkerState
 from gossamer.core.text import format_count
 from gossamer.fleet.error_throttle import ErrorThrottle
+from gossamer.ports.sink import Sink
 from gossamer.runtime.process_name import this_process
 from gossamer.version import __version__
 from gossamer.wiring.backends import Backends, open_desk
 from gossamer.wiring.fleet import roster_of
+from gossamer.wiring.sinks import open_sinks
 
 BEGIN = "cannot begin yet"
 """What servers that are away when a process starts are complained of as."""
@@ -46,6 +48,8 @@ class WorkerProcess:
         self._thread = thread_of(self._loop, "gossamer-loop")
         self._desk: Backends | None = None
         self._opening = asyncio.Lock()
+        self._sinks: tuple[Sink, ...] = ()
+        self._closing = contextlib.ExitStack()  # lets go of the sinks
         self._moved = asyncio.Event()
         self._works: dict[str, ShiftTask] = {}
         self._begun: dict[str, Shift] = {}  # from their beginning until their end is told
@@ -150,6 +154,7 @@ class WorkerProcess:
     # ------------------------------------------------------------------ in the loop
 
     async def _wait_for_servers(self) -> bool:
+        self._sinks = self._closing.enter_context(open_sinks(self._settings))
         complaints = ErrorThrottle()
         while self.card.state is WorkerState.WORKING:
             try:
@@ -190,7 +195,7 @@ class WorkerProcess:
                 id=shift.id, job=shift.job, lane=shift.lane, why=EndReason.FAILED, detail=str(error)
             )
         work = self._works[shift.id] = ShiftTask(
-            shift, self._settings, desk, roster_of(desk).roster.notify_supervisor
+            shift, self._settings, desk, roster_of(desk).roster.notify_supervisor, self._sinks
         )
         if self.card.state is not WorkerState.WORKING:  # told so since it was begun
             work.stop(EndReason.DRAINED)
@@ -225,5 +230,6 @@ class WorkerProcess:
         await asyncio.gather(*(work.abandon() for work in works), return_exceptions=True)
 
     async def _close_backends(self) -> None:
+        self._closing.close()
         if self._desk is not None:
             await self._desk.close()

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gossamer.config.section import BaseSettings, Seconds
+from gossamer.config.section import BaseSettings, Name, Seconds
 
 
 class BrokerSettings(BaseSettings):
@@ -42,3 +42,7 @@ class LogSettings(BaseSettings):
         default="info", description="The lowest level of messages that are logged."
     )
     file: str | None = Field(default=None, description="A file to log to, in addition to stderr.")
+    sinks: tuple[Name, ...] = Field(
+        default=(),
+        description="Sinks of installed packages that are given the events, too, by their names.",
+    )

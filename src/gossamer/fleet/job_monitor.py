@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gossamer.core.errors import TransitionError
+from gossamer.core.events import JobFinishedEvent, LeaseLostEvent
 from gossamer.core.jobs import FrontierStats, Job
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.shifts import SEED_LANE, Shift
@@ -44,6 +45,9 @@ class JobMonitor:
                 await parts.store.record_attempts(
                     self.job, [expired_attempt(lease, now, shift.worker) for lease in leases]
                 )
+                for lease in leases:
+                    url = lease.entry.request.url
+                    parts.sink.emit(LeaseLostEvent(at=now, job=self.job.id, url=url))
             log.info(
                 "%s: the shift %s of %s is gone; its leases are taken back: %s",
                 self.job.id,
@@ -120,6 +124,7 @@ class JobMonitor:
             again = change_job_record(self.job, JobCommand.REOPEN, parts.clock.now())
             await parts.book.update(again, expected=ended)
             return False
+        parts.sink.emit(JobFinishedEvent(at=parts.clock.now(), job=self.job.id, reason=reason.value))
         log.info("%s: over (%s); %s", self.job.id, reason.value, format_count(stats.pages, "page"))
         return True
 

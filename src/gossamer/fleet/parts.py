@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 
 from gossamer.core.jobs import Job
 from gossamer.core.shifts import PAGE_LANE, Shift
+from gossamer.observe.multi_sink import MultiSink
 from gossamer.policy.shifts import ShiftLimits
 from gossamer.ports.clock import Clock
 from gossamer.ports.fleet_frontier import FleetFrontier
 from gossamer.ports.job_store import JobStore
 from gossamer.ports.roster import Roster
 from gossamer.ports.shared_state import SharedState
+from gossamer.ports.sink import Sink
 from gossamer.ports.store import Store
 
 log = logging.getLogger("gossamer.fleet")
@@ -40,6 +42,7 @@ class FleetParts:
     clock: Clock
     watched: Callable[[Job], MonitoredJob]  # raises OperatorError for a job that it cannot make out
     publish: Callable[[Sequence[Shift]], Awaitable[None]]  # messages to workers; may be lost
+    sink: Sink = field(default_factory=lambda: MultiSink(()))  # told of lost leases, progress and ends
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from gossamer.core.errors import OperatorError, StorageError
+from gossamer.core.events import ProgressEvent
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import JobState
 from gossamer.core.shifts import EndReason, JobSample, RosterView, Shift
@@ -267,6 +268,7 @@ class FleetSupervisor:
             sample = JobSample(at=now, trouble=trouble)
             if watch is not None and watch.stats is not None:
                 sample = replace(sample, pages=watch.stats.pages, waiting=watch.stats.waiting)
+                self._parts.sink.emit(ProgressEvent(at=now, job=job.id, stats=watch.stats))
             await self._with_timeout(self._parts.roster.add_sample(job.id, sample))
             self._noted[job.id] = now, trouble
 

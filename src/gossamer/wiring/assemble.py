@@ -36,6 +36,7 @@ from gossamer.wiring.extractors import extractor_of
 from gossamer.wiring.fetchers import fetcher_of
 from gossamer.wiring.rules import admission_of, rules_of, trusted_hosts
 from gossamer.wiring.sessions import SessionCommitter, SessionFetcher
+from gossamer.wiring.sinks import open_sinks
 
 ALONE_IDLE_S = 1.0
 CREW_IDLE_S = 0.1
@@ -96,13 +97,17 @@ class CrawlParts:
 async def wire_crawl(
     settings: Settings, target: CrawlTarget, *, fresh: bool, sinks: Sequence[Sink]
 ) -> CrawlParts:
-    """Put a crawl together: its job (an unfinished one of this target, unless ``fresh``), and its parts."""
+    """Put a crawl together: its job (an unfinished one of this target, unless ``fresh``), and its parts.
+
+    Events go to ``sinks`` and to those that the settings name.
+    """
     async with AsyncExitStack() as opening:
         desk = await open_desk(settings, create=True)
         opening.push_async_callback(desk.close)
         await opening.enter_async_context(desk.requests.lock_target(target.text))
         job, resumed = await _choose_job(desk, target, fresh=fresh)
-        wired = await assemble_worker(settings, target, desk, job, sinks=sinks, resumed=resumed)
+        more = opening.enter_context(open_sinks(settings))
+        wired = await assemble_worker(settings, target, desk, job, sinks=(*sinks, *more), resumed=resumed)
         return _closed_with(wired, opening)
 
 

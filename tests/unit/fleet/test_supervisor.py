@@ -65,6 +65,20 @@ async def test_a_job_is_seeded_worked_on_and_finished(world):
 
 
 @play
+async def test_the_sinks_of_a_supervisor_are_told_of_progress_and_of_the_end(world):
+    world.supervisor()
+    world.station()
+    crawl = await world.submit(1000, latency_s=1.0)
+    await world.until_over(crawl)
+    *progress, ended = world.told.events
+    assert (ended.job, ended.reason) == (crawl.job.id, "finished")
+    assert {type(event).__name__ for event in progress} == {"ProgressEvent"}
+    pages = [event.stats.pages for event in progress]
+    assert pages == sorted(pages)
+    assert pages[-1] > pages[0]
+
+
+@play
 async def test_jobs_share_the_workers(world):
     world.supervisor()
     for _ in range(2):
@@ -393,6 +407,7 @@ async def test_the_leases_of_a_dead_worker_are_taken_back(world):
     await world.until_over(crawl)
     await world.assert_complete(crawl)
     assert 0 < await world.expired(crawl) <= held
+    assert world.told.kinds.count("LeaseLost") == await world.expired(crawl), "its sinks are told"
 
 
 def owner_shift(world, worker):

@@ -1,0 +1,59 @@
+"""The sinks that the settings name: installed packages bring them as entry points of ``gossamer.sinks``.
+
+An entry point names a function that is given the settings and returns a context manager of a
+:class:`~gossamer.ports.sink.Sink`: it is entered when the process begins and left when it ends. The log is no
+such sink; it is always there.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from importlib.metadata import entry_points
+
+from gossamer.config.settings import Settings
+from gossamer.core.errors import SettingError
+from gossamer.observe.guarded_sink import GuardedSink
+from gossamer.ports.sink import Sink
+
+GROUP = "gossamer.sinks"
+
+log = logging.getLogger("gossamer.crawl")
+
+
+@contextmanager
+def open_sinks(settings: Settings) -> Iterator[tuple[Sink, ...]]:
+    """The sinks of ``settings.log.sinks``, in order. Raises ``SettingError`` for one that does not open."""
+    with ExitStack() as stack:
+        yield tuple(stack.enter_context(_open_sink(name, settings)) for name in settings.log.sinks)
+
+
+@contextmanager
+def _open_sink(name: str, settings: Settings) -> Iterator[Sink]:
+    try:
+        manager = _find_opener(name)(settings)
+        sink = manager.__enter__()
+    except SettingError:
+        raise
+    except Exception as error:
+        raise SettingError(
+            f"log.sinks: {name!r} cannot be opened ({type(error).__name__}: {error})"
+        ) from error
+    try:
+        yield GuardedSink(name, sink)
+    finally:
+        try:
+            manager.__exit__(None, None, None)
+        except Exception:
+            log.exception("the sink %r failed at its end", name)
+
+
+def _find_opener(name: str) -> Callable[[Settings], AbstractContextManager[Sink]]:
+    """What opens the sink of a name. Raises ``SettingError`` for a name that no installed package has."""
+    installed = {entry.name: entry for entry in entry_points(group=GROUP)}
+    if name not in installed:
+        names = ", ".join(sorted(installed)) or "none"
+        raise SettingError(f"log.sinks: no installed package has a sink {name!r}; installed: {names}")
+    opener: Callable[[Settings], AbstractContextManager[Sink]] = installed[name].load()
+    return opener
