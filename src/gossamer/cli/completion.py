@@ -9,12 +9,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 if TYPE_CHECKING:
-    from gossamer.wiring.backends import Backends
+    from gossamer.cli.word_reader import WordReader
 
 Words = list[tuple[str, str]]
 """What can stand there, each with a short help."""
@@ -38,15 +38,17 @@ def _matching_words(words: Iterable[tuple[str, str]], incomplete: str) -> Words:
     return [(word, text.translate(plain)) for word, text in words if word.startswith(incomplete)]
 
 
+def _word_reader() -> type[WordReader]:
+    from gossamer.cli.word_reader import WordReader  # most runs complete nothing
+
+    return WordReader
+
+
 def complete_spiders(incomplete: str) -> Words:
     """The spiders of the project, and files of Python."""
     found: dict[str, str] = {}
     with _silence_output():
-        from gossamer.config.layers import find_project
-        from gossamer.targets.discovery import discover_spiders
-
-        known = discover_spiders(find_project(Path.cwd())).spiders
-        found = {name: _first_line(known[name].__doc__) for name in sorted(known)}
+        found = _word_reader().read_spiders()
     with _silence_output():
         found |= dict.fromkeys(_python_files(incomplete), "")
     return _matching_words(found.items(), incomplete)
@@ -57,40 +59,22 @@ def _python_files(incomplete: str) -> list[str]:
     return sorted(folder + slash + path.name for path in Path(folder + slash or ".").glob("*.py"))
 
 
-def _first_line(text: str | None) -> str:
-    return (text or "").strip().partition("\n")[0]
-
-
 def complete_jobs(context: typer.Context, incomplete: str) -> Words:
     """The ids of the jobs, newest first, and the names of which there are several."""
     found: dict[str, str] = {}
     with _silence_output():
-        from gossamer.cli.terminal.backends import at_desk
-        from gossamer.config.overrides import settings_of
-
-        async def work(desk: Backends) -> list[Any]:
-            return await desk.book.list_jobs()
-
-        listed = at_desk(settings_of(context.params.get("data")), work)
-        found = {job.name: "the latest of that name" for job in listed}
-        found |= {job.id: job.state.value for job in listed}
+        found = _word_reader().read_jobs(context.params.get("data"))
     return _matching_words(found.items(), incomplete)
 
 
 def complete_settings(incomplete: str) -> Words:
     """``KEY=`` of every setting."""
-    return _matching_words(((f"{key}=", text) for key, text in _described_settings()), incomplete)
+    return _matching_words(((f"{key}=", text) for key, text in _word_reader().read_settings()), incomplete)
 
 
 def setting_keys(incomplete: str) -> Words:
     """The name of every setting."""
-    return _matching_words(_described_settings(), incomplete)
-
-
-def _described_settings() -> list[tuple[str, str]]:
-    from gossamer.config.settings import setting_fields
-
-    return [(name, field.description or "") for name, field in setting_fields().items()]
+    return _matching_words(_word_reader().read_settings(), incomplete)
 
 
 def complete_words(*, of: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
@@ -104,27 +88,19 @@ def complete_words(*, of: Callable[[], Iterable[str]]) -> Callable[[str], list[s
 
 def known_faults() -> list[str]:
     """Reasons of dead letters."""
-    from gossamer.core.errors import Fault
-
-    return [fault.value for fault in Fault]
+    return _word_reader().known_faults()
 
 
 def known_reasons() -> list[str]:
     """Reasons of the ledger."""
-    from gossamer.core.errors import LedgerReason
-
-    return [*known_faults(), *(remark.value for remark in LedgerReason)]
+    return _word_reader().known_reasons()
 
 
 def known_verdicts() -> list[str]:
     """How attempts end."""
-    from gossamer.core.results import Verdict
-
-    return [verdict.value for verdict in Verdict]
+    return _word_reader().known_verdicts()
 
 
 def known_formats() -> list[str]:
     """Formats of exports."""
-    from gossamer.export import SUFFIXES
-
-    return list(dict.fromkeys(SUFFIXES.values()))
+    return _word_reader().known_formats()

@@ -188,17 +188,16 @@ def _make_shift(
     worker = Worker(wired.parts, wired.shift)
     if settings.processes == 1:
         return worker
-    from gossamer.crawl.processes.messages import StartMessage
-    from gossamer.crawl.processes.pool import ProcessPool
+    from gossamer.crawl.processes import messages, pool  # only a crawl in several processes needs them
 
-    plan = StartMessage(
+    plan = messages.StartMessage(
         job=wired.parts.job.id,
         target=target if isinstance(target, str) else _class_target(target),
         arguments=dict(arguments),
         settings=settings.model_dump_json(),
         trusted=sorted(wired.guard.trusted_hosts),
     )
-    crew = ProcessPool(
+    processes = pool.ProcessPool(
         worker,
         wired.desk.open_frontier(wired.parts.job),
         plan,
@@ -207,8 +206,8 @@ def _make_shift(
         writers=wired.desk.blocking_writers,
         failed_hooks=failed_hooks,
     )
-    wired.guard.told = crew.trust_host
-    return crew
+    wired.guard.told = processes.trust_host
+    return processes
 
 
 def _class_target(spider: type[Spider]) -> str:

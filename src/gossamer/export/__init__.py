@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, Callable, Iterable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from gossamer.core.errors import UsageError
 from gossamer.core.jobs import StoredItem
+from gossamer.export import json
 from gossamer.export.files import replace_file
+from gossamer.export.json import JsonWriter
+from gossamer.export.jsonl import JsonlWriter
 
 SUFFIXES = {
     ".jsonl": "jsonl",
@@ -86,38 +90,30 @@ def check_appendable(path: Path, format: str) -> None:  # noqa: A002 - the word 
     """
     if not path.is_file() or path.stat().st_size == 0:
         return
+    _, check = _load_format(format)
     with path.open("rb") as old:
-        if format == "csv":
-            from gossamer.export.csv import read_header
-
-            read_header(old, str(path))
-        elif format == "json":
-            from gossamer.export.json import find_end
-
-            find_end(old, str(path))
-        elif format == "xml":
-            from gossamer.export.xml import find_end as find_last
-
-            find_last(old, str(path))
+        check(old, str(path))
 
 
 def _writer_for(name: str, safe_csv: bool) -> Callable[[BinaryIO, BinaryIO | None, str], ItemWriter]:
+    make, _ = _load_format(name)
+    return partial(make, safe=True) if safe_csv and name == "csv" else make
+
+
+def _load_format(name: str) -> tuple[Callable[..., ItemWriter], Callable[[BinaryIO, str], object]]:
+    """What writes a format, and what checks a file that is to be continued; most need neither csv nor xml."""
     if name == "jsonl":
-        from gossamer.export.jsonl import JsonlWriter
-
-        return JsonlWriter
+        return JsonlWriter, lambda _old, _place: None  # every line stands alone
     if name == "json":
-        from gossamer.export.json import JsonWriter
-
-        return JsonWriter
+        return JsonWriter, json.find_end
     if name == "xml":
-        from gossamer.export.xml import XmlWriter
+        from gossamer.export import xml
 
-        return XmlWriter
+        return xml.XmlWriter, xml.find_end
     if name == "csv":
-        from gossamer.export.csv import CsvWriter
+        from gossamer.export import csv
 
-        return lambda out, old, place: CsvWriter(out, old, place, safe=safe_csv)
+        return csv.CsvWriter, csv.read_header
     raise UsageError(f"there is no format {name!r}; known are {', '.join(dict.fromkeys(SUFFIXES.values()))}")
 
 

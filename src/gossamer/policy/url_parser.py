@@ -113,26 +113,20 @@ def _reads_alike(head: str) -> bool:
     return exact is not None and exact.href == fast
 
 
-def _parse_exactly(url: str) -> ada_url.URL | None:
+def _parse_exactly(url: str, base: str | None = None) -> ada_url.URL | None:
     import ada_url  # takes 0.06 s, and few crawls need it
 
     try:
-        return ada_url.URL(url)
+        return ada_url.URL(url, base)
     except UnicodeEncodeError:
-        return _parse_exactly(_replace_surrogates(url))
+        return _parse_exactly(_replace_surrogates(url), base)
     except ValueError:
         return None
 
 
 def _exact_join(base: str | None, href: str) -> str | None:
-    import ada_url
-
-    try:
-        return ada_url.URL(href, base).href
-    except UnicodeEncodeError:
-        return _exact_join(base, _replace_surrogates(href))
-    except ValueError:
-        return None
+    exact = _parse_exactly(href, base)
+    return None if exact is None else exact.href
 
 
 def _replace_surrogates(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -15,11 +15,10 @@ from gossamer.cli.terminal.requests import RARE, details_cell, method_cell
 from gossamer.cli.terminal.tables import print_table
 from gossamer.config.overrides import settings_of
 from gossamer.core.errors import Fault, LedgerReason, UsageError
-
-if TYPE_CHECKING:
-    from gossamer.core.results import Attempt
-    from gossamer.queries.ledger import AttemptFilter, AttemptPage
-    from gossamer.wiring.backends import Backends
+from gossamer.core.results import Attempt, Verdict
+from gossamer.queries import jobs, ledger
+from gossamer.queries.ledger import AttemptFilter, AttemptPage, describe_request
+from gossamer.wiring.backends import Backends
 
 T = TypeVar("T")
 EXAMPLES = """
@@ -73,8 +72,6 @@ def list_attempts(
 
     The ledger of a crawl: when, what, with which result and how long it took.
     """
-    from gossamer.queries import jobs, ledger
-
     which = _make_filter(
         url=url, host=host, status=status, verdict=verdict, reason=reason, method=method, flag=flag
     )
@@ -96,8 +93,6 @@ def list_attempts(
 
 
 def _request_cell(tried: Attempt) -> str:
-    from gossamer.queries.ledger import describe_request
-
     return details_cell(describe_request(tried))
 
 
@@ -118,9 +113,6 @@ COLUMNS: dict[str, Callable[[Attempt], object]] = {
 
 def _make_filter(verdict: str | None, reason: str | None, **more: Any) -> AttemptFilter:
     """A word that the ledger never has would just find nothing."""
-    from gossamer.core.results import Verdict
-    from gossamer.queries.ledger import AttemptFilter
-
     verdicts = {known.value: known for known in Verdict}
     reasons = {known.value: known for known in (*Fault, *LedgerReason)}
     given = {name: value for name, value in more.items() if value is not None}

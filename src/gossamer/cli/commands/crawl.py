@@ -74,15 +74,14 @@ def crawl_target(
     --fresh is given. Ctrl-C finishes what is in flight and stops; a second Ctrl-C stops at once. Nothing
     is lost either way.
     """
-    from gossamer.cli.terminal.exports import ExportFile
-    from gossamer.cli.terminal.running import CrawlCommand, run_to_end
+    from gossamer.cli.terminal import exports, running  # help and completion of the options do without
 
-    outputs = ExportFile.from_options(append=output, overwrite=overwrite, format=format_)
+    outputs = exports.ExportFile.from_options(append=output, overwrite=overwrite, format=format_)
     if format_ is not None and not outputs:
         raise UsageError("--format is for the items: name a file with -o or -O, or - for stdout")
     if as_json and any(output.path is None for output in outputs):
         raise UsageError("--json and the items (-) cannot both go to stdout; name a file")
-    plan = CrawlCommand(
+    plan = running.CrawlCommand(
         target=target,
         arguments=arguments_of(argument),
         overrides=crawl_overrides(
@@ -102,7 +101,7 @@ def crawl_target(
         quiet=quiet,
         as_json=as_json,
     )
-    raise typer.Exit(run_to_end(plan, strict=strict))
+    raise typer.Exit(running.run_to_end(plan, strict=strict))
 
 
 COMMANDS = (("crawl", crawl_target, EXAMPLES),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -16,14 +16,15 @@ from gossamer.cli.terminal.requests import RARE, details_cell, method_cell, requ
 from gossamer.cli.terminal.tables import print_facts, print_table
 from gossamer.config.overrides import parse_seconds, settings_of
 from gossamer.core.errors import Fault, UsageError
+from gossamer.core.jobs import DeadLetterFilter, Job
+from gossamer.core.results import Attempt
 from gossamer.core.text import format_count
+from gossamer.jobs.control import revive_letters
 from gossamer.observe.text import error_headline
-
-if TYPE_CHECKING:
-    from gossamer.core.jobs import DeadLetterFilter, Job
-    from gossamer.core.results import Attempt
-    from gossamer.queries.dead_letters import LetterPage, LetterReport, LetterReportPage, LetterSummary
-    from gossamer.wiring.backends import Backends
+from gossamer.queries import dead_letters, jobs
+from gossamer.queries.dead_letters import LetterPage, LetterReport, LetterReportPage, LetterSummary
+from gossamer.queries.jobs import find_job
+from gossamer.wiring.backends import Backends
 
 HELP = "Dead letters: requests that were given up. List, show, retry or drop them."
 EXAMPLES = """
@@ -69,8 +70,6 @@ Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="S
 def _make_filter(
     ids: list[int] | None, reason: str | None, host: str | None, older_than: str | None
 ) -> DeadLetterFilter:
-    from gossamer.core.jobs import DeadLetterFilter
-
     if reason is not None and reason not in set(Fault):
         known = ", ".join(sorted(Fault))
         raise UsageError(f"--reason {reason!r} is not a reason of a dead letter; known are {known}")
@@ -92,8 +91,6 @@ def list_letters(
     as_json: AsJson = False,
 ) -> None:
     """List the dead letters of a job, oldest first."""
-    from gossamer.queries import dead_letters, jobs
-
     which = _make_filter(None, reason, host, older_than)
 
     async def work(backends: Backends) -> LetterPage:
@@ -145,8 +142,6 @@ def show_letters(
     as_json: AsJson = False,
 ) -> None:
     """Show dead letters with every attempt that was made."""
-    from gossamer.queries import dead_letters, jobs
-
     which = _make_filter(ids, reason, host, older_than)
 
     async def work(backends: Backends) -> LetterReportPage:
@@ -205,13 +200,9 @@ def retry_letters(
     which = _make_filter(ids, reason, host, older_than)
 
     async def work(desk: Backends) -> tuple[Job, int]:
-        from gossamer.queries.jobs import find_job
-
         job = await find_job(desk, name)
         if not job.is_fleet:
             return job, await desk.open_frontier(job).revive_letters(which)
-        from gossamer.jobs.control import revive_letters
-
         return await revive_letters(desk, job, which)
 
     job, count = at_desk(settings_of(data, settings), work)
@@ -253,8 +244,6 @@ def drop_letters(
     which = _make_filter(ids, reason, host, older_than)
 
     async def work(desk: Backends) -> tuple[Job, int]:
-        from gossamer.queries.jobs import find_job
-
         job = await find_job(desk, name)
         return job, await desk.open_frontier(job).drop_letters(which)
 

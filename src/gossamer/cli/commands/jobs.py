@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -15,11 +15,10 @@ from gossamer.config.overrides import settings_of
 from gossamer.core.errors import LedgerReason
 from gossamer.core.text import format_count
 from gossamer.observe.units import format_duration, format_rate
-
-if TYPE_CHECKING:
-    from gossamer.queries.jobs import JobPage, JobSummary
-    from gossamer.queries.status import JobStatus
-    from gossamer.wiring.backends import Backends
+from gossamer.queries import jobs, status
+from gossamer.queries.jobs import JobPage, JobSummary
+from gossamer.queries.status import JobStatus
+from gossamer.wiring.backends import Backends
 
 JOBS_EXAMPLES = """
   gossamer jobs
@@ -40,7 +39,6 @@ def list_jobs(
     as_json: AsJson = False,
 ) -> None:
     """List the crawls, newest first."""
-    from gossamer.queries import jobs
 
     async def work(backends: Backends) -> JobPage:
         return await jobs.list_jobs(backends, limit)
@@ -92,7 +90,6 @@ def show_status(name: JobName, data: Data = None, settings: Set = None, as_json:
 
     Its queue, its totals, what failed, its busiest hosts, and which of them does not answer.
     """
-    from gossamer.queries import jobs, status
 
     async def work(backends: Backends) -> JobStatus:
         return await status.read_status(backends, await jobs.find_job(backends, name))

@@ -151,8 +151,7 @@ def _make_console(names: dict[str, Any]) -> InteractiveConsole:
 def _enable_completion(names: dict[str, Any]) -> None:
     """Names are completed by Tab, where readline is there."""
     try:
-        import readline
-        import rlcompleter
+        readline, rlcompleter = map(import_module, ("readline", "rlcompleter"))
     except ImportError:
         return
     readline.set_completer(rlcompleter.Completer(names).complete)

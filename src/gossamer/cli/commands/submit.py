@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -28,17 +29,20 @@ from gossamer.cli.terminal.backends import at_desk
 from gossamer.cli.terminal.output import plain, print_json
 from gossamer.cli.terminal.tables import print_facts
 from gossamer.config.overrides import arguments_of, crawl_overrides, parse_seconds, settings_of
-from gossamer.core.errors import LedgerReason
+from gossamer.core.errors import LedgerReason, LostRequestsError, StorageError
 from gossamer.core.exits import exit_of
+from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import FinishReason
 from gossamer.core.text import format_count
+from gossamer.crawl.notes import ending_of
+from gossamer.jobs.control import prepare_submission, submit_job
 from gossamer.observe.units import format_duration, format_rate, format_size
-
-if TYPE_CHECKING:
-    from gossamer.core.jobs import Job
-    from gossamer.queries.job_result import JobResult
-    from gossamer.queries.pace import JobProgress
-    from gossamer.wiring.backends import Backends, SharedHost
+from gossamer.queries.job_result import JobResult, read_result
+from gossamer.queries.jobs import find_job, refresh_job
+from gossamer.queries.pace import JobProgress, read_progress
+from gossamer.targets.plan import fleet_notes, plan_from
+from gossamer.wiring.backends import Backends, SharedHost
+from gossamer.wiring.fleet import roster_of
 
 SUBMIT_EXAMPLES = """
   gossamer submit shop.py --max-pages 1000
@@ -77,9 +81,6 @@ def submit_crawl(
     Its supervisor starts it within a second, if one runs, on as many workers as there is work for. The
     spider must be on the workers' machines, too, in the same version and under the same name.
     """
-    from gossamer.jobs.control import prepare_submission, submit_job
-    from gossamer.targets.plan import fleet_notes, plan_from
-
     given = crawl_overrides(
         settings,
         max_time=max_time,
@@ -94,8 +95,6 @@ def submit_crawl(
     settled, plan, name, text = prepare_submission(target, arguments_of(argument), given)
 
     async def work(desk: Backends) -> tuple[Job, int, list[SharedHost]]:
-        from gossamer.wiring.fleet import roster_of
-
         job = await submit_job(desk, settled, plan, name, text)
         view = await roster_of(desk).roster.read_roster()
         sharing = await desk.jobs_sharing_hosts(job, plan_from(plan).hosts)
@@ -135,10 +134,6 @@ def wait_for_job(
     Exits as `gossamer crawl` does: 0 finished, 1 finished, but nothing was fetched or a host was lost,
     3 stopped early (paused, cancelled, or the time is over; or no process works on a crawl of one machine).
     """
-    from gossamer.crawl.notes import ending_of
-    from gossamer.queries.job_result import read_result
-    from gossamer.queries.jobs import find_job
-
     patience_s = None if timeout is None else parse_seconds(timeout, "--timeout")
 
     async def work(backends: Backends) -> JobResult:
@@ -159,12 +154,6 @@ def wait_for_job(
 
 async def _until_over(backends: Backends, job: Job, patience_s: float | None, *, quiet: bool) -> Job:
     """The job when nobody works on it any more, or the time is over. Servers that are away are waited for."""
-    import asyncio
-
-    from gossamer.core.errors import LostRequestsError, StorageError
-    from gossamer.queries.jobs import refresh_job
-    from gossamer.queries.pace import read_progress
-
     until = None if patience_s is None else time.monotonic() + patience_s
     tell_at = time.monotonic() + TELL_S
     trouble = ""

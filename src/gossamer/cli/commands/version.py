@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import sys
 from typing import Annotated
@@ -9,7 +10,6 @@ from typing import Annotated
 import typer
 
 from gossamer import __version__
-from gossamer.cli.terminal.output import print_json
 
 EXAMPLES = """
   gossamer version
@@ -23,7 +23,7 @@ def show_version(
     """Show the version."""
     python = platform.python_version()
     if as_json:
-        print_json({"gossamer": __version__, "python": python, "platform": sys.platform})
+        typer.echo(json.dumps({"gossamer": __version__, "python": python, "platform": sys.platform}))
     else:
         typer.echo(f"gossamer {__version__} (Python {python})")
 

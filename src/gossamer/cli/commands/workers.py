@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from gossamer.cli.options import Data, Set
 from gossamer.config.overrides import settings_of
-
-if TYPE_CHECKING:
-    from gossamer.config.settings import Settings
+from gossamer.config.settings import Settings
+from gossamer.observe.log import LEVELS, LineFormatter
 
 WORKER_EXAMPLES = """
   gossamer worker                            takes shifts of every job of the fleet
@@ -41,7 +41,7 @@ def start_worker(
     SIGTERM (or Ctrl-C) finishes what is in flight, gives back what was not begun and ends; a second one
     gives everything back at once. Nothing is lost either way, nor when it is killed.
     """
-    from gossamer.cluster.running import run_worker
+    from gossamer.cluster.running import run_worker  # Celery may be missing, which is said as an error
 
     settled = settings_of(data, settings)
     _log_to_stderr(settled, verbose=verbose)
@@ -54,8 +54,6 @@ def start_supervisor(data: Data = None, settings: Set = None, verbose: Verbose =
     Asks for shifts, replaces workers' shifts that are gone, ends jobs. It keeps nothing itself: it may be
     killed and started at any time, anywhere, and several may run.
     """
-    import asyncio
-
     from gossamer.cluster.running import run_supervisor
 
     settled = settings_of(data, settings)
@@ -77,11 +75,10 @@ def start_fleet(
     What dies is started again. SIGTERM (or Ctrl-C) ends them as it ends a worker; a second one ends them
     at once.
     """
-    from gossamer.cluster.broker import broker_url
-    from gossamer.cluster.local_fleet import LocalFleet
+    from gossamer.cluster import broker, local_fleet
 
     settled = settings_of(data, settings)
-    broker_url(settled)  # what is wrong with the settings is wrong with those of every process
+    broker.broker_url(settled)  # what is wrong with the settings is wrong with those of every process
     _log_to_stderr(settled, verbose=verbose)
     more = [word for pair in settings or () for word in ("-s", pair)]
     more += [*(["--data", data] if data else []), *(["-v"] if verbose else [])]
@@ -91,7 +88,7 @@ def start_fleet(
         (f"worker {number}", [*gossamer, "worker", "--slots", str(slots), "--lanes", lanes, *more])
         for number in range(1, workers + 1)
     ]
-    raise typer.Exit(LocalFleet(commands, drain_s=settled.cluster.drain).run())
+    raise typer.Exit(local_fleet.LocalFleet(commands, drain_s=settled.cluster.drain).run())
 
 
 def _split_lanes(lanes: str) -> list[str]:
@@ -100,8 +97,6 @@ def _split_lanes(lanes: str) -> list[str]:
 
 def _log_to_stderr(settings: Settings, *, verbose: bool) -> None:
     """Lines on stderr for as long as the process lives."""
-    from gossamer.observe.log import LEVELS, LineFormatter
-
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(LineFormatter())
     root = logging.getLogger()

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from gossamer.observe.text import one_line, printable_lines, shown_url
+from gossamer.queries.documents import to_document
 
 plain = one_line
 """Text of strangers made harmless: one line, no control characters, bounded."""
@@ -41,8 +42,6 @@ def print_progress(line: str) -> None:
 
 def _to_json(value: Any) -> Any:
     """What JSON has no type for: records, and whatever else as text."""
-    from gossamer.queries.documents import to_document
-
     document = to_document(value)
     return str(value) if document is value else document
 
