@@ -21,7 +21,7 @@ SOURCE = ROOT / "src" / "gossamer"
 PAGE = ROOT / "docs" / "explanation" / "architecture.md"
 BEGIN, END = "<!-- measures -->", "<!-- /measures -->"
 
-LAZY_PLACES = ("__init__.py", "cli/app.py", "wiring/open.py")
+LAZY_PLACES = ("__init__.py", "cli/app.py", "wiring/schemes.py")
 """The files that may import inside functions, so that a command starts fast: the package's own names, the
 module of the command that was asked for, and the back end that a URL names."""
 

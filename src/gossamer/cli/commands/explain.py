@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,10 +13,11 @@ from gossamer.cli.terminal.output import local_time, plain_url, print_json
 from gossamer.cli.terminal.tables import print_facts
 from gossamer.config.overrides import settings_of
 from gossamer.observe.units import format_duration, format_size
-
-if TYPE_CHECKING:
-    from gossamer.queries.explain.report import UrlReport
-    from gossamer.wiring.backends import Backends
+from gossamer.queries.explain.choice import possible_requests
+from gossamer.queries.explain.facts import NumberFormatter
+from gossamer.queries.explain.job_scope import JobScopeCache
+from gossamer.queries.explain.report import UrlReport, explain_url
+from gossamer.wiring.backends import Backends
 
 EXAMPLES = """
   gossamer explain https://shop.example/a/1
@@ -69,11 +70,6 @@ def show_explanation(
     Other requests to the URL (a POST, another body) are told of once they were tried; one that waits is found
     with --method and --body.
     """
-    from gossamer.queries.explain.choice import possible_requests
-    from gossamer.queries.explain.facts import NumberFormatter
-    from gossamer.queries.explain.job_scope import JobScopeCache
-    from gossamer.queries.explain.report import explain_url
-
     show = NumberFormatter(format_duration, local_time, format_size)
     scopes = JobScopeCache(spider, data, settings)
     wanted = possible_requests(url, method=method, body=body)
