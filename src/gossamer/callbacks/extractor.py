@@ -1,6 +1,6 @@
 """Runs a spider's callbacks: the only place where users' code is called for a page.
 
-Whatever a callback does - raise, return junk, call ``sys.exit``, give no end of requests, wait for ever -
+Whatever a callback does - raise, return junk, call ``sys.exit``, give no end of requests, wait forever -
 ends as a record of that page, with what it had yielded until then. Only Ctrl-C and the end of the task are
 not its own. Pages that are suspicious are judged in another process before they come here.
 """

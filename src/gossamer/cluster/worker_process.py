@@ -108,7 +108,7 @@ class WorkerProcess:
             log.warning("a shift of %s was not begun: %s", job, error)
             return "not begun: storage trouble"
         if shift is None:
-            return "not begun: nobody asks for it any more"
+            return "not begun: nobody asks for it any longer"
         self._begun[shift_id] = shift
         try:
             end = self._run_in_loop(self._run_shift(shift))

@@ -175,7 +175,7 @@ def _command_line(
 
 def _read_environment(env: Mapping[str, str]) -> Iterator[tuple[str, SettingValue]]:
     for variable, text in sorted(env.items()):
-        # An empty variable counts as not set: ``${DELAY:-}`` in a compose file is no value.
+        # An empty variable counts as not set: ``${DELAY:-}`` in a compose file is not a value.
         if variable.startswith(PREFIX) and text:
             name = _resolve_name(
                 variable.removeprefix(PREFIX).lower(), f"environment variable {variable}", text

@@ -34,7 +34,7 @@ def _types_of(annotation: Any) -> set[type]:
 def parse_text(text: str, field: FieldInfo) -> Any:
     """What ``text`` means for a setting of that type; text that means nothing is left for validation.
 
-    ``none`` is no value, booleans are words or 0 and 1, lists and dicts are JSON; a list with a single
+    ``none`` means no value, booleans are words or 0 and 1, lists and dicts are JSON; a list with a single
     element may be written without brackets.
     """
     kinds = _types_of(field.annotation)

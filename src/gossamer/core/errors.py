@@ -149,4 +149,4 @@ class PipelineError(GossamerError):
 
 
 class UnstorableItemError(GossamerError):
-    """An item that no store can take, which is a slip of the spider's code. The message names the place."""
+    """An item that no store can take: a mistake in the spider's code. The message names the place."""

@@ -56,7 +56,7 @@ class HostSignalKind(StrEnum):
 
     UNUSED = "unused"  # no request was started: the turn is given back
     OK = "ok"
-    FAULT = "fault"  # an answer that is no success: never makes the delay shorter
+    FAULT = "fault"  # an answer that is not a success: never makes the delay shorter
     THROTTLED = "throttled"  # 429, 502, 503, 504: the host asks for time, or has more to do than it can
     UNREACHABLE = "unreachable"  # no answer: DNS, connect, timeout
 

@@ -157,7 +157,7 @@ class ExtractResult(Record, frozen=True, kw_only=True):
     items: tuple[Any, ...] = ()
     requests: tuple[Request, ...] = ()
     dropped: dict[str, int] = {}  # links not followed, by reason
-    fault: str = ""  # a ``Fault`` value when the page is no success
+    fault: str = ""  # a ``Fault`` value when the page is not a success
     error: str = ""  # for people: a traceback, or what is missing
     is_parsed: bool = True  # False: neither HTML nor anything a callback made something of
     refresh_to: str = ""  # a meta refresh that is a redirect: the target, as written

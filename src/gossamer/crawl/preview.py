@@ -56,7 +56,7 @@ class PagePreview:
     status: int
     spider: str
     callback: str
-    verdict: str = ""  # why the callback was not run, or the page is no success; "" when all is well
+    verdict: str = ""  # why the callback was not run, or the page is not a success; "" when all is well
     error: str = ""  # the traceback of a callback that raised
     items: Sequence[ItemPreview] = ()
     requests: Sequence[LinkPreview] = ()

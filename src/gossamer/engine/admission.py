@@ -26,7 +26,7 @@ class Admission:
     """Decides which requests of one job are accepted.
 
     ``key`` keys its fingerprints; ``lanes`` are the kinds of worker the job has, since a request that no
-    worker takes would wait for ever; ``max_depth`` is the frontier's own bound.
+    worker takes would wait forever; ``max_depth`` is the frontier's own bound.
     """
 
     def __init__(

@@ -53,7 +53,7 @@ class Seeder:
                 if len(self._batch) >= BATCH:
                     await self._add_batch()
                 if by_time.done():
-                    by_time.result()  # it fails, or goes on for ever
+                    by_time.result()  # it fails, or goes on forever
             await self._add_batch()
             if by_time.done():
                 by_time.result()

@@ -1,6 +1,6 @@
 """XML 1.0: ``<items>``, an ``<item>`` each, an element per field; elements of a list are ``<value>``.
 
-A field whose name is no XML name gets a similar one, and keeps its own in the attribute ``name``.
+A field whose name is not an XML name gets a similar one, and keeps its own in the attribute ``name``.
 Characters that XML cannot carry become U+FFFD.
 """
 

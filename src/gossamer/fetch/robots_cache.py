@@ -271,7 +271,7 @@ def _without_answer(error: FetchError) -> RobotsRecord:
 def _signal_kind(fetched: FetchResult | None, fault: Fault | None) -> HostSignalKind:
     """What the fetch says of the host. That there is no robots.txt is a fine answer.
 
-    One that cannot be had for now is as good as no answer at all: nothing else may be asked of the host.
+    One that cannot be fetched for now is as good as no answer at all: nothing else may be asked of the host.
     """
     if fetched is not None:
         fault = retry.fault_of_status(fetched.status)

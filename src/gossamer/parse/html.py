@@ -105,8 +105,8 @@ class HtmlPage:
     def base_url(self) -> str:
         """What relative references are resolved against (HTML standard, "document base URL").
 
-        The first ``<base>`` with an ``href`` counts, wherever it stands, unless it is no URL or a ``data:``
-        or ``javascript:`` one.
+        The first ``<base>`` with an ``href`` counts, wherever it stands, unless it is not a URL, or is a
+        ``data:`` or ``javascript:`` one.
         """
         return self._url_joiner[""] or self.url
 

@@ -54,7 +54,7 @@ _MAX_REFRESH = 16_384  # characters; no followed URL is longer
 def read_refresh(content: str) -> tuple[float, str] | None:
     """Seconds and raw target of a refresh (HTML standard, "shared declarative refresh steps").
 
-    The target is ``""`` for the page itself; ``None`` when the content is no refresh at all.
+    The target is ``""`` for the page itself; ``None`` when the content is not a refresh at all.
     """
     content = content[:_MAX_REFRESH].strip(_BLANKS)
     rest = content.lstrip("0123456789")

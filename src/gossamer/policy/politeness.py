@@ -39,7 +39,7 @@ SPEED_UP_STEPS = 64
 PROBING = 0.95
 """... and by what share of the pace after each success beyond that."""
 SHORTEST_PACE_S = 0.001
-"""A host that may be asked this often is not throttling any more."""
+"""A host that may be asked this often is no longer throttling."""
 CALM_STARTS = 30
 """A host that limits its rate refuses about one request in so many (as the pace is sought, see above)."""
 SEVERAL, NO_WITNESS = 0, 1
@@ -114,7 +114,7 @@ def is_silent(host: HostState) -> bool:
 def mark_of(fingerprint: int, attempts: int) -> int:
     """By what a host remembers which request met its trouble.
 
-    One that was tried twice before, and never successfully, is no witness against its host.
+    One that was tried twice before, and never successfully, is not a witness against its host.
     """
     return NO_WITNESS if attempts > 1 else max(fingerprint & 0xFFFFFFFF, NO_WITNESS + 1)
 

@@ -61,7 +61,7 @@ def follow_redirect(request: Request, url: str, status: int, location: str, *, l
         body=body,
         headers=headers,
         redirects=chain,
-        # A page that redirects to itself (to set a cookie, say) is no duplicate of itself; the limit ends it.
+        # A page that redirects to itself (to set a cookie) is not a duplicate of itself; the limit ends it.
         dont_filter=request.dont_filter or target in chain,
     )
 

@@ -27,7 +27,7 @@ MAX_WILDCARDS = 2000
 """Rules with a ``*`` that are kept: each costs every check a search. Real files have below 200."""
 
 JUNK_SHARE = 0.1
-"""From this share of bytes that are no text on, a body is binary and holds no rules."""
+"""With this share of bytes that are not text, a body is binary and holds no rules."""
 
 _HAS_LINES = re.compile(
     r"(?:\A|[\r\n])[ \t]*+(?:user[- ]?agent|site-?maps?)(?:[ \t]*+:|[ \t]++[^=:\s])", re.IGNORECASE
@@ -45,7 +45,7 @@ class RobotsAccess(StrEnum):
 
     RULES = "rules"  # it was read, and its rules decide
     OPEN = "open"  # there is none (4xx, too many redirects), or none with rules: all is allowed
-    CLOSED = "closed"  # it could not be had (5xx, 429, no answer): nothing is allowed until it can
+    CLOSED = "closed"  # it could not be fetched (5xx, 429, no answer): nothing is allowed until it can be
 
 
 class RobotsRecord(Record, frozen=True, kw_only=True):

@@ -40,7 +40,7 @@ class Frontier(Protocol):
     async def settle(self, outcomes: Sequence[Outcome]) -> list[bool]:
         """Apply outcomes with their outlinks, each in one atomic step.
 
-        ``False`` for an outcome whose lease is not in force any more; nothing of it was applied.
+        ``False`` for an outcome whose lease is no longer in force; nothing of it was applied.
         """
         ...
 

@@ -17,8 +17,8 @@ class WorkerRegistry(Protocol):
     async def begin_shift(self, shift_id: str, worker_id: str) -> Shift | None:
         """Begin a shift that was asked for; the message that names it may be late, lost or doubled.
 
-        ``None`` is no trouble: nobody asks for it any more, it expired, or another message began it.
-        Do nothing then, and report no end.
+        ``None`` is not a sign of trouble: nobody asks for it any longer, it expired, or another message
+        began it. Do nothing then, and report no end.
         """
         ...
 

@@ -33,7 +33,7 @@ class JobResult(Record, frozen=True, kw_only=True):
     by_status: dict[str, int]
     redirects_to_known: int
     error: Annotated[str, FieldMeaning.ASIDE] = ""  # what the error said that ended it
-    is_forgotten: Annotated[bool, FieldMeaning.ASIDE] = False  # its requests are not kept any more
+    is_forgotten: Annotated[bool, FieldMeaning.ASIDE] = False  # its requests are no longer kept
     is_early: Annotated[bool, FieldMeaning.ASIDE] = False  # it is not finished, and no budget was spent
     lost: Annotated[int, FieldMeaning.ASIDE] = 0  # dead letters of hosts that did not come back
     totals: Annotated[JobTotals, FieldMeaning.ASIDE] = JobTotals()

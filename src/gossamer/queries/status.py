@@ -35,13 +35,13 @@ class DedupStatus(Record, frozen=True, kw_only=True):
 
 
 class JobStatus(JobSummary, frozen=True, kw_only=True):
-    """How a job stands. What is ``None`` is not known any more."""
+    """The state of a job. What is ``None`` is no longer known."""
 
     shifts: int = 0  # of the fleet, at work
     pages_per_second: float | None = None  # of a job of the fleet, in the last minutes
     eta_seconds: float | None = None
     trouble: str = ""  # the latest, of a job of the fleet
-    forgotten: bool = False  # it ended, and its requests are not kept any more
+    forgotten: bool = False  # it ended, and its requests are no longer kept
     queue: QueueCounts | None = None
     done: int | None = None
     dedup: DedupStatus | None = None  # None: there is no doubt in such a place

@@ -1,4 +1,4 @@
-"""One process per crawl: a lock on ``<data>/<job>.lock``; of a job that is no plain file name, its digest.
+"""One process per crawl: a lock on ``<data>/<job>.lock``; or on its digest if the id is not a file name.
 
 Guarantee: two processes never work on the same job of an embedded crawl, and a dead process never
 keeps one: the kernel releases ``flock`` when the last descriptor goes.

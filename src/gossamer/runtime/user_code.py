@@ -1,6 +1,6 @@
 """Calling code that users wrote: callbacks, pipeline steps, hooks.
 
-Such code may raise anything, ``SystemExit`` and ``CancelledError`` included, and may wait for ever; both are
+Such code may raise anything, ``SystemExit`` and ``CancelledError`` included, and may wait forever; both are
 the trouble of one page, or of one hook. Only Ctrl-C and the cancellation of the task that calls it are not
 its own.
 """
@@ -55,7 +55,7 @@ async def await_endable(work: Awaitable[Any]) -> Any:
     """The result of users' code that waits; it ends when it is told to, by its time limit or with its task.
 
     Code that catches ``CancelledError`` and waits again (``except:`` in a loop, a ``finally`` that waits)
-    would keep its page, and the end of the crawl, for ever. After ``GRACE_S`` seconds nobody runs it again.
+    would keep its page, and the end of the crawl, forever. After ``GRACE_S`` seconds nobody runs it again.
     """
     return await _drive_coroutine(_to_coroutine(work))
 

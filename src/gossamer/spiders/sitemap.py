@@ -2,7 +2,7 @@
 
 A sitemap is a request like any other, with a callback of its own: politeness, robots.txt, budgets, retries
 and deduplication hold for it by construction, so an index that lists itself is fetched once, and one that
-lists others for ever ends at :attr:`SitemapSpider.sitemap_levels`.
+lists others forever ends at :attr:`SitemapSpider.sitemap_levels`.
 """
 
 from __future__ import annotations

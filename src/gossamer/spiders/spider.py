@@ -84,5 +84,5 @@ class Spider:
 
 
 def _is_code(value: Any) -> bool:
-    """Methods and properties are no arguments."""
+    """Methods and properties are not arguments."""
     return callable(value) or isinstance(value, property)

@@ -1,7 +1,7 @@
 """Real websites on loopback for tests: any function from path and headers to an answer.
 
 A small, fast HTTP/1.1 server (keep-alive, HEAD and GET) that logs what reaches it and misbehaves when told
-to. It is for trusted clients on 127.0.0.1 and is no server for anything else. ::
+to. It is for trusted clients on 127.0.0.1 and must not serve anything else. ::
 
     async with serve(Shop(products=100)) as site:
         ...crawl site.url...

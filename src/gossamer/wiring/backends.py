@@ -68,7 +68,7 @@ class Backends:
         return self.requests.open_frontier(job, rules_of(self._settings))
 
     async def read_stats(self, job: Job) -> FrontierStats | None:
-        """How a job stands; ``None``: it is over, and its requests are not kept any more."""
+        """The state of a job; ``None``: it is over, and its requests are no longer kept."""
         try:
             return await self.open_frontier(job).read_stats()
         except LostRequestsError:

@@ -29,7 +29,7 @@ STATUS_EXAMPLES = """
   gossamer status shop-3 --json
 """
 FORGOTTEN = "forgotten: the job ended longer ago than frontier.keep says (its pages and items are kept)"
-"""What is said of requests that are not in Redis any more."""
+"""What is said of requests that are no longer in Redis."""
 
 
 def list_jobs(

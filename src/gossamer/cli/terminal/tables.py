@@ -24,7 +24,7 @@ PIPE_WIDTH = 100_000
 
 
 def make_console(stream: TextIO | None = None) -> Console:
-    """A console on stdout, or ``stream``; never narrower than the text when it is no terminal."""
+    """A console on stdout, or ``stream``; never narrower than the text when it is not a terminal."""
     stream = stream or sys.stdout
     width = None if stream.isatty() else PIPE_WIDTH
     return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)

@@ -83,7 +83,7 @@ class EventPipe(logging.Handler):
         self._send_message(HookFailureMessage(failure))
 
     def keep_beating(self) -> None:
-        """This process runs. For a thread: a spider that holds up the event loop is no reason to worry."""
+        """This process runs. For a thread: a spider that holds up the event loop is not a reason to worry."""
         while True:
             time.sleep(BEAT_S)
             try:

@@ -221,7 +221,7 @@ class Database:
                 for call in calls:
                     call.value = call.fn(conn)
             self._checkpointer.report_changes(conn.total_changes)
-        except BaseException as error:  # noqa: BLE001 - handed to the caller, who must not wait for ever
+        except BaseException as error:  # noqa: BLE001 - handed to the caller, who must not wait forever
             self.memory.clear()
             if len(calls) > 1 and not _is_busy(error):
                 for call in calls:

@@ -199,7 +199,7 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The socket is connected, and TLS agreed on."""
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass of it
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is not a subclass of it
         peer = transport.get_extra_info("peername")
         self.address = str(peer[0]) if peer else ""
 
@@ -291,7 +291,7 @@ class HttpConnection(asyncio.Protocol):
         """The parser gives up, or was stopped by one of our own bounds."""
         cause = error.__context__
         if self._waiter is None:
-            self.close()  # the response was complete; what came after it is no HTTP
+            self.close()  # the response was complete; what came after it is not HTTP
         elif isinstance(cause, FetchError):
             self._fail_exchange(cause)
         elif not self._is_repaired and not self._body.size:

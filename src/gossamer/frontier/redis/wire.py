@@ -199,7 +199,7 @@ def stored_of(element: bytes) -> StoredRequest:
 
 
 def _decode_text(stored: bytes) -> str:
-    """The text of a request; of bytes that are no text nothing, which cannot be read."""
+    """The text of a request; empty for bytes that are not text, which cannot be read."""
     try:
         return stored.decode()
     except UnicodeDecodeError:

@@ -133,7 +133,7 @@ class HostCache:
         self._touched.clear()
 
     def forget_some(self) -> None:
-        """Between transactions: do not grow for ever."""
+        """Between transactions: do not grow forever."""
         if len(self._by_id) > KEPT:
             self._by_id.clear()
             self._by_name.clear()

@@ -114,7 +114,7 @@ def _read_heads(s: FrontierTransaction, statement: str, *values: Any) -> dict[in
 
 
 def _mend_lines(lines: Iterable[list[str]]) -> list[list[str]]:
-    """The lines of requests; one that is no such line belongs to a damaged one, which then has no record."""
+    """The lines of requests; any other line belongs to a damaged one, which then has no record."""
     found: list[list[str]] = []
     for line in lines:
         if len(line) < HEAD_COLUMNS and found:

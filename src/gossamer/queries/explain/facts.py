@@ -60,7 +60,7 @@ class UrlFacts(Record, frozen=True, kw_only=True):
     page: PageRecord | None = None
     items: int = 0  # stored from this page
     left_out: dict[str, int] = {}  # links that the job did not take, by reason
-    is_forgotten: bool = False  # the job is over, and its requests are not kept any more
+    is_forgotten: bool = False  # the job is over, and its requests are no longer kept
     is_denied: bool = False  # by robots.txt, as remembered
     others: tuple[UrlFacts, ...] = ()  # of other requests to the URL that the ledger has, the latest first
     has_more_others: bool = False  # than these

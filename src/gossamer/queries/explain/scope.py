@@ -55,7 +55,7 @@ def scope_rule(scoping: ScopeFacts, url: str) -> str:
         "extension": "the setting deny_extensions has its suffix",
         "scheme": "only http and https are crawled",
         "too_long": f"it is longer than {urls.MAX_URL_LENGTH} characters",
-        "bad_url": "it is no URL",
+        "bad_url": "it is not a URL",
         "trap_segments": "its path has more segments than the setting traps.max_segments",
         "trap_repeats": "its path repeats itself more often than the setting traps.max_repeats",
     }

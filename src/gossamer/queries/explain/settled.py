@@ -48,7 +48,7 @@ def explain_done(facts: UrlFacts, show: NumberFormatter) -> tuple[UrlState, list
         )
         return answer, [f"{line}{end}."]
     # A retry, or a lease that nobody came back from: its end is not in the ledger.
-    end = "how it ended is not known any more" if facts.is_forgotten else "how it ended is not in the ledger"
+    end = "how it ended is no longer known" if facts.is_forgotten else "how it ended is not in the ledger"
     return UrlState.DONE, [f"It was tried; {end}.", last_try(facts, show)]
 
 

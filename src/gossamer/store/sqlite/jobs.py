@@ -1,6 +1,6 @@
 """The book of jobs in the one SQLite file.
 
-Guarantee: a job's id is unique in its store for ever and safe as a file name, since locks, exports and
+Guarantee: a job's id is unique in its store forever and safe as a file name, since locks, exports and
 archives are named after it.
 """
 

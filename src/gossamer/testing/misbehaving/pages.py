@@ -1,4 +1,4 @@
-"""Pages whose markup leads astray: base elements, refreshes, schemes that are no pages.
+"""Pages whose markup leads astray: base elements, refreshes, schemes that are not pages.
 
 What a crawler must find lies below ``/good``, what it must not look for below ``/wrong``.
 """
@@ -75,7 +75,7 @@ SCHEMES = (
     *("file:///etc/passwd", "ftp://127.0.0.1/x", "gopher://127.0.0.1/1", "view-source:http://127.0.0.1/"),
     *("ws://127.0.0.1/x", "wss://127.0.0.1/x", "never-heard-of:it", "magnet:?xt=urn:btih:0"),
 )
-"""References that are no pages."""
+"""References that are not pages."""
 
 
 @route("schemes", "Links of every scheme but the web's, thousands of them.", 200, row=30)

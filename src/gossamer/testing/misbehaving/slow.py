@@ -1,4 +1,4 @@
-"""Answers that take for ever."""
+"""Answers that take forever."""
 
 from __future__ import annotations
 
