@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
+import inspect
 import random
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
@@ -34,11 +36,12 @@ from gossamer.frontier.memory.frontier import MemoryFrontier
 from gossamer.items.pipeline import DefaultPipeline
 from gossamer.policy.scope import Scope
 from gossamer.policy.urls import UrlOptions
+from gossamer.ports.duty import Duty
 from gossamer.roster.memory import MemoryRoster
 from gossamer.shared.memory import MemorySharedState
 from gossamer.store.memory.jobs import MemoryJobStore
 from gossamer.store.memory.store import MemoryStore
-from gossamer.testing.clock import EPOCH, LoopClock
+from gossamer.testing.clock import EPOCH, LoopClock, run_virtual
 from kit.engine import CALM, Gate, Pages, Site, follow
 from kit.recording_sink import RecordingSink
 
@@ -291,7 +294,9 @@ class World:
         self.stations.append(station)
         return station
 
-    def supervisor(self, options: FleetOptions | None = None) -> tuple[FleetSupervisor, Line]:
+    def supervisor(
+        self, options: FleetOptions | None = None, duties: Sequence[Duty] = ()
+    ) -> tuple[FleetSupervisor, Line]:
         way = Line(None)
         parts = FleetParts(
             book=Line(self.book, self.postgres, way),  # type: ignore[arg-type]
@@ -303,7 +308,9 @@ class World:
             publish=lambda shifts: self._publish_shift(shifts, way),
             sink=self.told,
         )
-        fleet = FleetSupervisor(parts, options, me=f"s{len(self.fleets) + 1}", random=lambda: 1.0)
+        fleet = FleetSupervisor(
+            parts, options, me=f"s{len(self.fleets) + 1}", duties=duties, random=lambda: 1.0
+        )
         self.fleets.append((fleet, asyncio.create_task(fleet.run()), way))
         return fleet, way
 
@@ -433,3 +440,22 @@ class World:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def play(body: Any) -> Any:
+    """A test as a coroutine over a world, on virtual time."""
+
+    @functools.wraps(body)
+    def test(*args: Any, **kwargs: Any) -> None:
+        async def main(_: Any) -> None:
+            world = World()
+            try:
+                await body(world, *args, **kwargs)
+            finally:
+                await world.close()
+
+        run_virtual(main)
+
+    signature = inspect.signature(body)
+    test.__signature__ = signature.replace(parameters=list(signature.parameters.values())[1:])
+    return test

@@ -26,7 +26,8 @@ from gossamer.core.shifts import SEED_LANE, Shift
 from gossamer.fleet.error_throttle import ErrorThrottle
 from gossamer.fleet.parts import FleetParts, MonitoredJob
 from gossamer.fleet.supervisor import FleetSupervisor
-from gossamer.jobs.retention import FleetJobStore, forget_old
+from gossamer.jobs.duties import duties_of
+from gossamer.jobs.retention import FleetJobStore
 from gossamer.observe.multi_sink import MultiSink
 from gossamer.ports.sink import Sink
 from gossamer.runtime.process_name import this_process
@@ -37,7 +38,6 @@ from gossamer.wiring.fleet import roster_of
 from gossamer.wiring.rules import rules_of
 from gossamer.wiring.sinks import open_sinks
 
-FIRST_TIDY_S, TIDY_S = 60.0, 3600.0
 AGAIN_S = 1.0
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 log = logging.getLogger("gossamer.fleet")
@@ -101,23 +101,7 @@ async def _supervise_fleet(settings: Settings, publisher: ShiftPublisher, me: st
         closing.push_async_callback(desk.close)
         fleet = fleet_of(settings, desk, publisher, me, sinks)
         log.info("supervisor %s of the fleet %r", me, settings.cluster.fleet)
-        tidying = asyncio.create_task(_prune_old_data(fleet, desk, settings))
-        try:
-            await fleet.run()
-        finally:
-            tidying.cancel()
-
-
-async def _prune_old_data(fleet: FleetSupervisor, desk: Backends, settings: Settings) -> None:
-    """Drop what is too old, now and then; the supervisor that leads sees to it."""
-    while True:
-        await asyncio.sleep(FIRST_TIDY_S if not fleet.is_leading else TIDY_S)
-        if fleet.is_leading:
-            try:
-                await desk.keeping.prune_ledger(desk.clock.now())
-                await forget_old(settings, desk)
-            except StorageError as error:
-                log.warning("old records were not deleted: %s", error)
+        await fleet.run()
 
 
 def fleet_of(
@@ -146,7 +130,7 @@ def fleet_of(
         publish=publish,
         sink=MultiSink(sinks),
     )
-    return FleetSupervisor(parts, me=me)
+    return FleetSupervisor(parts, me=me, duties=duties_of(settings, desk))
 
 
 async def _desk_in_time(settings: Settings) -> Backends:

@@ -19,7 +19,7 @@ import random as random_numbers
 import secrets
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -28,10 +28,12 @@ from gossamer.core.events import ProgressEvent
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import JobState
 from gossamer.core.shifts import EndReason, JobSample, RosterView, Shift
+from gossamer.fleet.duties import repeat_duty
 from gossamer.fleet.error_throttle import ErrorThrottle
 from gossamer.fleet.job_monitor import JobMonitor
 from gossamer.fleet.parts import FleetOptions, FleetParts, log
 from gossamer.policy.shifts import LaneDemand, ShiftPlan, Strand, lost_shifts, plan_shifts
+from gossamer.ports.duty import Duty
 from gossamer.runtime.process_name import this_process
 
 T = TypeVar("T")
@@ -54,9 +56,11 @@ class FleetSupervisor:
         options: FleetOptions | None = None,
         *,
         me: str = "",
+        duties: Sequence[Duty] = (),
         random: Callable[[], float] = random_numbers.random,
     ) -> None:
         self.me = me or this_process()
+        self._duties = duties
         self._parts = parts
         self._options = options or FleetOptions()
         self._complaints = ErrorThrottle(self._options, random)
@@ -83,10 +87,11 @@ class FleetSupervisor:
 
     async def run(self) -> None:
         """Supervise until stopped; never raises for trouble of a server or a job."""
-        tasks = [
+        tasks: list[asyncio.Task[Any]] = [
             asyncio.create_task(step())
             for step in (self._renew_leadership, self._supervise_jobs, self._stop.wait)
         ]
+        tasks += self._begin_duties()
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in tasks:
@@ -98,6 +103,14 @@ class FleetSupervisor:
             await asyncio.gather(*tasks, return_exceptions=True)
             with contextlib.suppress(OperatorError):
                 await self._with_timeout(self._parts.roster.claim_leadership(self.me, 0))
+
+    def _begin_duties(self) -> list[asyncio.Task[Any]]:
+        """Each duty in a task of its own; they end with the supervisor."""
+        errors = ErrorThrottle(self._options)
+        return [
+            asyncio.create_task(repeat_duty(duty, self._parts.clock, lambda: self.is_leading, errors))
+            for duty in self._duties
+        ]
 
     # ----------------------------------------------------------------- leading
 

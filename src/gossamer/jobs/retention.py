@@ -17,16 +17,26 @@ from gossamer.wiring.fleet import roster_of
 log = logging.getLogger("gossamer.fleet")
 
 
-async def forget_old(settings: Settings, desk: Backends) -> None:
-    """Delete from Redis what is left of the fleet's jobs that ended longer ago than ``frontier.keep``."""
-    requests, book = roster_of(desk), FleetJobStore(desk.book, settings.cluster.fleet)
-    ended_before = desk.clock.now() - (inf if settings.frontier.keep is None else settings.frontier.keep)
-    for listed in await book.list_jobs():
-        if not _is_old(listed, ended_before):
-            continue
-        job = await book.get(listed.id)  # it may have been taken up again meanwhile
-        if job is not None and _is_old(job, ended_before) and await requests.forget_job(job):
-            log.info("%s: ended long ago; its requests are deleted from Redis", job.id)
+class RetentionDuty:
+    """What is left in Redis of the fleet's jobs that ended longer ago than ``frontier.keep`` is deleted."""
+
+    name = "retention"
+    every_s = 3600.0
+
+    def __init__(self, settings: Settings, backends: Backends) -> None:
+        self._keep_s = inf if settings.frontier.keep is None else settings.frontier.keep
+        self._requests = roster_of(backends)
+        self._book = FleetJobStore(backends.book, settings.cluster.fleet)
+
+    async def run(self, now: float) -> None:
+        """See :class:`~gossamer.ports.duty.Duty`."""
+        ended_before = now - self._keep_s
+        for listed in await self._book.list_jobs():
+            if not _is_old(listed, ended_before):
+                continue
+            job = await self._book.get(listed.id)  # it may have been taken up again meanwhile
+            if job is not None and _is_old(job, ended_before) and await self._requests.forget_job(job):
+                log.info("%s: ended long ago; its requests are deleted from Redis", job.id)
 
 
 def _is_old(job: Job, ended_before: float) -> bool:

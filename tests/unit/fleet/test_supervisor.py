@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
-import inspect
 import logging
 
 import pytest
@@ -15,30 +13,10 @@ from gossamer.core.lifecycle import JobCommand, JobState
 from gossamer.core.requests import Entry, Request
 from gossamer.core.shifts import SEED_LANE, EndReason, ShiftState
 from gossamer.fleet.parts import FleetOptions
-from gossamer.testing.clock import run_virtual
 from gossamer.testing.contracts.roster_harness import make_card, make_shift
-from kit.virtual_fleet import EASY, Station, World
+from kit.virtual_fleet import EASY, Station, play
 
 GONE = StorageError("Redis at somewhere is gone")
-
-
-def play(body):
-    """A test as a coroutine over a world, on virtual time."""
-
-    @functools.wraps(body)
-    def test(*args, **kwargs):
-        async def main(_):
-            world = World()
-            try:
-                await body(world, *args, **kwargs)
-            finally:
-                await world.close()
-
-        run_virtual(main)
-
-    signature = inspect.signature(body)
-    test.__signature__ = signature.replace(parameters=list(signature.parameters.values())[1:])
-    return test
 
 
 async def trouble(world, crawl):

@@ -17,7 +17,7 @@ from gossamer.core.lifecycle import JobCommand, JobState
 from gossamer.drivers.redis.server import RedisServer
 from gossamer.fetch.trusted_hosts import TrustedHosts
 from gossamer.jobs.control import change_job, prepare_submission, submit_job
-from gossamer.jobs.retention import FleetJobStore, forget_old
+from gossamer.jobs.retention import FleetJobStore, RetentionDuty
 from gossamer.wiring import redis
 from gossamer.wiring.backends import open_desk
 from gossamer.wiring.fleet import roster_of
@@ -69,19 +69,19 @@ async def test_what_ended_long_ago_is_deleted_and_nothing_else(desk, settings):
     await ended(desk, young, 29)
     paused = replace(paused, state=JobState.PAUSED, finished_at=desk.clock.now() - 99 * DAY_S)
     await desk.book.update(paused)
-    await forget_old(settings, desk)
+    await RetentionDuty(settings, desk).run(desk.clock.now())
     assert await keys(desk, "old-1"), "it has not ended"
     old = await ended(desk, old, 31)
     for_ever = settings.model_copy(update={"frontier": settings.frontier.model_copy(update={"keep": None})})
-    await forget_old(for_ever, desk)
+    await RetentionDuty(for_ever, desk).run(desk.clock.now())
     assert (await desk.open_frontier(old).read_stats()).seeded
-    await forget_old(settings, desk)
+    await RetentionDuty(settings, desk).run(desk.clock.now())
     await asyncio.sleep(0.01)  # marks expire within a millisecond
     assert await keys(desk, "old-1") == []
     for job in (young, paused):
         stats = await desk.open_frontier(job).read_stats()
         assert (stats.seeded, stats.waiting) == (True, 0)
-    await forget_old(settings, desk)
+    await RetentionDuty(settings, desk).run(desk.clock.now())
 
 
 async def test_marks_and_requests_of_another_store_count_for_nothing(desk, settings):
@@ -104,7 +104,7 @@ def test_status_wait_jobs_and_explain_of_a_job_that_is_forgotten(settings, said,
         desk = await open_desk(settings, create=True)
         job = await submitted(desk, settings)
         await ended(desk, job, 31)
-        await forget_old(settings, desk)
+        await RetentionDuty(settings, desk).run(desk.clock.now())
         broken = await desk.book.create("broken", TARGET, plan=b"no plan")
         await desk.close()
         return job.id, broken.id
