@@ -97,7 +97,13 @@ async def shift(clock):
     yield SinkSubject(ShiftTask(make_shift(clock.now(), "s1"), Settings(), None, notify))
 
 
-MAKES = {make.__name__: make for make in (log, run_stats, progress, several, guarded, pipe, shift)}
+@asynccontextmanager
+async def broken(clock):
+    """Of a package that was installed, and does not work."""
+    yield SinkSubject(GuardedSink("broken", object()))
+
+
+MAKES = {make.__name__: make for make in (log, run_stats, progress, several, guarded, broken, pipe, shift)}
 
 
 @pytest.mark.parametrize("name", SINK_CHECKS)
