@@ -30,21 +30,21 @@ ROWS = {
     10: "redirects without end",
     11: "redirects to other hosts and ports",
     12: "from https to http",
-    13: "a Location that is odd or none",
+    13: "a Location that is odd or missing",
     14: "methods and bodies after a redirect",
     15: "certificates and handshakes",
     16: "names that do not resolve",
     17: "IPv6, dual stack, addresses within addresses",
     18: "connections that are reset or closed",
-    19: "what is no HTTP",
+    19: "answers that are not HTTP",
     20: "hosts that ask for time",
     21: "walls: sign in, prove to be human, soft 404",
     22: "cookies: too many, too large, another site's",
     28: "base elements",
     29: "refreshes",
-    30: "schemes that are no pages",
+    30: "schemes that are not pages",
     31: "references that only a browser can read",
-    32: "hosts in disguise, hosts that are none",
+    32: "hosts in disguise, hosts that are not hosts",
     33: "paths that look alike",
     34: "giant URLs",
 }
@@ -67,8 +67,8 @@ TESTED = {
 INTRO = """\
 # Misbehaviours
 
-What the web does to crawlers, and what Gossamer makes of it. The numbers are those of our list of hostile
-inputs. A *route* is a path of the bad site that is shipped for your own tests, too:
+What the web does to crawlers, and what Gossamer does about it. The numbers are those of our list of hostile
+inputs. A *route* is a path of the bad site, which is shipped for your own tests too:
 
 ```python
 from gossamer import Spider, crawl
@@ -86,7 +86,7 @@ async with BadSite() as site:
 ```
 
 *Ends in* is what the ledger says in the end: `success`, `redirect`, or the class of the fault
-(`gossamer attempts`, `gossamer dead list`). Whatever happens, other pages go on, no page is tried for ever,
+(`gossamer attempts`, `gossamer dead list`). Whatever happens, other pages continue, no page is tried forever,
 the event loop is not held up for more than 0.2 s, and memory grows by less than 300 MB.
 
 This page is written by `python tests/docs/test_misbehaviours_page.py`; a test fails when it is out of date.

@@ -194,8 +194,8 @@ def retry_letters(
 ) -> None:
     """Retry dead letters.
 
-    They wait again, with their counts at zero; the next crawl of the job fetches them, or the fleet, whose
-    finished job runs again.
+    They wait again, with their counts at zero. The next crawl of the job fetches them; on a fleet, a finished
+    job runs again.
     """
     which = _make_filter(ids, reason, host, older_than)
 

@@ -20,7 +20,7 @@ EXAMPLES = """
 def check_installation(data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
     """Check that nothing is missing.
 
-    Servers that the settings name are asked, too; nothing is changed on them. Exits with 4 if something
+    Also asks the servers that the settings name, and changes nothing on them. Exits with 4 if something
     needed is missing.
     """
     checks = all_checks(data, settings)

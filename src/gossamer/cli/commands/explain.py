@@ -64,11 +64,11 @@ def show_explanation(
 ) -> None:
     """Say why a URL was fetched, was not, or has not been yet.
 
-    From the queue, the ledger, what is remembered of robots.txt, and the scope of the job's spider. No
-    host is asked. Settings that the crawl got on its command line have to be given here too.
+    The answer comes from the queue, the ledger, the remembered robots.txt and the scope of the job's spider;
+    no host is contacted. Give the same settings here that the crawl got on its command line.
 
-    Other requests to the URL (a POST, another body) are told of once they were tried; one that waits is found
-    with --method and --body.
+    Other requests to the URL (a POST, another body) are listed once they have been tried; --method and --body
+    find one that still waits.
     """
     show = NumberFormatter(format_duration, local_time, format_size)
     scopes = JobScopeCache(spider, data, settings)

@@ -38,8 +38,8 @@ def fetch_page(
 ) -> None:
     """Fetch one page and show what happened.
 
-    By which rung of the ladder, from which address, with which redirects, status, time and size. An answer
-    with an error status is an answer; without one, the fault is said and the exit code is 4.
+    Shows the rung of the ladder, the address, the redirects, the status, the times and the size. An answer
+    with an error status is an answer; without an answer, the fault is shown and the exit code is 4.
     """
     if body and as_json:
         raise UsageError("--body and --json both want stdout; choose one")

@@ -88,7 +88,7 @@ def _format_state(summary: JobSummary, *, short: bool = False) -> str:
 def show_status(name: JobName, data: Data = None, settings: Set = None, as_json: AsJson = False) -> None:
     """Show the state of a crawl.
 
-    Its queue, its totals, what failed, its busiest hosts, and which of them does not answer.
+    Shows its queue, its totals, its failures, its busiest hosts, and which of them do not answer.
     """
 
     async def work(backends: Backends) -> JobStatus:

@@ -40,8 +40,8 @@ def parse_page(
 ) -> None:
     """Fetch one page and show what the spider makes of it.
 
-    The items as they would be stored, or why they would not; the requests as they would be
-    admitted, or why not. Nothing is stored, and nothing else is fetched.
+    Shows the items as they would be stored, or why they would not be; the requests as they would be
+    admitted, or why they would not be. Nothing is stored, and nothing else is fetched.
     """
     given = page_overrides(settings, no_robots=no_robots)
     command = PageCommand.of(url, spider, arguments_of(argument), given)

@@ -78,8 +78,8 @@ def submit_crawl(
 ) -> None:
     """Submit a crawl to the fleet.
 
-    Its supervisor starts it within a second, if one runs, on as many workers as there is work for. The
-    spider must be on the workers' machines, too, in the same version and under the same name.
+    If a supervisor runs, it starts the crawl within a second, on as many workers as there is work for. The
+    spider must be on the workers' machines too, in the same version and under the same name.
     """
     given = crawl_overrides(
         settings,

@@ -38,8 +38,8 @@ def start_worker(
 ) -> None:
     """Work for the fleet until told to stop.
 
-    SIGTERM (or Ctrl-C) finishes what is in flight, gives back what was not begun and ends; a second one
-    gives everything back at once. Nothing is lost either way, nor when it is killed.
+    SIGTERM (or Ctrl-C) finishes what is in flight, gives back what was not begun and stops; a second one
+    gives everything back at once. Nothing is lost either way, not even when the worker is killed.
     """
     from gossamer.cluster.running import run_worker  # Celery may be missing, which is said as an error
 
@@ -51,7 +51,7 @@ def start_worker(
 def start_supervisor(data: Data = None, settings: Set = None, verbose: Verbose = False) -> None:
     """Supervise the fleet until told to stop.
 
-    Asks for shifts, replaces workers' shifts that are gone, ends jobs. It keeps nothing itself: it may be
+    It asks for shifts, replaces the shifts of lost workers, and ends jobs. It keeps nothing itself: it may be
     killed and started at any time, anywhere, and several may run.
     """
     from gossamer.cluster.running import run_supervisor
@@ -72,8 +72,8 @@ def start_fleet(
 ) -> None:
     """Run a supervisor and some workers here.
 
-    What dies is started again. SIGTERM (or Ctrl-C) ends them as it ends a worker; a second one ends them
-    at once.
+    Processes that die are restarted. SIGTERM (or Ctrl-C) stops them as it stops a worker; a second one stops
+    them at once.
     """
     from gossamer.cluster import broker, local_fleet
 
