@@ -18,7 +18,7 @@ from gossamer.cluster.tasks import register_task
 from gossamer.config.layers import load_settings
 from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError
-from gossamer.core.shifts import SEED_LANE
+from gossamer.core.shifts import PAGE_LANE, SEED_LANE
 
 
 @cache
@@ -28,9 +28,10 @@ def configured_app() -> Celery:
     return register_task(make_app(loaded.settings), loaded.settings)
 
 
-def make_app(settings: Settings, lanes: Sequence[str] = ("http", SEED_LANE)) -> Celery:
-    """An application that consumes the queues of ``lanes``."""
+def make_app(settings: Settings, lanes: Sequence[str] = ()) -> Celery:
+    """An application that consumes the queues of ``lanes``; without any, those of all the fleet's lanes."""
     fleet = settings.cluster.fleet
+    lanes = lanes or (*settings.cluster.lanes, SEED_LANE)
     url = broker_url(settings)
     app = Celery("gossamer", broker=url, set_as_current=False)
     if is_redis(url):
@@ -43,7 +44,7 @@ def make_app(settings: Settings, lanes: Sequence[str] = ("http", SEED_LANE)) -> 
         task_ignore_result=True,
         task_acks_late=False,
         task_queues=[Queue(queue_of(fleet, lane), durable=False, auto_delete=False) for lane in lanes],
-        task_default_queue=queue_of(fleet, "http"),
+        task_default_queue=queue_of(fleet, PAGE_LANE),
         # Remote control and events are of one fleet, too, whatever else uses the broker.
         control_exchange=f"gossamer.{fleet}.control",
         event_exchange=f"gossamer.{fleet}.events",

@@ -35,7 +35,7 @@ from gossamer.targets.plan import plan_from, settings_under
 from gossamer.wiring.backends import Backends, open_desk
 from gossamer.wiring.fetchers import touches_network
 from gossamer.wiring.fleet import roster_of
-from gossamer.wiring.rules import rules_of
+from gossamer.wiring.rules import lanes_of, rules_of
 from gossamer.wiring.sinks import open_sinks
 
 AGAIN_S = 1.0
@@ -47,8 +47,8 @@ log = logging.getLogger("gossamer.fleet")
 
 
 def run_worker(settings: Settings, *, slots: int, lanes: Sequence[str]) -> int:
-    """Be a worker until told to end; its exit code."""
-    everything = tuple(dict.fromkeys((*lanes, SEED_LANE)))
+    """Be a worker until told to end; its exit code. Without ``lanes`` it serves all of the fleet's."""
+    everything = tuple(dict.fromkeys((*(lanes or settings.cluster.lanes), SEED_LANE)))
     app = register_task(make_app(settings, everything), settings)
     log.info("a worker of the fleet %r at %s", settings.cluster.fleet, shown_server(broker_url(settings)))
     name = f"gossamer-{os.getpid()}-{secrets.token_hex(2)}@{socket.gethostname()}"
@@ -114,7 +114,10 @@ def fleet_of(
         said = settings_under(plan_from(job.plan), settings)
         rules = rules_of(said, touches_network=touches_network(said))
         return MonitoredJob(
-            frontier=requests.open_frontier(job, rules), per_host=rules.per_host, max_time_s=said.max_time
+            frontier=requests.open_frontier(job, rules),
+            per_host=rules.per_host,
+            max_time_s=said.max_time,
+            lanes=lanes_of(said, job),
         )
 
     async def publish(shifts: Sequence[Shift]) -> None:

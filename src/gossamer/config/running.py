@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from gossamer.config.section import BaseSettings, Name, Seconds
+from gossamer.core.shifts import PAGE_LANE, SEED_LANE
+
+
+def _check_lane(lane: str) -> str:
+    if lane == SEED_LANE:
+        raise ValueError(f"{SEED_LANE!r} is the lane of the shifts that add a job's first requests")
+    return lane
+
+
+LaneName = Annotated[Name, AfterValidator(_check_lane)]
 
 
 class BrokerSettings(BaseSettings):
@@ -24,6 +34,12 @@ class ClusterSettings(BaseSettings):
     fleet: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")] = Field(
         default="default",
         description="The fleet's name: workers and supervisors with the same name work together.",
+    )
+    lanes: Annotated[tuple[LaneName, ...], Field(min_length=1)] = Field(
+        default=(PAGE_LANE,),
+        description="The lanes of the fleet: the kinds of workers that a request may ask for "
+        "(`Request(lane=...)`). A request for any other lane is refused; a worker serves all of them, unless "
+        "`--lanes` says otherwise.",
     )
     shift: Annotated[float, Field(ge=1, allow_inf_nan=False)] = Field(
         default=60.0,

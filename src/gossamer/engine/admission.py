@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from gossamer.core.requests import Entry, Request
+from gossamer.core.shifts import PAGE_LANE
 from gossamer.policy import urls
 from gossamer.policy.scope import Scope
 from gossamer.policy.traps import TrapCounter
@@ -35,7 +36,7 @@ class Admission:
         options: UrlOptions,
         key: bytes,
         *,
-        lanes: Collection[str] = ("http",),
+        lanes: Collection[str] = (PAGE_LANE,),
         max_depth: int | None = None,
         traps: TrapCounter | None = None,
     ) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
+from gossamer.core.shifts import PAGE_LANE
 from gossamer.engine.admission import Admission
 from gossamer.ports.clock import Clock
 from gossamer.ports.committer import Committer
@@ -49,7 +50,7 @@ class ShiftOptions:
     """How a worker works."""
 
     worker: str = "w1"
-    lane: str = "http"
+    lane: str = PAGE_LANE
     concurrency: int = 64
     lease_ttl_s: float = 60.0
     max_redirects: int = 10

@@ -34,7 +34,7 @@ from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.backends import Backends, open_desk
 from gossamer.wiring.extractors import extractor_of
 from gossamer.wiring.fetchers import fetcher_of
-from gossamer.wiring.rules import admission_of, rules_of, trusted_hosts
+from gossamer.wiring.rules import admission_of, lanes_of, rules_of, trusted_hosts
 from gossamer.wiring.sessions import SessionCommitter, SessionFetcher
 from gossamer.wiring.sinks import open_sinks
 
@@ -182,7 +182,7 @@ async def assemble_worker(
             robots=robots,
             extractor=extractor_of(settings, target, running),
             pipeline=pipeline,
-            admission=admission_of(settings, spider, job.key),
+            admission=admission_of(settings, spider, job.key, lanes_of(settings, job)),
             sink=MultiSink(sinks),
             clock=clock,
         )

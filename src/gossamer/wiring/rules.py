@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gossamer.config.settings import Settings
 from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import Job
+from gossamer.core.shifts import PAGE_LANE
 from gossamer.engine.admission import Admission
 from gossamer.policy import urls
 from gossamer.policy.scope import Scope, domain_of
@@ -33,11 +37,22 @@ def rules_of(settings: Settings, *, touches_network: bool = True) -> FrontierRul
     )
 
 
-def admission_of(settings: Settings, spider: Spider, key: bytes) -> Admission:
-    """What decides which requests of a job are accepted."""
-    traps = TrapCounter(TrapRules(**settings.traps.model_dump()))
+def lanes_of(settings: Settings, job: Job) -> tuple[str, ...]:
+    """The lanes of a job's requests: a crawl on one machine serves one alone."""
+    return tuple(dict.fromkeys(settings.cluster.lanes)) if job.is_fleet else (PAGE_LANE,)
+
+
+def admission_of(
+    settings: Settings, spider: Spider, key: bytes, lanes: Sequence[str] = (PAGE_LANE,)
+) -> Admission:
+    """What decides which requests of a job are accepted; ``lanes`` are those that somebody serves."""
     return Admission(
-        scope_of(settings, spider), url_options_of(settings), key, max_depth=settings.max_depth, traps=traps
+        scope_of(settings, spider),
+        url_options_of(settings),
+        key,
+        lanes=lanes,
+        max_depth=settings.max_depth,
+        traps=TrapCounter(TrapRules(**settings.traps.model_dump())),
     )
 
 

@@ -26,12 +26,12 @@ UP_EXAMPLES = """
 """
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Log every page too.")]
 Slots = Annotated[int, typer.Option(metavar="N", min=1, help="Number of shifts a worker works on at once.")]
-Lanes = Annotated[str, typer.Option(metavar="LANES", help="The kinds of requests it takes: http,browser")]
+Lanes = Annotated[str, typer.Option(metavar="LANES", help="The lanes it serves; by default cluster.lanes.")]
 
 
 def start_worker(
     slots: Slots = 2,
-    lanes: Lanes = "http",
+    lanes: Lanes = "",
     data: Data = None,
     settings: Set = None,
     verbose: Verbose = False,
@@ -65,7 +65,7 @@ def start_fleet(
     *,
     workers: Annotated[int, typer.Option(metavar="N", min=0, help="Workers.")] = 2,
     slots: Slots = 2,
-    lanes: Lanes = "http",
+    lanes: Lanes = "",
     data: Data = None,
     settings: Set = None,
     verbose: Verbose = False,
@@ -82,11 +82,11 @@ def start_fleet(
     _log_to_stderr(settled, verbose=verbose)
     more = [word for pair in settings or () for word in ("-s", pair)]
     more += [*(["--data", data] if data else []), *(["-v"] if verbose else [])]
+    work = ["--slots", str(slots), *(["--lanes", lanes] if lanes else [])]
     gossamer = [sys.executable, "-m", "gossamer"]
     commands = [("the supervisor", [*gossamer, "supervisor", *more])]
     commands += [
-        (f"worker {number}", [*gossamer, "worker", "--slots", str(slots), "--lanes", lanes, *more])
-        for number in range(1, workers + 1)
+        (f"worker {number}", [*gossamer, "worker", *work, *more]) for number in range(1, workers + 1)
     ]
     raise typer.Exit(local_fleet.LocalFleet(commands, drain_s=settled.cluster.drain).run())
 
