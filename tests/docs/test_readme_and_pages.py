@@ -65,6 +65,13 @@ def test_links_lead_somewhere() -> None:
             assert not anchor or anchor[1:] in anchors(path), f"{page.name} links to {target}{anchor}"
 
 
+def test_ten_questions_lead_from_the_index_to_their_answers() -> None:
+    _, _, section = (DOCS / "index.md").read_text().partition("## Questions")
+    rows = re.findall(r"^\| (.+\?) \| (.+) \|$", section.partition("\n## ")[0], re.MULTILINE)
+    assert len(rows) >= 10
+    assert [question for question, answer in rows if "](" not in answer] == []
+
+
 def anchors(page: Path) -> set[str]:
     """What can stand behind the # of a link to a page."""
     text = page.read_text()

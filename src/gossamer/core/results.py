@@ -25,7 +25,7 @@ class Verdict(StrEnum):
 
     SUCCESS = "success"  # the page was fetched, and its callback ran
     REDIRECT = "redirect"  # the target becomes a request of its own
-    SKIPPED = "skipped"  # not fetched for a reason that will not change: robots, out of scope, gone
+    SKIPPED = "skipped"  # settled for a reason that will not change: robots, out of scope, gone
     RETRY = "retry"  # it failed and is tried again later
     REROUTED = "rerouted"  # it waits for another kind of worker, at no cost
     DEAD = "dead"  # given up: a dead letter
