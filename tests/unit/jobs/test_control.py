@@ -7,7 +7,6 @@ from msgspec.structs import asdict, replace
 
 from gossamer.cli.app import build_app
 from gossamer.cli.commands.dead import _fetched_by
-from gossamer.cli.commands.fleet import _to_builtins
 from gossamer.cli.commands.jobs import _pace_facts
 from gossamer.cli.commands.submit import _until_over
 from gossamer.config.layers import load_settings
@@ -19,6 +18,7 @@ from gossamer.core.requests import Entry, Request
 from gossamer.core.results import Outcome, Verdict
 from gossamer.core.shifts import Shift
 from gossamer.jobs.control import change_job, prepare_submission, revive_letters, submit_job
+from gossamer.queries.documents import to_document
 from gossamer.queries.jobs import summarise_job
 from gossamer.queries.status import JobStatus
 from gossamer.targets.discovery import find_target
@@ -244,7 +244,7 @@ async def test_what_was_opened_for_a_crawl_that_cannot_begin_is_closed(desk, set
 
 
 async def test_the_fleet_is_shown_with_all_fields(desk):
-    shown = _to_builtins(
+    shown = to_document(
         replace(await roster_of(desk).roster.read_roster(), shifts=(Shift(id="a", job="b", lane="c"),))
     )
     assert {"leader", "workers", "shifts", "standings", "ends", "samples"} <= set(shown)

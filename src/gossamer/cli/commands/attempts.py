@@ -17,6 +17,7 @@ from gossamer.config.overrides import settings_of
 from gossamer.core.errors import Fault, LedgerReason, UsageError
 from gossamer.core.results import Attempt, Verdict
 from gossamer.queries import jobs, ledger
+from gossamer.queries.documents import to_document
 from gossamer.queries.ledger import AttemptFilter, AttemptPage, describe_request
 from gossamer.wiring.backends import Backends
 
@@ -72,6 +73,7 @@ def list_attempts(
 
     The ledger of a crawl: when, what, with which result and how long it took.
     """
+
     which = _make_filter(
         url=url, host=host, status=status, verdict=verdict, reason=reason, method=method, flag=flag
     )
@@ -81,7 +83,7 @@ def list_attempts(
 
     found = at_desk(settings_of(data, settings), work).attempts
     if as_json:
-        print_json(found)
+        print_json(to_document(found))
         return
     columns = {name: show for name, show in COLUMNS.items() if name not in RARE or any(map(show, found))}
     print_table(
@@ -93,6 +95,7 @@ def list_attempts(
 
 
 def _request_cell(tried: Attempt) -> str:
+
     return details_cell(describe_request(tried))
 
 
@@ -113,6 +116,7 @@ COLUMNS: dict[str, Callable[[Attempt], object]] = {
 
 def _make_filter(verdict: str | None, reason: str | None, **more: Any) -> AttemptFilter:
     """A word that the ledger never has would just find nothing."""
+
     verdicts = {known.value: known for known in Verdict}
     reasons = {known.value: known for known in (*Fault, *LedgerReason)}
     given = {name: value for name, value in more.items() if value is not None}

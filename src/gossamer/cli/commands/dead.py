@@ -21,8 +21,9 @@ from gossamer.core.results import Attempt
 from gossamer.core.text import format_count
 from gossamer.jobs.control import revive_letters
 from gossamer.observe.text import error_headline
-from gossamer.queries import dead_letters, jobs
+from gossamer.queries import dead_letters
 from gossamer.queries.dead_letters import LetterPage, LetterReport, LetterReportPage, LetterSummary
+from gossamer.queries.documents import to_document
 from gossamer.queries.jobs import find_job
 from gossamer.wiring.backends import Backends
 
@@ -70,6 +71,7 @@ Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="S
 def _make_filter(
     ids: list[int] | None, reason: str | None, host: str | None, older_than: str | None
 ) -> DeadLetterFilter:
+
     if reason is not None and reason not in set(Fault):
         known = ", ".join(sorted(Fault))
         raise UsageError(f"--reason {reason!r} is not a reason of a dead letter; known are {known}")
@@ -91,14 +93,15 @@ def list_letters(
     as_json: AsJson = False,
 ) -> None:
     """List the dead letters of a job, oldest first."""
+
     which = _make_filter(None, reason, host, older_than)
 
     async def work(backends: Backends) -> LetterPage:
-        return await dead_letters.list_letters(backends, await jobs.find_job(backends, name), which, limit)
+        return await dead_letters.list_letters(backends, await find_job(backends, name), which, limit)
 
     letters = at_desk(settings_of(data, settings), work).letters
     if as_json:
-        print_json(letters)
+        print_json(to_document(letters))
         return
     columns = {name: show for name, show in COLUMNS.items() if name not in RARE or any(map(show, letters))}
     print_table(
@@ -142,15 +145,16 @@ def show_letters(
     as_json: AsJson = False,
 ) -> None:
     """Show dead letters with every attempt that was made."""
+
     which = _make_filter(ids, reason, host, older_than)
 
     async def work(backends: Backends) -> LetterReportPage:
-        return await dead_letters.read_letters(backends, await jobs.find_job(backends, name), which, limit)
+        return await dead_letters.read_letters(backends, await find_job(backends, name), which, limit)
 
     letters = at_desk(settings_of(data, settings), work).letters
     _check_found(name, ids, len(letters))
     if as_json:
-        print_json(letters)
+        print_json(to_document(letters))
         return
     for letter in letters:
         print_facts(_letter_facts(letter))
@@ -200,9 +204,11 @@ def retry_letters(
     which = _make_filter(ids, reason, host, older_than)
 
     async def work(desk: Backends) -> tuple[Job, int]:
+
         job = await find_job(desk, name)
         if not job.is_fleet:
             return job, await desk.open_frontier(job).revive_letters(which)
+
         return await revive_letters(desk, job, which)
 
     job, count = at_desk(settings_of(data, settings), work)
@@ -244,6 +250,7 @@ def drop_letters(
     which = _make_filter(ids, reason, host, older_than)
 
     async def work(desk: Backends) -> tuple[Job, int]:
+
         job = await find_job(desk, name)
         return job, await desk.open_frontier(job).drop_letters(which)
 

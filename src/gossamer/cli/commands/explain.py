@@ -13,6 +13,7 @@ from gossamer.cli.terminal.output import local_time, plain_url, print_json
 from gossamer.cli.terminal.tables import print_facts
 from gossamer.config.overrides import settings_of
 from gossamer.observe.units import format_duration, format_size
+from gossamer.queries.documents import to_document
 from gossamer.queries.explain.choice import possible_requests
 from gossamer.queries.explain.facts import NumberFormatter
 from gossamer.queries.explain.job_scope import JobScopeCache
@@ -70,6 +71,7 @@ def show_explanation(
     Other requests to the URL (a POST, another body) are listed once they have been tried; --method and --body
     find one that still waits.
     """
+
     show = NumberFormatter(format_duration, local_time, format_size)
     scopes = JobScopeCache(spider, data, settings)
     wanted = possible_requests(url, method=method, body=body)
@@ -79,7 +81,7 @@ def show_explanation(
 
     report = at_desk(settings_of(data, settings), work)
     if as_json:
-        print_json(report)
+        print_json(to_document(report))
     else:
         print_facts(_report_facts(report))
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from gossamer.cli.options import AsJson, Data, JobName, Set
 from gossamer.cli.terminal.backends import at_desk
 from gossamer.cli.terminal.output import LONG, local_short, plain, print_json
@@ -13,11 +11,11 @@ from gossamer.cli.terminal.tables import print_facts, print_table
 from gossamer.config.overrides import settings_of
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import JobCommand
-from gossamer.core.shifts import RosterView
 from gossamer.jobs.control import change_job
+from gossamer.queries.documents import to_document
+from gossamer.queries.fleet import WorkerStatus, read_fleet
 from gossamer.queries.jobs import find_job
 from gossamer.wiring.backends import Backends
-from gossamer.wiring.fleet import roster_of
 
 PAUSE_EXAMPLES = """
   gossamer pause shop              nothing new is begun; what is in flight is finished
@@ -50,11 +48,10 @@ def cancel_job(name: JobName, data: Data = None, settings: Set = None, as_json: 
 
 
 def _change_job(name: str, what: str, data: str | None, settings: list[str] | None, *, as_json: bool) -> None:
-
     wanted = JobCommand(what)
 
-    async def work(desk: Backends) -> Job:
-        return await change_job(desk, await find_job(desk, name), wanted)
+    async def work(backends: Backends) -> Job:
+        return await change_job(backends, await find_job(backends, name), wanted)
 
     job = at_desk(settings_of(data, settings), work)
     if as_json:
@@ -77,30 +74,16 @@ def show_fleet(data: Data = None, settings: Set = None, as_json: AsJson = False)
     """Show who works on what.
 
     The supervisor that leads, the workers, and the shifts that each of them works on."""
-
-    async def work(desk: Backends) -> RosterView:
-        return await roster_of(desk).roster.read_roster(history=True)
-
-    view = at_desk(settings_of(data, settings), work, create=True)
+    fleet = at_desk(settings_of(data, settings), read_fleet, create=True)
+    view = fleet.view
     if as_json:
-        print_json(_to_builtins(view))
+        print_json(to_document(view))
         return
     print_facts([("supervisor", view.leader or "none: `gossamer supervisor` starts one")])
-    if view.workers:
+    if fleet.workers:
         print_table(
             ("worker", "state", "slots", "busy", "lanes", "last seen", "since"),
-            (
-                (
-                    worker.id,
-                    worker.state.value,
-                    worker.slots,
-                    sum(shift.worker == worker.id for shift in view.shifts),
-                    ", ".join(worker.lanes),
-                    f"{max(view.at - worker.beat_at, 0.0):.0f} s ago",
-                    local_short(worker.started_at) if worker.started_at else "",
-                )
-                for worker in view.workers
-            ),
+            map(_worker_row, fleet.workers),
             right=("slots", "busy"),
         )
     if view.shifts:
@@ -111,20 +94,21 @@ def show_fleet(data: Data = None, settings: Set = None, as_json: AsJson = False)
             right=("pages", "in flight"),
             wide="worker",
         )
-    for standing in view.standings:
-        if standing.detail:
-            print_facts([(standing.job, plain(standing.detail, LONG))])
+    for health in fleet.troubles:
+        print_facts([(health.job, plain(health.detail, LONG))])
 
 
-def _to_builtins(value: Any) -> Any:
-    """A record with all of its fields, those that have their default, too."""
-    if isinstance(value, msgspec.Struct):
-        return {name: _to_builtins(getattr(value, name)) for name in value.__struct_fields__}
-    if isinstance(value, dict):
-        return {key: _to_builtins(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_to_builtins(each) for each in value]
-    return msgspec.to_builtins(value)
+def _worker_row(status: WorkerStatus) -> tuple[object, ...]:
+    worker = status.worker
+    return (
+        worker.id,
+        worker.state.value,
+        worker.slots,
+        status.busy,
+        ", ".join(worker.lanes),
+        f"{status.unseen_s:.0f} s ago",
+        local_short(worker.started_at) if worker.started_at else "",
+    )
 
 
 COMMANDS: tuple[tuple[str, Any, str], ...] = (

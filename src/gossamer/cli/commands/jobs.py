@@ -16,6 +16,7 @@ from gossamer.core.errors import LedgerReason
 from gossamer.core.text import format_count
 from gossamer.observe.units import format_duration, format_rate
 from gossamer.queries import jobs, status
+from gossamer.queries.documents import to_document
 from gossamer.queries.jobs import JobPage, JobSummary
 from gossamer.queries.status import JobStatus
 from gossamer.wiring.backends import Backends
@@ -48,7 +49,7 @@ def list_jobs(
         if summary.unreadable:
             print_message(f"{summary.job}: {summary.unreadable}")
     if as_json:
-        print_json(found)
+        print_json(to_document(found))
         return
     print_table(
         ("job", "state", "pages", "items", "waiting", "dead", "started", "target"),
@@ -96,7 +97,7 @@ def show_status(name: JobName, data: Data = None, settings: Set = None, as_json:
 
     found = at_desk(settings_of(data, settings), work)
     if as_json:
-        print_json(found)
+        print_json(to_document(found))
         return
     print_facts([*_status_facts(found), *_pace_facts(found)])
     if found.hosts:

@@ -37,6 +37,7 @@ from gossamer.core.text import format_count
 from gossamer.crawl.notes import ending_of
 from gossamer.jobs.control import prepare_submission, submit_job
 from gossamer.observe.units import format_duration, format_rate, format_size
+from gossamer.queries.documents import to_document
 from gossamer.queries.job_result import JobResult, read_result
 from gossamer.queries.jobs import find_job, refresh_job
 from gossamer.queries.pace import JobProgress, read_progress
@@ -81,6 +82,7 @@ def submit_crawl(
     If a supervisor runs, it starts the crawl within a second, on as many workers as there is work for. The
     spider must be on the workers' machines too, in the same version and under the same name.
     """
+
     given = crawl_overrides(
         settings,
         max_time=max_time,
@@ -95,6 +97,7 @@ def submit_crawl(
     settled, plan, name, text = prepare_submission(target, arguments_of(argument), given)
 
     async def work(desk: Backends) -> tuple[Job, int, list[SharedHost]]:
+
         job = await submit_job(desk, settled, plan, name, text)
         view = await roster_of(desk).roster.read_roster()
         sharing = await desk.jobs_sharing_hosts(job, plan_from(plan).hosts)
@@ -134,6 +137,7 @@ def wait_for_job(
     Exits as `gossamer crawl` does: 0 finished, 1 finished, but nothing was fetched or a host was lost,
     3 stopped early (paused, cancelled, or the time is over; or no process works on a crawl of one machine).
     """
+
     patience_s = None if timeout is None else parse_seconds(timeout, "--timeout")
 
     async def work(backends: Backends) -> JobResult:
@@ -145,7 +149,7 @@ def wait_for_job(
     if result.is_forgotten:
         print_message(f"the requests of {result.job} are {FORGOTTEN}")
     if as_json:
-        print_json(result)
+        print_json(to_document(result))
     elif not quiet:
         print_facts(_result_facts(result), stream=sys.stderr)
     ending = ending_of(result.totals, result.dead, is_early=result.is_early, lost=result.lost)
@@ -154,6 +158,7 @@ def wait_for_job(
 
 async def _until_over(backends: Backends, job: Job, patience_s: float | None, *, quiet: bool) -> Job:
     """The job when nobody works on it any more, or the time is over. Servers that are away are waited for."""
+
     until = None if patience_s is None else time.monotonic() + patience_s
     tell_at = time.monotonic() + TELL_S
     trouble = ""

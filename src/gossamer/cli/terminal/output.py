@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import Any
 
 from gossamer.observe.text import one_line, printable_lines, shown_url
-from gossamer.queries.documents import to_document
 
 plain = one_line
 """Text of strangers made harmless: one line, no control characters, bounded."""
@@ -25,11 +24,8 @@ LONG = 1000
 
 
 def print_json(value: Any) -> None:
-    """One JSON value, or a record as a document, on one line of stdout.
-
-    Control characters are escaped, so a terminal is safe too.
-    """
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_to_json)
+    """One JSON value on one line of stdout. Control characters are escaped, so a terminal is safe too."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
     sys.stdout.write(text if text.isprintable() else "".join(map(_escape_character, text)))
     sys.stdout.write("\n")
 
@@ -38,12 +34,6 @@ def print_progress(line: str) -> None:
     """What happens on the way to a result, on stderr."""
     sys.stderr.write(f"{printable_lines(line)}\n")
     sys.stderr.flush()
-
-
-def _to_json(value: Any) -> Any:
-    """What JSON has no type for: records, and whatever else as text."""
-    document = to_document(value)
-    return str(value) if document is value else document
 
 
 def _escape_character(character: str) -> str:

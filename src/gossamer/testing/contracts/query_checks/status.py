@@ -40,6 +40,18 @@ async def a_status_counts_every_request(s: QueryHarness) -> None:
 
 
 @register_check
+async def a_status_says_what_holds_the_whole_job_up(s: QueryHarness) -> None:
+    """Only where something waits, and nobody can work on it."""
+    job = await s.make_job("shop", make_entry(1))
+    async with s.backends.requests.lock_target(job.target):
+        assert_equal((await read_status(s.backends, job)).held, "", "somebody is at work")
+    held = (await read_status(s.backends, job)).held
+    assert_holds("no process crawls the job shop-1" in held, "nobody is at work")
+    await s.end_visits(job, {1: (Verdict.SUCCESS, "")})
+    assert_equal((await read_status(s.backends, job)).held, "", "nothing waits")
+
+
+@register_check
 async def hosts_are_listed_busiest_first(s: QueryHarness) -> None:
     """With what waits for each; no more than asked for, and whether there are more."""
     wanted = {"b.example": 3, "a.example": 2, "c.example": 1}

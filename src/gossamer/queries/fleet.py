@@ -1,0 +1,53 @@
+"""Who works on what: the supervisor of a fleet, its workers and their shifts."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from gossamer.core.record import Record
+from gossamer.core.shifts import LaneHealth, RosterView, WorkerInfo
+from gossamer.wiring.backends import Backends
+from gossamer.wiring.fleet import roster_of
+
+ROWS = 10_000
+"""Workers, shifts and ends of shifts that are read, of each, unless fewer are asked for."""
+
+
+class WorkerStatus(Record, frozen=True, kw_only=True):
+    """A worker, and what it does."""
+
+    worker: WorkerInfo
+    busy: int  # shifts that it works on
+    unseen_s: float  # since its latest beat
+
+
+class FleetStatus(Record, frozen=True, kw_only=True):
+    """A fleet at one time."""
+
+    view: RosterView  # as the roster has it
+    workers: tuple[WorkerStatus, ...]
+    troubles: tuple[LaneHealth, ...]  # jobs whose shifts do not do well, with the latest trouble
+    has_more: bool = False  # than are in the view
+
+
+async def read_fleet(backends: Backends, *, limit: int = ROWS) -> FleetStatus:
+    """Who works on what, at most so many of each kind.
+
+    Raises ``SettingError`` where the requests are in a place that no fleet can share.
+    """
+    whole = await roster_of(backends).roster.read_roster(history=True)
+    view = replace(whole, workers=whole.workers[:limit], shifts=whole.shifts[:limit], ends=whole.ends[:limit])
+    return FleetStatus(
+        view=view,
+        workers=tuple(_status_of(worker, whole) for worker in view.workers),
+        troubles=tuple(health for health in whole.standings if health.detail),
+        has_more=max(map(len, (whole.workers, whole.shifts, whole.ends))) > limit,
+    )
+
+
+def _status_of(worker: WorkerInfo, view: RosterView) -> WorkerStatus:
+    return WorkerStatus(
+        worker=worker,
+        busy=sum(shift.worker == worker.id for shift in view.shifts),
+        unseen_s=max(view.at - worker.beat_at, 0.0),
+    )

@@ -1,0 +1,72 @@
+"""Who works on what, and how a job comes on by it."""
+
+from __future__ import annotations
+
+from gossamer.core.errors import SettingError
+from gossamer.core.shifts import EndReason, JobSample
+from gossamer.ports.backends import FleetRoster
+from gossamer.queries.fleet import read_fleet
+from gossamer.queries.pace import JobPace, estimate_pace
+from gossamer.testing.contracts.frontier_harness import make_entry
+from gossamer.testing.contracts.query_harness import QueryHarness, register_check
+from gossamer.testing.contracts.roster_harness import TTL_S, make_card, make_end, make_shift
+from gossamer.testing.contracts.suite import assert_equal, assert_holds
+
+
+@register_check
+async def a_fleet_is_told_where_there_can_be_one(s: QueryHarness) -> None:
+    """The supervisor, each worker with its shifts, and trouble; elsewhere a fleet is refused."""
+    fleet = s.backends.requests.fleet
+    if fleet is None:
+        await _expect_refusal(s)
+        return
+    await _begin_shifts(s, fleet.roster, "shop-1")
+    status = await read_fleet(s.backends)
+    assert_equal((status.view.leader, len(status.view.shifts)), ("s1", 2), "as the roster has it")
+    busy = {worker.worker.id: worker.busy for worker in status.workers}
+    assert_equal(busy, {"w1": 1, "w2": 0}, "what each worker does")
+    assert_holds(all(worker.unseen_s >= 0.0 for worker in status.workers), "when it was seen")
+    assert_equal([health.detail for health in status.troubles], ["no such spider"], "trouble")
+    assert_holds(not status.has_more, "that is all")
+    part = await read_fleet(s.backends, limit=1)
+    assert_equal((len(part.workers), part.has_more), (1, True), "no more than asked for")
+
+
+@register_check
+async def the_pace_of_a_job_is_that_of_its_samples(s: QueryHarness) -> None:
+    """Where there is no fleet, nothing is known of it."""
+    job = await s.make_job("shop", make_entry(1))
+    fleet = s.backends.requests.fleet
+    if fleet is None:
+        assert_equal(await estimate_pace(s.backends, job), JobPace(), "no fleet, no pace")
+        return
+    await _begin_shifts(s, fleet.roster, job.id)
+    now = round(s.now())
+    await fleet.roster.add_sample(job.id, JobSample(at=now - 60.0, pages=0, waiting=100))
+    await fleet.roster.add_sample(job.id, JobSample(at=now, pages=120, waiting=40))
+    pace = await estimate_pace(s.backends, job)
+    assert_equal((pace.working, pace.pages_per_s, pace.left_s), (1, 2.0, 40.0), "by the samples")
+    assert_equal(pace.trouble, "no such spider", "the latest trouble")
+
+
+async def _begin_shifts(s: QueryHarness, roster: FleetRoster, job: str) -> None:
+    """Two workers; of three shifts one has failed, one is begun, one is asked for."""
+    for name in ("w1", "w2"):
+        await roster.record_heartbeat(make_card(name), [])
+    token = await roster.claim_leadership("s1", TTL_S)
+    if token is None:
+        raise AssertionError("the first supervisor may lead")
+    shifts = [make_shift(s.now(), name, job=job) for name in ("a", "b", "c")]
+    assert_holds(await roster.request_shifts(shifts, {}, token), "the leader may ask")
+    failed = await roster.begin_shift("a", "w2")
+    if failed is None or await roster.begin_shift("b", "w1") is None:
+        raise AssertionError("what was asked for can be begun")
+    await roster.end_shifts([make_end(failed, EndReason.FAILED, detail="no such spider")])
+
+
+async def _expect_refusal(s: QueryHarness) -> None:
+    try:
+        await read_fleet(s.backends)
+    except SettingError:
+        return
+    raise AssertionError("there is no fleet in such a place")
