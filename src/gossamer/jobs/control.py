@@ -8,7 +8,14 @@ from typing import Any
 
 from gossamer.config.option import SettingOption
 from gossamer.config.settings import Settings
-from gossamer.core.errors import JobBusyError, LostRequestsError, OperatorError, TransitionError, UsageError
+from gossamer.core.errors import (
+    JobBusyError,
+    LostRequestsError,
+    OperatorError,
+    SettingError,
+    TransitionError,
+    UsageError,
+)
 from gossamer.core.jobs import DeadLetterFilter, Job
 from gossamer.core.lifecycle import OVER, FinishReason, JobCommand, JobState
 from gossamer.policy.job_life import change_job_record, end_run
@@ -17,7 +24,6 @@ from gossamer.targets.loading import load_target
 from gossamer.targets.plan import plan_of
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.fetchers import touches_network
-from gossamer.wiring.fleet import roster_of
 from gossamer.wiring.rules import rules_of
 
 
@@ -36,8 +42,17 @@ def prepare_submission(
 
 
 async def submit_job(desk: Backends, settings: Settings, plan: bytes, name: str, text: str) -> Job:
-    """Make the job and ring the supervisor. Raises ``JobBusyError`` while one of this name is under way."""
-    roster = roster_of(desk).roster
+    """Make the job and notify the supervisor.
+
+    Raises ``JobBusyError`` while one of this name is under way, ``SettingError`` where there can be no fleet.
+    """
+    if desk.requests.fleet is None:
+        raise SettingError(
+            "`gossamer submit` hands a crawl to a fleet, and a fleet keeps its requests in Redis: set "
+            "frontier.url to redis://HOST/0, or crawl on this machine with `gossamer crawl`, which takes the "
+            "same target and options"
+        )
+    roster = desk.requests.fleet.roster
     named = (job for job in await desk.book.list_jobs() if job.name == name and job.is_fleet)
     same = next((job for job in named if job.is_unfinished), None)
     if same is not None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 from msgspec.structs import asdict, replace
 
 from gossamer.cli.app import build_app
+from gossamer.cli.commands.crawl import crawl_target
 from gossamer.cli.commands.dead import _fetched_by
 from gossamer.cli.commands.jobs import _pace_facts
-from gossamer.cli.commands.submit import _until_over
+from gossamer.cli.commands.submit import _until_over, submit_crawl
 from gossamer.config.layers import load_settings
 from gossamer.core.errors import JobBusyError, LostRequestsError, SettingError, StorageError, UsageError
 from gossamer.core.hosts import FrontierRules
@@ -127,11 +130,19 @@ async def test_requests_in_a_file_are_none_of_a_fleets(tmp_path):
     settled, plan, name, text = prepare_submission(TARGET, {}, {"data": str(tmp_path)})
     desk = await open_desk(settled, create=True)
     try:
-        with pytest.raises(SettingError, match=r"set frontier.url to redis://HOST/0"):
+        with pytest.raises(
+            SettingError, match=r"redis://HOST/0, or crawl on this machine with `gossamer crawl`"
+        ):
             await submit_job(desk, settled, plan, name, text)
         assert await desk.book.list_jobs() == []
     finally:
         await desk.close()
+
+
+def test_crawl_takes_what_submit_takes():
+    """As it is said to whoever submits without a fleet."""
+    submitted, crawled = (set(inspect.signature(each).parameters) for each in (submit_crawl, crawl_target))
+    assert submitted <= crawled
 
 
 # --------------------------------------------------------------------------- dead letters

@@ -80,7 +80,8 @@ def submit_crawl(
     """Submit a crawl to the fleet.
 
     If a supervisor runs, it starts the crawl within a second, on as many workers as there is work for. The
-    spider must be on the workers' machines too, in the same version and under the same name.
+    spider must be on the workers' machines too, in the same version and under the same name. Without a
+    fleet, `gossamer crawl` with the same target and options crawls on this machine.
     """
 
     given = crawl_overrides(
