@@ -111,6 +111,18 @@ class VisitResult(Record, frozen=True, kw_only=True):
     dropped: dict[str, int] = {}  # things not taken, by reason: ``item:price``, ``link:scheme``
 
 
+class RawExchange(Record, frozen=True, kw_only=True):
+    """What went over the wire for one response. It holds credentials: cookies and Authorization, as sent."""
+
+    request_header: bytes  # as sent, with the empty line at its end; the body is the request's
+    response_header: bytes  # as received, with the informational responses before it
+    body: bytes  # as received: with its Content-Encoding, without the framing of chunks
+
+    def __repr__(self) -> str:
+        sizes = (len(self.request_header), len(self.response_header), len(self.body))
+        return "<RawExchange of {:,} + {:,} + {:,} bytes>".format(*sizes)
+
+
 class FetchResult(msgspec.Struct, frozen=True, kw_only=True):
     """A response as a fetcher returns it; redirects are not followed."""
 
@@ -127,6 +139,7 @@ class FetchResult(msgspec.Struct, frozen=True, kw_only=True):
     address: str = ""  # the connected IP address, where there is one
     proxy: str = ""  # the proxy that it came through, without credentials
     cost: float = 0.0  # what it cost, where somebody charges for it
+    raw: RawExchange | None = None  # what went over the wire, if the fetcher was told to keep it
 
     def header(self, name: str, default: str = "") -> str:
         """The first header of that (lower-case) name."""

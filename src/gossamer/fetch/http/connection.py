@@ -10,6 +10,7 @@ reach the next one: the connection is closed.
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
@@ -34,6 +35,7 @@ from gossamer.fetch.http.wire import (
 _NOTHING = BodyBuffer(0)
 """The body of a connection without an exchange."""
 
+_HEADER_END = re.compile(rb"\n\r?\n")
 _SHORT = frozenset({Fault.INCOMPLETE, Fault.TIMEOUT_BODY})
 
 
@@ -143,10 +145,21 @@ class HttpConnection(asyncio.Protocol):
         self._waiter = None
         if waiter is not None and not waiter.done():
             body = b"" if is_cut else self._body.join_pieces()
+            raw_header = self._join_header() if self._options.keeps_exchanges else b""
             waiter.set_result(
-                WireResponse(self._status, self._headers, body, is_cut, self._latency_s, shortfall)
+                WireResponse(
+                    self._status, self._headers, body, is_cut, self._latency_s, shortfall, raw_header
+                )
             )
         self._release_body()
+
+    def _join_header(self) -> bytes:
+        """The header as it was received, and the informational responses before it."""
+        received, end = b"".join(self._raw), 0
+        for _ in range(self._informational + 1):
+            found = _HEADER_END.search(received, end)
+            end = found.end() if found else len(received)
+        return received[:end]
 
     def _release_body(self) -> None:
         """Let go of what came: not when the collector of circles finds this connection."""

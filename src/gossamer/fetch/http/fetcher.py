@@ -12,9 +12,11 @@ import asyncio
 import re
 import ssl
 
+from msgspec.structs import replace
+
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
-from gossamer.core.results import FetchResult
+from gossamer.core.results import FetchResult, RawExchange
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.connection import HttpConnection
 from gossamer.fetch.http.decode import BodyDecoder
@@ -97,10 +99,14 @@ class HttpFetcher:
                 raise translate_error(error, host=origin.host, tls=self._options.tls) from error
             except FetchError as error:
                 raise FetchError(error.fault, f"{origin.host}: {error.detail}") from error
-            return await self._build_result(request, answer, address, started_at, start)
+            result = await self._build_result(request, answer, address, started_at, start)
         except FetchError as error:
             error.rung = self.rung
             raise
+        if not self._options.keeps_exchanges:
+            return result
+        raw = RawExchange(request_header=head, response_header=answer.raw_header, body=answer.body)
+        return replace(result, raw=raw)
 
     async def close(self) -> None:
         """Close the connections. Idempotent."""

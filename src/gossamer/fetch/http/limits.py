@@ -36,5 +36,6 @@ class HttpOptions(Record, frozen=True, kw_only=True):
     dns_threads: int = 32
     insecure_hosts: frozenset[str] = frozenset()  # certificates of these hosts are not checked
     tls: TlsMode = "modern"
+    keeps_exchanges: bool = False  # whether results carry what went over the wire, within the same bounds
     local_pause_s: float = 1.0  # before a failure of this machine (no more open files) is passed on
     max_cookie_jars: int = 10_000  # one per session and registrable domain; the oldest are forgotten

@@ -26,6 +26,7 @@ class WireResponse(NamedTuple):
     is_cut: bool  # a redirect whose body was not read to its end
     latency_s: float  # from the start of the exchange to the end of the header
     shortfall: BodyShortfall | None = None
+    raw_header: bytes = b""  # as received, where it is kept
 
 
 class BodyShortfall(NamedTuple):
