@@ -17,14 +17,11 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from math import ceil
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import msgspec
-
-from gossamer.core.dedup import GENERATIONS, Dedup, DedupReport, buckets_for
-from gossamer.core.errors import StorageError, UsageError
+from gossamer.core.dedup import Dedup, DedupReport
+from gossamer.core.errors import StorageError
 from gossamer.core.hosts import FrontierRules, HostSignal
 from gossamer.core.jobs import (
     AddResult,
@@ -39,11 +36,13 @@ from gossamer.core.position import QueuePosition
 from gossamer.core.requests import Entry, Grant, Lease
 from gossamer.core.results import Outcome
 from gossamer.drivers.redis.server import RedisServer
-from gossamer.frontier.redis import admin as desk
+from gossamer.frontier.redis import admin
 from gossamer.frontier.redis.dedup import dedup_report
 from gossamer.frontier.redis.losses import Lives, redo_lost
-from gossamer.frontier.redis.shard import RedisShard, script_of
+from gossamer.frontier.redis.shard import RedisShard
+from gossamer.frontier.redis.shard_pool import NewShardOptions, ShardPool, check_budget, packed_rules
 from gossamer.frontier.redis.shares import by_shard, even_shares, first_shares, shard_of, split_chunks
+from gossamer.frontier.redis.stats import earliest_time, may_be_over, stats_of
 from gossamer.frontier.redis.wire import (
     batch_of,
     held_by,
@@ -85,16 +84,20 @@ class RedisFrontier:
     ) -> None:
         self._server = server
         self._job = job_id
-        self._tag = tag or job_id
         self._rules = rules
         self._clock = None if uses_server_time else clock
         self._owner = text_bytes(owner)[:255]
-        self._new = (shards, dedup, seen_ttl_s, expected)
+        self._pool = ShardPool(
+            server,
+            job_id,
+            self._clock,
+            tag=tag,
+            new=NewShardOptions(shards, dedup, seen_ttl_s, expected),
+        )
         self._random = random.Random(seed)  # noqa: S311 - spreads back-offs, guards nothing
         self._jitters: deque[float] = deque()  # drawn, and not used by the call they were drawn for
         self._fence = fence
         self._lives: dict[int, bytes] = {}  # by shard: which life of its server was met
-        self._opened: tuple[RedisShard, ...] = ()
 
     def __repr__(self) -> str:
         return f"<RedisFrontier {self._job} in {self._server!r}>"
@@ -103,61 +106,18 @@ class RedisFrontier:
 
     async def create_shards(self) -> None:
         """Make the job's structures; one that has them keeps them. Raises :class:`UsageError`."""
-        shards, dedup, seen_ttl_s, expected = self._new
-        (first,) = self._make_shards(1)
-        if await first.run_command("EXISTS", "meta"):
-            return
-        _check_budget(self._rules, shards)
-        fields = {
-            "state": next_job_state(None, JobCommand.CREATE).value,
-            "rules": _packed_rules(self._rules),
-            "lane_names": msgspec.msgpack.encode(["http"]),
-            "shards": shards,
-            "dedup": dedup,
-            "buckets": buckets_for(dedup, ceil(expected / shards)),
-        }
-        if seen_ttl_s is not None:
-            fields["generation_s"] = f"{seen_ttl_s / GENERATIONS:.17g}"
-        flat = [part for field in fields.items() for part in field]
-        # The first shard last: it is the one that is asked how many there are.
-        for shard in reversed(self._make_shards(shards)):
-            await self._server.run_script(script_of("create"), shard.key, *flat, repeat=True)
-
-    def _make_shards(self, of: int) -> tuple[RedisShard, ...]:
-        return tuple(
-            RedisShard(self._server, self._job, index, of, self._clock, tag=self._tag) for index in range(of)
-        )
+        await self._pool.create_shards(self._rules)
 
     async def _open_shards(self) -> tuple[RedisShard, ...]:
-        if not self._opened:
-            (first,) = self._make_shards(1)
-            (of,) = await first.read_meta("shards")
-            shards = self._make_shards(int(of))
-            for shard in shards:
-                await desk.place_hosts(shard)  # what a change of the rules that was cut short has left
-            self._opened = shards
-        return self._opened
+        return await self._pool.open_shards()
 
     async def is_there(self) -> bool:
-        """Whether there is anything of the job, be it what a ``forget`` that was cut short has left."""
-        return await self._shards_left() > 0
-
-    async def _shards_left(self) -> int:
-        (first,) = self._make_shards(1)
-        for key in ("meta", "going"):
-            if (found := await first.run_command("HGET", key, "shards")) is not None:
-                return int(found)
-        return 0
+        """Whether there is anything of the job, be it what a deletion that was cut short has left."""
+        return await self._pool.count_shards() > 0
 
     async def delete_requests(self) -> None:
-        """Delete everything of the job, its marker first. What was cut short goes on the next time."""
-        (first,) = self._make_shards(1)
-        self._opened = ()
-        if of := await self._shards_left():
-            await first.run_command("HSET", "going", "shards", of)
-            for shard in self._make_shards(of):
-                await desk.delete_shard(shard)
-            await first.run_command("UNLINK", "going")
+        """Delete everything of the job, its marker first. What was cut short continues the next time."""
+        await self._pool.delete_shards()
 
     # ----------------------------------------------------------------- the port
 
@@ -188,9 +148,7 @@ class RedisFrontier:
             wanted = even_shares(generous, left)
         if len(shards) > 1:
             leases.sort(key=lambda lease: lease.entry.request.band)
-        return Grant(
-            leases=tuple(leases), next_at=_earliest_time(next_times.values()), expired=tuple(expired)
-        )
+        return Grant(leases=tuple(leases), next_at=earliest_time(next_times.values()), expired=tuple(expired))
 
     async def _lease_share(self, shard: RedisShard, lane: str, limit: int, ttl_s: float) -> Grant:
         known = self._lives.get(shard.index, b"")
@@ -307,9 +265,9 @@ class RedisFrontier:
         """See :class:`~gossamer.ports.frontier.Frontier`."""
         shards = await self._open_shards()
         if rules is not None:
-            _check_budget(rules, len(shards))
+            check_budget(rules, len(shards))
         moves, state = job_moves_of(change), ""
-        packed = False if rules is None else raw_bytes(_packed_rules(rules))
+        packed = False if rules is None else raw_bytes(packed_rules(rules))
         for shard in shards:  # the first one decides, the others follow it
             # What was accepted in an earlier life may be lost: by that, nobody may call the job finished.
             known = self._lives.get(shard.index, b"") if change is JobCommand.FINISH else b""
@@ -319,7 +277,7 @@ class RedisFrontier:
             self._check_life(shard, known, life)
             state = after.decode() or next_job_state(JobState(before.decode()), change).value
             if placing:
-                await desk.place_hosts(shard)
+                await admin.place_hosts(shard)
         if change is not JobCommand.RECOVER:
             return ()
         await self.redo_lost()
@@ -342,7 +300,7 @@ class RedisFrontier:
     async def _recover_leases(self, shards: Sequence[RedisShard], owner: bytes | None) -> tuple[Lease, ...]:
         taken: list[Lease] = []
         for shard in shards:
-            for tokens in split_chunks(await desk.tokens_of(shard, owner)):
+            for tokens in split_chunks(await admin.tokens_of(shard, owner)):
                 shown = await shard.run_script("take_back", tokens)
                 taken += leases_of(shown, shard.index, shard.of)
         return tuple(sorted(taken, key=lambda lease: (lease.deadline, lease.token)))
@@ -357,8 +315,8 @@ class RedisFrontier:
         rows: list[Any] = []
         while True:
             before, rows = rows, [await shard.run_script("stats", repeat=True) for shard in shards]
-            stats = _stats_of(rows)
-            if len(shards) == 1 or not _may_be_over(stats):
+            stats = stats_of(rows)
+            if len(shards) == 1 or not may_be_over(stats):
                 return stats
             if [row[4:] for row in before] == [row[4:] for row in rows]:
                 return stats
@@ -384,83 +342,46 @@ class RedisFrontier:
                 counts = [one + other for one, other in zip(counts, answer, strict=True)]
         return AddResult(accepted=counts[0], duplicates=counts[1], too_deep=counts[2])
 
-    # ----------------------------------------------------------------- the desk
+    # ----------------------------------------------------------------- for people and commands
 
     async def are_known(self, entries: Sequence[Entry]) -> list[bool]:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         answers = [False] * len(entries)
         for shard, ours in by_shard(await self._open_shards(), entries, lambda entry: entry.host).items():
             for chunk in split_chunks(ours):
-                found = await desk.are_known(shard, [entry.fingerprint for _, entry in chunk])
+                found = await admin.are_known(shard, [entry.fingerprint for _, entry in chunk])
                 for (position, _), is_known in zip(chunk, found, strict=True):
                     answers[position] = is_known
         return answers
 
     async def find_request(self, fingerprint: int) -> KnownRequest | None:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`. Searches all that waits: for people."""
-        return await desk.find_request(await self._open_shards(), fingerprint)
+        return await admin.find_request(await self._open_shards(), fingerprint)
 
     async def find_position(self, fingerprint: int) -> tuple[FrontierRules, QueuePosition]:
         """The rules in force, and where a request stands. Searches all that waits: for people."""
-        return await desk.find_position(await self._open_shards(), fingerprint)
+        return await admin.find_position(await self._open_shards(), fingerprint)
 
     async def busiest_hosts(self, limit: int) -> list[HostReport]:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
-        return await desk.busiest_hosts(await self._open_shards(), limit)
+        return await admin.busiest_hosts(await self._open_shards(), limit)
 
     async def dead_letters(self, which: DeadLetterFilter, limit: int = 1000) -> list[DeadLetter]:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
-        return await desk.dead_letters(await self._open_shards(), which, limit)
+        return await admin.dead_letters(await self._open_shards(), which, limit)
 
     async def revive_letters(self, which: DeadLetterFilter) -> int:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
-        return await desk.judge_dead(await self._open_shards(), "revive", which)
+        return await admin.judge_dead(await self._open_shards(), "revive", which)
 
     async def drop_letters(self, which: DeadLetterFilter) -> int:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
-        return await desk.judge_dead(await self._open_shards(), "drop", which)
+        return await admin.judge_dead(await self._open_shards(), "drop", which)
 
     async def dedup_report(self) -> DedupReport:
         """How URLs are known again, and how often a new one is taken for a known one."""
         return await dedup_report(await self._open_shards())
 
 
-_COUNTED = ("pending", "delayed", "leased", "done", "dead", "pages", "duplicates", "too_deep", "hosts")
-
-
-def _stats_of(rows: Sequence[Any]) -> FrontierStats:
-    counts = [sum(numbers) for numbers in zip(*(row[4:13] for row in rows), strict=True)]
-    return FrontierStats(
-        state=JobState(rows[0][0].decode()),
-        next_at=_earliest_time(float(row[1]) if row[1] else None for row in rows),
-        budget_spent=any(row[2] for row in rows),
-        seeded=all(row[3] for row in rows),
-        **dict(zip(_COUNTED, counts, strict=True)),
-    )
-
-
-def _may_be_over(stats: FrontierStats) -> bool:
-    """Whether somebody would end the job by this reading."""
-    is_stuck = stats.state is JobState.RUNNING and not stats.leased and stats.next_at is None
-    return stats.waiting == 0 or is_stuck
-
-
 def _host_of(lease: Lease) -> str:
     return lease.entry.host
-
-
-def _earliest_time(times: Iterable[float | None]) -> float | None:
-    return min((time for time in times if time is not None), default=None)
-
-
-def _packed_rules(rules: FrontierRules) -> bytes:
-    """All fields, so that the scripts know no defaults."""
-    return msgspec.msgpack.encode({name: getattr(rules, name) for name in rules.__struct_fields__})
-
-
-def _check_budget(rules: FrontierRules, shards: int) -> None:
-    if rules.max_pages is not None and shards > 1:
-        raise UsageError(
-            f"max_pages needs a frontier with one shard, which counts the pages, and this one has {shards}; "
-            "set frontier.shards = 1, or leave max_pages out"
-        )
