@@ -273,7 +273,7 @@ async def test_an_idle_memory_frontier_keeps_no_garbage():
         await frontier.release(leases, [HostSignal()] * len(leases))
         clock.advance(1)
     assert len(frontier._deadlines) < 1000
-    assert sum(len(heap) for heap in frontier._turns["http"]) < 50
+    assert sum(len(heap) for heap in frontier._schedule._turns["http"]) < 50
 
 
 async def test_states_in_sql_are_those_of_the_table(db):

@@ -35,6 +35,7 @@ from gossamer.core.lifecycle import (
 from gossamer.core.requests import BANDS, Entry, Grant, Lease
 from gossamer.core.results import Outcome, Verdict
 from gossamer.frontier.memory.rows import MemoryHost, RequestRow
+from gossamer.frontier.memory.schedule import HostSchedule
 from gossamer.frontier.transitions import (
     EXPIRED,
     ROUND,
@@ -60,9 +61,7 @@ class MemoryFrontier:
         self._random = random.Random(seed)  # noqa: S311 - spreads back-offs, guards nothing
         self._state = next_job_state(None, JobCommand.CREATE)
         self._known: dict[int, RequestRow | None] = {}  # by fingerprint; None: done
-        self._hosts: dict[str, MemoryHost] = {}
-        self._by_id: dict[int, MemoryHost] = {}
-        self._turns: dict[str, list[list[tuple[float, int]]]] = {}  # by lane, band: (next_at, host id)
+        self._schedule = HostSchedule()
         self._delayed: dict[str, list[tuple[float, int, RequestRow]]] = defaultdict(list)
         self._leased: dict[int, RequestRow] = {}  # by token
         self._deadlines: list[tuple[float, int]] = []  # (deadline, token)
@@ -122,12 +121,12 @@ class MemoryFrontier:
         self._state = next_job_state(self._state, change)
         if rules is not None:
             self._rules = rules
-            for host in self._hosts.values():
-                self._schedule_host(host)
+            for host in self._schedule.hosts.values():
+                self._schedule.place_host(host, self._rules)
         if change is not JobCommand.RECOVER:
             return ()
         now = self._clock.now()
-        held = sorted(self._leased.values(), key=_by_deadline)
+        held = sorted(self._leased.values(), key=RequestRow.lease_order)
         return tuple(self._expire_lease(item, now) for item in held)
 
     async def read_stats(self) -> FrontierStats:
@@ -142,8 +141,8 @@ class MemoryFrontier:
             pages=self._pages,
             duplicates=self._duplicates,
             too_deep=self._too_deep,
-            hosts=len(self._hosts),
-            next_at=self._next_at([*self._turns, *self._delayed]),
+            hosts=len(self._schedule.hosts),
+            next_at=self._next_at([*self._schedule.lanes, *self._delayed]),
             budget_spent=self._rules.max_pages is not None and self._pages >= self._rules.max_pages,
             seeded=self._is_seeded,
         )
@@ -156,7 +155,7 @@ class MemoryFrontier:
         """See :class:`~gossamer.ports.fleet_frontier.FleetFrontier`. Memory loses nothing but as a whole."""
         return 0
 
-    # ----------------------------------------------------------------- the desk
+    # ----------------------------------------------------------------- for people and commands
 
     async def are_known(self, entries: Sequence[Entry]) -> list[bool]:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
@@ -182,14 +181,14 @@ class MemoryFrontier:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         reports = [
             HostReport(host=host.name, state=host.state, pending=pending)
-            for host in self._hosts.values()
+            for host in self._schedule.hosts.values()
             if (pending := sum(map(len, host.queues.values())))
         ]
         return sorted(reports, key=lambda report: -report.pending)[:limit]
 
     async def dead_letters(self, which: DeadLetterFilter, limit: int = 1000) -> list[DeadLetter]:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
-        chosen = sorted(self._matching_items(which), key=lambda item: (item.died_at, item.id))
+        chosen = sorted(self._find_letters(which), key=lambda item: (item.died_at, item.id))
         return [
             DeadLetter(
                 id=item.id,
@@ -203,7 +202,7 @@ class MemoryFrontier:
 
     async def revive_letters(self, which: DeadLetterFilter) -> int:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
-        chosen = self._matching_items(which)
+        chosen = self._find_letters(which)
         for item in chosen:
             item.reset_counts()
             item.reason, item.died_at = "", 0.0
@@ -216,7 +215,7 @@ class MemoryFrontier:
 
     async def drop_letters(self, which: DeadLetterFilter) -> int:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
-        chosen = self._matching_items(which)
+        chosen = self._find_letters(which)
         for item in chosen:
             del self._dead[item.id]
             self._move_item(item, next_state(item.state, RequestTransition.DROP))
@@ -240,10 +239,7 @@ class MemoryFrontier:
         return AddResult(accepted=accepted, duplicates=duplicates, too_deep=too_deep)
 
     def _admit_entry(self, entry: Entry, now: float) -> None:
-        host = self._hosts.get(entry.host)
-        if host is None:
-            host = MemoryHost(len(self._hosts) + 1, entry.host)
-            self._hosts[entry.host] = self._by_id[host.id] = host
+        host = self._schedule.open_host(entry.host)
         state = next_state(
             None, RequestTransition.ADMIT_LATER if entry.due_at > now else RequestTransition.ADMIT
         )
@@ -260,54 +256,18 @@ class MemoryFrontier:
         limit = limit if left is None else min(limit, left)
         if self._state is not JobState.RUNNING or limit <= 0:
             return
-        ready = self._pop_ready_hosts(lane, limit, now)
+        ready = self._schedule.pop_ready_hosts(lane, limit, now)
         for host in in_turn(ready, self._rules, now):
             yield self._grant_lease(host, lane, now, ttl_s)
             limit -= 1
             if not limit:
                 break
         for host in ready:
-            self._schedule_host(host)
-
-    def _pop_ready_hosts(self, lane: str, limit: int, now: float) -> list[MemoryHost]:
-        """The first hosts in turn; each is taken off its heap and must be placed again."""
-        ready: list[MemoryHost] = []
-        for band, heap in enumerate(self._turns.get(lane, ())):
-            while len(ready) < limit and self._first_turn(lane, band) <= now:
-                host = self._by_id[heappop(heap)[1]]
-                del host.turns[lane]
-                host.lane = lane
-                ready.append(host)
-        return ready
-
-    def _first_turn(self, lane: str, band: int) -> float:
-        """The time of the first turn that is still true; infinity if there is none."""
-        heap = self._turns[lane][band] if lane in self._turns else []
-        while heap:
-            next_at, number = heap[0]
-            if self._by_id[number].turns.get(lane) == (band, next_at):
-                return next_at
-            heappop(heap)
-        return inf
+            self._schedule.place_host(host, self._rules)
 
     def _grant_lease(self, host: MemoryHost, lane: str, now: float, ttl_s: float) -> Lease:
         _, _, item = heappop(host.queues[lane])
-        lease = Lease(
-            entry=item.entry,
-            token=self._next_token,
-            granted_at=now,
-            start_by=politeness.start_by(host.state, self._rules, now),
-            deadline=now + ttl_s,
-            attempt=item.attempts + 1,
-            failures=item.failures,
-            throttled=item.throttled,
-            expiries=item.expiries,
-            host_down=politeness.is_down(host.state, self._rules),
-            host_answered=host.state.answered_at > 0,
-            host_pause_s=politeness.next_pause_s(host.state, self._rules),
-            host_silent=politeness.is_silent(host.state),
-            is_suspect=politeness.is_suspect(host.state),
-        )
+        lease = item.make_lease(self._next_token, self._rules, now, ttl_s)
         self._next_token += 1
         host.state = politeness.grant_lease(host.state, self._rules, now)
         item.lease = lease
@@ -329,7 +289,7 @@ class MemoryFrontier:
         left = leases_left(self._rules, self._pages, self._counts[RequestState.LEASED])
         if self._state is JobState.RUNNING and left != 0:
             for lane in set(lanes):
-                times += [self._first_turn(lane, band) for band in range(BANDS)]
+                times += [self._schedule.first_turn(lane, band) for band in range(BANDS)]
                 times += [due_at for due_at, _, _ in self._delayed[lane][:1]]
         earliest = min(times)
         return None if earliest == inf else earliest
@@ -432,33 +392,8 @@ class MemoryFrontier:
             self._dead[item.id] = item
         elif item.state is RequestState.DONE and self._known[item.entry.fingerprint] is item:
             self._known[item.entry.fingerprint] = None
-        self._schedule_host(item.host)
+        self._schedule.place_host(item.host, self._rules)
 
-    def _schedule_host(self, host: MemoryHost) -> None:
-        """Give the host a turn in each lane where it has something to do and room to do it."""
-        has_room = politeness.has_room(host.state, self._rules)
-        for lane, queue in host.queues.items():
-            if not queue or not has_room:
-                host.turns.pop(lane, None)
-                continue
-            turn = (queue[0][0], host.state.next_at)
-            if host.turns.get(lane) != turn:
-                host.turns[lane] = turn
-                heaps = self._turns.setdefault(lane, [[] for _ in range(BANDS)])
-                heappush(heaps[turn[0]], (turn[1], host.id))
-
-    def _matching_items(self, which: DeadLetterFilter) -> list[RequestRow]:
+    def _find_letters(self, which: DeadLetterFilter) -> list[RequestRow]:
         ids = set(which.ids)
-        return [
-            item
-            for item in self._dead.values()
-            if (which.reason is None or item.reason == which.reason)
-            and (which.host is None or item.entry.host == which.host)
-            and (which.older_than is None or item.died_at < which.older_than)
-            and (not ids or item.id in ids)
-        ]
-
-
-def _by_deadline(item: RequestRow) -> tuple[float, int]:
-    assert item.lease is not None
-    return item.lease.deadline, item.lease.token
+        return [item for item in self._dead.values() if item.matches(which) and (not ids or item.id in ids)]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from gossamer.core.hosts import HostState
+from gossamer.core.hosts import FrontierRules, HostState
+from gossamer.core.jobs import DeadLetterFilter
 from gossamer.core.lifecycle import RequestState
 from gossamer.core.requests import Entry, Lease
+from gossamer.policy import politeness
 
 
 class RequestRow:
@@ -28,6 +30,39 @@ class RequestRow:
     def reset_counts(self) -> None:
         """Start counting its attempts anew."""
         self.attempts = self.failures = self.throttled = self.expiries = 0
+
+    def matches(self, which: DeadLetterFilter) -> bool:
+        """Whether a filter of dead letters chooses it, its ids aside."""
+        return (
+            (which.reason is None or self.reason == which.reason)
+            and (which.host is None or self.entry.host == which.host)
+            and (which.older_than is None or self.died_at < which.older_than)
+        )
+
+    def lease_order(self) -> tuple[float, int]:
+        """Where its lease stands among others: by deadline."""
+        assert self.lease is not None
+        return self.lease.deadline, self.lease.token
+
+    def make_lease(self, token: int, rules: FrontierRules, now: float, ttl_s: float) -> Lease:
+        """The lease of it that is granted now."""
+        host = self.host.state
+        return Lease(
+            entry=self.entry,
+            token=token,
+            granted_at=now,
+            start_by=politeness.start_by(host, rules, now),
+            deadline=now + ttl_s,
+            attempt=self.attempts + 1,
+            failures=self.failures,
+            throttled=self.throttled,
+            expiries=self.expiries,
+            host_down=politeness.is_down(host, rules),
+            host_answered=host.answered_at > 0,
+            host_pause_s=politeness.next_pause_s(host, rules),
+            host_silent=politeness.is_silent(host),
+            is_suspect=politeness.is_suspect(host),
+        )
 
 
 class MemoryHost:
