@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
 
-STILL_ABOVE = {"longest file": 412, "longest function": 71}
+STILL_ABOVE = {"longest function": 71}
 """What is not within its limit yet, and must not grow until it is."""
 
 

@@ -32,7 +32,7 @@ from gossamer.fleet.duties import repeat_duty
 from gossamer.fleet.error_throttle import ErrorThrottle
 from gossamer.fleet.job_monitor import JobMonitor
 from gossamer.fleet.parts import FleetOptions, FleetParts, log
-from gossamer.policy.shifts import LaneDemand, ShiftPlan, Strand, lost_shifts, plan_shifts
+from gossamer.policy.shifts import JobLane, LaneDemand, ShiftPlan, lost_shifts, plan_shifts
 from gossamer.ports.duty import Duty
 from gossamer.runtime.process_name import this_process
 
@@ -244,7 +244,7 @@ class FleetSupervisor:
         """Enter what is decided into the roster, then publish it."""
         roster = self._parts.roster
         can_publish = not self._complaints.leaves_alone(BROKER, self._loop_time())
-        shifts = [self._make_shift(strand, at) for strand in decision.asks] if can_publish else []
+        shifts = [self._make_shift(job_lane, at) for job_lane in decision.asks] if can_publish else []
         if not shifts and not decision.recalls:
             return
         if not await self._with_timeout(roster.request_shifts(shifts, decision.recalls, token)) or not shifts:
@@ -259,8 +259,8 @@ class FleetSupervisor:
         else:
             self._complaints.clear_error(BROKER)
 
-    def _make_shift(self, strand: Strand, at: float) -> Shift:
-        job, lane = strand
+    def _make_shift(self, job_lane: JobLane, at: float) -> Shift:
+        job, lane = job_lane
         shift_id = f"{job}:{lane}:{secrets.token_hex(4)}"
         return Shift(id=shift_id, job=job, lane=lane, expires_at=at + self._options.expires_s)
 

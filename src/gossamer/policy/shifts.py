@@ -26,7 +26,7 @@ from gossamer.core.shifts import (
     WorkerState,
 )
 
-Strand = tuple[str, str]
+JobLane = tuple[str, str]
 """A job's shifts on one lane: ``(job, lane)``."""
 
 
@@ -55,7 +55,7 @@ class LaneDemand(Record, frozen=True, kw_only=True):
 class ShiftPlan(Record, frozen=True, kw_only=True):
     """What is to be done now."""
 
-    asks: tuple[Strand, ...] = ()  # one shift each, the most urgent first
+    asks: tuple[JobLane, ...] = ()  # one shift each, the most urgent first
     recalls: dict[str, EndReason] = {}  # shifts that shall stop
     troubles: dict[str, str] = {}  # by job: why nobody works on it, for people
 
@@ -94,17 +94,17 @@ def lost_shifts(view: RosterView, watched_s: float, limits: ShiftLimits) -> list
     ]
 
 
-def pause_s(standing: LaneHealth, limits: ShiftLimits, *, others_can: bool) -> float:
-    """How long after its last shift a strand waits for the next one.
+def pause_s(health: LaneHealth, limits: ShiftLimits, *, others_can: bool) -> float:
+    """How long after its last shift a job waits on a lane for the next one.
 
     ``others_can``: the last worker refused the job, and there are workers that have not.
     """
-    if standing.failures:
-        if standing.why is EndReason.REFUSED and others_can:
+    if health.failures:
+        if health.why is EndReason.REFUSED and others_can:
             return limits.first_pause_s
-        return _doubled_pause(limits.first_pause_s, standing.failures, limits.longest_pause_s)
-    if standing.empties > 1:
-        return _doubled_pause(limits.first_pause_s, standing.empties - 1, limits.longest_empty_pause_s)
+        return _doubled_pause(limits.first_pause_s, health.failures, limits.longest_pause_s)
+    if health.empties > 1:
+        return _doubled_pause(limits.first_pause_s, health.empties - 1, limits.longest_empty_pause_s)
     return 0.0
 
 
@@ -126,7 +126,7 @@ class _ShiftPlanner:
         self._standings = {(s.job, s.lane): s for s in view.standings}
         self._recalls: dict[str, EndReason] = {}
         self._troubles: dict[str, str] = {}
-        self._shifts: defaultdict[Strand, list[Shift]] = defaultdict(list)  # that stay, the oldest first
+        self._shifts: defaultdict[JobLane, list[Shift]] = defaultdict(list)  # that stay, the oldest first
         self._leaving: list[Shift] = []  # that hold a slot still
         jobs = {claim.job for claim in claims}
         for shift in sorted(view.shifts, key=lambda shift: shift.began_at or shift.asked_at):
@@ -145,19 +145,19 @@ class _ShiftPlanner:
         granted = list(self._share_slots())
         shares = Counter(granted)
         free = self._free_slots()
-        given: Counter[Strand] = Counter()
-        asks: list[Strand] = []
-        unmet: list[Strand] = []
-        for strand in granted:
-            given[strand] += 1
-            if given[strand] > len(self._shifts[strand]):
-                (asks if free.take_slot(strand[1]) else unmet).append(strand)
+        given: Counter[JobLane] = Counter()
+        asks: list[JobLane] = []
+        unmet: list[JobLane] = []
+        for job_lane in granted:
+            given[job_lane] += 1
+            if given[job_lane] > len(self._shifts[job_lane]):
+                (asks if free.take_slot(job_lane[1]) else unmet).append(job_lane)
         self._make_room(unmet, shares)
-        for strand in unmet:
-            self._record_trouble(strand, "waits for a worker with a free slot")
-        for strand, wanted in self._wants.items():
-            if wanted and not shares[strand]:
-                self._record_trouble(strand, "waits for its turn: other jobs have all slots")
+        for job_lane in unmet:
+            self._record_trouble(job_lane, "waits for a worker with a free slot")
+        for job_lane, wanted in self._wants.items():
+            if wanted and not shares[job_lane]:
+                self._record_trouble(job_lane, "waits for its turn: other jobs have all slots")
         return ShiftPlan(asks=tuple(asks), recalls=self._recalls, troubles=self._troubles)
 
     # ----------------------------------------------------------------- what each may have
@@ -168,72 +168,72 @@ class _ShiftPlanner:
 
     def _wanted_shifts(self, claim: LaneDemand) -> int:
         """The shifts that a claim may come to have now."""
-        strand = (claim.job, claim.lane)
-        there = len(self._shifts[strand])
+        job_lane = (claim.job, claim.lane)
+        there = len(self._shifts[job_lane])
         if claim.useful <= 0:
             return min(there, claim.busy)
         takers = [worker for worker in self._workers if claim.lane in worker.lanes]
         if not takers:
-            self._record_trouble(strand, f"no worker takes shifts of the lane {claim.lane!r}")
+            self._record_trouble(job_lane, f"no worker takes shifts of the lane {claim.lane!r}")
             return 0
-        standing = self._standings.get(strand)
-        if standing is None:
+        health = self._standings.get(job_lane)
+        if health is None:
             return claim.useful
-        able = [worker for worker in takers if worker.id not in standing.refused_by]
-        left_s = standing.at + pause_s(standing, self._limits, others_can=bool(able)) - self._at
-        if standing.detail:
-            self._record_trouble(strand, _describe_failures(standing, able, takers))
+        able = [worker for worker in takers if worker.id not in health.refused_by]
+        left_s = health.at + pause_s(health, self._limits, others_can=bool(able)) - self._at
+        if health.detail:
+            self._record_trouble(job_lane, _describe_failures(health, able, takers))
         if left_s > 0:
             return min(claim.useful, there)
-        if standing.failures and not (able and standing.why is EndReason.REFUSED):
+        if health.failures and not (able and health.why is EndReason.REFUSED):
             return min(claim.useful, max(1, there))  # one that shows whether it is well again
         return min(claim.useful, max(there, sum(worker.slots for worker in able or takers)))
 
-    def _record_trouble(self, strand: Strand, trouble: str) -> None:
+    def _record_trouble(self, job_lane: JobLane, trouble: str) -> None:
         """Say why nobody works on a job; not when somebody does, and the first reason counts."""
-        if not any(self._shifts[job, lane] for job, lane in self._shifts if job == strand[0]):
-            self._troubles.setdefault(strand[0], trouble)
+        if not any(self._shifts[job, lane] for job, lane in self._shifts if job == job_lane[0]):
+            self._troubles.setdefault(job_lane[0], trouble)
 
     # ----------------------------------------------------------------- who gets how much
 
-    def _share_slots(self) -> Iterator[Strand]:
+    def _share_slots(self) -> Iterator[JobLane]:
         """The slots as they are shared out, one after the other, were all of them free."""
         room = _FreeSlots(self._workers)
         of_job: Counter[str] = Counter()
-        given: Counter[Strand] = Counter()
-        order = {strand: number for number, strand in enumerate(self._wants)}
+        given: Counter[JobLane] = Counter()
+        order = {job_lane: number for number, job_lane in enumerate(self._wants)}
 
-        def place(strand: Strand) -> tuple[int, bool, bool, float, int, Strand]:
-            """Where a strand stands in the queue for its next slot."""
-            job, lane = strand
-            is_seated, served_at = self._seat_of(strand, given[strand])
-            return of_job[job], lane != SEED_LANE, not is_seated, served_at, order[strand], strand
+        def place(job_lane: JobLane) -> tuple[int, bool, bool, float, int, JobLane]:
+            """Where a job stands with a lane in the queue for its next slot."""
+            job, lane = job_lane
+            is_seated, served_at = self._seat_of(job_lane, given[job_lane])
+            return of_job[job], lane != SEED_LANE, not is_seated, served_at, order[job_lane], job_lane
 
-        queue = [place(strand) for strand, wanted in self._wants.items() if wanted > 0]
+        queue = [place(job_lane) for job_lane, wanted in self._wants.items() if wanted > 0]
         heapify(queue)
         while queue:
-            standing_at, *_, strand = heappop(queue)
-            if standing_at != of_job[strand[0]]:  # its job has got one on another lane meanwhile
-                heappush(queue, place(strand))
+            standing_at, *_, job_lane = heappop(queue)
+            if standing_at != of_job[job_lane[0]]:  # its job has got one on another lane meanwhile
+                heappush(queue, place(job_lane))
                 continue
-            if not room.take_slot(strand[1]):
+            if not room.take_slot(job_lane[1]):
                 continue
-            given[strand] += 1
-            of_job[strand[0]] += 1
-            yield strand
-            if given[strand] < self._wants[strand]:
-                heappush(queue, place(strand))
+            given[job_lane] += 1
+            of_job[job_lane[0]] += 1
+            yield job_lane
+            if given[job_lane] < self._wants[job_lane]:
+                heappush(queue, place(job_lane))
 
-    def _seat_of(self, strand: Strand, number: int) -> tuple[bool, float]:
-        """Whether a strand keeps its slot of this number before equals, and when it was last served."""
-        shifts = self._shifts[strand]
+    def _seat_of(self, job_lane: JobLane, number: int) -> tuple[bool, float]:
+        """Whether a job keeps its slot of this number on a lane before equals, and since when."""
+        shifts = self._shifts[job_lane]
         if not shifts:
-            standing = self._standings.get(strand)
-            return False, standing.at if standing else 0.0
+            health = self._standings.get(job_lane)
+            return False, health.at if health else 0.0
         if number >= len(shifts):
             return False, self._at
         youngest = shifts[-1]
-        if strand[1] == SEED_LANE:  # it would have to begin with its first URL again
+        if job_lane[1] == SEED_LANE:  # it would have to begin with its first URL again
             return True, self._at
         is_fresh = (youngest.began_at or self._at) + self._limits.slice_s > self._at
         return number > 0 or is_fresh, self._at
@@ -252,18 +252,20 @@ class _ShiftPlanner:
             room.take_slot(shift.lane)
         return room
 
-    def _make_room(self, unmet: Sequence[Strand], shares: Mapping[Strand, int]) -> None:
+    def _make_room(self, unmet: Sequence[JobLane], shares: Mapping[JobLane, int]) -> None:
         """Recall as many shifts of those who have more than their share as others lack slots."""
         lanes = {worker.id: worker.lanes for worker in self._workers}
         lacking = Counter(lane for _, lane in unmet)
         for shift in self._leaving:
             _serve_lane(lacking, lanes.get(shift.worker, ()))
-        surplus = sorted(self._shifts, key=lambda strand: shares.get(strand, 0) - len(self._shifts[strand]))
-        for strand in surplus:
-            if strand[1] == SEED_LANE:
+        surplus = sorted(
+            self._shifts, key=lambda job_lane: shares.get(job_lane, 0) - len(self._shifts[job_lane])
+        )
+        for job_lane in surplus:
+            if job_lane[1] == SEED_LANE:
                 continue
-            too_many = len(self._shifts[strand]) - shares.get(strand, 0)
-            asked_first = sorted(self._shifts[strand], key=lambda shift: shift.state is ShiftState.WORKING)
+            too_many = len(self._shifts[job_lane]) - shares.get(job_lane, 0)
+            asked_first = sorted(self._shifts[job_lane], key=lambda shift: shift.state is ShiftState.WORKING)
             for shift in asked_first[: max(0, too_many)]:
                 is_asked = shift.state is ShiftState.ASKED
                 if _serve_lane(lacking, (shift.lane,) if is_asked else lanes.get(shift.worker, ())):
@@ -306,11 +308,11 @@ def _is_void(shift: Shift, at: float) -> bool:
     return shift.state is ShiftState.ASKED and shift.expires_at <= at
 
 
-def _describe_failures(standing: LaneHealth, able: Sequence[WorkerInfo], takers: Sequence[WorkerInfo]) -> str:
-    if standing.why is EndReason.REFUSED and not able:
+def _describe_failures(health: LaneHealth, able: Sequence[WorkerInfo], takers: Sequence[WorkerInfo]) -> str:
+    if health.why is EndReason.REFUSED and not able:
         who = "the only worker cannot" if len(takers) == 1 else f"none of the {len(takers)} workers can"
-        return f"{who} do it: {standing.detail}"
-    return f"its shifts fail ({standing.failures} in a row): {standing.detail}"
+        return f"{who} do it: {health.detail}"
+    return f"its shifts fail ({health.failures} in a row): {health.detail}"
 
 
 def _divide_up(amount: int, each: int) -> int:

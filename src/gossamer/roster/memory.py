@@ -84,9 +84,9 @@ class MemoryRoster:
             pages=said.pages,
             in_flight=said.in_flight,
         )
-        standing = self._standings.get((known.job, known.lane))
-        if said.pages and standing is not None and (standing.failures or standing.empties):
-            self._standings[known.job, known.lane] = _clear_failures(standing, worker.id)
+        health = self._standings.get((known.job, known.lane))
+        if said.pages and health is not None and (health.failures or health.empties):
+            self._standings[known.job, known.lane] = _clear_failures(health, worker.id)
         return known.recalled if worker.state is WorkerState.WORKING else EndReason.DRAINED
 
     async def end_shifts(self, ends: Sequence[ShiftResult]) -> None:
@@ -220,16 +220,16 @@ class MemoryRoster:
     def _count_end(self, end: ShiftResult) -> None:
         self._ends.appendleft(end)
         place = (end.job, end.lane)
-        standing = self._standings.get(place) or LaneHealth(job=end.job, lane=end.lane)
+        health = self._standings.get(place) or LaneHealth(job=end.job, lane=end.lane)
         if end.why in (EndReason.FAILED, EndReason.REFUSED) or (end.why is EndReason.LOST and not end.pages):
-            standing = replace(standing, failures=standing.failures + 1, detail=end.detail)
-            if end.why is EndReason.REFUSED and end.worker not in standing.refused_by:
-                refused_by = (*standing.refused_by, end.worker)[-REFUSERS:]
-                standing = replace(standing, refused_by=refused_by)
+            health = replace(health, failures=health.failures + 1, detail=end.detail)
+            if end.why is EndReason.REFUSED and end.worker not in health.refused_by:
+                refused_by = (*health.refused_by, end.worker)[-REFUSERS:]
+                health = replace(health, refused_by=refused_by)
         elif end.pages or end.why in SHOWN_GOOD:
-            empties = standing.empties + 1 if end.why is EndReason.IDLE and not end.pages else 0
-            standing = replace(_clear_failures(standing, end.worker), empties=empties)
-        self._standings[place] = replace(standing, at=end.at, why=end.why)
+            empties = health.empties + 1 if end.why is EndReason.IDLE and not end.pages else 0
+            health = replace(_clear_failures(health, end.worker), empties=empties)
+        self._standings[place] = replace(health, at=end.at, why=end.why)
 
     def _forget_expired(self, now: float) -> None:
         for worker in list(self._workers.values()):
@@ -238,15 +238,15 @@ class MemoryRoster:
         for shift_id, at in list(self._buried.items()):
             if at + BURIED_S <= now:
                 del self._buried[shift_id]
-        for place, standing in list(self._standings.items()):
-            if standing.at + STANDING_S <= now:
+        for place, health in list(self._standings.items()):
+            if health.at + STANDING_S <= now:
                 del self._standings[place]
         for job, samples in list(self._samples.items()):
             if samples[-1].at + STANDING_S <= now:
                 del self._samples[job]
 
 
-def _clear_failures(standing: LaneHealth, worker: str) -> LaneHealth:
+def _clear_failures(health: LaneHealth, worker: str) -> LaneHealth:
     """A job of which something was done, by a worker that can."""
-    refused_by = tuple(other for other in standing.refused_by if other != worker)
-    return replace(standing, failures=0, empties=0, detail="", refused_by=refused_by)
+    refused_by = tuple(other for other in health.refused_by if other != worker)
+    return replace(health, failures=0, empties=0, detail="", refused_by=refused_by)

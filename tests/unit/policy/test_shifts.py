@@ -308,10 +308,10 @@ def test_laws(fleet):
         of_lane = sum(1 for _, asked_lane in decision.asks if asked_lane == lane)
         assert of_lane <= sum(w.slots for w in alive if lane in w.lanes), "of a lane, either"
     wants = {(c.job, c.lane): c.useful for c in claims}
-    for strand, count in Counter(decision.asks).items():
-        there = [s for s in held if (s.job, s.lane) == strand and s.recalled is None]
+    for job_lane, count in Counter(decision.asks).items():
+        there = [s for s in held if (s.job, s.lane) == job_lane and s.recalled is None]
         stay = [s for s in there if s.id not in decision.recalls]
-        assert count + len(there) <= wants[strand], "never more than useful"
+        assert count + len(there) <= wants[job_lane], "never more than useful"
         assert len(stay) == len(there), "nobody is recalled who is asked for"
     running = {c.job for c in claims}
     for shift_id, why in decision.recalls.items():
