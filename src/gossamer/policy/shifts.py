@@ -225,7 +225,7 @@ class _ShiftPlanner:
                 heappush(queue, place(job_lane))
 
     def _seat_of(self, job_lane: JobLane, number: int) -> tuple[bool, float]:
-        """Whether a job keeps its slot of this number on a lane before equals, and since when."""
+        """Whether a job keeps its slot of this number before equals, and when the lane was last served."""
         shifts = self._shifts[job_lane]
         if not shifts:
             health = self._standings.get(job_lane)
