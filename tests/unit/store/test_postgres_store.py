@@ -149,6 +149,7 @@ async def test_ends_of_jobs_in_an_older_schema_become_a_reason_and_an_error(post
     book = PostgresJobStore(server, ManualClock())
     found = [await book.get(f"shop-{n}") for n in range(1, len(FORMER_ENDS) + 1)]
     assert [(job.end_reason, job.end_error) for job in found] == list(FORMER_ENDS.values())
+    assert (await rows(server, "SELECT finish_reason FROM job ORDER BY id"))[-1] == ("error",)
 
 
 async def test_a_ledger_from_before_it_knew_ways_of_fetching_is_read_on(postgres_url, server, store):

@@ -122,6 +122,8 @@ async def test_ends_of_jobs_in_an_older_file_become_a_reason_and_an_error(tmp_pa
     book = SqliteJobStore(db, ManualClock())
     found = [await book.get(f"shop-{n}") for n in range(1, len(FORMER_ENDS) + 1)]
     assert [(job.end_reason, job.end_error) for job in found] == list(FORMER_ENDS.values())
+    stored = db.run_sync(lambda conn: conn.execute("SELECT finish_reason FROM job").fetchall())
+    assert stored[-1] == ("error",)
     db.run_sync(lambda conn: conn.execute("UPDATE job SET finish_reason = 'error: late' WHERE id = 1"))
     assert (await book.get("shop-1")).end_text == "error: late", "by a process that was not renewed"
     db.close()
