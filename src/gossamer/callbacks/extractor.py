@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from gossamer.core.drops import DropKind
 from gossamer.core.errors import Fault, SelectorError
 from gossamer.core.requests import Request
 from gossamer.core.results import ExtractResult, FetchResult
@@ -230,14 +231,14 @@ class _CallbackResult:
         """Whether there is room for more."""
         if isinstance(result, Request):
             if len(self.requests) >= self._limit:
-                self.dropped["link:too_many"] = 1
+                self.dropped[DropKind.LINK.key_of("too_many")] = 1
                 return False
             if result.meta or result.cb_kwargs or result.headers:  # changed, perhaps, since it was made
                 result.validate()
             self.requests.append(result)
         elif result is not None:
             if len(self.items) >= self._limit:
-                self.dropped["item:too_many"] = 1
+                self.dropped[DropKind.ITEM.key_of("too_many")] = 1
                 return False
             self.items.append(result)
         return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gossamer.core.drops import DropKind
 from gossamer.core.errors import LedgerReason
 from gossamer.core.exits import ExitFacts
 from gossamer.core.jobs import JobTotals
@@ -15,6 +16,9 @@ from gossamer.observe.text import error_headline, shown_url
 
 MOST_NAMES = 4
 """Callbacks that are named in one line."""
+
+
+_MORE_ITEMS = DropKind.ITEM.key_of("too_many")
 
 
 def ending_of(
@@ -63,7 +67,7 @@ def notes_of(job: str, ran: RunSummary, before: JobTotals, tally: JobTotals, *, 
     seeded = ran.seeded
     if seeded.refused and (seeded.added.accepted or seeded.added.duplicates):
         said.append(f"some start URLs were not accepted {_format_refused(seeded)}")
-    stopped = tally.dropped.get("item:too_many", 0) - before.dropped.get("item:too_many", 0)
+    stopped = tally.dropped.get(_MORE_ITEMS, 0) - before.dropped.get(_MORE_ITEMS, 0)
     if stopped:
         said.append(
             f"items are missing of {format_count(stopped, 'page')}: the callback yielded more than "
@@ -92,7 +96,7 @@ def _no_page_notes(job: str, ran: RunSummary, before: JobTotals, tally: JobTotal
     if tally == before and not seeded.added.accepted:
         without = "" if tally.pages else f", without a page ({_without_page(tally)})"
         said = [f"nothing to do: this crawl is finished{without}; --fresh starts it over"]
-        if too_deep := tally.dropped.get("link:too_deep"):
+        if too_deep := tally.dropped.get(DropKind.LINK.key_of("too_deep")):
             links = f"{format_count(too_deep, 'link')} {'was' if too_deep == 1 else 'were'} too deep"
             said.append(f"{links}; --fresh with more depth takes {'it' if too_deep == 1 else 'them'}")
         return said
@@ -151,7 +155,7 @@ def _idle_note(pages: Mapping[str, int], *, is_all: bool) -> str:
 
 def _has_items(tally: JobTotals) -> bool:
     """Whether there was an item, stored or dropped: also one of a callback that failed later."""
-    return bool(tally.items) or any(reason.startswith("item:") for reason in tally.dropped)
+    return bool(tally.items) or bool(DropKind.ITEM.select_from(tally.dropped))
 
 
 def by_reason(counts: Mapping[str, int], most: int = 4) -> str:

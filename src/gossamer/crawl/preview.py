@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gossamer.core.drops import DropKind
 from gossamer.core.errors import DropItem, Fault, PipelineError, UnstorableItemError, UsageError
 from gossamer.core.requests import Request
 from gossamer.core.results import ExtractResult, FetchResult, ItemRecord
@@ -164,7 +165,7 @@ def _with_results(
         error=result.error if is_error else "",
         items=items,
         requests=_admitted_links(visit, result.requests, admission) if is_kept else (),
-        left_out={name.removeprefix("link:"): count for name, count in result.dropped.items()},
+        left_out={DropKind.LINK.reason_of(name) or name: count for name, count in result.dropped.items()},
     )
 
 
@@ -177,7 +178,9 @@ def _verdict_of(items: Sequence[ItemPreview]) -> str:
 def _admitted_links(visit: PageVisit, requests: Sequence[Request], admission: Admission) -> list[LinkPreview]:
     """The requests of a page, each with why it was refused: the visit's outlinks are those that were not."""
     admitted = deque(visit.result.outcome.outlinks)
-    all_refused = next((reason for reason in _ALL_REFUSED if f"link:{reason}" in visit.result.dropped), "")
+    all_refused = next(
+        (reason for reason in _ALL_REFUSED if DropKind.LINK.key_of(reason) in visit.result.dropped), ""
+    )
     found = []
     for request in requests:
         place, refused = admission.place_of(request), ""

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from gossamer.config.option import SettingOption
 from gossamer.config.settings import Settings
+from gossamer.core.drops import DropKind
 from gossamer.core.errors import LedgerReason, OperatorError, UsageError
 from gossamer.core.jobs import Job, JobTotals
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
@@ -136,18 +137,14 @@ class CrawlRun:
             attempts=tally.attempts,
             retries=tally.retries,
             dead=ran.stats.dead,
-            dropped=sum(n for reason, n in tally.dropped.items() if reason.startswith("item:")),
+            dropped=DropKind.ITEM.count_in(tally.dropped),
             left_out=tally.dropped,
             duplicates=tally.duplicates,
             bytes=tally.bytes,
             seconds=round(seconds, 3),
             pages_per_second=round((tally.pages - before.pages) / seconds, 1),
             by_status=tally.by_status,
-            cut_pages={
-                reason.removeprefix("page:"): count
-                for reason, count in tally.dropped.items()
-                if reason.startswith("page:")
-            },
+            cut_pages=DropKind.PAGE.select_from(tally.dropped),
             redirects_to_known=tally.by_reason.get(LedgerReason.KNOWN_TARGET, 0),
             peak_rss_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
             notes=(

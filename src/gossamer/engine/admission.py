@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from gossamer.core.drops import DropKind
 from gossamer.core.requests import Entry, Request
 from gossamer.core.shifts import PAGE_LANE
 from gossamer.policy import urls
@@ -81,12 +82,13 @@ class Admission:
             # Not for the frontier to refuse: what it refuses must not be remembered as being inside.
             too_deep = sum(1 for _ in requests)
             if too_deep:
-                dropped["link:too_deep"] = dropped.get("link:too_deep", 0) + too_deep
+                reason = DropKind.LINK.key_of("too_deep")
+                dropped[reason] = dropped.get(reason, 0) + too_deep
             return ()
         for request in requests:
             place = self.place_of(request)
             if isinstance(place, str):
-                reason = f"link:{place}"
+                reason = DropKind.LINK.key_of(place)
                 dropped[reason] = dropped.get(reason, 0) + 1
                 continue
             url, fingerprint, host = place

@@ -12,6 +12,7 @@ import traceback
 
 from msgspec.structs import replace
 
+from gossamer.core.drops import DropKind
 from gossamer.core.errors import (
     DropItem,
     Fault,
@@ -261,7 +262,7 @@ class Visitor:
         requests = result.requests
         is_html = bool(requests) and "html" in result.content_type
         if is_html and self._parts.admission.traps.is_copy(request.url, fetched.body):
-            dropped["link:trap_same_body"] = len(requests)
+            dropped[DropKind.LINK.key_of("trap_same_body")] = len(requests)
             return ()
         entries: tuple[Entry, ...] = ()
         for start in range(0, len(requests), ADMITTED_AT_ONCE):
@@ -283,7 +284,7 @@ class Visitor:
             try:
                 kept.append(await self._parts.pipeline.process(item, url))
             except DropItem as drop:
-                reason = f"item:{drop}"[:200]
+                reason = DropKind.ITEM.key_of(str(drop))[:200]
                 dropped[reason] = dropped.get(reason, 0) + 1
             except UnstorableItemError as error:
                 if not result.fault:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from gossamer.core.drops import DropKind
 from gossamer.core.errors import Fault
 from gossamer.core.events import (
     Event,
@@ -72,11 +73,11 @@ class LogSink:
 
     def _log_drops(self, event: PageDoneEvent) -> None:
         """Why items are dropped: each reason the first time, for it is mostly a slip of the spider."""
-        for reason in event.dropped:
-            if reason.startswith("item:") and reason not in self._drops and len(self._drops) < MAX_TRACEBACKS:
+        for reason in DropKind.ITEM.select_from(event.dropped) if event.dropped else ():
+            if reason not in self._drops and len(self._drops) < MAX_TRACEBACKS:
                 self._drops.add(reason)
                 where = shown_url(event.attempt.url)
-                self._log_line(logging.WARNING, f"item dropped: {one_line(reason[5:])} (first on {where})")
+                self._log_line(logging.WARNING, f"item dropped: {one_line(reason)} (first on {where})")
 
     def _log_traceback(self, detail: str) -> None:
         """The traceback of a callback or a pipeline step, the first time that this error occurs."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from gossamer.core.drops import DropKind
 from gossamer.core.errors import LedgerReason
 from gossamer.core.jobs import FrontierStats, Job, JobTotals
 from gossamer.core.lifecycle import JobState
@@ -55,7 +56,7 @@ async def read_result(backends: Backends, job: Job) -> JobResult:
         attempts=totals.attempts,
         retries=totals.retries,
         dead=known.dead,
-        dropped=sum(count for reason, count in totals.dropped.items() if reason.startswith("item:")),
+        dropped=DropKind.ITEM.count_in(totals.dropped),
         duplicates=totals.duplicates,
         bytes=totals.bytes,
         seconds=round(took_s, 3),

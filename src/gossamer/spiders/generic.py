@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gossamer.core.drops import DropKind
 from gossamer.core.requests import Request
 from gossamer.items.item import Item, key
 from gossamer.policy.scope import MEDIA, is_media_link
@@ -47,5 +48,5 @@ class GenericSpider(Spider):
         links = response.links()
         followed = [url for url in links if not is_media_link(url)]
         if len(followed) < len(links):
-            response.dropped[f"link:{MEDIA}"] = len(links) - len(followed)
+            response.dropped[DropKind.LINK.key_of(MEDIA)] = len(links) - len(followed)
         yield from map(Request, followed)

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from gossamer.core.drops import DropKind
 from gossamer.core.errors import UsageError
 from gossamer.core.lazy import lazy_property
 from gossamer.core.requests import Request
@@ -31,6 +32,7 @@ ROBOTS_NAME = "gossamer"
 
 
 _CUT_TYPE = "text/html; charset=utf-8"
+_NOFOLLOW, _BAD_URL = DropKind.LINK.key_of("nofollow"), DropKind.LINK.key_of("bad_url")
 _CUT_FLAGS = ("truncated", PARSE_TRUNCATED)
 """Of pages that are not whole: they are counted."""
 
@@ -99,7 +101,7 @@ class Response:
         self.elapsed_s = fetched.elapsed_s
         self.dropped: dict[str, int] = {}
         if self.flags:
-            self.dropped.update({f"page:{flag}": 1 for flag in self.flags if flag in _CUT_FLAGS})
+            self.dropped.update({DropKind.PAGE.key_of(flag): 1 for flag in self.flags if flag in _CUT_FLAGS})
         self._pairs = fetched.headers
         self._follow_nofollow = follow_nofollow
         self._cut = cut
@@ -196,7 +198,7 @@ class Response:
 
     def _note_cuts(self, flags: Iterable[str]) -> None:
         self.flags = tuple(dict.fromkeys((*self.flags, *flags)))
-        self.dropped[f"page:{PARSE_TRUNCATED}"] = 1
+        self.dropped[DropKind.PAGE.key_of(PARSE_TRUNCATED)] = 1
 
     def css(self, query: str) -> SelectorList:
         """Select by CSS, with parsel's ``::text`` and ``::attr(name)``."""
@@ -263,10 +265,10 @@ class Response:
         """
         links = self._found_links
         found = links.urls
-        self.dropped.update({f"link:{reason}": count for reason, count in links.dropped.items()})
+        self.dropped.update({DropKind.LINK.key_of(reason): count for reason, count in links.dropped.items()})
         if not self._follow_nofollow and (links.nofollow or self.nofollow):
             followed = [] if self.nofollow else [url for url in found if url not in links.nofollow]
-            self.dropped["link:nofollow"] = len(found) - len(followed)
+            self.dropped[_NOFOLLOW] = len(found) - len(followed)
             found = followed
         if allow is not None:
             found = [url for url in found if re.search(allow, url)]
@@ -319,15 +321,15 @@ class Response:
         for link in urls or ():
             href, is_marked = _read_link(link)
             if not self._follow_nofollow and (is_marked or self.nofollow):
-                self._count_dropped("link:nofollow")
+                self._count_dropped(_NOFOLLOW)
                 continue
             if href is None:
-                self._count_dropped("link:bad_url")
+                self._count_dropped(_BAD_URL)
                 continue
             try:
                 yield self.follow(href, callback, **options)
             except ValueError:
-                self._count_dropped("link:bad_url")
+                self._count_dropped(_BAD_URL)
 
     def _count_dropped(self, reason: str) -> None:
         self.dropped[reason] = self.dropped.get(reason, 0) + 1

@@ -15,6 +15,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from gossamer.core.drops import DropKind
 from gossamer.core.requests import Request
 from gossamer.parse.sitemap import SitemapEntry, SitemapReader
 from gossamer.policy import urls
@@ -81,7 +82,7 @@ class SitemapSpider(Spider):
                     left_out[request] = left_out.get(request, 0) + 1
             await asyncio.sleep(0)  # other pages go on between two slices
         for reason, count in {**reader.trouble, **left_out}.items():
-            response.dropped[f"sitemap:{reason}"] = count
+            response.dropped[DropKind.SITEMAP.key_of(reason)] = count
 
     def parse_sitemap_robots(self, response: Response) -> Iterable[Request]:
         """The callback of robots.txt files: the sitemaps that they name."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
+from gossamer.core.drops import DropKind
 from gossamer.core.jobs import JobTotals
 from gossamer.core.results import Attempt, Verdict, VisitResult
 
@@ -49,8 +50,8 @@ def _count_callback(total: Counter[str], result: VisitResult) -> None:
     """What a callback makes of its pages, so that one which never gives anything can be named."""
     name = (result.outcome.lease.entry.request.callback or "parse")[:_LABEL]
     items = len(result.items)
-    for reason, number in result.dropped.items():
-        items += number if reason.startswith("item:") else 0
+    if result.dropped:
+        items += DropKind.ITEM.count_in(result.dropped)
     total[f"callback_pages:{name}"] += 1
     total[f"callback_items:{name}"] += items
     total[f"callback_requests:{name}"] += len(result.outcome.outlinks)

@@ -19,6 +19,7 @@ from gossamer.cli.terminal.live import LiveView, StderrHandler
 from gossamer.cli.terminal.output import plain, plain_url, print_json
 from gossamer.cli.terminal.signals import StopHandler
 from gossamer.config.option import SettingOption
+from gossamer.core.drops import DropKind
 from gossamer.core.errors import LedgerReason, OperatorError, StorageError
 from gossamer.core.exits import ExitCode, exit_of
 from gossamer.core.text import format_count
@@ -178,10 +179,8 @@ def print_summary(
         ("status", codes or "no answer"),
     ]
     facts += _redirect_facts(result, where)
-    for label, kind in (("dropped", "item"), ("left out", "link")):
-        reasons = {
-            name.partition(":")[2]: n for name, n in result.left_out.items() if name.startswith(f"{kind}:")
-        }
+    for label, kind in (("dropped", DropKind.ITEM), ("left out", DropKind.LINK)):
+        reasons = kind.select_from(result.left_out)
         if reasons:
             count = sum(reasons.values())
             facts.append((label, f"{format_count(count, kind)}: {plain(by_reason(reasons))}"))

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from gossamer.core.drops import DropKind
 from gossamer.core.errors import LedgerReason
 from gossamer.core.jobs import FrontierStats, Job, KnownRequest
 from gossamer.core.lifecycle import RequestState
@@ -55,11 +56,7 @@ async def _read_job(backends: Backends, job: Job, scope: JobScope, request: Requ
     holder = await backends.at_work(job)
     totals = await backends.store.read_totals(job)
     rules, _ = await backends.find_position(job, 0)
-    left_out = {
-        name.removeprefix("link:"): count
-        for name, count in totals.dropped.items()
-        if name.startswith("link:")
-    }
+    left_out = DropKind.LINK.select_from(totals.dropped)
     return UrlFacts(
         url=request.url,
         now=backends.clock.now(),

@@ -1,0 +1,37 @@
+"""What of a page was not taken, and why: counts by ``KIND:REASON``, as in reports, ledger and ``--json``.
+
+The text form is made and read here only. Reasons are short words, or what users' code said of an item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class DropKind(StrEnum):
+    """What was not taken."""
+
+    LINK = "link"  # a link or a request that a page led to
+    ITEM = "item"
+    PAGE = "page"  # a part of the page itself: it was cut
+    SITEMAP = "sitemap"  # a part of a sitemap
+
+    def key_of(self, reason: str) -> str:
+        """The key that drops of this kind are counted by."""
+        return f"{self}:{reason}"
+
+    def reason_of(self, key: str) -> str | None:
+        """The reason in a key; ``None``: it is a key of another kind."""
+        kind, _, reason = key.partition(":")
+        return reason if kind == self else None
+
+    def select_from(self, dropped: Mapping[str, int]) -> dict[str, int]:
+        """The counts of this kind, by reason."""
+        return {
+            reason: count for key, count in dropped.items() if (reason := self.reason_of(key)) is not None
+        }
+
+    def count_in(self, dropped: Mapping[str, int]) -> int:
+        """How many of this kind were dropped, for whatever reason."""
+        return sum(self.select_from(dropped).values())
