@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from gossamer.cli.terminal.backends import at_desk
+from gossamer.config.command_settings import settings_of
 from gossamer.config.layers import find_project
-from gossamer.config.overrides import settings_of
 from gossamer.config.settings import setting_fields
 from gossamer.core.errors import Fault, LedgerReason
 from gossamer.core.jobs import Job

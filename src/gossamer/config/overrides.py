@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
-from pathlib import Path
 
-from gossamer.config.layers import load_settings
 from gossamer.config.option import SettingOption, read_option
-from gossamer.config.settings import Settings
 from gossamer.core.errors import UsageError
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
@@ -49,12 +45,6 @@ def crawl_overrides(
     """The options that say how to crawl."""
     seconds = None if max_time is None else parse_seconds(max_time, "--max-time")
     return page_overrides(settings, no_robots=no_robots, max_time=seconds, **given)
-
-
-def settings_of(data: str | None, settings: list[str] | None = None) -> Settings:
-    """The settings for commands that look at a data directory."""
-    loaded = load_settings(overrides=to_overrides(settings, data=data), env=os.environ, start=Path.cwd())
-    return loaded.settings
 
 
 def arguments_of(pairs: list[str] | None) -> dict[str, str]:

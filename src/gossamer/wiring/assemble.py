@@ -13,6 +13,7 @@ from gossamer.callbacks.extractor import results_of
 from gossamer.callbacks.pipelines import SpiderPipeline
 from gossamer.config.settings import Settings
 from gossamer.core.errors import JobBusyError, OperatorError, StorageError, UsageError
+from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job, tag_of
 from gossamer.core.lifecycle import JobState
 from gossamer.core.requests import Request
@@ -26,7 +27,10 @@ from gossamer.fetch.trusted_hosts import TrustedHosts, TrustingFetcher
 from gossamer.observe.multi_sink import MultiSink
 from gossamer.policy import urls
 from gossamer.policy.credentials import authorizations_for
+from gossamer.ports.clock import Clock
+from gossamer.ports.committer import Committer
 from gossamer.ports.fetcher import Fetcher
+from gossamer.ports.frontier import Frontier
 from gossamer.ports.sink import Sink
 from gossamer.runtime.process_name import worker_name
 from gossamer.spiders.spider import Spider
@@ -136,42 +140,24 @@ async def assemble_worker(
     trusted: Iterable[str] = (),
     owner: str = "",
 ) -> CrawlParts:
-    """The parts of a worker at a desk that stays open.
+    """The parts of a worker over back ends that stay open.
 
-    ``trusted`` are hosts that the operator named elsewhere, ``owner`` is the shift of a fleet that will hold
-    its leases; those of a crawl on this machine belong to its process.
+    ``trusted``: hosts that the operator named elsewhere. ``owner``: the fleet's shift that holds its leases.
     """
     async with AsyncExitStack() as opening:
-        guard = AddressGuard((*trusted_hosts(target.spider), *trusted))
-        clock, spider = desk.clock, target.spider
+        is_alone = settings.processes == 1 and not owner
         worker = owner or worker_name(os.getpid())
         running = opening.enter_context(ExitStack())
-        is_alone = settings.processes == 1 and not owner
-        cookies = SharedCookieStore(
-            desk.requests.shared,
-            clock,
-            tag_of(job),
-            max_jars=HttpOptions().max_cookie_jars,
-            is_alone=is_alone,
-        )
-        fetcher: Fetcher = SessionFetcher(
-            fetcher_of(settings, guard, clock, cookies=cookies, authorizations=target.authorizations),
-            cookies,
-        )
+        guard = AddressGuard((*trusted_hosts(target.spider), *trusted))
+        cookies = _open_cookies(desk, job, is_alone=is_alone)
+        trust = TrustedHosts(desk.requests.shared, job) if owner else None
+        fetcher = _make_fetcher(settings, target, cookies, desk.clock, guard, trust=trust)
         opening.push_async_callback(fetcher.close)
-        if owner:
-            fetcher = TrustingFetcher(fetcher, guard, TrustedHosts(desk.requests.shared, job))
         rules = rules_of(settings, touches_network=fetcher.touches_network)
         if not resumed:
             await desk.requests.create_frontier(job, rules)
-        frontier, joint = desk.requests.open_for_worker(job, rules, owner=worker)
-        committer = SplitCommitter(frontier, desk.store, job) if joint is None else joint
-        pipeline = SpiderPipeline(target.choose, timeout_s=settings.parse.callback_timeout)
-        opening.push_async_callback(pipeline.close)
-        await pipeline.open_pipeline(spider)
-        robots = RobotsCache(
-            fetcher, desk.requests.shared, clock, user_agent=settings.user_agent, obey=settings.robots
-        )
+        frontier, committer = _open_frontier(desk, job, rules, worker)
+        pipeline = await _open_pipeline(settings, target, opening)
         parts = EngineParts(
             job=job,
             rules=rules,
@@ -179,23 +165,71 @@ async def assemble_worker(
             committer=SessionCommitter(committer, cookies),
             store=desk.store,
             fetcher=fetcher,
-            robots=robots,
+            robots=_make_robots_gate(settings, fetcher, desk),
             extractor=extractor_of(settings, target, running),
             pipeline=pipeline,
-            admission=admission_of(settings, spider, job.key, lanes_of(settings, job)),
+            admission=admission_of(settings, target.spider, job.key, lanes_of(settings, job)),
             sink=MultiSink(sinks),
-            clock=clock,
+            clock=desk.clock,
         )
-        shift = ShiftOptions(
-            worker=worker,
-            concurrency=-(-settings.concurrency // settings.processes),
-            lease_ttl_s=settings.frontier.lease_ttl,
-            idle_wait_s=ALONE_IDLE_S if is_alone else CREW_IDLE_S,
-            max_redirects=settings.http.max_redirects,
-        )
-        return CrawlParts(
-            parts, shift, pipeline, desk, resumed, opening.pop_all(), guard, target.authorizations
-        )
+        shift, kept = _shift_options(settings, worker, is_alone=is_alone), opening.pop_all()
+        return CrawlParts(parts, shift, pipeline, desk, resumed, kept, guard, target.authorizations)
+
+
+def _open_cookies(desk: Backends, job: Job, *, is_alone: bool) -> SharedCookieStore:
+    """The cookies of a job, which its workers share; one that works alone need not look for others'."""
+    return SharedCookieStore(
+        desk.requests.shared,
+        desk.clock,
+        tag_of(job),
+        max_jars=HttpOptions().max_cookie_jars,
+        is_alone=is_alone,
+    )
+
+
+def _make_fetcher(
+    settings: Settings,
+    target: CrawlTarget,
+    cookies: SharedCookieStore,
+    clock: Clock,
+    guard: AddressGuard,
+    *,
+    trust: TrustedHosts | None,
+) -> Fetcher:
+    """What fetches with the job's cookies and the target's credentials; ``trust`` is what a fleet shares."""
+    inner = fetcher_of(settings, guard, clock, cookies=cookies, authorizations=target.authorizations)
+    fetcher = SessionFetcher(inner, cookies)
+    return fetcher if trust is None else TrustingFetcher(fetcher, guard, trust)
+
+
+def _open_frontier(desk: Backends, job: Job, rules: FrontierRules, worker: str) -> tuple[Frontier, Committer]:
+    """A worker's frontier, and what commits the results of its visits to it and to the store."""
+    frontier, joint = desk.requests.open_for_worker(job, rules, owner=worker)
+    return frontier, SplitCommitter(frontier, desk.store, job) if joint is None else joint
+
+
+async def _open_pipeline(settings: Settings, target: CrawlTarget, opening: AsyncExitStack) -> SpiderPipeline:
+    """The pipelines of the target's spiders; that of its own spider is open already."""
+    pipeline = SpiderPipeline(target.choose, timeout_s=settings.parse.callback_timeout)
+    opening.push_async_callback(pipeline.close)
+    await pipeline.open_pipeline(target.spider)
+    return pipeline
+
+
+def _make_robots_gate(settings: Settings, fetcher: Fetcher, desk: Backends) -> RobotsCache:
+    return RobotsCache(
+        fetcher, desk.requests.shared, desk.clock, user_agent=settings.user_agent, obey=settings.robots
+    )
+
+
+def _shift_options(settings: Settings, worker: str, *, is_alone: bool) -> ShiftOptions:
+    return ShiftOptions(
+        worker=worker,
+        concurrency=-(-settings.concurrency // settings.processes),
+        lease_ttl_s=settings.frontier.lease_ttl,
+        idle_wait_s=ALONE_IDLE_S if is_alone else CREW_IDLE_S,
+        max_redirects=settings.http.max_redirects,
+    )
 
 
 def _closed_with(wired: CrawlParts, outer: AsyncExitStack) -> CrawlParts:

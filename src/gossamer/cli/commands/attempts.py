@@ -13,7 +13,7 @@ from gossamer.cli.terminal.backends import at_desk
 from gossamer.cli.terminal.output import LONG, local_short, plain_url, print_json
 from gossamer.cli.terminal.requests import RARE, details_cell, method_cell
 from gossamer.cli.terminal.tables import print_table
-from gossamer.config.overrides import settings_of
+from gossamer.config.command_settings import settings_of
 from gossamer.core.errors import Fault, LedgerReason, UsageError
 from gossamer.core.results import Attempt, Verdict
 from gossamer.queries import jobs, ledger
@@ -30,41 +30,49 @@ EXAMPLES = """
 """
 
 
+Url = Annotated[str | None, typer.Option(metavar="URL", help="Only attempts at this URL.")]
+Host = Annotated[
+    str | None, typer.Option(metavar="HOST", help="Only those of this host (HOST or HOST:PORT).")
+]
+Status = Annotated[
+    int | None, typer.Option(metavar="N", min=0, help="Only attempts with this status; 0 means no answer.")
+]
+VerdictName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="VERDICT",
+        help="success, redirect, skipped, retry, dead or expired.",
+        autocompletion=completion.complete_words(of=completion.known_verdicts),
+    ),
+]
+Reason = Annotated[
+    str | None,
+    typer.Option(
+        metavar="REASON",
+        help="Only attempts with this reason: server, robots, dns ...",
+        autocompletion=completion.complete_words(of=completion.known_reasons),
+    ),
+]
+Method = Annotated[
+    str | None, typer.Option(metavar="METHOD", help="Only requests with this method: GET, POST ...")
+]
+Flag = Annotated[
+    str | None, typer.Option(metavar="FLAG", help="Only pages with this flag: truncated, parse_truncated ...")
+]
+Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="Show the N newest.")]
+
+
 def list_attempts(
     name: JobName,
     *,
-    url: Annotated[str | None, typer.Option(metavar="URL", help="Only attempts at this URL.")] = None,
-    host: Annotated[
-        str | None, typer.Option(metavar="HOST", help="Only those of this host (HOST or HOST:PORT).")
-    ] = None,
-    status: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=0, help="Only attempts with this status; 0 means no answer."),
-    ] = None,
-    verdict: Annotated[
-        str | None,
-        typer.Option(
-            metavar="VERDICT",
-            help="success, redirect, skipped, retry, dead or expired.",
-            autocompletion=completion.complete_words(of=completion.known_verdicts),
-        ),
-    ] = None,
-    reason: Annotated[
-        str | None,
-        typer.Option(
-            metavar="REASON",
-            help="Only attempts with this reason: server, robots, dns ...",
-            autocompletion=completion.complete_words(of=completion.known_reasons),
-        ),
-    ] = None,
-    method: Annotated[
-        str | None, typer.Option(metavar="METHOD", help="Only requests with this method: GET, POST ...")
-    ] = None,
-    flag: Annotated[
-        str | None,
-        typer.Option(metavar="FLAG", help="Only pages with this flag: truncated, parse_truncated ..."),
-    ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="Show the N newest.")] = 50,
+    url: Url = None,
+    host: Host = None,
+    status: Status = None,
+    verdict: VerdictName = None,
+    reason: Reason = None,
+    method: Method = None,
+    flag: Flag = None,
+    limit: Limit = 50,
     data: Data = None,
     settings: Set = None,
     as_json: AsJson = False,
@@ -73,7 +81,6 @@ def list_attempts(
 
     The ledger of a crawl: when, what, with which result and how long it took.
     """
-
     which = _make_filter(
         url=url, host=host, status=status, verdict=verdict, reason=reason, method=method, flag=flag
     )
@@ -95,7 +102,6 @@ def list_attempts(
 
 
 def _request_cell(tried: Attempt) -> str:
-
     return details_cell(describe_request(tried))
 
 
@@ -116,7 +122,6 @@ COLUMNS: dict[str, Callable[[Attempt], object]] = {
 
 def _make_filter(verdict: str | None, reason: str | None, **more: Any) -> AttemptFilter:
     """A word that the ledger never has would just find nothing."""
-
     verdicts = {known.value: known for known in Verdict}
     reasons = {known.value: known for known in (*Fault, *LedgerReason)}
     given = {name: value for name, value in more.items() if value is not None}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,6 +24,9 @@ from gossamer.cli.options import (
 from gossamer.config.overrides import arguments_of, crawl_overrides
 from gossamer.core.errors import UsageError
 
+if TYPE_CHECKING:
+    from gossamer.cli.terminal.exports import ExportFile
+
 EXAMPLES = """
   gossamer crawl https://example.com -o pages.jsonl
   gossamer crawl shop.py --max-pages 100 -O items.csv
@@ -31,22 +35,35 @@ EXAMPLES = """
 """
 
 
+Output = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Append the items to FILE (.jsonl .json .csv .xml); - is stdout.",
+    ),
+]
+Overwrite = Annotated[
+    list[str] | None,
+    typer.Option("-O", "--overwrite-output", metavar="FILE", help="Replace FILE with the items."),
+]
+Concurrency = Annotated[int | None, typer.Option(metavar="N", help="At most N requests at once.")]
+Processes = Annotated[
+    int | None, typer.Option(metavar="N", help="Number of processes on this machine [default: 1].")
+]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Start over instead of resuming.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are dead letters.")]
+Quiet = Annotated[
+    bool, typer.Option("-q", "--no-progress", help="Show no progress and no summary, only warnings.")
+]
+
+
 def crawl_target(
     target: TargetText,
     *,
-    output: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Append the items to FILE (.jsonl .json .csv .xml); - is stdout.",
-        ),
-    ] = None,
-    overwrite: Annotated[
-        list[str] | None,
-        typer.Option("-O", "--overwrite-output", metavar="FILE", help="Replace FILE with the items."),
-    ] = None,
+    output: Output = None,
+    overwrite: Overwrite = None,
     format_: Format = None,
     settings: Set = None,
     argument: Argument = None,
@@ -56,16 +73,12 @@ def crawl_target(
     max_time: MaxTime = None,
     delay: Delay = None,
     per_host: PerHost = None,
-    concurrency: Annotated[int | None, typer.Option(metavar="N", help="At most N requests at once.")] = None,
-    processes: Annotated[
-        int | None, typer.Option(metavar="N", help="Number of processes on this machine [default: 1].")
-    ] = None,
+    concurrency: Concurrency = None,
+    processes: Processes = None,
     no_robots: NoRobots = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Start over instead of resuming.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are dead letters.")] = False,
-    quiet: Annotated[
-        bool, typer.Option("-q", "--no-progress", help="Show no progress and no summary, only warnings.")
-    ] = False,
+    fresh: Fresh = False,
+    strict: Strict = False,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Crawl a URL or run a spider, to the end.
@@ -77,31 +90,26 @@ def crawl_target(
     from gossamer.cli.terminal import exports, running  # help and completion of the options do without
 
     outputs = exports.ExportFile.from_options(append=output, overwrite=overwrite, format=format_)
-    if format_ is not None and not outputs:
-        raise UsageError("--format is for the items: name a file with -o or -O, or - for stdout")
-    if as_json and any(output.path is None for output in outputs):
-        raise UsageError("--json and the items (-) cannot both go to stdout; name a file")
+    _check_outputs(outputs, format_, as_json=as_json)
+    limits = {"data": data, "max_pages": max_pages, "max_depth": max_depth}
+    pace = {"delay": delay, "per_host": per_host, "concurrency": concurrency, "processes": processes}
     plan = running.CrawlCommand(
         target=target,
         arguments=arguments_of(argument),
-        overrides=crawl_overrides(
-            settings,
-            max_time=max_time,
-            no_robots=no_robots,
-            data=data,
-            max_pages=max_pages,
-            max_depth=max_depth,
-            delay=delay,
-            per_host=per_host,
-            concurrency=concurrency,
-            processes=processes,
-        ),
+        overrides=crawl_overrides(settings, max_time=max_time, no_robots=no_robots, **limits, **pace),
         outputs=outputs,
         fresh=fresh,
         quiet=quiet,
         as_json=as_json,
     )
     raise typer.Exit(running.run_to_end(plan, strict=strict))
+
+
+def _check_outputs(outputs: Sequence[ExportFile], format_: str | None, *, as_json: bool) -> None:
+    if format_ is not None and not outputs:
+        raise UsageError("--format is for the items: name a file with -o or -O, or - for stdout")
+    if as_json and any(output.path is None for output in outputs):
+        raise UsageError("--json and the items (-) cannot both go to stdout; name a file")
 
 
 COMMANDS = (("crawl", crawl_target, EXAMPLES),)

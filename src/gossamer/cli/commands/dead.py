@@ -14,7 +14,8 @@ from gossamer.cli.terminal.backends import at_desk
 from gossamer.cli.terminal.output import LONG, local_short, local_time, plain, plain_url, print_json
 from gossamer.cli.terminal.requests import RARE, details_cell, method_cell, request_facts
 from gossamer.cli.terminal.tables import print_facts, print_table
-from gossamer.config.overrides import parse_seconds, settings_of
+from gossamer.config.command_settings import settings_of
+from gossamer.config.overrides import parse_seconds
 from gossamer.core.errors import Fault, UsageError
 from gossamer.core.jobs import DeadLetterFilter, Job
 from gossamer.core.results import Attempt

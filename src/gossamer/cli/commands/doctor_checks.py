@@ -17,7 +17,7 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gossamer.config.overrides import settings_of
+from gossamer.config.command_settings import settings_of
 from gossamer.core.errors import OperatorError
 from gossamer.core.redaction import shown_server
 from gossamer.observe.units import format_size

@@ -11,7 +11,7 @@ from gossamer.cli.options import AsJson, Data, Set
 from gossamer.cli.terminal.backends import at_desk
 from gossamer.cli.terminal.output import local_time, plain_url, print_json
 from gossamer.cli.terminal.tables import print_facts
-from gossamer.config.overrides import settings_of
+from gossamer.config.command_settings import settings_of
 from gossamer.observe.units import format_duration, format_size
 from gossamer.queries.documents import to_document
 from gossamer.queries.explain.choice import possible_requests

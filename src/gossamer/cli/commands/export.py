@@ -11,7 +11,7 @@ from gossamer.cli.options import AsJson, Data, Format, JobName, Set
 from gossamer.cli.terminal.backends import at_desk
 from gossamer.cli.terminal.exports import check_output
 from gossamer.cli.terminal.output import print_json
-from gossamer.config.overrides import settings_of
+from gossamer.config.command_settings import settings_of
 from gossamer.config.settings import Settings
 from gossamer.core.errors import UsageError
 from gossamer.core.text import format_count

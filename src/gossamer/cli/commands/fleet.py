@@ -8,7 +8,7 @@ from gossamer.cli.options import AsJson, Data, JobName, Set
 from gossamer.cli.terminal.backends import at_desk
 from gossamer.cli.terminal.output import LONG, local_short, plain, print_json
 from gossamer.cli.terminal.tables import print_facts, print_table
-from gossamer.config.overrides import settings_of
+from gossamer.config.command_settings import settings_of
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import JobCommand
 from gossamer.jobs.control import change_job

@@ -11,7 +11,7 @@ from gossamer.cli.options import AsJson, Data, JobName, Set
 from gossamer.cli.terminal.backends import at_desk
 from gossamer.cli.terminal.output import LONG, local_short, local_time, plain, plain_url, print_json
 from gossamer.cli.terminal.tables import print_facts, print_table
-from gossamer.config.overrides import settings_of
+from gossamer.config.command_settings import settings_of
 from gossamer.core.errors import LedgerReason
 from gossamer.core.text import format_count
 from gossamer.observe.units import format_duration, format_rate

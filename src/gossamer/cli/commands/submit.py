@@ -28,7 +28,8 @@ from gossamer.cli.options import (
 from gossamer.cli.terminal.backends import at_desk
 from gossamer.cli.terminal.output import plain, print_json
 from gossamer.cli.terminal.tables import print_facts
-from gossamer.config.overrides import arguments_of, crawl_overrides, parse_seconds, settings_of
+from gossamer.config.command_settings import settings_of
+from gossamer.config.overrides import arguments_of, crawl_overrides, parse_seconds
 from gossamer.core.errors import LedgerReason, LostRequestsError, StorageError
 from gossamer.core.exits import exit_of
 from gossamer.core.jobs import Job
@@ -60,6 +61,11 @@ PATIENCE_S = 60.0
 """How long servers that are away when the command begins are waited for; later on, without end."""
 
 
+Concurrency = Annotated[
+    int | None, typer.Option(metavar="N", help="At most N requests at once in each shift of a worker.")
+]
+
+
 def submit_crawl(
     target: TargetText,
     *,
@@ -71,9 +77,7 @@ def submit_crawl(
     max_time: MaxTime = None,
     delay: Delay = None,
     per_host: PerHost = None,
-    concurrency: Annotated[
-        int | None, typer.Option(metavar="N", help="At most N requests at once in each shift of a worker.")
-    ] = None,
+    concurrency: Concurrency = None,
     no_robots: NoRobots = False,
     as_json: AsJson = False,
 ) -> None:
@@ -83,22 +87,12 @@ def submit_crawl(
     spider must be on the workers' machines too, in the same version and under the same name. Without a
     fleet, `gossamer crawl` with the same target and options crawls on this machine.
     """
-
-    given = crawl_overrides(
-        settings,
-        max_time=max_time,
-        no_robots=no_robots,
-        data=data,
-        max_pages=max_pages,
-        max_depth=max_depth,
-        delay=delay,
-        per_host=per_host,
-        concurrency=concurrency,
-    )
+    limits = {"data": data, "max_pages": max_pages, "max_depth": max_depth}
+    pace = {"delay": delay, "per_host": per_host, "concurrency": concurrency}
+    given = crawl_overrides(settings, max_time=max_time, no_robots=no_robots, **limits, **pace)
     settled, plan, name, text = prepare_submission(target, arguments_of(argument), given)
 
     async def work(desk: Backends) -> tuple[Job, int, list[SharedHost]]:
-
         job = await submit_job(desk, settled, plan, name, text)
         view = await roster_of(desk).roster.read_roster()
         sharing = await desk.jobs_sharing_hosts(job, plan_from(plan).hosts)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from gossamer.cli.options import Data, Set
-from gossamer.config.overrides import settings_of
+from gossamer.config.command_settings import settings_of
 from gossamer.config.settings import Settings
 from gossamer.observe.log import LEVELS, LineFormatter
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gossamer.cli.terminal.backends import at_desk
 from gossamer.cli.terminal.running import CrawlCommand, run_to_end
 from gossamer.cli.terminal.tables import print_table
-from gossamer.config.overrides import settings_of
+from gossamer.config.command_settings import settings_of
 from gossamer.core.exits import ExitCode
 from gossamer.core.requests import Request
 from gossamer.items.item import Item, key
