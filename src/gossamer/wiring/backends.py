@@ -120,7 +120,7 @@ class Backends:
             if job.id == ours.id or job.state is not JobState.RUNNING:
                 continue
             with contextlib.suppress(StorageError):  # whoever looks after it says so
-                if not job.is_fleet and await self.at_work(job) is None:
+                if not job.is_fleet and (_is_same_crawl(job, ours) or await self.at_work(job) is None):
                     continue
                 theirs = plan_from(job.plan).hosts if job.is_fleet else (urls.host_key(job.target),)
                 reports = await self.open_frontier(job).busiest_hosts(HOSTS_LOOKED_AT)
@@ -139,6 +139,11 @@ class Backends:
             await self.requests.close()
         finally:
             await self.keeping.close()
+
+
+def _is_same_crawl(job: Job, ours: Job) -> bool:
+    """Whether both are crawls of one target, which a lock keeps from running at once."""
+    return job.target == ours.target and not ours.is_fleet
 
 
 async def open_desk(settings: Settings, *, create: bool = False) -> Backends:
