@@ -1,7 +1,8 @@
-"""The page of changes names files that exist, and no change needs more than six."""
+"""The page of changes names files and attributes that exist, and no change needs more than six files."""
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -35,3 +36,36 @@ def test_files_in_sentences_exist() -> None:
     sentences = "\n".join(line for line in PAGE.read_text().splitlines() if "(new)" not in line)
     for path in re.findall(r"`((?:[a-z0-9_]+/)+[a-z0-9_]+\.(?:py|lua|sql))`", sentences):
         assert any((folder / path).exists() for folder in (ROOT, ROOT / "src/gossamer")), path
+
+
+def attributes_of_classes() -> dict[str, set[str]]:
+    """Of each class of the code the names that its body defines, and its bases' names, as far as ours."""
+    nodes = [
+        node
+        for file in (ROOT / "src/gossamer").rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.ClassDef)
+    ]
+    names: dict[str, set[str]] = {}
+    for node in nodes:
+        own = names.setdefault(node.name, set())
+        for line in node.body:
+            if isinstance(line, ast.FunctionDef | ast.AsyncFunctionDef):
+                own.add(line.name)
+            elif isinstance(line, ast.AnnAssign):
+                own.add(ast.unparse(line.target))
+            elif isinstance(line, ast.Assign):
+                own.update(map(ast.unparse, line.targets))
+    bases = {node.name: [ast.unparse(base) for base in node.bases] for node in nodes}
+
+    def with_bases(name: str) -> set[str]:
+        return names.get(name, set()).union(*map(with_bases, bases.get(name, [])))
+
+    return {name: with_bases(name) for name in names}
+
+
+def test_attributes_of_classes_exist() -> None:
+    found = re.findall(r"`([A-Z][A-Za-z]+)\.([a-z_]+)`", PAGE.read_text())
+    assert found
+    known = attributes_of_classes()
+    assert [f"{name}.{attribute}" for name, attribute in found if attribute not in known.get(name, ())] == []
