@@ -6,7 +6,7 @@ import pytest
 
 from gossamer.config.layers import load_settings
 from gossamer.testing.contracts.queries import check_queries, query_checks
-from gossamer.wiring.backends import open_desk
+from gossamer.wiring.backends import open_backends
 from kit.servers import on_servers
 
 PLAIN = {"delay": 0.0, "per_host": 100}
@@ -18,7 +18,7 @@ def opened_at(folder, **places):
     @asynccontextmanager
     async def make():
         given = {**PLAIN, "data": str(folder / str(next(count))), **places}
-        backends = await open_desk(load_settings(env={}, spider=given).settings, create=True)
+        backends = await open_backends(load_settings(env={}, spider=given).settings, create=True)
         try:
             yield backends
         finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gossamer.cli.terminal.backends import at_desk
+from gossamer.cli.terminal.backends import run_with_backends
 from gossamer.config.command_settings import settings_of
 from gossamer.config.layers import find_project
 from gossamer.config.settings import setting_fields
@@ -32,7 +32,7 @@ class WordReader:
         async def work(backends: Backends) -> list[Job]:
             return list(await backends.book.list_jobs())
 
-        listed = at_desk(settings_of(data), work)
+        listed = run_with_backends(settings_of(data), work)
         found = {job.name: "the latest of that name" for job in listed}
         return found | {job.id: job.state.value for job in listed}
 

@@ -32,7 +32,7 @@ from gossamer.observe.multi_sink import MultiSink
 from gossamer.ports.sink import Sink
 from gossamer.runtime.process_name import this_process
 from gossamer.targets.plan import plan_from, settings_under
-from gossamer.wiring.backends import Backends, open_desk
+from gossamer.wiring.backends import Backends, open_backends
 from gossamer.wiring.fetchers import touches_network
 from gossamer.wiring.fleet import roster_of
 from gossamer.wiring.rules import lanes_of, rules_of
@@ -97,18 +97,18 @@ async def cancel_tasks(tasks: set[asyncio.Task[Any]]) -> None:
 async def _supervise_fleet(settings: Settings, publisher: ShiftPublisher, me: str) -> None:
     async with AsyncExitStack() as closing:
         sinks = closing.enter_context(open_sinks(settings))
-        desk = await _desk_in_time(settings)
-        closing.push_async_callback(desk.close)
-        fleet = fleet_of(settings, desk, publisher, me, sinks)
+        backends = await _desk_in_time(settings)
+        closing.push_async_callback(backends.close)
+        fleet = fleet_of(settings, backends, publisher, me, sinks)
         log.info("supervisor %s of the fleet %r", me, settings.cluster.fleet)
         await fleet.run()
 
 
 def fleet_of(
-    settings: Settings, desk: Backends, publisher: ShiftPublisher, me: str, sinks: Sequence[Sink] = ()
+    settings: Settings, backends: Backends, publisher: ShiftPublisher, me: str, sinks: Sequence[Sink] = ()
 ) -> FleetSupervisor:
-    """A supervisor at a desk."""
-    requests = roster_of(desk)
+    """A supervisor over its back ends."""
+    requests = roster_of(backends)
 
     def watched(job: Job) -> MonitoredJob:
         said = settings_under(plan_from(job.plan), settings)
@@ -124,16 +124,16 @@ def fleet_of(
         await asyncio.to_thread(publisher.publish_shifts, shifts)
 
     parts = FleetParts(
-        book=FleetJobStore(desk.book, settings.cluster.fleet),
-        store=desk.store,
+        book=FleetJobStore(backends.book, settings.cluster.fleet),
+        store=backends.store,
         roster=requests.roster,
         shared=requests.shared,
-        clock=desk.clock,
+        clock=backends.clock,
         watched=watched,
         publish=publish,
         sink=MultiSink(sinks),
     )
-    return FleetSupervisor(parts, me=me, duties=duties_of(settings, desk))
+    return FleetSupervisor(parts, me=me, duties=duties_of(settings, backends))
 
 
 async def _desk_in_time(settings: Settings) -> Backends:
@@ -141,9 +141,9 @@ async def _desk_in_time(settings: Settings) -> Backends:
     complaints = ErrorThrottle()
     while True:
         try:
-            desk = await open_desk(settings, create=True)
+            backends = await open_backends(settings, create=True)
         except StorageError as error:
             await asyncio.sleep(complaints.report_error(BEGIN, str(error), time.monotonic()))
         else:
             complaints.clear_error(BEGIN)
-            return desk
+            return backends

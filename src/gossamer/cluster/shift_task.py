@@ -45,13 +45,13 @@ class ShiftTask:
         self,
         shift: Shift,
         settings: Settings,
-        desk: Backends,
+        backends: Backends,
         ring: Callable[[], Awaitable[None]],
         sinks: Sequence[Sink] = (),
     ) -> None:
         self._shift = shift
         self._settings = settings
-        self._desk = desk
+        self._backends = backends
         self._ring = ring
         self._sinks: tuple[Sink, ...] = (self, LogSink(), *sinks)
         self._pages = 0
@@ -124,7 +124,7 @@ class ShiftTask:
         )  # fmt: skip
 
     async def _run_lane(self) -> tuple[EndReason, str]:
-        job = await self._desk.book.get(self._shift.job)
+        job = await self._backends.book.get(self._shift.job)
         if job is None:
             raise StorageError(f"there is no job {self._shift.job} in the store that this worker looks into")
         plan = plan_from(job.plan)
@@ -132,7 +132,7 @@ class ShiftTask:
         settings = settings_under(plan, self._settings)
         target = target_under(plan, find_project(Path.cwd()))
         wired = await assemble_worker(
-            settings, target, self._desk, job,
+            settings, target, self._backends, job,
             sinks=self._sinks, resumed=True, owner=self._shift.id,
         )  # fmt: skip
         try:
@@ -164,9 +164,9 @@ class ShiftTask:
             self._bell = asyncio.ensure_future(_notify_quietly(self._ring))
 
     async def _seed_job(self, wired: CrawlParts, target: CrawlTarget, job: Job) -> tuple[EndReason, str]:
-        frontier = roster_of(self._desk).open_frontier(job, wired.parts.rules, owner=self._shift.id)
+        frontier = roster_of(self._backends).open_frontier(job, wired.parts.rules, owner=self._shift.id)
         seeding = Seeder(wired.parts.admission, frontier, lambda: None)
-        seeds = named_seeds(self._desk, wired, target, job)
+        seeds = named_seeds(self._backends, wired, target, job)
         self._seeding = asyncio.create_task(_all_of(seeding, seeds))
         if self._why is not None:
             self._seeding.cancel()

@@ -28,7 +28,7 @@ from gossamer.fleet.error_throttle import ErrorThrottle
 from gossamer.ports.sink import Sink
 from gossamer.runtime.process_name import this_process
 from gossamer.version import __version__
-from gossamer.wiring.backends import Backends, open_desk
+from gossamer.wiring.backends import Backends, open_backends
 from gossamer.wiring.fleet import roster_of
 from gossamer.wiring.sinks import open_sinks
 
@@ -46,7 +46,7 @@ class WorkerProcess:
         self._settings = settings
         self._loop = asyncio.new_event_loop()
         self._thread = thread_of(self._loop, "gossamer-loop")
-        self._desk: Backends | None = None
+        self._backends: Backends | None = None
         self._opening = asyncio.Lock()
         self._sinks: tuple[Sink, ...] = ()
         self._closing = contextlib.ExitStack()  # lets go of the sinks
@@ -158,7 +158,7 @@ class WorkerProcess:
         complaints = ErrorThrottle()
         while self.card.state is WorkerState.WORKING:
             try:
-                roster = roster_of(await self._at_desk()).roster
+                roster = roster_of(await self._open_backends()).roster
                 await roster.record_heartbeat(self.card, ())
                 await roster.notify_supervisor()
             except StorageError as error:  # a server that starts later than this worker
@@ -170,11 +170,11 @@ class WorkerProcess:
                 return True
         return False
 
-    async def _at_desk(self) -> Backends:
+    async def _open_backends(self) -> Backends:
         async with self._opening:
-            if self._desk is None:
-                self._desk = await open_desk(self._settings, create=True)
-            return self._desk
+            if self._backends is None:
+                self._backends = await open_backends(self._settings, create=True)
+            return self._backends
 
     def _set_state(self, state: WorkerState) -> None:
         if state is self.card.state:
@@ -189,13 +189,13 @@ class WorkerProcess:
 
     async def _run_shift(self, shift: Shift) -> ShiftResult:
         try:
-            desk = await self._at_desk()
+            backends = await self._open_backends()
         except StorageError as error:
             return ShiftResult(
                 id=shift.id, job=shift.job, lane=shift.lane, why=EndReason.FAILED, detail=str(error)
             )
         work = self._works[shift.id] = ShiftTask(
-            shift, self._settings, desk, roster_of(desk).roster.notify_supervisor, self._sinks
+            shift, self._settings, backends, roster_of(backends).roster.notify_supervisor, self._sinks
         )
         if self.card.state is not WorkerState.WORKING:  # told so since it was begun
             work.stop(EndReason.DRAINED)
@@ -231,5 +231,5 @@ class WorkerProcess:
 
     async def _close_backends(self) -> None:
         self._closing.close()
-        if self._desk is not None:
-            await self._desk.close()
+        if self._backends is not None:
+            await self._backends.close()

@@ -70,9 +70,9 @@ class CrawlRun:
 
     async def run(self) -> CrawlResult:
         """Crawl to the end. Raises ``OperatorError`` when storage fails; what was stored stays."""
-        store, book = self._wired.desk.store, self._wired.desk.book
+        store, book = self._wired.backends.store, self._wired.backends.book
         hosts = named_hosts(self.spider.allowed_domains, self.spider.start_urls)
-        for other in await self._wired.desk.jobs_sharing_hosts(self.job, hosts):
+        for other in await self._wired.backends.jobs_sharing_hosts(self.job, hosts):
             log.warning("%s", other.warning_for(self.job))
         await book.update(change_job_record(self.job, JobCommand.RESUME, self._wired.parts.clock.now()))
         before = await store.read_totals(self.job)
@@ -87,8 +87,8 @@ class CrawlRun:
         finally:
             await self._close_spider(reason)
         tally = await store.read_totals(self.job)
-        target = await _known_target(self._wired.desk, self.job, tally)
-        lost = await self._wired.desk.lost_letters(self.job, tally)
+        target = await _known_target(self._wired.backends, self.job, tally)
+        lost = await self._wired.backends.lost_letters(self.job, tally)
         return replace(self._make_result(ran, before, tally, lost), known_target=target)
 
     def stop(self) -> None:
@@ -107,7 +107,7 @@ class CrawlRun:
         ended = end_run(self.job, FinishReason.ERROR, JobState.RUNNING, ended_at, error=error_text)
         with contextlib.suppress(OperatorError, TimeoutError):
             async with asyncio.timeout(RECORD_S):
-                await self._wired.desk.book.update(ended)
+                await self._wired.backends.book.update(ended)
 
     async def _close_spider(self, reason: FinishReason) -> None:
         """Close the pipelines and tell the spider; what fails there is said, and takes nothing."""
@@ -163,11 +163,11 @@ class CrawlRun:
         )
 
 
-async def _known_target(desk: Backends, job: Job, tally: JobTotals) -> str:
+async def _known_target(backends: Backends, job: Job, tally: JobTotals) -> str:
     """The page that most of a job's latest redirects to known pages led to; ``""`` without any."""
     if not tally.by_reason.get(LedgerReason.KNOWN_TARGET):
         return ""
-    rows = await desk.ledger.find_attempts(job, LATEST_REDIRECTS, reason=LedgerReason.KNOWN_TARGET)
+    rows = await backends.ledger.find_attempts(job, LATEST_REDIRECTS, reason=LedgerReason.KNOWN_TARGET)
     return Counter(row.detail for row in rows).most_common(1)[0][0] if rows else ""
 
 
@@ -196,11 +196,11 @@ def _make_shift(
     )
     processes = pool.ProcessPool(
         worker,
-        wired.desk.open_frontier(wired.parts.job),
+        wired.backends.open_frontier(wired.parts.job),
         plan,
         settings.processes - 1,
         wired.parts.sink,
-        writers=wired.desk.blocking_writers,
+        writers=wired.backends.blocking_writers,
         failed_hooks=failed_hooks,
     )
     wired.guard.told = processes.trust_host

@@ -41,19 +41,19 @@ def prepare_submission(
     return loaded.settings, plan_of(target, arguments, loaded.settings, found), found.name, found.text
 
 
-async def submit_job(desk: Backends, settings: Settings, plan: bytes, name: str, text: str) -> Job:
+async def submit_job(backends: Backends, settings: Settings, plan: bytes, name: str, text: str) -> Job:
     """Make the job and notify the supervisor.
 
     Raises ``JobBusyError`` while one of this name is under way, ``SettingError`` where there can be no fleet.
     """
-    if desk.requests.fleet is None:
+    if backends.requests.fleet is None:
         raise SettingError(
             "`gossamer submit` hands a crawl to a fleet, and a fleet keeps its requests in Redis: set "
             "frontier.url to redis://HOST/0, or crawl on this machine with `gossamer crawl`, which takes the "
             "same target and options"
         )
-    roster = desk.requests.fleet.roster
-    named = (job for job in await desk.book.list_jobs() if job.name == name and job.is_fleet)
+    roster = backends.requests.fleet.roster
+    named = (job for job in await backends.book.list_jobs() if job.name == name and job.is_fleet)
     same = next((job for job in named if job.is_unfinished), None)
     if same is not None:
         way = f"`gossamer resume {same.id}` continues it, " if same.state is JobState.PAUSED else ""
@@ -61,50 +61,50 @@ async def submit_job(desk: Backends, settings: Settings, plan: bytes, name: str,
             f"{same.id} ({same.target}) is {same.state} already: {way}`gossamer wait {same.id}` follows it, "
             f"`gossamer cancel {same.id}` ends it"
         )
-    job = await desk.book.create(name, text, plan=plan)
+    job = await backends.book.create(name, text, plan=plan)
     try:
-        await desk.requests.create_frontier(
+        await backends.requests.create_frontier(
             job, rules_of(settings, touches_network=touches_network(settings))
         )
     except BaseException:  # a job that cannot begin must not keep the next one of its name out
-        ended = end_run(job, FinishReason.NOT_BEGUN, JobState.CANCELLED, desk.clock.now())
+        ended = end_run(job, FinishReason.NOT_BEGUN, JobState.CANCELLED, backends.clock.now())
         with contextlib.suppress(OperatorError):
-            await desk.book.update(ended)
+            await backends.book.update(ended)
         raise
     await roster.notify_supervisor()
     return job
 
 
-async def change_job(desk: Backends, job: Job, what: JobCommand) -> Job:
+async def change_job(backends: Backends, job: Job, what: JobCommand) -> Job:
     """Pause, resume or cancel a job; the job as it is then. Raises ``UsageError`` when it is over."""
     if job.state in OVER:
         raise UsageError(f"{job.id} is {job.state}; there is nothing to {what}")
     try:
-        await desk.open_frontier(job).apply_change(what)
+        await backends.open_frontier(job).apply_change(what)
     except TransitionError as error:  # it was cancelled, and that is not recorded yet
         raise UsageError(f"{job.id}: {error}") from None
     except LostRequestsError:
         if what is not JobCommand.CANCEL:
             raise
-    job = change_job_record(job, what, desk.clock.now())
-    if job.is_fleet or await desk.at_work(job) is None:  # the process of an embedded crawl says so itself
-        await desk.book.update(job)
-    if desk.requests.fleet is not None:
-        await desk.requests.fleet.notify_supervisor(job)
+    job = change_job_record(job, what, backends.clock.now())
+    if job.is_fleet or await backends.at_work(job) is None:  # the process of an embedded crawl says so itself
+        await backends.book.update(job)
+    if backends.requests.fleet is not None:
+        await backends.requests.fleet.notify_supervisor(job)
     return job
 
 
-async def revive_letters(desk: Backends, job: Job, which: DeadLetterFilter) -> tuple[Job, int]:
+async def revive_letters(backends: Backends, job: Job, which: DeadLetterFilter) -> tuple[Job, int]:
     """Revive dead letters of the fleet's job, which runs again if it was over; how many there were."""
-    count = await desk.open_frontier(job).revive_letters(which)
-    job = await desk.book.get(job.id) or job
+    count = await backends.open_frontier(job).revive_letters(which)
+    job = await backends.book.get(job.id) or job
     is_over = job.state is JobState.FINISHED or (
         job.state is JobState.RUNNING and job.finished_at is not None
     )
     if count and is_over:
-        running = change_job_record(job, JobCommand.REOPEN, desk.clock.now())
-        if await desk.book.update(running, expected=job):
+        running = change_job_record(job, JobCommand.REOPEN, backends.clock.now())
+        if await backends.book.update(running, expected=job):
             job = running
-    if count and desk.requests.fleet is not None:
-        await desk.requests.fleet.notify_supervisor(job)
+    if count and backends.requests.fleet is not None:
+        await backends.requests.fleet.notify_supervisor(job)
     return job, count

@@ -35,7 +35,7 @@ from gossamer.ports.sink import Sink
 from gossamer.runtime.process_name import worker_name
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget
-from gossamer.wiring.backends import Backends, open_desk
+from gossamer.wiring.backends import Backends, open_backends
 from gossamer.wiring.extractors import extractor_of
 from gossamer.wiring.fetchers import fetcher_of
 from gossamer.wiring.rules import admission_of, lanes_of, rules_of, trusted_hosts
@@ -54,7 +54,7 @@ class CrawlParts:
     parts: EngineParts
     shift: ShiftOptions
     pipeline: SpiderPipeline
-    desk: Backends
+    backends: Backends
     resumed: bool
     closing: AsyncExitStack
     guard: AddressGuard
@@ -106,12 +106,12 @@ async def wire_crawl(
     Events go to ``sinks`` and to those that the settings name.
     """
     async with AsyncExitStack() as opening:
-        desk = await open_desk(settings, create=True)
-        opening.push_async_callback(desk.close)
-        await opening.enter_async_context(desk.requests.lock_target(target.text))
-        job, resumed = await _choose_job(desk, target, fresh=fresh)
+        backends = await open_backends(settings, create=True)
+        opening.push_async_callback(backends.close)
+        await opening.enter_async_context(backends.requests.lock_target(target.text))
+        job, resumed = await _choose_job(backends, target, fresh=fresh)
         more = opening.enter_context(open_sinks(settings))
-        wired = await assemble_worker(settings, target, desk, job, sinks=(*sinks, *more), resumed=resumed)
+        wired = await assemble_worker(settings, target, backends, job, sinks=(*sinks, *more), resumed=resumed)
         return _closed_with(wired, opening)
 
 
@@ -120,19 +120,21 @@ async def wire_member(
 ) -> CrawlParts:
     """Put together what another process of a crawl needs, which is under way and locked by the first."""
     async with AsyncExitStack() as opening:
-        desk = await open_desk(settings)
-        opening.push_async_callback(desk.close)
-        job = await desk.book.get(job_id)
+        backends = await open_backends(settings)
+        opening.push_async_callback(backends.close)
+        job = await backends.book.get(job_id)
         if job is None:
             raise StorageError(f"there is no longer a job {job_id}")
-        wired = await assemble_worker(settings, target, desk, job, trusted=trusted, sinks=sinks, resumed=True)
+        wired = await assemble_worker(
+            settings, target, backends, job, trusted=trusted, sinks=sinks, resumed=True
+        )
         return _closed_with(wired, opening)
 
 
 async def assemble_worker(
     settings: Settings,
     target: CrawlTarget,
-    desk: Backends,
+    backends: Backends,
     job: Job,
     *,
     sinks: Sequence[Sink],
@@ -149,38 +151,38 @@ async def assemble_worker(
         worker = owner or worker_name(os.getpid())
         running = opening.enter_context(ExitStack())
         guard = AddressGuard((*trusted_hosts(target.spider), *trusted))
-        cookies = _open_cookies(desk, job, is_alone=is_alone)
-        trust = TrustedHosts(desk.requests.shared, job) if owner else None
-        fetcher = _make_fetcher(settings, target, cookies, desk.clock, guard, trust=trust)
+        cookies = _open_cookies(backends, job, is_alone=is_alone)
+        trust = TrustedHosts(backends.requests.shared, job) if owner else None
+        fetcher = _make_fetcher(settings, target, cookies, backends.clock, guard, trust=trust)
         opening.push_async_callback(fetcher.close)
         rules = rules_of(settings, touches_network=fetcher.touches_network)
         if not resumed:
-            await desk.requests.create_frontier(job, rules)
-        frontier, committer = _open_frontier(desk, job, rules, worker)
+            await backends.requests.create_frontier(job, rules)
+        frontier, committer = _open_frontier(backends, job, rules, worker)
         pipeline = await _open_pipeline(settings, target, opening)
         parts = EngineParts(
             job=job,
             rules=rules,
             frontier=frontier,
             committer=SessionCommitter(committer, cookies),
-            store=desk.store,
+            store=backends.store,
             fetcher=fetcher,
-            robots=_make_robots_gate(settings, fetcher, desk),
+            robots=_make_robots_gate(settings, fetcher, backends),
             extractor=extractor_of(settings, target, running),
             pipeline=pipeline,
             admission=admission_of(settings, target.spider, job.key, lanes_of(settings, job)),
             sink=MultiSink(sinks),
-            clock=desk.clock,
+            clock=backends.clock,
         )
         shift, kept = _shift_options(settings, worker, is_alone=is_alone), opening.pop_all()
-        return CrawlParts(parts, shift, pipeline, desk, resumed, kept, guard, target.authorizations)
+        return CrawlParts(parts, shift, pipeline, backends, resumed, kept, guard, target.authorizations)
 
 
-def _open_cookies(desk: Backends, job: Job, *, is_alone: bool) -> SharedCookieStore:
+def _open_cookies(backends: Backends, job: Job, *, is_alone: bool) -> SharedCookieStore:
     """The cookies of a job, which its workers share; one that works alone need not look for others'."""
     return SharedCookieStore(
-        desk.requests.shared,
-        desk.clock,
+        backends.requests.shared,
+        backends.clock,
         tag_of(job),
         max_jars=HttpOptions().max_cookie_jars,
         is_alone=is_alone,
@@ -202,10 +204,12 @@ def _make_fetcher(
     return fetcher if trust is None else TrustingFetcher(fetcher, guard, trust)
 
 
-def _open_frontier(desk: Backends, job: Job, rules: FrontierRules, worker: str) -> tuple[Frontier, Committer]:
+def _open_frontier(
+    backends: Backends, job: Job, rules: FrontierRules, worker: str
+) -> tuple[Frontier, Committer]:
     """A worker's frontier, and what commits the results of its visits to it and to the store."""
-    frontier, joint = desk.requests.open_for_worker(job, rules, owner=worker)
-    return frontier, SplitCommitter(frontier, desk.store, job) if joint is None else joint
+    frontier, joint = backends.requests.open_for_worker(job, rules, owner=worker)
+    return frontier, SplitCommitter(frontier, backends.store, job) if joint is None else joint
 
 
 async def _open_pipeline(settings: Settings, target: CrawlTarget, opening: AsyncExitStack) -> SpiderPipeline:
@@ -216,9 +220,13 @@ async def _open_pipeline(settings: Settings, target: CrawlTarget, opening: Async
     return pipeline
 
 
-def _make_robots_gate(settings: Settings, fetcher: Fetcher, desk: Backends) -> RobotsCache:
+def _make_robots_gate(settings: Settings, fetcher: Fetcher, backends: Backends) -> RobotsCache:
     return RobotsCache(
-        fetcher, desk.requests.shared, desk.clock, user_agent=settings.user_agent, obey=settings.robots
+        fetcher,
+        backends.requests.shared,
+        backends.clock,
+        user_agent=settings.user_agent,
+        obey=settings.robots,
     )
 
 
@@ -238,13 +246,13 @@ def _closed_with(wired: CrawlParts, outer: AsyncExitStack) -> CrawlParts:
     return replace(wired, closing=outer.pop_all())
 
 
-async def _choose_job(desk: Backends, target: CrawlTarget, *, fresh: bool) -> tuple[Job, bool]:
+async def _choose_job(backends: Backends, target: CrawlTarget, *, fresh: bool) -> tuple[Job, bool]:
     """The latest job of this target, unless cancelled or a fresh start is wanted; and whether it is old.
 
     Those of the fleet are the fleet's. Raises ``JobBusyError`` while it is at one of this target.
     """
     same = [
-        job for job in await desk.book.list_jobs() if (job.name, job.target) == (target.name, target.text)
+        job for job in await backends.book.list_jobs() if (job.name, job.target) == (target.name, target.text)
     ]
     for job in same:
         if job.is_fleet and job.is_unfinished:
@@ -255,7 +263,7 @@ async def _choose_job(desk: Backends, target: CrawlTarget, *, fresh: bool) -> tu
     own = [job for job in same if not job.is_fleet]
     if own and own[0].state is not JobState.CANCELLED and not fresh:
         return own[0], True
-    return await desk.book.create(target.name, target.text), False
+    return await backends.book.create(target.name, target.text), False
 
 
 def _line_of(spider: Spider, error: BaseException) -> str:

@@ -146,7 +146,7 @@ def _is_same_crawl(job: Job, ours: Job) -> bool:
     return job.target == ours.target and not ours.is_fleet
 
 
-async def open_desk(settings: Settings, *, create: bool = False) -> Backends:
+async def open_backends(settings: Settings, *, create: bool = False) -> Backends:
     """Open the places that the settings name.
 
     Raises :class:`StorageError` when there is no data directory (and not ``create``).

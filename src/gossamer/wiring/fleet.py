@@ -15,16 +15,16 @@ from gossamer.wiring.backends import Backends
 from gossamer.wiring.open import fleet_of
 
 
-def roster_of(desk: Backends) -> FleetBackend:
-    """The part of a desk that a fleet needs. Raises ``SettingError`` for a frontier in a file."""
-    return fleet_of(desk.requests)
+def roster_of(backends: Backends) -> FleetBackend:
+    """The part of the back ends that a fleet needs. Raises ``SettingError`` for a frontier in a file."""
+    return fleet_of(backends.requests)
 
 
 async def named_seeds(
-    desk: Backends, wired: CrawlParts, target: CrawlTarget, job: Job
+    backends: Backends, wired: CrawlParts, target: CrawlTarget, job: Job
 ) -> AsyncIterator[Request]:
     """The spider's first requests; every worker knows of their hosts before one can be leased."""
-    trust = TrustedHosts(desk.requests.shared, job)
+    trust = TrustedHosts(backends.requests.shared, job)
     known: set[str] = set()
     async for request in wired.seeds_of(target.spider):
         host = urls.hostname_of(request.url)

@@ -23,7 +23,7 @@ from gossamer.config.layers import load_settings
 from gossamer.jobs.control import submit_job
 from gossamer.targets.discovery import find_target
 from gossamer.targets.plan import plan_of
-from gossamer.wiring.backends import open_desk
+from gossamer.wiring.backends import open_backends
 from kit.fleet.history import again, judge
 from kit.fleet.processes import Fleet, Member, Servers
 from kit.fleet.steps import (
@@ -194,14 +194,14 @@ async def submit_many(fleet: Fleet, known: Known, count: int) -> None:
     env = fleet._env
     settings = load_settings(env=env, start=known.spider.parent).settings
     plan = plan_of(str(known.spider), {}, settings, find_target(str(known.spider), {}, None))
-    desk = await open_desk(settings, create=True)
+    backends = await open_backends(settings, create=True)
     try:
-        jobs = [await submit_job(desk, settings, plan, f"job{n}", "small") for n in range(count)]
+        jobs = [await submit_job(backends, settings, plan, f"job{n}", "small") for n in range(count)]
         for job in jobs:
-            while (now := await desk.book.get(job.id)) is None or now.finished_at is None:  # noqa: ASYNC110
+            while (now := await backends.book.get(job.id)) is None or now.finished_at is None:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
     finally:
-        await desk.close()
+        await backends.close()
 
 
 def size_at_rest(fleet: Fleet) -> tuple[int, int, int, int]:

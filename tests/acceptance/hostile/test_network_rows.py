@@ -27,7 +27,7 @@ from gossamer.testing.clock import ManualClock
 from gossamer.testing.misbehaving.headers import RETRY_AFTER
 from gossamer.testing.misbehaving.pages import SCHEMES, SCHEMES_REPEATED
 from gossamer.testing.misbehaving.places import HREFS, NO_HOSTS, PATHS
-from gossamer.wiring.backends import open_desk
+from gossamer.wiring.backends import open_backends
 from kit.hostile.bad_site import CALM, Round, crawl, headers_at, of_row, serving
 from kit.programs import rows
 
@@ -241,15 +241,15 @@ def test_row_20_busy_hosts(quick: Round) -> None:
 
 async def hold_s(data: Path, fingerprint: int) -> float:
     """For how long the host of a request is held back after its last answer."""
-    desk = await open_desk(load_settings(overrides={"data": str(data)}, env={}, start=data).settings)
+    backends = await open_backends(load_settings(overrides={"data": str(data)}, env={}, start=data).settings)
     try:
-        (job,) = await desk.book.list_jobs()
-        found = await desk.open_frontier(job).find_request(fingerprint)
+        (job,) = await backends.book.list_jobs()
+        found = await backends.open_frontier(job).find_request(fingerprint)
         assert found is not None
         assert found.host is not None
         return found.host.hold_until - found.host.last_at
     finally:
-        await desk.close()
+        await backends.close()
 
 
 def test_row_20_a_hold_is_kept_over_a_restart(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from gossamer.cluster.worker_process import WorkerProcess
 from gossamer.config.layers import load_settings
 from gossamer.core.shifts import Shift
-from gossamer.wiring.backends import open_desk
+from gossamer.wiring.backends import open_backends
 from gossamer.wiring.fleet import roster_of
 
 WITHIN_S = 20.0
@@ -25,9 +25,9 @@ def settings(redis_url, tmp_path):
 
 @pytest.fixture
 async def roster(settings):
-    desk = await open_desk(settings, create=True)
-    yield roster_of(desk).roster
-    await desk.close()
+    backends = await open_backends(settings, create=True)
+    yield roster_of(backends).roster
+    await backends.close()
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from gossamer.core.lifecycle import JobState
 from gossamer.core.shifts import SEED_LANE, EndReason, Shift
 from gossamer.engine.seeding import Seeder
 from gossamer.jobs.control import prepare_submission, submit_job
-from gossamer.wiring.backends import open_desk
+from gossamer.wiring.backends import open_backends
 from kit.servers import SYNCED, RedisProcess
 
 TARGET = "https://shop.example/"
@@ -39,9 +39,9 @@ async def test_seeds_lost_between_the_last_answer_and_the_mark_are_added_again(t
     with RedisProcess(options=SYNCED) as process:
         given = {"data": str(tmp_path), "frontier.url": process.url, "robots": False}
         settings = load_settings(env={}, overrides=given).settings
-        desk = await open_desk(settings, create=True)
+        backends = await open_backends(settings, create=True)
         settled, plan, name, text = prepare_submission(TARGET, {}, given)
-        job = await submit_job(desk, settled, plan, name, text)
+        job = await submit_job(backends, settled, plan, name, text)
         before = process.written()
         seed = Seeder.add_seeds
 
@@ -50,22 +50,22 @@ async def test_seeds_lost_between_the_last_answer_and_the_mark_are_added_again(t
             await asyncio.to_thread(process.cut_power, before)
 
         monkeypatch.setattr(Seeder, "add_seeds", cut_off)
-        end = await shift_task.ShiftTask(shift_of(job, 1), settings, desk, quiet).run()
+        end = await shift_task.ShiftTask(shift_of(job, 1), settings, backends, quiet).run()
         monkeypatch.undo()
         messages = Messages()
-        fleet = fleet_of(settings, desk, messages, "me")
+        fleet = fleet_of(settings, backends, messages, "me")
         leading = asyncio.create_task(fleet._renew_leadership())
         try:
             await fleet._leading.wait()
             await fleet.check_jobs()
-            after = await desk.book.get(job.id)
+            after = await backends.book.get(job.id)
             assert (after.state, after.finished_at) == (JobState.RUNNING, None), "nothing was fetched"
             assert (end.why, "was restarted" in end.detail) == (EndReason.FAILED, True)
-            end = await shift_task.ShiftTask(shift_of(job, 2), settings, desk, quiet).run()
+            end = await shift_task.ShiftTask(shift_of(job, 2), settings, backends, quiet).run()
             assert end.why is EndReason.SEEDED
-            stats = await desk.open_frontier(job).read_stats()
+            stats = await backends.open_frontier(job).read_stats()
             assert (stats.seeded, stats.pending) == (True, 1)
         finally:
             leading.cancel()
             await asyncio.gather(leading, return_exceptions=True)
-            await desk.close()
+            await backends.close()

@@ -11,22 +11,22 @@ from gossamer.core.jobs import DeadLetterFilter, JobTotals
 from gossamer.core.results import Verdict
 from gossamer.crawl.notes import ending_of
 from gossamer.testing.contracts.frontier_harness import make_entry, make_outcome
-from gossamer.wiring.backends import open_desk
+from gossamer.wiring.backends import open_backends
 
 REASONS = {1: Fault.HOST_LOST, 2: Fault.HOST_LOST, 3: Fault.CLIENT}
 
 
 async def test_lost_hosts_whose_letters_were_retried_are_not_lost(tmp_path: Path) -> None:
     settings = load_settings(env={}, spider={"data": str(tmp_path)}).settings
-    desk = await open_desk(settings, create=True)
+    backends = await open_backends(settings, create=True)
     try:
-        job = await desk.book.create("shop", "shop.py")
+        job = await backends.book.create("shop", "shop.py")
         rules = FrontierRules(delay_s=0.0, per_host=9)
-        await desk.requests.create_frontier(job, rules)
-        frontier = desk.requests.open_frontier(job, rules)
+        await backends.requests.create_frontier(job, rules)
+        frontier = backends.requests.open_frontier(job, rules)
         await frontier.add([make_entry(number) for number in REASONS])
         leases = (await frontier.lease("http", 9, 60.0)).leases
-        now = desk.clock.now()
+        now = backends.clock.now()
         await frontier.settle(
             [
                 make_outcome(lease, Verdict.DEAD, now, reason=REASONS[lease.entry.fingerprint].value)
@@ -35,8 +35,8 @@ async def test_lost_hosts_whose_letters_were_retried_are_not_lost(tmp_path: Path
         )
         tally = JobTotals(pages=9, successes=9, by_reason={"host_lost": 2, "client": 1})
 
-        assert await desk.lost_letters(job, tally) == 2
+        assert await backends.lost_letters(job, tally) == 2
         await frontier.revive_letters(DeadLetterFilter(reason=Fault.HOST_LOST))
-        assert ending_of(tally, 1, is_early=False, lost=await desk.lost_letters(job, tally)).lost == 0
+        assert ending_of(tally, 1, is_early=False, lost=await backends.lost_letters(job, tally)).lost == 0
     finally:
-        await desk.close()
+        await backends.close()

@@ -61,7 +61,7 @@ class Scene:
         self.wired, self._asked = wired, asked
         self.worker = NoWork()
         plan = StartMessage(wired.parts.job.id, str(spider), {}, settings.model_dump_json(), ["127.0.0.1"])
-        frontier = wired.desk.open_frontier(wired.parts.job)
+        frontier = wired.backends.open_frontier(wired.parts.job)
         self.crew = ProcessPool(self.worker, frontier, plan, 1, wired.parts.sink)  # type: ignore[arg-type]
         self.running = asyncio.ensure_future(self.crew.run())
         self._data = Path(settings.data)

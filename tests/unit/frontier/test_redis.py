@@ -358,7 +358,7 @@ async def test_exact_never_errs(make):
     assert await frontier.dedup_report() == ("exact", 1, 0.0)
 
 
-# ------------------------------------------------------------------------------------ the desk
+# ------------------------------------------------------------------------------------ looking and steering
 
 
 async def test_place_and_find_among_many(make, clock):

@@ -27,7 +27,7 @@ from gossamer.queries.status import JobStatus
 from gossamer.targets.discovery import find_target
 from gossamer.targets.plan import plan_from
 from gossamer.wiring import assemble as wiring
-from gossamer.wiring.backends import open_desk
+from gossamer.wiring.backends import open_backends
 from gossamer.wiring.fleet import roster_of
 from gossamer.wiring.redis import RedisFrontierBackend
 
@@ -41,8 +41,8 @@ def settings(redis_url, tmp_path):
 
 
 @pytest.fixture
-async def desk(settings):
-    opened = await open_desk(settings, create=True)
+async def backends(settings):
+    opened = await open_backends(settings, create=True)
     yield opened
     await opened.close()
 
@@ -53,90 +53,90 @@ def wanted(settings):
     return prepare_submission(TARGET, {}, said)
 
 
-async def test_a_job_is_in_the_book_and_its_requests_are_there(desk, wanted):
-    job = await submit_job(desk, *wanted)
+async def test_a_job_is_in_the_book_and_its_requests_are_there(backends, wanted):
+    job = await submit_job(backends, *wanted)
     assert (job.name, job.target, job.state) == ("shop.example", TARGET, JobState.RUNNING)
-    assert (await desk.book.get(job.id)).plan == wanted[1]
-    assert (await desk.open_frontier(job).read_stats()).waiting == 0
-    assert await roster_of(desk).roster.wait_for_notification(0.1), "the supervisor is told"
+    assert (await backends.book.get(job.id)).plan == wanted[1]
+    assert (await backends.open_frontier(job).read_stats()).waiting == 0
+    assert await roster_of(backends).roster.wait_for_notification(0.1), "the supervisor is told"
 
 
-async def test_one_of_a_name_at_a_time(desk, wanted):
-    first = await submit_job(desk, *wanted)
+async def test_one_of_a_name_at_a_time(backends, wanted):
+    first = await submit_job(backends, *wanted)
     with pytest.raises(JobBusyError, match=f"{first.id} .* is running already: `gossamer wait {first.id}`"):
-        await submit_job(desk, *wanted)
-    await change_job(desk, first, JobCommand.PAUSE)
+        await submit_job(backends, *wanted)
+    await change_job(backends, first, JobCommand.PAUSE)
     with pytest.raises(JobBusyError, match=f"is paused already: `gossamer resume {first.id}` continues it"):
-        await submit_job(desk, *wanted)
-    await change_job(desk, first, JobCommand.CANCEL)
-    assert (await submit_job(desk, *wanted)).id != first.id
+        await submit_job(backends, *wanted)
+    await change_job(backends, first, JobCommand.CANCEL)
+    assert (await submit_job(backends, *wanted)).id != first.id
 
 
-async def test_an_interrupted_crawl_of_one_process_is_in_nobodys_way(desk, wanted):
-    await desk.book.create("shop.example", TARGET)
-    assert (await submit_job(desk, *wanted)).state is JobState.RUNNING
+async def test_an_interrupted_crawl_of_one_process_is_in_nobodys_way(backends, wanted):
+    await backends.book.create("shop.example", TARGET)
+    assert (await submit_job(backends, *wanted)).state is JobState.RUNNING
 
 
-async def test_a_job_that_could_not_begin_is_over(desk, wanted, monkeypatch):
+async def test_a_job_that_could_not_begin_is_over(backends, wanted, monkeypatch):
     async def full(job, rules):
         raise StorageError("Redis is full")
 
-    monkeypatch.setattr(desk.requests, "create_frontier", full)
+    monkeypatch.setattr(backends.requests, "create_frontier", full)
     with pytest.raises(StorageError, match="Redis is full"):
-        await submit_job(desk, *wanted)
-    (job,) = await desk.book.list_jobs()
+        await submit_job(backends, *wanted)
+    (job,) = await backends.book.list_jobs()
     assert (job.state, job.end_reason) == (JobState.CANCELLED, "not begun")
     assert job.finished_at is not None
     monkeypatch.undo()
-    assert (await submit_job(desk, *wanted)).state is JobState.RUNNING
+    assert (await submit_job(backends, *wanted)).state is JobState.RUNNING
 
 
-async def test_what_may_be_done_to_a_job(desk, wanted):
-    job = await submit_job(desk, *wanted)
+async def test_what_may_be_done_to_a_job(backends, wanted):
+    job = await submit_job(backends, *wanted)
     for what, state, reason in (
         (JobCommand.PAUSE, JobState.PAUSED, "paused"),
         (JobCommand.RESUME, JobState.RUNNING, None),
         (JobCommand.CANCEL, JobState.CANCELLED, "cancelled"),
     ):
-        job = await change_job(desk, job, what)
+        job = await change_job(backends, job, what)
         assert (job.state, job.end_reason) == (state, reason)
-        assert replace(await desk.book.get(job.id), finished_at=None) == replace(job, finished_at=None)
-        assert (await desk.open_frontier(job).read_stats()).state is state
+        assert replace(await backends.book.get(job.id), finished_at=None) == replace(job, finished_at=None)
+        assert (await backends.open_frontier(job).read_stats()).state is state
     with pytest.raises(UsageError, match=f"{job.id} is cancelled; there is nothing to pause"):
-        await change_job(desk, job, JobCommand.PAUSE)
+        await change_job(backends, job, JobCommand.PAUSE)
 
 
-async def test_a_job_whose_cancelling_was_cut_off_can_only_be_cancelled(desk, wanted):
-    job = await submit_job(desk, *wanted)
-    await desk.open_frontier(job).apply_change(JobCommand.CANCEL)
+async def test_a_job_whose_cancelling_was_cut_off_can_only_be_cancelled(backends, wanted):
+    job = await submit_job(backends, *wanted)
+    await backends.open_frontier(job).apply_change(JobCommand.CANCEL)
     for what in (JobCommand.PAUSE, JobCommand.RESUME):
         refusal = f"{job.id}: a job that is cancelled cannot take the command {what}"
         with pytest.raises(UsageError, match=refusal):
-            await change_job(desk, job, what)
-    assert (await change_job(desk, job, JobCommand.CANCEL)).state is JobState.CANCELLED
+            await change_job(backends, job, what)
+    assert (await change_job(backends, job, JobCommand.CANCEL)).state is JobState.CANCELLED
 
 
-async def test_a_job_whose_requests_are_gone_can_be_cancelled_and_no_more(desk, wanted):
-    job = await submit_job(desk, *wanted)
-    await desk.requests.server.client.flushdb()
+async def test_a_job_whose_requests_are_gone_can_be_cancelled_and_no_more(backends, wanted):
+    job = await submit_job(backends, *wanted)
+    await backends.requests.server.client.flushdb()
     for what in (JobCommand.PAUSE, JobCommand.RESUME):
         with pytest.raises(LostRequestsError, match=f"gossamer cancel {job.id}"):
-            await change_job(desk, job, what)
-    assert (await change_job(desk, job, JobCommand.CANCEL)).state is JobState.CANCELLED
-    assert (await submit_job(desk, *wanted)).state is JobState.RUNNING
+            await change_job(backends, job, what)
+    assert (await change_job(backends, job, JobCommand.CANCEL)).state is JobState.CANCELLED
+    assert (await submit_job(backends, *wanted)).state is JobState.RUNNING
 
 
 async def test_requests_in_a_file_are_none_of_a_fleets(tmp_path):
     settled, plan, name, text = prepare_submission(TARGET, {}, {"data": str(tmp_path)})
-    desk = await open_desk(settled, create=True)
+    backends = await open_backends(settled, create=True)
     try:
         with pytest.raises(
             SettingError, match=r"redis://HOST/0, or crawl on this machine with `gossamer crawl`"
         ):
-            await submit_job(desk, settled, plan, name, text)
-        assert await desk.book.list_jobs() == []
+            await submit_job(backends, settled, plan, name, text)
+        assert await backends.book.list_jobs() == []
     finally:
-        await desk.close()
+        await backends.close()
 
 
 def test_crawl_takes_what_submit_takes():
@@ -148,9 +148,9 @@ def test_crawl_takes_what_submit_takes():
 # --------------------------------------------------------------------------- dead letters
 
 
-async def with_dead_letter(desk, job):
+async def with_dead_letter(backends, job):
     """One request of the job, given up."""
-    frontier = desk.requests.open_frontier(job, FrontierRules(delay_s=0.0))
+    frontier = backends.requests.open_frontier(job, FrontierRules(delay_s=0.0))
     await frontier.add([Entry(request=Request(TARGET), fingerprint=1, host="shop.example")])
     (lease,) = (await frontier.lease("http", 1, 60.0)).leases
     await frontier.settle([Outcome(lease=lease, verdict=Verdict.DEAD, reason="server")])
@@ -166,64 +166,66 @@ async def with_dead_letter(desk, job):
     ],
 )
 async def test_dead_letters_of_a_fleets_job_are_tried_again_by_the_fleet(
-    desk, wanted, state, ended, runs, hint
+    backends, wanted, state, ended, runs, hint
 ):
-    job = await submit_job(desk, *wanted)
-    await with_dead_letter(desk, job)
-    await desk.open_frontier(job).apply_change(JobCommand.FINISH)
+    job = await submit_job(backends, *wanted)
+    await with_dead_letter(backends, job)
+    await backends.open_frontier(job).apply_change(JobCommand.FINISH)
     over = replace(job, state=state, finished_at=9.0 if ended else None, end_reason=FinishReason.MAX_TIME)
-    await desk.book.update(over)
-    while await roster_of(desk).roster.wait_for_notification(0):
+    await backends.book.update(over)
+    while await roster_of(backends).roster.wait_for_notification(0):
         pass
-    found, count = await revive_letters(desk, over, DeadLetterFilter())
+    found, count = await revive_letters(backends, over, DeadLetterFilter())
     assert count == 1
-    assert found == await desk.book.get(job.id) == (job if runs else over)
-    assert await roster_of(desk).roster.wait_for_notification(0), "the supervisor is told"
+    assert found == await backends.book.get(job.id) == (job if runs else over)
+    assert await roster_of(backends).roster.wait_for_notification(0), "the supervisor is told"
     assert hint in _fetched_by(found)
 
 
 # --------------------------------------------------------------------------- other fleets, other crawls
 
 
-async def test_the_supervisor_of_the_jobs_own_fleet_is_told(desk, settings):
+async def test_the_supervisor_of_the_jobs_own_fleet_is_told(backends, settings):
     said = {"data": settings.data, "frontier.url": settings.frontier.url, "cluster.fleet": "theirs"}
     theirs = settings.model_copy(update={"cluster": settings.cluster.model_copy(update={"fleet": "theirs"})})
-    there = RedisFrontierBackend(theirs, desk.requests.server, desk.requests.clock).roster
-    other = await open_desk(theirs)
+    there = RedisFrontierBackend(theirs, backends.requests.server, backends.requests.clock).roster
+    other = await open_backends(theirs)
     try:
         job = await submit_job(other, *prepare_submission(TARGET, {}, said))
     finally:
         await other.close()
     while await there.wait_for_notification(0):
         pass
-    await change_job(desk, job, JobCommand.PAUSE)
+    await change_job(backends, job, JobCommand.PAUSE)
     assert await there.wait_for_notification(0)
-    assert not await roster_of(desk).roster.wait_for_notification(0)
+    assert not await roster_of(backends).roster.wait_for_notification(0)
 
 
-async def test_a_crawl_of_one_process_takes_up_no_job_of_the_fleet(desk, wanted):
+async def test_a_crawl_of_one_process_takes_up_no_job_of_the_fleet(backends, wanted):
     target = find_target(TARGET, {}, None)
-    own = await desk.book.create(target.name, target.text)
-    job = await submit_job(desk, *wanted)
+    own = await backends.book.create(target.name, target.text)
+    job = await submit_job(backends, *wanted)
     with pytest.raises(JobBusyError, match=f"{job.id} is a job of the fleet"):
-        await wiring._choose_job(desk, target, fresh=False)
+        await wiring._choose_job(backends, target, fresh=False)
     # Its pages were enough: it is over, though its state says that more could be done.
-    await desk.book.update(replace(job, finished_at=9.0, end_reason=FinishReason.MAX_PAGES))
-    assert await wiring._choose_job(desk, target, fresh=False) == (own, True)
-    await desk.book.update(replace(own, state=JobState.CANCELLED))
-    made, resumed = await wiring._choose_job(desk, target, fresh=False)
+    await backends.book.update(replace(job, finished_at=9.0, end_reason=FinishReason.MAX_PAGES))
+    assert await wiring._choose_job(backends, target, fresh=False) == (own, True)
+    await backends.book.update(replace(own, state=JobState.CANCELLED))
+    made, resumed = await wiring._choose_job(backends, target, fresh=False)
     assert (made.plan, resumed) == (b"", False)
 
 
-async def test_nobody_is_waited_for_who_was_killed(desk, capsys):
-    job = await desk.book.create("shop.example", TARGET)
-    found = await _until_over(desk, job, 30.0, quiet=True)
+async def test_nobody_is_waited_for_who_was_killed(backends, capsys):
+    job = await backends.book.create("shop.example", TARGET)
+    found = await _until_over(backends, job, 30.0, quiet=True)
     assert (found.state, found.end_reason) == (JobState.RUNNING, "interrupted")
     assert f"nothing is working on {job.id}; the same `gossamer crawl`" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("fails", ["extractor_of", "pipeline"])
-async def test_what_was_opened_for_a_crawl_that_cannot_begin_is_closed(desk, settings, monkeypatch, fails):
+async def test_what_was_opened_for_a_crawl_that_cannot_begin_is_closed(
+    backends, settings, monkeypatch, fails
+):
     target, closed = find_target(TARGET, {}, None), []
     fetcher_of, pipelines = wiring.fetcher_of, wiring.SpiderPipeline
 
@@ -248,15 +250,15 @@ async def test_what_was_opened_for_a_crawl_that_cannot_begin_is_closed(desk, set
         monkeypatch.setattr(pipelines, "open_pipeline", broken)
     else:
         monkeypatch.setattr(wiring, "extractor_of", broken)
-    job = await desk.book.create(target.name, target.text)
+    job = await backends.book.create(target.name, target.text)
     with pytest.raises(UsageError, match="it does not open"):
-        await wiring.assemble_worker(settings, target, desk, job, sinks=(), resumed=False)
+        await wiring.assemble_worker(settings, target, backends, job, sinks=(), resumed=False)
     assert closed == ["pipeline", "fetcher"]
 
 
-async def test_the_fleet_is_shown_with_all_fields(desk):
+async def test_the_fleet_is_shown_with_all_fields(backends):
     shown = to_document(
-        replace(await roster_of(desk).roster.read_roster(), shifts=(Shift(id="a", job="b", lane="c"),))
+        replace(await roster_of(backends).roster.read_roster(), shifts=(Shift(id="a", job="b", lane="c"),))
     )
     assert {"leader", "workers", "shifts", "standings", "ends", "samples"} <= set(shown)
     assert (shown["leader"], shown["workers"], shown["samples"]) == ("", [], {})
@@ -264,18 +266,18 @@ async def test_the_fleet_is_shown_with_all_fields(desk):
     assert (shift["state"], shift["pages"], shift["recalled"]) == ("asked", 0, None)
 
 
-async def test_who_submits_is_told_of_other_jobs_with_the_same_hosts(desk, settings, wanted):
-    first = await submit_job(desk, *wanted)
+async def test_who_submits_is_told_of_other_jobs_with_the_same_hosts(backends, settings, wanted):
+    first = await submit_job(backends, *wanted)
     said = {"data": settings.data, "frontier.url": settings.frontier.url}
     same = prepare_submission("https://news.shop.example/sale", {}, said)
     other = prepare_submission("https://other.example/", {}, said)
-    second, third = await submit_job(desk, *same), await submit_job(desk, *other)
-    sharing = await desk.jobs_sharing_hosts(second, plan_from(same[1]).hosts)
+    second, third = await submit_job(backends, *same), await submit_job(backends, *other)
+    sharing = await backends.jobs_sharing_hosts(second, plan_from(same[1]).hosts)
     assert [(found.job.id, found.host) for found in sharing] == [(first.id, "news.shop.example")]
     assert f"{second.id} and {first.id} ({TARGET}) both crawl" in sharing[0].warning_for(second)
-    assert await desk.jobs_sharing_hosts(third, plan_from(other[1]).hosts) == []
-    await change_job(desk, first, JobCommand.PAUSE)
-    assert await desk.jobs_sharing_hosts(second, plan_from(same[1]).hosts) == []
+    assert await backends.jobs_sharing_hosts(third, plan_from(other[1]).hosts) == []
+    await change_job(backends, first, JobCommand.PAUSE)
+    assert await backends.jobs_sharing_hosts(second, plan_from(same[1]).hosts) == []
 
 
 def test_submit_says_it(settings, monkeypatch, capsys):

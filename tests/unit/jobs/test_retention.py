@@ -19,7 +19,7 @@ from gossamer.fetch.trusted_hosts import TrustedHosts
 from gossamer.jobs.control import change_job, prepare_submission, submit_job
 from gossamer.jobs.retention import FleetJobStore, RetentionDuty
 from gossamer.wiring import redis
-from gossamer.wiring.backends import open_desk
+from gossamer.wiring.backends import open_backends
 from gossamer.wiring.fleet import roster_of
 
 TARGET = "https://shop.example/"
@@ -37,76 +37,76 @@ def settings(said):
 
 
 @pytest.fixture
-async def desk(settings):
-    opened = await open_desk(settings, create=True)
+async def backends(settings):
+    opened = await open_backends(settings, create=True)
     yield opened
     await opened.close()
 
 
-async def submitted(desk, settings, name="shop.example", **more):
+async def submitted(backends, settings, name="shop.example", **more):
     given = {"data": settings.data, "frontier.url": settings.frontier.url, "frontier.dedup": "bloom", **more}
     settled, plan, _, text = prepare_submission(TARGET, {}, given)
-    return await submit_job(desk, settled, plan, name, text)
+    return await submit_job(backends, settled, plan, name, text)
 
 
-async def ended(desk, job, days):
-    job = replace(job, state=JobState.FINISHED, finished_at=desk.clock.now() - days * DAY_S)
-    await desk.book.update(job)
+async def ended(backends, job, days):
+    job = replace(job, state=JobState.FINISHED, finished_at=backends.clock.now() - days * DAY_S)
+    await backends.book.update(job)
     return job
 
 
-async def keys(desk, name):
-    return [key for key in await roster_of(desk).server.run_command("KEYS", "*") if name.encode() in key]
+async def keys(backends, name):
+    return [key for key in await roster_of(backends).server.run_command("KEYS", "*") if name.encode() in key]
 
 
-async def test_what_ended_long_ago_is_deleted_and_nothing_else(desk, settings):
-    old = await submitted(desk, settings, "old")
-    young = await submitted(desk, settings, "young")
-    paused = await submitted(desk, settings, "paused")
+async def test_what_ended_long_ago_is_deleted_and_nothing_else(backends, settings):
+    old = await submitted(backends, settings, "old")
+    young = await submitted(backends, settings, "young")
+    paused = await submitted(backends, settings, "paused")
     for job in (old, young, paused):
-        await desk.open_frontier(job).finish_seeding()
-        await TrustedHosts(desk.requests.shared, job).trust_host("10.0.0.1")
-    await ended(desk, young, 29)
-    paused = replace(paused, state=JobState.PAUSED, finished_at=desk.clock.now() - 99 * DAY_S)
-    await desk.book.update(paused)
-    await RetentionDuty(settings, desk).run(desk.clock.now())
-    assert await keys(desk, "old-1"), "it has not ended"
-    old = await ended(desk, old, 31)
+        await backends.open_frontier(job).finish_seeding()
+        await TrustedHosts(backends.requests.shared, job).trust_host("10.0.0.1")
+    await ended(backends, young, 29)
+    paused = replace(paused, state=JobState.PAUSED, finished_at=backends.clock.now() - 99 * DAY_S)
+    await backends.book.update(paused)
+    await RetentionDuty(settings, backends).run(backends.clock.now())
+    assert await keys(backends, "old-1"), "it has not ended"
+    old = await ended(backends, old, 31)
     for_ever = settings.model_copy(update={"frontier": settings.frontier.model_copy(update={"keep": None})})
-    await RetentionDuty(for_ever, desk).run(desk.clock.now())
-    assert (await desk.open_frontier(old).read_stats()).seeded
-    await RetentionDuty(settings, desk).run(desk.clock.now())
+    await RetentionDuty(for_ever, backends).run(backends.clock.now())
+    assert (await backends.open_frontier(old).read_stats()).seeded
+    await RetentionDuty(settings, backends).run(backends.clock.now())
     await asyncio.sleep(0.01)  # marks expire within a millisecond
-    assert await keys(desk, "old-1") == []
+    assert await keys(backends, "old-1") == []
     for job in (young, paused):
-        stats = await desk.open_frontier(job).read_stats()
+        stats = await backends.open_frontier(job).read_stats()
         assert (stats.seeded, stats.waiting) == (True, 0)
-    await RetentionDuty(settings, desk).run(desk.clock.now())
+    await RetentionDuty(settings, backends).run(backends.clock.now())
 
 
-async def test_marks_and_requests_of_another_store_count_for_nothing(desk, settings):
-    job = await submitted(desk, settings)
-    await desk.open_frontier(job).finish_seeding()
+async def test_marks_and_requests_of_another_store_count_for_nothing(backends, settings):
+    job = await submitted(backends, settings)
+    await backends.open_frontier(job).finish_seeding()
     namesake = replace(job, key=b"of another store")
     with pytest.raises(LostRequestsError):
-        await desk.open_frontier(namesake).read_stats()
+        await backends.open_frontier(namesake).read_stats()
 
 
-async def test_a_fleet_looks_at_its_own_jobs_only(desk, settings):
-    job = await submitted(desk, settings, **{"cluster.fleet": "other"})
-    await change_job(desk, job, JobCommand.PAUSE)
-    assert await FleetJobStore(desk.book, "default").list_jobs() == []
-    assert [found.id for found in await FleetJobStore(desk.book, "other").list_jobs()] == [job.id]
+async def test_a_fleet_looks_at_its_own_jobs_only(backends, settings):
+    job = await submitted(backends, settings, **{"cluster.fleet": "other"})
+    await change_job(backends, job, JobCommand.PAUSE)
+    assert await FleetJobStore(backends.book, "default").list_jobs() == []
+    assert [found.id for found in await FleetJobStore(backends.book, "other").list_jobs()] == [job.id]
 
 
 def test_status_wait_jobs_and_explain_of_a_job_that_is_forgotten(settings, said, capsys, monkeypatch):
     async def prepare():
-        desk = await open_desk(settings, create=True)
-        job = await submitted(desk, settings)
-        await ended(desk, job, 31)
-        await RetentionDuty(settings, desk).run(desk.clock.now())
-        broken = await desk.book.create("broken", TARGET, plan=b"no plan")
-        await desk.close()
+        backends = await open_backends(settings, create=True)
+        job = await submitted(backends, settings)
+        await ended(backends, job, 31)
+        await RetentionDuty(settings, backends).run(backends.clock.now())
+        broken = await backends.book.create("broken", TARGET, plan=b"no plan")
+        await backends.close()
         return job.id, broken.id
 
     job, broken = asyncio.run(prepare())
@@ -132,9 +132,9 @@ def test_status_wait_jobs_and_explain_of_a_job_that_is_forgotten(settings, said,
 
 def test_status_tells_how_sure_a_filter_is(settings, capsys, monkeypatch):
     async def prepare():
-        desk = await open_desk(settings, create=True)
-        job = await submitted(desk, settings)
-        await desk.close()
+        backends = await open_backends(settings, create=True)
+        job = await submitted(backends, settings)
+        await backends.close()
         return job.id
 
     job = asyncio.run(prepare())
@@ -152,10 +152,10 @@ def exit_code(*words):
         return end.code or 0
 
 
-async def test_a_crawl_that_lost_its_lock_leases_nothing_more(desk, monkeypatch):
+async def test_a_crawl_that_lost_its_lock_leases_nothing_more(backends, monkeypatch):
     monkeypatch.setattr(redis, "LOCK_S", 0.3)
-    requests = roster_of(desk)
-    job = await desk.book.create("shop.example", TARGET)
+    requests = roster_of(backends)
+    job = await backends.book.create("shop.example", TARGET)
     await requests.create_frontier(job, FrontierRules())
     frontier = requests.open_frontier(job, FrontierRules())
     async with requests.lock_target(TARGET):
@@ -182,7 +182,7 @@ async def test_what_could_not_be_checked_is_said_once(settings, caplog, monkeypa
     redis._warn_once.cache_clear()
     with caplog.at_level(logging.WARNING, logger="gossamer.redis"):
         for _ in range(2):
-            await (await open_desk(settings, create=True)).close()
+            await (await open_backends(settings, create=True)).close()
     assert [record.getMessage()[:38] for record in caplog.records] == [
         "Redis at h does not report its version"
     ]

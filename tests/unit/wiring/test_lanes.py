@@ -11,7 +11,7 @@ from gossamer.core.requests import Entry, Request
 from gossamer.jobs.control import prepare_submission, submit_job
 from gossamer.targets.discovery import find_target
 from gossamer.wiring.assemble import assemble_worker
-from gossamer.wiring.backends import open_desk
+from gossamer.wiring.backends import open_backends
 
 TARGET = "https://shop.example/"
 LANES = {"cluster.lanes": ["http", "slow"]}
@@ -27,27 +27,27 @@ def answers(wired):
 async def test_a_fleets_job_has_the_lanes_of_the_settings(redis_url, tmp_path):
     given = {"data": str(tmp_path), "frontier.url": redis_url, "robots": False, **LANES}
     settings = load_settings(env={}, overrides=given).settings
-    desk = await open_desk(settings, create=True)
+    backends = await open_backends(settings, create=True)
     settled, plan, name, text = prepare_submission(TARGET, {}, given)
-    job = await submit_job(desk, settled, plan, name, text)
+    job = await submit_job(backends, settled, plan, name, text)
     target = find_target(TARGET, {}, None)
-    wired = await assemble_worker(settings, target, desk, job, sinks=(), resumed=True, owner="shift")
+    wired = await assemble_worker(settings, target, backends, job, sinks=(), resumed=True, owner="shift")
     assert answers(wired) == [Entry, Entry, "lane"]
     await wired.close()
-    assert fleet_of(settings, desk, None, "me")._parts.watched(job).lanes == ("http", "slow")
-    await desk.close()
+    assert fleet_of(settings, backends, None, "me")._parts.watched(job).lanes == ("http", "slow")
+    await backends.close()
 
 
 async def test_a_crawl_on_one_machine_serves_one_lane(tmp_path):
     given = {"data": str(tmp_path), "robots": False, **LANES}
     settings = load_settings(env={}, overrides=given).settings
-    desk = await open_desk(settings, create=True)
-    job = await desk.book.create("shop", TARGET)
+    backends = await open_backends(settings, create=True)
+    job = await backends.book.create("shop", TARGET)
     target = find_target(TARGET, {}, None)
-    wired = await assemble_worker(settings, target, desk, job, sinks=(), resumed=False)
+    wired = await assemble_worker(settings, target, backends, job, sinks=(), resumed=False)
     assert answers(wired) == [Entry, "lane", "lane"], "else a request would wait that nobody takes"
     await wired.close()
-    await desk.close()
+    await backends.close()
 
 
 def test_a_worker_serves_all_of_them_unless_it_is_told_which():

@@ -10,7 +10,7 @@ from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
 from gossamer.crawl.run import crawl
 from gossamer.wiring import checks
-from gossamer.wiring.backends import open_desk
+from gossamer.wiring.backends import open_backends
 from gossamer.wiring.open import check_serves_fleet, fleet_of, open_fleet
 from gossamer.wiring.schemes import FRONTIERS, STORES
 from kit.distributions import make_distribution
@@ -146,10 +146,10 @@ async def test_a_fleet_asks_the_back_end_whether_it_serves_one(install, tmp_path
             check_serves_fleet(settings(url))
         with pytest.raises(SettingError, match="a fleet keeps its requests in Redis"):
             await open_fleet(settings(url))
-        desk = await open_desk(settings(url, data=str(tmp_path)), create=True)
+        backends = await open_backends(settings(url, data=str(tmp_path)), create=True)
         with pytest.raises(SettingError, match="a fleet keeps its requests in Redis"):
-            fleet_of(desk.requests)
-        await desk.close()
+            fleet_of(backends.requests)
+        await backends.close()
 
 
 async def test_a_frontier_in_redis_is_one_for_fleets(redis_url):

@@ -11,7 +11,7 @@ from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
 from gossamer.core.events import NoticeEvent
 from gossamer.crawl.run import crawl
-from gossamer.wiring.backends import open_desk
+from gossamer.wiring.backends import open_backends
 from gossamer.wiring.sinks import open_sinks
 from kit.distributions import make_distribution
 from kit.recording_sink import ENTRY, OPENED
@@ -110,8 +110,8 @@ async def test_a_worker_opens_its_sinks_once_and_closes_them_at_its_end(install,
 async def test_a_supervisor_has_its_sinks(install, redis_url, tmp_path):
     install(ENTRY)
     own = settings("recording", frontier={"url": redis_url}, data=str(tmp_path))
-    desk = await open_desk(own, create=True)
+    backends = await open_backends(own, create=True)
     with open_sinks(own) as sinks:
-        fleet_of(own, desk, None, "me", sinks)._parts.sink.emit(NOTICE)
-    await desk.close()
+        fleet_of(own, backends, None, "me", sinks)._parts.sink.emit(NOTICE)
+    await backends.close()
     assert OPENED[0].events == [NOTICE]

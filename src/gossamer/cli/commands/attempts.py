@@ -9,7 +9,7 @@ import typer
 
 from gossamer.cli import completion
 from gossamer.cli.options import AsJson, Data, JobName, Set
-from gossamer.cli.terminal.backends import at_desk
+from gossamer.cli.terminal.backends import run_with_backends
 from gossamer.cli.terminal.output import LONG, local_short, plain_url, print_json
 from gossamer.cli.terminal.requests import RARE, details_cell, method_cell
 from gossamer.cli.terminal.tables import print_table
@@ -88,7 +88,7 @@ def list_attempts(
     async def work(backends: Backends) -> AttemptPage:
         return await ledger.find_attempts(backends, await jobs.find_job(backends, name), which, limit)
 
-    found = at_desk(settings_of(data, settings), work).attempts
+    found = run_with_backends(settings_of(data, settings), work).attempts
     if as_json:
         print_json(to_document(found))
         return

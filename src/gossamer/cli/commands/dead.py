@@ -10,7 +10,7 @@ import typer
 
 from gossamer.cli import completion
 from gossamer.cli.options import AsJson, Data, JobName, Set
-from gossamer.cli.terminal.backends import at_desk
+from gossamer.cli.terminal.backends import run_with_backends
 from gossamer.cli.terminal.output import LONG, local_short, local_time, plain, plain_url, print_json
 from gossamer.cli.terminal.requests import RARE, details_cell, method_cell, request_facts
 from gossamer.cli.terminal.tables import print_facts, print_table
@@ -100,7 +100,7 @@ def list_letters(
     async def work(backends: Backends) -> LetterPage:
         return await dead_letters.list_letters(backends, await find_job(backends, name), which, limit)
 
-    letters = at_desk(settings_of(data, settings), work).letters
+    letters = run_with_backends(settings_of(data, settings), work).letters
     if as_json:
         print_json(to_document(letters))
         return
@@ -152,7 +152,7 @@ def show_letters(
     async def work(backends: Backends) -> LetterReportPage:
         return await dead_letters.read_letters(backends, await find_job(backends, name), which, limit)
 
-    letters = at_desk(settings_of(data, settings), work).letters
+    letters = run_with_backends(settings_of(data, settings), work).letters
     _check_found(name, ids, len(letters))
     if as_json:
         print_json(to_document(letters))
@@ -204,15 +204,15 @@ def retry_letters(
     """
     which = _make_filter(ids, reason, host, older_than)
 
-    async def work(desk: Backends) -> tuple[Job, int]:
+    async def work(backends: Backends) -> tuple[Job, int]:
 
-        job = await find_job(desk, name)
+        job = await find_job(backends, name)
         if not job.is_fleet:
-            return job, await desk.open_frontier(job).revive_letters(which)
+            return job, await backends.open_frontier(job).revive_letters(which)
 
-        return await revive_letters(desk, job, which)
+        return await revive_letters(backends, job, which)
 
-    job, count = at_desk(settings_of(data, settings), work)
+    job, count = run_with_backends(settings_of(data, settings), work)
     _check_found(name, ids, count)
     if as_json:
         print_json({"job": job.id, "retried": count})
@@ -250,12 +250,12 @@ def drop_letters(
     """
     which = _make_filter(ids, reason, host, older_than)
 
-    async def work(desk: Backends) -> tuple[Job, int]:
+    async def work(backends: Backends) -> tuple[Job, int]:
 
-        job = await find_job(desk, name)
-        return job, await desk.open_frontier(job).drop_letters(which)
+        job = await find_job(backends, name)
+        return job, await backends.open_frontier(job).drop_letters(which)
 
-    job, count = at_desk(settings_of(data, settings), work)
+    job, count = run_with_backends(settings_of(data, settings), work)
     _check_found(name, ids, count)
     if as_json:
         print_json({"job": job.id, "dropped": count})

@@ -8,7 +8,7 @@ import typer
 
 from gossamer.cli import completion
 from gossamer.cli.options import AsJson, Data, Set
-from gossamer.cli.terminal.backends import at_desk
+from gossamer.cli.terminal.backends import run_with_backends
 from gossamer.cli.terminal.output import local_time, plain_url, print_json
 from gossamer.cli.terminal.tables import print_facts
 from gossamer.config.command_settings import settings_of
@@ -79,7 +79,7 @@ def show_explanation(
     async def work(backends: Backends) -> UrlReport:
         return await explain_url(backends, scopes, wanted, show, job=job)
 
-    report = at_desk(settings_of(data, settings), work)
+    report = run_with_backends(settings_of(data, settings), work)
     if as_json:
         print_json(to_document(report))
     else:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gossamer.cli.options import AsJson, Data, Format, JobName, Set
-from gossamer.cli.terminal.backends import at_desk
+from gossamer.cli.terminal.backends import run_with_backends
 from gossamer.cli.terminal.exports import check_output
 from gossamer.cli.terminal.output import print_json
 from gossamer.config.command_settings import settings_of
@@ -82,7 +82,7 @@ def _export_items(
         target = file.path if file and file.path else sys.stdout.buffer
         return job.id, kind, await write_items(items, target, kind, safe_csv=safe_csv)
 
-    return at_desk(settings, work)
+    return run_with_backends(settings, work)
 
 
 COMMANDS = (("export", export_job, EXAMPLES),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gossamer.cli.options import AsJson, Data, JobName, Set
-from gossamer.cli.terminal.backends import at_desk
+from gossamer.cli.terminal.backends import run_with_backends
 from gossamer.cli.terminal.output import LONG, local_short, plain, print_json
 from gossamer.cli.terminal.tables import print_facts, print_table
 from gossamer.config.command_settings import settings_of
@@ -53,7 +53,7 @@ def _change_job(name: str, what: str, data: str | None, settings: list[str] | No
     async def work(backends: Backends) -> Job:
         return await change_job(backends, await find_job(backends, name), wanted)
 
-    job = at_desk(settings_of(data, settings), work)
+    job = run_with_backends(settings_of(data, settings), work)
     if as_json:
         print_json({"job": job.id, "state": job.state.value})
     else:
@@ -74,7 +74,7 @@ def show_fleet(data: Data = None, settings: Set = None, as_json: AsJson = False)
     """Show who works on what.
 
     The supervisor that leads, the workers, and the shifts that each of them works on."""
-    fleet = at_desk(settings_of(data, settings), read_fleet, create=True)
+    fleet = run_with_backends(settings_of(data, settings), read_fleet, create=True)
     view = fleet.view
     if as_json:
         print_json(to_document(view))

@@ -8,7 +8,7 @@ import typer
 
 from gossamer.cli.errors import print_message
 from gossamer.cli.options import AsJson, Data, JobName, Set
-from gossamer.cli.terminal.backends import at_desk
+from gossamer.cli.terminal.backends import run_with_backends
 from gossamer.cli.terminal.output import LONG, local_short, local_time, plain, plain_url, print_json
 from gossamer.cli.terminal.tables import print_facts, print_table
 from gossamer.config.command_settings import settings_of
@@ -44,7 +44,7 @@ def list_jobs(
     async def work(backends: Backends) -> JobPage:
         return await jobs.list_jobs(backends, limit)
 
-    found = at_desk(settings_of(data, settings), work).jobs
+    found = run_with_backends(settings_of(data, settings), work).jobs
     for summary in found:
         if summary.unreadable:
             print_message(f"{summary.job}: {summary.unreadable}")
@@ -95,7 +95,7 @@ def show_status(name: JobName, data: Data = None, settings: Set = None, as_json:
     async def work(backends: Backends) -> JobStatus:
         return await status.read_status(backends, await jobs.find_job(backends, name))
 
-    found = at_desk(settings_of(data, settings), work)
+    found = run_with_backends(settings_of(data, settings), work)
     if as_json:
         print_json(to_document(found))
         return

@@ -25,7 +25,7 @@ from gossamer.cli.options import (
     Set,
     TargetText,
 )
-from gossamer.cli.terminal.backends import at_desk
+from gossamer.cli.terminal.backends import run_with_backends
 from gossamer.cli.terminal.output import plain, print_json
 from gossamer.cli.terminal.tables import print_facts
 from gossamer.config.command_settings import settings_of
@@ -92,13 +92,13 @@ def submit_crawl(
     given = crawl_overrides(settings, max_time=max_time, no_robots=no_robots, **limits, **pace)
     settled, plan, name, text = prepare_submission(target, arguments_of(argument), given)
 
-    async def work(desk: Backends) -> tuple[Job, int, list[SharedHost]]:
-        job = await submit_job(desk, settled, plan, name, text)
-        view = await roster_of(desk).roster.read_roster()
-        sharing = await desk.jobs_sharing_hosts(job, plan_from(plan).hosts)
+    async def work(backends: Backends) -> tuple[Job, int, list[SharedHost]]:
+        job = await submit_job(backends, settled, plan, name, text)
+        view = await roster_of(backends).roster.read_roster()
+        sharing = await backends.jobs_sharing_hosts(job, plan_from(plan).hosts)
         return job, len(view.workers) if view.leader else 0, sharing
 
-    job, workers, sharing = at_desk(settled, work, create=True)
+    job, workers, sharing = run_with_backends(settled, work, create=True)
     for warning in (*fleet_notes(plan_from(plan)), *(other.warning_for(job) for other in sharing)):
         print_message(warning)
     if as_json:
@@ -140,7 +140,7 @@ def wait_for_job(
         return await read_result(backends, job)
 
     at_most_s = PATIENCE_S if patience_s is None else min(patience_s, PATIENCE_S)
-    result = at_desk(settings_of(data, settings), work, patience_s=at_most_s)
+    result = run_with_backends(settings_of(data, settings), work, patience_s=at_most_s)
     if result.is_forgotten:
         print_message(f"the requests of {result.job} are {FORGOTTEN}")
     if as_json:

@@ -10,13 +10,13 @@ from typing import TypeVar
 from gossamer.cli.errors import print_message
 from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError
-from gossamer.wiring.backends import Backends, open_desk
+from gossamer.wiring.backends import Backends, open_backends
 
 T = TypeVar("T")
 AGAIN_S = 0.5
 
 
-def at_desk(
+def run_with_backends(
     settings: Settings,
     work: Callable[[Backends], Awaitable[T]],
     *,
@@ -29,11 +29,11 @@ def at_desk(
     """
 
     async def run() -> T:
-        desk = await _open_patiently(settings, create=create, until=time.monotonic() + patience_s)
+        backends = await _open_patiently(settings, create=create, until=time.monotonic() + patience_s)
         try:
-            return await work(desk)
+            return await work(backends)
         finally:
-            await desk.close()
+            await backends.close()
 
     return asyncio.run(run())
 
@@ -42,7 +42,7 @@ async def _open_patiently(settings: Settings, *, create: bool, until: float) -> 
     told = False
     while True:
         try:
-            return await open_desk(settings, create=create)
+            return await open_backends(settings, create=create)
         except StorageError as error:
             if time.monotonic() >= until:
                 raise

@@ -8,7 +8,7 @@ from decimal import Decimal
 from shutil import which
 from typing import TYPE_CHECKING
 
-from gossamer.cli.terminal.backends import at_desk
+from gossamer.cli.terminal.backends import run_with_backends
 from gossamer.cli.terminal.running import CrawlCommand, run_to_end
 from gossamer.cli.terminal.tables import print_table
 from gossamer.config.command_settings import settings_of
@@ -75,16 +75,16 @@ def crawl_demo(products: int, data: str, *, as_json: bool) -> ExitCode:
 def _show_items(data: str) -> None:
     """Some items, and where to go from here."""
 
-    async def first(desk: Backends) -> list[StoredItem]:
-        job = await desk.book.get(DemoSpider.name)
+    async def first(backends: Backends) -> list[StoredItem]:
+        job = await backends.book.get(DemoSpider.name)
         found: list[StoredItem] = []
-        async for item in desk.store.read_items(job):
+        async for item in backends.store.read_items(job):
             found.append(item)
             if len(found) == SAMPLE:
                 break
         return found
 
-    items = at_desk(settings_of(data), first)
+    items = run_with_backends(settings_of(data), first)
     print_table(
         ("sku", "name", "price"),
         ([item.data[name] for name in ("sku", "name", "price")] for item in items),

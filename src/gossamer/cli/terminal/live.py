@@ -14,7 +14,7 @@ from gossamer.core.jobs import HostReport
 from gossamer.crawl.run import CrawlRun
 from gossamer.observe.run_stats import RunStats
 from gossamer.ports.frontier_admin import FrontierAdmin
-from gossamer.wiring.backends import open_desk
+from gossamer.wiring.backends import open_backends
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -72,9 +72,9 @@ class LiveView:
         from gossamer.cli.terminal.panel import open_live, render_panel  # Rich: only where it is shown
 
         # A reader of its own: looking never waits for, nor delays, what the crawl writes.
-        desk = await open_desk(self._crawling.settings)
+        backends = await open_backends(self._crawling.settings)
         delay_s = self._crawling.settings.delay
-        frontier = desk.open_frontier(self._crawling.job)
+        frontier = backends.open_frontier(self._crawling.job)
         try:
             with open_live() as live:
                 self._log.console = live.console
@@ -88,7 +88,7 @@ class LiveView:
                     await asyncio.sleep(DRAW_EVERY_S)
         finally:
             self._log.console = None
-            await desk.close()
+            await backends.close()
 
 
 async def _busiest_hosts(frontier: FrontierAdmin) -> list[HostReport]:

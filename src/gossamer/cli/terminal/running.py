@@ -31,7 +31,7 @@ from gossamer.observe.progress import ProgressSink
 from gossamer.observe.run_stats import RunStats
 from gossamer.observe.units import format_duration, format_rate, format_size
 from gossamer.spiders.spider import Spider
-from gossamer.wiring.backends import open_desk
+from gossamer.wiring.backends import open_backends
 
 DEFAULT_DATA = ".gossamer"
 SWITCH_S = 0.0005
@@ -138,17 +138,17 @@ async def _write_exports(
     if skip:
         print_message(f"nothing was exported; {later} does it later")
         return
-    desk = await open_desk(crawling.settings)
+    backends = await open_backends(crawling.settings)
     failed: list[OperatorError] = []
     try:
         data = Path(crawling.settings.data)
         for output in plan.outputs:
             try:
-                exported.append((output, await write_export(output, desk.store, crawling.job, data)))
+                exported.append((output, await write_export(output, backends.store, crawling.job, data)))
             except OperatorError as error:  # the other files are written nevertheless
                 failed.append(error)
     finally:
-        await desk.close()
+        await backends.close()
     for another in failed[1:]:
         print_message(str(another))
     if failed:

@@ -27,8 +27,7 @@ from gossamer.core.position import QueuePosition
 from gossamer.core.requests import Entry, Grant, Lease
 from gossamer.core.results import Outcome
 from gossamer.drivers.sqlite.database import Database
-from gossamer.frontier.sqlite import admin as desk
-from gossamer.frontier.sqlite import moves
+from gossamer.frontier.sqlite import admin, moves
 from gossamer.frontier.sqlite.position import read_position
 from gossamer.frontier.sqlite.session import SQL, FrontierTransaction, lane_key, pack_rules
 from gossamer.frontier.transitions import ROUND
@@ -124,7 +123,7 @@ class SqliteFrontier:
             lambda conn: _stats_of(FrontierTransaction(conn, self._job, self._clock.now()))
         )
 
-    # ----------------------------------------------------------------- the desk
+    # ----------------------------------------------------------------- looking and steering
 
     async def are_known(self, entries: Sequence[Entry]) -> list[bool]:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
@@ -139,23 +138,23 @@ class SqliteFrontier:
 
     async def find_request(self, fingerprint: int) -> KnownRequest | None:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
-        return await self._db.read(lambda conn: desk.find_request(conn, self._job, fingerprint))
+        return await self._db.read(lambda conn: admin.find_request(conn, self._job, fingerprint))
 
     async def busiest_hosts(self, limit: int) -> list[HostReport]:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
-        return await self._db.read(lambda conn: desk.busiest_hosts(conn, self._job, limit))
+        return await self._db.read(lambda conn: admin.busiest_hosts(conn, self._job, limit))
 
     async def dead_letters(self, which: DeadLetterFilter, limit: int = 1000) -> list[DeadLetter]:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
-        return await self._db.read(lambda conn: desk.dead_letters(conn, self._job, which, limit))
+        return await self._db.read(lambda conn: admin.dead_letters(conn, self._job, which, limit))
 
     async def revive_letters(self, which: DeadLetterFilter) -> int:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
-        return await self._run_change(lambda s: desk.revive_letters(s, self._job, which))
+        return await self._run_change(lambda s: admin.revive_letters(s, self._job, which))
 
     async def drop_letters(self, which: DeadLetterFilter) -> int:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
-        return await self._run_change(lambda s: desk.drop_letters(s, self._job, which))
+        return await self._run_change(lambda s: admin.drop_letters(s, self._job, which))
 
     async def find_position(self, fingerprint: int) -> tuple[FrontierRules, QueuePosition]:
         """The rules in force, and where one of the requests stands."""

@@ -4,7 +4,7 @@ Use, for a frontier or a store of your own::
 
     @asynccontextmanager
     async def make():  # back ends in which nothing is; settings: delay 0, per_host 100
-        backends = await open_desk(settings, create=True)
+        backends = await open_backends(settings, create=True)
         yield backends
         await backends.close()
 

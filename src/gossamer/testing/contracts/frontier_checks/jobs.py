@@ -1,4 +1,4 @@
-"""Budgets and states of a job, and what a person sees and does at the desk."""
+"""Budgets and states of a job, and what a person sees and does."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ async def recover_takes_everything_back(w: FrontierHarness) -> None:
     assert_equal(await w.count_states(), {RequestState.DEAD: 2}, "and counts against max_expiries")
 
 
-# --------------------------------------------------------------------------- the desk
+# --------------------------------------------------------------------------- looking and steering
 
 
 @register_check()
