@@ -75,8 +75,8 @@ def test_a_file_that_cannot_be_continued_is_refused_before_the_crawl(here, site)
 
 def test_a_file_that_is_spoilt_meanwhile_loses_nothing(here, monkeypatch):
     """It is said which command exports the items, and the other files are written."""
+    import gossamer.export as module
     from gossamer.core.errors import UsageError
-    from gossamer.export import json as module
 
     def refuse(*_):
         raise UsageError("items.json was changed")

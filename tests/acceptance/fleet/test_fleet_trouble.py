@@ -351,7 +351,7 @@ def test_an_emptied_redis_is_no_end_of_a_crawl(crew: Fleet, site: Known) -> None
     before = [Watched.begin(member) for member in crew.members]
     tell(crew.servers.redis, "FLUSHALL")
     gone = f"the requests of job {job} are gone from Redis"
-    refused(crew.run("wait", job, "-q"), 4, gone, f"gossamer cancel {job}", "What is stored stays")
+    refused(crew.run("wait", job, "-q"), 4, gone, f"gossamer cancel {job}", "Stored items and pages stay")
     until(lambda: any(gone in line for line in before[0].lines()))
     rest([Watched.begin(member) for member in crew.members], most_lines=2)
     listed = {each["job"]: each for each in json.loads(crew.run("jobs", "--json").stdout)}
@@ -443,7 +443,7 @@ def test_a_spider_whose_start_raises(crew: Fleet, site: Known, tmp_path: Path) -
     file = spider(tmp_path, "lame", site, 'raise ValueError("not today")')
     job = crew.submit(file)
     try:
-        until(lambda: "none of 2 workers can do it" in trouble(crew, job))
+        until(lambda: "none of the 2 workers can do it" in trouble(crew, job))
         said = trouble(crew, job)
         assert re.search(
             r"start\(\) of the spider 'lame' raised ValueError: not today \(.*lame.py, line", said

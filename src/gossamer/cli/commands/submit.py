@@ -164,6 +164,7 @@ async def _until_over(backends: Backends, job: Job, patience_s: float | None, *,
             if not job.is_running:
                 _say_interrupted(job)
                 break
+            await backends.open_frontier(job).read_stats()  # raises when the requests are gone
             if not quiet and time.monotonic() >= tell_at:
                 tell_at = time.monotonic() + TELL_S
                 sys.stderr.write(f"{_progress_line(job, await read_progress(backends, job))}\n")
