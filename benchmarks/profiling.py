@@ -24,7 +24,7 @@ from sites import CACHE
 HERE = Path(__file__).resolve().parent
 PY_SPY = CACHE / "venv" / "bin" / "py-spy"
 FOLDER = CACHE / "profiles"
-WAITS = re.compile(r"_next_group|Keeper.run|Condition.wait|_worker \(concurrent/futures")
+WAITS = re.compile(r"_next_group|Checkpointer.run|Condition.wait|_worker \(concurrent/futures")
 """Functions in which a thread of ours waits for work; py-spy takes some of them for busy."""
 
 Stack = tuple[str, ...]

@@ -272,7 +272,7 @@ class RedisFrontier:
             # What was accepted in an earlier life may be lost: by that, nobody may call the job finished.
             known = self._lives.get(shard.index, b"") if change is JobCommand.FINISH else b""
             placing, life, before, after = await shard.run_script(
-                "control", moves, state, packed, raw_bytes(known)
+                "control", {} if state else moves, state, packed, raw_bytes(known)
             )
             self._check_life(shard, known, life)
             state = after.decode() or next_job_state(JobState(before.decode()), change).value
