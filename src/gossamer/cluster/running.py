@@ -34,7 +34,6 @@ from gossamer.runtime.process_name import this_process
 from gossamer.targets.plan import plan_from, settings_under
 from gossamer.wiring.backends import Backends, open_backends
 from gossamer.wiring.fetchers import touches_network
-from gossamer.wiring.fleet import roster_of
 from gossamer.wiring.rules import lanes_of, rules_of
 from gossamer.wiring.sinks import open_sinks
 
@@ -99,16 +98,16 @@ async def _supervise_fleet(settings: Settings, publisher: ShiftPublisher, me: st
         sinks = closing.enter_context(open_sinks(settings))
         backends = await _desk_in_time(settings)
         closing.push_async_callback(backends.close)
-        fleet = fleet_of(settings, backends, publisher, me, sinks)
+        fleet = make_supervisor(settings, backends, publisher, me, sinks)
         log.info("supervisor %s of the fleet %r", me, settings.cluster.fleet)
         await fleet.run()
 
 
-def fleet_of(
+def make_supervisor(
     settings: Settings, backends: Backends, publisher: ShiftPublisher, me: str, sinks: Sequence[Sink] = ()
 ) -> FleetSupervisor:
     """A supervisor over its back ends."""
-    requests = roster_of(backends)
+    requests = backends.require_fleet()
 
     def watched(job: Job) -> MonitoredJob:
         said = settings_under(plan_from(job.plan), settings)

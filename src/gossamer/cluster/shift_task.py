@@ -30,7 +30,7 @@ from gossamer.targets.discovery import CrawlTarget
 from gossamer.targets.plan import check_headers, plan_from, settings_under, target_under
 from gossamer.wiring.assemble import CrawlParts, assemble_worker
 from gossamer.wiring.backends import Backends
-from gossamer.wiring.fleet import named_seeds, roster_of
+from gossamer.wiring.fleet import named_seeds
 
 MUCH = 32
 """So many new requests are worth another shift: the supervisor hears of them at once."""
@@ -164,7 +164,7 @@ class ShiftTask:
             self._bell = asyncio.ensure_future(_notify_quietly(self._ring))
 
     async def _seed_job(self, wired: CrawlParts, target: CrawlTarget, job: Job) -> tuple[EndReason, str]:
-        frontier = roster_of(self._backends).open_frontier(job, wired.parts.rules, owner=self._shift.id)
+        frontier = self._backends.require_fleet().open_frontier(job, wired.parts.rules, owner=self._shift.id)
         seeding = Seeder(wired.parts.admission, frontier, lambda: None)
         seeds = named_seeds(self._backends, wired, target, job)
         self._seeding = asyncio.create_task(_all_of(seeding, seeds))

@@ -29,7 +29,6 @@ from gossamer.ports.sink import Sink
 from gossamer.runtime.process_name import this_process
 from gossamer.version import __version__
 from gossamer.wiring.backends import Backends, open_backends
-from gossamer.wiring.fleet import roster_of
 from gossamer.wiring.sinks import open_sinks
 
 BEGIN = "cannot begin yet"
@@ -158,7 +157,7 @@ class WorkerProcess:
         complaints = ErrorThrottle()
         while self.card.state is WorkerState.WORKING:
             try:
-                roster = roster_of(await self._open_backends()).roster
+                roster = (await self._open_backends()).require_fleet().roster
                 await roster.record_heartbeat(self.card, ())
                 await roster.notify_supervisor()
             except StorageError as error:  # a server that starts later than this worker
@@ -195,7 +194,7 @@ class WorkerProcess:
                 id=shift.id, job=shift.job, lane=shift.lane, why=EndReason.FAILED, detail=str(error)
             )
         work = self._works[shift.id] = ShiftTask(
-            shift, self._settings, backends, roster_of(backends).roster.notify_supervisor, self._sinks
+            shift, self._settings, backends, backends.require_fleet().roster.notify_supervisor, self._sinks
         )
         if self.card.state is not WorkerState.WORKING:  # told so since it was begun
             work.stop(EndReason.DRAINED)

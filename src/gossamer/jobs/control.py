@@ -95,8 +95,13 @@ async def change_job(backends: Backends, job: Job, what: JobCommand) -> Job:
 
 
 async def revive_letters(backends: Backends, job: Job, which: DeadLetterFilter) -> tuple[Job, int]:
-    """Revive dead letters of the fleet's job, which runs again if it was over; how many there were."""
+    """Revive dead letters; the job as it is then, and how many there were.
+
+    A job of the fleet runs again if it was over. One of this machine is taken up by its next crawl.
+    """
     count = await backends.open_frontier(job).revive_letters(which)
+    if not job.is_fleet:
+        return job, count
     job = await backends.book.get(job.id) or job
     is_over = job.state is JobState.FINISHED or (
         job.state is JobState.RUNNING and job.finished_at is not None

@@ -12,7 +12,6 @@ from gossamer.core.lifecycle import JobState
 from gossamer.ports.job_store import JobStore
 from gossamer.targets.plan import plan_from
 from gossamer.wiring.backends import Backends
-from gossamer.wiring.fleet import roster_of
 
 log = logging.getLogger("gossamer.fleet")
 
@@ -25,7 +24,7 @@ class RetentionDuty:
 
     def __init__(self, settings: Settings, backends: Backends) -> None:
         self._keep_s = inf if settings.frontier.keep is None else settings.frontier.keep
-        self._requests = roster_of(backends)
+        self._requests = backends.require_fleet()
         self._book = FleetJobStore(backends.book, settings.cluster.fleet)
 
     async def run(self, now: float) -> None:

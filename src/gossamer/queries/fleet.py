@@ -7,7 +7,6 @@ from msgspec.structs import replace
 from gossamer.core.record import Record
 from gossamer.core.shifts import LaneHealth, RosterView, WorkerInfo
 from gossamer.wiring.backends import Backends
-from gossamer.wiring.fleet import roster_of
 
 ROWS = 10_000
 """Workers, shifts and ends of shifts that are read, of each, unless fewer are asked for."""
@@ -35,7 +34,7 @@ async def read_fleet(backends: Backends, *, limit: int = ROWS) -> FleetStatus:
 
     Raises ``SettingError`` where the requests are in a place that no fleet can share.
     """
-    whole = await roster_of(backends).roster.read_roster(history=True)
+    whole = await backends.require_fleet().roster.read_roster(history=True)
     view = replace(whole, workers=whole.workers[:limit], shifts=whole.shifts[:limit], ends=whole.ends[:limit])
     return FleetStatus(
         view=view,

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec.structs import asdict, replace
 
 from gossamer.core.dedup import DedupReport
-from gossamer.core.jobs import FrontierStats, Job, JobTotals
+from gossamer.core.jobs import Job, JobTotals
 from gossamer.core.record import FieldMeaning, Record, Time
 from gossamer.queries.explain.hold import find_hold
 from gossamer.queries.hosts import HostStatus, list_hosts
@@ -59,7 +59,6 @@ class JobStatus(JobSummary, frozen=True, kw_only=True):
     is_fleet: Annotated[bool, FieldMeaning.ASIDE] = False
     eta_note: Annotated[str, FieldMeaning.ASIDE] = ""  # why no end is foreseen, or what is foreseen
     silent: Annotated[str, FieldMeaning.ASIDE] = ""  # which of the hosts does not answer
-    held: Annotated[str, FieldMeaning.ASIDE] = ""  # why nothing of what waits is fetched now
 
 
 async def read_status(backends: Backends, job: Job, *, hosts: int = HOSTS) -> JobStatus:
@@ -89,14 +88,15 @@ async def read_status(backends: Backends, job: Job, *, hosts: int = HOSTS) -> Jo
         next_at=stats.next_at,
         hosts=busiest.hosts,
         silent=busiest.silent,
-        held=await _describe_hold(backends, job, stats),
         is_fleet=job.is_fleet,
     )
 
 
-async def _describe_hold(backends: Backends, job: Job, stats: FrontierStats) -> str:
-    """What holds the whole job up, where anything waits in it."""
-    if not stats.waiting:
+async def read_hold(backends: Backends, job: Job) -> str:
+    """Why nothing of what waits in a job is fetched now, in a sentence; empty if nothing holds it up."""
+    job = await refresh_job(backends, job)
+    stats = await backends.read_stats(job)
+    if stats is None or not stats.waiting:
         return ""
     rules, _ = await backends.find_position(job, 0)
     is_at_work = await backends.at_work(job) is not None

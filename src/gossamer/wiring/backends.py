@@ -18,11 +18,11 @@ from gossamer.fetch import robots_cache
 from gossamer.policy import urls
 from gossamer.policy.robots import RobotsRecord, RobotsRules
 from gossamer.policy.shared_hosts import shared_host
-from gossamer.ports.backends import FrontierBackend, StoreBackend
+from gossamer.ports.backends import FleetBackend, FrontierBackend, StoreBackend
 from gossamer.ports.clock import Clock
 from gossamer.ports.job_frontier import JobFrontier
 from gossamer.targets.plan import plan_from
-from gossamer.wiring.open import open_places
+from gossamer.wiring.open import fleet_of, open_places
 from gossamer.wiring.rules import rules_of
 
 HOSTS_LOOKED_AT = 200
@@ -62,6 +62,10 @@ class Backends:
     def clock(self) -> Clock:
         """The time that leases and hosts are kept by."""
         return self.requests.clock
+
+    def require_fleet(self) -> FleetBackend:
+        """What a fleet needs of the requests' place. Raises ``SettingError`` for one that serves no fleet."""
+        return fleet_of(self.requests)
 
     def open_frontier(self, job: Job) -> JobFrontier:
         """The requests of a job."""

@@ -1,4 +1,4 @@
-"""The parts of a fleet at its servers."""
+"""What the workers of a fleet are given to begin with."""
 
 from __future__ import annotations
 
@@ -8,16 +8,9 @@ from gossamer.core.jobs import Job
 from gossamer.core.requests import Request
 from gossamer.fetch.trusted_hosts import TrustedHosts
 from gossamer.policy import urls
-from gossamer.ports.backends import FleetBackend
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.assemble import CrawlParts
 from gossamer.wiring.backends import Backends
-from gossamer.wiring.open import fleet_of
-
-
-def roster_of(backends: Backends) -> FleetBackend:
-    """The part of the back ends that a fleet needs. Raises ``SettingError`` for a frontier in a file."""
-    return fleet_of(backends.requests)
 
 
 async def named_seeds(

@@ -12,7 +12,6 @@ from gossamer.cluster.worker_process import WorkerProcess
 from gossamer.config.layers import load_settings
 from gossamer.core.shifts import Shift
 from gossamer.wiring.backends import open_backends
-from gossamer.wiring.fleet import roster_of
 
 WITHIN_S = 20.0
 
@@ -26,7 +25,7 @@ def settings(redis_url, tmp_path):
 @pytest.fixture
 async def roster(settings):
     backends = await open_backends(settings, create=True)
-    yield roster_of(backends).roster
+    yield backends.require_fleet().roster
     await backends.close()
 
 

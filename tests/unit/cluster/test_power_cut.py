@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from gossamer.cluster import shift_task
-from gossamer.cluster.running import fleet_of
+from gossamer.cluster.running import make_supervisor
 from gossamer.config.layers import load_settings
 from gossamer.core.lifecycle import JobState
 from gossamer.core.shifts import SEED_LANE, EndReason, Shift
@@ -53,7 +53,7 @@ async def test_seeds_lost_between_the_last_answer_and_the_mark_are_added_again(t
         end = await shift_task.ShiftTask(shift_of(job, 1), settings, backends, quiet).run()
         monkeypatch.undo()
         messages = Messages()
-        fleet = fleet_of(settings, backends, messages, "me")
+        fleet = make_supervisor(settings, backends, messages, "me")
         leading = asyncio.create_task(fleet._renew_leadership())
         try:
             await fleet._leading.wait()

@@ -28,7 +28,6 @@ from gossamer.targets.discovery import find_target
 from gossamer.targets.plan import plan_from
 from gossamer.wiring import assemble as wiring
 from gossamer.wiring.backends import open_backends
-from gossamer.wiring.fleet import roster_of
 from gossamer.wiring.redis import RedisFrontierBackend
 
 TARGET = "https://shop.example/"
@@ -58,7 +57,7 @@ async def test_a_job_is_in_the_book_and_its_requests_are_there(backends, wanted)
     assert (job.name, job.target, job.state) == ("shop.example", TARGET, JobState.RUNNING)
     assert (await backends.book.get(job.id)).plan == wanted[1]
     assert (await backends.open_frontier(job).read_stats()).waiting == 0
-    assert await roster_of(backends).roster.wait_for_notification(0.1), "the supervisor is told"
+    assert await backends.require_fleet().roster.wait_for_notification(0.1), "the supervisor is told"
 
 
 async def test_one_of_a_name_at_a_time(backends, wanted):
@@ -173,12 +172,12 @@ async def test_dead_letters_of_a_fleets_job_are_tried_again_by_the_fleet(
     await backends.open_frontier(job).apply_change(JobCommand.FINISH)
     over = replace(job, state=state, finished_at=9.0 if ended else None, end_reason=FinishReason.MAX_TIME)
     await backends.book.update(over)
-    while await roster_of(backends).roster.wait_for_notification(0):
+    while await backends.require_fleet().roster.wait_for_notification(0):
         pass
     found, count = await revive_letters(backends, over, DeadLetterFilter())
     assert count == 1
     assert found == await backends.book.get(job.id) == (job if runs else over)
-    assert await roster_of(backends).roster.wait_for_notification(0), "the supervisor is told"
+    assert await backends.require_fleet().roster.wait_for_notification(0), "the supervisor is told"
     assert hint in _fetched_by(found)
 
 
@@ -198,7 +197,7 @@ async def test_the_supervisor_of_the_jobs_own_fleet_is_told(backends, settings):
         pass
     await change_job(backends, job, JobCommand.PAUSE)
     assert await there.wait_for_notification(0)
-    assert not await roster_of(backends).roster.wait_for_notification(0)
+    assert not await backends.require_fleet().roster.wait_for_notification(0)
 
 
 async def test_a_crawl_of_one_process_takes_up_no_job_of_the_fleet(backends, wanted):
@@ -258,7 +257,9 @@ async def test_what_was_opened_for_a_crawl_that_cannot_begin_is_closed(
 
 async def test_the_fleet_is_shown_with_all_fields(backends):
     shown = to_document(
-        replace(await roster_of(backends).roster.read_roster(), shifts=(Shift(id="a", job="b", lane="c"),))
+        replace(
+            await backends.require_fleet().roster.read_roster(), shifts=(Shift(id="a", job="b", lane="c"),)
+        )
     )
     assert {"leader", "workers", "shifts", "standings", "ends", "samples"} <= set(shown)
     assert (shown["leader"], shown["workers"], shown["samples"]) == ("", [], {})

@@ -20,7 +20,6 @@ from gossamer.jobs.control import change_job, prepare_submission, submit_job
 from gossamer.jobs.retention import FleetJobStore, RetentionDuty
 from gossamer.wiring import redis
 from gossamer.wiring.backends import open_backends
-from gossamer.wiring.fleet import roster_of
 
 TARGET = "https://shop.example/"
 DAY_S = 86_400.0
@@ -56,7 +55,9 @@ async def ended(backends, job, days):
 
 
 async def keys(backends, name):
-    return [key for key in await roster_of(backends).server.run_command("KEYS", "*") if name.encode() in key]
+    return [
+        key for key in await backends.require_fleet().server.run_command("KEYS", "*") if name.encode() in key
+    ]
 
 
 async def test_what_ended_long_ago_is_deleted_and_nothing_else(backends, settings):
@@ -154,7 +155,7 @@ def exit_code(*words):
 
 async def test_a_crawl_that_lost_its_lock_leases_nothing_more(backends, monkeypatch):
     monkeypatch.setattr(redis, "LOCK_S", 0.3)
-    requests = roster_of(backends)
+    requests = backends.require_fleet()
     job = await backends.book.create("shop.example", TARGET)
     await requests.create_frontier(job, FrontierRules())
     frontier = requests.open_frontier(job, FrontierRules())

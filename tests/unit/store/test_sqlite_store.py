@@ -11,7 +11,8 @@ from gossamer.core.storable import without_surrogates
 from gossamer.drivers.sqlite.database import Database
 from gossamer.drivers.sqlite.schema import load_migrations, migrate_schema
 from gossamer.shared.sqlite import SqliteSharedState
-from gossamer.store.sqlite.jobs import SqliteJobStore, slug_of
+from gossamer.store.job_rows import slug_of
+from gossamer.store.sqlite.jobs import SqliteJobStore
 from gossamer.store.sqlite.ledger import SqliteLedgerReader
 from gossamer.store.sqlite.store import SqliteStore, clean_texts
 from gossamer.testing.clock import ManualClock

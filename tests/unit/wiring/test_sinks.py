@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from gossamer import Spider
-from gossamer.cluster.running import fleet_of
+from gossamer.cluster.running import make_supervisor
 from gossamer.cluster.worker_process import WorkerProcess
 from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
@@ -112,6 +112,6 @@ async def test_a_supervisor_has_its_sinks(install, redis_url, tmp_path):
     own = settings("recording", frontier={"url": redis_url}, data=str(tmp_path))
     backends = await open_backends(own, create=True)
     with open_sinks(own) as sinks:
-        fleet_of(own, backends, None, "me", sinks)._parts.sink.emit(NOTICE)
+        make_supervisor(own, backends, None, "me", sinks)._parts.sink.emit(NOTICE)
     await backends.close()
     assert OPENED[0].events == [NOTICE]

@@ -205,12 +205,7 @@ def retry_letters(
     which = _make_filter(ids, reason, host, older_than)
 
     async def work(backends: Backends) -> tuple[Job, int]:
-
-        job = await find_job(backends, name)
-        if not job.is_fleet:
-            return job, await backends.open_frontier(job).revive_letters(which)
-
-        return await revive_letters(backends, job, which)
+        return await revive_letters(backends, await find_job(backends, name), which)
 
     job, count = run_with_backends(settings_of(data, settings), work)
     _check_found(name, ids, count)
@@ -251,7 +246,6 @@ def drop_letters(
     which = _make_filter(ids, reason, host, older_than)
 
     async def work(backends: Backends) -> tuple[Job, int]:
-
         job = await find_job(backends, name)
         return job, await backends.open_frontier(job).drop_letters(which)
 

@@ -44,7 +44,6 @@ from gossamer.queries.jobs import find_job, refresh_job
 from gossamer.queries.pace import JobProgress, read_progress
 from gossamer.targets.plan import fleet_notes, plan_from
 from gossamer.wiring.backends import Backends, SharedHost
-from gossamer.wiring.fleet import roster_of
 
 SUBMIT_EXAMPLES = """
   gossamer submit shop.py --max-pages 1000
@@ -94,7 +93,7 @@ def submit_crawl(
 
     async def work(backends: Backends) -> tuple[Job, int, list[SharedHost]]:
         job = await submit_job(backends, settled, plan, name, text)
-        view = await roster_of(backends).roster.read_roster()
+        view = await backends.require_fleet().roster.read_roster()
         sharing = await backends.jobs_sharing_hosts(job, plan_from(plan).hosts)
         return job, len(view.workers) if view.leader else 0, sharing
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from gossamer.core.jobs import Job
 from gossamer.ports.clock import Clock
-from gossamer.store.sqlite.jobs import slug_of
+from gossamer.store.job_rows import slug_of
 
 
 class MemoryJobStore:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from gossamer.core.jobs import Job, known_end
-from gossamer.core.lifecycle import JobState
+from gossamer.core.jobs import Job
 from gossamer.drivers.postgres.schema import LOCK
 from gossamer.drivers.postgres.server import PostgresServer
 from gossamer.drivers.sql import load_statements
 from gossamer.ports.clock import Clock
+from gossamer.store.job_rows import job_of, slug_of, split_job_id
 from gossamer.store.postgres.json import clean_text
-from gossamer.store.sqlite.jobs import slug_of
 
 if TYPE_CHECKING:
     from gossamer.drivers.postgres.types import Connection
@@ -44,7 +43,7 @@ class PostgresJobStore:
                 await conn.execute(SQL["lock_slug"], LOCK, head)
                 made = await conn.fetchrow(SQL["job_by_key"], head, key)
                 if made is not None:  # by an earlier try, whose answer was lost
-                    return _job_of(made)
+                    return job_of(made)
                 number = await conn.fetchval(SQL["next_number"], head)
                 job = Job(id=f"{head}-{number}", name=name, target=target, created_at=now, key=key, plan=plan)
                 await _add_job(conn, job)
@@ -61,12 +60,12 @@ class PostgresJobStore:
             return row or await conn.fetchrow(SQL["latest_job"], wanted)
 
         row = await self._server.run(get)
-        return None if row is None else _job_of(row)
+        return None if row is None else job_of(row)
 
     async def list_jobs(self, *, unfinished: bool = False) -> list[Job]:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
         sql = SQL["unfinished_jobs" if unfinished else "jobs"]
-        return [_job_of(row) for row in await self._server.run(lambda conn: conn.fetch(sql))]
+        return [job_of(row) for row in await self._server.run(lambda conn: conn.fetch(sql))]
 
     async def update(self, job: Job, *, expected: Job | None = None) -> bool:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
@@ -90,28 +89,9 @@ async def job_number(conn: Connection, job: Job) -> int:
 
 
 async def _add_job(conn: Connection, job: Job) -> None:
-    head, _, number = job.id.rpartition("-")
-    place = (head, int(number)) if number.isascii() and number.isdigit() else (job.id, 0)
     values = (clean_text(job.name), clean_text(job.target), job.created_at, *_end_of(job), job.key, job.plan)
-    await conn.execute(SQL["add_job"], job.id, *place, *values)
+    await conn.execute(SQL["add_job"], job.id, *split_job_id(job.id), *values)
 
 
 def _end_of(job: Job) -> tuple[str, float | None, str, str]:
     return job.state.value, job.finished_at, job.end_reason or "", clean_text(job.end_error)
-
-
-def _job_of(row: Any) -> Job:
-    number, name, target, created_at, state, finished_at, reason, error, key, plan = row
-    end_reason, end_error = known_end(reason, error)
-    return Job(
-        id=number,
-        name=name,
-        target=target,
-        created_at=created_at,
-        state=JobState(state),
-        finished_at=finished_at,
-        end_reason=end_reason,
-        end_error=end_error,
-        key=key,
-        plan=plan,
-    )

@@ -1,4 +1,4 @@
-"""Looking things up in the ledger in PostgreSQL, as ``ledger.Ledger`` does in SQLite.
+"""Looking things up in the ledger in PostgreSQL, as ``store/sqlite/ledger.py`` does in SQLite.
 
 Guarantee: reads only.
 """

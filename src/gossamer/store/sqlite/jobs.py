@@ -6,20 +6,17 @@ archives are named after it.
 
 from __future__ import annotations
 
-import re
 import secrets
-from collections.abc import Sequence
 from sqlite3 import Connection
 from typing import Any
 
-from gossamer.core.jobs import Job, known_end
-from gossamer.core.lifecycle import JobState
+from gossamer.core.jobs import Job
 from gossamer.drivers.sql import load_statements
 from gossamer.drivers.sqlite.database import Database
 from gossamer.ports.clock import Clock
+from gossamer.store.job_rows import job_of, slug_of, split_job_id
 
 SQL = load_statements("gossamer.store.sqlite", "store.sql")
-_SLUG_LENGTH = 64
 
 
 class SqliteJobStore:
@@ -49,12 +46,12 @@ class SqliteJobStore:
             return row or conn.execute(SQL["latest_job"], (id_or_name,)).fetchone()
 
         row = await self._db.read(get)
-        return None if row is None else _job_of(row)
+        return None if row is None else job_of(row)
 
     async def list_jobs(self, *, unfinished: bool = False) -> list[Job]:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
         sql = SQL["unfinished_jobs" if unfinished else "jobs"]
-        return [_job_of(row) for row in await self._db.read(lambda conn: conn.execute(sql).fetchall())]
+        return [job_of(row) for row in await self._db.read(lambda conn: conn.execute(sql).fetchall())]
 
     async def update(self, job: Job, *, expected: Job | None = None) -> bool:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
@@ -65,11 +62,6 @@ class SqliteJobStore:
         return await self._db.run(lambda conn: conn.execute(sql, values).rowcount) > 0
 
 
-def slug_of(name: str) -> str:
-    """A name as part of a file name: letters, digits, ``. _ -``; never empty, hidden or long."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:_SLUG_LENGTH].rstrip("-.") or "job"
-
-
 def job_number(conn: Connection, job: Job) -> int:
     """The store's number of a job; one that comes from another book is entered."""
     row = conn.execute(SQL["job_number"], (job.id,)).fetchone()
@@ -77,28 +69,9 @@ def job_number(conn: Connection, job: Job) -> int:
 
 
 def _add_job(conn: Connection, job: Job) -> int:
-    head, _, number = job.id.rpartition("-")
-    place = (head, int(number)) if number.isascii() and number.isdigit() else (job.id, 0)
-    values = (job.name, job.target, job.created_at, *_end_of(job))
+    place, values = split_job_id(job.id), (job.name, job.target, job.created_at, *_end_of(job))
     return conn.execute(SQL["add_job"], (job.id, *place, *values, job.key, job.plan)).lastrowid or 0
 
 
 def _end_of(job: Job) -> tuple[str, float | None, str, str]:
     return job.state.value, job.finished_at, job.end_reason or "", job.end_error
-
-
-def _job_of(row: Sequence[Any]) -> Job:
-    number, name, target, created_at, state, finished_at, reason, error, key, plan = row
-    end_reason, end_error = known_end(reason, error)
-    return Job(
-        id=number,
-        name=name,
-        target=target,
-        created_at=created_at,
-        state=JobState(state),
-        finished_at=finished_at,
-        end_reason=end_reason,
-        end_error=end_error,
-        key=key,
-        plan=plan,
-    )

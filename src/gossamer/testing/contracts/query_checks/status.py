@@ -11,7 +11,7 @@ from gossamer.core.results import Verdict
 from gossamer.queries.hosts import list_hosts
 from gossamer.queries.job_result import read_result
 from gossamer.queries.pace import JobPace, read_progress
-from gossamer.queries.status import QueueCounts, read_status
+from gossamer.queries.status import QueueCounts, read_hold, read_status
 from gossamer.testing.contracts.frontier_harness import make_entry, make_outcome
 from gossamer.testing.contracts.query_harness import QueryHarness, register_check
 from gossamer.testing.contracts.store_harness import make_item
@@ -44,11 +44,11 @@ async def a_status_says_what_holds_the_whole_job_up(s: QueryHarness) -> None:
     """Only where something waits, and nobody can work on it."""
     job = await s.make_job("shop", make_entry(1))
     async with s.backends.requests.lock_target(job.target):
-        assert_equal((await read_status(s.backends, job)).held, "", "somebody is at work")
-    held = (await read_status(s.backends, job)).held
+        assert_equal(await read_hold(s.backends, job), "", "somebody is at work")
+    held = await read_hold(s.backends, job)
     assert_holds("no process crawls the job shop-1" in held, "nobody is at work")
     await s.end_visits(job, {1: (Verdict.SUCCESS, "")})
-    assert_equal((await read_status(s.backends, job)).held, "", "nothing waits")
+    assert_equal(await read_hold(s.backends, job), "", "nothing waits")
 
 
 @register_check
