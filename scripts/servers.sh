@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The servers that the tests start: Redis, PostgreSQL and RabbitMQ of Debian, installed when they are missing.
-# And systemd's own check of unit files. Nothing is started here; the tests run them in folders of their own.
+# What the tests start: Redis, PostgreSQL and RabbitMQ of Debian, three kinds of proxies, Chromium and Firefox,
+# installed when they are missing. And systemd's own check of unit files. Nothing is started here; the tests run them in folders of their own.
 set -euo pipefail
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 there() {
@@ -11,6 +11,11 @@ missing=()
 there redis-server || missing+=(redis-server)
 there initdb || missing+=(postgresql)
 there rabbitmq-server || missing+=(rabbitmq-server)
+there tinyproxy || missing+=(tinyproxy)
+there squid || missing+=(squid)
+there microsocks || missing+=(microsocks)
+there chromium || missing+=(chromium)
+there firefox-esr || missing+=(firefox-esr)
 there systemd-analyze || missing+=(systemd)
 [ "${#missing[@]}" = 0 ] && exit 0
 

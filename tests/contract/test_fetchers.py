@@ -32,7 +32,7 @@ async def test_the_contract_notices_a_fetcher_that_fails() -> None:
     class Deaf:
         touches_network = True
 
-        async def fetch(self, request):
+        async def fetch(self, request, route=None):
             from gossamer.core.errors import Fault, FetchError
 
             raise FetchError(Fault.CONNECT)

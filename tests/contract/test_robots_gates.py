@@ -80,7 +80,7 @@ async def test_the_suite_catches_a_gate_that_opens_when_nobody_answers():
         def __init__(self, site):
             self.site = site
 
-        async def check_request(self, request):
+        async def check_request(self, request, route=None):
             with suppress(FetchError):
                 await self.site.fetch(robots_request(request))
             return RobotsDecision(allowed=True)

@@ -46,7 +46,7 @@ class Gate:
     def __init__(self) -> None:
         self.answers: dict[str, list[Answer]] = {}
 
-    async def check_request(self, request: Request) -> Answer:
+    async def check_request(self, request: Request, route: object = None) -> Answer:
         waiting = self.answers.get(request.url)
         return waiting.pop(0) if waiting else Answer()
 
@@ -79,7 +79,7 @@ class Site:
             rung=self.rung,
         )
 
-    async def fetch(self, request: Request) -> FetchResult:
+    async def fetch(self, request: Request, route=None) -> FetchResult:
         self.log.append((self.clock.now(), request.url))
         if self.latency_s:
             await self.clock.sleep(self.latency_s)

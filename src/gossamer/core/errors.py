@@ -45,6 +45,9 @@ class Fault(StrEnum):
     HOST_DOWN = "host_down"  # the host has never answered, and its requests are no longer tried
     HOST_LOST = "host_lost"  # the host had answered, and was then in trouble for longer than host_patience
     OUT_OF_SCOPE = "out_of_scope"  # it leads to where the crawl must not go
+    BLOCKED = "blocked"  # the site refuses us: a challenge, a CAPTCHA, a status that refuses
+    LOGGED_OUT = "logged_out"  # the answer is for visitors who are not logged in
+    PROXY = "proxy"  # the proxy is out of order, or refuses us: nobody's failure but the proxy's
     MISSING = "missing"  # a required element is not on the page
     CALLBACK = "callback"  # the spider's code raised
     CALLBACK_TIMEOUT = "callback_timeout"  # the spider's code took too long

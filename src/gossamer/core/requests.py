@@ -31,7 +31,7 @@ BANDS = 9
 
 
 _KINDS: dict[str, type] = {
-    **dict.fromkeys(("url", "method", "lane", "session", "via"), str),
+    **dict.fromkeys(("url", "method", "lane", "session", "fetch", "via"), str),
     **dict.fromkeys(("headers", "meta", "cb_kwargs"), dict),
     **dict.fromkeys(("priority", "depth"), int),
     "body": bytes,
@@ -46,7 +46,8 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
 
     ``callback`` and ``errback`` take a method of the spider or its name and are stored by name.
     ``meta`` and ``cb_kwargs`` must be JSON-able. ``priority`` is Scrapy's: higher goes first, 0 is
-    normal, and -4..4 are told apart (more is clamped). ``lane`` is the kind of worker it needs.
+    normal, and -4..4 are told apart (more is clamped). ``lane`` is the kind of worker it needs, ``fetch`` the
+    way to fetch it.
     """
 
     url: str
@@ -61,6 +62,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     errback: Any = None
     lane: str = "http"
     session: str = ""  # requests of one session share cookies
+    fetch: str = ""  # the rung, as ``browser``; ``auto`` climbs the ladder; empty: the spider's choice
     depth: int = 0  # hops from a seed; set by the engine
     via: str = ""  # the page that led here; set by the engine
     redirects: tuple[str, ...] = ()  # the URLs that redirected here, oldest first; set by the engine

@@ -17,6 +17,7 @@ from gossamer.core.results import (
     Verdict,
     VisitResult,
 )
+from gossamer.core.routes import DIRECT, Block, Route
 from gossamer.policy.request_preview import preview_of
 
 MAX_DETAIL = 4000
@@ -31,7 +32,9 @@ class OpenAttempt:
     started_at: float
     worker: str
     rung: str = ""  # which way of fetching answered, or failed; empty: nobody was asked
+    route: Route = DIRECT  # how it is to be fetched
     fetched: FetchResult | None = None
+    block: Block | None = None  # that the answer refuses us
     flags: tuple[str, ...] = ()  # what parsing says of the page, besides what fetching says of it
     is_asked: bool = False  # the host was asked for the page: its turn is used up, whatever comes of it
     preview: RequestPreview | None = field(init=False)  # made before a callback changes what a request holds
@@ -82,6 +85,7 @@ class OpenAttempt:
         is_page: bool = False,
         page: PageRecord | None = None,
         dropped: dict[str, int] | None = None,
+        lane: str = "",
     ) -> VisitResult:
         """Everything this attempt brings back."""
         reason = fault.value if fault else ""
@@ -93,6 +97,7 @@ class OpenAttempt:
                 due_at=due_at,
                 charged=charged,
                 is_excused=is_excused,
+                lane=lane,
                 is_page=is_page,
                 signal=signal or HostSignal(),
                 outlinks=outlinks,

@@ -10,6 +10,7 @@ from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
 from gossamer.core.shifts import PAGE_LANE
 from gossamer.engine.admission import Admission
+from gossamer.engine.fixed_router import FixedRouter
 from gossamer.ports.clock import Clock
 from gossamer.ports.committer import Committer
 from gossamer.ports.extractor import Extractor
@@ -17,6 +18,7 @@ from gossamer.ports.fetcher import Fetcher
 from gossamer.ports.frontier import Frontier
 from gossamer.ports.pipeline import Pipeline
 from gossamer.ports.robots_gate import RobotsGate
+from gossamer.ports.router import Router
 from gossamer.ports.sink import Sink
 from gossamer.ports.store import Store
 
@@ -32,6 +34,7 @@ class VisitParts:
     pipeline: Pipeline
     admission: Admission
     clock: Clock
+    router: Router = field(default_factory=FixedRouter)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,9 @@
 """What becomes of one leased request.
 
-In order: *host down?* (give up) - *robots* - *late?* (give back) - *fetch* - *classify* - *extract* -
-*pipeline*. What ends a request is one :class:`VisitResult`; what does not (late, or robots.txt had to be
-fetched first) is a :class:`HostSignal` to give the lease back with, which costs the request nothing.
+In order: *host down?* (give up) - *route* (or another lane) - *robots* - *late?* (give back) - *fetch* -
+*classify* - *extract* - *pipeline* - *learn* (another route may be worth a try). What ends a request is one
+:class:`VisitResult`; what does not (late, or robots.txt had to be fetched first) is a :class:`HostSignal` to
+give the lease back with, which costs the request nothing.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from gossamer.core.errors import (
 from gossamer.core.hosts import HostSignal, HostSignalKind
 from gossamer.core.requests import Entry, Lease, Request
 from gossamer.core.results import ExtractResult, FetchResult, ItemRecord, RobotsDecision, Verdict, VisitResult
+from gossamer.core.routes import Advice, Detour, Route, RouteReport
 from gossamer.engine.attempt import MAX_DETAIL, OpenAttempt
 from gossamer.engine.parts import ShiftOptions, VisitParts
 from gossamer.policy import redirects, retry, urls
@@ -107,7 +109,18 @@ class Visitor:
         request = lease.entry.request
         if lease.entry.unreadable or lease.host_down:
             return _given_up(attempt)
-        answer = await parts.robots.check_request(request)
+        route = await parts.router.choose_route(request, lease.entry.host)
+        if isinstance(route, Detour):
+            return _take_detour(attempt, route)
+        attempt.route = route
+        end = await self._fetch_if_allowed(attempt, request, route)
+        return await self._learn_from(attempt, end) if isinstance(end, VisitResult) else end
+
+    async def _fetch_if_allowed(
+        self, attempt: OpenAttempt, request: Request, route: Route
+    ) -> VisitResult | HostSignal:
+        parts, lease = self._parts, attempt.lease
+        answer = await parts.robots.check_request(request, route)
         if answer.signal is not None and (answer.allowed or answer.reason == Fault.ROBOTS):
             return answer.signal  # robots.txt was this turn's request; the page has the next one
         if not answer.allowed:
@@ -120,9 +133,25 @@ class Visitor:
             return await self._probe_host(attempt)
         return await self._fetch_page(attempt, request)
 
+    async def _learn_from(self, attempt: OpenAttempt, result: VisitResult) -> VisitResult:
+        """The result; or that the request is tried again, where another route is worth it."""
+        if self._parts.router.is_fixed:
+            return result
+        entry = attempt.lease.entry
+        report = RouteReport(
+            request=entry.request,
+            host=entry.host,
+            route=attempt.route,
+            result=result,
+            fetched=attempt.fetched,
+            block=attempt.block,
+        )
+        advice = await self._parts.router.learn_from(report)
+        return result if advice is None else _follow_advice(result, advice)
+
     async def _fetch_page(self, attempt: OpenAttempt, request: Request) -> VisitResult:
         try:
-            attempt.fetched = fetched = await self._parts.fetcher.fetch(request)
+            attempt.fetched = fetched = await self._parts.fetcher.fetch(request, attempt.route)
         except FetchError as error:
             attempt.rung = error.rung
             return self._handle_failure(attempt, error)
@@ -139,7 +168,9 @@ class Visitor:
         origin = urls.origin_of(request.url)
         known = request.via if urls.origin_of(request.via) == origin else f"{origin}/robots.txt"
         try:
-            attempt.fetched = await self._parts.fetcher.fetch(Request(known, session=request.session))
+            attempt.fetched = await self._parts.fetcher.fetch(
+                Request(known, session=request.session), attempt.route
+            )
         except FetchError as error:
             return attempt.host_signal(retry.signal_kind(error.fault))
         fault = retry.fault_of_status(attempt.fetched.status)
@@ -291,6 +322,31 @@ class Visitor:
                     told = f"an item cannot be stored: {error}"
                     result = replace(result, fault=Fault.CALLBACK, error=told)
         return tuple(kept), result
+
+
+def _take_detour(attempt: OpenAttempt, detour: Detour) -> VisitResult | HostSignal:
+    """Wait for another kind of worker, or for a time, at no cost."""
+    if detour.lane:
+        return attempt.make_result(Verdict.REROUTED, detail=detour.why, lane=detour.lane)
+    return HostSignal(retry_after_s=detour.wait_s)
+
+
+def _follow_advice(result: VisitResult, advice: Advice) -> VisitResult:
+    """The same attempt, after which the request is tried again at no charge."""
+    verdict = Verdict.REROUTED if advice.lane else Verdict.RETRY
+    outcome = replace(
+        result.outcome,
+        verdict=verdict,
+        due_at=advice.due_at,
+        charged=False,
+        is_excused=True,
+        lane=advice.lane,
+        is_page=False,
+        outlinks=(),
+    )
+    (row,) = result.attempts
+    detail = "; ".join(filter(None, (advice.detail, row.detail)))[-MAX_DETAIL:]
+    return VisitResult(outcome=outcome, attempts=(replace(row, verdict=verdict, detail=detail),))
 
 
 def _given_up(attempt: OpenAttempt) -> VisitResult:

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from gossamer.core.errors import Fault, FetchError, UsageError
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
+from gossamer.core.routes import DIRECT, Route
 from gossamer.ports.clock import Clock
 
 MAX_PAGE_BYTES = 64 * 1024 * 1024
@@ -71,7 +72,7 @@ class ReplayFetcher:
     def __repr__(self) -> str:
         return f"ReplayFetcher({str(self._folder)!r}, {len(self._rules)} rules)"
 
-    async def fetch(self, request: Request) -> FetchResult:
+    async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
         """The saved page, with status 200."""
         try:
             return self._replay_page(request)

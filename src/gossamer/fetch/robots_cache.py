@@ -18,6 +18,7 @@ from gossamer.core.errors import Fault, FetchError
 from gossamer.core.hosts import HostSignal, HostSignalKind
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult, RobotsDecision
+from gossamer.core.routes import DIRECT, Route
 from gossamer.policy import redirects, retry
 from gossamer.policy.robots import RobotsAccess, RobotsRecord, RobotsRules, interpret_response
 from gossamer.policy.urls import origin_of
@@ -95,8 +96,8 @@ class RobotsCache:
     def __repr__(self) -> str:
         return f"RobotsCache({len(self._origins)} origins, {len(self._flights)} being fetched)"
 
-    async def check_request(self, request: Request) -> RobotsDecision:
-        """Whether the request may be fetched. Raises ``StorageError`` only."""
+    async def check_request(self, request: Request, route: Route = DIRECT) -> RobotsDecision:
+        """Whether the request may be fetched; robots.txt is fetched by ``route``."""
         if not self._obey:
             return ALLOWED
         url = request.url
@@ -105,7 +106,7 @@ class RobotsCache:
         if known is None or self._clock.now() >= known.expires_at:
             if not site.startswith("http"):
                 return ALLOWED  # no robots.txt speaks for it; the fetcher will refuse it
-            found = await self._find_rules(site)
+            found = await self._find_rules(site, route)
             if isinstance(found, RobotsDecision):
                 return found
             known, signal = found
@@ -118,7 +119,9 @@ class RobotsCache:
             return ALLOWED
         return known.deny
 
-    async def _find_rules(self, site: str) -> tuple[_OriginRules, HostSignal | None] | RobotsDecision:
+    async def _find_rules(
+        self, site: str, route: Route
+    ) -> tuple[_OriginRules, HostSignal | None] | RobotsDecision:
         """The rules of an origin that memory does not have; one task looks, the others wait for it."""
         flight = self._flights.get(site)
         while flight is not None:
@@ -129,12 +132,14 @@ class RobotsCache:
             flight = self._flights.get(site)
         self._flights[site] = flight = asyncio.get_running_loop().create_future()
         try:
-            return await self._load_or_fetch(site)
+            return await self._load_or_fetch(site, route)
         finally:  # cancelled or failed as well: whoever waits looks for itself
             del self._flights[site]
             flight.set_result(None)
 
-    async def _load_or_fetch(self, site: str) -> tuple[_OriginRules, HostSignal | None] | RobotsDecision:
+    async def _load_or_fetch(
+        self, site: str, route: Route
+    ) -> tuple[_OriginRules, HostSignal | None] | RobotsDecision:
         record = await self._load_record(site)
         if record is None and not await self._shared.claim(SPACE, site, CLAIM_S):
             return RobotsDecision(
@@ -151,8 +156,8 @@ class RobotsCache:
             news = HostSignal(crawl_delay_s=delay_s, robots_read=True)
             return known, news if delay_s is not None else None
         try:
-            return await self._fetch_rules(site)
-        except FetchError as error:  # this machine's trouble: it says nothing of the origin
+            return await self._fetch_rules(site, route)
+        except FetchError as error:  # trouble of this machine or a proxy: it says nothing of the origin
             await self._shared.put(SPACE, site, b"", 0.0)
             return RobotsDecision(allowed=False, reason=error.fault.value, detail=error.detail)
         except BaseException:  # cancelled, mostly: whoever comes next need not wait for the claim to lapse
@@ -169,18 +174,18 @@ class RobotsCache:
             return None  # written by another version, or damaged: fetched anew
         return record if self._clock.now() < record.expires_at else None
 
-    async def _fetch_rules(self, site: str) -> tuple[_OriginRules, HostSignal | None]:
+    async def _fetch_rules(self, site: str, route: Route) -> tuple[_OriginRules, HostSignal | None]:
         started_at = self._clock.now()
         fetched: FetchResult | None = None
         fault: Fault | None = None
         retry_after_s: float | None = None
         try:
-            fetched = await self._follow_redirects(f"{site}/robots.txt")
+            fetched = await self._follow_redirects(f"{site}/robots.txt", route)
             record = interpret_response(fetched.status, fetched.body, fetched.header("content-type"))
             record = msgspec.structs.replace(record, url=fetched.url)
             retry_after_s = retry.parse_retry_after(fetched.header("retry-after"), self._clock.now())
         except FetchError as error:
-            if error.fault is Fault.LOCAL:
+            if error.fault in (Fault.LOCAL, Fault.PROXY):
                 raise
             fault = error.fault
             record = _without_answer(error)
@@ -201,12 +206,12 @@ class RobotsCache:
         )
         return known, signal if signal.kind is not HostSignalKind.UNUSED else None
 
-    async def _follow_redirects(self, url: str) -> FetchResult:
+    async def _follow_redirects(self, url: str, route: Route) -> FetchResult:
         """The answer at the end of the redirects; a redirect itself when they do not lead anywhere."""
         request = Request(url)
         while True:
             try:
-                fetched = await self._fetcher.fetch(request)
+                fetched = await self._fetcher.fetch(request, route)
             except FetchError as error:
                 if request.redirects and error.fault in _HOPELESS:
                     # Another place is out of reach, not this origin.

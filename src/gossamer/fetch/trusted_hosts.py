@@ -10,6 +10,7 @@ from gossamer.core.errors import Fault, FetchError
 from gossamer.core.jobs import Job, tag_of
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
+from gossamer.core.routes import DIRECT, Route
 from gossamer.fetch.guard import AddressGuard
 from gossamer.policy import urls
 from gossamer.ports.fetcher import Fetcher
@@ -44,16 +45,16 @@ class TrustingFetcher:
         self._trust = trust
         self.touches_network = fetcher.touches_network
 
-    async def fetch(self, request: Request) -> FetchResult:
+    async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
         """See :class:`~gossamer.ports.fetcher.Fetcher`."""
         try:
-            return await self._fetcher.fetch(request)
+            return await self._fetcher.fetch(request, route)
         except FetchError as error:
             host = urls.hostname_of(request.url)
             if error.fault is not Fault.GUARD or not await self._trust.is_named(host):
                 raise
             self._guard.trust_host(host)
-        return await self._fetcher.fetch(request)
+        return await self._fetcher.fetch(request, route)
 
     async def close(self) -> None:
         """Let go of connections."""

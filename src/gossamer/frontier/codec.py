@@ -96,6 +96,7 @@ def _is_usual(request: Request) -> bool:
         or request.cb_kwargs
         or request.dont_filter
         or request.session
+        or request.fetch
         or request.redirects
     )
 

@@ -95,6 +95,13 @@ FAULTS: Mapping[Fault, FaultRow] = check_complete(
             FaultKind.HOPELESS, _NOTHING, "its host, which had answered before, did not come back in time"
         ),
         Fault.OUT_OF_SCOPE: FaultRow(FaultKind.SETTLED, _NOTHING, "it leads out of scope"),
+        Fault.BLOCKED: FaultRow(
+            FaultKind.HOPELESS, _FAILURE, "its site refuses us: a challenge, a CAPTCHA or the like"
+        ),
+        Fault.LOGGED_OUT: FaultRow(
+            FaultKind.TRANSIENT, _FAILURE, "the answer is for visitors who are not logged in"
+        ),
+        Fault.PROXY: FaultRow(FaultKind.MACHINE, _NOTHING, "the proxy is out of order, or refuses us"),
         Fault.MISSING: FaultRow(
             FaultKind.TRANSIENT, _FAILURE, "an element that the spider requires is not on the page"
         ),

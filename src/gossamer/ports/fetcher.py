@@ -6,6 +6,7 @@ from typing import Protocol
 
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
+from gossamer.core.routes import DIRECT, Route
 
 
 class Fetcher(Protocol):
@@ -17,11 +18,13 @@ class Fetcher(Protocol):
 
     touches_network: bool  # False: no server is there to be polite to
 
-    async def fetch(self, request: Request) -> FetchResult:
+    async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
         """One response, bounded in size and time, redirects not followed.
 
-        It says in its ``rung`` which way of fetching gave it. Raises
-        :class:`~gossamer.core.errors.FetchError`, which says the same, and nothing else.
+        ``route`` says through which proxy and with whose cookies. The result says in its ``rung`` which way
+        of fetching gave it. Raises :class:`~gossamer.core.errors.FetchError`, which says the same, for what
+        the host, the page or the proxy does; an :class:`~gossamer.core.errors.OperatorError` where this way
+        cannot be used at all until somebody mends it (no browser, a key that is refused); and nothing else.
         """
         ...
 

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from gossamer.core.requests import Request
 from gossamer.core.results import RobotsDecision
+from gossamer.core.routes import DIRECT, Route
 
 
 class RobotsGate(Protocol):
@@ -15,8 +16,8 @@ class RobotsGate(Protocol):
     a file that could not be fetched closes its origin for a time (RFC 9309), and never opens it.
     """
 
-    async def check_request(self, request: Request) -> RobotsDecision:
-        """Whether the request may be fetched; may fetch robots.txt first, and says so.
+    async def check_request(self, request: Request, route: Route = DIRECT) -> RobotsDecision:
+        """Whether the request may be fetched; may fetch robots.txt first, by the same route, and says so.
 
         Never raises for what a site does: an unreachable robots.txt is a decision with ``retry_at``. Raises
         :class:`~gossamer.core.errors.StorageError` when what workers share cannot be reached.

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
+from gossamer.core.routes import DIRECT, Route
 from gossamer.ports.clock import Clock
 from gossamer.testing.answers import AccessLog, App, Hit, SiteResponse
 
@@ -50,7 +51,7 @@ class SiteFetcher:
         """Every request, with its time."""
         return self.log.hits
 
-    async def fetch(self, request: Request) -> FetchResult:
+    async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
         """One response. Raises :class:`FetchError` where the site misbehaves or is not there."""
         url = urlsplit(request.url)
         app = self._sites.get(url.netloc) if isinstance(self._sites, Mapping) else self._sites

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult, VisitResult
+from gossamer.core.routes import DIRECT, Route
 from gossamer.fetch.sessions.shared_cookies import SharedCookieStore
 from gossamer.ports.committer import Committer
 from gossamer.ports.fetcher import Fetcher
@@ -19,10 +20,10 @@ class SessionFetcher:
         self._cookies = cookies
         self.touches_network = fetcher.touches_network
 
-    async def fetch(self, request: Request) -> FetchResult:
+    async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
         """See :class:`~gossamer.ports.fetcher.Fetcher`. Raises ``StorageError``, too."""
-        await self._cookies.prepare_cookies(request.session, request.url)
-        return await self._fetcher.fetch(request)
+        await self._cookies.prepare_cookies(route.session_for(request), request.url)
+        return await self._fetcher.fetch(request, route)
 
     async def close(self) -> None:
         """Let go of connections."""

@@ -114,7 +114,7 @@ def test_storage_trouble_in_the_robots_gate_is_not_the_requests() -> None:
         kit = Kit()
 
         class Broken:
-            async def check_request(self, request: Request) -> Answer:
+            async def check_request(self, request: Request, route: object = None) -> Answer:
                 raise StorageError("the disk is full")
 
         kit.parts = kit.with_parts(robots=Broken())
@@ -159,7 +159,7 @@ def test_a_worker_elsewhere_at_robots_txt_is_waited_for_without_spinning() -> No
         calls = 0
 
         class Claimed:
-            async def check_request(self, request: Request) -> Answer:
+            async def check_request(self, request: Request, route: object = None) -> Answer:
                 nonlocal calls
                 calls += 1
                 if calls > 6:
@@ -281,7 +281,7 @@ def test_a_lease_beside_results_that_cannot_be_recorded_is_not_left_behind() -> 
             next(ended)
             return grant
 
-        async def fetch(request: Request) -> object:
+        async def fetch(request: Request, route: object) -> object:
             kit.ledger.trouble = StorageError("the disk is full")
             return await fetched(request)
 

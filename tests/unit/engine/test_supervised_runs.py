@@ -426,7 +426,7 @@ def test_nothing_is_started_late() -> None:
         kit = Kit(replace(CALM, delay_s=1.0, per_host=1))
 
         class SlowGate:
-            async def check_request(self, request: Request) -> Answer:
+            async def check_request(self, request: Request, route: object = None) -> Answer:
                 if not kit.site.log and not slow:
                     slow.append(1)
                     await kit.clock.sleep(20)

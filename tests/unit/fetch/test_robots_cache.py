@@ -39,7 +39,7 @@ class Web:
         self.asked: list[str] = []
         self.gate: asyncio.Event | None = None
 
-    async def fetch(self, request: Request) -> FetchResult:
+    async def fetch(self, request: Request, route=None) -> FetchResult:
         self.asked.append(request.url)
         if self.gate is not None:
             await self.gate.wait()

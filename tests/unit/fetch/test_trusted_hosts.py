@@ -26,7 +26,7 @@ class Guarded:
         self.tries = 0
         self.closed = False
 
-    async def fetch(self, request):
+    async def fetch(self, request, route=None):
         self.tries += 1
         if not self.guard.is_trusted("10.0.0.1"):
             raise FetchError(self.fault, "a private address")

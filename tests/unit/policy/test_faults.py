@@ -14,7 +14,7 @@ from gossamer.policy.faults import FAULTS, FaultKind
 KINDS = {
     FaultKind.SETTLED: {Fault.GONE, Fault.ROBOTS, Fault.OUT_OF_SCOPE},
     FaultKind.THROTTLED: {Fault.THROTTLED},
-    FaultKind.MACHINE: {Fault.LOCAL},
+    FaultKind.MACHINE: {Fault.LOCAL, Fault.PROXY},
     FaultKind.UNANSWERED: {
         Fault.DNS_TEMPORARY, Fault.CONNECT, Fault.TIMEOUT_CONNECT, Fault.TIMEOUT_HEADERS,
         Fault.ROBOTS_UNREACHABLE,
@@ -23,12 +23,14 @@ KINDS = {
     FaultKind.OVERLOAD: {Fault.GATEWAY},
     FaultKind.TRANSIENT: {
         Fault.TIMEOUT_BODY, Fault.INCOMPLETE, Fault.PROTOCOL, Fault.SERVER, Fault.MISSING, Fault.PIPELINE,
+        Fault.LOGGED_OUT,
         Fault.PARSE_INTERRUPTED,
     },
     FaultKind.LOST_WORKER: {Fault.EXPIRED},
     FaultKind.HOPELESS: {
         Fault.TLS, Fault.TOO_LARGE, Fault.BAD_ENCODING, Fault.BAD_REDIRECT, Fault.REDIRECT_LIMIT, Fault.GUARD,
         Fault.BAD_URL, Fault.NOT_ARCHIVED, Fault.CLIENT, Fault.HOST_DOWN, Fault.HOST_LOST, Fault.CALLBACK,
+        Fault.BLOCKED,
         Fault.CALLBACK_TIMEOUT, Fault.PARSE_TIMEOUT, Fault.UNREADABLE, Fault.INTERNAL,
     },
 }  # fmt: skip
@@ -40,10 +42,12 @@ SIGNALS = {
     HostSignalKind.FAULT: {
         Fault.TLS, Fault.TIMEOUT_BODY, Fault.INCOMPLETE, Fault.PROTOCOL, Fault.TOO_LARGE, Fault.BAD_ENCODING,
         Fault.BAD_REDIRECT, Fault.REDIRECT_LIMIT, Fault.SERVER, Fault.CLIENT, Fault.GONE, Fault.MISSING,
+        Fault.BLOCKED, Fault.LOGGED_OUT,
         Fault.INTERNAL,
     },
     HostSignalKind.UNUSED: {
-        Fault.LOCAL, Fault.GUARD, Fault.BAD_URL, Fault.NOT_ARCHIVED, Fault.ROBOTS, Fault.ROBOTS_UNREACHABLE,
+        Fault.LOCAL, Fault.PROXY,
+        Fault.GUARD, Fault.BAD_URL, Fault.NOT_ARCHIVED, Fault.ROBOTS, Fault.ROBOTS_UNREACHABLE,
         Fault.HOST_DOWN, Fault.HOST_LOST, Fault.OUT_OF_SCOPE, Fault.CALLBACK, Fault.CALLBACK_TIMEOUT,
         Fault.PIPELINE, Fault.PARSE_TIMEOUT, Fault.PARSE_INTERRUPTED, Fault.UNREADABLE, Fault.EXPIRED,
     },

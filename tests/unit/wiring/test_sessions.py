@@ -29,7 +29,7 @@ class Log(list[Any]):
         self.append("committed")
         return [True]
 
-    async def fetch(self, request: Request) -> Any:
+    async def fetch(self, request: Request, route=None) -> Any:
         self.append("fetched")
         return "page"
 

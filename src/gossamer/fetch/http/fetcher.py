@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult, RawExchange
+from gossamer.core.routes import DIRECT, Route
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.connection import HttpConnection
 from gossamer.fetch.http.decode import BodyDecoder
@@ -85,11 +86,12 @@ class HttpFetcher:
     def __repr__(self) -> str:
         return f"HttpFetcher({self._options.user_agent!r}, {len(self._cookies)} cookie jars)"
 
-    async def fetch(self, request: Request) -> FetchResult:
-        """One response. Redirects are returned, cookies of ``request.session`` sent and kept."""
+    async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
+        """One response. Redirects are returned, cookies of the route's session sent and kept."""
+        session = route.session_for(request)
         try:
             target = parse_target(request.url)
-            head = self._build_head(request, target)
+            head = self._build_head(request, target, session)
             started_at = self._clock.now()
             start = asyncio.get_running_loop().time()
             origin = target.origin
@@ -99,7 +101,7 @@ class HttpFetcher:
                 raise translate_error(error, host=origin.host, tls=self._options.tls) from error
             except FetchError as error:
                 raise FetchError(error.fault, f"{origin.host}: {error.detail}") from error
-            result = await self._build_result(request, answer, address, started_at, start)
+            result = await self._build_result(request, answer, address, (started_at, start), session=session)
         except FetchError as error:
             error.rung = self.rung
             raise
@@ -114,7 +116,7 @@ class HttpFetcher:
 
     # ------------------------------------------------------------------ the request
 
-    def _build_head(self, request: Request, target: RequestTarget) -> bytes:
+    def _build_head(self, request: Request, target: RequestTarget, session: str) -> bytes:
         """The header as bytes: the request's own fields go before the settings'."""
         origin = target.origin
         fields = self._fields if self._guard.is_trusted(origin.host) else self._guarded_fields
@@ -135,7 +137,7 @@ class HttpFetcher:
         if origin.credentials and "authorization" not in taken:
             fields.append(("Authorization", origin.credentials))
         if "cookie" not in taken:
-            cookies = self._cookies.cookie_header(request.session, request.url, self._clock.now())
+            cookies = self._cookies.cookie_header(session, request.url, self._clock.now())
             if cookies:
                 fields.append(("Cookie", cookies))
         if request.body or request.method not in _BODILESS:
@@ -179,11 +181,19 @@ class HttpFetcher:
     # ------------------------------------------------------------------ the response
 
     async def _build_result(
-        self, request: Request, answer: WireResponse, address: str, started_at: float, start: float
+        self,
+        request: Request,
+        answer: WireResponse,
+        address: str,
+        began: tuple[float, float],
+        *,
+        session: str,
     ) -> FetchResult:
+        """The result; ``began``: when, by the clock and by the loop."""
+        started_at, start = began
         encoding, cookies = _encoding_and_cookies(answer.headers)
         if cookies:
-            self._cookies.store_cookies(request.session, request.url, cookies, self._clock.now())
+            self._cookies.store_cookies(session, request.url, cookies, self._clock.now())
         flags: tuple[str, ...] = ("truncated",) if answer.is_cut else ()
         body = answer.body
         if encoding and body:

@@ -21,6 +21,7 @@ from gossamer.core.errors import Fault, FetchError
 from gossamer.core.hosts import HostSignalKind
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult, RobotsDecision
+from gossamer.core.routes import DIRECT, Route
 from gossamer.ports.clock import Clock
 from gossamer.ports.robots_gate import RobotsGate
 from gossamer.testing.clock import ManualClock
@@ -48,7 +49,7 @@ class RobotsSite:
     def __post_init__(self) -> None:
         self.is_open.set()
 
-    async def fetch(self, request: Request) -> FetchResult:
+    async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
         """See :class:`~gossamer.ports.fetcher.Fetcher`. Waits while the site is not open."""
         self.asked.append(request.url)
         self.is_asked.set()

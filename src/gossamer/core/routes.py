@@ -1,0 +1,114 @@
+"""How one request is fetched: by which rung, through which proxy, as whom."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from hashlib import blake2b
+
+from gossamer.core.record import Record
+from gossamer.core.requests import Request
+from gossamer.core.results import FetchResult, VisitResult
+
+
+class Proxy(Record, frozen=True, kw_only=True):
+    """One proxy. Its password is in no text that is made of it."""
+
+    scheme: str  # ``http``, ``https`` or ``socks5``: how the proxy itself is spoken to
+    host: str
+    port: int
+    user: str = ""
+    password: str = ""
+    provider: str = ""  # who sells it
+    kind: str = ""  # ``datacenter``, ``residential``, ``mobile``; empty: nobody said
+    country: str = ""  # ISO 3166-1, two letters in lower case; empty: nobody said
+
+    @property
+    def name(self) -> str:
+        """What the ledger, logs and metrics call it: no credentials.
+
+        Providers sell many proxies at one address, told apart by the user: four digits stand for it.
+        """
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        mark = f"#{blake2b(self.user.encode(), digest_size=2).hexdigest()}" if self.user else ""
+        return f"{self.scheme}://{host}:{self.port}{mark}"
+
+    def __repr__(self) -> str:
+        return f"<Proxy {self.name}>"
+
+    __str__ = __repr__
+
+
+class Route(Record, frozen=True, kw_only=True):
+    """How one request is fetched. A fetcher takes of it what it can use."""
+
+    rung: str = "http"  # the rung of the ladder: a way to fetch, and ``+kind`` where it names a kind of proxy
+    proxy: Proxy | None = None  # None: straight from here
+    session: str | None = None  # whose cookies are sent and kept; None: the request's own session
+    profile: str = ""  # the browser that the rung pretends to be, as ``chrome``; empty: the settings' own
+
+    @property
+    def way(self) -> str:
+        """The way to fetch, without the kind of proxy: ``http``, ``impersonate``, ``browser``, ..."""
+        return self.rung.partition("+")[0]
+
+    def session_for(self, request: Request) -> str:
+        """Whose cookies a request is sent with."""
+        return request.session if self.session is None else self.session
+
+
+DIRECT = Route()
+"""By plain HTTP, straight from here."""
+
+
+class Detour(Record, frozen=True, kw_only=True):
+    """Why a request is not fetched now, by this worker: at no cost, it waits for a lane or for a time."""
+
+    lane: str = ""  # it waits for a worker of this lane
+    wait_s: float | None = None  # its host is asked again after so long
+    why: str = ""  # for people
+
+
+class BlockKind(StrEnum):
+    """By what a page was recognised as a refusal. The value is what the ledger stores."""
+
+    STATUS = "status"  # a status that refuses, without any mark
+    CLOUDFLARE = "cloudflare"
+    AKAMAI = "akamai"
+    DATADOME = "datadome"
+    HUMAN = "human"  # formerly PerimeterX
+    IMPERVA = "imperva"  # Incapsula
+    AWS_WAF = "aws_waf"
+    KASADA = "kasada"
+    CAPTCHA = "captcha"  # one of no known vendor
+    WORDS = "words"  # a small page that says it
+    MISSING = "missing"  # an element that the spider requires is not there
+    LOG_IN = "log_in"  # a redirect to a page where one logs in
+    CHALLENGE = "challenge"  # a redirect to a page that tests visitors
+    SPIDER = "spider"  # the spider's own ``is_blocked``
+
+
+class Block(Record, frozen=True, kw_only=True):
+    """That a page refuses us, and how we know."""
+
+    kind: BlockKind
+    detail: str = ""  # for people: the mark that was found
+    is_certain: bool = True  # False: pages for everybody look like this too, so one alone proves nothing
+
+
+class RouteReport(Record, frozen=True, kw_only=True):
+    """What came of one route."""
+
+    request: Request
+    host: str  # the politeness key
+    route: Route
+    result: VisitResult  # what would become of the request
+    fetched: FetchResult | None = None  # None: no answer
+    block: Block | None = None  # None: nothing refuses us
+
+
+class Advice(Record, frozen=True, kw_only=True):
+    """That a request is to be tried again at no charge, since another route is worth it."""
+
+    due_at: float = 0.0  # not before
+    lane: str = ""  # by a worker of this lane; empty: of this one
+    detail: str = ""  # for people: what was decided, and why

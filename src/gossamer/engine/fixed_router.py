@@ -1,0 +1,33 @@
+"""The router of a crawl that fetches everything the same way."""
+
+from __future__ import annotations
+
+from gossamer.core.requests import Request
+from gossamer.core.routes import DIRECT, Advice, Detour, Route, RouteReport
+
+
+class FixedRouter:
+    """Port ``Router``: one route for all requests, and nothing to learn."""
+
+    is_fixed = True
+
+    def __init__(self, route: Route = DIRECT) -> None:
+        self._route = route
+
+    def __repr__(self) -> str:
+        return f"FixedRouter({self._route!r})"
+
+    async def choose_route(self, request: Request, host: str) -> Route | Detour:
+        """See :class:`~gossamer.ports.router.Router`."""
+        return self._route
+
+    async def learn_from(self, report: RouteReport) -> Advice | None:
+        """See :class:`~gossamer.ports.router.Router`."""
+        return None
+
+    def lane_for(self, request: Request, host: str) -> str:
+        """See :class:`~gossamer.ports.router.Router`."""
+        return request.lane
+
+    async def close(self) -> None:
+        """See :class:`~gossamer.ports.router.Router`."""

@@ -1,0 +1,37 @@
+"""How requests are fetched: chosen for each, learnt from all."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from gossamer.core.requests import Request
+from gossamer.core.routes import Advice, Detour, Route, RouteReport
+
+
+class Router(Protocol):
+    """Chooses the route of every request of one job, and learns what works on which host.
+
+    Guarantee: what one worker has learnt, every worker of the job knows for each choice that begins later,
+    and the crawl that is resumed knows it too. A choice never costs the request anything.
+    """
+
+    is_fixed: bool  # True: all requests take one route, and nothing is learnt: ``learn_from`` is not called
+
+    async def choose_route(self, request: Request, host: str) -> Route | Detour:
+        """How to fetch this request of ``host`` (its politeness key) now, or why not now.
+
+        Raises :class:`~gossamer.core.errors.StorageError` when what workers share cannot be reached.
+        """
+        ...
+
+    async def learn_from(self, report: RouteReport) -> Advice | None:
+        """Take in what came of a route; ``None``: the result stands as it is. Raises like the choice."""
+        ...
+
+    def lane_for(self, request: Request, host: str) -> str:
+        """The lane for a new request of ``host``, by what this worker knows already; never waits."""
+        ...
+
+    async def close(self) -> None:
+        """Save what is not saved yet. Idempotent."""
+        ...
