@@ -1,22 +1,95 @@
-"""The way to get pages, by the settings: for a crawl, and for single pages."""
+"""The ways to get pages, by the settings: for a crawl, and for single pages.
+
+A way is a row of :data:`WAYS`. What needs an extra has a file of its own in this room, which is imported when
+the way is opened.
+"""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from gossamer.config.settings import Settings
+from gossamer.core.errors import SettingError, UsageError
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.fetcher import HttpFetcher
 from gossamer.fetch.http.limits import HttpOptions
 from gossamer.fetch.machine import raise_open_files
 from gossamer.fetch.replay import ReplayFetcher
+from gossamer.fetch.routing.dispatch import RoutedFetcher
+from gossamer.fetch.sessions.cookies import CookieJar
 from gossamer.ports.clock import Clock
 from gossamer.ports.cookie_store import CookieStore
 from gossamer.ports.fetcher import Fetcher
 
-log = logging.getLogger("gossamer.crawl")
+
+@dataclass(frozen=True)
+class FetchParts:
+    """What the ways to fetch are opened with; they share the guard and the cookies."""
+
+    settings: Settings
+    guard: AddressGuard
+    clock: Clock
+    cookies: CookieStore
+    authorizations: Mapping[str, str] = field(default_factory=dict, repr=False)  # by origin
+
+
+@dataclass(frozen=True)
+class FetchWay:
+    """One way to fetch."""
+
+    open: Callable[[FetchParts], Fetcher]
+    """Makes its fetcher. Raises ``MissingServiceError`` for what is not installed, ``SettingError``."""
+
+    extra: str = ""
+    """The extra of Gossamer that it needs, for `gossamer doctor`."""
+
+
+def http_options_of(parts: FetchParts) -> HttpOptions:
+    """The bounds and headers of fetching over HTTP, which other ways over HTTP keep to as well."""
+    http = parts.settings.http
+    return HttpOptions(
+        user_agent=parts.settings.user_agent,
+        headers=http.headers,
+        authorizations=dict(parts.authorizations),
+        connect_s=http.connect_timeout,
+        headers_s=http.headers_timeout,
+        idle_s=http.read_timeout,
+        body_s=http.total_timeout,
+        max_body_bytes=http.max_size_bytes,
+        insecure_hosts=frozenset(http.insecure_hosts),
+        tls=http.tls,
+    )
+
+
+def _open_http(parts: FetchParts) -> Fetcher:
+    return HttpFetcher(http_options_of(parts), clock=parts.clock, guard=parts.guard, cookies=parts.cookies)
+
+
+def _open_replay(parts: FetchParts) -> Fetcher:
+    replay = parts.settings.replay
+    if replay.folder is None:
+        raise SettingError("the way to fetch 'replay' needs a folder of saved pages: set replay.folder")
+    return ReplayFetcher(Path(replay.folder), replay.rules, clock=parts.clock)
+
+
+WAYS: dict[str, FetchWay] = {
+    "http": FetchWay(_open_http),
+    "replay": FetchWay(_open_replay),
+}
+"""Every way to fetch, by its name in a rung."""
+
+
+def find_way(name: str) -> FetchWay:
+    """The row of a way. Raises ``UsageError``, which names the nearest, for one that does not exist."""
+    if name in WAYS:
+        return WAYS[name]
+    near = difflib.get_close_matches(name, WAYS, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(WAYS))}"
+    raise UsageError(f"{name!r} is not a way to fetch; {hint}")
 
 
 def fetcher_of(
@@ -26,28 +99,25 @@ def fetcher_of(
     *,
     cookies: CookieStore | None = None,
     authorizations: Mapping[str, str] | None = None,
+    ways: Iterable[str] = ("http",),
 ) -> Fetcher:
-    """The way to get pages; without ``cookies`` they are kept in memory only.
+    """What fetches every request by the way of its route; without ``cookies`` they are kept in memory only.
 
-    ``authorizations`` are values of Authorization by origin.
+    ``authorizations`` are values of Authorization by origin. ``ways`` are opened at once, so that what they
+    lack is said before the first page; others are opened when a route asks for them. Saved pages replace
+    every way. Raises what opening a way raises.
     """
-    if settings.replay.folder is not None:
-        return ReplayFetcher(Path(settings.replay.folder), settings.replay.rules, clock=clock)
-    http = settings.http
-    options = HttpOptions(
-        user_agent=settings.user_agent,
-        headers=http.headers,
-        authorizations=dict(authorizations or {}),
-        connect_s=http.connect_timeout,
-        headers_s=http.headers_timeout,
-        idle_s=http.read_timeout,
-        body_s=http.total_timeout,
-        max_body_bytes=http.max_size_bytes,
-        insecure_hosts=frozenset(http.insecure_hosts),
-        tls=http.tls,
-    )
+    if cookies is None:
+        cookies = CookieJar(HttpOptions().max_cookie_jars)
+    parts = FetchParts(settings, guard, clock, cookies, authorizations or {})
+    if not touches_network(settings):
+        return find_way("replay").open(parts)
     raise_open_files()
-    return HttpFetcher(options, clock=clock, guard=guard, cookies=cookies)
+    return RoutedFetcher(partial(_open_way, parts), ways)
+
+
+def _open_way(parts: FetchParts, name: str) -> Fetcher:
+    return find_way(name).open(parts)
 
 
 def touches_network(settings: Settings) -> bool:

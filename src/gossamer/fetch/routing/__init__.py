@@ -1,0 +1,1 @@
+"""By which of several ways a request is fetched."""

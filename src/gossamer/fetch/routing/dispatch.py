@@ -1,0 +1,52 @@
+"""One fetcher for all ways to fetch: each request takes the way that its route says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import AsyncExitStack
+from typing import Any
+
+from gossamer.core.requests import Request
+from gossamer.core.results import FetchResult
+from gossamer.core.routes import DIRECT, Route
+from gossamer.ports.fetcher import Fetcher
+
+
+class RoutedFetcher:
+    """A :class:`~gossamer.ports.fetcher.Fetcher` over those of the single ways.
+
+    ``open_way`` makes the fetcher of a way, or raises an ``OperatorError``. It is called once for each: for
+    those in ``ways`` at once, so that what is missing is said before the first page, and for others when a
+    route asks for them. What follows a colon (``gateway:NAME``) is the fetcher's own business.
+    """
+
+    touches_network = True
+
+    def __init__(self, open_way: Callable[[str], Fetcher], ways: Iterable[str] = ()) -> None:
+        self._open_way = open_way
+        self._fetchers: dict[str, Fetcher] = {}  # by rung; several rungs may have the same fetcher
+        self._opened: dict[str, Fetcher] = {}  # by way
+        for way in ways:
+            self._open_once(way)
+
+    def __repr__(self) -> str:
+        return f"RoutedFetcher({', '.join(self._opened)})"
+
+    def fetch(self, request: Request, route: Route = DIRECT) -> Coroutine[Any, Any, FetchResult]:
+        """See :class:`~gossamer.ports.fetcher.Fetcher`."""
+        fetcher = self._fetchers.get(route.rung)
+        if fetcher is None:
+            fetcher = self._fetchers[route.rung] = self._open_once(route.way)
+        return fetcher.fetch(request, route)
+
+    async def close(self) -> None:
+        """Close every way, whatever raises on the way."""
+        async with AsyncExitStack() as closing:
+            for fetcher in self._opened.values():
+                closing.push_async_callback(fetcher.close)
+
+    def _open_once(self, way: str) -> Fetcher:
+        way = way.partition(":")[0]
+        if way not in self._opened:
+            self._opened[way] = self._open_way(way)
+        return self._opened[way]
