@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gossamer.version import __version__
 
 if TYPE_CHECKING:
+    from gossamer.core.browsing import Browsing, Click, Press, Screenshot, Scroll, Type, Wait
     from gossamer.core.errors import DropItem
     from gossamer.core.requests import Request
     from gossamer.crawl.result import CrawlResult
@@ -19,25 +20,39 @@ if TYPE_CHECKING:
 
 # Imported when first used: `gossamer --help` needs none of it.
 _HOMES = {
+    "Browsing": "gossamer.core.browsing",
+    "Click": "gossamer.core.browsing",
     "CrawlResult": "gossamer.crawl.result",
     "DropItem": "gossamer.core.errors",
     "Item": "gossamer.items.item",
+    "Press": "gossamer.core.browsing",
     "Request": "gossamer.core.requests",
     "Response": "gossamer.spiders.response",
+    "Screenshot": "gossamer.core.browsing",
+    "Scroll": "gossamer.core.browsing",
     "SitemapSpider": "gossamer.spiders.sitemap",
     "Spider": "gossamer.spiders.spider",
+    "Type": "gossamer.core.browsing",
+    "Wait": "gossamer.core.browsing",
     "crawl": "gossamer.crawl.run",
     "key": "gossamer.items.item",
     "key_field": "gossamer.items.item",
 }
 __all__ = [
+    "Browsing",
+    "Click",
     "CrawlResult",
     "DropItem",
     "Item",
+    "Press",
     "Request",
     "Response",
+    "Screenshot",
+    "Scroll",
     "SitemapSpider",
     "Spider",
+    "Type",
+    "Wait",
     "__version__",
     "crawl",
     "key",

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from gossamer.core.browsing import Browsing, check_browsing
 from gossamer.core.record import Record
 from gossamer.core.storable import (
     as_stored,
@@ -47,7 +48,8 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     ``callback`` and ``errback`` take a method of the spider or its name and are stored by name.
     ``meta`` and ``cb_kwargs`` must be JSON-able. ``priority`` is Scrapy's: higher goes first, 0 is
     normal, and -4..4 are told apart (more is clamped). ``lane`` is the kind of worker it needs, ``fetch`` the
-    way to fetch it.
+    way to fetch it. ``browser`` says what a browser does on the page; without ``fetch`` it means
+    ``fetch="browser"``.
     """
 
     url: str
@@ -63,6 +65,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     lane: str = "http"
     session: str = ""  # requests of one session share cookies
     fetch: str = ""  # the rung, as ``browser``; ``auto`` climbs the ladder; empty: the spider's choice
+    browser: Browsing | None = None  # what happens on its page in a browser; None: as the spider says
     depth: int = 0  # hops from a seed; set by the engine
     via: str = ""  # the page that led here; set by the engine
     redirects: tuple[str, ...] = ()  # the URLs that redirected here, oldest first; set by the engine
@@ -80,6 +83,9 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
             check_absolute(self.url)
         if self.method != "GET":
             force(self, "method", self.method.upper())
+        if self.browser is not None:
+            check_browsing(self.browser, "a request's browser")
+            force(self, "fetch", self.fetch or "browser")
         if self.body or self.headers or self.meta or self.cb_kwargs:
             self.validate()
 

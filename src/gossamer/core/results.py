@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from gossamer.core.browsing import CapturedResponse, PageFailure
 from gossamer.core.errors import LedgerReason
 from gossamer.core.hosts import HostSignal
 from gossamer.core.record import Fingerprint, Record, Time
@@ -140,6 +141,9 @@ class FetchResult(msgspec.Struct, frozen=True, kw_only=True):
     proxy: str = ""  # the proxy that it came through, without credentials
     cost: float = 0.0  # what it cost, where somebody charges for it
     raw: RawExchange | None = None  # what went over the wire, if the fetcher was told to keep it
+    captured: tuple[CapturedResponse, ...] = ()  # what the page itself requested, as far as it was asked for
+    screenshot: bytes = b""  # the page as a PNG, where one was asked for, or where something failed on it
+    failure: PageFailure | None = None  # the page came, but what was to happen on it did not
 
     def header(self, name: str, default: str = "") -> str:
         """The first header of that (lower-case) name."""

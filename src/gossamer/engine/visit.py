@@ -259,6 +259,8 @@ class Visitor:
         self, attempt: OpenAttempt, request: Request, fetched: FetchResult, signal: HostSignal
     ) -> VisitResult:
         parts = self._parts
+        if failed := fetched.failure:
+            return self._handle_failure(attempt, FetchError(failed.fault, failed.detail[-MAX_DETAIL:]))
         result = await parts.extractor.extract(request, fetched)
         attempt.flags = result.flags
         if result.refresh_to:

@@ -97,6 +97,7 @@ def _is_usual(request: Request) -> bool:
         or request.dont_filter
         or request.session
         or request.fetch
+        or request.browser is not None
         or request.redirects
     )
 

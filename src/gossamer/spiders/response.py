@@ -77,6 +77,9 @@ class Response:
     (decoded bytes), ``request``, ``meta`` and ``cb_kwargs`` of the request, ``flags``. Everything that needs
     parsing is done when first asked for.
 
+    Of a page that a browser opened: ``captured``, the responses that ``Browsing(capture=[...])`` names, and
+    ``screenshot``, a PNG, where an action took one.
+
     Of a page with the flag ``parse_truncated``, selectors and links know only what was left when it was cut
     to a size and a depth that can be parsed in little time; ``body`` and ``text`` are whole. Further flags
     say what was left out: ``cut_rest``, ``cut_depth``, ``cut_attributes``, ``cut_formatting``,
@@ -99,6 +102,8 @@ class Response:
         self.body = fetched.body
         self.flags = fetched.flags
         self.elapsed_s = fetched.elapsed_s
+        self.captured = fetched.captured
+        self.screenshot = fetched.screenshot
         self.dropped: dict[str, int] = {}
         if self.flags:
             self.dropped.update({DropKind.PAGE.key_of(flag): 1 for flag in self.flags if flag in _CUT_FLAGS})

@@ -6,10 +6,11 @@ import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
+from gossamer.core.browsing import Browsing, check_browsing
 from gossamer.core.errors import UsageError
 from gossamer.core.requests import Request
 
-RESERVED = frozenset({"name", "settings", "pipelines", "handle_httpstatus_list"})
+RESERVED = frozenset({"name", "browser", "settings", "pipelines", "handle_httpstatus_list"})
 
 
 class Spider:
@@ -32,6 +33,8 @@ class Spider:
     """Fields that no item may lack (be without, or have empty)."""
     handle_httpstatus_list: Sequence[int] = ()
     """Error statuses that the spider's callbacks want to see."""
+    browser: Browsing | Mapping[str, Browsing] | None = None
+    """What a browser does on pages whose requests do not say it: for all callbacks, or by callback."""
     pipelines: Sequence[Any] = ()
     """Callables, or objects with ``process_item(item, spider)``, that every item passes before validation."""
 
@@ -74,6 +77,15 @@ class Spider:
     def selects(self, callback: str) -> bool:
         """Whether ``callback`` selects elements of its pages; one that reads the bytes alone does not."""
         return True
+
+    def browsing_for(self, callback: str) -> Browsing | None:
+        """What a browser does on a page for ``callback``. Raises ``UsageError`` where that is no Browsing."""
+        found = self.browser
+        if isinstance(found, Mapping):
+            found = found.get(callback)
+        if found is not None:
+            check_browsing(found, f"`browser` of the spider {self.name!r}")
+        return found
 
     def required(self, callback: str) -> Sequence[str]:
         """The selectors that a page for ``callback`` must have."""

@@ -1,0 +1,241 @@
+"""What is to happen on a page that a browser opens, as data: stored with the request, done by any worker.
+
+``Browsing`` is what users write. The order is always the same: the page is loaded (``wait_until``),
+``wait_for`` appears, ``wait_s`` pass, the ``actions`` are performed one after the other, and at last the
+spider's own ``script`` runs.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from gossamer.core.errors import Fault, UsageError
+from gossamer.core.record import Record
+from gossamer.core.storable import as_base_type, callback_name, check_size, without_surrogates
+
+LoadState = Literal["commit", "domcontentloaded", "load", "networkidle"]
+"""How far a page has to be loaded; ``networkidle``: no request for half a second."""
+STEP_S = 10.0
+"""Seconds that a wait or an action may take where nothing else is said."""
+MAX_STEPS = 1000
+"""Actions on one page, and patterns of ``capture``."""
+
+
+class Action(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="do"):
+    """The base of what can be done on a page. Selectors are CSS, or others of Playwright (``text=More``)."""
+
+    def __post_init__(self) -> None:
+        _check_fields(self)
+
+    def describe(self) -> str:
+        """The action in words; never what it types, which may be a secret."""
+        selector = getattr(self, "selector", "")
+        word = str(self.__struct_config__.tag)
+        return f"{word} {selector!r}" if selector else word
+
+
+class Click(Action, frozen=True, tag="click"):
+    """Click on the first element that matches, as soon as it can be clicked."""
+
+    selector: str
+    optional: bool = False  # passed over where there is no such element at that moment
+    human: bool | None = None  # the pointer moves there as a hand moves it; None: as the page's ``human``
+
+
+class Type(Action, frozen=True, tag="type"):
+    """Type a text into a field, key by key, in the place of what it held."""
+
+    selector: str
+    text: str
+    human: bool | None = None  # in the rhythm of a person; None: as the page's ``human``
+
+    def __repr__(self) -> str:
+        return f"Type({self.selector!r}, ...)"
+
+
+class Press(Action, frozen=True, tag="press"):
+    """Press one key or a combination, by Playwright's names: ``Enter``, ``Control+A``."""
+
+    key: str
+    selector: str = ""  # the element that is focused before; empty: the one that is
+
+    def describe(self) -> str:
+        """The action in words."""
+        return f"press {self.key}"
+
+
+class Scroll(Action, frozen=True, tag="scroll"):
+    """Scroll down by one window; or, with ``until_still``, to the end until nothing new comes."""
+
+    until_still: bool = False
+    max_scrolls: int = 50  # with ``until_still``: a page that grows for ever ends here, with a flag
+    still_s: float = 1.0  # with ``until_still``: so long nothing new came, and no request was under way
+    selector: str = ""  # the element that scrolls; empty: the window
+    human: bool | None = None  # by strokes of a wheel; None: as the page's ``human``
+
+
+class Wait(Action, frozen=True, tag="wait"):
+    """Wait until an element is there and visible, or for a time."""
+
+    selector: str = ""
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_fields(self)
+        if bool(self.selector) == bool(self.seconds):
+            raise UsageError("Wait takes either selector=... or seconds=...")
+
+
+class Screenshot(Action, frozen=True, tag="screenshot"):
+    """Take a picture of the page, for the spider: ``response.screenshot``. A later one replaces it."""
+
+    full_page: bool = False  # with everything below the window, too
+
+
+AnyAction = Click | Type | Press | Scroll | Wait | Screenshot
+
+
+class Browsing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a browser does on a page before the page is given to the spider."""
+
+    wait_until: LoadState = "load"
+    wait_for: str = ""  # a selector that has to be there and visible; without it the page is not a success
+    wait_s: float = 0.0  # seconds to wait after that
+    actions: tuple[AnyAction, ...] = ()  # in their order
+    script: str = ""  # the spider's method ``async def script(self, page)``, which gets Playwright's page
+    capture: tuple[str, ...] = ()  # URLs whose responses are kept, ``*`` for any characters: ``*/api/*``
+    step_timeout_s: float = STEP_S  # for ``wait_for`` and for every action; ``browser.timeout`` bounds all
+    human: bool | None = None  # all actions as a person would; None: as ``browser.human`` says
+
+    def __post_init__(self) -> None:
+        become = msgspec.structs.force_setattr
+        if self.script and type(self.script) is not str:
+            become(self, "script", callback_name(self.script, "script"))
+        for name, kind in (("actions", Action), ("capture", str)):
+            become(self, name, _check_list(name, getattr(self, name), kind))
+        _check_fields(self)
+        if self.wait_until not in get_args(LoadState):
+            known = ", ".join(get_args(LoadState))
+            raise UsageError(f"wait_until of Browsing is one of {known}, not {self.wait_until!r}")
+        if not self.step_timeout_s:
+            raise UsageError("step_timeout_s of Browsing must be more than 0")
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is nothing to do but to load the page."""
+        return not (self.wait_for or self.wait_s or self.actions or self.script or self.capture)
+
+
+class PageFailure(Record, frozen=True, kw_only=True):
+    """That what a page was opened for could not be done on it, although it came."""
+
+    fault: Fault  # ``MISSING``: something did not appear in time; ``CALLBACK``: the spider's own fault
+    detail: str  # for people: which step, and what happened
+
+
+class CapturedResponse(Record, frozen=True, kw_only=True):
+    """A response to a request that the page itself made, kept by ``Browsing(capture=[...])``."""
+
+    url: str
+    status: int
+    content_type: str = ""
+    body: bytes = b""  # decoded
+    is_cut: bool = False  # it was larger than ``browser.max_capture_bytes``: there is no body
+
+    @property
+    def text(self) -> str:
+        """The body as UTF-8 text."""
+        return self.body.decode("utf-8", "replace")
+
+    def json(self) -> Any:
+        """The body as JSON. Raises ``ValueError`` when it is none."""
+        try:
+            return msgspec.json.decode(self.body)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise ValueError(f"{self.url} is not JSON: {error}") from None
+
+
+def check_browsing(value: Any, name: str) -> None:
+    """Refuse what is not a ``Browsing``. Raises :class:`UsageError`."""
+    if not isinstance(value, Browsing):
+        raise UsageError(f"{name} must be a Browsing(...), not {value!r}")
+
+
+# --------------------------------------------------------------------------- checking
+
+
+def _check_list(name: str, value: Any, kind: type) -> tuple[Any, ...]:
+    if isinstance(value, str) or not isinstance(value, list | tuple):
+        raise UsageError(f"{name} of Browsing must be a list, not {value!r}")
+    if len(value) > MAX_STEPS:
+        raise UsageError(f"{name} of Browsing has {len(value):,} entries; there can be {MAX_STEPS:,}")
+    for index, entry in enumerate(value):
+        if not isinstance(entry, kind) or type(entry) is Action:
+            wanted = "an action such as Click(...)" if kind is Action else "a string"
+            raise UsageError(f"{name}[{index}] of Browsing must be {wanted}, not {entry!r}")
+    if kind is str:
+        return tuple(_check_text(f"{name}[{i}] of Browsing", entry) for i, entry in enumerate(value))
+    return tuple(value)
+
+
+def _check_fields(record: msgspec.Struct) -> None:
+    """Bring each field into its stored form, by the type of its default. Raises :class:`UsageError`."""
+    kind = type(record)
+    for field, default in _defaults_of(kind):
+        value, name = getattr(record, field), f"{field} of {kind.__name__}"
+        checked = _CHECKS[type(default)](name, value)
+        if checked is not value:
+            msgspec.structs.force_setattr(record, field, checked)
+        if default is msgspec.NODEFAULT and not checked:
+            raise UsageError(f"{name} must not be empty")
+
+
+@cache
+def _defaults_of(kind: type[msgspec.Struct]) -> tuple[tuple[str, Any], ...]:
+    """The fields of a record that hold one value each, with their defaults."""
+    fields = msgspec.structs.fields(kind)
+    return tuple((field.name, field.default) for field in fields if type(field.default) is not tuple)
+
+
+def _check_text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise UsageError(f"{name} must be a string, not {type(value).__name__}")
+    check_size(name, len(value))
+    return without_surrogates(as_base_type(value))
+
+
+def _check_seconds(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise UsageError(f"{name} must be a number of seconds, not {value!r}")
+    return float(value)
+
+
+def _check_count(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
+        raise UsageError(f"{name} must be a whole number from 1, not {value!r}")
+    return int(value)
+
+
+def _check_truth(name: str, value: Any) -> bool:
+    if type(value) is not bool:
+        raise UsageError(f"{name} must be True or False, not {value!r}")
+    return value
+
+
+def _check_choice(name: str, value: Any) -> bool | None:
+    return None if value is None else _check_truth(name, value)
+
+
+_CHECKS: dict[type, Any] = {
+    type(msgspec.NODEFAULT): _check_text,
+    str: _check_text,
+    float: _check_seconds,
+    int: _check_count,
+    bool: _check_truth,
+    type(None): _check_choice,
+}
+"""How a field is checked, by the type of its default; a field without one is text."""
