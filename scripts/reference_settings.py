@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 from gossamer.compat.scrapy import hints
 from gossamer.config.layers import PREFIX
 from gossamer.config.section import BaseSettings
-from gossamer.config.settings import Settings, setting_fields
+from gossamer.config.settings import Settings, find_field, section_groups, setting_fields
 
 INTRO = """\
 # Settings
@@ -41,7 +41,8 @@ def settings_page() -> str:
     for section, title, names in _sections():
         rows = []
         for name in names:
-            field = setting_fields()[name]
+            field = find_field(name)
+            assert field is not None, name
             default, is_long = _default(field)
             if is_long:
                 long.append((name, default))
@@ -71,8 +72,12 @@ def _sections() -> list[tuple[str, str, list[str]]]:
             title = (field.annotation.__doc__ or "").strip()
             if not title:
                 raise Undocumented(f"the section {name} has no docstring")
-            inner = [f"{name}.{key}" for key in field.annotation.model_fields]
+            inner = [key for key in setting_fields() if key.startswith(f"{name}.")]
             found.append((f"[{name}]", title, inner))
+    for name, section in section_groups().items():
+        words = (section.__doc__ or "").strip()
+        title = f"{words} NAME is yours to choose: lower-case letters, digits, `_`, `-`."
+        found.append((f"[{name}.NAME]", title, [f"{name}.NAME.{key}" for key in section.model_fields]))
     return found
 
 

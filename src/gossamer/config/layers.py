@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 
-from gossamer.config.names import canonical_name, suggest_name
+from gossamer.config.names import canonical_name, is_section, suggest_name
 from gossamer.config.option import SettingOption
-from gossamer.config.settings import Settings, setting_fields
+from gossamer.config.settings import Settings, find_field, section_groups, setting_fields
 from gossamer.config.values import hide_secrets, parse_text, to_tuple
 from gossamer.core.errors import SettingError
 
@@ -66,13 +67,13 @@ class LoadedSettings:
     def explain_setting(self, key: str) -> SettingExplanation:
         """Where the value of a setting comes from; raises ``SettingError`` when there is no such setting."""
         name = canonical_name(key)
-        if name not in setting_fields():
+        field = find_field(name)
+        if field is None:
             raise SettingError(f"there is no setting {key!r}{suggest_name(key)}")
         found = [
             SettingValue(hide_secrets(name, s.value), s.layer, s.source) for s in self.layers.get(name, ())
         ]
         first = found[0] if found else SettingValue(None, DEFAULT, DEFAULT)
-        field = setting_fields()[name]
         return SettingExplanation(
             key=name,
             value=hide_secrets(name, self.value_of(name)),
@@ -84,11 +85,19 @@ class LoadedSettings:
         )
 
     def value_of(self, key: str) -> Any:
-        """A setting by its full name."""
+        """A setting by its full name; that of a named section that is not there is its default."""
         value: Any = self.settings
-        for part in canonical_name(key).split("."):
-            value = getattr(value, part)
+        name = canonical_name(key)
+        for part in name.split("."):
+            if isinstance(value, Mapping) and part not in value:
+                field = find_field(name)
+                return None if field is None else field.get_default(call_default_factory=True)
+            value = value[part] if isinstance(value, Mapping) else getattr(value, part)
         return value
+
+    def setting_names(self) -> list[str]:
+        """Every setting by its full name, those of named sections as far as some layer sets them."""
+        return [*setting_fields(), *(name for name in self.layers if name not in setting_fields())]
 
     def path_of(self, key: str) -> Path | None:
         """A setting that names a file or folder, made absolute.
@@ -167,8 +176,8 @@ def _command_line(
         place = "arguments"
         overrides = [SettingOption(key, value, f"the argument {key}") for key, value in overrides.items()]
     for key, value, option in overrides:
-        name = _resolve_name(key, place, value)
-        parsed = parse_text(value, setting_fields()[name]) if isinstance(value, str) else to_tuple(value)
+        name, field = _resolve_name(key, place, value)
+        parsed = parse_text(value, field) if isinstance(value, str) else to_tuple(value)
         given[name] = SettingValue(parsed, COMMAND_LINE, option)
     yield from given.items()
 
@@ -177,10 +186,10 @@ def _read_environment(env: Mapping[str, str]) -> Iterator[tuple[str, SettingValu
     for variable, text in sorted(env.items()):
         # An empty variable counts as not set: ``${DELAY:-}`` in a compose file is not a value.
         if variable.startswith(PREFIX) and text:
-            name = _resolve_name(
+            name, field = _resolve_name(
                 variable.removeprefix(PREFIX).lower(), f"environment variable {variable}", text
             )
-            yield name, SettingValue(parse_text(text, setting_fields()[name]), ENVIRONMENT, variable)
+            yield name, SettingValue(parse_text(text, field), ENVIRONMENT, variable)
 
 
 def _read_file(path: Path) -> Iterator[tuple[str, SettingValue]]:
@@ -193,31 +202,33 @@ def _read_file(path: Path) -> Iterator[tuple[str, SettingValue]]:
     yield from _read_values(content, FILE, str(path))
 
 
-def _read_values(values: Mapping[str, Any], layer: str, source: str) -> Iterator[tuple[str, SettingValue]]:
+def _read_values(
+    values: Mapping[str, Any], layer: str, source: str, section: str = ""
+) -> Iterator[tuple[str, SettingValue]]:
     """A layer with values of their own types; sections are mappings or part of the name."""
-    for key, value in values.items():
-        section = {name.partition(".")[0] for name in setting_fields() if "." in name} & {str(key)}
-        if not section:
-            yield _resolve_name(str(key), source, value), SettingValue(to_tuple(value), layer, source)
-        elif isinstance(value, Mapping):
-            inner = {f"{key}.{k}": v for k, v in value.items()}
-            yield from (
-                (_resolve_name(k, source, v), SettingValue(to_tuple(v), layer, source))
-                for k, v in inner.items()
-            )
-        else:
+    for own, value in values.items():
+        key = f"{section}{own}"
+        if not is_section(key):
+            yield _resolve_name(key, source, value)[0], SettingValue(to_tuple(value), layer, source)
+        elif not isinstance(value, Mapping):
             raise SettingError(
                 f"{key} = {hide_secrets(key, value)!r} in {source}: {key} is a section with settings"
             )
+        elif not value and key.rpartition(".")[0] in section_groups():
+            raise SettingError(f"[{key}] in {source} is empty: write its settings below it, or remove it")
+        else:
+            yield from _read_values(value, layer, source, f"{key}.")
 
 
-def _resolve_name(key: str, source: str, value: Any) -> str:
+def _resolve_name(key: str, source: str, value: Any) -> tuple[str, FieldInfo]:
+    """The full name of a setting, and what it is."""
     name = canonical_name(key)
-    if name in setting_fields():
-        return name
-    raise SettingError(
-        f"{source}: there is no setting {key!r} (= {hide_secrets(key, value)!r}){suggest_name(key)}"
-    )
+    field = find_field(name)
+    if field is None:
+        raise SettingError(
+            f"{source}: there is no setting {key!r} (= {hide_secrets(key, value)!r}){suggest_name(key)}"
+        )
+    return name, field
 
 
 # --------------------------------------------------------------------------- validation
@@ -226,11 +237,11 @@ def _resolve_name(key: str, source: str, value: Any) -> str:
 def _validate_settings(flat: Mapping[str, SettingValue]) -> Settings:
     nested: dict[str, Any] = {}
     for name, setting in flat.items():
-        section, dot, inner = name.partition(".")
-        if dot:
-            nested.setdefault(section, {})[inner] = setting.value
-        else:
-            nested[name] = setting.value
+        *sections, key = name.split(".")
+        place = nested
+        for section in sections:
+            place = place.setdefault(section, {})
+        place[key] = setting.value
     try:
         return Settings.model_validate(nested)
     except ValidationError as error:
@@ -240,10 +251,11 @@ def _validate_settings(flat: Mapping[str, SettingValue]) -> Settings:
 
 def _describe_problem(problem: Any, flat: Mapping[str, SettingValue]) -> str:
     place = [str(part) for part in problem["loc"]]
-    name = next((key for n in (2, 1) if (key := ".".join(place[:n])) in flat), None)
+    name = next((key for n in (4, 3, 2, 1) if (key := ".".join(place[:n])) in flat), None)
     message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
     if name is None:  # a rule over several settings: say where those that it mentions come from
         sources = [f"{key}: {found.source}" for key, found in flat.items() if key in message.split()]
-        return f"{message} ({', '.join(sources)})"
+        where = f"{'.'.join(place)}: " if place else ""
+        return f"{where}{message}" + (f" ({', '.join(sources)})" if sources else "")
     setting = flat[name]
     return f"{name} = {hide_secrets(name, setting.value)!r} ({setting.source}): {message}"

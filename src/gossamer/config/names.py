@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 
 from gossamer.compat.scrapy import hints
-from gossamer.config.settings import setting_fields
+from gossamer.config.settings import section_groups, setting_fields
 
 
 def canonical_name(key: str) -> str:
@@ -20,7 +20,7 @@ def suggest_name(key: str) -> str:
         return f"; did you mean {hints.SETTINGS[wrong]!r}?"
     if advice := hints.setting_advice(wrong):
         return f": {advice}"
-    names = list(setting_fields())
+    names = [*setting_fields(), *_names_in_groups(wrong)]
     # Somebody who leaves out or misplaces the section means the same last part.
     short = {name.rpartition(".")[2]: name for name in names}
     close = difflib.get_close_matches(wrong, names, n=1, cutoff=0.6)
@@ -28,3 +28,23 @@ def suggest_name(key: str) -> str:
         found = difflib.get_close_matches(wrong.rpartition(".")[2], short, n=1, cutoff=0.75)
         close = [short[name] for name in found]
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def is_section(name: str) -> bool:
+    """Whether it is a section, or a table of sections that users name."""
+    group, _, own = name.rpartition(".")
+    return (
+        name in section_groups()
+        or (group in section_groups() and bool(own))
+        or any(setting.startswith(f"{name}.") for setting in setting_fields())
+    )
+
+
+def _names_in_groups(wrong: str) -> list[str]:
+    """The settings of the section whose name is in a wrong one, as ``gateways.zyte.price``."""
+    found = []
+    for group, section in section_groups().items():
+        is_inside = wrong.startswith(f"{group}.")
+        own = wrong.removeprefix(f"{group}.").partition(".")[0] if is_inside else "NAME"
+        found += [f"{group}.{own}.{key}" for key in section.model_fields]
+    return found

@@ -10,6 +10,7 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]
 Pattern = str
 Name = Annotated[str, Field(pattern=r"^[^,&=\s]+$")]
+SectionName = Annotated[str, Field(pattern=r"^[a-z0-9](?:_?[a-z0-9-]+)*$")]  # also said in the environment
 HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]  # RFC 9110, 5.6.2
 HeaderText = Annotated[str, Field(pattern=r"^[\x20-\x7e]*$")]
 

@@ -10,15 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from pydantic import Field, field_validator, model_validator
 from pydantic.fields import FieldInfo
 
 from gossamer.config.fetching import HttpSettings, ReplaySettings
+from gossamer.config.gateways import GatewaySettings
 from gossamer.config.parsing import ParseSettings, TrapSettings
 from gossamer.config.running import BrokerSettings, ClusterSettings, LogSettings
-from gossamer.config.section import BaseSettings, Count, HeaderText, Name, Pattern, Seconds
+from gossamer.config.section import BaseSettings, Count, HeaderText, Name, Pattern, Seconds, SectionName
 from gossamer.config.storage import FrontierSettings, RedisSettings, SqliteSettings, StoreSettings
 from gossamer.policy.urls import TRACKING_PARAMETERS
 from gossamer.version import __version__
@@ -133,6 +134,9 @@ class Settings(BaseSettings):
     replay: ReplaySettings = Field(
         default=ReplaySettings(), description="Saved pages instead of the network."
     )
+    gateways: dict[SectionName, GatewaySettings] = Field(
+        default={}, description="HTTP APIs that fetch pages for us, each by a name of its own."
+    )
     sqlite: SqliteSettings = Field(default=SqliteSettings(), description="SQLite.")
     traps: TrapSettings = Field(default=TrapSettings(), description="Sites that never end.")
     log: LogSettings = Field(default=LogSettings(), description="Logging.")
@@ -165,7 +169,10 @@ class Settings(BaseSettings):
 
 @cache
 def setting_fields() -> Mapping[str, FieldInfo]:
-    """Every setting by its full name (``http.max_redirects``), in the order of their definition."""
+    """Every setting by its full name (``http.max_redirects``), in the order of their definition.
+
+    Those of sections that users name themselves are in :func:`section_groups`.
+    """
     found: dict[str, FieldInfo] = {}
     for name, field in Settings.model_fields.items():
         section = field.annotation
@@ -173,4 +180,37 @@ def setting_fields() -> Mapping[str, FieldInfo]:
             found.update({f"{name}.{inner}": info for inner, info in section.model_fields.items()})
         else:
             found[name] = field
+    return {name: field for name, field in found.items() if _named_section(field) is None}
+
+
+@cache
+def section_groups() -> Mapping[str, type[BaseSettings]]:
+    """The settings of each section that users name themselves, by what its name begins with.
+
+    ``gateways`` stands for ``[gateways.NAME]``.
+    """
+    found: dict[str, type[BaseSettings]] = {}
+    for name, field in Settings.model_fields.items():
+        fields = {name: field}
+        section = field.annotation
+        if isinstance(section, type) and issubclass(section, BaseSettings):
+            fields = {f"{name}.{key}": info for key, info in section.model_fields.items()}
+        found.update({key: kind for key, info in fields.items() if (kind := _named_section(info))})
     return found
+
+
+def find_field(name: str) -> FieldInfo | None:
+    """The setting of that full name (``http.max_redirects``, ``gateways.zyte.price``), if there is one."""
+    group, _, key = name.rpartition(".")
+    group = group.rpartition(".")[0]
+    if group in section_groups():
+        return section_groups()[group].model_fields.get(key)
+    return setting_fields().get(name)
+
+
+def _named_section(field: FieldInfo) -> type[BaseSettings] | None:
+    """What each section of a table of named sections is; ``None`` for any other setting."""
+    if get_origin(field.annotation) is not dict:
+        return None
+    kind = get_args(field.annotation)[1]
+    return kind if isinstance(kind, type) and issubclass(kind, BaseSettings) else None

@@ -17,6 +17,7 @@ WORDS = {
 NOTHING = ("none", "null")
 SECRET_HEADERS = re.compile(r"auth|cookie|token|secret|key|password", re.IGNORECASE)
 USERINFO = re.compile(r"(?<=://)[^/@\s]*@")
+SECRET_PARAMETER = re.compile(r"(?i)([?&][^=&\s]*(?:auth|token|secret|key|password)[^=&\s]*=)(?!\{)[^&#\s]+")
 
 
 def _types_of(annotation: Any) -> set[type]:
@@ -72,10 +73,11 @@ def hide_secrets(key: str, value: Any) -> Any:
     """A value without what must not be shown: passwords in URLs, headers that carry secrets."""
     if isinstance(value, str):
         # Also what was meant to be headers, and could not be read as such.
-        is_like_headers = "{" in value or ": " in value
-        if SECRET_HEADERS.search(key) or (is_like_headers and SECRET_HEADERS.search(value)):
+        is_like_headers = ("{" in value and not value.startswith("http")) or ": " in value
+        is_name = key.endswith("_env")  # of a variable that holds the secret
+        if (SECRET_HEADERS.search(key) and not is_name) or (is_like_headers and SECRET_HEADERS.search(value)):
             return "***"
-        return USERINFO.sub("***@", value)
+        return SECRET_PARAMETER.sub(r"\1***", USERINFO.sub("***@", value))
     if isinstance(value, Mapping):
         return {
             name: "***" if SECRET_HEADERS.search(str(name)) else hide_secrets(key, inner)

@@ -276,3 +276,72 @@ def test_every_hint_for_a_setting_of_scrapy_names_settings_that_there_are():
     assert set(hints.ATTRIBUTES.values()) <= {*setting_fields()}
     assert hints.setting_advice("item_pipelines")
     assert not hints.setting_advice("max_page")
+
+
+def test_sections_that_users_name(tmp_path):
+    start = project(tmp_path, '[gateways.zyte]\ntemplate = "zyte"\nkey_env = "ZYTE_KEY"\nprice = 0.001\n')
+    env = {
+        "GOSSAMER_GATEWAYS__ZYTE__PRICE": "0.002",
+        "GOSSAMER_GATEWAYS__OWN_1__URL": "http://g.example/{url}",
+    }
+    loaded = load('gateways.zyte.options={"geolocation": "DE"}', env=env, start=start)
+    zyte = loaded.settings.gateways["zyte"]
+    assert (zyte.template, zyte.price, zyte.options) == ("zyte", 0.002, {"geolocation": "DE"})
+    assert list(loaded.settings.gateways) == ["zyte", "own_1"]
+    assert loaded.value_of("gateways.zyte.key_env") == "ZYTE_KEY"
+    assert loaded.value_of("gateways.other.timeout") == 90.0
+    why = loaded.explain_setting("gateways__zyte__price")
+    assert (why.value, why.layer, why.overridden) == (
+        0.002,
+        "environment",
+        ((str(tmp_path / "gossamer.toml"), 0.001),),
+    )
+    assert why.description
+    assert loaded.setting_names()[: len(setting_fields())] == list(setting_fields())
+    assert set(loaded.setting_names()[len(setting_fields()) :]) == {
+        "gateways.zyte.template",
+        "gateways.zyte.key_env",
+        "gateways.zyte.price",
+        "gateways.zyte.options",
+        "gateways.own_1.url",
+    }
+    assert load(spider={"gateways": {"zyte": {"template": "zyte"}}}).settings.gateways["zyte"].price is None
+    assert "gateways" not in setting_fields()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "gateways.zyte.prise = 1",
+            "no setting 'gateways.zyte.prise' (= 1); did you mean 'gateways.zyte.price'?",
+        ),
+        ("[gateways]\nzyte = 3", "gateways.zyte is a section with settings"),
+        ("gateways = 3", "gateways is a section with settings"),
+        ("[gateways.zyte]", "[gateways.zyte] in"),
+        ("gateways.zyte.price = -1", "gateways.zyte.price = -1 ("),
+        ("[gatewys.zyte]\nprice = 1", "no setting 'gatewys'"),
+        ("gateways.zyte.template = 'zite'", "should be 'own', 'scraperapi', 'zyte'"),
+        ("gateways.mine.price = 1", "gateways.mine: a gateway needs a url, or a template"),
+        ("gateways.mine.url = 'ftp://x'", "gateways.mine.url = 'ftp://x' ("),
+        ("[gateways.mine]\nurl = 'http://x'\nbody = '{'", "not JSON"),
+        ("[gateways.mine]\nurl = 'http://x'\ncost = 'x'", "gateways.mine.cost = 'x'"),
+        ("gateways.Mine.url = 'http://x'", "gateways.Mine"),
+    ],
+)
+def test_errors_in_sections_that_users_name(tmp_path, text, message):
+    with pytest.raises(SettingError) as caught:
+        load(start=project(tmp_path, text))
+    assert message in str(caught.value)
+
+
+def test_the_name_of_a_variable_is_shown_and_a_key_in_a_url_is_not():
+    loaded = load(
+        "gateways.mine.url=https://g.example/?api_key=hunter2&token={key}&url={url}",
+        "gateways.mine.key_env=MINE_KEY",
+        'gateways.mine.options={"secret_token": "hunter2"}',
+    )
+    shown = {name: loaded.explain_setting(name).value for name in loaded.layers}
+    assert shown["gateways.mine.key_env"] == "MINE_KEY"
+    assert shown["gateways.mine.url"] == "https://g.example/?api_key=***&token={key}&url={url}"
+    assert "hunter2" not in str(shown)

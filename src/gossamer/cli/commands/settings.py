@@ -15,7 +15,6 @@ from gossamer.cli.terminal.output import print_json
 from gossamer.cli.terminal.tables import print_facts, print_table
 from gossamer.config.layers import LoadedSettings, SettingExplanation, load_settings
 from gossamer.config.overrides import to_overrides
-from gossamer.config.settings import setting_fields
 from gossamer.targets.loading import load_target
 
 EXAMPLES = """
@@ -60,7 +59,7 @@ def show_settings(
         else:
             print_facts(_setting_facts(found))
         return
-    every = [loaded.explain_setting(key) for key in setting_fields()]
+    every = [loaded.explain_setting(key) for key in loaded.setting_names()]
     if as_json:
         print_json([_setting_json(found) for found in every])
         return

@@ -1,0 +1,97 @@
+"""Settings of gateways: HTTP APIs that fetch pages for us."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from gossamer.config.section import BaseSettings, HeaderName, HeaderText, Seconds
+
+AnswerPart = Annotated[str, Field(pattern=r"^$|^(?:header|json|base64):\S+$")]
+"""Where something is in the gateway's answer."""
+
+
+class GatewaySettings(BaseSettings):
+    """A gateway, which the rung `gateway:NAME` calls. What is not set is as its template says."""
+
+    template: Literal["own", "scraperapi", "zyte", "zyte-browser"] = Field(
+        default="own",
+        description="How the gateway is called and its answers are read; `own`: as these settings say.",
+    )
+    key_env: str = Field(
+        default="",
+        pattern=r"^[A-Za-z0-9_]*$",
+        description="The environment variable that holds the key of the gateway; no setting holds the key.",
+    )
+    url: str | None = Field(
+        default=None,
+        pattern=r"^https?://",
+        description="What is called, with `{key}`, `{url}` and other placeholders, whose values are encoded. "
+        "A query parameter whose placeholder has no value is left out.",
+    )
+    method: str | None = Field(
+        default=None, description="The method of the call; `{method}` is that of the request."
+    )
+    headers: dict[HeaderName, HeaderText] = Field(
+        default={}, description="Headers of the call; placeholders are replaced."
+    )
+    body: str | None = Field(
+        default=None,
+        description="The body of the call, as JSON; a text that is one placeholder becomes its value. "
+        "If not set, the request's own body is sent.",
+    )
+    options: dict[str, str | bool | int | float] = Field(
+        default={},
+        description="What else each call says, such as `render = true`: values of placeholders, and "
+        "otherwise query parameters, or keys of the JSON body.",
+    )
+    price: float | None = Field(
+        default=None,
+        ge=0,
+        allow_inf_nan=False,
+        description="What one call costs; where the gateway counts credits, what one credit costs. If not "
+        "set, credits are counted.",
+    )
+    timeout: Seconds = Field(default=90.0, description="Maximum seconds until the gateway answers.")
+    status: AnswerPart | None = Field(
+        default=None,
+        description="Where the answer has the status of the page: `header:NAME`, `json:PATH`, or empty for "
+        "the status of the answer itself.",
+    )
+    content: AnswerPart | None = Field(
+        default=None,
+        description="Where the answer has the page: `json:PATH`, `base64:PATH`, or empty for the whole body.",
+    )
+    page_headers: AnswerPart | None = Field(
+        default=None,
+        description="Where the answer has the headers of the page: `json:PATH`, or empty for its own "
+        "headers.",
+    )
+    cost: AnswerPart | None = Field(
+        default=None,
+        description="Where the answer says how many credits it cost: `header:NAME`, `json:PATH`, or empty "
+        "for a fixed price.",
+    )
+    errors: dict[str, Literal["key", "credit", "wait", "failed", "page"]] = Field(
+        default={},
+        description="What answers of the gateway itself mean, by `STATUS`, `STATUS WORDS` or `5xx`: a "
+        "refused `key`, no more `credit`, `wait`, a call that `failed`, or a `page` that it refuses.",
+    )
+
+    @field_validator("body")
+    @classmethod
+    def _check_body(cls, body: str | None) -> str | None:
+        if body is not None:
+            try:
+                json.loads(body)
+            except (ValueError, RecursionError) as error:
+                raise ValueError(f"not JSON: {error}") from None
+        return body
+
+    @model_validator(mode="after")
+    def _check_url(self) -> GatewaySettings:
+        if self.template == "own" and not self.url:
+            raise ValueError('a gateway needs a url, or a template such as "scraperapi"')
+        return self
