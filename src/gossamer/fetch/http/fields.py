@@ -1,0 +1,85 @@
+"""The header of a request, as the request, the settings, the URL and the cookies decide it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from gossamer.core.errors import Fault, FetchError
+from gossamer.core.requests import Request
+from gossamer.fetch.guard import AddressGuard
+from gossamer.fetch.http.limits import ACCEPT, ACCEPT_ENCODING, HttpOptions
+from gossamer.fetch.http.target import Origin
+from gossamer.policy import urls
+from gossamer.policy.redirects import is_credential
+from gossamer.ports.cookie_store import CookieStore
+
+IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
+"""Methods that may be sent twice (RFC 9110, 9.2.2)."""
+
+BODILESS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "DELETE"})
+"""Methods that say the length of a body only if there is one."""
+
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+").fullmatch  # RFC 9110, 5.6.2: methods, names of fields
+_FRAMING = frozenset({"content-length", "transfer-encoding"})  # said by us: the body is sent as it is
+
+Field = tuple[str, str]
+
+
+def manners_of(options: HttpOptions) -> Sequence[Field]:
+    """What a client says of itself that does not pretend to be another one."""
+    return (
+        ("User-Agent", options.user_agent),
+        ("Accept", ACCEPT),
+        ("Accept-Language", options.accept_language),
+        ("Accept-Encoding", ACCEPT_ENCODING),
+    )
+
+
+class RequestHeaders:
+    """What every request of one fetcher says, beside what it says itself.
+
+    ``manners`` are what the client always says; the settings' headers replace them, and a request's own
+    replace both.
+    """
+
+    def __init__(
+        self, options: HttpOptions, manners: Sequence[Field], guard: AddressGuard, cookies: CookieStore
+    ) -> None:
+        self._guard = guard
+        self._cookies = cookies
+        overridden = {name.lower() for name in options.headers}
+        kept = [field for field in manners if field[0].lower() not in overridden]
+        self._fields = [*kept, *options.headers.items()]
+        # Credentials in settings are for hosts that the operator named, never for those only linked to.
+        self._guarded_fields = [field for field in self._fields if not is_credential(field[0])]
+        others = [field for field in self._fields if field[0].lower() != "authorization"]
+        self._origin_fields = {
+            origin: [*others, ("Authorization", value)] for origin, value in options.authorizations.items()
+        }
+
+    def list_fields(self, request: Request, origin: Origin, session: str, now: float) -> list[Field]:
+        """Everything but the host and the length of the body, the request's own fields first.
+
+        Raises :class:`FetchError` (``BAD_URL``) for a method or a name that cannot be sent.
+        """
+        fields = self._fields if self._guard.is_trusted(origin.host) else self._guarded_fields
+        if self._origin_fields:
+            fields = self._origin_fields.get(urls.origin_of(request.url), fields)
+        own = request.headers
+        if not all(map(_TOKEN, (request.method, *own))):
+            raise FetchError(Fault.BAD_URL, f"{origin.host}: a method or header that cannot be sent")
+        if own:
+            taken = {name.lower() for name in own}
+            given = [field for field in own.items() if field[0].lower() not in _FRAMING]
+            fields = [*given, *(field for field in fields if field[0].lower() not in taken)]
+        else:
+            taken = set()
+            fields = list(fields)
+        if origin.credentials and "authorization" not in taken:
+            fields.append(("Authorization", origin.credentials))
+        if "cookie" not in taken:
+            cookies = self._cookies.cookie_header(session, request.url, now)
+            if cookies:
+                fields.append(("Cookie", cookies))
+        return fields
