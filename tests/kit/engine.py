@@ -14,6 +14,7 @@ from gossamer.core.hosts import FrontierRules, HostSignal
 from gossamer.core.jobs import Job
 from gossamer.core.requests import Request
 from gossamer.core.results import Attempt, ExtractResult, FetchResult, VisitResult
+from gossamer.core.routes import Block
 from gossamer.engine.admission import Admission
 from gossamer.engine.parts import EngineParts, ShiftOptions
 from gossamer.engine.store_then_settle import SplitCommitter
@@ -106,6 +107,7 @@ class Pages:
     def __init__(self) -> None:
         self.yields: dict[str, ExtractResult] = {}
         self.statuses: set[int] = set()
+        self.blocks: dict[str, Block] = {}
         self.errbacks: list[tuple[str, str]] = []
 
     async def extract(self, request: Request, fetched: FetchResult) -> ExtractResult:
@@ -117,6 +119,9 @@ class Pages:
     async def give_up(self, request: Request, fault: str, detail: str) -> ExtractResult | None:
         self.errbacks.append((request.url, fault))
         return self.yields.get("errback")
+
+    async def find_block(self, request: Request, fetched: FetchResult) -> Block | None:
+        return self.blocks.get(request.url)
 
     def wants_status(self, request: Request, status: int) -> bool:
         return status in self.statuses

@@ -16,9 +16,10 @@ from types import FrameType
 from typing import Any
 
 from gossamer.core.drops import DropKind
-from gossamer.core.errors import Fault, SelectorError
+from gossamer.core.errors import Fault, FetchError, SelectorError
 from gossamer.core.requests import Request
 from gossamer.core.results import ExtractResult, FetchResult
+from gossamer.core.routes import Block, BlockKind
 from gossamer.parse.isolation.limits import MAX_INLINE_BYTES, is_suspicious
 from gossamer.parse.links import MAX_LINKS
 from gossamer.parse.mime import is_html
@@ -70,6 +71,25 @@ class SpiderExtractor:
             return True
         wanted = request.meta.get("handle_httpstatus_list")
         return status in (self._choose(request).handle_httpstatus_list if wanted is None else wanted)
+
+    async def find_block(self, request: Request, fetched: FetchResult) -> Block | None:
+        """What the spider's ``is_blocked`` says of the response, if it has one."""
+        spider = self._choose(request)
+        if type(spider).is_blocked is Spider.is_blocked:
+            return None
+        try:
+            response = await self._make_response(request, fetched, is_selected=True)
+        except (ParseLimitError, ParseInterruptError):
+            return None  # reading the page for its callback says so
+        try:
+            said = spider.is_blocked(response)
+        except BaseException as raised:
+            if ends_task(raised):
+                raise
+            raise FetchError(Fault.CALLBACK, _describe_error(spider, "is_blocked", raised)) from raised
+        if not said:
+            return None
+        return Block(kind=BlockKind.SPIDER, detail=said if isinstance(said, str) else "is_blocked() says so")
 
     async def extract(self, request: Request, fetched: FetchResult) -> ExtractResult:
         """Run the request's callback on the response."""

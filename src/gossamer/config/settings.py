@@ -15,6 +15,7 @@ from typing import Any, get_args, get_origin
 from pydantic import Field, field_validator, model_validator
 from pydantic.fields import FieldInfo
 
+from gossamer.config.blocks import BlockSettings
 from gossamer.config.fetching import HttpSettings, ReplaySettings
 from gossamer.config.gateways import GatewaySettings
 from gossamer.config.parsing import ParseSettings, TrapSettings
@@ -125,6 +126,7 @@ class Settings(BaseSettings):
         description="The data directory: it holds the database and everything else that is kept.",
     )
     http: HttpSettings = Field(default=HttpSettings(), description="Fetching over HTTP.")
+    blocks: BlockSettings = Field(default=BlockSettings(), description="Pages that refuse a visitor.")
     parse: ParseSettings = Field(default=ParseSettings(), description="Taking pages apart.")
     frontier: FrontierSettings = Field(default=FrontierSettings(), description="The requests of a crawl.")
     store: StoreSettings = Field(default=StoreSettings(), description="Items, pages and the ledger.")

@@ -12,6 +12,7 @@ from gossamer.core.drops import DropKind
 from gossamer.core.errors import DropItem, Fault, PipelineError, UnstorableItemError, UsageError
 from gossamer.core.requests import Request
 from gossamer.core.results import ExtractResult, FetchResult, ItemRecord
+from gossamer.core.routes import Block
 from gossamer.crawl.single_page import PageCommand, PageVisit, PageVisitor
 from gossamer.engine.admission import Admission
 from gossamer.policy.retry import fault_of_status
@@ -84,6 +85,10 @@ class PreviewExtractor:
     async def give_up(self, request: Request, fault: str, detail: str) -> ExtractResult | None:
         """See :class:`~gossamer.ports.extractor.Extractor`."""
         return await self._extractor.give_up(request, fault, detail)
+
+    async def find_block(self, request: Request, fetched: FetchResult) -> Block | None:
+        """See :class:`~gossamer.ports.extractor.Extractor`."""
+        return await self._extractor.find_block(request, fetched)
 
     def wants_status(self, request: Request, status: int) -> bool:
         """See :class:`~gossamer.ports.extractor.Extractor`."""

@@ -20,6 +20,7 @@ from gossamer.core.errors import Fault, FetchError, UsageError
 from gossamer.core.hosts import HostSignal
 from gossamer.core.requests import Entry, Lease, Request
 from gossamer.core.results import ExtractResult, FetchResult, Outcome, Verdict, VisitResult
+from gossamer.core.routes import Block
 from gossamer.engine.attempt import OpenAttempt
 from gossamer.engine.visit import Visitor
 from gossamer.observe.text import one_line, shown_url
@@ -47,6 +48,10 @@ class NoExtractor:
         return ExtractResult()
 
     async def give_up(self, request: Request, fault: str, detail: str) -> ExtractResult | None:
+        """See :class:`~gossamer.ports.extractor.Extractor`."""
+        return None
+
+    async def find_block(self, request: Request, fetched: FetchResult) -> Block | None:
         """See :class:`~gossamer.ports.extractor.Extractor`."""
         return None
 

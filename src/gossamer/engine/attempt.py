@@ -17,7 +17,7 @@ from gossamer.core.results import (
     Verdict,
     VisitResult,
 )
-from gossamer.core.routes import DIRECT, Block, Route
+from gossamer.core.routes import DIRECT, Block, BlockKind, Route
 from gossamer.policy.request_preview import preview_of
 
 MAX_DETAIL = 4000
@@ -127,7 +127,7 @@ class OpenAttempt:
             depth=request.depth,
             via=request.via,
             method=request.method,
-            flags=self._all_flags() if self.flags else fetched.flags if fetched else (),
+            flags=self._all_flags() if self.flags or self.is_marked else fetched.flags if fetched else (),
             request=self.preview,
             proxy=fetched.proxy if fetched else "",
             session=request.session,
@@ -136,7 +136,13 @@ class OpenAttempt:
             address=fetched.address if fetched else "",
         )
 
+    @property
+    def is_marked(self) -> bool:
+        """Whether the ledger names a refusal: a status without any mark is in its column already."""
+        return self.block is not None and self.block.kind is not BlockKind.STATUS
+
     def _all_flags(self) -> tuple[str, ...]:
         """What fetching and parsing say of the page, each word once."""
         fetched = self.fetched.flags if self.fetched else ()
-        return tuple(dict.fromkeys((*fetched, *self.flags)))
+        block = (f"block:{self.block.kind}",) if self.block is not None and self.is_marked else ()
+        return tuple(dict.fromkeys((*fetched, *self.flags, *block)))

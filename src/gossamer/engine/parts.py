@@ -11,6 +11,7 @@ from gossamer.core.jobs import Job
 from gossamer.core.shifts import PAGE_LANE
 from gossamer.engine.admission import Admission
 from gossamer.engine.fixed_router import FixedRouter
+from gossamer.policy.blocks import BlockRules
 from gossamer.ports.clock import Clock
 from gossamer.ports.committer import Committer
 from gossamer.ports.extractor import Extractor
@@ -35,6 +36,7 @@ class VisitParts:
     admission: Admission
     clock: Clock
     router: Router = field(default_factory=FixedRouter)
+    blocks: BlockRules = field(default_factory=BlockRules)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

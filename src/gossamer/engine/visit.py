@@ -13,27 +13,24 @@ import traceback
 
 from msgspec.structs import replace
 
-from gossamer.core.drops import DropKind
 from gossamer.core.errors import (
-    DropItem,
     Fault,
     FetchError,
     OperatorError,
     PipelineError,
-    UnstorableItemError,
     UsageError,
 )
 from gossamer.core.hosts import HostSignal, HostSignalKind
-from gossamer.core.requests import Entry, Lease, Request
-from gossamer.core.results import ExtractResult, FetchResult, ItemRecord, RobotsDecision, Verdict, VisitResult
-from gossamer.core.routes import Advice, Detour, Route, RouteReport
+from gossamer.core.requests import Lease, Request
+from gossamer.core.results import FetchResult, RobotsDecision, Verdict, VisitResult
+from gossamer.core.routes import Advice, Block, Detour, Route, RouteReport
 from gossamer.engine.attempt import MAX_DETAIL, OpenAttempt
+from gossamer.engine.page_results import admit_links, keep_items
 from gossamer.engine.parts import ShiftOptions, VisitParts
 from gossamer.policy import redirects, retry, urls
+from gossamer.policy.blocks import find_block, find_redirect_block
 from gossamer.runtime.user_code import ends_task
 
-ADMITTED_AT_ONCE = 5000
-"""Requests of a page that are admitted without a pause: some 50 ms."""
 _SPIDERS_OWN = frozenset({Fault.CALLBACK, Fault.CALLBACK_TIMEOUT, Fault.PIPELINE})
 
 
@@ -90,7 +87,7 @@ class Visitor:
             return result
         dropped = dict(extracted.dropped)
         try:
-            items, extracted = await self._keep_items(extracted, request.url, dropped)
+            items, extracted = await keep_items(self._parts.pipeline, extracted, request.url, dropped)
         except PipelineError as error:
             failed = FetchError(Fault.PIPELINE, f"{detail}\nin the errback: {error}"[-MAX_DETAIL:])
             return self._handle_failure(attempt, failed, outcome.signal)
@@ -183,7 +180,14 @@ class Visitor:
     ) -> VisitResult:
         """A redirect, a fault by its status, or a page for the spider."""
         is_wanted = self._parts.extractor.wants_status(request, fetched.status)
-        if fetched.status in redirects.STATUSES and not is_wanted:
+        is_redirect = fetched.status in redirects.STATUSES and not is_wanted
+        try:
+            attempt.block = block = await self._find_block(request, fetched, is_redirect=is_redirect)
+        except FetchError as error:
+            return self._handle_failure(attempt, error, attempt.host_signal())
+        if block is not None and block.is_certain and not is_wanted:
+            return self._handle_failure(attempt, FetchError(Fault.BLOCKED, f"{block.kind}: {block.detail}"))
+        if is_redirect:
             return self._handle_redirect(attempt, fetched.status, fetched.header("location"))
         fault = retry.fault_of_status(fetched.status)
         if fault is None:
@@ -194,6 +198,15 @@ class Visitor:
             return await self._extract_page(attempt, request, fetched, signal)
         return self._handle_failure(
             attempt, FetchError(fault, f"status {fetched.status}", retry_after_s=retry_after_s)
+        )
+
+    async def _find_block(self, request: Request, fetched: FetchResult, *, is_redirect: bool) -> Block | None:
+        """That the answer refuses us, as the spider or its marks say."""
+        if is_redirect:
+            is_looked_for = self._parts.blocks.is_detected
+            return find_redirect_block(request.url, fetched.header("location")) if is_looked_for else None
+        return await self._parts.extractor.find_block(request, fetched) or find_block(
+            fetched, self._parts.blocks
         )
 
     def _handle_refusal(self, attempt: OpenAttempt, answer: RobotsDecision) -> VisitResult | HostSignal:
@@ -271,10 +284,10 @@ class Visitor:
             return self._handle_failure(attempt, FetchError(Fault.PARSE_INTERRUPTED, result.error), signal)
         dropped = dict(result.dropped)
         try:
-            items, result = await self._keep_items(result, fetched.url, dropped)
+            items, result = await keep_items(parts.pipeline, result, fetched.url, dropped)
         except PipelineError as error:
             return self._handle_failure(attempt, FetchError(Fault.PIPELINE, str(error)[-MAX_DETAIL:]), signal)
-        entries = await self._admit_links(request, fetched, result, dropped)
+        entries = await admit_links(parts, request, fetched, result, dropped)
         verdict = Verdict.DEAD if result.fault else Verdict.SUCCESS
         return attempt.make_result(
             verdict,
@@ -287,43 +300,6 @@ class Visitor:
             page=attempt.make_page(result) if result.is_parsed else None,
             dropped=dropped,
         )
-
-    async def _admit_links(
-        self, request: Request, fetched: FetchResult, result: ExtractResult, dropped: dict[str, int]
-    ) -> tuple[Entry, ...]:
-        """The entries of a page's requests; other pages go on between thousands of them."""
-        requests = result.requests
-        is_html = bool(requests) and "html" in result.content_type
-        if is_html and self._parts.admission.traps.is_copy(request.url, fetched.body):
-            dropped[DropKind.LINK.key_of("trap_same_body")] = len(requests)
-            return ()
-        entries: tuple[Entry, ...] = ()
-        for start in range(0, len(requests), ADMITTED_AT_ONCE):
-            if start:
-                await self._parts.clock.sleep(0)
-            some = requests[start : start + ADMITTED_AT_ONCE]
-            entries += self._parts.admission.admit_links(request, some, dropped)
-        return entries
-
-    async def _keep_items(
-        self, result: ExtractResult, url: str, dropped: dict[str, int]
-    ) -> tuple[tuple[ItemRecord, ...], ExtractResult]:
-        """The records of the items, and the extraction with the fault of those that cannot be stored.
-
-        Raises :class:`PipelineError` when a step fails: then nothing of the page is to be stored.
-        """
-        kept = []
-        for item in result.items:
-            try:
-                kept.append(await self._parts.pipeline.process(item, url))
-            except DropItem as drop:
-                reason = DropKind.ITEM.key_of(str(drop))[:200]
-                dropped[reason] = dropped.get(reason, 0) + 1
-            except UnstorableItemError as error:
-                if not result.fault:
-                    told = f"an item cannot be stored: {error}"
-                    result = replace(result, fault=Fault.CALLBACK, error=told)
-        return tuple(kept), result
 
 
 def _take_detour(attempt: OpenAttempt, detour: Detour) -> VisitResult | HostSignal:

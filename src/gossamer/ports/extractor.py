@@ -6,6 +6,7 @@ from typing import Protocol
 
 from gossamer.core.requests import Request
 from gossamer.core.results import ExtractResult, FetchResult
+from gossamer.core.routes import Block
 
 
 class Extractor(Protocol):
@@ -23,6 +24,13 @@ class Extractor(Protocol):
         """Run the request's errback when the request is given up or will not be fetched.
 
         ``None``: the request has no errback. Never raises for what the errback does.
+        """
+        ...
+
+    async def find_block(self, request: Request, fetched: FetchResult) -> Block | None:
+        """That a response refuses us, by the spider's own judgement (``is_blocked``); ``None``: it has none.
+
+        Raises :class:`~gossamer.core.errors.FetchError` for what the spider's code does wrong.
         """
         ...
 

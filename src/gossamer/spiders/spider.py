@@ -74,6 +74,14 @@ class Spider:
             f"{type(self).__name__} has no method 'parse', the callback of requests that name no other"
         )
 
+    def is_blocked(self, response: Any) -> bool | str:
+        """Whether a response refuses us, by what only this spider knows; a text says why.
+
+        Asked of every response but redirects, errors included, before its callback. Gossamer's own marks of
+        challenges are looked for besides (setting ``blocks.detect``).
+        """
+        return False
+
     def selects(self, callback: str) -> bool:
         """Whether ``callback`` selects elements of its pages; one that reads the bytes alone does not."""
         return True

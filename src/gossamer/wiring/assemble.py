@@ -38,7 +38,7 @@ from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.backends import Backends, open_backends
 from gossamer.wiring.extractors import extractor_of
 from gossamer.wiring.fetchers import fetcher_of
-from gossamer.wiring.rules import admission_of, lanes_of, rules_of, trusted_hosts
+from gossamer.wiring.rules import admission_of, block_rules_of, lanes_of, rules_of, trusted_hosts
 from gossamer.wiring.sessions import SessionCommitter, SessionFetcher
 from gossamer.wiring.sinks import open_sinks
 
@@ -149,7 +149,6 @@ async def assemble_worker(
     async with AsyncExitStack() as opening:
         is_alone = settings.processes == 1 and not owner
         worker = owner or worker_name(os.getpid())
-        running = opening.enter_context(ExitStack())
         guard = AddressGuard((*trusted_hosts(target.spider), *trusted))
         cookies = _open_cookies(backends, job, is_alone=is_alone)
         trust = TrustedHosts(backends.requests.shared, job) if owner else None
@@ -168,11 +167,12 @@ async def assemble_worker(
             store=backends.store,
             fetcher=fetcher,
             robots=_make_robots_gate(settings, fetcher, backends),
-            extractor=extractor_of(settings, target, running),
+            extractor=extractor_of(settings, target, opening.enter_context(ExitStack())),
             pipeline=pipeline,
             admission=admission_of(settings, target.spider, job.key, lanes_of(settings, job)),
             sink=MultiSink(sinks),
             clock=backends.clock,
+            blocks=block_rules_of(settings),
         )
         shift, kept = _shift_options(settings, worker, is_alone=is_alone), opening.pop_all()
         return CrawlParts(parts, shift, pipeline, backends, resumed, kept, guard, target.authorizations)

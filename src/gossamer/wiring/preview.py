@@ -30,7 +30,7 @@ from gossamer.shared.memory import MemorySharedState
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.extractors import extractor_of
 from gossamer.wiring.fetchers import fetcher_of
-from gossamer.wiring.rules import rules_of, scope_of, trusted_hosts, url_options_of
+from gossamer.wiring.rules import block_rules_of, rules_of, scope_of, trusted_hosts, url_options_of
 
 LEASE_S = 86_400.0
 """Nobody else is there to take a page over, however long a person's code keeps it."""
@@ -105,6 +105,7 @@ async def wire_preview(
             pipeline=pipeline,
             admission=admission,
             clock=clock,
+            blocks=block_rules_of(settings),
         )
         shift = ShiftOptions(
             worker="preview",

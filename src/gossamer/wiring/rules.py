@@ -10,6 +10,7 @@ from gossamer.core.jobs import Job
 from gossamer.core.shifts import PAGE_LANE
 from gossamer.engine.admission import Admission
 from gossamer.policy import urls
+from gossamer.policy.blocks import BlockRules
 from gossamer.policy.scope import Scope, domain_of
 from gossamer.policy.traps import TrapCounter, TrapRules
 from gossamer.policy.urls import UrlOptions
@@ -35,6 +36,12 @@ def rules_of(settings: Settings, *, touches_network: bool = True) -> FrontierRul
         max_pages_per_host=settings.max_pages_per_host,
         max_depth=settings.max_depth,
     )
+
+
+def block_rules_of(settings: Settings) -> BlockRules:
+    """By what a page is recognised that refuses us."""
+    blocks = settings.blocks
+    return BlockRules(is_detected=blocks.detect, marks=tuple(mark.lower().encode() for mark in blocks.marks))
 
 
 def lanes_of(settings: Settings, job: Job) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from gossamer.core.errors import FetchError
 from gossamer.core.requests import Request
 from gossamer.core.results import ExtractResult, FetchResult
 from gossamer.ports.extractor import Extractor
@@ -217,6 +218,36 @@ async def a_spider_says_which_statuses_it_handles(s: ExtractorSubject) -> None:
     assert_equal([extractor.wants_status(one, n) for n in (404, 500)], [False, True], "the request before it")
     every = Request(URL, meta={"handle_httpstatus_all": True})
     assert_holds(extractor.wants_status(every, 599), "or every status")
+
+
+class _JudgingSpider(_CheckSpider):
+    """One that knows pages which refuse it."""
+
+    def is_blocked(self, response: Response) -> bool | str:
+        if response.status == 418:
+            raise LookupError("in is_blocked")
+        return "no teapots" if response.css("title::text").get() == "Refused" else response.status == 403
+
+
+@EXTRACTOR_CHECKS.register
+async def a_spider_may_judge_what_refuses_it(s: ExtractorSubject) -> None:
+    """Pages and errors; what its code raises is its fault, with the place where it happened."""
+    assert_equal(await s.build(_CheckSpider()).find_block(Request(URL), fetch_result()), None, "none does")
+    extractor = s.build(_JudgingSpider())
+    assert_equal(await extractor.find_block(Request(URL), fetch_result()), None, "a good page")
+    refused = await extractor.find_block(Request(URL), fetch_result(b"<title>Refused</title>"))
+    assert refused is not None, "a page that refuses"
+    assert_equal(
+        (refused.kind, refused.detail, refused.is_certain), ("spider", "no teapots", True), "its words"
+    )
+    assert_holds(await extractor.find_block(Request(URL), fetch_result(status=403)), "an error")
+    try:
+        await extractor.find_block(Request(URL), fetch_result(status=418))
+    except FetchError as error:
+        assert_equal(error.fault, "callback", "what it raises is its fault")
+        assert_holds("is_blocked" in error.detail, f"the detail says where: {error.detail}")
+    else:
+        raise AssertionError("what is_blocked raises must not be lost")
 
 
 @EXTRACTOR_CHECKS.register
