@@ -21,6 +21,7 @@ from gossamer.config.gateways import GatewaySettings
 from gossamer.config.parsing import ParseSettings, TrapSettings
 from gossamer.config.running import BrokerSettings, ClusterSettings, LogSettings
 from gossamer.config.section import BaseSettings, Count, HeaderText, Name, Pattern, Seconds, SectionName
+from gossamer.config.sessions import SessionSettings
 from gossamer.config.storage import FrontierSettings, RedisSettings, SqliteSettings, StoreSettings
 from gossamer.policy.urls import TRACKING_PARAMETERS
 from gossamer.version import __version__
@@ -127,6 +128,9 @@ class Settings(BaseSettings):
     )
     http: HttpSettings = Field(default=HttpSettings(), description="Fetching over HTTP.")
     blocks: BlockSettings = Field(default=BlockSettings(), description="Pages that refuse a visitor.")
+    sessions: SessionSettings = Field(
+        default=SessionSettings(), description="Who a crawl is for a site: cookies, proxy, browser profile."
+    )
     parse: ParseSettings = Field(default=ParseSettings(), description="Taking pages apart.")
     frontier: FrontierSettings = Field(default=FrontierSettings(), description="The requests of a crawl.")
     store: StoreSettings = Field(default=StoreSettings(), description="Items, pages and the ledger.")

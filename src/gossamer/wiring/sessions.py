@@ -1,15 +1,42 @@
-"""Where cookies kept in shared state meet fetching and committing."""
+"""Sessions by the settings, and where cookies kept in shared state meet fetching and committing."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gossamer.config.settings import Settings
+from gossamer.core.jobs import Job, tag_of
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult, VisitResult
 from gossamer.core.routes import DIRECT, Route
+from gossamer.fetch.sessions.pool import SessionPool
 from gossamer.fetch.sessions.shared_cookies import SharedCookieStore
+from gossamer.policy.sessions import SessionRules
+from gossamer.ports.clock import Clock
 from gossamer.ports.committer import Committer
 from gossamer.ports.fetcher import Fetcher
+from gossamer.ports.shared_state import SharedState
+
+
+def session_pool_of(
+    settings: Settings,
+    shared: SharedState,
+    clock: Clock,
+    job: Job,
+    *,
+    profiles: Sequence[str] = (),
+    is_alone: bool = False,
+) -> SessionPool:
+    """The identities of a job; ``profiles`` are the browsers that they may pretend to be."""
+    wanted = settings.sessions
+    rules = SessionRules(
+        per_host=wanted.per_host,
+        max_uses=wanted.max_uses,
+        max_age_s=wanted.max_age,
+        max_errors=wanted.max_errors,
+        profiles=tuple(profiles),
+    )
+    return SessionPool(shared, clock, tag_of(job), rules, is_alone=is_alone)
 
 
 class SessionFetcher:

@@ -6,9 +6,13 @@ from typing import Any
 
 import pytest
 
+from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError
+from gossamer.core.jobs import Job
 from gossamer.core.requests import Request
-from gossamer.wiring.sessions import SessionCommitter, SessionFetcher
+from gossamer.shared.memory import MemorySharedState
+from gossamer.testing.clock import ManualClock
+from gossamer.wiring.sessions import SessionCommitter, SessionFetcher, session_pool_of
 
 
 class Log(list[Any]):
@@ -54,3 +58,15 @@ async def test_cookies_are_known_before_a_request() -> None:
     assert await fetcher.fetch(Request("http://h.example/", session="me")) == "page"
     await fetcher.close()
     assert log == [("ready", "me", "http://h.example/"), "fetched", "closed"]
+
+
+async def test_identities_are_as_the_settings_say() -> None:
+    clock, job = ManualClock(), Job(id="j", name="j", target="j", created_at=0.0, key=b"k")
+    settings = Settings.model_validate({"sessions": {"per_host": 2, "max_age": 60.0}})
+    pool = session_pool_of(settings, MemorySharedState(clock), clock, job, profiles=("chrome", "firefox"))
+    request = Request("http://h.example/")
+    opened = [await pool.open_session(request, "h.example", "http") for _ in range(2)]
+    assert [(one.session, one.profile) for one in opened] == [("", "chrome"), ("~2", "firefox")]
+    clock.advance(61)
+    opened = [await pool.open_session(request, "h.example", "http") for _ in range(2)]
+    assert [(one.session, one.profile) for one in opened] == [("#2", "firefox"), ("~2#2", "chrome")]

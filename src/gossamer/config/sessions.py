@@ -1,0 +1,32 @@
+"""Settings of sessions: who a crawl is for a site, and how it logs in."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from gossamer.config.section import BaseSettings, Count
+
+
+class SessionSettings(BaseSettings):
+    """Cookies, proxy and browser profile, which together make one identity for a site."""
+
+    per_host: Count = Field(
+        default=1,
+        description="Number of identities that share the requests to one site. A request with a session of "
+        "its own (`Request(session=...)`) keeps to that.",
+    )
+    max_uses: Count | None = Field(
+        default=None,
+        description="Number of pages after which an identity is replaced by a new one, with no cookies, "
+        "another proxy and another browser profile; unlimited if not set.",
+    )
+    max_age: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
+        default=None, description="Seconds after which an identity is replaced; unlimited if not set."
+    )
+    max_errors: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
+        default=3.0,
+        description="The score of errors at which an identity is replaced: a doubtful refusal, or a failure "
+        "of its proxy, adds 1, a page takes away 0.5, and a certain refusal is enough by itself.",
+    )

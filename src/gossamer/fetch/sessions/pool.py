@@ -1,0 +1,192 @@
+"""The identities of a job in shared state: for all who work on it, and for the crawl that is resumed.
+
+Guarantee: an identity that one worker has retired, or whose proxy one has chosen, is known to every choice
+that begins later. While nothing of that kind happens, an identity is answered from memory: a worker that is
+alone asks shared state once for each, one of several looks once for all requests that are leased together
+whether anything has changed. Uses are counted in memory and saved in lots, so several workers may use one
+identity a little longer than ``max_uses`` says, and what a killed worker had not saved is not counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from hashlib import blake2b
+
+import msgspec
+
+from gossamer.core.requests import Request
+from gossamer.core.routes import RouteReport
+from gossamer.fetch.sessions.stamp import SharedStamp
+from gossamer.policy import sessions, urls
+from gossamer.policy.sessions import Identity, SessionKey, SessionRules, SessionState, SessionVerdict
+from gossamer.ports.clock import Clock
+from gossamer.ports.shared_state import SharedState
+
+SPACE = "sessions"
+KEPT_S = 400 * 86400.0
+MAX_KNOWN = 20_000
+"""Identities that stay in memory."""
+LOT = 100
+"""Uses that are saved together where no bound needs them sooner."""
+
+Change = Callable[[SessionState], SessionState]
+_decode_state = msgspec.msgpack.Decoder(SessionState).decode
+
+
+class SessionPool:
+    """Who asks which site. ``job`` tells jobs apart; ``is_alone``: no other process works on this one."""
+
+    def __init__(
+        self, shared: SharedState, clock: Clock, job: str, rules: SessionRules, *, is_alone: bool = False
+    ) -> None:
+        self._shared = shared
+        self._clock = clock
+        self._job = job
+        self._rules = rules
+        self._stamp = SharedStamp(shared, SPACE, f"{job} *", KEPT_S, is_alone=is_alone)
+        self._known: OrderedDict[SessionKey, tuple[SessionState, int]] = OrderedDict()  # and the stamp's turn
+        self._uses: dict[SessionKey, tuple[int, int]] = {}  # not saved yet: of which generation, how many
+        self._opening: dict[SessionKey, asyncio.Task[SessionState]] = {}
+        self._turns: dict[str, int] = {}
+        lot = LOT if rules.max_uses is None else min(max(rules.max_uses // 10, 1), LOT)
+        self._lot = lot
+
+    def __repr__(self) -> str:
+        return f"<SessionPool of {self._job}: {len(self._known)} known, {len(self._uses)} to be saved>"
+
+    # ------------------------------------------------------------------ before a request
+
+    async def open_session(self, request: Request, host: str, rung: str) -> Identity:
+        """Who is to fetch a request of ``host`` (its politeness key) by ``rung``. Raises ``StorageError``."""
+        key = self._key_for(request, host, rung)
+        await self._stamp.look()
+        known = self._known.get(key)
+        if known is not None and known[1] == self._stamp.turn and not self._is_over(key, known[0]):
+            self._known.move_to_end(key)
+            return sessions.identity_of(key, known[0])
+        opening = self._opening.get(key)
+        if opening is None:
+            opening = self._opening[key] = asyncio.create_task(self._open_state(key))
+        return sessions.identity_of(key, await asyncio.shield(opening))
+
+    async def bind_proxy(self, identity: Identity, proxy: str) -> Identity:
+        """The identity with a proxy, by its name: this one, unless another was bound to it before.
+
+        If the identity was retired meanwhile, it is the next generation. Raises ``StorageError``.
+        """
+        state = await self._change(identity.key, lambda one: sessions.bind_proxy(one, proxy))
+        if state.proxy == proxy:
+            await self._stamp.announce()
+        return sessions.identity_of(identity.key, state)
+
+    # ------------------------------------------------------------------ after it
+
+    async def record_report(self, identity: Identity, report: RouteReport) -> None:
+        """Take in what came of a route that an identity took. Raises ``StorageError``."""
+        verdict = sessions.judge_report(report)
+        if verdict is None:
+            return
+        key = identity.key
+        uses = self._unsaved_uses(key, identity.generation) + 1
+        self._uses[key] = (identity.generation, uses)
+        state = self._state_of(key)
+        is_bad = verdict in (SessionVerdict.TROUBLE, SessionVerdict.REFUSED)
+        is_better = verdict is SessionVerdict.GOOD and state is not None and state.score > 0
+        if is_bad or is_better or uses >= self._lot:
+            await self._save_uses(key, verdict)
+            if is_bad:
+                await self._stamp.announce()
+
+    async def retire_session(self, identity: Identity) -> None:
+        """Whoever comes next has other cookies, proxy and browser. Raises ``StorageError``."""
+        generation = identity.generation
+        await self._change(identity.key, lambda one: sessions.retire_state(one, generation, self._rules))
+        await self._stamp.announce()
+
+    async def close(self) -> None:
+        """Save what is not saved yet. Idempotent."""
+        for key in list(self._uses):
+            await self._save_uses(key, SessionVerdict.NEUTRAL)
+
+    # ------------------------------------------------------------------ inside
+
+    def _key_for(self, request: Request, host: str, rung: str) -> SessionKey:
+        name, slot, site = request.session, 0, _site_of(host)
+        if not name and self._rules.per_host > 1:
+            slot = self._turns[site] = (self._turns.get(site, -1) + 1) % self._rules.per_host
+        return SessionKey(site=site, name=name, kind=sessions.kind_of_rung(rung), slot=slot)
+
+    def _state_of(self, key: SessionKey) -> SessionState | None:
+        known = self._known.get(key)
+        return None if known is None else known[0]
+
+    def _unsaved_uses(self, key: SessionKey, generation: int) -> int:
+        of, uses = self._uses.get(key, (generation, 0))
+        return uses if of == generation else 0
+
+    def _is_over(self, key: SessionKey, state: SessionState) -> bool:
+        """Whether it is retired, with the uses that are not saved yet."""
+        unsaved = self._unsaved_uses(key, state.generation)
+        counted = msgspec.structs.replace(state, uses=state.uses + unsaved) if unsaved else state
+        return sessions.is_retired(counted, self._rules, self._clock.now())
+
+    async def _open_state(self, key: SessionKey) -> SessionState:
+        try:
+            if key in self._uses:
+                await self._save_uses(key, SessionVerdict.NEUTRAL)
+            before = self._state_of(key)
+            state = await self._change(key, lambda one: one)
+        finally:
+            del self._opening[key]
+        if before is not None and state.generation != before.generation:
+            await self._stamp.announce()
+        return state
+
+    async def _save_uses(self, key: SessionKey, verdict: SessionVerdict) -> None:
+        generation, uses = self._uses.pop(key)
+        try:
+            await self._change(
+                key, lambda one: sessions.count_uses(one, generation, self._rules, verdict, uses), opens=False
+            )
+        except BaseException:  # it is still to be saved
+            of, since = self._uses.get(key, (generation, 0))
+            self._uses[key] = (of, since + uses if of == generation else since)
+            raise
+
+    async def _change(self, key: SessionKey, change: Change, *, opens: bool = True) -> SessionState:
+        """Change what all workers know of an identity. ``opens``: if it is retired, the next comes."""
+        now, turn = self._clock.now(), self._stamp.turn
+
+        def changed(stored: bytes | None) -> bytes:
+            state = _read_state(stored)
+            if opens or state is None:
+                state = sessions.open_state(state, key, self._rules, now)
+            return msgspec.msgpack.encode(change(state))
+
+        state = _decode_state(await self._shared.update(SPACE, self._storage_key(key), changed, KEPT_S))
+        self._known[key] = (state, turn)
+        self._known.move_to_end(key)
+        while len(self._known) > MAX_KNOWN:
+            self._known.popitem(last=False)
+        return state
+
+    def _storage_key(self, key: SessionKey) -> str:
+        """What a session is called may be a secret."""
+        name = blake2b(key.name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        return f"{self._job} {key.site} {name if key.name else ''} {key.kind} {key.slot}"
+
+
+def _site_of(host: str) -> str:
+    """The site of a politeness key: its registrable domain, or the address with its port."""
+    name = urls.hostname_of(f"http://{host}/")
+    is_address = name.startswith("[") or name.rpartition(".")[2].isdigit()
+    return host if is_address else urls.registrable_domain(name)
+
+
+def _read_state(stored: bytes | None) -> SessionState | None:
+    try:
+        return None if stored is None else _decode_state(stored)
+    except msgspec.DecodeError:  # written by another version: a new identity begins
+        return None

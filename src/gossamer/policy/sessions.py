@@ -1,0 +1,154 @@
+"""Who a crawl is for a site, and for how long. Pure: state and ``now`` in, state out.
+
+Cookies, proxy and the browser that a request pretends to come from belong together: a site that sees the
+cookies of one with the address or the browser of another knows what it has before it. Together they are an
+*identity*. It is retired as a whole, by errors, use and age, and the next generation of it begins with no
+cookies, another proxy and another browser.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from msgspec.structs import replace
+
+from gossamer.core.errors import Fault
+from gossamer.core.record import Record
+from gossamer.core.results import Verdict
+from gossamer.core.routes import BlockKind, RouteReport
+
+GOOD_PAGE = 0.5
+"""By how much a page that was had lowers the score of errors; one trouble adds 1."""
+
+
+class SessionRules(Record, frozen=True, kw_only=True):
+    """When an identity is retired, and how many there are."""
+
+    per_host: int = 1  # identities that share the requests of one site
+    max_uses: int | None = None  # pages that one identity fetches; None: no bound
+    max_age_s: float | None = None  # seconds that one lives; None: no bound
+    max_errors: float = 3.0  # the score of errors at which it is retired
+    profiles: tuple[str, ...] = ()  # browsers to pretend to be, one after the other; none: the rung's own
+
+
+class SessionKey(Record, frozen=True, kw_only=True):
+    """Which of the identities: the same for all of its generations."""
+
+    site: str  # the registrable domain, as for cookies; an address has its port
+    name: str = ""  # the request's own session
+    kind: str = ""  # the kind of proxy: who comes from another address is somebody else
+    slot: int = 0  # which of ``per_host``
+
+
+class SessionState(Record, frozen=True, kw_only=True):
+    """What is known of one identity; all workers share it."""
+
+    created_at: float
+    generation: int = 1  # how many there have been, this one included
+    uses: int = 0  # pages that it was used for
+    score: float = 0.0  # errors, less what pages that were had since then make up for
+    proxy: str = ""  # the name of its proxy; empty: none was chosen yet
+    profile: str = ""  # the browser that it pretends to be; empty: the rung's own
+
+
+class Identity(Record, frozen=True, kw_only=True):
+    """Who fetches one request."""
+
+    key: SessionKey
+    generation: int
+    session: str  # whose cookies: a session of its own for each generation
+    proxy: str = ""
+    profile: str = ""
+
+
+class SessionVerdict(StrEnum):
+    """What one page says of the identity that asked for it."""
+
+    GOOD = "good"  # the page was had
+    NEUTRAL = "neutral"  # an answer that says nothing of who asked
+    TROUBLE = "trouble"  # maybe because of who asked
+    REFUSED = "refused"  # certainly: this identity is known for what it is
+
+
+_CHANCE = frozenset({Fault.LOCAL, Fault.ROBOTS, Fault.ROBOTS_UNREACHABLE})
+"""Faults for which nobody asked as this identity."""
+
+
+def judge_report(report: RouteReport) -> SessionVerdict | None:
+    """What came of a route, for the identity that took it; ``None``: it was not used."""
+    block, reason = report.block, report.result.outcome.reason
+    if block is not None and block.kind is not BlockKind.LOG_IN:
+        return SessionVerdict.REFUSED if block.is_certain else SessionVerdict.TROUBLE
+    if report.fetched is None:
+        if reason in _CHANCE:
+            return None
+        return SessionVerdict.TROUBLE if report.route.proxy is not None else SessionVerdict.NEUTRAL
+    is_had = report.result.outcome.verdict in (Verdict.SUCCESS, Verdict.REDIRECT)
+    return SessionVerdict.GOOD if is_had else SessionVerdict.NEUTRAL
+
+
+def is_retired(state: SessionState, rules: SessionRules, now: float) -> bool:
+    """Whether an identity is not to be used any more."""
+    return (
+        state.score >= rules.max_errors
+        or (rules.max_uses is not None and state.uses >= rules.max_uses)
+        or (rules.max_age_s is not None and now - state.created_at >= rules.max_age_s)
+    )
+
+
+def open_state(state: SessionState | None, key: SessionKey, rules: SessionRules, now: float) -> SessionState:
+    """The identity to use: the one that is there, or its next generation."""
+    if state is not None and not is_retired(state, rules, now):
+        return state
+    generation = 1 if state is None else state.generation + 1
+    profile = rules.profiles[(generation - 1 + key.slot) % len(rules.profiles)] if rules.profiles else ""
+    return SessionState(created_at=now, generation=generation, profile=profile)
+
+
+def count_uses(
+    state: SessionState, generation: int, rules: SessionRules, verdict: SessionVerdict, uses: int
+) -> SessionState:
+    """The identity after ``uses`` pages, the last of which ended so. Late news of a former one is ignored."""
+    if state.generation != generation:
+        return state
+    score = state.score
+    if verdict is SessionVerdict.REFUSED:
+        score = max(score, rules.max_errors)
+    elif verdict is SessionVerdict.TROUBLE:
+        score += 1.0
+    elif verdict is SessionVerdict.GOOD and score < rules.max_errors:  # who is known for it stays known
+        score = max(score - GOOD_PAGE, 0.0)
+    return replace(state, uses=state.uses + uses, score=score)
+
+
+def bind_proxy(state: SessionState, proxy: str) -> SessionState:
+    """The identity with its proxy; the first choice counts."""
+    return state if state.proxy else replace(state, proxy=proxy)
+
+
+def retire_state(state: SessionState, generation: int, rules: SessionRules) -> SessionState:
+    """The identity, not to be used any more."""
+    return count_uses(state, generation, rules, SessionVerdict.REFUSED, 0)
+
+
+def identity_of(key: SessionKey, state: SessionState) -> Identity:
+    """Who an identity is now."""
+    return Identity(
+        key=key,
+        generation=state.generation,
+        session=cookie_session(key, state.generation),
+        proxy=state.proxy,
+        profile=state.profile,
+    )
+
+
+def cookie_session(key: SessionKey, generation: int) -> str:
+    """Whose cookies one generation has. The first one has those of the request's own session."""
+    slot = f"~{key.slot + 1}" if key.slot else ""
+    kind = f"+{key.kind}" if key.kind else ""
+    return f"{key.name}{slot}{kind}" + (f"#{generation}" if generation > 1 else "")
+
+
+def kind_of_rung(rung: str) -> str:
+    """The kind of proxy that a rung names; empty for none."""
+    return rung.partition("+")[2]
