@@ -26,10 +26,10 @@ class Proxy(Record, frozen=True, kw_only=True):
     def name(self) -> str:
         """What the ledger, logs and metrics call it: no credentials.
 
-        Providers sell many proxies at one address, told apart by the user: four digits stand for it.
+        Providers sell many proxies at one address, told apart by the user: eight digits stand for it.
         """
         host = f"[{self.host}]" if ":" in self.host else self.host
-        mark = f"#{blake2b(self.user.encode(), digest_size=2).hexdigest()}" if self.user else ""
+        mark = f"#{blake2b(self.user.encode(), digest_size=4).hexdigest()}" if self.user else ""
         return f"{self.scheme}://{host}:{self.port}{mark}"
 
     def __repr__(self) -> str:

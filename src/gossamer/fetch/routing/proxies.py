@@ -1,0 +1,257 @@
+"""The proxies of a crawl: one is chosen for each request, and all workers learn from what came of it.
+
+Guarantee: a proxy in quarantine, for the host or altogether, is not chosen by any worker that has looked
+since (all look about once a second), and its first request afterwards goes alone. What is known of the
+proxies outlasts the crawl. Where no proxy is left, requests wait and nothing fails; somebody is told once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import uuid
+from collections import Counter, OrderedDict
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from functools import partial
+
+from gossamer.core.errors import MissingServiceError, OperatorError
+from gossamer.core.routes import Advice, Detour, Proxy, RouteReport
+from gossamer.fetch.routing.proxy_alarm import ProxyAlarm
+from gossamer.fetch.routing.proxy_health import SharedProxyHealth
+from gossamer.policy.proxies import (
+    ProxyHealth,
+    ProxyOutcome,
+    QuarantineRules,
+    apply_outcome,
+    changes_quarantine,
+    claim_canary,
+    has_canary,
+    is_on_trial,
+    judge_silence,
+    outcome_of,
+    release_canary,
+)
+from gossamer.policy.proxy_rotation import ProxyRotation, RotationOrder, choose_candidate
+from gossamer.policy.urls import registrable_domain
+from gossamer.ports.clock import Clock
+from gossamer.ports.shared_state import SharedState
+from gossamer.ports.sink import Sink
+
+MOST_FREE_TRIES = 10
+"""So often a request whose proxy failed is tried again at once; then it waits like one of a lost network."""
+MAX_SUSPECTS = 1000
+"""So many hosts at which proxies fail are remembered."""
+SUSPICIOUS = 2
+"""After so many proxies have failed at a host in a row, the next failure is put down to the host."""
+
+ListReader = Callable[[], Awaitable[Sequence[Proxy]]]
+"""Reads the list of proxies anew. Raises ``OperatorError``."""
+
+
+class ProxyPool:
+    """Chooses proxies, and learns how they do. Whoever routes requests asks it.
+
+    ``read_list`` is called every ``refresh_s`` seconds. ``start`` tells workers apart, so that they do not
+    all begin with the same proxy.
+    """
+
+    def __init__(
+        self,
+        proxies: Sequence[Proxy],
+        shared: SharedState,
+        clock: Clock,
+        *,
+        order: RotationOrder = RotationOrder.ROUND_ROBIN,
+        rules: QuarantineRules | None = None,
+        sink: Sink | None = None,
+        read_list: ListReader | None = None,
+        refresh_s: float = 3600.0,
+        start: int = 0,
+    ) -> None:
+        self._clock = clock
+        self._order = order
+        self._rules = rules or QuarantineRules()
+        self._read_list = read_list
+        self._refresh_s = refresh_s
+        self._start = start
+        self._health = SharedProxyHealth(shared, clock)
+        self._alarm = ProxyAlarm(shared, clock, sink)
+        self._uses: Counter[str] = Counter()
+        self._silences: dict[str, list[str]] = {}  # hosts that did not answer since a proxy's last answer
+        self._suspects: OrderedDict[str, set[str]] = OrderedDict()  # proxies that failed at a host in a row
+        self._claimant, self._claims = uuid.uuid4().hex[:12], itertools.count()
+        self._canaries: dict[tuple[str, str], str] = {}
+        self._reading: asyncio.Task[None] | None = None
+        self._read_at = clock.now()
+        self._take_list(proxies)
+
+    def __repr__(self) -> str:
+        return f"<ProxyPool of {len(self.proxies)}, {self._order}>"
+
+    def _take_list(self, proxies: Sequence[Proxy]) -> None:
+        self.proxies = tuple({proxy.name: proxy for proxy in proxies}.values())
+        self._rotations: dict[str, ProxyRotation] = {}
+        self._health.watch_proxies(proxy.name for proxy in self.proxies)
+
+    def has_kind(self, kind: str) -> bool:
+        """Whether there is any proxy of this kind."""
+        return bool(self._find_rotation(kind).proxies)
+
+    # ------------------------------------------------------------------ before a request
+
+    async def choose_proxy(
+        self, host: str, *, kind: str = "", session: str = "", avoid: Collection[str] = ()
+    ) -> Proxy | Detour:
+        """The proxy for a request of ``host`` (its politeness key) now, or for how long to wait for one.
+
+        ``kind`` is empty where any will do; ``avoid`` are the names of proxies that have failed this request.
+        Raises ``StorageError``, and ``MissingServiceError`` when there is no proxy of that kind at all.
+        """
+        self._refresh_list()
+        await self._health.look()
+        rotation = self._find_rotation(kind)
+        if not rotation.proxies:
+            raise MissingServiceError(
+                f"there is no proxy of the kind {kind!r}: add some to the settings `proxies`, or do without"
+                if kind
+                else "there is no proxy left in the lists that the settings `proxies` name"
+            )
+        sticky_key = f"{session} {registrable_domain(host.partition(':')[0])}"
+        while True:
+            choice = choose_candidate(
+                rotation.list_candidates(sticky_key, self._uses),
+                self._health.find_health,
+                host,
+                self._clock.now(),
+                avoid,
+            )
+            if choice.proxy is None:
+                return await self._wait_for_proxy(rotation, kind, host, choice.wait_s)
+            if not choice.is_canary or await self._claim_canary(choice.proxy, host):
+                break  # else somebody else has claimed it meanwhile
+        rotation.note_use(choice.proxy.name)
+        self._uses[choice.proxy.name] += 1
+        if not choice.is_canary:
+            await self._alarm.end(kind, host)
+        return choice.proxy
+
+    def _find_rotation(self, kind: str) -> ProxyRotation:
+        if kind not in self._rotations:
+            of_kind = [proxy for proxy in self.proxies if not kind or proxy.kind == kind]
+            self._rotations[kind] = ProxyRotation(of_kind, self._order, start=self._start)
+        return self._rotations[kind]
+
+    async def _claim_canary(self, proxy: Proxy, host: str) -> bool:
+        """Whether this request is the one that tries the proxy out."""
+        claimant, now = f"{self._claimant}-{next(self._claims)}", self._clock.now()
+        claim = partial(claim_canary, host=host, claimant=claimant, now=now)
+        if not has_canary(await self._health.change(proxy.name, claim), host, claimant):
+            return False
+        self._canaries[proxy.name, host] = claimant
+        return True
+
+    async def _wait_for_proxy(self, rotation: ProxyRotation, kind: str, host: str, wait_s: float) -> Detour:
+        healths = [self._health.find_health(proxy.name) for proxy in rotation.proxies]
+        is_everywhere = all(is_on_trial(health, "") for health in healths)
+        why = await self._alarm.begin(kind, "" if is_everywhere else host, len(healths), wait_s)
+        return Detour(wait_s=wait_s, why=why)
+
+    # ------------------------------------------------------------------ after it
+
+    async def learn_from(self, report: RouteReport) -> Advice | None:
+        """Take in what came of a request; that it is tried again at no charge, if its proxy failed it.
+
+        Raises ``StorageError``.
+        """
+        proxy, outcome = report.route.proxy, outcome_of(report)
+        if proxy is None:
+            return None
+        if outcome is None:
+            await self._release_canary(proxy, report.host)
+            return None
+        row, latency_s = report.result.attempts[0], report.fetched.latency_s if report.fetched else 0.0
+        await self.record_outcome(proxy, report.host, outcome, started_at=row.at, latency_s=latency_s)
+        if outcome is not ProxyOutcome.FAILED or row.attempt > MOST_FREE_TRIES:
+            return None
+        return Advice(due_at=self._clock.now(), detail=f"again, since the proxy {proxy.name} failed")
+
+    async def record_outcome(
+        self, proxy: Proxy, host: str, outcome: ProxyOutcome, *, started_at: float, latency_s: float = 0.0
+    ) -> None:
+        """Take in what came of a request of ``host`` through a proxy. Raises ``StorageError``."""
+        canary = self._canaries.pop((proxy.name, host), "")
+        known = self._health.find_health(proxy.name)
+        counted, outcome = outcome, self._judge(proxy.name, host, outcome, is_canary=bool(canary))
+        if not changes_quarantine(known, host, outcome):
+            await self._health.count(proxy.name, counted, latency_s)
+            return
+        self._health.add_count(proxy.name, counted, latency_s)
+
+        def change(health: ProxyHealth) -> ProxyHealth:
+            return apply_outcome(
+                release_canary(health, canary),
+                host,
+                outcome,
+                kind=proxy.kind,
+                started_at=started_at,
+                now=self._clock.now(),
+                rules=self._rules,
+            )
+
+        await self._health.change(proxy.name, change)
+
+    def _judge(self, name: str, host: str, outcome: ProxyOutcome, *, is_canary: bool) -> ProxyOutcome:
+        """What an outcome means, in the light of those before it: is it the proxy's, or the host's?"""
+        if outcome is ProxyOutcome.SILENT:
+            if is_canary:
+                is_whole = is_on_trial(self._health.find_health(name), "")
+                return ProxyOutcome.FAILED if is_whole else ProxyOutcome.STALLED
+            hosts = self._silences.setdefault(name, [])
+            hosts.append(host)
+            judged = judge_silence(hosts)
+            if judged is not ProxyOutcome.SILENT:
+                del self._silences[name]
+            return judged
+        self._silences.pop(name, None)
+        if outcome is not ProxyOutcome.FAILED:
+            self._suspects.pop(host, None)
+            return outcome
+        failed = self._suspects.setdefault(host, set())
+        is_hosts = len(failed - {name}) >= SUSPICIOUS
+        failed.add(name)
+        if len(self._suspects) > MAX_SUSPECTS:
+            self._suspects.popitem(last=False)
+        return ProxyOutcome.STALLED if is_hosts and not is_canary else outcome
+
+    async def _release_canary(self, proxy: Proxy, host: str) -> None:
+        if claimant := self._canaries.pop((proxy.name, host), ""):
+            await self._health.change(proxy.name, partial(release_canary, claimant=claimant))
+
+    # ------------------------------------------------------------------ the list
+
+    def _refresh_list(self) -> None:
+        """Read the list anew beside the crawl, when it is time."""
+        is_due = self._clock.now() - self._read_at >= self._refresh_s
+        if self._read_list is not None and is_due and self._reading is None:
+            self._reading = asyncio.create_task(self._read_now(self._read_list))
+
+    async def _read_now(self, read_list: ListReader) -> None:
+        try:
+            proxies = await read_list()
+        except OperatorError as error:
+            self._alarm.tell("warning", f"{error}; the former list of proxies stays in use")
+        else:
+            if {proxy.name for proxy in proxies} != {proxy.name for proxy in self.proxies}:
+                self._alarm.tell("info", f"the list of proxies has changed: now there are {len(proxies)}")
+            self._take_list(proxies)
+        finally:
+            self._read_at, self._reading = self._clock.now(), None
+
+    async def close(self) -> None:
+        """Save what was counted. Idempotent. Raises ``StorageError``."""
+        if self._reading is not None:
+            self._reading.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._reading
+        await self._health.save_counts()

@@ -1,0 +1,67 @@
+"""Tells once when no proxy is left, and once when there is one again, however many workers notice."""
+
+from __future__ import annotations
+
+from gossamer.core.events import NoticeEvent
+from gossamer.core.text import format_count
+from gossamer.ports.clock import Clock
+from gossamer.ports.shared_state import SharedState
+from gossamer.ports.sink import Sink
+
+SPACE = "proxies-out"
+REMINDER_S = 3600.0
+"""An incident of which no worker has seen the end is told again after so long."""
+MAX_INCIDENTS = 1000
+_OPEN, _OVER = b"open", b""
+
+
+class ProxyAlarm:
+    """The incidents in which no proxy was left: of a kind of proxies, at one host or altogether."""
+
+    def __init__(self, shared: SharedState, clock: Clock, sink: Sink | None) -> None:
+        self._shared = shared
+        self._clock = clock
+        self._sink = sink
+        self._incidents: set[tuple[str, str]] = set()  # by kind and host ("": all)
+        self._checked: set[str] = set()  # the kinds of which earlier incidents are known
+
+    async def begin(self, kind: str, host: str, count: int, wait_s: float) -> str:
+        """That none of ``count`` proxies may be used; the reason why requests wait, in words."""
+        why = f"no proxy{_describe(kind, host)} may be used now"
+        incident = (kind, host)
+        if incident in self._incidents or len(self._incidents) >= MAX_INCIDENTS:
+            return why
+        self._incidents.add(incident)
+        if await self._shared.compare_and_swap(SPACE, _key(incident), None, _OPEN, REMINDER_S):
+            proxies = format_count(count, "proxy is", "proxies are")
+            text = f"{why}: {proxies} in quarantine; requests wait, and the next try is in {wait_s:,.0f} s"
+            self.tell("warning" if host else "error", text)
+        return why
+
+    async def end(self, kind: str, host: str) -> None:
+        """That a proxy of this kind may be used for this host."""
+        if kind not in self._checked:
+            self._checked.add(kind)
+            if await self._shared.get(SPACE, _key((kind, ""))) == _OPEN:
+                self._incidents.add((kind, ""))
+        if not self._incidents:
+            return
+        for incident in ((kind, ""), (kind, host)):
+            if incident not in self._incidents:
+                continue
+            self._incidents.discard(incident)
+            if await self._shared.compare_and_swap(SPACE, _key(incident), _OPEN, _OVER, 0.0):
+                self.tell("info", f"a proxy{_describe(*incident)} may be used again")
+
+    def tell(self, level: str, text: str) -> None:
+        """Tell whoever watches the crawl."""
+        if self._sink is not None:
+            self._sink.emit(NoticeEvent(at=self._clock.now(), level=level, text=text))
+
+
+def _describe(kind: str, host: str) -> str:
+    return (f" of the kind {kind}" if kind else "") + (f" for {host}" if host else "")
+
+
+def _key(incident: tuple[str, str]) -> str:
+    return " ".join(incident)

@@ -1,0 +1,197 @@
+"""The health of proxies in shared state: for all workers, for all jobs that run in one place, over restarts.
+
+A proxy has one record. Proxies are spread over :data:`BUCKETS` buckets, and one small record has a version of
+each bucket: whoever looks reads that, and then only what has changed. What matters at once (a quarantine
+begins or ends, a canary is claimed) is written at once; counts are gathered and added to the record later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from hashlib import blake2b
+from itertools import islice
+
+import msgspec
+from msgspec.structs import replace
+
+from gossamer.policy.proxies import UNKNOWN, ProxyHealth, ProxyOutcome
+from gossamer.ports.clock import Clock
+from gossamer.ports.shared_state import SharedState
+
+SPACE = "proxies"
+BUCKETS = 256
+KEPT_S = 30 * 86_400.0
+"""For how long nothing is forgotten of a proxy that is not used."""
+LOOK_S = 1.0
+"""How old what is known of other workers' proxies may be, in seconds."""
+SAVE_S = 2.0
+"""How often counts are saved, in seconds."""
+SAVED_AT_ONCE = 32
+"""Records whose counts are saved together; those of the others wait for the next time."""
+RECENT = 0.2
+"""The weight of the latest latency in the moving average."""
+
+_VERSIONS = struct.Struct(f"<{BUCKETS}I")
+_NO_VERSIONS = (0,) * BUCKETS
+_VERSIONS_KEY = ""
+_decode = msgspec.msgpack.Decoder(ProxyHealth).decode
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class ProxyCounts:
+    """What requests through one proxy came to since its record was last written."""
+
+    __slots__ = ("answers", "blocks", "failures", "latencies")
+
+    def __init__(self) -> None:
+        self.answers = self.blocks = self.failures = 0
+        self.latencies: list[float] = []
+
+    def add(self, outcome: ProxyOutcome, latency_s: float) -> None:
+        """Count one request."""
+        if outcome is ProxyOutcome.ANSWERED:
+            self.answers += 1
+        elif outcome is ProxyOutcome.BLOCKED:
+            self.blocks += 1
+        else:
+            self.failures += 1
+        if latency_s > 0:
+            self.latencies.append(latency_s)
+
+    def added_to(self, health: ProxyHealth) -> ProxyHealth:
+        """A record with these counts."""
+        latency_s = health.latency_s
+        for one in self.latencies:
+            latency_s = latency_s + RECENT * (one - latency_s) if latency_s else one
+        return replace(
+            health,
+            answers=health.answers + self.answers,
+            blocks=health.blocks + self.blocks,
+            failures=health.failures + self.failures,
+            latency_s=round(latency_s, 4),
+        )
+
+
+class SharedProxyHealth:
+    """What all workers know of the proxies. ``names`` may change; what is known of others is let go of."""
+
+    def __init__(self, shared: SharedState, clock: Clock) -> None:
+        self._shared = shared
+        self._clock = clock
+        self._known: dict[str, ProxyHealth] = {}
+        self._buckets: dict[int, list[str]] = {}
+        self._versions: tuple[int, ...] = _NO_VERSIONS
+        self._counts: OrderedDict[str, ProxyCounts] = OrderedDict()
+        self._looked_at: float | None = None
+        self._saved_at = clock.now()
+        self._looking = asyncio.Lock()
+
+    def __repr__(self) -> str:
+        return f"<SharedProxyHealth: {len(self._known)} known, {len(self._counts)} with counts to be saved>"
+
+    def watch_proxies(self, names: Iterable[str]) -> None:
+        """Whose health is of interest from now on."""
+        self._buckets = {}
+        for name in names:
+            self._buckets.setdefault(_bucket_of(name), []).append(name)
+        self._versions, self._looked_at = _NO_VERSIONS, None
+
+    def find_health(self, name: str) -> ProxyHealth:
+        """What is known here of a proxy."""
+        return self._known.get(name, UNKNOWN)
+
+    async def look(self) -> None:
+        """Read what others have changed, if the last look is too long ago. Raises ``StorageError``."""
+        if self._is_fresh():
+            return
+        async with self._looking:
+            if not self._is_fresh():
+                await self._read_changes()
+                self._looked_at = self._clock.now()
+
+    def _is_fresh(self) -> bool:
+        return self._looked_at is not None and self._clock.now() - self._looked_at < LOOK_S
+
+    async def _read_changes(self) -> None:
+        versions = _read_versions(await self._shared.get(SPACE, _VERSIONS_KEY))
+        changed = [bucket for bucket in self._buckets if versions[bucket] != self._versions[bucket]]
+        names = [name for bucket in changed for name in self._buckets[bucket]]
+        for name, record in zip(names, await read_records(self._shared, names), strict=True):
+            self._known[name] = record
+        self._versions = versions
+
+    # ------------------------------------------------------------------ what is learnt
+
+    def add_count(self, name: str, outcome: ProxyOutcome, latency_s: float) -> None:
+        """Count one request, with the next change of its record at the latest."""
+        counts = self._counts.get(name)
+        if counts is None:
+            counts = self._counts[name] = ProxyCounts()
+        counts.add(outcome, latency_s)
+
+    async def count(self, name: str, outcome: ProxyOutcome, latency_s: float) -> None:
+        """Count one request. Raises ``StorageError``, when it is time to save and that fails."""
+        self.add_count(name, outcome, latency_s)
+        if self._clock.now() - self._saved_at >= SAVE_S:
+            await self.save_counts(SAVED_AT_ONCE)
+
+    async def save_counts(self, most: int | None = None) -> None:
+        """Add what was counted to the records, of those first that have waited longest."""
+        self._saved_at = self._clock.now()
+        await asyncio.gather(*(self._write(name, None) for name in list(islice(self._counts, most))))
+
+    async def change(self, name: str, change: Callable[[ProxyHealth], ProxyHealth]) -> ProxyHealth:
+        """Change a record for everybody at once; what it is now. Raises ``StorageError``."""
+        health = await self._write(name, change)
+        bucket = _bucket_of(name)
+        await self._shared.update(SPACE, _VERSIONS_KEY, lambda stored: _raise_version(stored, bucket), KEPT_S)
+        return health
+
+    async def _write(self, name: str, change: Callable[[ProxyHealth], ProxyHealth] | None) -> ProxyHealth:
+        counts = self._counts.pop(name, None)
+
+        def apply(stored: bytes | None) -> bytes:
+            health = _read_record(stored)
+            health = counts.added_to(health) if counts else health
+            return _encode(change(health) if change else health)
+
+        try:
+            written = _read_record(await self._shared.update(SPACE, name, apply, KEPT_S))
+        except BaseException:
+            if counts is not None:
+                self._counts.setdefault(name, counts)
+            raise
+        self._known[name] = written
+        return written
+
+
+async def read_records(shared: SharedState, names: Iterable[str]) -> list[ProxyHealth]:
+    """What shared state knows of some proxies. Raises ``StorageError``."""
+    return [_read_record(stored) for stored in await asyncio.gather(*(shared.get(SPACE, n) for n in names))]
+
+
+def _read_record(stored: bytes | None) -> ProxyHealth:
+    """A record; one that cannot be read (written by another version, or damaged) is as good as none."""
+    if stored is None:
+        return UNKNOWN
+    try:
+        return _decode(stored)
+    except ValueError:
+        return UNKNOWN
+
+
+def _bucket_of(name: str) -> int:
+    return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=1).digest()[0]
+
+
+def _read_versions(stored: bytes | None) -> tuple[int, ...]:
+    return _VERSIONS.unpack(stored) if stored and len(stored) == _VERSIONS.size else _NO_VERSIONS
+
+
+def _raise_version(stored: bytes | None, bucket: int) -> bytes:
+    versions = list(_read_versions(stored))
+    versions[bucket] = (versions[bucket] + 1) % 2**32
+    return _VERSIONS.pack(*versions)

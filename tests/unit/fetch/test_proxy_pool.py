@@ -1,0 +1,315 @@
+"""Pools of proxies over shared state: what every worker knows, what a look costs, and who is told."""
+
+import asyncio
+import random
+from collections import Counter
+from contextlib import closing
+
+import pytest
+
+from gossamer.core.errors import Fault, MissingServiceError, StorageError
+from gossamer.core.requests import Entry, Lease, Request
+from gossamer.core.results import Attempt, FetchResult, Outcome, Verdict, VisitResult
+from gossamer.core.routes import Block, BlockKind, Detour, Proxy, Route, RouteReport
+from gossamer.drivers.sqlite.database import Database
+from gossamer.fetch.routing.proxies import MOST_FREE_TRIES, ProxyPool
+from gossamer.fetch.routing.proxy_health import read_records
+from gossamer.policy.proxies import ProxyOutcome, wait_s_of
+from gossamer.policy.proxy_rotation import RotationOrder
+from gossamer.shared.memory import MemorySharedState
+from gossamer.shared.sqlite import SqliteSharedState
+from gossamer.testing.clock import ManualClock
+from kit.recording_sink import RecordingSink
+
+ANSWERED, BLOCKED, FAILED, STALLED, SILENT = ProxyOutcome
+
+
+class CountingState(MemorySharedState):
+    """Counts calls, and can be away."""
+
+    def __init__(self, clock):
+        super().__init__(clock)
+        self.calls = Counter()
+        self.is_away = False
+
+    async def get(self, space, key):
+        self.note("get")
+        return await super().get(space, key)
+
+    async def update(self, space, key, change, ttl_s):
+        self.note("update")
+        value = change(await super().get(space, key))
+        await self.put(space, key, value, ttl_s)
+        return value
+
+    def note(self, what):
+        self.calls[what] += 1
+        if self.is_away:
+            raise StorageError("away")
+
+
+def proxies(count, **fields):
+    return [Proxy(scheme="http", host=f"p{n}", port=1, **fields) for n in range(count)]
+
+
+@pytest.fixture
+def clock():
+    return ManualClock()
+
+
+@pytest.fixture
+def shared(clock):
+    return CountingState(clock)
+
+
+def report(proxy, clock, fault="", *, host="shop", attempt=1, is_block=False):
+    request = Request(f"https://{host}/")
+    entry, now = Entry(request=request, fingerprint=1, host=host), clock.now()
+    lease = Lease(entry=entry, token=1, granted_at=now, start_by=now, deadline=now, attempt=attempt)
+    row = Attempt(at=now, url=request.url, fingerprint=1, verdict=Verdict.RETRY, attempt=attempt)
+    times = {"started_at": now, "latency_s": 0.5, "elapsed_s": 0.5}
+    answer = FetchResult(url=request.url, status=200, headers=(), body=b"", rung="http", **times)
+    return RouteReport(
+        request=request,
+        host=host,
+        route=Route(proxy=proxy),
+        result=VisitResult(
+            outcome=Outcome(lease=lease, verdict=Verdict.RETRY, reason=fault), attempts=(row,)
+        ),
+        fetched=None if fault else answer,
+        block=Block(kind=BlockKind.CAPTCHA) if is_block else None,
+    )
+
+
+async def health_of(shared, proxy):
+    (health,) = await read_records(shared, [proxy.name])
+    return health
+
+
+async def record(pool, proxy, outcome, clock, host="shop"):
+    await pool.record_outcome(proxy, host, outcome, started_at=clock.now())
+
+
+async def test_what_one_worker_learns_all_know_within_a_second(shared, clock):
+    one, other = (ProxyPool(proxies(2), shared, clock) for _ in range(2))
+    assert isinstance(await other.choose_proxy("shop"), Proxy)
+    bad = proxies(2)[0]
+    await record(one, bad, BLOCKED, clock)
+    clock.advance(1.0)
+    taken = {(await pool.choose_proxy("shop")).host for pool in (one, other) for _ in range(4)}
+    assert taken == {"p1"}
+    elsewhere = {(await other.choose_proxy("elsewhere")).host for _ in range(4)}
+    assert elsewhere == {"p0", "p1"}, "it is blocked at one host only"
+
+
+async def test_the_crawl_that_is_resumed_knows_it_too(tmp_path, clock):
+    with closing(Database(tmp_path / "x.db")) as db:
+        pool = ProxyPool(proxies(2), SqliteSharedState(db, clock), clock)
+        await record(pool, proxies(2)[0], FAILED, clock)
+        await record(pool, proxies(2)[1], ANSWERED, clock)
+        await pool.close()
+    with closing(Database(tmp_path / "x.db")) as db:
+        shared = SqliteSharedState(db, clock)
+        pool = ProxyPool(proxies(2), shared, clock)
+        assert {(await pool.choose_proxy("shop")).host for _ in range(4)} == {"p1"}
+        assert (await health_of(shared, proxies(2)[1])).answers == 1
+
+
+async def test_pages_without_news_cost_shared_state_nothing(shared, clock):
+    pool = ProxyPool(proxies(3), shared, clock)
+    await pool.choose_proxy("shop")
+    shared.calls.clear()
+    for _ in range(500):
+        proxy = await pool.choose_proxy("shop")
+        assert await pool.learn_from(report(proxy, clock)) is None
+    assert not shared.calls
+    for _ in range(30):  # half a minute of work, with ten pages a second
+        clock.advance(1.0)
+        for _ in range(10):
+            await pool.learn_from(report(await pool.choose_proxy("shop"), clock))
+    assert shared.calls["get"] <= 30
+    assert shared.calls["update"] <= 15 * 3
+    await pool.close()
+    assert sum([(await health_of(shared, proxy)).answers for proxy in proxies(3)]) == 800
+
+
+@pytest.mark.parametrize("place", ["memory", "sqlite"])
+async def test_counts_stay_right_when_many_workers_count_at_once(place, tmp_path, clock):
+    with closing(Database(tmp_path / "x.db")) as db:
+        shared = SqliteSharedState(db, clock) if place == "sqlite" else MemorySharedState(clock)
+        pools = [ProxyPool(proxies(3), shared, clock, start=n) for n in range(4)]
+        sent = Counter()
+
+        async def work(pool, seed):
+            chance = random.Random(seed)
+            for _ in range(60):
+                proxy = await pool.choose_proxy(chance.choice("abc"))
+                if isinstance(proxy, Detour):
+                    clock.advance(chance.choice([0.3, 40.0, 700.0]))
+                    continue
+                outcome = chance.choice([ANSWERED] * 8 + [BLOCKED, FAILED])
+                sent[proxy.name, outcome] += 1
+                await record(pool, proxy, outcome, clock, host=chance.choice("abc"))
+                await asyncio.sleep(0)
+
+        await asyncio.gather(*(work(pool, n) for n, pool in enumerate(pools * 3)))
+        for pool in pools:
+            await pool.close()
+        for proxy in proxies(3):
+            health = await health_of(shared, proxy)
+            told = health.answers, health.blocks, health.failures
+            assert told == tuple(sent[proxy.name, outcome] for outcome in (ANSWERED, BLOCKED, FAILED))
+        assert sum(sent.values()) > 200
+
+
+async def test_one_request_of_all_workers_tries_a_proxy_out(shared, clock):
+    pools = [ProxyPool(proxies(1), shared, clock) for _ in range(3)]
+    (proxy,) = proxies(1)
+    await record(pools[0], proxy, FAILED, clock)
+    clock.advance(31.0)
+    tried = await asyncio.gather(*(pool.choose_proxy("shop") for pool in pools for _ in range(5)))
+    assert [one for one in tried if isinstance(one, Proxy)] == [proxy]
+    canary_of = pools[next(n for n, one in enumerate(tried) if isinstance(one, Proxy)) // 5]
+    await record(canary_of, proxy, ANSWERED, clock)
+    clock.advance(1.0)
+    tried = await asyncio.gather(*(pool.choose_proxy("shop") for pool in pools for _ in range(5)))
+    assert tried == [proxy] * 15
+
+
+async def test_a_canary_that_comes_to_nothing_lets_the_next_one_go(shared, clock):
+    pool = ProxyPool(proxies(1), shared, clock)
+    await record(pool, proxies(1)[0], FAILED, clock)
+    clock.advance(31.0)
+    proxy = await pool.choose_proxy("shop")
+    assert isinstance(await pool.choose_proxy("shop"), Detour)
+    await pool.learn_from(report(proxy, clock, Fault.ROBOTS))
+    assert await pool.choose_proxy("shop") == proxy
+    await pool.learn_from(report(proxy, clock, Fault.TIMEOUT_HEADERS))
+    assert (await health_of(shared, proxy)).whole.strikes == 2, "one that is on trial must answer"
+
+
+async def test_no_proxy_left_is_told_once_and_again_when_there_is_one(shared, clock):
+    sink = RecordingSink()
+    pools = [ProxyPool(proxies(2), shared, clock, sink=sink) for _ in range(2)]
+    for proxy in proxies(2):
+        await record(pools[0], proxy, FAILED, clock)
+    for pool in pools * 3:
+        detour = await pool.choose_proxy("shop")
+        assert isinstance(detour, Detour)
+        assert 0 < detour.wait_s <= 30.0
+    (event,) = sink.events
+    assert event.level == "error"
+    assert event.text.startswith("no proxy may be used now: 2 proxies are in quarantine; requests wait,")
+    assert event.text.endswith("and the next try is in 30 s")
+    clock.advance(30.0)
+    proxy = await pools[0].choose_proxy("shop")
+    await record(pools[0], proxy, ANSWERED, clock)
+    assert len(sink.events) == 1
+    later = ProxyPool(proxies(2), shared, clock, sink=sink)  # it was not there when it began
+    await later.choose_proxy("shop")
+    for pool in (*pools, later):
+        await pool.choose_proxy("shop")
+    assert [(event.level, event.text) for event in sink.events[1:]] == [("info", "a proxy may be used again")]
+    for proxy in proxies(2):
+        await record(pools[0], proxy, BLOCKED, clock)
+    await pools[0].choose_proxy("shop")
+    assert sink.events[2].level == "warning"
+    assert "no proxy for shop may be used now" in sink.events[2].text
+
+
+async def test_there_must_be_a_proxy_of_the_kind_that_is_asked_for(shared, clock):
+    pool = ProxyPool(proxies(1, kind="mobile"), shared, clock)
+    assert await pool.choose_proxy("shop", kind="mobile") == proxies(1, kind="mobile")[0]
+    with pytest.raises(MissingServiceError, match="no proxy of the kind 'residential'"):
+        await pool.choose_proxy("shop", kind="residential")
+
+
+async def test_a_proxys_failure_costs_its_request_nothing_but_not_for_ever(shared, clock):
+    pool = ProxyPool(proxies(9), shared, clock)
+    proxy = await pool.choose_proxy("shop")
+    advice = await pool.learn_from(report(proxy, clock, Fault.PROXY))
+    assert (advice.due_at, advice.lane) == (clock.now(), "")
+    assert proxy.name in advice.detail
+    assert await pool.learn_from(report(proxy, clock, Fault.PROXY, attempt=MOST_FREE_TRIES + 1)) is None
+
+
+async def test_a_host_that_no_proxy_reaches_takes_few_of_them_with_it(shared, clock):
+    pool = ProxyPool(proxies(10), shared, clock)
+    for _ in range(10):
+        proxy = await pool.choose_proxy("forbidden")
+        await pool.learn_from(report(proxy, clock, Fault.PROXY, host="forbidden"))
+    assert isinstance(await pool.choose_proxy("forbidden"), Detour)
+    assert len({(await pool.choose_proxy("shop")).host for _ in range(20)}) == 8
+
+
+async def test_a_proxy_that_swallows_requests_is_found_out(shared, clock):
+    pool = ProxyPool(proxies(2), shared, clock)
+    hole = proxies(2)[0]
+    for host in ("a", "b", "c"):
+        await record(pool, hole, SILENT, clock, host=host)
+    assert wait_s_of(await health_of(shared, hole), "d", clock.now()) > 0
+    for _ in range(3):
+        await record(pool, proxies(2)[1], SILENT, clock, host="a")
+    health = await health_of(shared, proxies(2)[1])
+    assert wait_s_of(health, "a", clock.now()) > 0
+    assert wait_s_of(health, "b", clock.now()) == 0, "perhaps it is the host"
+
+
+async def test_counts_outlast_a_break_of_shared_state(shared, clock):
+    pool = ProxyPool(proxies(1), shared, clock)
+    await record(pool, proxies(1)[0], ANSWERED, clock)
+    clock.advance(5.0)
+    shared.is_away = True
+    with pytest.raises(StorageError):
+        await record(pool, proxies(1)[0], ANSWERED, clock)
+    with pytest.raises(StorageError):
+        await record(pool, proxies(1)[0], FAILED, clock)
+    with pytest.raises(StorageError):
+        await pool.choose_proxy("shop")
+    shared.is_away = False
+    await pool.close()
+    health = await health_of(shared, proxies(1)[0])
+    assert (health.answers, health.failures) == (2, 1)
+
+
+async def test_the_list_is_read_anew_and_a_bad_one_changes_nothing(shared, clock):
+    sink, lists = RecordingSink(), [proxies(3), StorageError("proxies.txt cannot be read"), proxies(1)]
+
+    async def read_list():
+        found = lists.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    pool = ProxyPool(proxies(2), shared, clock, sink=sink, read_list=read_list, refresh_s=60.0)
+    counts = []
+    for _ in range(4):
+        await pool.choose_proxy("shop")
+        await asyncio.sleep(0)
+        counts.append(len(pool.proxies))
+        clock.advance(60.0)
+    assert counts == [2, 3, 3, 1]
+    assert [event.level for event in sink.events] == ["info", "warning", "info"]
+    assert sink.events[1].text == "proxies.txt cannot be read; the former list of proxies stays in use"
+    await pool.close()
+
+
+@pytest.mark.parametrize("order", RotationOrder)
+async def test_dead_and_banned_proxies_get_less_than_a_hundredth_of_the_attempts(shared, clock, order):
+    """Ten proxies, of which three are dead and two are banned: an hour of two workers."""
+    pools = [ProxyPool(proxies(10), shared, clock, order=order, start=n * 5) for n in range(2)]
+    dead, banned = {"p1", "p4", "p8"}, {"p2", "p6"}
+    attempts = Counter()
+    for second in range(3600):
+        for pool in pools:
+            proxy = await pool.choose_proxy("shop", session=f"s{second % 50}")
+            fault = Fault.PROXY if proxy.host in dead else ""
+            attempts[proxy.host] += 1
+            await pool.learn_from(report(proxy, clock, fault, is_block=proxy.host in banned))
+        clock.advance(1.0)
+    total = sum(attempts.values())
+    assert total == 3600 * 2
+    assert 0 < sum(attempts[host] for host in dead) < total / 100
+    assert 0 < sum(attempts[host] for host in banned) < total / 100
+    well = [attempts[f"p{n}"] for n in range(10) if f"p{n}" not in dead | banned]
+    assert min(well) > total / 20 if order is not RotationOrder.STICKY else min(well) > 0
