@@ -127,7 +127,7 @@ class FetchError(GossamerError):
 
     ``fault`` says why, ``detail`` says exactly what (safe to show: no secrets), ``retry_after_s`` is the time
     that the other side asked for, if it named one, ``rung`` the way of fetching that failed (empty: none was
-    tried).
+    tried), ``screenshot`` the page as a PNG, where a browser had come so far.
     """
 
     def __init__(
@@ -138,6 +138,7 @@ class FetchError(GossamerError):
         self.detail = detail
         self.retry_after_s = retry_after_s
         self.rung = rung
+        self.screenshot = b""
 
 
 class DropItem(GossamerError):

@@ -36,6 +36,7 @@ class OpenAttempt:
     fetched: FetchResult | None = None
     block: Block | None = None  # that the answer refuses us
     flags: tuple[str, ...] = ()  # what parsing says of the page, besides what fetching says of it
+    picture: bytes = b""  # the page as a PNG, where a browser took one
     is_asked: bool = False  # the host was asked for the page: its turn is used up, whatever comes of it
     preview: RequestPreview | None = field(init=False)  # made before a callback changes what a request holds
 

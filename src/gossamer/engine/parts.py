@@ -20,6 +20,7 @@ from gossamer.ports.frontier import Frontier
 from gossamer.ports.pipeline import Pipeline
 from gossamer.ports.robots_gate import RobotsGate
 from gossamer.ports.router import Router
+from gossamer.ports.screenshot_store import ScreenshotStore
 from gossamer.ports.sink import Sink
 from gossamer.ports.store import Store
 
@@ -36,6 +37,7 @@ class VisitParts:
     admission: Admission
     clock: Clock
     router: Router = field(default_factory=FixedRouter)
+    screenshots: ScreenshotStore | None = None  # None: none are kept
     blocks: BlockRules = field(default_factory=BlockRules)
 
 

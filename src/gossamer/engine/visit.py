@@ -27,6 +27,7 @@ from gossamer.core.routes import Advice, Block, Detour, Route, RouteReport
 from gossamer.engine.attempt import MAX_DETAIL, OpenAttempt
 from gossamer.engine.page_results import admit_links, keep_items
 from gossamer.engine.parts import ShiftOptions, VisitParts
+from gossamer.engine.pictures import keep_picture
 from gossamer.policy import redirects, retry, urls
 from gossamer.policy.blocks import find_block, find_redirect_block
 from gossamer.runtime.user_code import ends_task
@@ -54,6 +55,8 @@ class Visitor:
             result = await self._process_lease(attempt)
             if isinstance(result, VisitResult) and attempt.lease.entry.request.errback:
                 result = await self._with_errback(attempt, result)
+            if attempt.picture and isinstance(result, VisitResult) and self._parts.screenshots is not None:
+                result = await keep_picture(self._parts.screenshots, result, attempt.picture)
         except UsageError as error:  # a request that was changed after it was yielded
             return attempt.make_result(
                 Verdict.DEAD,
@@ -150,9 +153,9 @@ class Visitor:
         try:
             attempt.fetched = fetched = await self._parts.fetcher.fetch(request, attempt.route)
         except FetchError as error:
-            attempt.rung = error.rung
+            attempt.rung, attempt.picture = error.rung, error.screenshot
             return self._handle_failure(attempt, error)
-        attempt.rung = fetched.rung
+        attempt.rung, attempt.picture = fetched.rung, fetched.screenshot
         return await self._classify_response(attempt, request, fetched)
 
     async def _probe_host(self, attempt: OpenAttempt) -> HostSignal:

@@ -1,0 +1,1 @@
+"""The rung ``browser``: pages as a browser shows them."""

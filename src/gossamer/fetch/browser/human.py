@@ -1,0 +1,126 @@
+"""How a person's hand moves, types and scrolls: plans of points and pauses. Pure: chance is a parameter.
+
+The shapes are those of studies of pointing: the time follows Fitts' law, the speed rises and falls as of a
+movement of least jerk, the path is slightly bent, and a long way may lead beyond the target first.
+"""
+
+from __future__ import annotations
+
+import math
+from random import Random
+from typing import NamedTuple
+
+Point = tuple[float, float]
+
+FRAME_S = 0.018
+"""Between two points of a path: about the rate at which a mouse reports."""
+MAX_PATH_S = 1.6
+MIN_KEY_S, MAX_KEY_S = 0.03, 1.2
+OVERSHOT_FROM = 200.0
+"""Pixels: shorter ways end at once where they are meant to."""
+WHEEL_NOTCH = 110.0
+"""Pixels that one notch of a wheel scrolls, about."""
+
+
+class PointerStep(NamedTuple):
+    """One point of the pointer's path."""
+
+    x: float
+    y: float
+    pause_s: float  # before it
+
+
+class KeyStep(NamedTuple):
+    """One key of a text."""
+
+    key: str
+    hold_s: float
+    pause_s: float  # after it
+
+
+class WheelStep(NamedTuple):
+    """One stroke of the wheel."""
+
+    distance: float
+    pause_s: float  # after it
+
+
+def plan_path(start: Point, end: Point, random: Random, *, width: float = 40.0) -> list[PointerStep]:
+    """From ``start`` to exactly ``end``, a target that is ``width`` pixels wide."""
+    way = math.dist(start, end)
+    if way >= OVERSHOT_FROM and random.random() < 0.35:
+        beyond = random.uniform(0.02, 0.06)
+        x, y = _shift(end, start, -beyond, random.gauss(0, 0.01))
+        turn = max(x, 0.0), max(y, 0.0)
+        return [*_plan_sweep(start, turn, random, width), *_plan_sweep(turn, end, random, width)]
+    return _plan_sweep(start, end, random, width)
+
+
+def _plan_sweep(start: Point, end: Point, random: Random, width: float) -> list[PointerStep]:
+    way = math.dist(start, end)
+    time_s = 0.1 + 0.09 * math.log2(way / max(width, 1.0) + 1) * random.lognormvariate(0, 0.15)
+    time_s = min(time_s, MAX_PATH_S / 2)
+    count = max(2, round(time_s / FRAME_S))
+    bends = [max(-0.2, min(random.gauss(0, 0.06), 0.2)) for _ in range(2)]
+    first, second = _shift(start, end, 0.3, bends[0]), _shift(start, end, 0.7, bends[1])
+    skew = random.uniform(0.8, 1.05)  # hands are faster in the first half
+    steps = []
+    for index in range(1, count + 1):
+        share = _ease((index / count) ** skew)
+        x, y = (_bezier(share, *axis) for axis in zip(start, first, second, end, strict=True))
+        steps.append(PointerStep(max(x, 0.0), max(y, 0.0), time_s / count * random.uniform(0.75, 1.25)))
+    return [*steps[:-1], PointerStep(*end, steps[-1].pause_s)]
+
+
+def _shift(start: Point, end: Point, along: float, aside: float) -> Point:
+    """A point on the way, in shares of the way: so far along it, and so far to its side."""
+    dx, dy = end[0] - start[0], end[1] - start[1]
+    return start[0] + dx * along - dy * aside, start[1] + dy * along + dx * aside
+
+
+def _ease(share: float) -> float:
+    """How much of a way is behind after a share of the time: the movement of least jerk."""
+    return share**3 * (10 - 15 * share + 6 * share**2)
+
+
+def _bezier(share: float, start: float, first: float, second: float, end: float) -> float:
+    rest = 1 - share
+    return rest**3 * start + 3 * rest**2 * share * first + 3 * rest * share**2 * second + share**3 * end
+
+
+def choose_point(x: float, y: float, width: float, height: float, random: Random) -> Point:
+    """Where within a box a person clicks: near its middle, never at its edge."""
+    shares = [max(0.2, min(random.gauss(0.5, 0.12), 0.8)) for _ in range(2)]
+    return x + width * shares[0], y + height * shares[1]
+
+
+def plan_typing(text: str, random: Random) -> list[KeyStep]:
+    """The keys of a text, each with how long it is held and the pause behind it."""
+    steps = []
+    for key in text:
+        pause_s = random.lognormvariate(math.log(0.09), 0.4)
+        if key in " .,;:!?\n":
+            pause_s *= random.uniform(1.2, 2.0)
+        if random.random() < 0.02:
+            pause_s += random.uniform(0.2, 0.6)
+        hold_s = random.lognormvariate(math.log(0.07), 0.25)
+        steps.append(KeyStep(key, _clip_key(hold_s), _clip_key(pause_s)))
+    return steps
+
+
+def _clip_key(seconds: float) -> float:
+    return min(max(seconds, MIN_KEY_S), MAX_KEY_S)
+
+
+def plan_scroll(distance: float, random: Random) -> list[WheelStep]:
+    """Strokes of a wheel that scroll exactly so far, with pauses as of somebody who looks meanwhile."""
+    steps, left, until_pause = [], distance, random.randint(3, 7)
+    while left > 0:
+        stroke = min(WHEEL_NOTCH * random.uniform(0.7, 1.3), left)
+        left -= stroke
+        until_pause -= 1
+        pause_s = random.uniform(0.03, 0.14)
+        if until_pause == 0:
+            pause_s, until_pause = random.uniform(0.25, 0.7), random.randint(3, 7)
+        steps.append(WheelStep(stroke, pause_s))
+    return steps

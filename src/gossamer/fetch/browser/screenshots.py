@@ -1,0 +1,63 @@
+"""Pictures of a page, bounded in height and size, and the folder in which those of a job are kept."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gossamer.core.requests import Lease
+
+if TYPE_CHECKING:
+    from playwright.async_api import FloatRect, Page
+
+MAX_HEIGHT = 12_000
+"""Pixels of a picture of a whole page."""
+MAX_PICTURE_BYTES = 16 * 1024 * 1024
+_HEIGHT = "Math.max(document.documentElement.scrollHeight, window.innerHeight)"
+
+log = logging.getLogger("gossamer.crawl")
+
+
+async def take_screenshot(page: Page, timeout_s: float, *, full_page: bool = False) -> bytes:
+    """The page as a PNG. Raises what the driver raises."""
+    size = page.viewport_size
+    clip: FloatRect | None = None
+    if full_page and size is not None:
+        height = min(await page.evaluate(_HEIGHT), MAX_HEIGHT)
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": height}
+    picture = await page.screenshot(type="png", full_page=full_page, clip=clip, timeout=timeout_s * 1000)
+    if len(picture) > MAX_PICTURE_BYTES and full_page:
+        return await take_screenshot(page, timeout_s)
+    return picture
+
+
+class ScreenshotFolder:
+    """Port ``ScreenshotStore``: a folder for each job below the data directory. ``max_files`` bounds it."""
+
+    def __init__(self, folder: Path, job_id: str, *, max_files: int, keeps_all: bool = False) -> None:
+        self.keeps_all = keeps_all
+        self._folder = folder / re.sub(r"[^\w.-]", "_", job_id)
+        self._max_files = max_files
+
+    def __repr__(self) -> str:
+        return f"ScreenshotFolder({str(self._folder)!r})"
+
+    async def keep(self, lease: Lease, picture: bytes) -> str:
+        """See :class:`~gossamer.ports.screenshot_store.ScreenshotStore`."""
+        name = f"{lease.entry.fingerprint % 2**64:016x}-{lease.attempt}.png"
+        try:
+            is_kept = await asyncio.to_thread(self._write, name, picture)
+        except OSError as error:
+            log.warning("the screenshot %s cannot be written: %s", self._folder / name, error)
+            return ""
+        return f"{self._folder.name}/{name}" if is_kept else ""
+
+    def _write(self, name: str, picture: bytes) -> bool:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        if sum(1 for _ in self._folder.iterdir()) >= self._max_files:
+            return False
+        (self._folder / name).write_bytes(picture)
+        return True

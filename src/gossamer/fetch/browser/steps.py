@@ -1,0 +1,222 @@
+"""Performs on a page what a ``Browsing`` says, step by step, each in bounded time.
+
+A step that cannot be done is a failure of the page, in words: which step, and what was the matter. Only what
+ends the page itself (its tab crashed, its browser ended) is raised.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, assert_never
+
+from gossamer.core.browsing import (
+    AnyAction,
+    Browsing,
+    Click,
+    PageFailure,
+    Press,
+    Screenshot,
+    Scroll,
+    Type,
+    Wait,
+)
+from gossamer.core.errors import Fault
+from gossamer.fetch.browser.hand import Hand
+from gossamer.fetch.browser.screenshots import take_screenshot
+from gossamer.fetch.browser.scrolling import SCROLL_LIMIT, PageScroller
+
+if TYPE_CHECKING:
+    from playwright.async_api import Locator, Page
+
+RunScript = Callable[[], Awaitable[PageFailure | None]]
+_DRIVERS = frozenset({"playwright", "patchright"})
+_GONE = ("has been closed", "Target crashed", "Target closed", "Page crashed", "Connection closed")
+_MOVED_ON = ("context was destroyed", "navigating", "Frame was detached", "not attached to the DOM")
+
+
+class StepError(Exception):
+    """A step that cannot be done, in words for people."""
+
+
+class StepPerformer:
+    """Performs the steps of one page. ``human``: where neither an action nor the page says it."""
+
+    def __init__(self, page: Page, browsing: Browsing, hand: Hand, *, human: bool) -> None:
+        self._page = page
+        self._browsing = browsing
+        self._hand = hand
+        self._human = human if browsing.human is None else browsing.human
+        self._deadline = 0.0
+        self.screenshot = b""
+        self.flags: tuple[str, ...] = ()
+
+    async def perform(self, deadline: float, run_script: RunScript) -> PageFailure | None:
+        """Perform all steps until ``deadline``, by the loop; ``None``: all are done.
+
+        Raises what the driver raises when the page is gone.
+        """
+        self._deadline = deadline
+        for words, step in self._list_steps():
+            failure = await self._perform_step(words, step)
+            if failure is not None:
+                return failure
+        return await self._perform_script(run_script) if self._browsing.script else None
+
+    def _list_steps(self) -> list[tuple[str, Callable[[], Awaitable[None]]]]:
+        """All steps but the script, with their words, in their order."""
+        browsing, page = self._browsing, self._page
+        steps: list[tuple[str, Callable[[], Awaitable[None]]]] = []
+        if browsing.wait_until == "networkidle":
+            steps.append(("wait_until 'networkidle'", self._wait_for_idle))
+        if browsing.wait_for:
+            target = page.locator(browsing.wait_for).first
+            steps.append((f"wait_for {browsing.wait_for!r}", lambda: self._wait_for(target)))
+        if browsing.wait_s:
+            steps.append((f"wait_s {browsing.wait_s:g}", lambda: self._sleep(browsing.wait_s)))
+        for number, action in enumerate(browsing.actions, 1):
+            words = f"action {number}, {action.describe()}"
+            steps.append((words, lambda action=action: self._act(action)))  # type: ignore[misc]
+        return steps
+
+    async def _perform_step(self, words: str, step: Callable[[], Awaitable[None]]) -> PageFailure | None:
+        timer = asyncio.timeout_at(self._deadline)
+        try:
+            async with timer:
+                await step()
+        except TimeoutError:
+            if not timer.expired():
+                raise
+            told = f"{words}: the time of the page (browser.timeout) was over"
+            return PageFailure(fault=Fault.MISSING, detail=told)
+        except StepError as error:
+            return PageFailure(fault=Fault.MISSING, detail=f"{words}: {error}")
+        except Exception as error:
+            if not _is_of_driver(error) or is_page_gone(self._page, error):
+                raise
+            return _explain(words, error)
+        return None
+
+    async def _perform_script(self, run_script: RunScript) -> PageFailure | None:
+        words = f"script {self._browsing.script!r}"
+        failure: PageFailure | None = None
+
+        async def run() -> None:
+            nonlocal failure
+            failure = await run_script()
+
+        return await self._perform_step(words, run) or failure
+
+    # ------------------------------------------------------------------ steps
+
+    async def _wait_for_idle(self) -> None:
+        limit_s = self._limit_s()
+        try:
+            await self._page.wait_for_load_state("networkidle", timeout=limit_s * 1000)
+        except Exception as error:
+            if not _is_timeout(error):
+                raise
+            raise StepError(f"the page was still loading after {limit_s:.3g} s; wait_for is surer") from error
+
+    async def _wait_for(self, target: Locator) -> None:
+        await self._bounded(target, lambda timeout: target.wait_for(state="visible", timeout=timeout))
+
+    async def _sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    async def _act(self, action: AnyAction) -> None:
+        match action:
+            case Click():
+                await self._click(action)
+            case Type(selector=selector, text=text, human=human):
+                field = self._page.locator(selector).first
+                is_human = self._human if human is None else human
+                await self._bounded(
+                    field, lambda timeout: self._hand.type_text(field, text, human=is_human, timeout=timeout)
+                )
+            case Press(key=key, selector=""):
+                await self._page.keyboard.press(key)
+                await self._settle()
+            case Press(key=key, selector=selector):
+                target = self._page.locator(selector).first
+                await self._bounded(target, lambda timeout: target.press(key, timeout=timeout))
+                await self._settle()
+            case Scroll():
+                await self._scroll(action)
+            case Wait(selector="", seconds=seconds):
+                await self._sleep(seconds)
+            case Wait(selector=selector):
+                await self._wait_for(self._page.locator(selector).first)
+            case Screenshot(full_page=full_page):
+                self.screenshot = await take_screenshot(self._page, self._limit_s(), full_page=full_page)
+            case _:
+                assert_never(action)
+
+    async def _click(self, action: Click) -> None:
+        target = self._page.locator(action.selector).first
+        if action.optional and not await target.is_visible():
+            return
+        human = self._human if action.human is None else action.human
+        await self._bounded(target, lambda timeout: self._hand.click(target, human=human, timeout=timeout))
+        await self._settle()
+
+    async def _scroll(self, action: Scroll) -> None:
+        scroller = PageScroller(self._page, self._hand)
+        human = self._human if action.human is None else action.human
+        timeout = self._limit_s() * 1000
+        if action.selector:
+            await self._bounded(
+                self._page.locator(action.selector).first,
+                lambda timeout: self._page.wait_for_selector(action.selector, timeout=timeout),
+            )
+        if not await scroller.scroll(action, human=human, timeout=timeout):
+            self.flags = tuple(dict.fromkeys((*self.flags, SCROLL_LIMIT)))
+
+    async def _settle(self) -> None:
+        """Where a click or a key led to another page, that page is there."""
+        state = self._browsing.wait_until
+        if state in ("domcontentloaded", "load", "networkidle"):
+            wanted = "load" if state == "networkidle" else state
+            await self._page.wait_for_load_state(wanted, timeout=self._limit_s() * 1000)
+
+    # ------------------------------------------------------------------ bounds
+
+    def _limit_s(self) -> float:
+        """How long a step may take now."""
+        left_s = self._deadline - asyncio.get_running_loop().time()
+        return max(min(self._browsing.step_timeout_s, left_s), 0.001)
+
+    async def _bounded(self, target: Locator, work: Callable[[float], Awaitable[object]]) -> None:
+        """Work on an element; raises :class:`StepError` where it cannot be had in time."""
+        limit_s = self._limit_s()
+        try:
+            await work(limit_s * 1000)
+        except Exception as error:
+            if not _is_timeout(error):
+                raise
+            what = "no such element" if not await target.count() else "it is there, but cannot be used"
+            raise StepError(f"{what} after {limit_s:.3g} s") from error
+
+
+# --------------------------------------------------------------------------- what the driver raises
+
+
+def is_page_gone(page: Page, error: BaseException) -> bool:
+    """Whether a page, its tab or its browser ended."""
+    return page.is_closed() or any(words in str(error) for words in _GONE)
+
+
+def _is_of_driver(error: BaseException) -> bool:
+    return any(kind.__module__.partition(".")[0] in _DRIVERS for kind in type(error).__mro__)
+
+
+def _is_timeout(error: BaseException) -> bool:
+    return _is_of_driver(error) and type(error).__name__ == "TimeoutError"
+
+
+def _explain(words: str, error: Exception) -> PageFailure:
+    """A step that the driver refuses: the page went elsewhere meanwhile, or what the spider says is wrong."""
+    said = str(error).splitlines()[0]
+    if _is_timeout(error) or any(mark in str(error) for mark in _MOVED_ON):
+        return PageFailure(fault=Fault.MISSING, detail=f"{words}: {said}")
+    return PageFailure(fault=Fault.CALLBACK, detail=f"{words}: {said}")

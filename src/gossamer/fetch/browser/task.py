@@ -1,0 +1,138 @@
+"""What one page was opened for, from before it is loaded until its content is read."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from random import Random
+from typing import TYPE_CHECKING, Literal
+
+from gossamer.core.browsing import Browsing, CapturedResponse, PageFailure
+from gossamer.core.errors import Fault
+from gossamer.core.record import Record
+from gossamer.core.requests import Request
+from gossamer.fetch.browser.capture import ResponseCapture
+from gossamer.fetch.browser.hand import Hand
+from gossamer.fetch.browser.screenshots import take_screenshot
+from gossamer.fetch.browser.steps import StepPerformer, is_page_gone
+from gossamer.ports.page_guide import PageGuide
+
+if TYPE_CHECKING:
+    from playwright.async_api import Page
+
+ScreenshotMode = Literal["never", "failure", "always"]
+PICTURE_S = 5.0
+"""Seconds that a picture may take."""
+
+
+class TaskOptions(Record, frozen=True, kw_only=True):
+    """What holds for all pages."""
+
+    screenshots: ScreenshotMode = "failure"
+    human: bool = False
+    max_capture_bytes: int = 16 * 1024 * 1024
+
+
+class TaskReport(Record, frozen=True, kw_only=True):
+    """What came of a task, besides the page itself."""
+
+    captured: tuple[CapturedResponse, ...] = ()
+    screenshot: bytes = b""
+    failure: PageFailure | None = None
+    flags: tuple[str, ...] = ()
+
+
+class PageTask:
+    """What a request wants of its page. ``guide`` knows what its spider wants, too."""
+
+    def __init__(
+        self, page: Page, request: Request, guide: PageGuide | None, options: TaskOptions, *, random: Random
+    ) -> None:
+        self._page = page
+        self._request = request
+        self._guide = guide
+        self._options = options
+        self._random = random
+        self._failure: PageFailure | None = None
+        self._picture = b""
+        self._flags: tuple[str, ...] = ()
+        self._capture: ResponseCapture | None = None
+        self._browsing = guide.browsing_for(request) if guide is not None else request.browser or Browsing()
+
+    @property
+    def load_state(self) -> Literal["commit", "domcontentloaded", "load"]:
+        """How far the page is to be loaded before :meth:`perform`."""
+        state = self._browsing.wait_until
+        return "load" if state == "networkidle" else state
+
+    @property
+    def may_leave(self) -> bool:
+        """Whether what is done on the page may lead to another one, as whoever wrote it wants."""
+        return bool(self._browsing.actions or self._browsing.script)
+
+    def start(self) -> None:
+        """Begin to listen, before the page is loaded."""
+        if self._browsing.capture:
+            limit = self._options.max_capture_bytes
+            self._capture = ResponseCapture(self._page, self._browsing.capture, max_bytes=limit)
+
+    async def perform(self, deadline: float) -> None:
+        """Do on the loaded page what is to be done, until ``deadline``, by the loop.
+
+        What fails is in the report. Raises what the driver raises when the page is gone.
+        """
+        browsing = self._browsing
+        if browsing.is_plain and browsing.wait_until != "networkidle":
+            return
+        hand = Hand(self._page, self._random)
+        steps = StepPerformer(self._page, browsing, hand, human=self._options.human)
+        try:
+            self._failure = await steps.perform(deadline, self._run_script)
+        finally:
+            self._picture, self._flags = steps.screenshot, steps.flags
+
+    async def finish(self, deadline: float, status: int) -> TaskReport:
+        """What came of it, with the picture that the settings want.
+
+        ``status`` is the answer's, 0 for none.
+        """
+        captured: tuple[CapturedResponse, ...] = ()
+        if self._capture is not None:
+            left_s = deadline - asyncio.get_running_loop().time()
+            captured = await self._capture.collect(max(left_s, 0.0))
+            self._flags = (*self._flags, *self._capture.flags)
+        mode = self._options.screenshots
+        is_failure = self._failure is not None or not 200 <= status < 400
+        if mode == "always" or (mode == "failure" and is_failure):
+            self._picture = await self._take_picture() or self._picture
+        return TaskReport(
+            captured=captured, screenshot=self._picture, failure=self._failure, flags=self._flags
+        )
+
+    def stop(self) -> None:
+        """Let the page go, whatever came of it. Idempotent."""
+        if self._capture is not None:
+            self._capture.stop()
+
+    async def _take_picture(self) -> bytes:
+        try:
+            async with asyncio.timeout(PICTURE_S):
+                return await take_screenshot(self._page, PICTURE_S)
+        except Exception as error:  # noqa: BLE001 - a page without its picture is better than none
+            if is_page_gone(self._page, error):
+                return b""
+            self._flags = (*self._flags, "no_screenshot")
+            return b""
+
+    async def _run_script(self) -> PageFailure | None:
+        if self._guide is None:
+            return None
+        run = partial(self._guide.run_script, self._request, self._browsing.script)
+        failure = await run(self._page)
+        if not self._page.is_closed():
+            return failure
+        browser = self._page.context.browser
+        if browser is None or not browser.is_connected():
+            raise ConnectionAbortedError("the browser ended while the spider's script ran")
+        told = f"{self._browsing.script}() closed its page"
+        return PageFailure(fault=Fault.CALLBACK, detail=failure.detail if failure else told)
