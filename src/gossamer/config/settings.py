@@ -16,6 +16,7 @@ from pydantic import Field, field_validator, model_validator
 from pydantic.fields import FieldInfo
 
 from gossamer.config.blocks import BlockSettings
+from gossamer.config.browser import BrowserSettings
 from gossamer.config.fetching import HttpSettings, ReplaySettings
 from gossamer.config.gateways import GatewaySettings
 from gossamer.config.parsing import ParseSettings, TrapSettings
@@ -130,6 +131,9 @@ class Settings(BaseSettings):
     blocks: BlockSettings = Field(default=BlockSettings(), description="Pages that refuse a visitor.")
     sessions: SessionSettings = Field(
         default=SessionSettings(), description="Who a crawl is for a site: cookies, proxy, browser profile."
+    )
+    browser: BrowserSettings = Field(
+        default=BrowserSettings(), description="Fetching in a browser (the way to fetch `browser`)."
     )
     parse: ParseSettings = Field(default=ParseSettings(), description="Taking pages apart.")
     frontier: FrontierSettings = Field(default=FrontierSettings(), description="The requests of a crawl.")

@@ -48,6 +48,8 @@ class Fault(StrEnum):
     BLOCKED = "blocked"  # the site refuses us: a challenge, a CAPTCHA, a status that refuses
     LOGGED_OUT = "logged_out"  # the answer is for visitors who are not logged in
     PROXY = "proxy"  # the proxy is out of order, or refuses us: nobody's failure but the proxy's
+    BROWSER = "browser"  # the browser that had the page ended, or was ended: nobody's failure
+    PAGE_CRASH = "page_crash"  # the page crashed its tab, or took more memory than a page may
     MISSING = "missing"  # a required element is not on the page
     CALLBACK = "callback"  # the spider's code raised
     CALLBACK_TIMEOUT = "callback_timeout"  # the spider's code took too long

@@ -102,6 +102,10 @@ FAULTS: Mapping[Fault, FaultRow] = check_complete(
             FaultKind.TRANSIENT, _FAILURE, "the answer is for visitors who are not logged in"
         ),
         Fault.PROXY: FaultRow(FaultKind.MACHINE, _NOTHING, "the proxy is out of order, or refuses us"),
+        Fault.BROWSER: FaultRow(FaultKind.MACHINE, _NOTHING, "the browser that had the page ended"),
+        Fault.PAGE_CRASH: FaultRow(
+            FaultKind.TRANSIENT, _NOTHING, "the page crashed its tab, or took more than browser.max_memory_mb"
+        ),
         Fault.MISSING: FaultRow(
             FaultKind.TRANSIENT, _FAILURE, "an element that the spider requires is not on the page"
         ),

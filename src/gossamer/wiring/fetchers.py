@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 from gossamer.config.settings import Settings
@@ -76,7 +77,18 @@ def _open_replay(parts: FetchParts) -> Fetcher:
     return ReplayFetcher(Path(replay.folder), replay.rules, clock=parts.clock)
 
 
+def _open_late(module: str, function: str) -> Callable[[FetchParts], Fetcher]:
+    """What opens a way whose module is imported when it is called."""
+
+    def open_way(parts: FetchParts) -> Fetcher:
+        fetcher: Fetcher = getattr(import_module(module), function)(parts)
+        return fetcher
+
+    return open_way
+
+
 WAYS: dict[str, FetchWay] = {
+    "browser": FetchWay(_open_late("gossamer.wiring.browser", "open_browser"), extra="browser"),
     "http": FetchWay(_open_http),
     "replay": FetchWay(_open_replay),
 }

@@ -83,7 +83,7 @@ async def test_a_way_that_cannot_be_opened_stops_the_crawl_at_its_start_or_where
 def test_an_unknown_way_is_refused_with_the_nearest():
     with pytest.raises(UsageError, match="'htpp' is not a way to fetch; did you mean 'http'\\?"):
         find_way("htpp")
-    with pytest.raises(UsageError, match="there are http, "):
+    with pytest.raises(UsageError, match=r"there are .*http, "):
         find_way("quux")
 
 

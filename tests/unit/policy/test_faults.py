@@ -14,7 +14,7 @@ from gossamer.policy.faults import FAULTS, FaultKind
 KINDS = {
     FaultKind.SETTLED: {Fault.GONE, Fault.ROBOTS, Fault.OUT_OF_SCOPE},
     FaultKind.THROTTLED: {Fault.THROTTLED},
-    FaultKind.MACHINE: {Fault.LOCAL, Fault.PROXY},
+    FaultKind.MACHINE: {Fault.LOCAL, Fault.PROXY, Fault.BROWSER},
     FaultKind.UNANSWERED: {
         Fault.DNS_TEMPORARY, Fault.CONNECT, Fault.TIMEOUT_CONNECT, Fault.TIMEOUT_HEADERS,
         Fault.ROBOTS_UNREACHABLE,
@@ -23,7 +23,7 @@ KINDS = {
     FaultKind.OVERLOAD: {Fault.GATEWAY},
     FaultKind.TRANSIENT: {
         Fault.TIMEOUT_BODY, Fault.INCOMPLETE, Fault.PROTOCOL, Fault.SERVER, Fault.MISSING, Fault.PIPELINE,
-        Fault.LOGGED_OUT,
+        Fault.LOGGED_OUT, Fault.PAGE_CRASH,
         Fault.PARSE_INTERRUPTED,
     },
     FaultKind.LOST_WORKER: {Fault.EXPIRED},
@@ -46,7 +46,7 @@ SIGNALS = {
         Fault.INTERNAL,
     },
     HostSignalKind.UNUSED: {
-        Fault.LOCAL, Fault.PROXY,
+        Fault.LOCAL, Fault.PROXY, Fault.BROWSER, Fault.PAGE_CRASH,
         Fault.GUARD, Fault.BAD_URL, Fault.NOT_ARCHIVED, Fault.ROBOTS, Fault.ROBOTS_UNREACHABLE,
         Fault.HOST_DOWN, Fault.HOST_LOST, Fault.OUT_OF_SCOPE, Fault.CALLBACK, Fault.CALLBACK_TIMEOUT,
         Fault.PIPELINE, Fault.PARSE_TIMEOUT, Fault.PARSE_INTERRUPTED, Fault.UNREADABLE, Fault.EXPIRED,

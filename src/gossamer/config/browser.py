@@ -1,0 +1,65 @@
+"""Settings of the browser as a way to fetch."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from gossamer.config.section import BaseSettings, Count, Seconds
+
+Resource = Literal["image", "media", "font", "stylesheet", "script", "xhr", "fetch"]
+Viewport = Annotated[str, Field(pattern=r"^[1-9][0-9]{1,4}x[1-9][0-9]{1,4}$")]
+
+
+class BrowserSettings(BaseSettings):
+    """The way to fetch `browser`: which browser, how many tabs, and how far a page may go."""
+
+    executable: str | None = Field(
+        default=None,
+        description="The browser's program; if not set, the one that Playwright has downloaded, or Chromium "
+        "on the PATH.",
+    )
+    stealth: bool = Field(
+        default=False,
+        description="Whether the browser is driven by patchright (the extra `stealth`), which leaves fewer "
+        "traces of being driven, under the browser's own User-Agent.",
+    )
+    profile: Literal["honest", "own"] = Field(
+        default="honest",
+        description="`honest` sends `user_agent`; `own` sends the browser's own User-Agent.",
+    )
+    sandbox: bool | None = Field(
+        default=None,
+        description="Whether the browser keeps pages in its sandbox; if not set, it does, except where root "
+        "runs it, for whom there is none.",
+    )
+    pages: Count = Field(
+        default=4, description="Maximum number of pages at once in one process; others wait for a tab."
+    )
+    timeout: Seconds = Field(
+        default=30.0, description="Maximum seconds for one page, from the time it has a tab."
+    )
+    max_pages: Count = Field(
+        default=100, description="Maximum number of pages of one browser before another takes its place."
+    )
+    max_age: Seconds = Field(
+        default=1800.0, description="Maximum age of one browser in seconds before another takes its place."
+    )
+    max_memory_mb: Count = Field(
+        default=2048,
+        description="Maximum memory of a page's process; a page that takes more is ended and tried again.",
+    )
+    block: tuple[Resource, ...] = Field(
+        default=("image", "media", "font"),
+        description="Kinds of resources that pages do not get: `image`, `media`, `font`, `stylesheet`, "
+        "`script`, `xhr`, `fetch`.",
+    )
+    locale: str = Field(default="en-US", description="The language of the browser, also in Accept-Language.")
+    timezone: str | None = Field(
+        default=None,
+        description="The time zone of the browser, such as `Europe/Berlin`; if not set, this machine's.",
+    )
+    viewport: Viewport = Field(
+        default="1366x768", description="Width and height of a page's window in pixels."
+    )

@@ -1,0 +1,203 @@
+"""Playwright and the browser that it drives: found, started, and told apart when something is missing.
+
+Playwright is an extra, and is imported when the first page is fetched; so is patchright, its stealthy twin.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gossamer.core.errors import MissingServiceError
+from gossamer.fetch.browser.limits import CLOSE_S, LAUNCH_S, BrowserKind, BrowserOptions
+from gossamer.fetch.browser.processes import BrowserFolder, find_processes
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, Playwright
+
+_ON_PATH: Mapping[BrowserKind, tuple[str, ...]] = {
+    "chromium": ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
+    "firefox": ("firefox-esr", "firefox"),
+}
+_BUNDLED = ("chromium-*/chrome-linux*/chrome", "chromium_headless_shell-*/chrome-linux*/headless_shell")
+_PACKAGES = {"chromium": "chromium", "firefox": "firefox-esr"}
+
+_ARGUMENTS = (
+    "--disable-site-isolation-trials",  # one process for a page with its frames
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--disable-quic",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",  # names are looked up by the relay alone
+)
+_BLOCKING = {"image": "--blink-settings=imagesEnabled=false", "font": "--disable-remote-fonts"}
+"""What costs nothing to block, since nobody is asked for it."""
+
+_FIRST_LINE = re.compile(r"[^\n]*")
+
+
+def find_executable(kind: BrowserKind, named: str = "") -> str:
+    """The browser to start: the one that is named, Playwright's own, or one on the PATH.
+
+    Raises ``MissingServiceError``.
+    """
+    if named:
+        found = shutil.which(named)
+        if found is None:
+            raise MissingServiceError(
+                f"browser.executable = {named!r}: there is no such program, or it cannot be executed"
+            )
+        return found
+    bundled = _find_bundled() if kind == "chromium" else ""
+    on_path = (shutil.which(name) for name in _ON_PATH[kind])
+    found = bundled or next(filter(None, on_path), None)
+    if found is None:
+        raise MissingServiceError(
+            f"the way to fetch 'browser' needs {kind.title()}, which is not installed: "
+            f"apt install {_PACKAGES[kind]}, or set browser.executable to its path"
+        )
+    return found
+
+
+def _find_bundled() -> str:
+    """The newest Chromium that Playwright has downloaded."""
+    given = os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "")
+    folder = Path(given) if given not in ("", "0") else Path.home() / ".cache" / "ms-playwright"
+    for pattern in _BUNDLED:
+        if found := sorted(folder.glob(pattern)):
+            return str(found[-1])
+    return ""
+
+
+def check_package(*, is_stealthy: bool) -> None:
+    """Raise ``MissingServiceError`` where the package that drives the browser is not installed."""
+    if find_spec("patchright" if is_stealthy else "playwright") is None:
+        extra = "stealth" if is_stealthy else "browser"
+        raise MissingServiceError(
+            f"the way to fetch 'browser' needs a package that is missing: pip install 'gossamer[{extra}]'"
+        )
+
+
+class BrowserDriver:
+    """Playwright's own process, and the folder of everything that is started through it."""
+
+    def __init__(self, options: BrowserOptions) -> None:
+        self._options = options
+        self._executable = find_executable(options.kind, options.executable)
+        check_package(is_stealthy=options.is_stealthy)
+        self._playwright: Playwright | None = None
+        self._folder: BrowserFolder | None = None
+
+    async def launch_browser(self, *, proxy: str) -> tuple[Browser, str]:
+        """A new browser, and the folder of its profile. Raises ``MissingServiceError``.
+
+        ``proxy`` is for what the browser does on its own; every tab has one of its own.
+        """
+        for attempt in (1, 2):
+            try:
+                async with asyncio.timeout(LAUNCH_S):
+                    playwright = await self._start()
+                    return await self._launch(playwright, proxy)
+            except TimeoutError:
+                await self.stop()
+                if attempt == 2:
+                    raise MissingServiceError(
+                        f"{self._executable} did not start within {LAUNCH_S:g} s"
+                    ) from None
+            except Exception as error:
+                is_driver_gone = self._playwright is not None and not self._is_driver_alive()
+                await self.stop()
+                if attempt == 2 or not is_driver_gone:
+                    raise self._explain(error) from error
+        raise AssertionError("unreachable")
+
+    async def _start(self) -> Playwright:
+        if self._playwright is not None and not self._is_driver_alive():
+            await self.stop()
+        if self._playwright is None:
+            if self._folder is None:
+                self._folder = BrowserFolder()
+            package = "patchright" if self._options.is_stealthy else "playwright"
+            with _temporary_folder(self._folder.path):
+                self._playwright = await import_module(f"{package}.async_api").async_playwright().start()
+        return self._playwright
+
+    def _is_driver_alive(self) -> bool:
+        me = os.getpid()
+        return self._folder is not None and any(
+            process.parent == me for process in find_processes(self._folder.path)
+        )
+
+    async def _launch(self, playwright: Playwright, proxy: str) -> tuple[Browser, str]:
+        assert self._folder is not None
+        before = self._profiles()
+        blocking = [switch for kind, switch in _BLOCKING.items() if kind in self._options.blocked]
+        browser = await playwright.chromium.launch(
+            executable_path=self._executable,
+            args=[*_ARGUMENTS, *blocking],
+            ignore_default_args=["--disable-popup-blocking"],
+            chromium_sandbox=self._options.is_sandboxed,
+            proxy={"server": proxy},
+            handle_sigint=False,
+            handle_sigterm=False,
+            handle_sighup=False,
+            timeout=LAUNCH_S * 1000,
+        )
+        new = self._profiles() - before
+        return browser, new.pop() if len(new) == 1 else self._folder.path
+
+    def _profiles(self) -> set[str]:
+        assert self._folder is not None
+        return {str(path) for path in Path(self._folder.path).glob("*profile-*")}
+
+    async def stop(self) -> None:
+        """End the driver and all browsers, and remove their files. Idempotent."""
+        playwright, self._playwright = self._playwright, None
+        folder, self._folder = self._folder, None
+        if playwright is not None:
+            with suppress(Exception):
+                async with asyncio.timeout(CLOSE_S):
+                    await playwright.stop()
+        if folder is not None:
+            await asyncio.to_thread(folder.remove)
+
+    def _explain(self, error: Exception) -> MissingServiceError:
+        text = str(error)
+        if "No usable sandbox" in text or "no-sandbox" in text.partition("Call log")[0]:
+            hint = "this machine does not let a browser have its sandbox: set browser.sandbox = false"
+        elif "error while loading shared libraries" in text:
+            hint = f"libraries are missing: apt install {_PACKAGES[self._options.kind]}"
+        else:
+            hint = "run it once by hand with --headless --dump-dom about:blank to see why"
+        line = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
+        return MissingServiceError(
+            f"{self._executable} could not be used as a browser ({line[:300]}); {hint}"
+        )
+
+
+@contextmanager
+def _temporary_folder(path: str) -> Iterator[None]:
+    """What is started meanwhile puts its temporary files below ``path``. Playwright has no option for it."""
+    tempfile.gettempdir()  # remembered: this process keeps its own
+    before = os.environ.get("TMPDIR")
+    os.environ["TMPDIR"] = path
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["TMPDIR"]
+        else:
+            os.environ["TMPDIR"] = before
+
+
+def driver_error(error: Any) -> str:
+    """The first line of what Playwright says, without the log of calls."""
+    found = _FIRST_LINE.match(str(error))
+    return found[0] if found else ""

@@ -1,0 +1,218 @@
+"""The rung ``browser``: pages as a browser shows them, after their scripts have run.
+
+The body of HTML is the page's tree when it has loaded; that of everything else is the bytes that came.
+Every fetch ends in bounded time, connects to no private address that nobody named, and never follows a
+redirect.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from gossamer.core.errors import Fault, FetchError
+from gossamer.core.requests import Request
+from gossamer.core.results import FetchResult
+from gossamer.core.routes import DIRECT, Route
+from gossamer.fetch.browser.faults import error_code, translate_code
+from gossamer.fetch.browser.limits import BrowserOptions
+from gossamer.fetch.browser.navigation import Navigation
+from gossamer.fetch.browser.pool import BrowserPool
+from gossamer.fetch.browser.relay import GuardedDialer
+from gossamer.fetch.browser.tab import BrowserTab, TabKey
+from gossamer.fetch.guard import AddressGuard
+from gossamer.fetch.http.faults import RAISED, translate_error
+from gossamer.fetch.http.target import Origin, parse_target
+from gossamer.fetch.resolver import Resolver
+from gossamer.policy import urls
+from gossamer.policy.redirects import is_credential
+from gossamer.ports.clock import Clock
+from gossamer.ports.cookie_store import CookieStore
+
+_UNSENT = frozenset({"content-length", "transfer-encoding", "host", "connection"})
+"""Headers that the browser says itself."""
+
+
+class BrowserFetcher:
+    """A :class:`~gossamer.ports.fetcher.Fetcher`. Belongs to the event loop that fetches first.
+
+    Raises ``MissingServiceError`` where there is no browser, or nothing to drive it with.
+    """
+
+    rung = "browser"
+    touches_network = True
+
+    def __init__(
+        self,
+        options: BrowserOptions,
+        *,
+        clock: Clock,
+        guard: AddressGuard,
+        cookies: CookieStore,
+        resolver: Resolver | None = None,
+    ) -> None:
+        self._options = options
+        self._clock = clock
+        self._guard = guard
+        self._cookies = cookies
+        self._pool = BrowserPool(options)
+        self._dialer = GuardedDialer(guard, connect_s=options.connect_s, resolver=resolver)
+
+    def __repr__(self) -> str:
+        return f"BrowserFetcher({self._pool!r})"
+
+    async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
+        """One page. It waits for a tab without limit: there are only so many."""
+        try:
+            origin = parse_target(request.url).origin
+            async with self._pool.slot():
+                return await self._fetch_in_tab(request, route, origin)
+        except FetchError as error:
+            error.rung = self.rung
+            raise
+
+    async def close(self) -> None:
+        """Close the browsers. Idempotent."""
+        await self._pool.close()
+
+    async def _fetch_in_tab(self, request: Request, route: Route, origin: Origin) -> FetchResult:
+        tab = await self._pool.take_tab(self._key_for(request, route, origin), self._dialer.dial)
+        is_clean = False
+        try:
+            result = await self._visit_page(tab, request, origin)
+            is_clean = True
+        except FetchError:
+            if self._pool.is_lost(tab):
+                raise FetchError(Fault.BROWSER, f"{origin.host}: the browser ended") from None
+            raise
+        finally:
+            self._pool.give_back(tab, is_clean=is_clean)
+        return result
+
+    def _key_for(self, request: Request, route: Route, origin: Origin) -> TabKey:
+        is_own = not self._options.is_open or bool(route.profile)
+        return TabKey(
+            session=route.session_for(request),
+            proxy=route.proxy.name if route.proxy is not None else "",
+            user_agent="" if is_own else self._options.user_agent,
+            is_insecure=origin.host in self._options.insecure_hosts,
+        )
+
+    def _fields_for(self, request: Request, origin: Origin) -> dict[str, str]:
+        """The headers of the page's own request, beside the browser's."""
+        is_named = self._guard.is_trusted(origin.host)
+        fields = {
+            name: value
+            for name, value in self._options.headers.items()
+            if is_named or not is_credential(name)
+        }
+        if value := self._options.authorizations.get(urls.origin_of(request.url)) or origin.credentials:
+            fields["Authorization"] = value
+        taken = {name.lower() for name in request.headers}
+        fields = {name: value for name, value in fields.items() if name.lower() not in taken}
+        return {
+            name: value for name, value in (fields | request.headers).items() if name.lower() not in _UNSENT
+        }
+
+    # ------------------------------------------------------------------ the visit
+
+    async def _visit_page(self, tab: BrowserTab, request: Request, origin: Origin) -> FetchResult:
+        loop = asyncio.get_running_loop()
+        started_at, start = self._clock.now(), loop.time()
+        navigation = Navigation(
+            request,
+            self._fields_for(request, origin),
+            main_frame=tab.main_frame,
+            max_body_bytes=self._options.max_body_bytes,
+        )
+        tab.navigation = navigation
+        try:
+            async with asyncio.timeout(self._options.timeout_s):
+                body = await self._load_page(tab, navigation, request, origin)
+        except TimeoutError:
+            fault = Fault.TIMEOUT_BODY if navigation.status else Fault.TIMEOUT_HEADERS
+            raise FetchError(
+                fault, f"{origin.host}: the page took longer than {self._options.timeout_s:g} s"
+            ) from None
+        now = loop.time()
+        return FetchResult(
+            url=request.url,
+            status=navigation.status,
+            headers=navigation.headers if navigation.body is not None else _as_utf8(navigation.headers),
+            body=body,
+            started_at=started_at,
+            latency_s=(navigation.answered_at or now) - start,
+            elapsed_s=now - start,
+            rung=self.rung,
+            wire_bytes=tab.relay.received_bytes,
+            flags=navigation.flags,
+            address=tab.relay.addresses.get((origin.host, origin.port), ""),
+        )
+
+    async def _load_page(
+        self, tab: BrowserTab, navigation: Navigation, request: Request, origin: Origin
+    ) -> bytes:
+        showing = asyncio.ensure_future(self._show_page(tab, request, origin))
+        try:
+            await asyncio.wait((showing, navigation.end, tab.crash), return_when=asyncio.FIRST_COMPLETED)
+            if navigation.end.done():  # said before the browser stops for it, so it goes before its words
+                navigation.end.result()
+                return navigation.body or b""
+            if tab.crash.done():
+                tab.crash.result()
+            return self._check_size(showing.result(), origin)
+        except FetchError as error:
+            detail = error.detail.removeprefix(f"{origin.host}: ")
+            raise FetchError(error.fault, f"{origin.host}: {detail}") from error
+        finally:
+            await _end_quietly(showing)
+
+    async def _show_page(self, tab: BrowserTab, request: Request, origin: Origin) -> str:
+        """Load the page; what it looks like then. Raises ``FetchError``."""
+        try:
+            await tab.page.goto(request.url, wait_until="commit", timeout=0)
+            await tab.page.wait_for_load_state("load", timeout=0)
+            while tab.navigation is not None and tab.navigation.is_loading:
+                await asyncio.sleep(0.02)
+                await tab.page.wait_for_load_state("load", timeout=0)
+            return await tab.page.content()
+        except Exception as error:
+            raise self._explain(tab, str(error), origin) from error
+
+    def _explain(self, tab: BrowserTab, said: str, origin: Origin) -> FetchError:
+        """Why a page did not come: by the relay, else by the browser."""
+        code = error_code(said)
+        reason = tab.relay.failures.get((origin.host, origin.port))
+        if isinstance(reason, FetchError):
+            return reason
+        if isinstance(reason, RAISED) and code:
+            return translate_error(reason, host=origin.host)
+        if code:
+            return translate_code(code, origin.host)
+        return FetchError(Fault.BROWSER, f"{origin.host}: the browser ended, or lost the page")
+
+    def _check_size(self, text: str, origin: Origin) -> bytes:
+        body = text.encode("utf-8", "surrogatepass")
+        if len(body) > self._options.max_body_bytes:
+            raise FetchError(
+                Fault.TOO_LARGE, f"{origin.host}: the page grew beyond {self._options.max_body_bytes} bytes"
+            )
+        return body
+
+
+async def _end_quietly(task: asyncio.Future[str]) -> None:
+    """Nobody waits for it any more."""
+    if not task.done():
+        task.cancel()
+    with contextlib.suppress(asyncio.CancelledError, Exception):
+        await task
+
+
+def _as_utf8(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """The headers of a page whose tree was written down anew, in UTF-8."""
+    return tuple(
+        (name, f"{value.partition(';')[0].strip()}; charset=utf-8")
+        if name == "content-type"
+        else (name, value)
+        for name, value in headers
+    )

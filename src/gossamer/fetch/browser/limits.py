@@ -1,0 +1,40 @@
+"""How far a fetch in a browser may go, and what the browser is: every bound in one frozen record."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from gossamer.core.record import Record
+
+BrowserKind = Literal["chromium", "firefox"]
+
+LAUNCH_S = 60.0
+"""How long a browser may take to start; that is nobody's page time."""
+
+CLOSE_S = 5.0
+"""How long a tab, a browser or its driver may take to close before it is killed."""
+
+
+class BrowserOptions(Record, frozen=True, kw_only=True):
+    """Bounds and manners of the browser fetcher."""
+
+    kind: BrowserKind = "chromium"
+    executable: str = ""  # empty: the one that is found
+    is_stealthy: bool = False  # driven by patchright instead of playwright
+    is_sandboxed: bool = True  # False where the machine does not let a browser have its sandbox
+    user_agent: str = "gossamer"
+    is_open: bool = True  # says who it is, by ``user_agent``; False: the browser's own User-Agent
+    headers: dict[str, str] = {}  # sent with every page's own request; a request's own headers go first
+    authorizations: dict[str, str] = {}  # by origin: sent there instead of an Authorization in ``headers``
+    insecure_hosts: frozenset[str] = frozenset()  # certificates of these hosts are not checked
+    tabs: int = 4  # at once
+    timeout_s: float = 30.0  # one page, from the time it has a tab
+    connect_s: float = 10.0  # one connection of a page
+    max_pages: int = 100  # of one browser
+    max_age_s: float = 1800.0  # of one browser
+    max_body_bytes: int = 32 * 1024 * 1024
+    max_memory_bytes: int = 2048 * 1024 * 1024  # of one process that shows pages
+    blocked: frozenset[str] = frozenset({"image", "media", "font"})  # kinds of resources
+    locale: str = "en-US"
+    timezone: str = ""  # empty: the machine's
+    viewport: tuple[int, int] = (1366, 768)

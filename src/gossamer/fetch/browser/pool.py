@@ -1,0 +1,226 @@
+"""The browsers of a process: one at work, and those that are on their way out.
+
+A browser that has shown ``max_pages`` pages, or is ``max_age_s`` old, gets no more: the next page goes to a
+new one, and the old one is closed when its last tab is done. What does not close in time is killed with all
+its processes, and so is a page's process that takes too much memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from gossamer.core.errors import Fault, FetchError, OperatorError
+from gossamer.fetch.browser.driver import BrowserDriver
+from gossamer.fetch.browser.limits import CLOSE_S, BrowserOptions
+from gossamer.fetch.browser.processes import find_processes, kill_processes
+from gossamer.fetch.browser.relay import Dial, TabRelay
+from gossamer.fetch.browser.tab import BrowserTab, TabKey, open_tab
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser
+
+_WATCH_S = 1.0
+_IDLE_TABS = 2
+"""So many idle tabs are kept for each that may be in use."""
+
+
+class RunningBrowser:
+    """One browser, and its tabs."""
+
+    def __init__(self, browser: Browser, profile: str, opened_at: float) -> None:
+        self.browser = browser
+        self.profile = profile  # the folder that tells its processes from others'
+        self.opened_at = opened_at
+        self.pages = 0  # that were begun
+        self.busy: set[BrowserTab] = set()
+        self.idle: list[BrowserTab] = []  # the one used last at the end
+        self.is_lost = False
+        browser.on("disconnected", self._report_loss)
+
+    def __repr__(self) -> str:
+        state = "lost" if self.is_lost else f"{len(self.busy)} tabs at work, {len(self.idle)} idle"
+        return f"<RunningBrowser: {state}, {self.pages} pages>"
+
+    def take_idle(self, key: TabKey) -> BrowserTab | None:
+        """An idle tab for ``key``, the one used last."""
+        for tab in reversed(self.idle):
+            if tab.key == key:
+                self.idle.remove(tab)
+                return tab
+        return None
+
+    def kill(self) -> None:
+        """End it with all its processes, at once."""
+        self.is_lost = True
+        kill_processes(self.profile)
+
+    def _report_loss(self, _: object) -> None:
+        self.is_lost = True
+
+
+class BrowserPool:
+    """Tabs for visits. Belongs to the event loop that asks first. Raises ``MissingServiceError``."""
+
+    def __init__(self, options: BrowserOptions) -> None:
+        self._options = options
+        self._driver = BrowserDriver(options)
+        self._slots = asyncio.Semaphore(options.tabs)
+        self._launching = asyncio.Lock()
+        self._current: RunningBrowser | None = None
+        self._all: set[RunningBrowser] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._watcher: asyncio.Task[None] | None = None
+        self._own_relay: TabRelay | None = None
+
+    def __repr__(self) -> str:
+        return f"<BrowserPool of {len(self._all)} browsers, {self._slots}>"
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[None]:
+        """A place for one visit: as many at once as there may be tabs."""
+        async with self._slots:
+            yield
+
+    async def take_tab(self, key: TabKey, dial: Dial) -> BrowserTab:
+        """An empty tab. Raises ``FetchError`` (``BROWSER``) where the browser ends meanwhile."""
+        async with self._launching:
+            browser = await self._choose_browser()
+            browser.pages += 1
+            tab = browser.take_idle(key)
+            if tab is not None:
+                browser.busy.add(tab)
+                return tab
+        try:
+            async with asyncio.timeout(self._options.timeout_s):
+                tab = await open_tab(
+                    browser.browser, key, TabRelay(dial), self._options, self._own_name(browser)
+                )
+        except OperatorError:
+            raise
+        except Exception as error:
+            if isinstance(error, TimeoutError):
+                browser.kill()
+            raise FetchError(Fault.BROWSER, "the browser ended, or was stuck, before it had a tab") from error
+        browser.busy.add(tab)
+        return tab
+
+    def give_back(self, tab: BrowserTab, *, is_clean: bool) -> None:
+        """The visit is over. ``is_clean``: nothing went wrong in the tab."""
+        browser = next((one for one in self._all if tab in one.busy), None)
+        if browser is not None:
+            self._start(self._settle_tab(browser, tab, is_clean=is_clean))
+
+    def is_lost(self, tab: BrowserTab) -> bool:
+        """Whether the tab's browser is gone."""
+        return not any(tab in one.busy and not one.is_lost for one in self._all)
+
+    async def close(self) -> None:
+        """Close every browser, and let no process and no file stay. Idempotent."""
+        if self._watcher is not None:
+            self._watcher.cancel()
+            self._watcher = None
+        self._current = None
+        await asyncio.gather(*(self._close_browser(browser) for browser in list(self._all)))
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._driver.stop()
+        if self._own_relay is not None:
+            self._own_relay.close()
+            self._own_relay = None
+
+    # ------------------------------------------------------------------ browsers
+
+    def _own_name(self, browser: RunningBrowser) -> str:
+        """The User-Agent of the browser itself, which does not say that nobody looks at its window."""
+        major = browser.browser.version.partition(".")[0]
+        return (
+            "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) "
+            f"Chrome/{major}.0.0.0 Safari/537.36"
+        )
+
+    async def _choose_browser(self) -> RunningBrowser:
+        """The browser for the next page; a new one where there is none, or where it has done its part."""
+        now = asyncio.get_running_loop().time()
+        current = self._current
+        if current is not None and self._is_worn(current, now):
+            self._current = None
+            self._retire(current)
+            current = None
+        if current is None:
+            if self._own_relay is None:
+                self._own_relay = TabRelay(_dial_nowhere)
+            browser, profile = await self._driver.launch_browser(proxy=await self._own_relay.open())
+            current = self._current = RunningBrowser(browser, profile, now)
+            self._all.add(current)
+            if self._watcher is None:
+                self._watcher = asyncio.get_running_loop().create_task(self._watch_memory())
+        return current
+
+    def _is_worn(self, browser: RunningBrowser, now: float) -> bool:
+        return (
+            browser.is_lost
+            or browser.pages >= self._options.max_pages
+            or now - browser.opened_at >= self._options.max_age_s
+        )
+
+    def _retire(self, browser: RunningBrowser) -> None:
+        if browser.is_lost or not browser.busy:
+            self._start(self._close_browser(browser))
+
+    async def _close_browser(self, browser: RunningBrowser) -> None:
+        self._all.discard(browser)
+        for tab in (*browser.busy, *browser.idle):
+            tab.relay.close()
+        if not browser.is_lost:
+            with contextlib.suppress(Exception):
+                async with asyncio.timeout(CLOSE_S):
+                    await browser.browser.close()
+        await asyncio.to_thread(browser.kill)  # whatever is left of it
+
+    async def _watch_memory(self) -> None:
+        """End the processes of pages that take too much; each is one page, with the frames in it."""
+        while True:
+            await asyncio.sleep(_WATCH_S)
+            for browser in [one for one in self._all if one.busy]:
+                for process in await asyncio.to_thread(find_processes, browser.profile):
+                    if process.is_renderer and process.memory_bytes > self._options.max_memory_bytes:
+                        with contextlib.suppress(OSError):
+                            os.kill(process.pid, signal.SIGKILL)
+
+    # ------------------------------------------------------------------ tabs
+
+    async def _settle_tab(self, browser: RunningBrowser, tab: BrowserTab, *, is_clean: bool) -> None:
+        """Keep the tab for the next visit, or close it."""
+        try:
+            is_kept = is_clean and browser is self._current and not browser.is_lost and await tab.empty()
+            if is_kept and browser is self._current:
+                browser.idle.append(tab)
+                if len(browser.idle) > _IDLE_TABS * self._options.tabs:
+                    await self._close_tab(browser, browser.idle.pop(0))
+            else:
+                await self._close_tab(browser, tab)
+        finally:
+            browser.busy.discard(tab)
+            if browser is not self._current and browser in self._all and not browser.busy:
+                await self._close_browser(browser)
+
+    async def _close_tab(self, browser: RunningBrowser, tab: BrowserTab) -> None:
+        if not await tab.close():
+            await asyncio.to_thread(browser.kill)  # stuck: the pages in its other tabs are tried again
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def _dial_nowhere(host: str, port: int) -> Any:
+    """What a browser does on its own account leads nowhere: no updates, no reports."""
+    raise ConnectionRefusedError(f"{host}:{port} was not asked for by a page")

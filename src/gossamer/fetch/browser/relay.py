@@ -1,0 +1,269 @@
+"""What connects a browser's tab with the world: a SOCKS5 server (RFC 1928) on this machine, for one tab.
+
+Every connection of a tab comes through its relay: of pages and frames, workers and WebSockets, redirected
+or not. So the address guard judges, for each of them, the address that is really connected (DNS rebinding
+included), the bytes of a page are counted as they came over the wire, and a failure is known by its own
+reason instead of the browser's word for it. Names are resolved here, never by the browser.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from ipaddress import IPv4Address, IPv6Address
+
+from aiohappyeyeballs import start_connection
+
+from gossamer.core.errors import FetchError
+from gossamer.fetch.guard import AddressGuard, GuardError
+from gossamer.fetch.resolver import CachingResolver, Resolver, ThreadResolver
+
+Dial = Callable[[str, int], Awaitable[socket.socket]]
+"""Connects to a host and port. Raises ``OSError``, ``socket.gaierror`` and the like, or ``FetchError``."""
+
+_HEAD_START_S = 0.25  # of an address before the next one is tried as well (RFC 8305, 5)
+_MAX_HANDSHAKE_BYTES = 600
+_OK, _FAILED, _FORBIDDEN, _UNREACHABLE, _REFUSED = range(5)
+_REPLIES = {_OK: 0, _FAILED: 1, _FORBIDDEN: 2, _UNREACHABLE: 4, _REFUSED: 5}
+_RAISED = (OSError, ValueError, FetchError)
+
+
+class GuardedDialer:
+    """Connections straight from here, under the guard. Belongs to the event loop that dials first."""
+
+    def __init__(self, guard: AddressGuard, *, connect_s: float, resolver: Resolver | None = None) -> None:
+        self._guard = guard
+        self._connect_s = connect_s
+        self._given = resolver
+        self._names: CachingResolver | None = None
+
+    async def dial(self, host: str, port: int) -> socket.socket:
+        """A connected socket. Raises what look-up, guard, socket and time limit raise."""
+        if self._names is None:
+            self._names = CachingResolver(self._given or ThreadResolver(16), 300)
+        async with asyncio.timeout(self._connect_s):
+            self._guard.check_port(host, port)
+            rows = self._guard.open_to(host, await self._names.resolve(host, port))
+            try:
+                return await start_connection(list(rows), happy_eyeballs_delay=_HEAD_START_S, interleave=1)
+            except BaseException:  # out of time, too: the host may have moved
+                self._names.forget_host(host, port)
+                raise
+
+
+class TabRelay:
+    """The relay of one tab."""
+
+    def __init__(self, dial: Dial) -> None:
+        self._dial = dial
+        self._server: asyncio.Server | None = None
+        self._sides: set[_TabSide] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.received_bytes = 0  # by the tab
+        self.failures: dict[tuple[str, int], Exception] = {}  # why a host and port could not be connected
+        self.addresses: dict[tuple[str, int], str] = {}  # where the last connection led
+
+    def __repr__(self) -> str:
+        return f"<TabRelay of {len(self._sides)} connections, {self.received_bytes} bytes received>"
+
+    async def open(self) -> str:
+        """Start to listen; the address that the browser is given as its proxy."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(lambda: _TabSide(self), "127.0.0.1", 0)
+        return f"socks5://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    def close(self) -> None:
+        """End every connection. Idempotent."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        for task in self._tasks:
+            task.cancel()
+        for side in list(self._sides):
+            side.hang_up()
+
+    def forget_past(self) -> None:
+        """The next page begins: what was counted and what failed was the last one's."""
+        self.received_bytes = 0
+        self.failures.clear()
+
+    def add_side(self, side: _TabSide) -> None:
+        """A connection of the tab was made."""
+        self._sides.add(side)
+
+    def drop_side(self, side: _TabSide) -> None:
+        """It has ended."""
+        self._sides.discard(side)
+
+    def connect_side(self, side: _TabSide, host: str, port: int) -> None:
+        """Connect what a connection of the tab asked for."""
+        task = asyncio.get_running_loop().create_task(self._connect(side, host, port))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _connect(self, side: _TabSide, host: str, port: int) -> None:
+        place = (host, port)
+        try:
+            sock = await self._dial(host, port)
+        except _RAISED as error:
+            self.failures[place] = error
+            side.refuse(_reply_for(error))
+            return
+        try:
+            with suppress(OSError):
+                self.addresses[place] = sock.getpeername()[0]
+            loop = asyncio.get_running_loop()
+            _, far = await loop.create_connection(lambda: _FarSide(self, side), sock=sock)
+        except BaseException:
+            sock.close()
+            raise
+        self.failures.pop(place, None)
+        side.join(far)
+
+
+def _reply_for(error: Exception) -> int:
+    if isinstance(error, GuardError):
+        return _FORBIDDEN
+    if isinstance(error, ConnectionRefusedError):
+        return _REFUSED
+    return _UNREACHABLE if isinstance(error, OSError) else _FAILED
+
+
+class _Side(asyncio.Protocol):
+    """One end of a connection; what it receives goes to the other, no faster than that one takes it."""
+
+    _transport: asyncio.Transport | None = None
+    _other: _Side | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def send(self, data: bytes) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(data)
+
+    def hang_up(self) -> None:
+        """End it once everything was sent."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def pause_writing(self) -> None:
+        self._read_other(is_on=False)
+
+    def resume_writing(self) -> None:
+        self._read_other(is_on=True)
+
+    def _read_other(self, *, is_on: bool) -> None:
+        other = self._other._transport if self._other is not None else None
+        if other is None or other.is_closing():
+            return
+        if is_on:
+            other.resume_reading()
+        else:
+            other.pause_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        if self._other is not None:
+            self._other.hang_up()
+
+
+class _FarSide(_Side):
+    """The end that the world is at."""
+
+    def __init__(self, relay: TabRelay, other: _Side) -> None:
+        self._relay = relay
+        self._other = other
+
+    def data_received(self, data: bytes) -> None:
+        self._relay.received_bytes += len(data)
+        assert self._other is not None
+        self._other.send(data)
+
+
+class _TabSide(_Side):
+    """The end that the browser is at. Before anything is passed on, it says where it wants to."""
+
+    def __init__(self, relay: TabRelay) -> None:
+        self._relay = relay
+        self._buffer = b""
+        self._is_greeted = False
+        self._has_asked = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._relay.add_side(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._relay.drop_side(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._other is not None:
+            self._other.send(data)
+            return
+        self._buffer += data
+        if self._has_asked:
+            return  # kept until there is somebody to pass it on to; a browser waits for the reply
+        if len(self._buffer) > _MAX_HANDSHAKE_BYTES:
+            self.hang_up()
+            return
+        if not self._is_greeted:
+            self._read_greeting()
+        if self._is_greeted:
+            self._read_order()
+
+    def _read_greeting(self) -> None:
+        data = self._buffer
+        if len(data) < 2 or len(data) < 2 + data[1]:
+            return
+        if data[0] != 5:
+            self.hang_up()
+            return
+        self._buffer = data[2 + data[1] :]
+        self._is_greeted = True
+        self.send(b"\x05\x00")
+
+    def _read_order(self) -> None:
+        data = self._buffer
+        if len(data) < 5:
+            return
+        kind = data[3]
+        size = {1: 4, 4: 16, 3: 1 + data[4]}.get(kind)
+        if data[:2] != b"\x05\x01" or size is None:  # CONNECT alone
+            self.refuse(_FAILED)
+            return
+        if len(data) < 6 + size:
+            return
+        address = data[4 : 4 + size]
+        if kind == 3:
+            host = address[1:].decode("ascii", "replace")
+        else:
+            host = str(IPv4Address(address) if kind == 1 else IPv6Address(address))
+        (port,) = struct.unpack("!H", data[4 + size : 6 + size])
+        self._buffer = data[6 + size :]
+        self._has_asked = True
+        self._relay.connect_side(self, host, port)
+
+    def refuse(self, reply: int) -> None:
+        """Say why there is no connection, and end."""
+        self._say(reply)
+        self.hang_up()
+
+    def join(self, far: _Side) -> None:
+        """Pass everything on from now on."""
+        if self._transport is None:  # the browser has given up meanwhile
+            far.hang_up()
+            return
+        self._other = far
+        self._say(_OK)
+        if self._buffer:
+            far.send(self._buffer)
+            self._buffer = b""
+
+    def _say(self, reply: int) -> None:
+        self.send(bytes((5, _REPLIES[reply], 0, 1, 0, 0, 0, 0, 0, 0)))

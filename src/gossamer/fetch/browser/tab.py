@@ -1,0 +1,156 @@
+"""A tab: a browser's context of its own, with one page, one relay and one visit at a time.
+
+Contexts share neither cookies nor storage nor connections, so tabs know nothing of each other, and
+everything that a relay counts belongs to the page that is in its tab. A tab that has shown a page is
+emptied before the next visit; one that could not be emptied in a moment is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gossamer.core.errors import Fault, FetchError
+from gossamer.fetch.browser.limits import CLOSE_S, BrowserOptions
+from gossamer.fetch.browser.navigation import Navigation
+from gossamer.fetch.browser.relay import TabRelay
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, BrowserContext, CDPSession, Page
+
+_PAUSES: tuple[dict[str, str], ...] = (
+    {"resourceType": "Document", "requestStage": "Request"},
+    {"resourceType": "Document", "requestStage": "Response"},
+)
+_NAMES = {
+    "image": "Other",  # a page's icon; all other images are blocked when the browser is started
+    "stylesheet": "Stylesheet",
+    "script": "Script",
+    "xhr": "XHR",
+    "fetch": "Fetch",
+    "media": "Media",
+}
+"""Kinds of resources that the browser has to ask us about, by their names in its protocol."""
+
+_EMPTY_S = 2.0
+
+
+class TabKey(NamedTuple):
+    """Which visits may have the same tab."""
+
+    session: str
+    proxy: str
+    user_agent: str  # empty: the browser's own
+    is_insecure: bool  # certificates are not checked
+
+
+class BrowserTab:
+    """One tab. Made by :func:`open_tab`."""
+
+    def __init__(self, key: TabKey, relay: TabRelay, context: BrowserContext) -> None:
+        self.key = key
+        self.relay = relay
+        self.context = context
+        self.navigation: Navigation | None = None
+        self.crash: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self.page: Page
+        self.cdp: CDPSession
+        self.main_frame = ""
+
+    def __repr__(self) -> str:
+        return f"<BrowserTab for session {self.key.session!r}: {self.navigation or 'empty'}>"
+
+    async def prepare(self, options: BrowserOptions) -> None:
+        """Open its page, and stop at what is to be decided here."""
+        self.page = await self.context.new_page()
+        self.context.on("page", lambda page: self._start(self._close_popup(page)))
+        self.page.on("crash", self._report_crash)
+        self.cdp = await self.context.new_cdp_session(self.page)
+        self.main_frame = (await self.cdp.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
+        self.cdp.on("Fetch.requestPaused", lambda event: self._start(self._handle_pause(event)))
+        blocked = [{"resourceType": name} for kind, name in _NAMES.items() if kind in options.blocked]
+        await self.cdp.send("Fetch.enable", {"patterns": [*_PAUSES, *blocked]})
+
+    async def empty(self) -> bool:
+        """End what is going on in it. ``False``: it cannot be used any more."""
+        self.navigation = None
+        if self.crash.done():
+            return False
+        try:
+            async with asyncio.timeout(_EMPTY_S):
+                await self.page.goto("about:blank")
+        except Exception:  # noqa: BLE001 - whatever it is, this tab is not to be used again
+            return False
+        self.relay.forget_past()
+        return True
+
+    async def close(self) -> bool:
+        """Close it. ``False``: the browser did not do it in time."""
+        self.relay.close()
+        for task in list(self._tasks):
+            task.cancel()
+        if not self.crash.done():
+            self.crash.cancel()
+        try:
+            async with asyncio.timeout(CLOSE_S):
+                await self.context.close()
+        except TimeoutError:
+            return False
+        except Exception:  # noqa: BLE001 - the browser is gone, and its tabs with it
+            return True
+        return True
+
+    async def _handle_pause(self, event: dict[str, Any]) -> None:
+        """Requests of a page that is gone already end here as well."""
+        with contextlib.suppress(Exception):  # it was aborted meanwhile, or the tab is closed
+            if self.navigation is None:
+                order = {"requestId": event["requestId"], "errorReason": "Aborted"}
+                await self.cdp.send("Fetch.failRequest", order)
+            else:
+                await self.navigation.handle_pause(self.cdp, event)
+
+    async def _close_popup(self, page: Page) -> None:
+        with contextlib.suppress(Exception):
+            await page.close()
+
+    def _report_crash(self, _: object) -> None:
+        if not self.crash.done():
+            self.crash.set_exception(FetchError(Fault.PAGE_CRASH, "the page crashed its tab"))
+            self.crash.exception()  # heard, whether or not a visit is under way
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def open_tab(
+    browser: Browser, key: TabKey, relay: TabRelay, options: BrowserOptions, user_agent: str
+) -> BrowserTab:
+    """A new tab. Raises what the browser raises."""
+    width, height = options.viewport
+    try:
+        context = await browser.new_context(
+            user_agent=key.user_agent or user_agent,
+            locale=options.locale,
+            timezone_id=options.timezone or None,
+            viewport={"width": width, "height": height},
+            proxy={"server": await relay.open()},
+            service_workers="block",
+            accept_downloads=False,
+            permissions=[],
+            ignore_https_errors=key.is_insecure,
+        )
+        tab = BrowserTab(key, relay, context)
+        try:
+            await tab.prepare(options)
+        except BaseException:
+            await tab.close()
+            raise
+    except BaseException:
+        relay.close()
+        raise
+    return tab

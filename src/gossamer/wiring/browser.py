@@ -1,0 +1,46 @@
+"""The way to fetch `browser`, by the settings."""
+
+from __future__ import annotations
+
+import os
+
+from msgspec.structs import replace
+
+from gossamer.config.settings import Settings
+from gossamer.fetch.browser.fetcher import BrowserFetcher
+from gossamer.fetch.browser.limits import BrowserOptions
+from gossamer.ports.fetcher import Fetcher
+from gossamer.wiring.fetchers import FetchParts
+
+
+def browser_options_of(settings: Settings) -> BrowserOptions:
+    """The bounds and manners of the browser, without credentials."""
+    browser, http = settings.browser, settings.http
+    width, height = browser.viewport.split("x")
+    is_sandboxed = os.geteuid() != 0 if browser.sandbox is None else browser.sandbox
+    return BrowserOptions(
+        executable=browser.executable or "",
+        is_stealthy=browser.stealth,
+        is_sandboxed=is_sandboxed,
+        user_agent=settings.user_agent,
+        is_open=browser.profile == "honest" and not browser.stealth,
+        headers=http.headers,
+        insecure_hosts=frozenset(http.insecure_hosts),
+        tabs=browser.pages,
+        timeout_s=browser.timeout,
+        connect_s=http.connect_timeout,
+        max_pages=browser.max_pages,
+        max_age_s=browser.max_age,
+        max_body_bytes=http.max_size_bytes,
+        max_memory_bytes=browser.max_memory_mb * 1024 * 1024,
+        blocked=frozenset(browser.block),
+        locale=browser.locale,
+        timezone=browser.timezone or "",
+        viewport=(int(width), int(height)),
+    )
+
+
+def open_browser(parts: FetchParts) -> Fetcher:
+    """The fetcher. Raises ``MissingServiceError`` for what is not installed."""
+    options = replace(browser_options_of(parts.settings), authorizations=dict(parts.authorizations))
+    return BrowserFetcher(options, clock=parts.clock, guard=parts.guard, cookies=parts.cookies)

@@ -1,0 +1,40 @@
+"""Pages for a real browser, and the fetcher that opens them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from gossamer.fetch.browser.fetcher import BrowserFetcher
+from gossamer.fetch.browser.limits import BrowserOptions
+from gossamer.fetch.guard import AddressGuard
+from gossamer.fetch.sessions.cookies import CookieJar
+from gossamer.runtime.clock import SystemClock
+
+TRUSTED = ("127.0.0.1", "localhost")
+
+
+def answer(body: bytes | str, *headers: str, status: str = "200 OK", kind: str = "text/html") -> bytes:
+    """An answer as it goes over the wire."""
+    data = body.encode() if isinstance(body, str) else body
+    lines = [f"HTTP/1.1 {status}", f"Content-Type: {kind}", f"Content-Length: {len(data)}", *headers]
+    return "\r\n".join([*lines, "", ""]).encode() + data
+
+
+@asynccontextmanager
+async def open_fetcher(
+    cookies: CookieJar | None = None, guard: AddressGuard | None = None, **options: Any
+) -> AsyncIterator[BrowserFetcher]:
+    """A fetcher with a browser of its own, which is closed at the end."""
+    fetcher = BrowserFetcher(
+        BrowserOptions(**({"is_sandboxed": os.geteuid() != 0, "user_agent": "gossamer-test"} | options)),
+        clock=SystemClock(),
+        guard=guard or AddressGuard(TRUSTED),
+        cookies=CookieJar(100) if cookies is None else cookies,
+    )
+    try:
+        yield fetcher
+    finally:
+        await fetcher.close()
