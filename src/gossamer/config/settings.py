@@ -19,6 +19,7 @@ from gossamer.config.blocks import BlockSettings
 from gossamer.config.browser import BrowserSettings
 from gossamer.config.fetching import HttpSettings, ReplaySettings
 from gossamer.config.gateways import GatewaySettings
+from gossamer.config.ladder import LadderSettings, RungChoice
 from gossamer.config.parsing import ParseSettings, TrapSettings
 from gossamer.config.running import BrokerSettings, ClusterSettings, LogSettings
 from gossamer.config.section import BaseSettings, Count, HeaderText, Name, Pattern, Seconds, SectionName
@@ -127,8 +128,16 @@ class Settings(BaseSettings):
         min_length=1,
         description="The data directory: it holds the database and everything else that is kept.",
     )
+    fetch: RungChoice = Field(
+        default="auto",
+        description="The way to fetch of requests that do not name one: a rung, such as `impersonate` or "
+        "`browser`; `auto` begins at the cheapest rung of `ladder.rungs` and climbs where a host refuses.",
+    )
     http: HttpSettings = Field(default=HttpSettings(), description="Fetching over HTTP.")
     blocks: BlockSettings = Field(default=BlockSettings(), description="Pages that refuse a visitor.")
+    ladder: LadderSettings = Field(
+        default=LadderSettings(), description="What is tried when a site refuses us."
+    )
     sessions: SessionSettings = Field(
         default=SessionSettings(), description="Who a crawl is for a site: cookies, proxy, browser profile."
     )

@@ -8,6 +8,7 @@ from hashlib import blake2b
 from gossamer.core.record import Record
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult, VisitResult
+from gossamer.core.rungs import way_of
 
 
 class Proxy(Record, frozen=True, kw_only=True):
@@ -49,7 +50,7 @@ class Route(Record, frozen=True, kw_only=True):
     @property
     def way(self) -> str:
         """The way to fetch, without the kind of proxy: ``http``, ``impersonate``, ``browser``, ..."""
-        return self.rung.partition("+")[0]
+        return way_of(self.rung)
 
     def session_for(self, request: Request) -> str:
         """Whose cookies a request is sent with."""

@@ -20,6 +20,9 @@ SEED_LANE = "seed"
 PAGE_LANE = "http"
 """The lane of requests that ask for no other."""
 
+BROWSER_LANE = "browser"
+"""The lane of requests that need a browser, on fleets that have it."""
+
 
 class WorkerState(StrEnum):
     """What a worker is willing to do."""

@@ -7,7 +7,7 @@ the frontier for certain: those need not be offered again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from gossamer.core.drops import DropKind
 from gossamer.core.requests import Entry, Request
@@ -28,7 +28,8 @@ class Admission:
     """Decides which requests of one job are accepted.
 
     ``key`` keys its fingerprints; ``lanes`` are the kinds of worker the job has, since a request that no
-    worker takes would wait forever; ``max_depth`` is the frontier's own bound.
+    worker takes would wait forever; ``max_depth`` is the frontier's own bound. ``lane_for`` chooses among the
+    lanes by a request and its host.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class Admission:
         lanes: Collection[str] = (PAGE_LANE,),
         max_depth: int | None = None,
         traps: TrapCounter | None = None,
+        lane_for: Callable[[Request, str], str] | None = None,
     ) -> None:
         self._scope = scope
         self.traps = traps or TrapCounter()
@@ -47,6 +49,7 @@ class Admission:
         self._max_depth = max_depth
         self._options = options
         self._key = key
+        self._lane_for = lane_for
         self._places: dict[str, Place | str] = {}
         self._inside: set[int] = set()
 
@@ -66,6 +69,8 @@ class Admission:
         url, fingerprint, host = place
         if url != request.url or request.meta or request.cb_kwargs or request.headers:
             request = request.replace(url=url)  # with dicts of its own: `start()` may go on with the others
+        if self._lane_for is not None:
+            request = request.replace(lane=self._lane_for(request, host))
         return Entry(request=request, fingerprint=fingerprint, host=host)
 
     def admit_links(
@@ -96,7 +101,8 @@ class Admission:
                 if fingerprint in taken or fingerprint in self._inside:
                     continue
                 taken.add(fingerprint)
-            child = request.replace(url=url, depth=depth, via=via)
+            lane = request.lane if self._lane_for is None else self._lane_for(request, host)
+            child = request.replace(url=url, depth=depth, via=via, lane=lane)
             entries.append(Entry(request=child, fingerprint=fingerprint, host=host))
         return tuple(entries)
 

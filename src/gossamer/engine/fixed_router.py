@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
+from gossamer.core.errors import MissingServiceError
 from gossamer.core.requests import Request
 from gossamer.core.routes import DIRECT, Advice, Detour, Route, RouteReport
+from gossamer.core.rungs import AUTO
+
+_ANY = ("", AUTO)
 
 
 class FixedRouter:
-    """Port ``Router``: one route for all requests, and nothing to learn."""
+    """Port ``Router``: one route for all requests but those that name a rung, and nothing to learn."""
 
     is_fixed = True
 
@@ -19,7 +25,8 @@ class FixedRouter:
 
     async def choose_route(self, request: Request, host: str) -> Route | Detour:
         """See :class:`~gossamer.ports.router.Router`."""
-        return self._route
+        rung = request.fetch
+        return self._route if rung in _ANY else replace(self._route, rung=rung)
 
     async def learn_from(self, report: RouteReport) -> Advice | None:
         """See :class:`~gossamer.ports.router.Router`."""
@@ -28,6 +35,10 @@ class FixedRouter:
     def lane_for(self, request: Request, host: str) -> str:
         """See :class:`~gossamer.ports.router.Router`."""
         return request.lane
+
+    def skip_rung(self, request: Request, host: str, route: Route, error: MissingServiceError) -> bool:
+        """See :class:`~gossamer.ports.router.Router`."""
+        return False
 
     async def close(self) -> None:
         """See :class:`~gossamer.ports.router.Router`."""

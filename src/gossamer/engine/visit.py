@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from gossamer.core.errors import (
     Fault,
     FetchError,
+    MissingServiceError,
     OperatorError,
     PipelineError,
     UsageError,
@@ -113,7 +114,12 @@ class Visitor:
         if isinstance(route, Detour):
             return _take_detour(attempt, route)
         attempt.route = route
-        end = await self._fetch_if_allowed(attempt, request, route)
+        try:
+            end = await self._fetch_if_allowed(attempt, request, route)
+        except MissingServiceError as error:
+            if not parts.router.skip_rung(request, lease.entry.host, route, error):
+                raise
+            return HostSignal()  # nobody was asked: it takes another rung
         return await self._learn_from(attempt, end) if isinstance(end, VisitResult) else end
 
     async def _fetch_if_allowed(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from gossamer.core.errors import MissingServiceError
 from gossamer.core.requests import Request
 from gossamer.core.routes import Advice, Detour, Route, RouteReport
 
@@ -11,8 +12,8 @@ from gossamer.core.routes import Advice, Detour, Route, RouteReport
 class Router(Protocol):
     """Chooses the route of every request of one job, and learns what works on which host.
 
-    Guarantee: what one worker has learnt, every worker of the job knows for each choice that begins later,
-    and the crawl that is resumed knows it too. A choice never costs the request anything.
+    Guarantee: what one worker has learnt, every worker of the job knows for each choice that begins a second
+    later, and the crawl that is resumed knows it too. A choice never costs the request anything.
     """
 
     is_fixed: bool  # True: all requests take one route, and nothing is learnt: ``learn_from`` is not called
@@ -30,6 +31,10 @@ class Router(Protocol):
 
     def lane_for(self, request: Request, host: str) -> str:
         """The lane for a new request of ``host``, by what this worker knows already; never waits."""
+        ...
+
+    def skip_rung(self, request: Request, host: str, route: Route, error: MissingServiceError) -> bool:
+        """The rung of a route cannot be used here; whether the request has another, which it takes next."""
         ...
 
     async def close(self) -> None:

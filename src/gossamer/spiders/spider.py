@@ -35,6 +35,8 @@ class Spider:
     """Error statuses that the spider's callbacks want to see."""
     browser: Browsing | Mapping[str, Browsing] | None = None
     """What a browser does on pages whose requests do not say it: for all callbacks, or by callback."""
+    fetch: str | Mapping[str, str] = ""
+    """The rung of requests that name none (``"browser"``, ``"auto"``): for all callbacks, or by callback."""
     pipelines: Sequence[Any] = ()
     """Callables, or objects with ``process_item(item, spider)``, that every item passes before validation."""
 

@@ -23,6 +23,7 @@ from gossamer.compat.scrapy import hints as scrapy
 from gossamer.config.names import suggest_name
 from gossamer.core.errors import UsageError
 from gossamer.core.requests import Request
+from gossamer.core.rungs import AUTO, explain_wrong_rung
 from gossamer.observe.text import shown_url
 from gossamer.parse.selectors import Selector
 from gossamer.policy import urls
@@ -142,6 +143,18 @@ def _check_spider(spider: Spider) -> None:
             Selector(text="").css(query)
         except ValueError as error:
             raise UsageError(f"require of the spider {spider.name!r}: {error}") from None
+    _check_fetch(spider)
+
+
+def _check_fetch(spider: Spider) -> None:
+    """Rungs by callback; a single one is checked as the setting that it is."""
+    for callback, rung in spider.fetch.items() if isinstance(spider.fetch, Mapping) else ():
+        if not callable(getattr(spider, callback, None)):
+            raise UsageError(
+                f"fetch of the spider {spider.name!r} names {callback!r}, which is not one of its methods"
+            )
+        if rung != AUTO and (wrong := explain_wrong_rung(rung)):
+            raise UsageError(f"fetch of the spider {spider.name!r} for {callback!r}: {wrong}")
 
 
 def _check_scrapy(spider: Spider) -> None:

@@ -15,4 +15,6 @@ def spider_settings(spider: Spider) -> dict[str, Any]:
         for name in setting_fields()
         if "." not in name and not hasattr(Spider, name) and not callable(getattr(spider, name, callable))
     }
+    if spider.fetch and isinstance(spider.fetch, str):
+        own["fetch"] = spider.fetch
     return {**own, **spider.settings}

@@ -23,11 +23,10 @@ from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.limits import HttpOptions
 from gossamer.fetch.robots_cache import RobotsCache
 from gossamer.fetch.sessions.shared_cookies import SharedCookieStore
-from gossamer.fetch.trusted_hosts import TrustedHosts, TrustingFetcher
+from gossamer.fetch.trusted_hosts import TrustedHosts
 from gossamer.observe.multi_sink import MultiSink
 from gossamer.policy import urls
 from gossamer.policy.credentials import authorizations_for
-from gossamer.ports.clock import Clock
 from gossamer.ports.committer import Committer
 from gossamer.ports.fetcher import Fetcher
 from gossamer.ports.frontier import Frontier
@@ -37,9 +36,9 @@ from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.backends import Backends, open_backends
 from gossamer.wiring.extractors import extractor_of
-from gossamer.wiring.fetchers import fetcher_of
+from gossamer.wiring.routing import RouteParts, open_ways
 from gossamer.wiring.rules import admission_of, block_rules_of, lanes_of, rules_of, trusted_hosts
-from gossamer.wiring.sessions import SessionCommitter, SessionFetcher
+from gossamer.wiring.sessions import SessionCommitter
 from gossamer.wiring.sinks import open_sinks
 
 ALONE_IDLE_S = 1.0
@@ -151,13 +150,12 @@ async def assemble_worker(
         worker = owner or worker_name(os.getpid())
         guard = AddressGuard((*trusted_hosts(target.spider), *trusted))
         cookies = _open_cookies(backends, job, is_alone=is_alone)
+        lanes, sink = lanes_of(settings, job), MultiSink(sinks)
         trust = TrustedHosts(backends.requests.shared, job) if owner else None
-        fetcher = _make_fetcher(settings, target, cookies, backends.clock, guard, trust=trust)
-        opening.push_async_callback(fetcher.close)
+        ways = RouteParts(settings, target, backends, guard, cookies, sink, trust, lanes, is_alone)
+        fetcher, router = open_ways(ways, opening)
         rules = rules_of(settings, touches_network=fetcher.touches_network)
-        if not resumed:
-            await backends.requests.create_frontier(job, rules)
-        frontier, committer = _open_frontier(backends, job, rules, worker)
+        frontier, committer = await _open_frontier(backends, job, rules, worker, is_new=not resumed)
         pipeline = await _open_pipeline(settings, target, opening)
         parts = EngineParts(
             job=job,
@@ -169,10 +167,11 @@ async def assemble_worker(
             robots=_make_robots_gate(settings, fetcher, backends),
             extractor=extractor_of(settings, target, opening.enter_context(ExitStack())),
             pipeline=pipeline,
-            admission=admission_of(settings, target.spider, job.key, lanes_of(settings, job)),
-            sink=MultiSink(sinks),
+            admission=admission_of(settings, target.spider, job.key, lanes, router),
+            sink=sink,
             clock=backends.clock,
             blocks=block_rules_of(settings),
+            router=router,
         )
         shift, kept = _shift_options(settings, worker, is_alone=is_alone), opening.pop_all()
         return CrawlParts(parts, shift, pipeline, backends, resumed, kept, guard, target.authorizations)
@@ -189,25 +188,12 @@ def _open_cookies(backends: Backends, job: Job, *, is_alone: bool) -> SharedCook
     )
 
 
-def _make_fetcher(
-    settings: Settings,
-    target: CrawlTarget,
-    cookies: SharedCookieStore,
-    clock: Clock,
-    guard: AddressGuard,
-    *,
-    trust: TrustedHosts | None,
-) -> Fetcher:
-    """What fetches with the job's cookies and the target's credentials; ``trust`` is what a fleet shares."""
-    inner = fetcher_of(settings, guard, clock, cookies=cookies, authorizations=target.authorizations)
-    fetcher = SessionFetcher(inner, cookies)
-    return fetcher if trust is None else TrustingFetcher(fetcher, guard, trust)
-
-
-def _open_frontier(
-    backends: Backends, job: Job, rules: FrontierRules, worker: str
+async def _open_frontier(
+    backends: Backends, job: Job, rules: FrontierRules, worker: str, *, is_new: bool
 ) -> tuple[Frontier, Committer]:
     """A worker's frontier, and what commits the results of its visits to it and to the store."""
+    if is_new:
+        await backends.requests.create_frontier(job, rules)
     frontier, joint = backends.requests.open_for_worker(job, rules, owner=worker)
     return frontier, SplitCommitter(frontier, backends.store, job) if joint is None else joint
 

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from gossamer.config.settings import Settings
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
-from gossamer.core.shifts import PAGE_LANE
+from gossamer.core.shifts import BROWSER_LANE, PAGE_LANE
 from gossamer.engine.admission import Admission
 from gossamer.policy import urls
 from gossamer.policy.blocks import BlockRules
 from gossamer.policy.scope import Scope, domain_of
 from gossamer.policy.traps import TrapCounter, TrapRules
 from gossamer.policy.urls import UrlOptions
+from gossamer.ports.router import Router
 from gossamer.spiders.spider import Spider
 
 
@@ -50,9 +51,16 @@ def lanes_of(settings: Settings, job: Job) -> tuple[str, ...]:
 
 
 def admission_of(
-    settings: Settings, spider: Spider, key: bytes, lanes: Sequence[str] = (PAGE_LANE,)
+    settings: Settings,
+    spider: Spider,
+    key: bytes,
+    lanes: Sequence[str] = (PAGE_LANE,),
+    router: Router | None = None,
 ) -> Admission:
-    """What decides which requests of a job are accepted; ``lanes`` are those that somebody serves."""
+    """What decides which requests of a job are accepted; ``lanes`` are those that somebody serves.
+
+    Where there are several, ``router`` knows on which of them a request waits.
+    """
     return Admission(
         scope_of(settings, spider),
         url_options_of(settings),
@@ -60,6 +68,7 @@ def admission_of(
         lanes=lanes,
         max_depth=settings.max_depth,
         traps=TrapCounter(TrapRules(**settings.traps.model_dump())),
+        lane_for=router.lane_for if router is not None and BROWSER_LANE in lanes else None,
     )
 
 

@@ -27,7 +27,7 @@ class RoutedFetcher:
         self._fetchers: dict[str, Fetcher] = {}  # by rung; several rungs may have the same fetcher
         self._opened: dict[str, Fetcher] = {}  # by way
         for way in ways:
-            self._open_once(way)
+            self.open_way(way)
 
     def __repr__(self) -> str:
         return f"RoutedFetcher({', '.join(self._opened)})"
@@ -36,7 +36,7 @@ class RoutedFetcher:
         """See :class:`~gossamer.ports.fetcher.Fetcher`."""
         fetcher = self._fetchers.get(route.rung)
         if fetcher is None:
-            fetcher = self._fetchers[route.rung] = self._open_once(route.way)
+            fetcher = self._fetchers[route.rung] = self.open_way(route.way)
         return fetcher.fetch(request, route)
 
     async def close(self) -> None:
@@ -45,7 +45,8 @@ class RoutedFetcher:
             for fetcher in self._opened.values():
                 closing.push_async_callback(fetcher.close)
 
-    def _open_once(self, way: str) -> Fetcher:
+    def open_way(self, way: str) -> Fetcher:
+        """The fetcher of a way, opened now if it was not yet. Raises what opening it raises."""
         way = way.partition(":")[0]
         if way not in self._opened:
             self._opened[way] = self._open_way(way)

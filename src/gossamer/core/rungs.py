@@ -1,0 +1,41 @@
+"""The names of rungs: a way to fetch, and ``+kind`` where it goes through a kind of proxy."""
+
+from __future__ import annotations
+
+import difflib
+from functools import lru_cache
+
+WAYS = ("http", "impersonate", "browser", "gateway")
+"""The ways to fetch that a rung may name, from the cheapest to the most expensive."""
+BROWSER_WAY = "browser"
+"""The way that has a lane of its own on fleets that want it."""
+PROXY_KINDS = ("datacenter", "residential", "mobile")
+AUTO = "auto"
+"""In the place of a rung: the ladder decides."""
+
+
+def way_of(rung: str) -> str:
+    """A rung without its kind of proxy: ``browser``, ``gateway:NAME``."""
+    return rung.partition("+")[0]
+
+
+@lru_cache(maxsize=1000)
+def explain_wrong_rung(name: str) -> str:
+    """Why this is not the name of a rung, with the nearest one that is; empty for one that is."""
+    base, plus, kind = name.partition("+")
+    way, colon, gateway = base.partition(":")
+    if way in WAYS and (not colon or (way == "gateway" and gateway)) and (not plus or kind in PROXY_KINDS):
+        return ""
+    if colon and way != "gateway":
+        way = base
+    near_way = _find_nearest(way, WAYS)
+    near_kind = _find_nearest(kind, PROXY_KINDS) if plus else ""
+    if way in WAYS and plus and kind not in PROXY_KINDS:
+        hint = f"; did you mean {f'{base}+{near_kind}'!r}?" if near_kind else ""
+        return f"{name!r} names no kind of proxy ({', '.join(PROXY_KINDS)}){hint}"
+    hint = f"; did you mean {near_way!r}?" if near_way else ""
+    return f"{name!r} is not a rung ({', '.join(WAYS)}){hint}"
+
+
+def _find_nearest(word: str, words: tuple[str, ...]) -> str:
+    return next(iter(difflib.get_close_matches(word, words, n=1)), "")

@@ -1,0 +1,180 @@
+"""The router of a crawl that may fetch in several ways: as was said, or as each host needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from gossamer.core.errors import MissingServiceError
+from gossamer.core.events import NoticeEvent
+from gossamer.core.requests import Request
+from gossamer.core.routes import Advice, Detour, Route, RouteReport
+from gossamer.core.rungs import BROWSER_WAY, way_of
+from gossamer.core.shifts import BROWSER_LANE, PAGE_LANE
+from gossamer.fetch.routing.ladder import LadderStore
+from gossamer.policy.ladder import (
+    LadderDecision,
+    LadderRules,
+    LadderState,
+    is_probe_due,
+    learn_from_report,
+    lower_rung,
+    present_rung,
+    read_report,
+    send_probe,
+)
+from gossamer.policy.rung_plan import RungPlan
+from gossamer.ports.clock import Clock
+from gossamer.ports.sink import Sink
+
+MAX_TRIES = 20
+"""A request that was started so often is not tried by yet another route."""
+
+
+class LadderRouter:
+    """Port ``Router``: each host on its rung, except for requests that name one.
+
+    ``rules`` are those of every ladder, whose rungs are the plan's. ``lanes`` are the lanes of the job: where
+    there is one for browsers, requests that need a browser wait there. ``missing`` says which rungs cannot be
+    used here, and why.
+    """
+
+    is_fixed = False
+
+    def __init__(
+        self,
+        store: LadderStore,
+        plan: RungPlan,
+        rules: LadderRules,
+        clock: Clock,
+        sink: Sink,
+        *,
+        lanes: Sequence[str] = (PAGE_LANE,),
+        missing: Mapping[str, MissingServiceError] | None = None,
+    ) -> None:
+        self._store = store
+        self._plan = plan
+        self._rules = rules
+        self._clock = clock
+        self._sink = sink
+        self._has_lane = BROWSER_LANE in lanes
+        self._missing: set[str] = set()  # ways
+        self._rules_by_ladder: dict[tuple[str, ...], LadderRules] = {}
+        for rung, error in (missing or {}).items():
+            self._skip_way(rung, error)
+
+    def __repr__(self) -> str:
+        return f"LadderRouter({self._plan!r}, {self._store!r})"
+
+    async def choose_route(self, request: Request, host: str) -> Route | Detour:
+        """See :class:`~gossamer.ports.router.Router`."""
+        rung = self._settled_rung(request, host)
+        if not rung:
+            rules = self._rules_for(host)
+            state = await self._store.read_state(host)
+            if request.method == "GET" and is_probe_due(state, rules, self._clock.now()):
+                lower = lower_rung(state, rules)
+                if self._lane_of(lower, request) == request.lane and await self._send_probe(host, rules):
+                    return Route(rung=lower)
+                state = self._store.known_state(host)
+            rung = present_rung(state, rules)
+        lane = self._lane_of(rung, request)
+        if lane != request.lane:
+            return Detour(lane=lane, why=f"it is to be fetched by {rung}, on the lane {lane}")
+        return Route(rung=rung)
+
+    async def learn_from(self, report: RouteReport) -> Advice | None:
+        """See :class:`~gossamer.ports.router.Router`."""
+        request, host = report.request, report.host
+        if self._settled_rung(request, host):
+            return None
+        decision = await self._learn_rung(report)
+        if decision.step:
+            self._tell("info", f"{host} {decision.step}")
+        if not decision.is_again or report.result.outcome.lease.attempt >= MAX_TRIES:
+            return None
+        rung = present_rung(decision.state, self._rules_for(host))
+        lane = self._lane_of(rung, request)
+        return Advice(
+            due_at=self._clock.now() + decision.wait_s if decision.wait_s else 0.0,
+            lane="" if lane == request.lane else lane,
+            detail=decision.step or f"tried again by {rung}",
+        )
+
+    def lane_for(self, request: Request, host: str) -> str:
+        """See :class:`~gossamer.ports.router.Router`."""
+        if not self._has_lane:
+            return request.lane
+        rung = self._settled_rung(request, host)
+        return self._lane_of(
+            rung or present_rung(self._store.known_state(host), self._rules_for(host)), request
+        )
+
+    def skip_rung(self, request: Request, host: str, route: Route, error: MissingServiceError) -> bool:
+        """See :class:`~gossamer.ports.router.Router`."""
+        if self._plan.named_rung(request, host) or (self._has_lane and route.way == BROWSER_WAY):
+            return False
+        if route.way not in self._missing:
+            if all(way_of(rung) == route.way for rung in self._rules_for(host).rungs):
+                return False
+            self._skip_way(route.rung, error)
+        return True
+
+    async def close(self) -> None:
+        """See :class:`~gossamer.ports.router.Router`. A change is written when it is made."""
+
+    # ------------------------------------------------------------------ the ladder
+
+    def _settled_rung(self, request: Request, host: str) -> str:
+        """The rung that a request takes, whatever happens; empty: it depends on its host."""
+        named = self._plan.named_rung(request, host)
+        if named:
+            return named
+        rungs = self._rules_for(host).rungs
+        return rungs[0] if len(rungs) == 1 else ""
+
+    def _rules_for(self, host: str) -> LadderRules:
+        """The ladder of a host without what cannot be used here."""
+        ladder = self._plan.rungs_for(host)
+        rules = self._rules_by_ladder.get(ladder)
+        if rules is None:
+            usable = tuple(rung for rung in ladder if way_of(rung) not in self._missing)
+            order = tuple(dict.fromkeys((*self._plan.all_rungs, *ladder)))
+            rules = replace(self._rules, rungs=usable or ladder, order=order)
+            self._rules_by_ladder[ladder] = rules
+        return rules
+
+    async def _learn_rung(self, report: RouteReport) -> LadderDecision:
+        rules, told, now = self._rules_for(report.host), read_report(report), self._clock.now()
+        return await self._store.change_state(
+            report.host, lambda state: learn_from_report(state, rules, told, now)
+        )
+
+    async def _send_probe(self, host: str, rules: LadderRules) -> bool:
+        """Whether this request is the one that tries the next lower rung."""
+        now, is_sent = self._clock.now(), False
+
+        def decide(state: LadderState) -> LadderDecision:
+            nonlocal is_sent
+            sent = send_probe(state, rules, now)
+            is_sent = sent is not state
+            return LadderDecision(state=sent)
+
+        await self._store.change_state(host, decide)
+        return is_sent
+
+    def _lane_of(self, rung: str, request: Request) -> str:
+        """Where a request waits that takes a rung. Lanes of other names are their authors' own."""
+        if not self._has_lane or request.lane not in (PAGE_LANE, BROWSER_LANE):
+            return request.lane
+        return BROWSER_LANE if way_of(rung) == BROWSER_WAY else PAGE_LANE
+
+    def _skip_way(self, rung: str, error: MissingServiceError) -> None:
+        way = way_of(rung)
+        self._missing.add(way)
+        self._rules_by_ladder.clear()
+        self._tell("error", f"the rung {way} is left out, since it cannot be used here: {error}")
+
+    def _tell(self, level: str, text: str) -> None:
+        self._sink.emit(NoticeEvent(at=self._clock.now(), level=level, text=text))

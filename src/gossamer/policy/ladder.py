@@ -1,0 +1,241 @@
+"""Which rung of the ladder a host is on, and when it leaves it. Pure: state and ``now`` in, decision out.
+
+A host climbs when it refuses us for certain, or when several requests in a row look refused. It climbs per
+incident: whoever began on another rung, or before the latest step, belongs to what that step has answered.
+Through proxies a refusal is the proxy's at first, and the rung's when several in a row were refused. From
+time to time one request probes the next lower rung; two that succeed in a row lead the host down, and one
+that fails doubles the time until the next.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from msgspec.structs import replace
+
+from gossamer.core.errors import Fault
+from gossamer.core.record import Record
+from gossamer.core.results import Verdict
+from gossamer.core.routes import RouteReport
+
+WINS_TO_COME_DOWN = 2
+"""Probes that have to succeed in a row."""
+PROBE_TTL_S = 120.0
+"""A probe that nobody came back from is sent again after so long."""
+DOUBTED_KEPT = 100
+"""Requests that are remembered as tried again after a refusal that is not certain."""
+SECOND_LOOK_S = 5.0
+"""After so long a request that looked refused is tried again: by then others have said what the host does."""
+
+
+class RungSignal(StrEnum):
+    """What one request says about a rung."""
+
+    SUCCESS = "success"  # a page
+    REFUSED = "refused"  # a refusal by a certain mark
+    DOUBTFUL = "doubtful"  # what looks like a refusal, and may be the page's own
+    NOTHING = "nothing"  # throttled, no answer, a redirect: nothing about the rung
+
+
+class LadderRules(Record, frozen=True, kw_only=True):
+    """The ladder of one host, as the settings and this worker have it."""
+
+    rungs: tuple[str, ...] = ("http",)  # those that can be used, the cheapest first
+    climb_after: int = 3
+    probe_after_s: float = 3600.0
+    longest_probe_s: float = 604_800.0
+    order: tuple[str, ...] = ()  # all rungs that there are, with those that this host or worker may not use
+
+
+class LadderState(Record, frozen=True, kw_only=True):
+    """What is known of one host. The state of a host that nothing is known of is ``LadderState()``."""
+
+    rung: str = ""  # empty: the lowest
+    since: float = 0.0  # when it came there
+    why: str = ""  # for people: what led there
+    steps: int = 0  # up and down, so far
+    suspects: tuple[int, ...] = ()  # the fingerprints of requests that looked refused, in a row
+    doubted: tuple[int, ...] = ()  # those that were tried again for that, the latest last
+    guises: tuple[str, ...] = ()  # the proxies or sessions that were refused, in a row
+    probe_at: float = 0.0  # when the next lower rung is tried again; 0: never
+    probe_wait_s: float = 0.0  # the time between two probes
+    probe_sent_at: float = 0.0  # when the probe that is out began; 0: none is out
+    probe_wins: int = 0  # probes that succeeded in a row
+
+
+class RungReport(Record, frozen=True, kw_only=True):
+    """What came of one request, as the ladder sees it."""
+
+    rung: str  # that it took
+    started_at: float
+    signal: RungSignal
+    fingerprint: int = 0  # tells requests apart
+    why: str = ""  # for people: how it was refused
+    guise: str = ""  # the proxy or session it went by, which another one may replace; empty: there is none
+
+
+class LadderDecision(Record, frozen=True, kw_only=True):
+    """What follows from a report."""
+
+    state: LadderState
+    is_again: bool = False  # the request is worth another try, at no charge
+    wait_s: float = 0.0  # not before so long
+    step: str = ""  # for people, if the host changed its rung: ``climbs from http to browser: ...``
+
+
+def read_report(report: RouteReport) -> RungReport:
+    """What came of a route, as the ladder sees it."""
+    (row,) = report.result.attempts
+    signal, why = _read_signal(report)
+    return RungReport(
+        rung=report.route.rung,
+        started_at=row.at,
+        signal=signal,
+        fingerprint=row.fingerprint,
+        why=why,
+        guise=report.route.proxy.name if report.route.proxy else report.route.session or "",
+    )
+
+
+def _read_signal(report: RouteReport) -> tuple[RungSignal, str]:
+    (row,), block = report.result.attempts, report.block
+    if report.fetched is None or row.reason == Fault.THROTTLED or report.fetched.header("retry-after"):
+        return RungSignal.NOTHING, ""
+    if block is not None:
+        why = ": ".join(filter(None, (block.kind.value.replace("_", " "), block.detail)))
+        return RungSignal.REFUSED if block.is_certain else RungSignal.DOUBTFUL, why
+    if row.reason == Fault.MISSING:
+        return RungSignal.DOUBTFUL, "an element that the spider requires is not on the page"
+    is_page = 200 <= report.fetched.status < 300 and row.verdict is not Verdict.REDIRECT
+    if not is_page or row.reason == Fault.LOGGED_OUT:
+        return RungSignal.NOTHING, ""
+    return RungSignal.SUCCESS, ""
+
+
+def present_rung(state: LadderState, rules: LadderRules) -> str:
+    """The rung of a host, of those that can be used: its own, else the next one above, else the highest."""
+    if state.rung in rules.rungs:
+        return state.rung
+    if state.rung not in rules.order:
+        return rules.rungs[0]
+    above = rules.order[rules.order.index(state.rung) :]
+    return next((rung for rung in above if rung in rules.rungs), rules.rungs[-1])
+
+
+def lower_rung(state: LadderState, rules: LadderRules) -> str:
+    """The rung below a host's own; empty: it is on the lowest."""
+    place = rules.rungs.index(present_rung(state, rules))
+    return rules.rungs[place - 1] if place else ""
+
+
+def is_probe_due(state: LadderState, rules: LadderRules, now: float) -> bool:
+    """Whether one request shall try the next lower rung."""
+    is_out = state.probe_sent_at > 0 and now < state.probe_sent_at + PROBE_TTL_S
+    return 0 < state.probe_at <= now and not is_out and bool(lower_rung(state, rules))
+
+
+def send_probe(state: LadderState, rules: LadderRules, now: float) -> LadderState:
+    """The state while a probe is out; unchanged if none is due."""
+    return replace(state, probe_sent_at=now) if is_probe_due(state, rules, now) else state
+
+
+def learn_from_report(
+    state: LadderState, rules: LadderRules, report: RungReport, now: float
+) -> LadderDecision:
+    """What becomes of a host, and of the request, by what came of it."""
+    is_refused = report.signal in (RungSignal.REFUSED, RungSignal.DOUBTFUL)
+    if _is_probe(state, rules, report):
+        return _learn_from_probe(state, rules, report, now)
+    if report.rung != present_rung(state, rules) or report.started_at < state.since:
+        return LadderDecision(state=state, is_again=is_refused)
+    if report.signal is RungSignal.SUCCESS and (state.suspects or state.guises):
+        return LadderDecision(state=replace(state, suspects=(), guises=()))
+    if not is_refused:
+        return LadderDecision(state=state)
+    judge = _doubt if report.signal is RungSignal.DOUBTFUL else _blame
+    return judge(state, rules, report, now)
+
+
+# --------------------------------------------------------------------------- refusals
+
+
+def _doubt(state: LadderState, rules: LadderRules, report: RungReport, now: float) -> LadderDecision:
+    """What looks refused counts once for each request; only several in a row are the host's doing."""
+    if _is_top(state, rules) and not report.guise:
+        return LadderDecision(state=state)
+    is_known = report.fingerprint in state.doubted
+    if report.fingerprint not in state.suspects:
+        doubted = state.doubted if is_known else (*state.doubted, report.fingerprint)[-DOUBTED_KEPT:]
+        suspects = (*state.suspects, report.fingerprint)[-rules.climb_after :]
+        state = replace(state, suspects=suspects, doubted=doubted)
+    if len(state.suspects) >= rules.climb_after:
+        return _blame(state, rules, report, now)
+    return LadderDecision(state=state, is_again=not is_known, wait_s=SECOND_LOOK_S)
+
+
+def _blame(state: LadderState, rules: LadderRules, report: RungReport, now: float) -> LadderDecision:
+    """It is the proxy that is refused, or the session; or, if several were, the rung."""
+    if report.guise:
+        if report.guise not in state.guises:
+            state = replace(state, guises=(*state.guises, report.guise)[-rules.climb_after :])
+        if len(state.guises) < rules.climb_after:
+            return LadderDecision(state=state, is_again=True)
+    return climb(state, rules, report.why, now)
+
+
+def climb(state: LadderState, rules: LadderRules, why: str, now: float) -> LadderDecision:
+    """One rung up; from the highest the request is not worth another try."""
+    if _is_top(state, rules):
+        return LadderDecision(state=state)
+    here = present_rung(state, rules)
+    to = rules.rungs[rules.rungs.index(here) + 1]
+    wait_s = min(state.probe_wait_s * 2 or rules.probe_after_s, rules.longest_probe_s)
+    step = f"climbs from {here} to {to}: {why}"
+    state = LadderState(
+        rung=to,
+        since=now,
+        why=step,
+        steps=state.steps + 1,
+        doubted=state.doubted,
+        probe_at=now + wait_s,
+        probe_wait_s=wait_s,
+    )
+    return LadderDecision(state=state, is_again=True, step=step)
+
+
+def _is_top(state: LadderState, rules: LadderRules) -> bool:
+    return present_rung(state, rules) == rules.rungs[-1]
+
+
+# --------------------------------------------------------------------------- probes
+
+
+def _is_probe(state: LadderState, rules: LadderRules, report: RungReport) -> bool:
+    is_of_this_time = 0 < state.probe_sent_at <= report.started_at
+    return is_of_this_time and report.rung == lower_rung(state, rules)
+
+
+def _learn_from_probe(
+    state: LadderState, rules: LadderRules, report: RungReport, now: float
+) -> LadderDecision:
+    if report.signal is RungSignal.NOTHING:
+        return LadderDecision(state=replace(state, probe_sent_at=0.0, probe_at=now + rules.probe_after_s))
+    if report.signal is not RungSignal.SUCCESS:
+        wait_s = min(state.probe_wait_s * 2 or rules.probe_after_s, rules.longest_probe_s)
+        state = replace(state, probe_sent_at=0.0, probe_wins=0, probe_at=now + wait_s, probe_wait_s=wait_s)
+        return LadderDecision(state=state, is_again=True)
+    wins = state.probe_wins + 1
+    if wins < WINS_TO_COME_DOWN:
+        return LadderDecision(state=replace(state, probe_sent_at=0.0, probe_wins=wins, probe_at=now))
+    step = f"comes down from {present_rung(state, rules)} to {report.rung}: it answers there again"
+    is_lowest = report.rung == rules.rungs[0]
+    down = LadderState(
+        rung=report.rung,
+        since=now,
+        why=step,
+        steps=state.steps + 1,
+        doubted=state.doubted,
+        probe_at=0.0 if is_lowest else now + rules.probe_after_s,
+        probe_wait_s=state.probe_wait_s,
+    )
+    return LadderDecision(state=down, step=step)

@@ -1,0 +1,128 @@
+"""By which way each request is fetched: from the settings and the spider to the router of a crawl."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from gossamer.config.settings import Settings
+from gossamer.core.errors import MissingServiceError
+from gossamer.core.requests import Request
+from gossamer.core.rungs import BROWSER_WAY, way_of
+from gossamer.core.shifts import BROWSER_LANE
+from gossamer.engine.fixed_router import FixedRouter
+from gossamer.fetch.guard import AddressGuard
+from gossamer.fetch.routing.dispatch import RoutedFetcher
+from gossamer.fetch.routing.ladder import LadderStore
+from gossamer.fetch.routing.router import LadderRouter
+from gossamer.fetch.sessions.shared_cookies import SharedCookieStore
+from gossamer.fetch.trusted_hosts import TrustedHosts, TrustingFetcher
+from gossamer.policy.ladder import LadderRules
+from gossamer.policy.rung_plan import RungPlan
+from gossamer.ports.fetcher import Fetcher
+from gossamer.ports.router import Router
+from gossamer.ports.sink import Sink
+from gossamer.spiders.spider import Spider
+from gossamer.targets.discovery import CrawlTarget
+from gossamer.wiring.backends import Backends
+from gossamer.wiring.fetchers import fetcher_of, touches_network
+from gossamer.wiring.sessions import SessionFetcher
+
+
+@dataclass(frozen=True)
+class RouteParts:
+    """What fetching and its routes are put together from."""
+
+    settings: Settings
+    target: CrawlTarget
+    backends: Backends
+    guard: AddressGuard
+    cookies: SharedCookieStore
+    sink: Sink
+    trust: TrustedHosts | None  # the hosts that a fleet's workers share; None: there is one worker
+    lanes: Sequence[str]
+    is_alone: bool
+
+
+def open_ways(parts: RouteParts, opening: AsyncExitStack) -> tuple[Fetcher, Router]:
+    """What fetches with the job's cookies, and what chooses the way; ``opening`` closes both."""
+    target = parts.target
+    by_way = fetcher_of(
+        parts.settings,
+        parts.guard,
+        parts.backends.clock,
+        cookies=parts.cookies,
+        authorizations=target.authorizations,
+    )
+    own = SessionFetcher(by_way, parts.cookies)
+    fetcher = own if parts.trust is None else TrustingFetcher(own, parts.guard, parts.trust)
+    opening.push_async_callback(fetcher.close)
+    plan = plan_of(parts.settings, target)
+    router = router_of(parts, plan, open_rungs(by_way, plan, parts.lanes))
+    opening.push_async_callback(router.close)
+    return fetcher, router
+
+
+def plan_of(settings: Settings, target: CrawlTarget) -> RungPlan:
+    """What the settings and the target's spiders say about rungs."""
+    ladder = settings.ladder
+    by_callback = rungs_by_callback(target.spider)
+
+    def rung_of_callback(request: Request) -> str:
+        own = rungs_by_callback(target.choose(request))
+        return own.get(request.callback or "parse", "")
+
+    return RungPlan(
+        ladder.rungs,
+        choice=settings.fetch,
+        hosts=ladder.hosts,
+        by_callback=rung_of_callback if by_callback else None,
+        named=by_callback.values(),
+    )
+
+
+def rungs_by_callback(spider: Spider) -> Mapping[str, str]:
+    """The rungs that a spider names for its callbacks."""
+    return spider.fetch if isinstance(spider.fetch, Mapping) else {}
+
+
+def open_rungs(fetcher: Fetcher, plan: RungPlan, lanes: Sequence[str]) -> dict[str, MissingServiceError]:
+    """Open all ways that the plan names; why some cannot be used that a ladder can do without.
+
+    Raises ``MissingServiceError`` before the first page for one that it cannot do without. Browsers that have
+    a lane of their own are opened by the workers that need them.
+    """
+    if not isinstance(fetcher, RoutedFetcher):
+        return {}
+    elsewhere = {BROWSER_WAY} if BROWSER_LANE in lanes else set()
+    named = {way_of(rung) for rung in plan.named_rungs} - elsewhere
+    spare = {way_of(rung) for rung in plan.all_rungs} - elsewhere - named
+    for way in sorted(named):
+        fetcher.open_way(way)
+    missing: dict[str, MissingServiceError] = {}
+    for way in sorted(spare):
+        try:
+            fetcher.open_way(way)
+        except MissingServiceError as error:
+            missing[way] = error
+    if plan.climbs and all(way_of(rung) in missing for rung in plan.rungs):
+        raise missing[way_of(plan.rungs[0])]
+    return missing
+
+
+def router_of(parts: RouteParts, plan: RungPlan, missing: Mapping[str, MissingServiceError]) -> Router:
+    """The router of a crawl: one that learns nothing where there is nothing to choose."""
+    settings, clock = parts.settings, parts.backends.clock
+    if not touches_network(settings) or (plan.is_plain and BROWSER_LANE not in parts.lanes):
+        return FixedRouter()
+    ladder = settings.ladder
+    rules = LadderRules(
+        climb_after=ladder.climb_after,
+        probe_after_s=ladder.probe_after,
+        longest_probe_s=max(ladder.remember, ladder.probe_after),
+    )
+    store = LadderStore(
+        parts.backends.requests.shared, clock, remember_s=ladder.remember, is_alone=parts.is_alone
+    )
+    return LadderRouter(store, plan, rules, clock, parts.sink, lanes=parts.lanes, missing=missing)

@@ -1,0 +1,128 @@
+"""A worker with a ladder: what is refused takes the next rung, and nothing is lost or charged."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from gossamer.core.errors import MissingServiceError
+from gossamer.core.events import NoticeEvent
+from gossamer.core.lifecycle import FinishReason
+from gossamer.core.requests import Request
+from gossamer.core.results import FetchResult
+from gossamer.core.routes import Route
+from gossamer.engine.fixed_router import FixedRouter
+from gossamer.engine.supervisor import Supervisor
+from gossamer.engine.worker import Worker
+from gossamer.fetch.routing.ladder import LadderStore
+from gossamer.fetch.routing.router import LadderRouter
+from gossamer.policy.ladder import LadderRules
+from gossamer.policy.rung_plan import RungPlan
+from gossamer.shared.memory import MemorySharedState
+from kit.engine import URL, Kit, Site, follow, virtually
+
+CHALLENGE = (("content-type", "text/html"), ("cf-mitigated", "challenge"))
+STEP = "climbs from http to impersonate: cloudflare: the header cf-mitigated: challenge"
+
+
+class GatedSite(Site):
+    """A site that refuses the rung ``http`` from its fifth request on; a rung may be missing."""
+
+    def __init__(self, clock: Any, refuses: str = "", missing: str = "") -> None:
+        super().__init__(clock, 0.1)
+        self.left = 5
+        self.refuses = refuses
+        self.missing = missing
+        self.routes: list[Route] = []
+
+    async def fetch(self, request: Request, route: Any = None) -> FetchResult:
+        if route.rung == self.missing:
+            raise MissingServiceError("there is no Chromium")
+        self.routes.append(route)
+        self.left -= route.rung == "http"
+        is_refused = route.rung == self.refuses or (route.rung == "http" and self.left < 0)
+        page = replace(await super().fetch(request), rung=route.rung)
+        return replace(page, status=403, headers=CHALLENGE) if is_refused else page
+
+
+def make_supervisor(kit: Kit, site: GatedSite, rungs: tuple[str, ...]) -> Supervisor:
+    store = LadderStore(MemorySharedState(kit.clock), kit.clock, remember_s=1e6)
+    router = LadderRouter(store, RungPlan(rungs), LadderRules(), kit.clock, kit.events)
+    parts = kit.with_parts(fetcher=site, router=router)
+    return Supervisor(parts, Worker(parts, kit.shift), drain_s=5.0)
+
+
+def crawl(*rungs: str, **site: Any) -> tuple[Kit, GatedSite, Any]:
+    """A crawl of 40 pages, eight at a time."""
+
+    async def main() -> tuple[Kit, GatedSite, Any]:
+        kit = Kit()
+        gated = GatedSite(kit.clock, **site)
+        pages = [f"{URL}{n}" for n in range(40)]
+        kit.pages.yields = {URL: follow(*pages)}
+        return kit, gated, await make_supervisor(kit, gated, rungs).run(kit.seeds_of(URL))
+
+    return virtually(main)
+
+
+def test_every_page_arrives_and_the_host_climbs_once() -> None:
+    kit, site, summary = crawl("http", "impersonate")
+    assert summary.reason is FinishReason.FINISHED
+    verdicts = kit.ledger.verdicts
+    assert {url for url, verdict, _ in verdicts if verdict == "success"} >= {f"{URL}{n}" for n in range(40)}
+    assert sum(verdict == "dead" for _, verdict, _ in verdicts) == 0
+    notices = [event.text for event in kit.events.of(NoticeEvent)]
+    assert notices == [f"site.test {STEP}"]
+    refused = [verdict for _, verdict, reason in verdicts if reason == "blocked"]
+    assert 1 <= len(refused) <= 8, "no more than were in flight"
+    rungs = [rung for rung, _ in itertools.groupby(route.rung for route in site.routes)]
+    assert rungs == ["http", "impersonate"]
+
+
+def test_the_ledger_has_every_step() -> None:
+    kit, _, _ = crawl("http", "impersonate")
+    rows = [row for result in kit.ledger.results for row in result.attempts if row.reason == "blocked"]
+    assert {(row.rung, row.verdict.value) for row in rows} == {("http", "retry")}
+    details = [row.detail.split(";")[0] for row in rows]
+    assert details[0] == STEP
+    assert set(details[1:]) <= {"tried again by impersonate"}
+
+
+def test_at_the_top_it_is_a_dead_letter() -> None:
+    kit, _, summary = crawl("http", "impersonate", refuses="impersonate")
+    assert summary.reason is FinishReason.FINISHED
+    dead = [reason for _, verdict, reason in kit.ledger.verdicts if verdict == "dead"]
+    assert dead
+    assert set(dead) == {"blocked"}
+
+
+def test_a_rung_that_cannot_be_used_is_skipped_and_no_page_is_lost() -> None:
+    kit, site, summary = crawl("http", "browser", "impersonate", missing="browser")
+    assert summary.reason is FinishReason.FINISHED
+    assert len({url for url, verdict, _ in kit.ledger.verdicts if verdict == "success"}) == 41
+    assert {route.rung for route in site.routes} == {"http", "impersonate"}
+    told = [event.text for event in kit.events.of(NoticeEvent) if event.level == "error"]
+    assert told == ["the rung browser is left out, since it cannot be used here: there is no Chromium"]
+
+
+def test_the_only_rung_that_cannot_be_used_ends_the_crawl_and_keeps_the_request() -> None:
+    async def main() -> None:
+        kit = Kit()
+        site = GatedSite(kit.clock, missing="browser")
+        with pytest.raises(MissingServiceError, match="no Chromium"):
+            await make_supervisor(kit, site, ("browser",)).run(kit.seeds_of(URL))
+        assert kit.ledger.results == []
+        assert (await kit.frontier.read_stats()).waiting == 1
+
+    virtually(main)
+
+
+async def test_in_a_plain_crawl_a_request_may_name_a_rung() -> None:
+    router = FixedRouter()
+    assert await router.choose_route(Request(URL, fetch="browser"), "site.test") == Route(rung="browser")
+    for fetch in ("", "auto"):
+        assert await router.choose_route(Request(URL, fetch=fetch), "site.test") is not None
+        assert (await router.choose_route(Request(URL, fetch=fetch), "site.test")).rung == "http"
