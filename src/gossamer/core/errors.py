@@ -129,17 +129,25 @@ class FetchError(GossamerError):
 
     ``fault`` says why, ``detail`` says exactly what (safe to show: no secrets), ``retry_after_s`` is the time
     that the other side asked for, if it named one, ``rung`` the way of fetching that failed (empty: none was
-    tried), ``screenshot`` the page as a PNG, where a browser had come so far.
+    tried), ``proxy`` the name of the proxy that it was tried through (empty: none), ``screenshot`` the page
+    as a PNG, where a browser had come so far.
     """
 
     def __init__(
-        self, fault: Fault, detail: str = "", *, retry_after_s: float | None = None, rung: str = ""
+        self,
+        fault: Fault,
+        detail: str = "",
+        *,
+        retry_after_s: float | None = None,
+        rung: str = "",
+        proxy: str = "",
     ) -> None:
         super().__init__(f"{fault.value}: {detail}" if detail else fault.value)
         self.fault = fault
         self.detail = detail
         self.retry_after_s = retry_after_s
         self.rung = rung
+        self.proxy = proxy
         self.screenshot = b""
 
 

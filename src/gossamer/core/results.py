@@ -72,7 +72,7 @@ class Attempt(Record, frozen=True, kw_only=True):
     session: str = ""  # the request's session, which decides the cookies that it was sent with
     cost: float = 0.0  # what the fetch cost, in the currency of whoever charges for it
     wire_bytes: int = 0  # of the body as it came, before it was decoded
-    address: str = ""  # the IP address that answered
+    address: str = ""  # the IP address that answered; empty: not known, as through a proxy
 
     def as_stale(self) -> Attempt:
         """The row when its lease was lost before it was settled: the fetch did happen."""
@@ -137,7 +137,7 @@ class FetchResult(msgspec.Struct, frozen=True, kw_only=True):
     rung: str  # the way it was fetched: what the ledger says
     wire_bytes: int = 0  # of the body as it came
     flags: tuple[str, ...] = ()  # ``truncated`` and the like
-    address: str = ""  # the connected IP address, where there is one
+    address: str = ""  # the connected IP address of the host; empty through a proxy, which looks it up itself
     proxy: str = ""  # the proxy that it came through, without credentials
     cost: float = 0.0  # what it cost, where somebody charges for it
     raw: RawExchange | None = None  # what went over the wire, if the fetcher was told to keep it

@@ -32,6 +32,7 @@ class OpenAttempt:
     started_at: float
     worker: str
     rung: str = ""  # which way of fetching answered, or failed; empty: nobody was asked
+    proxy: str = ""  # the proxy through which it answered, or failed; empty: none
     route: Route = DIRECT  # how it is to be fetched
     fetched: FetchResult | None = None
     block: Block | None = None  # that the answer refuses us
@@ -130,7 +131,7 @@ class OpenAttempt:
             method=request.method,
             flags=self._all_flags() if self.flags or self.is_marked else fetched.flags if fetched else (),
             request=self.preview,
-            proxy=fetched.proxy if fetched else "",
+            proxy=self.proxy,
             session=request.session,
             cost=fetched.cost if fetched else 0.0,
             wire_bytes=fetched.wire_bytes if fetched else 0,

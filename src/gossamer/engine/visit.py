@@ -159,9 +159,9 @@ class Visitor:
         try:
             attempt.fetched = fetched = await self._parts.fetcher.fetch(request, attempt.route)
         except FetchError as error:
-            attempt.rung, attempt.picture = error.rung, error.screenshot
+            attempt.rung, attempt.proxy, attempt.picture = error.rung, error.proxy, error.screenshot
             return self._handle_failure(attempt, error)
-        attempt.rung, attempt.picture = fetched.rung, fetched.screenshot
+        attempt.rung, attempt.proxy, attempt.picture = fetched.rung, fetched.proxy, fetched.screenshot
         return await self._classify_response(attempt, request, fetched)
 
     async def _probe_host(self, attempt: OpenAttempt) -> HostSignal:

@@ -2,7 +2,8 @@
 
 The check sits where a connection is made, so the address that is judged is the address that is connected: for
 names, for literal addresses, for every hop of a redirect, and for a name that resolves differently the
-second time (DNS rebinding). Hosts that the operator named are exempt, by exact host name.
+second time (DNS rebinding). Hosts that the operator named are exempt, by exact host name. A proxy looks names
+up itself: through one, only addresses that are written out can be judged.
 
 An IPv4 address is public unless the IANA special-purpose registry (RFC 6890) lists it; an IPv6 address is
 public only within the global unicast space 2000::/3. Addresses that carry an IPv4 address inside
@@ -13,7 +14,9 @@ Ports of other services, at which a request would be read as something else, are
 from __future__ import annotations
 
 import errno
+import socket
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
@@ -137,6 +140,20 @@ class AddressGuard:
         """Raises :class:`GuardError` for a port of another service, unless the operator named the host."""
         if port in BAD_PORTS and not self.is_trusted(host):
             raise GuardError(f"port {port} belongs to a service other than the web")
+
+    def check_target(self, host: str, port: int) -> None:
+        """What a proxy may be asked for: it looks names up itself, so only what is written can be judged.
+
+        Raises :class:`GuardError` for a private address in any notation, a name of this machine, or a port
+        of another service, unless the operator named the host.
+        """
+        self.check_port(host, port)
+        bare = _normalise_host(host)
+        refusal = "loopback" if bare == "localhost" or bare.endswith(".localhost") else ""
+        with suppress(OSError):  # not an address
+            refusal = refusal_for(bare if ":" in bare else socket.inet_ntoa(socket.inet_aton(bare)))
+        if refusal and not self.is_trusted(host):
+            raise GuardError(f"not a public address ({refusal})")
 
     def open_to(self, host: str, rows: Sequence[AddressInfo]) -> Sequence[AddressInfo]:
         """Those addresses of a host that may be connected; raises :class:`GuardError` when none may."""

@@ -19,7 +19,12 @@ def basic_authorization(user_info: str) -> str:
     if not user_info:
         return ""
     user, _, password = user_info.partition(":")
-    return "Basic " + b64encode(unquote_to_bytes(user) + b":" + unquote_to_bytes(password)).decode("ascii")
+    return encode_basic(unquote_to_bytes(user), unquote_to_bytes(password))
+
+
+def encode_basic(user: bytes, password: bytes) -> str:
+    """The value of Authorization, or of Proxy-Authorization, for a user and a password."""
+    return "Basic " + b64encode(user + b":" + password).decode("ascii")
 
 
 def authorizations_for(urls: Iterable[str]) -> dict[str, str]:

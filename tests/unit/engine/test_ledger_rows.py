@@ -29,7 +29,7 @@ def test_the_row_says_what_the_answer_says() -> None:
                 wire_bytes=7,
                 address="192.0.2.1",
             ),
-            URL + "refused": FetchError(Fault.TLS, "expired"),
+            URL + "refused": FetchError(Fault.TLS, "expired", proxy="proxy.example:8080"),
             URL + "missing": 404,
         }
         kit.gate.answers = {URL + "private": [Answer(allowed=False, reason="robots")]}
@@ -46,6 +46,7 @@ def test_the_row_says_what_the_answer_says() -> None:
     assert (rows[URL + "missing"].rung, rows[URL + "missing"].status) == ("http", 404)
     failed = rows[URL + "refused"]
     assert (failed.rung, failed.reason, failed.address) == ("http", "tls", ""), "a failure says its rung, too"
+    assert (failed.proxy, rows[URL + "missing"].proxy) == ("proxy.example:8080", ""), "and its proxy"
     assert rows[URL + "private"].rung == "", "nobody was asked for it"
     assert {row.session for row in rows.values()} == {"user 7"}
 

@@ -115,7 +115,7 @@ async def test_a_machine_without_a_network_blames_no_host(
     async def connect(*_: object, **__: object) -> socket.socket:
         raise OSError(number, "no way")
 
-    monkeypatch.setattr("gossamer.fetch.http.pool.start_connection", connect)
+    monkeypatch.setattr("gossamer.fetch.http.dialer.start_connection", connect)
     options = HttpOptions(local_pause_s=0.0)
     fetcher = HttpFetcher(options, clock=ManualClock(), guard=AddressGuard({"127.0.0.1"}))
     with pytest.raises(FetchError) as caught:
@@ -134,8 +134,8 @@ async def test_a_host_of_ipv6_alone_is_not_waited_for_where_there_is_none(
     async def connect(*_: object, **__: object) -> socket.socket:
         raise OSError(errno.ENETUNREACH, "no way")
 
-    monkeypatch.setattr("gossamer.fetch.http.pool.start_connection", connect)
-    monkeypatch.setattr("gossamer.fetch.http.pool.has_ipv4", lambda: way)
+    monkeypatch.setattr("gossamer.fetch.http.dialer.start_connection", connect)
+    monkeypatch.setattr("gossamer.fetch.http.dialer.has_ipv4", lambda: way)
     options = HttpOptions(local_pause_s=0.0)
     fetcher = HttpFetcher(options, clock=ManualClock(), guard=AddressGuard({"127.0.0.1", "::1"}))
     with pytest.raises(FetchError) as caught:

@@ -55,23 +55,23 @@ def translate_error(error: Exception, *, host: str, tls: TlsMode = "modern") -> 
         case GuardError():
             fault, detail = Fault.GUARD, error.strerror or "not a public address"
         case ssl.SSLError():
-            fault, detail = Fault.TLS, _tls_reason(error, host, tls)
+            fault, detail = Fault.TLS, describe_tls_error(error, host, tls)
         case TimeoutError():
             fault, detail = Fault.TIMEOUT_CONNECT, "the connection took too long"
         case OSError(errno=number) if number in LOCAL_ERRORS:
-            fault, detail = Fault.LOCAL, f"this machine's trouble, not the host's: {_os_reason(error)}"
+            fault, detail = Fault.LOCAL, f"this machine's trouble, not the host's: {describe_os_error(error)}"
         case ConnectionResetError(errno=None):  # asyncio's, when the other side hangs up in the handshake
             hint = f"; {_OLD_SERVERS}" if tls == "modern" else ""
             fault, detail = Fault.CONNECT, f"the server hung up during the TLS handshake{hint}"
         case OSError():
-            fault, detail = Fault.CONNECT, _os_reason(error)
+            fault, detail = Fault.CONNECT, describe_os_error(error)
         case _:
             fault, detail = Fault.BAD_URL, "a request that cannot be sent"
     return FetchError(fault, f"{host}: {detail}" if host else detail)
 
 
-def _tls_reason(error: ssl.SSLError, host: str, tls: TlsMode) -> str:
-    """What went wrong, and the way out where there is one."""
+def describe_tls_error(error: ssl.SSLError, host: str, tls: TlsMode) -> str:
+    """For people: what went wrong, and the way out where there is one."""
     reason = getattr(error, "reason", "") or "the handshake failed"
     if isinstance(error, ssl.SSLCertVerificationError):
         name = f'http.insecure_hosts = ["{host}"]'
@@ -83,5 +83,6 @@ def _tls_reason(error: ssl.SSLError, host: str, tls: TlsMode) -> str:
     return reason
 
 
-def _os_reason(error: OSError) -> str:
+def describe_os_error(error: OSError) -> str:
+    """For people: the system's words for what went wrong."""
     return os.strerror(error.errno) if error.errno and error.errno > 0 else "no address answers"

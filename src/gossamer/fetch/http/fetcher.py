@@ -16,13 +16,14 @@ from msgspec.structs import replace
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult, RawExchange
-from gossamer.core.routes import DIRECT, Route
+from gossamer.core.routes import DIRECT, Proxy, Route
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.connection import HttpConnection
 from gossamer.fetch.http.faults import RAISED, translate_error
 from gossamer.fetch.http.fields import BODILESS, IDEMPOTENT, RequestHeaders, manners_of
 from gossamer.fetch.http.limits import HttpOptions
-from gossamer.fetch.http.pool import ConnectionPool
+from gossamer.fetch.http.pool import ConnectionPool, Place
+from gossamer.fetch.http.proxied import ProxySilences, check_answer, head_for, place_of, target_for
 from gossamer.fetch.http.result import ResultReader
 from gossamer.fetch.http.target import Origin, RequestTarget, parse_target
 from gossamer.fetch.http.wire import ConnectionClosedError, WireResponse, request_head
@@ -56,6 +57,7 @@ class HttpFetcher:
         self._clock = clock
         self._guard = guard or AddressGuard()
         self._pool = ConnectionPool(options, self._guard, tls, resolver)
+        self._silences = ProxySilences()
         self._cookies = CookieJar(options.max_cookie_jars) if cookies is None else cookies
         self._headers = RequestHeaders(options, manners_of(options), self._guard, self._cookies)
         self._results = ResultReader(options, self._cookies, clock, self.rung)
@@ -65,23 +67,30 @@ class HttpFetcher:
 
     async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
         """One response. Redirects are returned, cookies of the route's session sent and kept."""
-        session = route.session_for(request)
+        session, proxy = route.session_for(request), route.proxy
+        through = "" if proxy is None else proxy.name
         try:
             target = parse_target(request.url)
+            if proxy is not None:
+                target = target_for(target, proxy)
             head = self._build_head(request, target, session)
             started_at = self._clock.now()
             start = asyncio.get_running_loop().time()
             origin = target.origin
             try:
-                answer, address = await self._send_request(request, origin, head, start)
+                if proxy is None:
+                    answer, address = await self._send_request(request, origin, head, start)
+                else:
+                    answer, address = await self._send_through(proxy, request, origin, head, start), ""
             except RAISED as error:
                 raise translate_error(error, host=origin.host, tls=self._options.tls) from error
             except FetchError as error:
                 raise FetchError(error.fault, f"{origin.host}: {error.detail}") from error
-            began = (started_at, start)
-            result = await self._results.read_result(request, answer, address, began, session=session)
+            result = await self._results.read_result(
+                request, answer, address, (started_at, start), session=session, proxy=through
+            )
         except FetchError as error:
-            error.rung = self.rung
+            error.rung, error.proxy = self.rung, through
             raise
         if not self._options.keeps_exchanges:
             return result
@@ -108,25 +117,39 @@ class HttpFetcher:
             raise FetchError(Fault.BAD_URL, f"{origin.host}: a request that cannot be sent") from None
 
     async def _send_request(
-        self, request: Request, origin: Origin, head: bytes, start: float
+        self, request: Request, place: Place, head: bytes, start: float
     ) -> tuple[WireResponse, str]:
         """The answer and the address that gave it.
 
         A connection from the pool that closes before a byte came back was closed while it was idle: then the
         request is sent once more, on a new one.
         """
-        connection = self._pool.take_idle(origin)
+        connection = self._pool.take_idle(place)
         if connection is not None:
             try:
-                return await self._send_over(connection, request, origin, head, start)
+                return await self._send_over(connection, request, place, head, start)
             except ConnectionClosedError:
                 if request.method not in IDEMPOTENT:
                     raise
-        connection = await self._pool.open_connection(origin)
-        return await self._send_over(connection, request, origin, head, start)
+        connection = await self._pool.open_connection(place)
+        return await self._send_over(connection, request, place, head, start)
+
+    async def _send_through(
+        self, proxy: Proxy, request: Request, origin: Origin, head: bytes, start: float
+    ) -> WireResponse:
+        """The host's answer. What the proxy says for itself is raised as its failure."""
+        self._guard.check_target(origin.host, origin.port)
+        place = place_of(origin, proxy)
+        try:
+            answer, _ = await self._send_request(request, place, head_for(head, place), start)
+        except FetchError as error:
+            raise self._silences.attribute_failure(error, request.url, place) from error
+        self._silences.note_answer(proxy)
+        check_answer(answer, place)
+        return answer
 
     async def _send_over(
-        self, connection: HttpConnection, request: Request, origin: Origin, head: bytes, start: float
+        self, connection: HttpConnection, request: Request, place: Place, head: bytes, start: float
     ) -> tuple[WireResponse, str]:
         try:
             answer = await connection.send_request(
@@ -135,5 +158,5 @@ class HttpFetcher:
         except BaseException:  # cancellation, too: nobody reads the rest
             self._pool.drop_connection(connection)
             raise
-        self._pool.give_back(origin, connection)
+        self._pool.give_back(place, connection)
         return answer, connection.address

@@ -1,4 +1,7 @@
-"""The connections of a fetcher: made under the guard, kept while they are idle, told apart by origin.
+"""The connections of a fetcher: made under the guard, kept while they are idle, told apart by place.
+
+A place is an origin or, through a proxy, a :class:`ProxiedPlace`: what goes through one proxy, or as one user
+of it, never takes the connection of another.
 
 The frontier decides how many requests a host and the machine take, so the pool limits only what lies idle:
 in time, and in number.
@@ -7,38 +10,41 @@ in time, and in number.
 from __future__ import annotations
 
 import asyncio
-import errno
 import ssl
 from collections import deque
 from collections.abc import Sequence
-from functools import partial
-from socket import AF_INET6
+from typing import NamedTuple
 
-from aiohappyeyeballs import start_connection
-
+from gossamer.core.routes import Proxy
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.connection import HttpConnection
+from gossamer.fetch.http.dialer import ProxyDialer, connect_socket
 from gossamer.fetch.http.limits import HttpOptions
 from gossamer.fetch.http.memory_budget import MemoryBudget
 from gossamer.fetch.http.target import Origin
-from gossamer.fetch.http.tls import TlsContextCache, start_tls
+from gossamer.fetch.http.tls import TlsContextCache, start_tls, start_tls_inside
 from gossamer.fetch.machine import (
     LOCAL_ERRORS,
-    NO_WAY,
     OUT_OF_FILES,
     LocalErrorThrottle,
-    has_ipv4,
     max_idle_connections,
     open_files_allowed,
 )
 from gossamer.fetch.resolver import AddressInfo, CachingResolver, Resolver, ThreadResolver
 
-HAPPY_EYEBALLS_S = 0.25
-"""Head start of an address before the next one is tried as well (RFC 8305, 5)."""
+
+class ProxiedPlace(NamedTuple):
+    """Where a connection through a proxy leads."""
+
+    proxy: Proxy
+    origin: Origin | None  # behind a tunnel; None: no further than the proxy, which fetches from any host
+
+
+Place = Origin | ProxiedPlace
 
 
 class ConnectionPool:
-    """Connections by origin. Belongs to the event loop that fetches first."""
+    """Connections by place. Belongs to the event loop that fetches first."""
 
     def __init__(
         self,
@@ -55,7 +61,7 @@ class ConnectionPool:
         self._max_idle = max_idle_connections(open_files_allowed()[0])
         self._given_resolver = resolver
         self._names: CachingResolver | None = None
-        self._idle: dict[Origin, deque[HttpConnection]] = {}
+        self._idle: dict[Place, deque[HttpConnection]] = {}
         self._idle_count = 0
         self._open: set[HttpConnection] = set()
         self._sweeper: asyncio.TimerHandle | None = None
@@ -63,9 +69,9 @@ class ConnectionPool:
     def __repr__(self) -> str:
         return f"<ConnectionPool of {len(self._open)} connections, {self._idle_count} idle>"
 
-    def take_idle(self, origin: Origin) -> HttpConnection | None:
+    def take_idle(self, place: Place) -> HttpConnection | None:
         """An idle connection, the one used last."""
-        waiting = self._idle.get(origin)
+        waiting = self._idle.get(place)
         while waiting:
             connection = waiting.pop()
             self._idle_count -= 1
@@ -74,16 +80,16 @@ class ConnectionPool:
             self._open.discard(connection)
         return None
 
-    def give_back(self, origin: Origin, connection: HttpConnection) -> None:
+    def give_back(self, place: Place, connection: HttpConnection) -> None:
         """Keep a connection whose exchange is over, if it may be used again."""
         if not connection.is_reusable or self._idle_count >= self._max_idle:
             self.drop_connection(connection)
             return
         loop = asyncio.get_running_loop()
         connection.idle_since = loop.time()
-        waiting = self._idle.get(origin)
+        waiting = self._idle.get(place)
         if waiting is None:
-            waiting = self._idle[origin] = deque()
+            waiting = self._idle[place] = deque()
         waiting.append(connection)
         self._idle_count += 1
         if self._sweeper is None:
@@ -103,7 +109,7 @@ class ConnectionPool:
             self.drop_connection(connection)
         return len(connections)
 
-    async def open_connection(self, origin: Origin) -> HttpConnection:
+    async def open_connection(self, place: Place) -> HttpConnection:
         """A new connection. Raises what look-up, socket, guard, TLS and time limit raise.
 
         Out of open files, idle connections make room for one more try. This machine's other troubles are
@@ -111,12 +117,12 @@ class ConnectionPool:
         """
         try:
             try:
-                connection = await self._open_once(origin)
+                connection = await self._open_once(place)
             except OSError as error:
                 if error.errno not in OUT_OF_FILES or not self.drop_idle():
                     raise
                 await asyncio.sleep(0)  # the transports close their sockets in the next turn
-                connection = await self._open_once(origin)
+                connection = await self._open_once(place)
         except OSError as error:
             if error.errno in LOCAL_ERRORS:
                 await asyncio.sleep(self._trouble.report_error(error, asyncio.get_running_loop().time()))
@@ -124,42 +130,60 @@ class ConnectionPool:
         self._trouble.reset_pause()
         return connection
 
-    async def _open_once(self, origin: Origin) -> HttpConnection:
-        loop = asyncio.get_running_loop()
-        async with asyncio.timeout(self._options.connect_s):
-            if self._names is None:
-                resolver = self._given_resolver or ThreadResolver(self._options.dns_threads)
-                self._names = CachingResolver(resolver, self._options.dns_cache_s)
-            self._guard.check_port(origin.host, origin.port)
-            rows = await self._names.resolve(origin.host, origin.port)
-            rows = self._guard.open_to(origin.host, rows)
-            try:
-                connection = await self._connect_to(origin, rows, loop)
-            except BaseException:  # out of time, too: the host may have moved
-                self._names.forget_host(origin.host, origin.port)
-                raise
+    async def _open_once(self, place: Place) -> HttpConnection:
+        if self._names is None:
+            resolver = self._given_resolver or ThreadResolver(self._options.dns_threads)
+            self._names = CachingResolver(resolver, self._options.dns_cache_s)
+        if isinstance(place, Origin):
+            async with asyncio.timeout(self._options.connect_s):
+                connection = await self._connect_to(place, self._names)
+        else:
+            connection = await self._connect_through(place, ProxyDialer(self._names, self._tls))
         self._open.add(connection)
         return connection
 
-    async def _connect_to(
-        self, origin: Origin, rows: Sequence[AddressInfo], loop: asyncio.AbstractEventLoop
-    ) -> HttpConnection:
+    async def _connect_to(self, origin: Origin, names: CachingResolver) -> HttpConnection:
+        self._guard.check_port(origin.host, origin.port)
+        rows = await names.resolve(origin.host, origin.port)
+        rows = self._guard.open_to(origin.host, rows)
         try:
-            sock = await start_connection(list(rows), happy_eyeballs_delay=HAPPY_EYEBALLS_S, interleave=1)
-        except OSError as error:
-            is_ipv6_only = all(row[0] == AF_INET6 for row in rows)
-            if error.errno in NO_WAY and is_ipv6_only and has_ipv4():
-                raise OSError(errno.EHOSTUNREACH, "no IPv6 here") from error  # nothing to wait for
+            return await self._connect_address(origin, rows)
+        except BaseException:  # out of time, too: the host may have moved
+            names.forget_host(origin.host, origin.port)
             raise
-        make = partial(HttpConnection, loop, self._options, self.room)
+
+    async def _connect_address(self, origin: Origin, rows: Sequence[AddressInfo]) -> HttpConnection:
+        sock = await connect_socket(rows)
         try:
             if origin.is_tls:
-                return await start_tls(sock, self._tls.context_for(origin.host), origin.host, make)
-            _, connection = await loop.create_connection(make, sock=sock)
+                context = self._tls.context_for(origin.host)
+                return await start_tls(sock, context, origin.host, self._make_connection)
+            loop = asyncio.get_running_loop()
+            _, connection = await loop.create_connection(self._make_connection, sock=sock)
         except BaseException:
             sock.close()
             raise
         return connection
+
+    async def _connect_through(self, place: ProxiedPlace, dialer: ProxyDialer) -> HttpConnection:
+        """A connection through a proxy. The guard has judged the host already, by its name or address."""
+        until = asyncio.get_running_loop().time() + self._options.connect_s
+        proxy, origin = place
+        if origin is None:
+            return await dialer.reach_proxy(proxy, self._make_connection, until)
+        tunnel = await dialer.open_tunnel(proxy, origin.host, origin.port, until)
+        transport = tunnel.step_aside()
+        if origin.is_tls:
+            context = self._tls.context_for(origin.host)
+            async with asyncio.timeout_at(until):
+                return await start_tls_inside(transport, context, origin.host, self._make_connection)
+        connection = self._make_connection()
+        transport.set_protocol(connection)
+        connection.connection_made(transport)
+        return connection
+
+    def _make_connection(self) -> HttpConnection:
+        return HttpConnection(asyncio.get_running_loop(), self._options, self.room)
 
     async def close(self) -> None:
         """Close all connections; idempotent."""
@@ -179,11 +203,11 @@ class ConnectionPool:
         """Close what was idle for too long, and come again while something is idle."""
         self._sweeper = None
         oldest = loop.time() - self._options.keepalive_s
-        for origin, waiting in list(self._idle.items()):
+        for place, waiting in list(self._idle.items()):
             while waiting and waiting[0].idle_since <= oldest:
                 self.drop_connection(waiting.popleft())
                 self._idle_count -= 1
             if not waiting:
-                del self._idle[origin]
+                del self._idle[place]
         if self._idle:
             self._sweeper = loop.call_later(self._options.keepalive_s / 2, self._close_expired, loop)

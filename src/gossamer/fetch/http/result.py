@@ -35,6 +35,7 @@ class ResultReader:
         began: tuple[float, float],
         *,
         session: str,
+        proxy: str = "",
     ) -> FetchResult:
         """The result; ``began``: when, by the clock and by the loop."""
         started_at, start = began
@@ -62,6 +63,7 @@ class ResultReader:
             wire_bytes=len(answer.body),
             flags=flags,
             address=address,
+            proxy=proxy,
         )
 
     async def _decode_body(self, encoding: str, answer: WireResponse) -> tuple[bytes, tuple[str, ...]]:

@@ -75,9 +75,7 @@ async def start_tls(
 ) -> P:
     """Agree on TLS over a connected socket. Raises what the handshake raises; the socket is closed then."""
     loop = asyncio.get_running_loop()
-    protocol = make_protocol()
-    agreed: asyncio.Future[None] = loop.create_future()
-    tls = _LeanTlsProtocol(loop, protocol, context, agreed, server_hostname=host)
+    tls, protocol, agreed = _prepare_tls(context, host, make_protocol)
     transport, _ = await loop.create_connection(lambda: tls, sock=sock)
     try:
         await agreed
@@ -85,3 +83,28 @@ async def start_tls(
         transport.abort()
         raise
     return protocol
+
+
+async def start_tls_inside(
+    transport: asyncio.Transport, context: ssl.SSLContext, host: str, make_protocol: Callable[[], P]
+) -> P:
+    """Agree on TLS over what already leads to the host: a tunnel, itself perhaps within TLS. Raises alike."""
+    tls, protocol, agreed = _prepare_tls(context, host, make_protocol)
+    transport.set_protocol(tls)
+    tls.connection_made(transport)
+    try:
+        await agreed
+    except BaseException:
+        transport.abort()
+        raise
+    return protocol
+
+
+def _prepare_tls(
+    context: ssl.SSLContext, host: str, make_protocol: Callable[[], P]
+) -> tuple[_LeanTlsProtocol, P, asyncio.Future[None]]:
+    """TLS for a transport, the protocol within it, and the promise of its handshake."""
+    loop = asyncio.get_running_loop()
+    protocol = make_protocol()
+    agreed: asyncio.Future[None] = loop.create_future()
+    return _LeanTlsProtocol(loop, protocol, context, agreed, server_hostname=host), protocol, agreed

@@ -1,0 +1,120 @@
+"""Connecting to proxies, and through them to hosts; and how a host's own addresses are connected."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+import ssl
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+from aiohappyeyeballs import start_connection
+
+from gossamer.core.errors import Fault, FetchError
+from gossamer.core.routes import Proxy
+from gossamer.fetch.http.faults import RAISED, describe_os_error, describe_tls_error
+from gossamer.fetch.http.socks5 import greet_proxy, request_connection
+from gossamer.fetch.http.tls import TlsContextCache, start_tls
+from gossamer.fetch.http.tunnel import SilentProxyError, TunnelProtocol, proxy_error, request_connect
+from gossamer.fetch.machine import LOCAL_ERRORS, NO_WAY, has_ipv4
+from gossamer.fetch.resolver import AddressInfo, CachingResolver
+
+HAPPY_EYEBALLS_S = 0.25
+"""Head start of an address before the next one is tried as well (RFC 8305, 5)."""
+
+P = TypeVar("P", bound=asyncio.Protocol)
+
+
+async def connect_socket(rows: Sequence[AddressInfo]) -> socket.socket:
+    """A socket that is connected to one of a host's addresses."""
+    try:
+        return await start_connection(list(rows), happy_eyeballs_delay=HAPPY_EYEBALLS_S, interleave=1)
+    except OSError as error:
+        is_ipv6_only = all(row[0] == socket.AF_INET6 for row in rows)
+        if error.errno in NO_WAY and is_ipv6_only and has_ipv4():
+            raise OSError(errno.EHOSTUNREACH, "no IPv6 here") from error  # nothing to wait for
+        raise
+
+
+class ProxyDialer:
+    """Reaches proxies and what is behind them.
+
+    The operator named them, so their own addresses may be private. ``until`` is the loop's time at which a
+    connection has taken too long. What this machine lacks is passed on as ``OSError``; all else that goes
+    wrong is a :class:`FetchError`.
+    """
+
+    def __init__(self, names: CachingResolver, tls: TlsContextCache) -> None:
+        self._names = names
+        self._tls = tls
+
+    async def reach_proxy(self, proxy: Proxy, make_protocol: Callable[[], P], until: float) -> P:
+        """A connection to the proxy itself."""
+        loop = asyncio.get_running_loop()
+        with _blaming(proxy):
+            try:
+                async with asyncio.timeout_at(until):
+                    rows = await self._names.resolve(proxy.host, proxy.port)
+                    sock = await connect_socket(rows)
+                    if proxy.scheme == "https":
+                        context = self._tls.context_for(proxy.host)
+                        return await start_tls(sock, context, proxy.host, make_protocol)
+                    _, protocol = await loop.create_connection(make_protocol, sock=sock)
+                    return protocol
+            except BaseException:
+                self._names.forget_host(proxy.host, proxy.port)
+                raise
+
+    async def open_tunnel(self, proxy: Proxy, host: str, port: int, until: float) -> TunnelProtocol:
+        """A tunnel that leads to the host; its transport is the caller's to close."""
+        tunnel = await self.reach_proxy(proxy, lambda: TunnelProtocol(proxy), until)
+        try:
+            if proxy.scheme == "socks5":
+                await _in_time(greet_proxy(tunnel, proxy), until, _silence_of(proxy))
+                late = proxy_error(proxy, "does not reach the host in time", Fault.TIMEOUT_CONNECT)
+                await _in_time(request_connection(tunnel, proxy, host, port), until, late)
+            else:
+                await _in_time(request_connect(tunnel, proxy, host, port), until, _silence_of(proxy))
+        except BaseException:
+            tunnel.transport.abort()
+            raise
+        return tunnel
+
+
+def _silence_of(proxy: Proxy) -> SilentProxyError:
+    return SilentProxyError(Fault.PROXY, f"proxy {proxy.name} does not answer")
+
+
+async def _in_time(step: Coroutine[None, None, None], until: float, late: FetchError) -> None:
+    try:
+        async with asyncio.timeout_at(until):
+            await step
+    except TimeoutError:
+        raise late from None
+
+
+@contextmanager
+def _blaming(proxy: Proxy) -> Iterator[None]:
+    """What goes wrong on the way to a proxy is the proxy's, unless it is this machine's."""
+    try:
+        yield
+    except RAISED as error:
+        if isinstance(error, OSError) and error.errno in LOCAL_ERRORS:
+            raise
+        raise proxy_error(proxy, _reason_for(error, proxy)) from error
+
+
+def _reason_for(error: Exception, proxy: Proxy) -> str:
+    match error:
+        case socket.gaierror() | UnicodeError():
+            return "cannot be found: its name does not resolve"
+        case ssl.SSLError():
+            return f"cannot be reached by TLS: {describe_tls_error(error, proxy.host, 'compatible')}"
+        case TimeoutError():
+            return "does not answer"
+        case OSError():
+            return f"cannot be reached: {describe_os_error(error)}"
+        case _:
+            return "cannot be reached"

@@ -1,0 +1,208 @@
+"""A tunnel through a proxy to a host: the connection to the proxy, until it leads further.
+
+An HTTP proxy is asked by CONNECT (RFC 9110, 9.3.6), a SOCKS5 proxy as in ``socks5``. Whatever the proxy does
+wrong is ``Fault.PROXY``; what it says of the host behind it is that host's fault. No detail has a user or a
+password in it, nor any words of the proxy's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import cast
+
+from gossamer.core.errors import Fault, FetchError
+from gossamer.core.routes import Proxy
+from gossamer.fetch.http.wire import Headers
+from gossamer.policy.credentials import encode_basic
+
+MAX_ANSWER_BYTES = 64 * 1024
+_STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([1-9]\d\d)(?: ([^\r\n]*))?\r?\n", re.IGNORECASE)
+_HEADER_END = re.compile(rb"\r?\n\r?\n")
+
+
+class SilentProxyError(FetchError):
+    """No answer from a proxy in time: it is out of order, or it waits for the host."""
+
+
+class TunnelProtocol(asyncio.Protocol):
+    """What a proxy says before it steps aside."""
+
+    def __init__(self, proxy: Proxy) -> None:
+        self._proxy = proxy
+        self._received = bytearray()
+        self._is_over = False
+        self._news: asyncio.Future[None] | None = None
+        self._transport: asyncio.Transport | None = None
+
+    def __repr__(self) -> str:
+        return f"<TunnelProtocol through {self._proxy.name}, {len(self._received)} bytes unread>"
+
+    @property
+    def transport(self) -> asyncio.Transport:
+        """What leads to the proxy, and through it when the tunnel stands."""
+        assert self._transport is not None, "not connected"
+        return self._transport
+
+    def send(self, data: bytes) -> None:
+        """Say something to the proxy."""
+        self.transport.write(data)
+
+    async def read_bytes(self, count: int) -> bytes:
+        """Exactly so many bytes; :class:`FetchError` when the proxy hangs up before."""
+        while len(self._received) < count:
+            await self._wait_for_news()
+        data = bytes(self._received[:count])
+        del self._received[:count]
+        return data
+
+    async def read_header(self) -> bytes:
+        """Everything up to an empty line."""
+        while (end := _HEADER_END.search(self._received)) is None:
+            if len(self._received) > MAX_ANSWER_BYTES:
+                raise proxy_error(self._proxy, "sends a header without end")
+            await self._wait_for_news()
+        return await self.read_bytes(end.end())
+
+    def take_rest(self) -> bytes:
+        """What came after the last answer: it is from the host."""
+        rest = bytes(self._received)
+        self._received.clear()
+        return rest
+
+    def step_aside(self) -> asyncio.Transport:
+        """The transport, for the protocol that speaks with the host; :class:`FetchError` for unread bytes."""
+        if self._received:
+            self.transport.abort()
+            raise proxy_error(self._proxy, "says more than it was asked")
+        return self.transport
+
+    async def _wait_for_news(self) -> None:
+        if self._is_over:
+            raise proxy_error(self._proxy, "hangs up without an answer")
+        self._news = asyncio.get_running_loop().create_future()
+        try:
+            await self._news
+        finally:
+            self._news = None
+
+    def _tell_news(self) -> None:
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)
+
+    # ------------------------------------------------------------------ what the transport tells
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The proxy is reached."""
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        """The proxy, or the host behind it, says something."""
+        self._received += data
+        self._tell_news()
+
+    def eof_received(self) -> bool:
+        """Nothing more will come."""
+        self._is_over = True
+        self._tell_news()
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The end."""
+        self._is_over = True
+        self._tell_news()
+
+
+def proxy_error(proxy: Proxy, words: str, fault: Fault = Fault.PROXY) -> FetchError:
+    """The error that tells what a proxy does."""
+    return FetchError(fault, f"proxy {proxy.name} {words}")
+
+
+def proxy_authorization(proxy: Proxy) -> str:
+    """The value of Proxy-Authorization; empty without a user."""
+    return encode_basic(proxy.user.encode(), proxy.password.encode()) if proxy.user else ""
+
+
+async def request_connect(tunnel: TunnelProtocol, proxy: Proxy, host: str, port: int) -> None:
+    """Ask an HTTP proxy for a tunnel. Raises :class:`FetchError`."""
+    place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    lines = [f"CONNECT {place} HTTP/1.1", f"Host: {place}"]
+    if proxy.user:
+        lines.append(f"Proxy-Authorization: {proxy_authorization(proxy)}")
+    tunnel.send("\r\n".join([*lines, "", ""]).encode())
+    while True:
+        header = await tunnel.read_header()
+        found = _STATUS_LINE.match(header)
+        if found is None:
+            raise proxy_error(proxy, "answers with something other than HTTP")
+        status = int(found[1])
+        if status >= 200:  # what comes before it is informational
+            break
+    if status >= 300:
+        raise refusal_of(proxy, status, (found[2] or b"").decode("latin-1"), _parse_fields(header))
+
+
+def refusal_of(proxy: Proxy, status: int, reason: str, headers: Headers) -> FetchError:
+    """What it means that a proxy refuses a tunnel: the proxy's own fault, or the host's behind it."""
+    if status == 407:
+        return authentication_error(proxy)
+    fault = own_fault(status, reason, headers)
+    if fault is None and status in (502, 504):
+        fault = Fault.CONNECT
+    return fault_error(proxy, fault or Fault.PROXY, status)
+
+
+def authentication_error(proxy: Proxy) -> FetchError:
+    """The proxy does not let us in."""
+    words = "refuses the user and password" if proxy.user else "wants a user and a password"
+    return proxy_error(proxy, f"{words} (407)")
+
+
+def fault_error(proxy: Proxy, fault: Fault, status: int) -> FetchError:
+    """The error for what a proxy answers by itself, instead of the host."""
+    words = {
+        Fault.PROXY: "refuses to fetch from the host",
+        Fault.DNS: "says that the host's name does not resolve",
+        Fault.TIMEOUT_HEADERS: "says that the host does not answer in time",
+        Fault.PROTOCOL: "cannot read the host's answer",
+    }.get(fault, "cannot reach the host")
+    return proxy_error(proxy, f"{words} ({status})", fault)
+
+
+_SQUIDS_FAULTS = {
+    "ERR_ACCESS_DENIED": Fault.PROXY,
+    "ERR_DNS_FAIL": Fault.DNS,
+    "ERR_CONNECT_FAIL": Fault.CONNECT,
+    "ERR_CANNOT_FORWARD": Fault.CONNECT,
+    "ERR_SECURE_CONNECT_FAIL": Fault.CONNECT,
+    "ERR_ZERO_SIZE_OBJECT": Fault.CONNECT,
+    "ERR_READ_ERROR": Fault.CONNECT,
+    "ERR_READ_TIMEOUT": Fault.TIMEOUT_HEADERS,
+    "ERR_GATEWAY_FAILURE": Fault.CONNECT,
+    "ERR_INVALID_RESP": Fault.PROTOCOL,
+    "ERR_TOO_BIG": Fault.PROXY,
+}
+"""What Squid says in ``X-Squid-Error`` on its own pages."""
+
+
+def own_fault(status: int, reason: str, headers: Headers) -> Fault | None:
+    """Of which fault a proxy speaks in a page of its own; ``None``: this page is not the proxy's, or unclear.
+
+    A site can have such a proxy before it, too: then it stands behind ours, which adds itself to ``Via``.
+    """
+    values = dict(headers)
+    if values.get("via", "").count(",") > 0:
+        return None
+    if error := values.get("x-squid-error", ""):
+        return _SQUIDS_FAULTS.get(error.partition(" ")[0])
+    if values.get("server", "").startswith("tinyproxy/"):
+        if status == 403:
+            return Fault.PROXY
+        return Fault.CONNECT if status >= 500 else None
+    return None
+
+
+def _parse_fields(header: bytes) -> Headers:
+    lines = header.decode("latin-1").splitlines()[1:]
+    fields = [line.partition(":") for line in lines if ":" in line]
+    return [(name.strip().lower(), value.strip()) for name, _, value in fields]

@@ -1,0 +1,127 @@
+"""A proxy that keeps what it was told and does as the test wants: as a rule, something wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import ssl
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Self
+from urllib.parse import urlsplit
+
+from gossamer.core.routes import Proxy
+
+Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+class FakeProxy:
+    """One server on 127.0.0.1; ``behaviour`` has each of its connections."""
+
+    def __init__(
+        self, behaviour: Behaviour, *, scheme: str = "http", tls: ssl.SSLContext | None = None
+    ) -> None:
+        self.behaviour = behaviour
+        self.scheme = scheme
+        self.connections = 0
+        self._tls = tls
+        self._serving: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._tls)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        for task in self._serving:
+            task.cancel()
+        await asyncio.gather(*self._serving, return_exceptions=True)
+
+    def proxy(self, user: str = "", password: str = "") -> Proxy:
+        """How to reach it."""
+        return Proxy(scheme=self.scheme, host="127.0.0.1", port=self.port, user=user, password=password)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        task = asyncio.current_task()
+        assert task is not None
+        self._serving.add(task)
+        try:
+            with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+                await self.behaviour(reader, writer)
+        finally:
+            writer.close()
+
+
+async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Take everything and say nothing."""
+    while await reader.read(65536):
+        pass
+
+
+async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Close as soon as something is asked."""
+    await reader.read(65536)
+
+
+def say(*answers: bytes, then: Behaviour = hang) -> Behaviour:
+    """Answer what comes, in turn, with these bytes."""
+
+    async def behave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for answer in answers:
+            await reader.read(65536)
+            writer.write(answer)
+            await writer.drain()
+        await then(reader, writer)
+
+    return behave
+
+
+class Forwarding:
+    """An HTTP proxy that works, and keeps the header of each request that it got."""
+
+    def __init__(self) -> None:
+        self.heads: list[str] = []
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            self.heads.append(head)
+            method, target, _ = head.split(" ", 2)
+            if method == "CONNECT":
+                host, _, port = target.rpartition(":")
+                await self._tunnel(reader, writer, host.strip("[]"), int(port))
+                return
+            await self._pass_on(method, target, head, writer)
+
+    async def _pass_on(self, method: str, target: str, head: str, writer: asyncio.StreamWriter) -> None:
+        url = urlsplit(target)
+        there, back = await asyncio.open_connection(url.hostname, url.port or 80)
+        try:
+            lines = [f"{method} {url.path or '/'} HTTP/1.1"]
+            lines += [line for line in head.split("\r\n")[1:-2] if not line.startswith("Proxy-")]
+            back.write("\r\n".join([*lines, "", ""]).encode())
+            answer = await there.readuntil(b"\r\n\r\n")
+            found = re.search(rb"content-length: (\d+)", answer, re.IGNORECASE)
+            writer.write(answer + await there.readexactly(int(found[1]) if found else 0))
+        finally:
+            back.close()
+
+    async def _tunnel(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str, port: int
+    ) -> None:
+        there, back = await asyncio.open_connection(host, port)
+        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        await asyncio.gather(_copy(reader, back), _copy(there, writer))
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+    except OSError:
+        pass  # one side is gone
+    finally:
+        writer.close()
