@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
+
+from gossamer.core.cookies import Cookie
 
 
 class CookieStore(Protocol):
@@ -15,6 +17,17 @@ class CookieStore(Protocol):
 
     def store_cookies(self, session: str, url: str, lines: Iterable[str], now: float) -> object:
         """Keep what a response sets, as far as it may set it."""
+        ...
+
+    def list_cookies(self, session: str, url: str, now: float) -> Sequence[Cookie]:
+        """All cookies that are kept of the registrable domain of ``url``, for a browser."""
+        ...
+
+    def keep_cookies(self, session: str, url: str, cookies: Iterable[Cookie], now: float) -> object:
+        """Keep or delete (``expires_at`` not after now) cookies of that domain, as a browser has them.
+
+        Those of other domains are not taken. Of two namesakes the newer one counts.
+        """
         ...
 
     def __len__(self) -> int:

@@ -8,9 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from publicsuffixlist import PublicSuffixList
 
+from gossamer.core.cookies import Cookie
 from gossamer.fetch.sessions import cookies
 from gossamer.fetch.sessions.cookies import MAX_COOKIES, MAX_JAR_BYTES, CookieJar
-from gossamer.fetch.sessions.set_cookie import Cookie
 
 NOW = 1_800_000_000.0
 SHOP = "https://www.shop.co.uk/a/b"

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from gossamer.core.cookies import Cookie
 from gossamer.fetch.sessions.set_cookie import (
     MAX_AGE_S,
     MAX_COOKIE_BYTES,
-    Cookie,
     cookie_origin_of,
     read_cookie,
     read_date,

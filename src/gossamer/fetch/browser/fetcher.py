@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.core.routes import DIRECT, Route
+from gossamer.fetch.browser.cookies import TabCookies
 from gossamer.fetch.browser.faults import error_code, translate_code
-from gossamer.fetch.browser.limits import BrowserOptions
+from gossamer.fetch.browser.limits import CLOSE_S, BrowserOptions
 from gossamer.fetch.browser.navigation import Navigation
 from gossamer.fetch.browser.pool import BrowserPool
 from gossamer.fetch.browser.relay import GuardedDialer
@@ -79,7 +82,14 @@ class BrowserFetcher:
         tab = await self._pool.take_tab(self._key_for(request, route, origin), self._dialer.dial)
         is_clean = False
         try:
+            if tab.cookies is None:
+                tab.cookies = TabCookies(tab.context, self._cookies, tab.key.session)
+            async with _cookies_moved(origin):
+                await tab.cookies.bring(request.url, self._clock.now())
             result = await self._visit_page(tab, request, origin)
+            async with _cookies_moved(origin):
+                for url in dict.fromkeys((request.url, tab.page.url)):
+                    await tab.cookies.take(url, self._clock.now())
             is_clean = True
         except FetchError:
             if self._pool.is_lost(tab):
@@ -198,6 +208,16 @@ class BrowserFetcher:
                 Fault.TOO_LARGE, f"{origin.host}: the page grew beyond {self._options.max_body_bytes} bytes"
             )
         return body
+
+
+@asynccontextmanager
+async def _cookies_moved(origin: Origin) -> AsyncIterator[None]:
+    """Between the tab and the others. What fails is the browser, which has no reason to take its time."""
+    try:
+        async with asyncio.timeout(CLOSE_S):
+            yield
+    except Exception as error:
+        raise FetchError(Fault.BROWSER, f"{origin.host}: the browser ended, or was stuck") from error
 
 
 async def _end_quietly(task: asyncio.Future[str]) -> None:

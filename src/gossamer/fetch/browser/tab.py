@@ -13,6 +13,7 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gossamer.core.errors import Fault, FetchError
+from gossamer.fetch.browser.cookies import TabCookies
 from gossamer.fetch.browser.limits import CLOSE_S, BrowserOptions
 from gossamer.fetch.browser.navigation import Navigation
 from gossamer.fetch.browser.relay import TabRelay
@@ -54,6 +55,7 @@ class BrowserTab:
         self.relay = relay
         self.context = context
         self.navigation: Navigation | None = None
+        self.cookies: TabCookies | None = None
         self.crash: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._tasks: set[asyncio.Task[Any]] = set()
         self.page: Page

@@ -13,9 +13,9 @@ from itertools import islice
 
 import msgspec
 
+from gossamer.core.cookies import Cookie
 from gossamer.fetch.sessions.set_cookie import (
     MAX_AGE_S,
-    Cookie,
     CookieOrigin,
     cookie_origin_of,
     is_below,
@@ -83,6 +83,19 @@ class CookieJar:
         taken = [cookie for cookie in taken if _put_cookie(jar, cookie, here, now)]
         self._keep_jar(key, jar)
         return taken
+
+    def list_cookies(self, session: str, url: str, now: float) -> list[Cookie]:
+        """All cookies of the registrable domain of ``url``, whatever their path and host."""
+        jar = self._jars.get((session, cookie_origin_of(url).site), {})
+        return [cookie for cookie in jar.values() if cookie.expires_at > now]
+
+    def keep_cookies(self, session: str, url: str, cookies: Iterable[Cookie], now: float) -> list[Cookie]:
+        """Keep what a browser has of that domain; the cookies that were kept or deleted."""
+        site = cookie_origin_of(url).site
+        taken = [cookie for cookie in islice(cookies, MAX_COOKIES) if is_below(cookie.domain, site)]
+        if site and taken:
+            self.apply_changes(session, site, taken, now)
+        return taken if site else []
 
     def apply_changes(self, session: str, site: str, changes: Iterable[Cookie], now: float) -> None:
         """Set or delete cookies that were taken before."""

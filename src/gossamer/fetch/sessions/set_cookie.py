@@ -2,7 +2,7 @@
 
 RFC 6265 (5.1, 5.2 and the first half of 5.3), with what RFC 6265bis adds: name prefixes, no ``Secure``
 cookies in the clear, lengths, no control characters, and cookies without a name. ``SameSite`` means nothing
-here, and ``HttpOnly`` only what name prefixes make of it: a crawler has neither a user's tabs nor scripts.
+here; ``HttpOnly`` only what name prefixes make of it, and that browsers keep such a cookie from scripts.
 Nothing raises, whatever the line.
 """
 
@@ -13,8 +13,7 @@ import re
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-import msgspec
-
+from gossamer.core.cookies import Cookie
 from gossamer.policy.urls import parse_origin, registrable_domain
 
 MAX_COOKIE_BYTES = 4096
@@ -28,19 +27,6 @@ MAX_AGE_S = 400 * 86400.0
 
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _SECONDS = re.compile(r"-?[0-9]+")
-
-
-class Cookie(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One cookie, as it is kept. Its characters stand for bytes (Latin-1), so that it is sent as it came."""
-
-    name: str
-    value: str  # quotes are part of it
-    domain: str  # the host that set it, or its Domain attribute
-    path: str
-    is_host_only: bool  # for ``domain`` alone, not for hosts below it
-    is_secure: bool  # for https only
-    expires_at: float  # Unix seconds; infinite without an end. Not after now: it deletes its namesake
-    set_at: float = 0.0  # Unix seconds: of namesakes from two workers the newer one counts
 
 
 def sent_as(cookie: Cookie) -> str:
@@ -88,7 +74,8 @@ def read_cookie(line: str, here: CookieOrigin, now: float) -> Cookie | None:
     if not is_within or (said.is_secure and not here.is_secure) or not _keeps_promise(name, value, said):
         return None
     path = said.path or here.path[: here.path.rfind("/")] or "/"
-    return Cookie(name, value, domain, path, not said.domain, said.is_secure, said.expires_at, now)
+    is_open = not said.domain
+    return Cookie(name, value, domain, path, is_open, said.is_secure, said.expires_at, now, said.is_http_only)
 
 
 class _CookieAttributes(NamedTuple):

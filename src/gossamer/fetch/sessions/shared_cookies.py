@@ -21,8 +21,9 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from typing import NamedTuple
 
+from gossamer.core.cookies import Cookie
 from gossamer.fetch.sessions.cookies import CookieJar, record_with
-from gossamer.fetch.sessions.set_cookie import MAX_AGE_S, Cookie
+from gossamer.fetch.sessions.set_cookie import MAX_AGE_S
 from gossamer.policy.urls import hostname_of, registrable_domain
 from gossamer.ports.clock import Clock
 from gossamer.ports.shared_state import SharedState
@@ -80,6 +81,16 @@ class SharedCookieStore:
     def store_cookies(self, session: str, url: str, lines: Iterable[str], now: float) -> None:
         """See :class:`~gossamer.ports.cookie_store.CookieStore`."""
         changes = self._book.store_cookies(session, url, lines, now)
+        if changes:
+            self._changes.setdefault(_jar_key(session, url), []).extend(changes)
+
+    def list_cookies(self, session: str, url: str, now: float) -> list[Cookie]:
+        """See :class:`~gossamer.ports.cookie_store.CookieStore`."""
+        return self._book.list_cookies(session, url, now)
+
+    def keep_cookies(self, session: str, url: str, cookies: Iterable[Cookie], now: float) -> None:
+        """See :class:`~gossamer.ports.cookie_store.CookieStore`."""
+        changes = self._book.keep_cookies(session, url, cookies, now)
         if changes:
             self._changes.setdefault(_jar_key(session, url), []).extend(changes)
 

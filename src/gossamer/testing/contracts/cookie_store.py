@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gossamer.core.cookies import Cookie
 from gossamer.ports.cookie_store import CookieStore
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.suite import ContractSuite, Make, assert_equal, assert_holds
@@ -110,3 +111,39 @@ async def nonsense_does_no_harm(s: CookieSubject) -> None:
     header.encode("latin-1")
     assert_holds("\r" not in header and "\n" not in header, "nothing can be injected")
     assert_holds(len(header) < 100_000, "and there is an end to it")
+
+
+@COOKIE_STORE_CHECKS.register
+async def a_browser_gets_them_all(s: CookieSubject) -> None:
+    """All of the domain, for other hosts and paths too, with what their lines said."""
+    s.answer("a=1; Path=/; Domain=shop.example; HttpOnly; Secure; Max-Age=60", "b=2; Path=/deep")
+    s.answer("c=3", session="other")
+    s.answer("d=4", url="https://elsewhere.example/")
+    listed = {one.name: one for one in s.cookies.list_cookies("", SHOP, s.clock.now())}
+    assert_equal(sorted(listed), ["a", "b"], "of this session and domain alone")
+    a, b = listed["a"], listed["b"]
+    assert_equal(
+        (a.domain, a.is_host_only, a.is_http_only, a.is_secure), ("shop.example", False, True, True), "a"
+    )
+    assert_equal(
+        (b.domain, b.is_host_only, b.is_http_only, b.path), ("www.shop.example", True, False, "/deep"), "b"
+    )
+    s.clock.advance(61)
+    left = [one.name for one in s.cookies.list_cookies("", SHOP, s.clock.now())]
+    assert_equal(left, ["b"], "not those that have ended")
+
+
+@COOKIE_STORE_CHECKS.register
+async def what_a_browser_has_is_kept(s: CookieSubject) -> None:
+    """Set, replaced and deleted, but for no other domain."""
+    now = s.clock.now()
+    s.answer("a=1; Path=/", "b=2; Path=/")
+    changed = [
+        Cookie("a", "", "www.shop.example", "/", True, False, 0.0, now),
+        Cookie("b", "5", "www.shop.example", "/", True, False, now + 60, now),
+        Cookie("c", "6", "shop.example", "/", False, False, now + 60, now, True),
+        Cookie("d", "7", "elsewhere.example", "/", True, False, now + 60, now),
+    ]
+    s.cookies.keep_cookies("", SHOP, changed, now)
+    assert_equal(s.sent(), "b=5; c=6", "as the browser has them")
+    assert_equal(s.sent("https://elsewhere.example/"), "", "no other site's")
