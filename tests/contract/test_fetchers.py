@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
+from gossamer.fetch.gateway.fetcher import GatewayFetcher
+from gossamer.fetch.gateway.gateway import Gateway, GatewayAccount, NoCookieStore
+from gossamer.fetch.gateway.template import TEMPLATES
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.fetcher import HttpFetcher
 from gossamer.fetch.http.limits import HttpOptions
+from gossamer.fetch.sessions.cookies import CookieJar
 from gossamer.ports.fetcher import Fetcher
 from gossamer.testing.badsite import BadSite
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.fetcher import FETCHER_CHECKS, LIMITS, check_fetcher
+from kit.gateway import BillingGateway
 
 
 def http() -> Fetcher:
@@ -22,6 +28,36 @@ def http() -> Fetcher:
 async def test_http_fetcher(name: str) -> None:
     async with BadSite() as site:
         fetcher = http()
+        try:
+            await FETCHER_CHECKS[name](fetcher, site)
+        finally:
+            await fetcher.close()
+
+
+BY_GATEWAY = (
+    *[("zyte", name) for name in ("good_page", "methods", "headers", "redirects_are_returned", "concurrent")],
+    *[("scraperapi", name) for name in ("good_page", "redirects_are_returned", "cookies", "concurrent")],
+    *[("zyte", name) for name in ("bad_urls", "failures_say_their_rung", "private_is_refused")],
+    ("zyte", "close_is_idempotent"),
+)
+"""What a gateway is to keep; how it talks to the site is its own business."""
+
+
+@pytest.mark.parametrize(("template", "name"), BY_GATEWAY)
+async def test_gateway_fetcher(template: str, name: str) -> None:
+    async with BadSite() as site, BillingGateway({"k": 1000}) as gateway:
+        url = TEMPLATES[template].url.replace("https://api.scraperapi.com", gateway.url)
+        url = url.replace("https://api.zyte.com", gateway.url)
+        account = GatewayAccount(name="one", template=replace(TEMPLATES[template], url=url), key="k")
+        options, trusted = HttpOptions(**LIMITS), AddressGuard({"127.0.0.1", "localhost"})
+        client = HttpFetcher(options, clock=ManualClock(), guard=trusted, cookies=NoCookieStore())
+        fetcher = GatewayFetcher(
+            lambda _: Gateway(account, client, ManualClock()),
+            clock=ManualClock(),
+            guard=trusted,
+            cookies=CookieJar(100),
+            max_body_bytes=options.max_body_bytes,
+        )
         try:
             await FETCHER_CHECKS[name](fetcher, site)
         finally:

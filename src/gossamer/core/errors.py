@@ -50,6 +50,8 @@ class Fault(StrEnum):
     PROXY = "proxy"  # the proxy is out of order, or refuses us: nobody's failure but the proxy's
     BROWSER = "browser"  # the browser that had the page ended, or was ended: nobody's failure
     PAGE_CRASH = "page_crash"  # the page crashed its tab, or took more memory than a page may
+    SERVICE = "service"  # a gateway that fetches for us is out of order, or asks for time: its failure alone
+    SERVICE_FAILED = "service_failed"  # a gateway that fetches for us could not get the page
     MISSING = "missing"  # a required element is not on the page
     CALLBACK = "callback"  # the spider's code raised
     CALLBACK_TIMEOUT = "callback_timeout"  # the spider's code took too long
@@ -129,8 +131,9 @@ class FetchError(GossamerError):
 
     ``fault`` says why, ``detail`` says exactly what (safe to show: no secrets), ``retry_after_s`` is the time
     that the other side asked for, if it named one, ``rung`` the way of fetching that failed (empty: none was
-    tried), ``proxy`` the name of the proxy that it was tried through (empty: none), ``screenshot`` the page
-    as a PNG, where a browser had come so far.
+    tried), ``cost`` what the failure cost, where somebody charges for it, ``proxy`` the name of the proxy
+    that it was tried through (empty: none), ``screenshot`` the page as a PNG, where a browser had come so
+    far.
     """
 
     def __init__(
@@ -141,6 +144,7 @@ class FetchError(GossamerError):
         retry_after_s: float | None = None,
         rung: str = "",
         proxy: str = "",
+        cost: float = 0.0,
     ) -> None:
         super().__init__(f"{fault.value}: {detail}" if detail else fault.value)
         self.fault = fault
@@ -149,6 +153,7 @@ class FetchError(GossamerError):
         self.rung = rung
         self.proxy = proxy
         self.screenshot = b""
+        self.cost = cost
 
 
 class DropItem(GossamerError):

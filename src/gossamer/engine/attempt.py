@@ -35,6 +35,7 @@ class OpenAttempt:
     proxy: str = ""  # the proxy through which it answered, or failed; empty: none
     route: Route = DIRECT  # how it is to be fetched
     fetched: FetchResult | None = None
+    failure_cost: float = 0.0  # what a fetch without an answer cost
     block: Block | None = None  # that the answer refuses us
     flags: tuple[str, ...] = ()  # what parsing says of the page, besides what fetching says of it
     picture: bytes = b""  # the page as a PNG, where a browser took one
@@ -133,7 +134,7 @@ class OpenAttempt:
             request=self.preview,
             proxy=self.proxy,
             session=request.session,
-            cost=fetched.cost if fetched else 0.0,
+            cost=fetched.cost if fetched else self.failure_cost,
             wire_bytes=fetched.wire_bytes if fetched else 0,
             address=fetched.address if fetched else "",
         )

@@ -160,6 +160,7 @@ class Visitor:
             attempt.fetched = fetched = await self._parts.fetcher.fetch(request, attempt.route)
         except FetchError as error:
             attempt.rung, attempt.proxy, attempt.picture = error.rung, error.proxy, error.screenshot
+            attempt.failure_cost = error.cost
             return self._handle_failure(attempt, error)
         attempt.rung, attempt.proxy, attempt.picture = fetched.rung, fetched.proxy, fetched.screenshot
         return await self._classify_response(attempt, request, fetched)

@@ -80,6 +80,11 @@ class GuardError(OSError):
         super().__init__(errno.EPERM, f"{what}; to allow the host, name it in start_urls or allowed_domains")
 
 
+NO_ADDRESS = "no address"
+LOCAL_ENDINGS = (".localhost", ".local", ".internal", ".home.arpa")
+"""Names that mean something else, or nothing, outside of a network (RFC 6761, 6762, 8375; ICANN)."""
+
+
 @lru_cache(maxsize=4096)
 def refusal_for(address: str) -> str:
     """Why a numeric address may not be connected (``loopback``, ``private``, ...); ``""``: it is public."""
@@ -88,7 +93,7 @@ def refusal_for(address: str) -> str:
             return _refusal_v6(IPv6Address(address.partition("%")[0]))
         return _refusal_v4(IPv4Address(address))
     except AddressValueError:
-        return "no address"
+        return NO_ADDRESS
 
 
 def _refusal_v4(address: IPv4Address) -> str:
@@ -103,6 +108,15 @@ def _refusal_v6(address: IPv6Address) -> str:
         return _refusal_v4(embedded)
     word = next((word for network, word in _V6 if address in network), "")
     return word or ("" if address in _GLOBAL_UNICAST else "reserved")
+
+
+def is_private_name(host: str) -> bool:
+    """Whether a host is private by what it is called: an address that is not public, or a local name."""
+    bare = _normalise_host(host)
+    refusal = refusal_for(bare)
+    if refusal != NO_ADDRESS:
+        return bool(refusal)
+    return "." not in bare or bare.endswith(LOCAL_ENDINGS)
 
 
 def _normalise_host(host: str) -> str:

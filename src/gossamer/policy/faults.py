@@ -106,6 +106,12 @@ FAULTS: Mapping[Fault, FaultRow] = check_complete(
         Fault.PAGE_CRASH: FaultRow(
             FaultKind.TRANSIENT, _NOTHING, "the page crashed its tab, or took more than browser.max_memory_mb"
         ),
+        Fault.SERVICE: FaultRow(
+            FaultKind.MACHINE, _NOTHING, "the gateway that fetches for us is out of order, or asks for time"
+        ),
+        Fault.SERVICE_FAILED: FaultRow(
+            FaultKind.TRANSIENT, _NOTHING, "the gateway that fetches for us could not get the page"
+        ),
         Fault.MISSING: FaultRow(
             FaultKind.TRANSIENT, _FAILURE, "an element that the spider requires is not on the page"
         ),

@@ -71,7 +71,7 @@ def decide_retry(
     if kind is FaultKind.SETTLED:
         return RetryDecision(verdict=Verdict.SKIPPED)
     if kind is FaultKind.MACHINE:
-        return _when_machine_can(lease, rules, now=now, jitter=jitter)
+        return _when_machine_can(lease, rules, now=now, jitter=jitter, retry_after_s=retry_after_s)
     if _is_hosts(fault, lease):
         return _retry_later(fault, lease, rules, now=now, jitter=jitter, retry_after_s=retry_after_s)
     may_pass = kind in _MAY_PASS or is_unanswered(fault, lease)
@@ -106,10 +106,14 @@ def _is_hosts(fault: Fault, lease: Lease) -> bool:
     return kind is FaultKind.THROTTLED
 
 
-def _when_machine_can(lease: Lease, rules: FrontierRules, *, now: float, jitter: float) -> RetryDecision:
+def _when_machine_can(
+    lease: Lease, rules: FrontierRules, *, now: float, jitter: float, retry_after_s: float | None
+) -> RetryDecision:
     """Again at no charge, with pauses that grow, for as long as a host has to come back."""
     cap_s = min(rules.backoff_cap_s, LONGEST_PAUSE_S)
     wait = growing_pause_s(lease.attempt, rules.backoff_base_s, cap_s, jitter)
+    if retry_after_s is not None:
+        wait = max(wait, min(max(retry_after_s, 0.0), rules.retry_after_cap_s))
     is_excused = lease.attempt * max(cap_s, 1.0) < rules.host_patience_s
     return _at_no_charge(lease, rules, due_at=now + wait, is_excused=is_excused)
 

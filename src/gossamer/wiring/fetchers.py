@@ -89,6 +89,7 @@ def _open_late(module: str, function: str) -> Callable[[FetchParts], Fetcher]:
 
 WAYS: dict[str, FetchWay] = {
     "browser": FetchWay(_open_late("gossamer.wiring.browser", "open_browser"), extra="browser"),
+    "gateway": FetchWay(_open_late("gossamer.wiring.gateways", "open_gateways")),
     "http": FetchWay(_open_http),
     "replay": FetchWay(_open_replay),
 }

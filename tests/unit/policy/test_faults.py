@@ -14,7 +14,7 @@ from gossamer.policy.faults import FAULTS, FaultKind
 KINDS = {
     FaultKind.SETTLED: {Fault.GONE, Fault.ROBOTS, Fault.OUT_OF_SCOPE},
     FaultKind.THROTTLED: {Fault.THROTTLED},
-    FaultKind.MACHINE: {Fault.LOCAL, Fault.PROXY, Fault.BROWSER},
+    FaultKind.MACHINE: {Fault.LOCAL, Fault.PROXY, Fault.BROWSER, Fault.SERVICE},
     FaultKind.UNANSWERED: {
         Fault.DNS_TEMPORARY, Fault.CONNECT, Fault.TIMEOUT_CONNECT, Fault.TIMEOUT_HEADERS,
         Fault.ROBOTS_UNREACHABLE,
@@ -23,7 +23,7 @@ KINDS = {
     FaultKind.OVERLOAD: {Fault.GATEWAY},
     FaultKind.TRANSIENT: {
         Fault.TIMEOUT_BODY, Fault.INCOMPLETE, Fault.PROTOCOL, Fault.SERVER, Fault.MISSING, Fault.PIPELINE,
-        Fault.LOGGED_OUT, Fault.PAGE_CRASH,
+        Fault.LOGGED_OUT, Fault.PAGE_CRASH, Fault.SERVICE_FAILED,
         Fault.PARSE_INTERRUPTED,
     },
     FaultKind.LOST_WORKER: {Fault.EXPIRED},
@@ -47,6 +47,7 @@ SIGNALS = {
     },
     HostSignalKind.UNUSED: {
         Fault.LOCAL, Fault.PROXY, Fault.BROWSER, Fault.PAGE_CRASH,
+        Fault.SERVICE, Fault.SERVICE_FAILED,
         Fault.GUARD, Fault.BAD_URL, Fault.NOT_ARCHIVED, Fault.ROBOTS, Fault.ROBOTS_UNREACHABLE,
         Fault.HOST_DOWN, Fault.HOST_LOST, Fault.OUT_OF_SCOPE, Fault.CALLBACK, Fault.CALLBACK_TIMEOUT,
         Fault.PIPELINE, Fault.PARSE_TIMEOUT, Fault.PARSE_INTERRUPTED, Fault.UNREADABLE, Fault.EXPIRED,

@@ -66,6 +66,13 @@ def test_this_machines_trouble_is_charged_to_nobody():
     assert retry.signal_kind(Fault.LOCAL) is HostSignalKind.UNUSED
 
 
+def test_a_gateway_that_asks_for_time_gets_it_at_no_charge():
+    decision = decide(Fault.SERVICE, lease(failures=99), retry_after_s=40.0)
+    assert (decision.verdict, decision.charged, decision.due_at) == (Verdict.RETRY, False, NOW + 40.0)
+    assert decide(Fault.SERVICE, lease(), retry_after_s=1e9).due_at == NOW + 600.0
+    assert retry.signal_kind(Fault.SERVICE_FAILED) is HostSignalKind.UNUSED
+
+
 @pytest.mark.parametrize("fault", faults(FaultKind.UNANSWERED))
 def test_no_answer_is_charged_to_the_page_that_meets_it_twice_at_a_host_that_answers_others(fault):
     first = decide(fault, lease(host_answered=True))

@@ -1,0 +1,1 @@
+"""The rung ``gateway``: HTTP APIs that fetch pages for us."""

@@ -1,0 +1,107 @@
+"""The rung ``gateway``: a page by way of an HTTP API that fetches it.
+
+The gateway gets the page's URL, method and headers, and the cookies of the route's session; what the page
+sets is kept like the cookies of any other page. Its key travels in the call alone: neither results nor
+errors hold the call. A page with a private address is not asked for, since nobody outside could get it, and
+nobody outside is to know of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from gossamer.core.errors import Fault, FetchError
+from gossamer.core.requests import Request
+from gossamer.core.results import FetchResult
+from gossamer.core.routes import DIRECT, Route
+from gossamer.fetch.gateway.gateway import WAY, Gateway
+from gossamer.fetch.guard import AddressGuard, is_private_name
+from gossamer.fetch.http.target import parse_target
+from gossamer.policy.url_parser import normalise_url
+from gossamer.ports.clock import Clock
+from gossamer.ports.cookie_store import CookieStore
+
+
+class GatewayFetcher:
+    """A :class:`~gossamer.ports.fetcher.Fetcher` over gateways: ``gateway:NAME``, or ``gateway``, the first.
+
+    ``find_gateway`` makes the gateway of a name (empty: the first); it is called once for each.
+    """
+
+    touches_network = True
+
+    def __init__(
+        self,
+        find_gateway: Callable[[str], Gateway],
+        *,
+        clock: Clock,
+        guard: AddressGuard,
+        cookies: CookieStore,
+        max_body_bytes: int,
+    ) -> None:
+        self._find_gateway = find_gateway
+        self._clock = clock
+        self._guard = guard
+        self._cookies = cookies
+        self._max_body_bytes = max_body_bytes
+        self._gateways: dict[str, Gateway] = {}
+
+    def __repr__(self) -> str:
+        return f"GatewayFetcher({', '.join(filter(None, self._gateways))})"
+
+    async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
+        """See :class:`~gossamer.ports.fetcher.Fetcher`."""
+        gateway = self._open_once(route.way.partition(":")[2] if route.way.startswith(WAY) else "")
+        try:
+            return await self._fetch_by(gateway, request, route.session_for(request))
+        except FetchError as error:
+            error.rung = gateway.rung
+            raise
+
+    async def close(self) -> None:
+        """Close the connections. Idempotent."""
+        for gateway in {id(gateway): gateway for gateway in self._gateways.values()}.values():
+            await gateway.close()
+
+    def _open_once(self, name: str) -> Gateway:
+        if name not in self._gateways:
+            self._gateways[name] = self._find_gateway(name)
+        return self._gateways[name]
+
+    async def _fetch_by(self, gateway: Gateway, request: Request, session: str) -> FetchResult:
+        self._check_page(gateway, request)
+        started_at, start = self._clock.now(), asyncio.get_running_loop().time()
+        cookies = request.headers.get("Cookie") or request.headers.get("cookie")
+        if cookies is None:
+            cookies = self._cookies.cookie_header(session, request.url, started_at)
+        answer, fetched, cost = await gateway.call(request, session=session, cookies=cookies)
+        if len(answer.body) > self._max_body_bytes:
+            limit = f"the body is larger than {self._max_body_bytes:,} bytes"
+            raise FetchError(Fault.TOO_LARGE, limit, cost=cost)
+        if answer.cookie_lines:
+            self._cookies.store_cookies(session, request.url, answer.cookie_lines, self._clock.now())
+        return replace(
+            fetched,
+            url=request.url,
+            status=answer.status,
+            headers=answer.headers,
+            body=answer.body,
+            started_at=started_at,
+            elapsed_s=asyncio.get_running_loop().time() - start,
+            rung=gateway.rung,
+            address="",
+            cost=cost,
+            raw=None,
+        )
+
+    def _check_page(self, gateway: Gateway, request: Request) -> None:
+        """Raise ``FetchError`` for a page that this gateway is not to be asked for."""
+        host = parse_target(request.url).origin.host
+        meant = parse_target(normalise_url(request.url) or request.url).origin.host
+        if not self._guard.is_trusted(host) and is_private_name(meant):
+            raise FetchError(Fault.GUARD, f"{host}: a private address is not told to {gateway.rung}")
+        if request.method not in gateway.account.template.methods:
+            raise FetchError(Fault.BAD_URL, f"{gateway.rung} cannot send the method {request.method}")

@@ -1,0 +1,169 @@
+"""One gateway: its key, its price, its pauses, and what its failures mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gossamer.core.errors import Fault, FetchError, MissingServiceError
+from gossamer.core.record import Record
+from gossamer.core.requests import Request
+from gossamer.core.results import FetchResult
+from gossamer.fetch.gateway.answer import GatewayResponse, read_answer
+from gossamer.fetch.gateway.rendering import Option, build_call
+from gossamer.fetch.gateway.template import GatewayFailure, GatewayTemplate
+from gossamer.policy import retry
+from gossamer.ports.clock import Clock
+from gossamer.ports.fetcher import Fetcher
+
+WAY = "gateway"
+HELD_S = 5.0
+"""How long a request waits, at most, in a worker's hands until a gateway that asked for time may be asked."""
+FIRST_HOLD_S, LONGEST_HOLD_S = 1.0, 60.0
+"""How long a gateway is left alone that asks for time without saying how much; doubled each time."""
+
+_UNREACHED = frozenset({Fault.DNS_TEMPORARY, Fault.CONNECT, Fault.TLS, Fault.TIMEOUT_CONNECT})
+
+
+class GatewayAccount(Record, frozen=True, kw_only=True):
+    """One gateway, as somebody uses it."""
+
+    name: str  # as in the rung ``gateway:NAME``
+    template: GatewayTemplate
+    key: str = ""
+    key_env: str = ""  # the environment variable that the key was looked for in
+    price: float | None = None  # of a call, or of a credit where answers say how many it took
+    options: dict[str, Option] = {}
+
+    def __repr__(self) -> str:
+        return f"<GatewayAccount {self.name}>"
+
+    __str__ = __repr__
+
+
+class Gateway:
+    """One gateway: calls it, and leaves it alone when it asks for time."""
+
+    def __init__(self, account: GatewayAccount, client: Fetcher, clock: Clock) -> None:
+        self.account = account
+        self.rung = f"{WAY}:{account.name}"
+        self._client = client
+        self._clock = clock
+        self._held_until = 0.0
+        self._holds = 0  # in a row
+
+    def __repr__(self) -> str:
+        return f"<Gateway {self.account.name}>"
+
+    async def close(self) -> None:
+        """Close the connections. Idempotent."""
+        await self._client.close()
+
+    async def call(
+        self, request: Request, *, session: str, cookies: str
+    ) -> tuple[GatewayResponse, FetchResult, float]:
+        """The page as the gateway answers it, the answer itself, and what it cost.
+
+        Raises ``FetchError``; ``MissingServiceError`` for a key that is missing or refused, and when there is
+        no more credit.
+        """
+        account = self.account
+        if account.key_env and not account.key:
+            raise MissingServiceError(
+                f"the gateway {account.name!r} has no key: put it into the environment variable "
+                f"{account.key_env}, which is not set"
+            )
+        await self._await_leave()
+        call = build_call(
+            account.template,
+            request,
+            key=account.key,
+            session=session,
+            cookies=cookies,
+            options=account.options,
+        )
+        try:
+            fetched = await self._client.fetch(call)
+        except FetchError as error:
+            raise self._translate_failure(error) from None
+        answer = read_answer(account.template, fetched)
+        if answer.trouble is not None:
+            raise self._failure_of(answer, fetched)
+        self._holds = 0
+        price = account.price or 0.0
+        cost = price if answer.credits is None else self._price_of(answer.credits)
+        return answer, fetched, cost
+
+    def _price_of(self, credit: float) -> float:
+        return credit * (1.0 if self.account.price is None else self.account.price)
+
+    async def _await_leave(self) -> None:
+        """Wait a while for a gateway that has asked for time; raise when it takes longer."""
+        wait_s = self._held_until - self._clock.now()
+        if wait_s <= 0:
+            return
+        await self._clock.sleep(min(wait_s, HELD_S))
+        if (left_s := self._held_until - self._clock.now()) > 0:
+            raise FetchError(Fault.SERVICE, f"{self._name} has asked for time", retry_after_s=left_s)
+
+    @property
+    def _name(self) -> str:
+        return f"the gateway {self.account.name!r}"
+
+    def _translate_failure(self, error: FetchError) -> Exception:
+        """What a failed call means: the page and its host are not to blame."""
+        detail = f"{self._name}: {error.detail or error.fault.value}"
+        if error.fault in (Fault.DNS, Fault.BAD_URL):
+            url = f"gateways.{self.account.name}.url"
+            return MissingServiceError(f"{self._name} cannot be called ({error.detail}): set {url} right")
+        if error.fault in (Fault.LOCAL, Fault.TOO_LARGE):
+            return FetchError(error.fault, detail)
+        if error.fault in _UNREACHED:
+            return FetchError(Fault.SERVICE, detail, retry_after_s=self._hold())
+        return FetchError(Fault.SERVICE_FAILED, detail)
+
+    def _failure_of(self, answer: GatewayResponse, fetched: FetchResult) -> Exception:
+        """What an answer means that is no page."""
+        account = self.account
+        message = answer.message.replace(account.key, "***") if account.key else answer.message
+        said = f"{fetched.status}: {message}" if message else f"status {fetched.status}"
+        if answer.trouble is GatewayFailure.KEY:
+            where = f" in the environment variable {account.key_env}" if account.key_env else ""
+            return MissingServiceError(
+                f"{self._name} refuses the key{where} ({said}): put the right one in, "
+                f"or leave {self.rung} out"
+            )
+        if answer.trouble is GatewayFailure.CREDIT:
+            return MissingServiceError(
+                f"{self._name} has no more credit ({said}): top it up, or leave {self.rung} out"
+            )
+        cost = 0.0 if answer.credits is None else self._price_of(answer.credits)
+        detail = f"{self._name}: {said}"
+        if answer.trouble is GatewayFailure.WAIT:
+            asked_s = retry.parse_retry_after(fetched.header("retry-after"), self._clock.now())
+            return FetchError(Fault.SERVICE, detail, retry_after_s=self._hold(asked_s), cost=cost)
+        fault = Fault.CLIENT if answer.trouble is GatewayFailure.PAGE else Fault.SERVICE_FAILED
+        return FetchError(fault, detail, cost=cost)
+
+    def _hold(self, asked_s: float | None = None) -> float:
+        """Leave the gateway alone for a while; how long, in seconds. Failures side by side count once."""
+        now = self._clock.now()
+        if now >= self._held_until:
+            self._holds += 1
+        own_s = min(FIRST_HOLD_S * 2.0 ** min(self._holds - 1, 30), LONGEST_HOLD_S)
+        self._held_until = max(self._held_until, now + (own_s if asked_s is None else asked_s))
+        return self._held_until - now
+
+
+class NoCookieStore:
+    """Port ``CookieStore`` of calls to gateways: what the page sets is the page's, not the gateway's."""
+
+    def cookie_header(self, session: str, url: str, now: float) -> str:
+        """See :class:`~gossamer.ports.cookie_store.CookieStore`."""
+        return ""
+
+    def store_cookies(self, session: str, url: str, lines: Iterable[str], now: float) -> object:
+        """See :class:`~gossamer.ports.cookie_store.CookieStore`."""
+        return None
+
+    def __len__(self) -> int:
+        return 0
