@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from gossamer.core.cookies import Cookie
 from gossamer.core.errors import Fault, FetchError, MissingServiceError
 from gossamer.core.record import Record
 from gossamer.core.requests import Request
@@ -162,6 +163,14 @@ class NoCookieStore:
         return ""
 
     def store_cookies(self, session: str, url: str, lines: Iterable[str], now: float) -> object:
+        """See :class:`~gossamer.ports.cookie_store.CookieStore`."""
+        return None
+
+    def list_cookies(self, session: str, url: str, now: float) -> Sequence[Cookie]:
+        """See :class:`~gossamer.ports.cookie_store.CookieStore`."""
+        return ()
+
+    def keep_cookies(self, session: str, url: str, cookies: Iterable[Cookie], now: float) -> object:
         """See :class:`~gossamer.ports.cookie_store.CookieStore`."""
         return None
 
