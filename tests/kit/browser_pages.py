@@ -11,6 +11,7 @@ from gossamer.fetch.browser.fetcher import BrowserFetcher
 from gossamer.fetch.browser.limits import BrowserOptions
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.sessions.cookies import CookieJar
+from gossamer.ports.page_guide import PageGuide
 from gossamer.runtime.clock import SystemClock
 
 TRUSTED = ("127.0.0.1", "localhost")
@@ -25,7 +26,10 @@ def answer(body: bytes | str, *headers: str, status: str = "200 OK", kind: str =
 
 @asynccontextmanager
 async def open_fetcher(
-    cookies: CookieJar | None = None, guard: AddressGuard | None = None, **options: Any
+    cookies: CookieJar | None = None,
+    guard: AddressGuard | None = None,
+    guide: PageGuide | None = None,
+    **options: Any,
 ) -> AsyncIterator[BrowserFetcher]:
     """A fetcher with a browser of its own, which is closed at the end."""
     fetcher = BrowserFetcher(
@@ -33,6 +37,7 @@ async def open_fetcher(
         clock=SystemClock(),
         guard=guard or AddressGuard(TRUSTED),
         cookies=CookieJar(100) if cookies is None else cookies,
+        guide=guide,
     )
     try:
         yield fetcher

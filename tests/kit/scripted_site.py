@@ -40,7 +40,8 @@ box.addEventListener('scroll', () => {{
 load();
 </script>"""
 _FORM = """<!doctype html><title>Search</title><form action=/found><input id=q name=q value=old>
-<input id=c type=checkbox name=c><button>Go</button></form><script>
+<input id=c type=checkbox name=c><button>Go</button></form>
+<form action=/sent method=post><button id=post>Post</button></form><script>
 window.keys = []; window.moves = [];
 const field = document.getElementById('q');
 field.addEventListener('keydown', e => keys.push([e.key, performance.now(), e.isTrusted]));
@@ -69,9 +70,14 @@ class ScriptedSite:
             ),
             "/form": _FORM,
             "/endless": _ENDLESS,
+            "/hangs": "<!doctype html><h1>Here</h1><iframe src=/slow.css></iframe>",
             "/next": "<!doctype html><title>Next</title><h1>Next</h1>",
             "/found": f"<!doctype html><title>Found</title><h1>Found {asked.get('q')}</h1>",
         }
+        if url.path == "/sent":
+            return SiteResponse(303, headers=(("Location", "/next"),))
+        if url.path == "/slow.css":
+            return SiteResponse(200, b"", "text/css", delay_s=30)
         if url.path in pages:
             return SiteResponse(200, pages[url.path].encode())
         if url.path == "/refused":

@@ -60,6 +60,21 @@ class BrowserSettings(BaseSettings):
         default=None,
         description="The time zone of the browser, such as `Europe/Berlin`; if not set, this machine's.",
     )
+    human: bool = Field(
+        default=False,
+        description="Whether the actions on pages are done as a person would: the pointer moves in curves, "
+        "keys have a rhythm, a wheel scrolls.",
+    )
+    screenshots: Literal["never", "failure", "always"] = Field(
+        default="failure",
+        description="Of which pages a picture is kept in the folder `screenshots` of the data directory: of "
+        "those that failed in the browser or came with an error status, of all, or of none.",
+    )
+    max_screenshots: Count = Field(default=1000, description="Maximum number of pictures of one job.")
+    max_capture_bytes: Count = Field(
+        default=16 * 1024 * 1024,
+        description="Maximum size of all responses together that `capture` keeps of one page, in bytes.",
+    )
     viewport: Viewport = Field(
         default="1366x768", description="Width and height of a page's window in pixels."
     )

@@ -17,8 +17,10 @@ from gossamer.core.errors import Fault, UsageError
 from gossamer.core.record import Record
 from gossamer.core.storable import as_base_type, callback_name, check_size, without_surrogates
 
-LoadState = Literal["commit", "domcontentloaded", "load", "networkidle"]
-"""How far a page has to be loaded; ``networkidle``: no request for half a second."""
+LoadState = Literal["commit", "domcontentloaded", "load"]
+"""How far a page has been loaded: its answer has begun, its tree is there, all that belongs to it is."""
+PageState = Literal[LoadState, "networkidle"]
+"""How far a page has to be; ``networkidle``: it made no request for half a second."""
 STEP_S = 10.0
 """Seconds that a wait or an action may take where nothing else is said."""
 MAX_STEPS = 1000
@@ -102,7 +104,7 @@ AnyAction = Click | Type | Press | Scroll | Wait | Screenshot
 class Browsing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a browser does on a page before the page is given to the spider."""
 
-    wait_until: LoadState = "load"
+    wait_until: PageState = "load"
     wait_for: str = ""  # a selector that has to be there and visible; without it the page is not a success
     wait_s: float = 0.0  # seconds to wait after that
     actions: tuple[AnyAction, ...] = ()  # in their order
@@ -118,8 +120,8 @@ class Browsing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         for name, kind in (("actions", Action), ("capture", str)):
             become(self, name, _check_list(name, getattr(self, name), kind))
         _check_fields(self)
-        if self.wait_until not in get_args(LoadState):
-            known = ", ".join(get_args(LoadState))
+        if self.wait_until not in get_args(PageState):
+            known = ", ".join(get_args(PageState))
             raise UsageError(f"wait_until of Browsing is one of {known}, not {self.wait_until!r}")
         if not self.step_timeout_s:
             raise UsageError("step_timeout_s of Browsing must be more than 0")

@@ -36,6 +36,7 @@ from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.backends import Backends, open_backends
 from gossamer.wiring.extractors import extractor_of
+from gossamer.wiring.page_tasks import screenshots_of
 from gossamer.wiring.routing import RouteParts, open_ways
 from gossamer.wiring.rules import admission_of, block_rules_of, lanes_of, rules_of, trusted_hosts
 from gossamer.wiring.sessions import SessionCommitter
@@ -149,9 +150,8 @@ async def assemble_worker(
         is_alone = settings.processes == 1 and not owner
         worker = owner or worker_name(os.getpid())
         guard = AddressGuard((*trusted_hosts(target.spider), *trusted))
-        cookies = _open_cookies(backends, job, is_alone=is_alone)
-        lanes, sink = lanes_of(settings, job), MultiSink(sinks)
-        trust = TrustedHosts(backends.requests.shared, job) if owner else None
+        cookies, lanes = _open_cookies(backends, job, is_alone=is_alone), lanes_of(settings, job)
+        sink, trust = MultiSink(sinks), TrustedHosts(backends.requests.shared, job) if owner else None
         ways = RouteParts(settings, target, backends, guard, cookies, sink, trust, lanes, is_alone)
         fetcher, router = open_ways(ways, opening)
         rules = rules_of(settings, touches_network=fetcher.touches_network)
@@ -172,6 +172,7 @@ async def assemble_worker(
             clock=backends.clock,
             blocks=block_rules_of(settings),
             router=router,
+            screenshots=screenshots_of(settings, job),
         )
         shift, kept = _shift_options(settings, worker, is_alone=is_alone), opening.pop_all()
         return CrawlParts(parts, shift, pipeline, backends, resumed, kept, guard, target.authorizations)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from gossamer.config.settings import Settings
 from gossamer.fetch.browser.fetcher import BrowserFetcher
 from gossamer.fetch.browser.limits import BrowserOptions
+from gossamer.fetch.browser.task import TaskOptions
 from gossamer.ports.fetcher import Fetcher
 from gossamer.wiring.fetchers import FetchParts
 
@@ -43,4 +44,18 @@ def browser_options_of(settings: Settings) -> BrowserOptions:
 def open_browser(parts: FetchParts) -> Fetcher:
     """The fetcher. Raises ``MissingServiceError`` for what is not installed."""
     options = replace(browser_options_of(parts.settings), authorizations=dict(parts.authorizations))
-    return BrowserFetcher(options, clock=parts.clock, guard=parts.guard, cookies=parts.cookies)
+    return BrowserFetcher(
+        options,
+        clock=parts.clock,
+        guard=parts.guard,
+        cookies=parts.cookies,
+        guide=parts.guide,
+        tasks=_task_options_of(parts.settings),
+    )
+
+
+def _task_options_of(settings: Settings) -> TaskOptions:
+    browser = settings.browser
+    return TaskOptions(
+        screenshots=browser.screenshots, human=browser.human, max_capture_bytes=browser.max_capture_bytes
+    )

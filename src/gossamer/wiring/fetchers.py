@@ -25,6 +25,7 @@ from gossamer.fetch.sessions.cookies import CookieJar
 from gossamer.ports.clock import Clock
 from gossamer.ports.cookie_store import CookieStore
 from gossamer.ports.fetcher import Fetcher
+from gossamer.ports.page_guide import PageGuide
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class FetchParts:
     clock: Clock
     cookies: CookieStore
     authorizations: Mapping[str, str] = field(default_factory=dict, repr=False)  # by origin
+    guide: PageGuide | None = None  # what spiders want done on their pages in a browser
 
 
 @dataclass(frozen=True)
@@ -113,16 +115,17 @@ def fetcher_of(
     cookies: CookieStore | None = None,
     authorizations: Mapping[str, str] | None = None,
     ways: Iterable[str] = ("http",),
+    guide: PageGuide | None = None,
 ) -> Fetcher:
     """What fetches every request by the way of its route; without ``cookies`` they are kept in memory only.
 
     ``authorizations`` are values of Authorization by origin. ``ways`` are opened at once, so that what they
     lack is said before the first page; others are opened when a route asks for them. Saved pages replace
-    every way. Raises what opening a way raises.
+    every way. ``guide`` knows what spiders want done in a browser. Raises what opening a way raises.
     """
     if cookies is None:
         cookies = CookieJar(HttpOptions().max_cookie_jars)
-    parts = FetchParts(settings, guard, clock, cookies, authorizations or {})
+    parts = FetchParts(settings, guard, clock, cookies, authorizations or {}, guide)
     if not touches_network(settings):
         return find_way("replay").open(parts)
     raise_open_files()

@@ -30,6 +30,7 @@ from gossamer.shared.memory import MemorySharedState
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.extractors import extractor_of
 from gossamer.wiring.fetchers import fetcher_of
+from gossamer.wiring.page_tasks import guide_of
 from gossamer.wiring.rules import block_rules_of, rules_of, scope_of, trusted_hosts, url_options_of
 
 LEASE_S = 86_400.0
@@ -86,7 +87,9 @@ async def wire_preview(
     async with AsyncExitStack() as opening:
         clock = SystemClock()
         guard = AddressGuard((*trusted_hosts(target.spider), host))
-        fetcher = fetcher_of(settings, guard, clock, authorizations=authorizations)
+        fetcher = fetcher_of(
+            settings, guard, clock, authorizations=authorizations, guide=guide_of(settings, target)
+        )
         opening.push_async_callback(fetcher.close)
         rules = _without_budgets(rules_of(settings, touches_network=fetcher.touches_network))
         pipeline = SpiderPipeline(target.choose, timeout_s=settings.parse.callback_timeout)

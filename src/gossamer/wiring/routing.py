@@ -27,6 +27,7 @@ from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.fetchers import fetcher_of, touches_network
+from gossamer.wiring.page_tasks import guide_of
 from gossamer.wiring.sessions import SessionFetcher
 
 
@@ -54,6 +55,7 @@ def open_ways(parts: RouteParts, opening: AsyncExitStack) -> tuple[Fetcher, Rout
         parts.backends.clock,
         cookies=parts.cookies,
         authorizations=target.authorizations,
+        guide=guide_of(parts.settings, target),
     )
     own = SessionFetcher(by_way, parts.cookies)
     fetcher = own if parts.trust is None else TrustingFetcher(own, parts.guard, parts.trust)

@@ -186,8 +186,8 @@ async def test_a_step_that_fails_is_named(
 
 
 async def test_all_steps_together_end_with_the_time_of_the_page(browser: Browser, site: Site) -> None:
-    browsing = Browsing(actions=[Wait(seconds=0.2), Wait(seconds=3600)])
-    async with visiting(browser, f"{site.url}/shop", browsing, time_s=0.6) as visit:
+    browsing = Browsing(actions=[Wait(seconds=0.05), Wait(seconds=3600)])
+    async with visiting(browser, f"{site.url}/shop", browsing, time_s=1.5) as visit:
         assert visit.detail == "action 2, wait: the time of the page (browser.timeout) was over"
     browsing = Browsing(actions=[Type("#q", "long " * 100, human=True)])
     async with visiting(browser, f"{site.url}/form", browsing, time_s=0.6) as visit:

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from random import SystemRandom
 
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
@@ -23,6 +24,7 @@ from gossamer.fetch.browser.navigation import Navigation
 from gossamer.fetch.browser.pool import BrowserPool
 from gossamer.fetch.browser.relay import GuardedDialer
 from gossamer.fetch.browser.tab import BrowserTab, TabKey
+from gossamer.fetch.browser.task import PageTask, TaskOptions, TaskReport
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.faults import RAISED, translate_error
 from gossamer.fetch.http.target import Origin, parse_target
@@ -31,15 +33,20 @@ from gossamer.policy import urls
 from gossamer.policy.redirects import is_credential
 from gossamer.ports.clock import Clock
 from gossamer.ports.cookie_store import CookieStore
+from gossamer.ports.page_guide import PageGuide
 
 _UNSENT = frozenset({"content-length", "transfer-encoding", "host", "connection"})
 """Headers that the browser says itself."""
+
+_RESERVE = 0.2
+"""The share of a page's time that is left for its picture and its content when its steps must have ended."""
 
 
 class BrowserFetcher:
     """A :class:`~gossamer.ports.fetcher.Fetcher`. Belongs to the event loop that fetches first.
 
-    Raises ``MissingServiceError`` where there is no browser, or nothing to drive it with.
+    ``guide`` knows what spiders want done on their pages. Raises ``MissingServiceError`` where there is no
+    browser, or nothing to drive it with.
     """
 
     rung = "browser"
@@ -53,8 +60,13 @@ class BrowserFetcher:
         guard: AddressGuard,
         cookies: CookieStore,
         resolver: Resolver | None = None,
+        guide: PageGuide | None = None,
+        tasks: TaskOptions | None = None,
     ) -> None:
         self._options = options
+        self._guide = guide
+        self._tasks = tasks or TaskOptions()
+        self._random = SystemRandom()
         self._clock = clock
         self._guard = guard
         self._cookies = cookies
@@ -136,17 +148,24 @@ class BrowserFetcher:
             max_body_bytes=self._options.max_body_bytes,
         )
         tab.navigation = navigation
+        deadline = start + self._options.timeout_s
+        task = PageTask(tab.page, request, self._guide, self._tasks, random=self._random)
+        task.start()
         try:
-            async with asyncio.timeout(self._options.timeout_s):
-                body = await self._load_page(tab, navigation, request, origin)
+            async with asyncio.timeout_at(deadline):
+                body, report = await self._load_page(tab, navigation, request, origin, (task, deadline))
         except TimeoutError:
             fault = Fault.TIMEOUT_BODY if navigation.status else Fault.TIMEOUT_HEADERS
-            raise FetchError(
-                fault, f"{origin.host}: the page took longer than {self._options.timeout_s:g} s"
-            ) from None
+            told = f"{origin.host}: the page took longer than {self._options.timeout_s:g} s"
+            error = FetchError(fault, told)
+            if navigation.status:
+                error.screenshot = await task.picture_failure()
+            raise error from None
+        finally:
+            task.stop()
         now = loop.time()
         return FetchResult(
-            url=request.url,
+            url=tab.page.url if navigation.has_left else request.url,
             status=navigation.status,
             headers=navigation.headers if navigation.body is not None else _as_utf8(navigation.headers),
             body=body,
@@ -155,37 +174,52 @@ class BrowserFetcher:
             elapsed_s=now - start,
             rung=self.rung,
             wire_bytes=tab.relay.received_bytes,
-            flags=navigation.flags,
+            flags=(*navigation.flags, *report.flags),
             address=tab.relay.addresses.get((origin.host, origin.port), ""),
+            captured=report.captured,
+            screenshot=report.screenshot,
+            failure=report.failure,
         )
 
     async def _load_page(
-        self, tab: BrowserTab, navigation: Navigation, request: Request, origin: Origin
-    ) -> bytes:
-        showing = asyncio.ensure_future(self._show_page(tab, request, origin))
+        self,
+        tab: BrowserTab,
+        navigation: Navigation,
+        request: Request,
+        origin: Origin,
+        work: tuple[PageTask, float],
+    ) -> tuple[bytes, TaskReport]:
+        """What the page is in the end, and what came of its task; ``work``: the task, and its deadline."""
+        showing = asyncio.ensure_future(self._show_page(tab, request, origin, *work))
         try:
             await asyncio.wait((showing, navigation.end, tab.crash), return_when=asyncio.FIRST_COMPLETED)
             if navigation.end.done():  # said before the browser stops for it, so it goes before its words
                 navigation.end.result()
-                return navigation.body or b""
+                return navigation.body or b"", TaskReport()
             if tab.crash.done():
                 tab.crash.result()
-            return self._check_size(showing.result(), origin)
+            text, report = showing.result()
+            return self._check_size(text, origin), report
         except FetchError as error:
             detail = error.detail.removeprefix(f"{origin.host}: ")
             raise FetchError(error.fault, f"{origin.host}: {detail}") from error
         finally:
             await _end_quietly(showing)
 
-    async def _show_page(self, tab: BrowserTab, request: Request, origin: Origin) -> str:
-        """Load the page; what it looks like then. Raises ``FetchError``."""
+    async def _show_page(
+        self, tab: BrowserTab, request: Request, origin: Origin, task: PageTask, deadline: float
+    ) -> tuple[str, TaskReport]:
+        """Load the page and do its task; what it looks like then. Raises ``FetchError``."""
         try:
             await tab.page.goto(request.url, wait_until="commit", timeout=0)
-            await tab.page.wait_for_load_state("load", timeout=0)
-            while tab.navigation is not None and tab.navigation.is_loading:
-                await asyncio.sleep(0.02)
-                await tab.page.wait_for_load_state("load", timeout=0)
-            return await tab.page.content()
+            await tab.finish_loading(task.load_state)
+            navigation = tab.navigation
+            if navigation is not None and not task.is_empty:
+                navigation.may_leave = task.may_leave
+                await task.perform(deadline - _RESERVE * self._options.timeout_s)
+                await tab.finish_loading(task.load_state)
+            report = await task.finish(deadline, navigation.status if navigation is not None else 0)
+            return "" if tab.page.is_closed() else await tab.page.content(), report
         except Exception as error:
             raise self._explain(tab, str(error), origin) from error
 
@@ -220,7 +254,7 @@ async def _cookies_moved(origin: Origin) -> AsyncIterator[None]:
         raise FetchError(Fault.BROWSER, f"{origin.host}: the browser ended, or was stuck") from error
 
 
-async def _end_quietly(task: asyncio.Future[str]) -> None:
+async def _end_quietly(task: asyncio.Future[tuple[str, TaskReport]]) -> None:
     """Nobody waits for it any more."""
     if not task.done():
         task.cancel()

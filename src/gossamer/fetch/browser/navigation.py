@@ -45,7 +45,8 @@ class Navigation:
         self._loads = 0  # of the main frame, that were let through
         self.end: asyncio.Future[None] = self._loop.create_future()  # there is nothing to show, or a failure
         self.is_loading = False  # the main frame was asked for anew, and has not answered yet
-        self.may_leave = False  # the page may go elsewhere: somebody clicked
+        self.may_leave = False  # the page may go elsewhere: what is done on it may want to
+        self.has_left = False  # and it did
         self.status = 0
         self.headers: Headers = ()
         self.body: bytes | None = None  # of what is not shown
@@ -87,6 +88,7 @@ class Navigation:
             await self._fail(cdp, event)
             return
         self._loads += 1
+        self.has_left = self.has_left or self.may_leave
         self.is_loading = True
         await cdp.send("Fetch.continueRequest", order)
 
@@ -124,11 +126,11 @@ class Navigation:
             (field["name"].lower(), field["value"]) for field in event.get("responseHeaders", ())
         )
         self.answered_at = self.answered_at or self._loop.time()
-        if self.status in redirects.STATUSES and self._header("location"):
+        if self.status in redirects.STATUSES and self._header("location") and not self.may_leave:
             self.body = b""
             self._conclude()
             await self._fail(cdp, event)
-        elif self._is_shown():
+        elif self._is_shown() or self.status in redirects.STATUSES:
             if self._announced_bytes() > self._limit:
                 self._conclude(FetchError(Fault.TOO_LARGE, f"more than {self._limit} bytes"))
                 await self._fail(cdp, event)

@@ -12,6 +12,7 @@ import contextlib
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gossamer.core.browsing import LoadState
 from gossamer.core.errors import Fault, FetchError
 from gossamer.fetch.browser.cookies import TabCookies
 from gossamer.fetch.browser.limits import CLOSE_S, BrowserOptions
@@ -75,6 +76,15 @@ class BrowserTab:
         self.cdp.on("Fetch.requestPaused", lambda event: self._start(self._handle_pause(event)))
         blocked = [{"resourceType": name} for kind, name in _NAMES.items() if kind in options.blocked]
         await self.cdp.send("Fetch.enable", {"patterns": [*_PAUSES, *blocked]})
+
+    async def finish_loading(self, state: LoadState) -> None:
+        """Wait until the page is loaded so far, also where it has begun anew meanwhile."""
+        if state == "commit":
+            return
+        await self.page.wait_for_load_state(state, timeout=0)
+        while self.navigation is not None and self.navigation.is_loading:
+            await asyncio.sleep(0.02)
+            await self.page.wait_for_load_state(state, timeout=0)
 
     async def empty(self) -> bool:
         """End what is going on in it. ``False``: it cannot be used any more."""

@@ -6,8 +6,9 @@ import asyncio
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
 
-from gossamer.core.browsing import Browsing, CapturedResponse, PageFailure
+from gossamer.core.browsing import Browsing, CapturedResponse, LoadState, PageFailure
 from gossamer.core.errors import Fault
 from gossamer.core.record import Record
 from gossamer.core.requests import Request
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Page
 
 ScreenshotMode = Literal["never", "failure", "always"]
-PICTURE_S = 5.0
+PICTURE_S = 3.0
 """Seconds that a picture may take."""
 
 
@@ -57,13 +58,21 @@ class PageTask:
         self._picture = b""
         self._flags: tuple[str, ...] = ()
         self._capture: ResponseCapture | None = None
-        self._browsing = guide.browsing_for(request) if guide is not None else request.browser or Browsing()
+        self._is_robots = urlsplit(request.url).path == "/robots.txt"  # a page for nobody's spider
+        self._browsing = request.browser or Browsing()
+        if guide is not None and not self._is_robots:
+            self._browsing = guide.browsing_for(request)
 
     @property
-    def load_state(self) -> Literal["commit", "domcontentloaded", "load"]:
+    def load_state(self) -> LoadState:
         """How far the page is to be loaded before :meth:`perform`."""
         state = self._browsing.wait_until
         return "load" if state == "networkidle" else state
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to perform."""
+        return self._browsing.is_plain and self._browsing.wait_until != "networkidle"
 
     @property
     def may_leave(self) -> bool:
@@ -81,11 +90,8 @@ class PageTask:
 
         What fails is in the report. Raises what the driver raises when the page is gone.
         """
-        browsing = self._browsing
-        if browsing.is_plain and browsing.wait_until != "networkidle":
-            return
         hand = Hand(self._page, self._random)
-        steps = StepPerformer(self._page, browsing, hand, human=self._options.human)
+        steps = StepPerformer(self._page, self._browsing, hand, human=self._options.human)
         try:
             self._failure = await steps.perform(deadline, self._run_script)
         finally:
@@ -103,7 +109,7 @@ class PageTask:
             self._flags = (*self._flags, *self._capture.flags)
         mode = self._options.screenshots
         is_failure = self._failure is not None or not 200 <= status < 400
-        if mode == "always" or (mode == "failure" and is_failure):
+        if (mode == "always" or (mode == "failure" and is_failure)) and not self._is_robots:
             self._picture = await self._take_picture() or self._picture
         return TaskReport(
             captured=captured, screenshot=self._picture, failure=self._failure, flags=self._flags
@@ -113,6 +119,10 @@ class PageTask:
         """Let the page go, whatever came of it. Idempotent."""
         if self._capture is not None:
             self._capture.stop()
+
+    async def picture_failure(self) -> bytes:
+        """The page as it is, where there will be nothing else of it."""
+        return b"" if self._options.screenshots == "never" else await self._take_picture()
 
     async def _take_picture(self) -> bytes:
         try:
