@@ -27,7 +27,7 @@ from gossamer.observe.text import shown_url
 from gossamer.ports.sink import Sink
 from gossamer.runtime.user_code import await_endable
 from gossamer.targets.discovery import CrawlTarget
-from gossamer.targets.plan import check_headers, plan_from, settings_under, target_under
+from gossamer.targets.plan import check_headers, check_proxies, plan_from, settings_under, target_under
 from gossamer.wiring.assemble import CrawlParts, assemble_worker
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.fleet import named_seeds
@@ -129,6 +129,7 @@ class ShiftTask:
             raise StorageError(f"there is no job {self._shift.job} in the store that this worker looks into")
         plan = plan_from(job.plan)
         check_headers(plan, self._settings)
+        check_proxies(plan, self._settings)
         settings = settings_under(plan, self._settings)
         target = target_under(plan, find_project(Path.cwd()))
         wired = await assemble_worker(

@@ -24,8 +24,8 @@ from gossamer.core.errors import SettingError
 
 PROJECT_FILE = "gossamer.toml"
 PREFIX = "GOSSAMER_"
-PATHS = ("data", "log.file", "replay.folder")
-"""Settings that name a file or a folder."""
+PATHS = ("data", "log.file", "replay.folder", "proxies.file")
+"""Settings that name a file or a folder; those of named sections are not among them."""
 
 COMMAND_LINE, ENVIRONMENT, SPIDER, FILE, DEFAULT = "command line", "environment", "spider", "file", "default"
 
@@ -148,14 +148,23 @@ def _anchor_paths(loaded: LoadedSettings) -> Settings:
     settings = loaded.settings
     if loaded.project is None or loaded.project == loaded.start:
         return settings
-    data, file, folder = (loaded.path_of(key) for key in PATHS)
+    data, file, folder, proxies = (loaded.path_of(key) for key in PATHS)
+    pools = {
+        name: pool.model_copy(update={"file": _text_of(loaded.path_of(f"proxies.pools.{name}.file"))})
+        for name, pool in settings.proxies.pools.items()
+    }
     return settings.model_copy(
         update={
             "data": str(data),
-            "log": settings.log.model_copy(update={"file": file and str(file)}),
-            "replay": settings.replay.model_copy(update={"folder": folder and str(folder)}),
+            "log": settings.log.model_copy(update={"file": _text_of(file)}),
+            "replay": settings.replay.model_copy(update={"folder": _text_of(folder)}),
+            "proxies": settings.proxies.model_copy(update={"file": _text_of(proxies), "pools": pools}),
         }
     )
+
+
+def _text_of(path: Path | None) -> str | None:
+    return None if path is None else str(path)
 
 
 def find_project(start: Path) -> Path | None:

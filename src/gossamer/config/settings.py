@@ -21,6 +21,7 @@ from gossamer.config.fetching import HttpSettings, ReplaySettings
 from gossamer.config.gateways import GatewaySettings
 from gossamer.config.ladder import LadderSettings, RungChoice
 from gossamer.config.parsing import ParseSettings, TrapSettings
+from gossamer.config.proxies import ProxySettings
 from gossamer.config.running import BrokerSettings, ClusterSettings, LogSettings
 from gossamer.config.section import BaseSettings, Count, HeaderText, Name, Pattern, Seconds, SectionName
 from gossamer.config.sessions import SessionSettings
@@ -144,6 +145,7 @@ class Settings(BaseSettings):
     browser: BrowserSettings = Field(
         default=BrowserSettings(), description="Fetching in a browser (the way to fetch `browser`)."
     )
+    proxies: ProxySettings = Field(default=ProxySettings(), description="Proxies, and how they are used.")
     parse: ParseSettings = Field(default=ParseSettings(), description="Taking pages apart.")
     frontier: FrontierSettings = Field(default=FrontierSettings(), description="The requests of a crawl.")
     store: StoreSettings = Field(default=StoreSettings(), description="Items, pages and the ledger.")

@@ -10,6 +10,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
+from gossamer.core.redaction import shown_server
+
 WORDS = {
     **dict.fromkeys(("true", "yes", "on", "1"), True),
     **dict.fromkeys(("false", "no", "off", "0"), False),
@@ -17,6 +19,9 @@ WORDS = {
 NOTHING = ("none", "null")
 SECRET_HEADERS = re.compile(r"auth|cookie|token|secret|key|password", re.IGNORECASE)
 USERINFO = re.compile(r"(?<=://)[^/@\s]*@")
+PROXY_LISTS = re.compile(r"proxies\.(?:pools\.[^.]*\.)?urls?")
+# HOST:PORT, with or without :USER:PASSWORD
+BARE_PROXY = re.compile(r"((?:\[[0-9A-Fa-f:.]*\]|[^\[:/@\s]+):[0-9]{1,5})(:.*)?$")
 SECRET_PARAMETER = re.compile(r"(?i)([?&][^=&\s]*(?:auth|token|secret|key|password)[^=&\s]*=)(?!\{)[^&#\s]+")
 
 
@@ -71,6 +76,8 @@ def to_tuple(value: Any) -> Any:
 
 def hide_secrets(key: str, value: Any) -> Any:
     """A value without what must not be shown: passwords in URLs, headers that carry secrets."""
+    if isinstance(value, str) and PROXY_LISTS.fullmatch(key):
+        return _hide_in_proxy(value)
     if isinstance(value, str):
         # Also what was meant to be headers, and could not be read as such.
         is_like_headers = ("{" in value and not value.startswith("http")) or ": " in value
@@ -86,3 +93,14 @@ def hide_secrets(key: str, value: Any) -> Any:
     if isinstance(value, tuple | list):
         return type(value)(hide_secrets(key, element) for element in value)
     return value
+
+
+def _hide_in_proxy(text: str) -> str:
+    """A line of a list of proxies, or the URL of a list, without user, password and parameters."""
+    where, *attributes = text.split(maxsplit=1) or [""]
+    if "://" in where:
+        return " ".join((shown_server(where), *attributes))
+    bare = BARE_PROXY.match(where)
+    if bare is None:
+        return "***"
+    return " ".join((bare[1] + (":***" if bare[2] else ""), *attributes))

@@ -1,7 +1,8 @@
 """How a worker on another machine puts together the same crawl: kept with the job, in its book.
 
-Guarantee: it holds no secret. Where requests and items are kept is each machine's own setting, headers that
-carry secrets are each machine's own, and arguments named like a secret come from each worker's environment.
+Guarantee: it holds no secret. Where requests and items are kept is each machine's own setting, proxies and
+headers that carry secrets are each machine's own, and arguments named like a secret come from each worker's
+environment.
 """
 
 from __future__ import annotations
@@ -27,9 +28,12 @@ from gossamer.targets.discovery import CrawlTarget, find_target
 
 OWN = ("broker", "redis", "cluster", "log", "data")
 """Settings that are each machine's own."""
+OWN_PROXIES = ("urls", "file", "url", "pools", "only")
+"""Settings of proxies that are each machine's own: they hold passwords, or say what this worker uses."""
 FROM_ENVIRONMENT = "SPIDER_ARG_"
 """Before the name of an argument, in capitals: the variable that a worker takes a secret one from."""
 
+_PROXIES_NOT_KEPT = "proxies are not kept with a job: set GOSSAMER_PROXIES__URLS or GOSSAMER_PROXIES__FILE"
 _AS_IN = 'as in: GOSSAMER_HTTP__HEADERS=\'{"NAME": "VALUE"}\''
 
 
@@ -40,6 +44,7 @@ class JobPlan(msgspec.Struct, frozen=True, kw_only=True):
     arguments: dict[str, str] = {}  # of the spider, those that may be seen
     secrets: tuple[str, ...] = ()  # the names of the others
     headers: tuple[str, ...] = ()  # the names of those in ``http.headers`` that carry secrets
+    has_proxies: bool = False  # requests go through proxies, which each worker has of its own
     settings: str = "{}"  # settled, as JSON, without what is each machine's own
     fleet: str = "default"  # whose supervisor looks after it
     hosts: tuple[str, ...] = ()  # that the spider names, for whoever submits another crawl of them
@@ -52,6 +57,8 @@ def plan_of(target: str, arguments: Mapping[str, str], settings: Settings, found
     said = settings.model_dump(mode="json", exclude=set(OWN))
     for place in ("frontier", "store"):
         said[place].pop("url")
+    for name in OWN_PROXIES:
+        said["proxies"].pop(name)
     headers = said["http"]["headers"]
     said["http"]["headers"] = {k: v for k, v in headers.items() if not is_credential(k)}
     plan = JobPlan(
@@ -59,6 +66,7 @@ def plan_of(target: str, arguments: Mapping[str, str], settings: Settings, found
         arguments={name: value for name, value in arguments.items() if not is_secret(name)},
         secrets=tuple(name for name in arguments if is_secret(name)),
         headers=tuple(name for name in headers if is_credential(name)),
+        has_proxies=settings.proxies.are_there,
         settings=msgspec.json.encode(said).decode(),
         fleet=settings.cluster.fleet,
         hosts=named_hosts(found.spider.allowed_domains, found.spider.start_urls),
@@ -84,6 +92,7 @@ def settings_under(plan: JobPlan, own: Settings) -> Settings:
     for place in ("frontier", "store"):
         said[place] = {**said.get(place, {}), "url": here[place]["url"]}
     said["http"] = {**said.get("http", {}), "headers": {**here["http"]["headers"], **said["http"]["headers"]}}
+    said["proxies"] = {**said.get("proxies", {}), **{name: here["proxies"][name] for name in OWN_PROXIES}}
     said["processes"] = 1
     return load_settings(env={}, spider=said).settings
 
@@ -112,6 +121,12 @@ def check_headers(plan: JobPlan, own: Settings) -> None:
         raise UsageError(f"{_headers_not_kept(missing)} for this worker, {_AS_IN}")
 
 
+def check_proxies(plan: JobPlan, own: Settings) -> None:
+    """Raises ``UsageError`` when this machine has no proxies, and the crawl was submitted with some."""
+    if plan.has_proxies and not own.proxies.are_there:
+        raise UsageError(f"{_PROXIES_NOT_KEPT} for this worker")
+
+
 def fleet_notes(plan: JobPlan) -> list[str]:
     """What differs on a fleet, for the person who submits: workers need the secrets, which no plan holds."""
     said = []
@@ -119,6 +134,8 @@ def fleet_notes(plan: JobPlan) -> list[str]:
         said.append(f"{_secrets_not_kept(plan.secrets)} for every worker")
     if plan.headers:
         said.append(f"{_headers_not_kept(plan.headers)} for every worker, {_AS_IN}")
+    if plan.has_proxies:
+        said.append(f"{_PROXIES_NOT_KEPT} for every worker")
     if plan.has_closed:
         said.append(
             "closed() of the spider is not called on a fleet, where no process sees the whole crawl: "

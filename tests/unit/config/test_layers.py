@@ -1,5 +1,6 @@
 """Settings in layers."""
 
+import json
 import re
 from pathlib import Path
 
@@ -239,6 +240,30 @@ def test_secrets_are_never_shown():
         with pytest.raises(SettingError) as caught:
             load(wrong)
         assert canary not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("http://me:hunter2@p.example:80 kind=mobile", "http://p.example:80 kind=mobile"),
+        ("http://me:hun/ter2@p.example:80", "http://…"),
+        ("p.example:80:me:hunter2", "p.example:80:***"),
+        ("[::1]:80:me:hunter2", "[::1]:80:***"),
+        ("me:hunter2@p.example:80", "***"),
+        ("p.example:80", "p.example:80"),
+    ],
+)
+def test_passwords_of_proxies_are_never_shown(text, shown):
+    loaded = load(f"proxies.urls={json.dumps([text])}", "proxies.url=http://list.example/get?apikey=hunter2")
+    assert loaded.explain_setting("proxies.urls").value == (shown,)
+    assert loaded.explain_setting("proxies.url").value == "http://list.example/get"
+    pools = load_settings(env={}, spider={"proxies": {"pools": {"acme": {"urls": [text], "kind": "mobile"}}}})
+    assert pools.explain_setting("proxies.pools.acme.urls").value == (shown,)
+    assert pools.explain_setting("proxies.pools.acme.kind").value == "mobile"
+    with pytest.raises(SettingError) as caught:
+        load(f"proxies.urls={json.dumps([text, 'hunter2'])}")
+    assert "hunter2" not in str(caught.value)
+    assert "entry 2" in str(caught.value)
 
 
 def test_explain_knows_its_names():

@@ -10,6 +10,7 @@ from gossamer.core.errors import StorageError, UsageError
 from gossamer.targets.discovery import find_target
 from gossamer.targets.plan import (
     check_headers,
+    check_proxies,
     fleet_notes,
     plan_from,
     plan_of,
@@ -156,3 +157,27 @@ def test_a_url_has_no_version():
 def test_bytes_that_are_no_plan(packed):
     with pytest.raises(StorageError, match="the plan of the job cannot be read"):
         plan_from(packed)
+
+
+def test_proxies_are_each_workers_own_and_how_they_are_used_is_the_crawls(file):
+    mine = settings(
+        proxies={
+            "urls": [f"http://me:{SECRET}@p:1"],
+            "pools": {"acme": {"urls": [f"me:{SECRET}@q:1"]}},
+            "rotation": "sticky",
+            "always": False,
+        }
+    )
+    packed = planned(file, {}, mine)
+    assert SECRET.encode() not in packed
+    plan = plan_from(packed)
+    own = settings(proxies={"urls": ["http://w:1"], "only": ["w:1"], "rotation": "least_used"})
+    there = settings_under(plan, own).proxies
+    assert (there.urls, there.only, there.pools) == (("http://w:1",), ("w:1",), {})
+    assert (there.rotation, there.always) == ("sticky", False)
+    check_proxies(plan, own)
+    with pytest.raises(UsageError, match=r"proxies are not kept .* GOSSAMER_PROXIES__FILE for this worker"):
+        check_proxies(plan, Settings())
+    (told,) = fleet_notes(plan)
+    assert told.endswith("GOSSAMER_PROXIES__FILE for every worker")
+    check_proxies(plan_from(planned(file)), Settings())

@@ -90,9 +90,14 @@ class ProxyPool:
         return f"<ProxyPool of {len(self.proxies)}, {self._order}>"
 
     def _take_list(self, proxies: Sequence[Proxy]) -> None:
-        self.proxies = tuple({proxy.name: proxy for proxy in proxies}.values())
+        self._by_name = {proxy.name: proxy for proxy in proxies}
+        self.proxies = tuple(self._by_name.values())
         self._rotations: dict[str, ProxyRotation] = {}
         self._health.watch_proxies(proxy.name for proxy in self.proxies)
+
+    def find_proxy(self, name: str) -> Proxy | None:
+        """The proxy of that name, if the lists still name it."""
+        return self._by_name.get(name)
 
     def has_kind(self, kind: str) -> bool:
         """Whether there is any proxy of this kind."""

@@ -1,0 +1,170 @@
+"""Proxies as people write them: one on a line, in the forms that providers hand out.
+
+No error quotes what it is about: it may hold a password.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from msgspec.structs import replace
+
+from gossamer.core.routes import Proxy
+
+FORMS = (
+    "http://USER:PASSWORD@HOST:PORT (also https:// and socks5://), HOST:PORT or HOST:PORT:USER:PASSWORD, "
+    "and after it, if you like, provider=NAME kind=datacenter|residential|mobile country=de"
+)
+KINDS = ("datacenter", "residential", "mobile")
+MAX_PROBLEMS = 5
+"""So many bad lines are told at once."""
+
+_SCHEMES = {"http": "http", "https": "https", "socks5": "socks5", "socks5h": "socks5"}
+_HOST = re.compile(r"\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\]]+")
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+
+
+class ProxyAttributes(NamedTuple):
+    """What is said of all proxies of a list that do not say it themselves."""
+
+    provider: str = ""
+    kind: str = ""
+    country: str = ""
+
+
+NO_ATTRIBUTES = ProxyAttributes()
+
+
+class _Address(NamedTuple):
+    scheme: str
+    host: str
+    port: int
+    user: str = ""
+    password: str = ""
+
+
+def read_proxies(
+    lines: Iterable[str],
+    source: str,
+    env: Mapping[str, str],
+    defaults: ProxyAttributes = NO_ATTRIBUTES,
+    *,
+    unit: str = "line",
+) -> list[Proxy]:
+    """The proxies of a list, whose parts are called ``unit``.
+
+    Empty lines and what follows ``#`` mean nothing. ``${NAME}`` stands for a variable of ``env``. Raises
+    ``ValueError``, which names the lines that are wrong and says what is right.
+    """
+    found: list[Proxy] = []
+    problems: list[str] = []
+    for number, line in enumerate(lines, 1):
+        text = re.sub(r"(^|\s)#.*", "", line).strip()
+        if not text:
+            continue
+        try:
+            found.append(fill_in_variables(parse_proxy(text, defaults), env))
+        except ValueError as error:
+            problems.append(f"{source}, {unit} {number}: {error}")
+    if problems:
+        more = len(problems) - MAX_PROBLEMS
+        shown = [*problems[:MAX_PROBLEMS], *([f"and {more:,} more"] if more > 0 else [])]
+        raise ValueError(f"{'; '.join(shown)}. Write {FORMS}")
+    if not found:
+        raise ValueError(f"{source} names no proxy. Write one on each line: {FORMS}")
+    return found
+
+
+def parse_proxy(text: str, defaults: ProxyAttributes = NO_ATTRIBUTES) -> Proxy:
+    """The proxy that a line names; ``${NAME}`` stays as it is. Raises ``ValueError``."""
+    where, *said = text.split()
+    address = _parse_address(where)
+    attributes = defaults._replace(**dict(_parse_attributes(said)))
+    return Proxy(
+        scheme=address.scheme,
+        host=address.host,
+        port=address.port,
+        user=address.user,
+        password=address.password,
+        provider=attributes.provider,
+        kind=attributes.kind,
+        country=attributes.country,
+    )
+
+
+def fill_in_variables(proxy: Proxy, env: Mapping[str, str]) -> Proxy:
+    """The same with the values of variables. Raises ``ValueError``, which names one that is not set."""
+    filled = {name: fill_in(getattr(proxy, name), env) for name in ("host", "user", "password")}
+    return replace(proxy, **filled)
+
+
+def fill_in(text: str, env: Mapping[str, str]) -> str:
+    """A text with the values of its variables. Raises ``ValueError``, which names one that is not set."""
+
+    def value_of(match: re.Match[str]) -> str:
+        value = env.get(match[1])
+        if not value:
+            raise ValueError(f"the environment variable {match[1]!r} is not set")
+        return value
+
+    return _VARIABLE.sub(value_of, text)
+
+
+def _parse_address(text: str) -> _Address:
+    scheme, slashes, rest = text.partition("://")
+    if not slashes:
+        return _parse_bare(text)
+    known = _SCHEMES.get(scheme.lower())
+    if known is None:
+        raise ValueError(
+            "a proxy is spoken to by http, https or socks5, and by no other protocol"
+            + (f" (not by {scheme})" if _NAME.fullmatch(scheme) else "")
+        )
+    user_info, _, place = rest.rpartition("@")
+    user, _, password = user_info.partition(":")
+    host, port = _parse_place(place.removesuffix("/"))
+    return _Address(known, host, port, unquote(user), unquote(password))
+
+
+def _parse_bare(text: str) -> _Address:
+    """``HOST:PORT``, ``HOST:PORT:USER:PASSWORD`` or ``USER:PASSWORD@HOST:PORT``, spoken to by HTTP."""
+    user_info, at, place = text.rpartition("@")
+    if at:
+        user, _, password = user_info.partition(":")
+        return _Address("http", *_parse_place(place), user, password)
+    host = _HOST.match(text)
+    parts = text[host.end() :].split(":", 3) if host else []
+    if host is None or len(parts) not in (2, 4):
+        raise ValueError("that is not a proxy")
+    return _Address("http", *_parse_place(f"{host[0]}:{parts[1]}"), *parts[2:])
+
+
+def _parse_place(text: str) -> tuple[str, int]:
+    match = _HOST.match(text)
+    if match is None:
+        raise ValueError("a proxy has no host")
+    colon, port = text[match.end() : match.end() + 1], text[match.end() + 1 :]
+    if not colon or not port:
+        raise ValueError("a proxy has no port")
+    if not (port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65536 and len(port) <= 5):
+        raise ValueError("the port of a proxy is a number from 1 to 65535")
+    return match[0].strip("[]").lower() if "$" not in match[0] else match[0], int(port)
+
+
+def _parse_attributes(said: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for word in said:
+        name, equals, value = word.partition("=")
+        if not equals or name not in ProxyAttributes._fields:
+            raise ValueError("after a proxy come provider=NAME, kind=KIND and country=CODE, and nothing else")
+        value = value if name == "provider" else value.lower()
+        if name == "kind" and value not in KINDS:
+            raise ValueError(f"the kind of a proxy is one of {', '.join(KINDS)}")
+        if name == "country" and not re.fullmatch(r"[a-z]{2}", value):
+            raise ValueError("the country of a proxy is a code of two letters, such as de")
+        if name == "provider" and not _NAME.fullmatch(value):
+            raise ValueError("the name of a provider has letters, digits, dots, dashes and underscores")
+        yield name, value

@@ -1,0 +1,91 @@
+"""Proxies as people write them: every common form, and errors that say what is wrong but no password."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gossamer.core.routes import Proxy
+from gossamer.policy.proxy_list import MAX_PROBLEMS, ProxyAttributes, parse_proxy, read_proxies
+
+SECRET = "hunter2secret"
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("http://proxy.example:8080", {"scheme": "http", "host": "proxy.example", "port": 8080}),
+        ("HTTPS://Proxy.Example:443/", {"scheme": "https", "host": "proxy.example", "port": 443}),
+        ("socks5h://[::1]:1080", {"scheme": "socks5", "host": "::1", "port": 1080}),
+        ("10.0.0.1:3128", {"scheme": "http", "host": "10.0.0.1", "port": 3128}),
+        ("p.example:80:me:a:b", {"host": "p.example", "port": 80, "user": "me", "password": "a:b"}),
+        ("me:a@b@p.example:80", {"host": "p.example", "user": "me", "password": "a@b"}),
+        ("http://me-session-1:p%40ss%2F@p.example:80", {"user": "me-session-1", "password": "p@ss/"}),
+        ("http://me:p/a?s#s@p.example:80", {"user": "me", "password": "p/a?s#s"}),
+        ("http://me@p.example:80", {"user": "me", "password": ""}),
+        ("http://${USER}:${PASS}@p.example:80", {"user": "${USER}", "password": "${PASS}"}),
+        (
+            "http://p.example:80 provider=acme kind=Residential country=DE",
+            {"provider": "acme", "kind": "residential", "country": "de"},
+        ),
+    ],
+)
+def test_every_form_that_providers_hand_out(text, fields):
+    proxy = parse_proxy(text)
+    assert {name: getattr(proxy, name) for name in fields} == fields
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"me:{SECRET}", "not a proxy|number from 1"),
+        (f"http://me:{SECRET}@p.example", "no port"),
+        (f"http://me:{SECRET}@:80", "no host"),
+        (f"http://me:{SECRET}@p.example:0", "from 1 to 65535"),
+        (f"http://me:{SECRET}@p.example:65536", "from 1 to 65535"),
+        (f"p.example:80:me{SECRET}", "not a proxy"),
+        (f"socks4://me:{SECRET}@p.example:80", r"no other protocol \(not by socks4\)"),
+        (f"{SECRET}@x!://p.example:80", "no other protocol$"),
+        (f"http://p.example:80 password={SECRET}", "provider=NAME, kind=KIND"),
+        ("http://p.example:80 kind=house", "one of datacenter, residential, mobile"),
+        ("http://p.example:80 country=deu", "two letters"),
+        ("http://p.example:80 provider=a/b", "name of a provider"),
+    ],
+)
+def test_what_is_wrong_is_said_without_the_password(text, told):
+    with pytest.raises(ValueError, match=told) as error:
+        parse_proxy(text)
+    assert SECRET not in str(error.value)
+
+
+def test_a_list_has_comments_defaults_and_variables():
+    lines = ["# ours", "", "http://me:${PASS}@p1:80  # the fast one", "p2:80 kind=mobile"]
+    found = read_proxies(lines, "x.txt", {"PASS": "p@:/"}, ProxyAttributes("acme", "datacenter", "de"))
+    same = {"scheme": "http", "port": 80, "provider": "acme", "country": "de"}
+    assert found == [
+        Proxy(host="p1", user="me", password="p@:/", kind="datacenter", **same),
+        Proxy(host="p2", kind="mobile", **same),
+    ]
+
+
+def test_errors_name_the_file_and_the_line():
+    with pytest.raises(
+        ValueError, match=r"x\.txt, line 2: a proxy has no port; x\.txt, line 3: the env"
+    ) as error:
+        read_proxies(["p:80", "http://p", "http://${NONE}@p:80"], "x.txt", {})
+    assert "variable 'NONE' is not set" in str(error.value)
+    assert "HOST:PORT:USER:PASSWORD" in str(error.value)
+    with pytest.raises(ValueError, match=r"x.txt names no proxy\. Write one on each line"):
+        read_proxies(["", " # none"], "x.txt", {})
+    with pytest.raises(ValueError, match=r"; and 3 more\. Write"):
+        read_proxies(["?"] * (MAX_PROBLEMS + 3), "x.txt", {})
+
+
+@given(st.text(max_size=60))
+def test_no_line_does_more_than_be_refused(text):
+    try:
+        proxy = parse_proxy(text)
+    except ValueError:
+        return
+    assert proxy.scheme in ("http", "https", "socks5")
+    assert proxy.host
+    assert 0 < proxy.port < 65536
