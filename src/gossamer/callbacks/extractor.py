@@ -23,6 +23,7 @@ from gossamer.core.routes import Block, BlockKind
 from gossamer.parse.isolation.limits import MAX_INLINE_BYTES, is_suspicious
 from gossamer.parse.links import MAX_LINKS
 from gossamer.parse.mime import is_html
+from gossamer.policy.log_in import is_behind_log_in
 from gossamer.policy.urls import canonicalise_url
 from gossamer.ports.page_examiner import PageExaminer, ParseInterruptError, ParseLimitError
 from gossamer.runtime.user_code import await_endable, ends_task, traceback_text
@@ -78,7 +79,7 @@ class SpiderExtractor:
         if type(spider).is_blocked is Spider.is_blocked:
             return None
         try:
-            response = await self._make_response(request, fetched, is_selected=True)
+            response = await self.read_response(request, fetched, is_selected=True)
         except (ParseLimitError, ParseInterruptError):
             return None  # reading the page for its callback says so
         try:
@@ -95,7 +96,7 @@ class SpiderExtractor:
         """Run the request's callback on the response."""
         spider, name = self._choose(request), request.callback or "parse"
         try:
-            response = await self._make_response(request, fetched, is_selected=spider.selects(name))
+            response = await self.read_response(request, fetched, is_selected=spider.selects(name))
         except ParseLimitError as error:
             return ExtractResult(fault=Fault.PARSE_TIMEOUT, error=str(error), is_parsed=False)
         except ParseInterruptError as error:
@@ -103,15 +104,14 @@ class SpiderExtractor:
         refresh = _refresh_target(response)
         if refresh:
             return ExtractResult(refresh_to=refresh)
-        try:
-            missing = [query for query in spider.required(name) if not response.css(query)]
-        except SelectorError as error:
-            return ExtractResult(fault=Fault.CALLBACK, error=f"in `require` of the spider: {error}")
-        if missing:
-            return ExtractResult(fault=Fault.MISSING, error=f"the page has no {', '.join(missing)}")
+        failed = _find_failure(spider, name, response)
+        if failed is not None:
+            return failed
         return await self._run(spider, name, (response,), request.cb_kwargs, response)
 
-    async def _make_response(self, request: Request, fetched: FetchResult, *, is_selected: bool) -> Response:
+    async def read_response(
+        self, request: Request, fetched: FetchResult, *, is_selected: bool = True
+    ) -> Response:
         """What the spider gets; raises :class:`ParseLimitError` and :class:`ParseInterruptError`."""
         cut, is_examined, options = None, False, self._options
         if self._isolation is not None and is_suspicious(fetched.body, options.max_inline_bytes):
@@ -285,6 +285,31 @@ def _to_iterable(returned: Any) -> Iterable[Any]:
 
 def _may_wait(returned: Any) -> bool:
     return inspect.isawaitable(returned) or hasattr(returned, "__aiter__")
+
+
+def _find_failure(spider: Spider, name: str, response: Response) -> ExtractResult | None:
+    """Why a page is not for its callback: it is one for visitors, or lacks what the spider requires."""
+    try:
+        if _is_for_visitors(spider, response):
+            return ExtractResult(fault=Fault.LOGGED_OUT, error="is_logged_in() says no to the page")
+    except BaseException as raised:
+        if ends_task(raised):
+            raise
+        return ExtractResult(fault=Fault.CALLBACK, error=_describe_error(spider, "is_logged_in", raised))
+    try:
+        missing = [query for query in spider.required(name) if not response.css(query)]
+    except SelectorError as error:
+        return ExtractResult(fault=Fault.CALLBACK, error=f"in `require` of the spider: {error}")
+    if missing:
+        return ExtractResult(fault=Fault.MISSING, error=f"the page has no {', '.join(missing)}")
+    return None
+
+
+def _is_for_visitors(spider: Spider, response: Response) -> bool:
+    """Whether the spider says of a page behind its log-in that it is not one for members."""
+    if not spider.logs_in or type(spider).is_logged_in is Spider.is_logged_in or not response.is_html:
+        return False
+    return is_behind_log_in(response.url, spider.login_url) and not spider.is_logged_in(response)
 
 
 def _refresh_target(response: Response) -> str:

@@ -30,3 +30,10 @@ class SessionSettings(BaseSettings):
         description="The score of errors at which an identity is replaced: a doubtful refusal, or a failure "
         "of its proxy, adds 1, a page takes away 0.5, and a certain refusal is enough by itself.",
     )
+    login_timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
+        default=300.0, description="Maximum seconds of one log-in, with the delays between its requests."
+    )
+    max_login_failures: Count = Field(
+        default=3,
+        description="Number of log-ins that may fail in a row before the crawl stops; its requests are kept.",
+    )

@@ -94,6 +94,12 @@ class MissingServiceError(OperatorError):
     exit_code = 4
 
 
+class LogInError(OperatorError):
+    """A spider cannot log in: the password is wrong, or robots.txt does not allow it. Requests are kept."""
+
+    exit_code = 4
+
+
 class StorageError(OperatorError):
     """The disk or the database cannot be read or written; nothing that was stored is lost."""
 

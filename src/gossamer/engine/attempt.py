@@ -39,6 +39,7 @@ class OpenAttempt:
     block: Block | None = None  # that the answer refuses us
     flags: tuple[str, ...] = ()  # what parsing says of the page, besides what fetching says of it
     picture: bytes = b""  # the page as a PNG, where a browser took one
+    log_in: int = 0  # the number of the log-in since which its session is logged in; 0: it needs none
     is_asked: bool = False  # the host was asked for the page: its turn is used up, whatever comes of it
     preview: RequestPreview | None = field(init=False)  # made before a callback changes what a request holds
 
@@ -133,7 +134,7 @@ class OpenAttempt:
             flags=self._all_flags() if self.flags or self.is_marked else fetched.flags if fetched else (),
             request=self.preview,
             proxy=self.proxy,
-            session=request.session,
+            session=self.route.session_for(request),
             cost=fetched.cost if fetched else self.failure_cost,
             wire_bytes=fetched.wire_bytes if fetched else 0,
             address=fetched.address if fetched else "",

@@ -17,6 +17,7 @@ from gossamer.ports.committer import Committer
 from gossamer.ports.extractor import Extractor
 from gossamer.ports.fetcher import Fetcher
 from gossamer.ports.frontier import Frontier
+from gossamer.ports.login_gate import LoginGate
 from gossamer.ports.pipeline import Pipeline
 from gossamer.ports.robots_gate import RobotsGate
 from gossamer.ports.router import Router
@@ -39,6 +40,7 @@ class VisitParts:
     router: Router = field(default_factory=FixedRouter)
     screenshots: ScreenshotStore | None = None  # None: none are kept
     blocks: BlockRules = field(default_factory=BlockRules)
+    login: LoginGate | None = None  # None: nobody logs in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

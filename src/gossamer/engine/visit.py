@@ -1,9 +1,9 @@
 """What becomes of one leased request.
 
-In order: *host down?* (give up) - *route* (or another lane) - *robots* - *late?* (give back) - *fetch* -
-*classify* - *extract* - *pipeline* - *learn* (another route may be worth a try). What ends a request is one
-:class:`VisitResult`; what does not (late, or robots.txt had to be fetched first) is a :class:`HostSignal` to
-give the lease back with, which costs the request nothing.
+In order: *host down?* (give up) - *route* (or another lane) - *robots* - *log-in* - *late?* (give back) -
+*fetch* - *classify* - *extract* - *pipeline* - *learn* (another route may be worth a try). What ends a
+request is one :class:`VisitResult`; what does not (late, or robots.txt had to be fetched first) is a
+:class:`HostSignal` to give the lease back with, which costs the request nothing.
 """
 
 from __future__ import annotations
@@ -26,13 +26,17 @@ from gossamer.core.requests import Lease, Request
 from gossamer.core.results import FetchResult, RobotsDecision, Verdict, VisitResult
 from gossamer.core.routes import Advice, Block, Detour, Route, RouteReport
 from gossamer.engine.attempt import MAX_DETAIL, OpenAttempt
+from gossamer.engine.log_ins import settle_log_out
 from gossamer.engine.page_results import admit_links, keep_items
 from gossamer.engine.parts import ShiftOptions, VisitParts
 from gossamer.engine.pictures import keep_picture
 from gossamer.policy import redirects, retry, urls
 from gossamer.policy.blocks import find_block, find_redirect_block
+from gossamer.ports.login_gate import LoginGate
 from gossamer.runtime.user_code import ends_task
 
+_NOT_THE_HOSTS = frozenset({Fault.LOGGED_OUT, Fault.PARSE_INTERRUPTED})
+"""Faults of a page that was had which say nothing against its host."""
 _SPIDERS_OWN = frozenset({Fault.CALLBACK, Fault.CALLBACK_TIMEOUT, Fault.PIPELINE})
 
 
@@ -120,7 +124,11 @@ class Visitor:
             if not parts.router.skip_rung(request, lease.entry.host, route, error):
                 raise
             return HostSignal()  # nobody was asked: it takes another rung
-        return await self._learn_from(attempt, end) if isinstance(end, VisitResult) else end
+        if not isinstance(end, VisitResult):
+            return end
+        if parts.login is not None and attempt.log_in:
+            end = await settle_log_out(parts.login, attempt, end, parts.clock.now())
+        return await self._learn_from(attempt, end)
 
     async def _fetch_if_allowed(
         self, attempt: OpenAttempt, request: Request, route: Route
@@ -132,12 +140,27 @@ class Visitor:
         if not answer.allowed:
             return self._handle_refusal(attempt, answer)
         attempt.started_at = parts.clock.now()
+        if parts.login is not None and (end := await self._log_in(attempt, parts.login)) is not None:
+            return end
         if attempt.started_at > lease.start_by:
             return HostSignal()
         attempt.is_asked = True
         if lease.host_silent and lease.host_answered and lease.attempt > 1:
             return await self._probe_host(attempt)
         return await self._fetch_page(attempt, request)
+
+    async def _log_in(self, attempt: OpenAttempt, login: LoginGate) -> VisitResult | HostSignal | None:
+        """``None``: the session is logged in, or needs no log-in; else what ends this visit."""
+        try:
+            answer = await login.prepare_session(attempt.lease.entry.request, attempt.route)
+        except FetchError as error:
+            attempt.rung = error.rung
+            return self._handle_failure(attempt, error)
+        attempt.started_at = self._parts.clock.now()
+        if isinstance(answer, HostSignal):
+            return answer  # logging in was this turn's work; the page has the next one
+        attempt.log_in = answer
+        return None
 
     async def _learn_from(self, attempt: OpenAttempt, result: VisitResult) -> VisitResult:
         """The result; or that the request is tried again, where another route is worth it."""
@@ -193,6 +216,8 @@ class Visitor:
         is_redirect = fetched.status in redirects.STATUSES and not is_wanted
         try:
             attempt.block = block = await self._find_block(request, fetched, is_redirect=is_redirect)
+            if block is None and not is_wanted:
+                self._check_log_in(attempt, fetched.status, "")
         except FetchError as error:
             return self._handle_failure(attempt, error, attempt.host_signal())
         if block is not None and block.is_certain and not is_wanted:
@@ -218,6 +243,14 @@ class Visitor:
         return await self._parts.extractor.find_block(request, fetched) or find_block(
             fetched, self._parts.blocks
         )
+
+    def _check_log_in(self, attempt: OpenAttempt, status: int, location: str) -> None:
+        """Raise ``FetchError`` if an answer to a session that is logged in is for visitors."""
+        login = self._parts.login
+        if login is not None and attempt.log_in:
+            why = login.find_log_out(attempt.lease.entry.request, status, location)
+            if why:
+                raise FetchError(Fault.LOGGED_OUT, why)
 
     def _handle_refusal(self, attempt: OpenAttempt, answer: RobotsDecision) -> VisitResult | HostSignal:
         """robots.txt says no, or could not be fetched: just now, or when it was last tried."""
@@ -262,6 +295,7 @@ class Visitor:
     def _handle_redirect(self, attempt: OpenAttempt, status: int, location: str) -> VisitResult:
         request = attempt.lease.entry.request
         try:
+            self._check_log_in(attempt, status, location)
             target = redirects.follow_redirect(
                 request, request.url, status, location, limit=self._options.max_redirects
             )
@@ -290,8 +324,8 @@ class Visitor:
             return self._handle_redirect(attempt, 302, result.refresh_to)
         if result.fault == Fault.MISSING:
             return self._handle_failure(attempt, FetchError(Fault.MISSING, result.error))
-        if result.fault == Fault.PARSE_INTERRUPTED:  # our machine's trouble: nothing to hold against the host
-            return self._handle_failure(attempt, FetchError(Fault.PARSE_INTERRUPTED, result.error), signal)
+        if result.fault in _NOT_THE_HOSTS:
+            return self._handle_failure(attempt, FetchError(Fault(result.fault), result.error), signal)
         dropped = dict(result.dropped)
         try:
             items, result = await keep_items(parts.pipeline, result, fetched.url, dropped)

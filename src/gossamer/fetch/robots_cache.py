@@ -114,6 +114,11 @@ class RobotsCache:
                 return msgspec.structs.replace(self._answer_for(known, url), signal=signal)
         return self._answer_for(known, url)
 
+    def crawl_delay_for(self, url: str) -> float | None:
+        """The Crawl-delay of a URL that was just allowed."""
+        known = self._origins.get(origin_of(url))
+        return None if known is None else known.rules.crawl_delay(self._user_agent)
+
     def _answer_for(self, known: _OriginRules, url: str) -> RobotsDecision:
         if known.free or known.rules.may_fetch(url, self._user_agent):
             return ALLOWED

@@ -23,3 +23,7 @@ class RobotsGate(Protocol):
         :class:`~gossamer.core.errors.StorageError` when what workers share cannot be reached.
         """
         ...
+
+    def crawl_delay_for(self, url: str) -> float | None:
+        """The Crawl-delay of a URL that was just allowed, in seconds; ``None`` without one."""
+        ...

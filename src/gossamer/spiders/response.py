@@ -26,6 +26,7 @@ from gossamer.parse.selectors import Selector, SelectorList
 from gossamer.parse.xml_text import decode_xml
 from gossamer.policy.urls import UrlJoiner
 from gossamer.ports.page_examiner import PARSE_TRUNCATED, TruncatedPage
+from gossamer.spiders.forms import Filling, request_for_form
 
 ROBOTS_NAME = "gossamer"
 """What pages call us that ask something of us alone."""
@@ -335,6 +336,17 @@ class Response:
                 yield self.follow(href, callback, **options)
             except ValueError:
                 self._count_dropped(_BAD_URL)
+
+    def form(
+        self, data: Filling | None = None, callback: Any = None, *, css: str = "", **options: Any
+    ) -> Request:
+        """A request that sends a form of this page; what ``data`` does not name is sent as the page has it.
+
+        The form is the one that ``css`` selects, else the one that fits the names in ``data`` best, and of
+        equals one that asks for a password. Raises ``ValueError`` where there is none. Options are those of
+        :class:`Request`.
+        """
+        return request_for_form(self, data, callback, css=css, **options)
 
     def _count_dropped(self, reason: str) -> None:
         self.dropped[reason] = self.dropped.get(reason, 0) + 1

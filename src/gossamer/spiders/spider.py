@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 from gossamer.core.browsing import Browsing, check_browsing
@@ -33,6 +34,13 @@ class Spider:
     """Fields that no item may lack (be without, or have empty)."""
     handle_httpstatus_list: Sequence[int] = ()
     """Error statuses that the spider's callbacks want to see."""
+    login_url: str = ""
+    """The page where one logs in. With ``log_in()``, all other pages of its site are for members."""
+    log_in: Callable[[Any], Any] | None = None
+    """``async def log_in(self, login)``: logs a session in, once; see "Log in" among the guides.
+
+    Without ``login_url``, a method of this name is a callback like any other.
+    """
     browser: Browsing | Mapping[str, Browsing] | None = None
     """What a browser does on pages whose requests do not say it: for all callbacks, or by callback."""
     fetch: str | Mapping[str, str] = ""
@@ -83,6 +91,18 @@ class Spider:
         challenges are looked for besides (setting ``blocks.detect``).
         """
         return False
+
+    @property
+    def logs_in(self) -> bool:
+        """Whether there is something to log in to, and the code for it."""
+        return self.log_in is not None and bool(self.login_url) and inspect.iscoroutinefunction(self.log_in)
+
+    def is_logged_in(self, response: Any) -> bool:
+        """Whether a page is one for members; asked for every page of HTML if the spider has ``log_in()``.
+
+        A redirect to ``login_url``, or to what looks like it, and status 401 say no by themselves.
+        """
+        return True
 
     def selects(self, callback: str) -> bool:
         """Whether ``callback`` selects elements of its pages; one that reads the bytes alone does not."""

@@ -7,6 +7,7 @@ Spiders are found in the ``spiders/`` folder of the project and through the entr
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import logging
 import re
 import shlex
@@ -50,6 +51,8 @@ class CrawlTarget:
     choose: Callable[[Request], Spider]
     authorizations: Mapping[str, str] = field(default_factory=dict, repr=False)
     """What is sent, by origin, for the user and password of start URLs; it is in none of the above."""
+    logs_in: bool = False
+    """Whether a spider that may be chosen has ``log_in()``."""
 
 
 def find_target(
@@ -117,8 +120,30 @@ def _of_class(spider_class: type[Spider], arguments: Mapping[str, str]) -> Crawl
     text = target_text(spider.name, arguments)
     given = authorizations_for(spider.start_urls)
     return CrawlTarget(
-        text=text, name=spider.name, spider=spider, choose=lambda _: spider, authorizations=given
+        text=text,
+        name=spider.name,
+        spider=spider,
+        choose=lambda _: spider,
+        authorizations=given,
+        logs_in=spider.logs_in,
     )
+
+
+def _check_log_in(spider: Spider) -> None:
+    """Raise ``UsageError`` for a log-in that cannot be done."""
+    log_in = spider.log_in
+    if log_in is None or (not spider.login_url and "login" not in inspect.signature(log_in).parameters):
+        return  # or a callback of that name
+    if not inspect.iscoroutinefunction(log_in):
+        raise UsageError(
+            f"log_in() of the spider {spider.name!r} must be a coroutine function: "
+            "`async def log_in(self, login):`"
+        )
+    if not isinstance(spider.login_url, str) or urls.canonicalise_url(spider.login_url) is None:
+        raise UsageError(
+            f"the spider {spider.name!r} has log_in(), and its login_url {spider.login_url!r} is not a URL: "
+            'say where one logs in: login_url = "https://..."'
+        )
 
 
 def _check_spider(spider: Spider) -> None:
@@ -132,6 +157,7 @@ def _check_spider(spider: Spider) -> None:
             f"start_urls of the spider {spider.name!r} holds {wrong[0]!r}, which is not a string"
         )
     _check_scrapy(spider)
+    _check_log_in(spider)
     require = spider.require
     queries = (
         [query for group in require.values() for query in group]
@@ -314,7 +340,14 @@ def _of_url(url: str, arguments: Mapping[str, str], project: Path | None) -> Cra
         return made[wanted]
 
     given = authorizations_for([url])
-    return CrawlTarget(text=canonical, name=domain, spider=generic, choose=choose, authorizations=given)
+    return CrawlTarget(
+        text=canonical,
+        name=domain,
+        spider=generic,
+        choose=choose,
+        authorizations=given,
+        logs_in=any(spider_class.login_url and spider_class.log_in for spider_class in found),
+    )
 
 
 def _for_host(found: list[type[Spider]], place: urls.UrlOrigin) -> type[Spider] | None:

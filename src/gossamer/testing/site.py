@@ -1,7 +1,8 @@
 """Real websites on loopback for tests: any function from path and headers to an answer.
 
 A small, fast HTTP/1.1 server (keep-alive, HEAD and GET) that logs what reaches it and misbehaves when told
-to. It is for trusted clients on 127.0.0.1 and must not serve anything else. ::
+to. The body of a request, if it has one, is among the headers that a function gets, as ``:body`` (Latin-1).
+It is for trusted clients on 127.0.0.1 and must not serve anything else. ::
 
     async with serve(Shop(products=100)) as site:
         ...crawl site.url...
@@ -182,11 +183,11 @@ class _SiteConnection(asyncio.Protocol):
             if len(rest) < int(length):
                 return
             self._buffer = rest[int(length) :]
-            self._answer_request(line[0], line[1], headers)
+            self._answer_request(line[0], line[1], headers, rest[: int(length)])
 
-    def _answer_request(self, method: str, path: str, headers: dict[str, str]) -> None:
+    def _answer_request(self, method: str, path: str, headers: dict[str, str], body: bytes) -> None:
         site = self._site
-        answer = site.app(path, headers)
+        answer = site.app(path, {**headers, ":body": body.decode("latin-1")} if body else headers)
         host = self._current = headers.get("host", "")
         status = 0 if answer.fail else answer.status
         site.log.begin_hit(Hit(site.clock.now(), path, status, host, method, headers))

@@ -30,6 +30,7 @@ from gossamer.policy.credentials import authorizations_for
 from gossamer.ports.committer import Committer
 from gossamer.ports.fetcher import Fetcher
 from gossamer.ports.frontier import Frontier
+from gossamer.ports.login_gate import LoginGate
 from gossamer.ports.sink import Sink
 from gossamer.runtime.process_name import worker_name
 from gossamer.spiders.spider import Spider
@@ -39,7 +40,7 @@ from gossamer.wiring.extractors import extractor_of
 from gossamer.wiring.page_tasks import screenshots_of
 from gossamer.wiring.routing import RouteParts, open_ways
 from gossamer.wiring.rules import admission_of, block_rules_of, lanes_of, rules_of, trusted_hosts
-from gossamer.wiring.sessions import SessionCommitter
+from gossamer.wiring.sessions import SessionCommitter, login_gate_of
 from gossamer.wiring.sinks import open_sinks
 
 ALONE_IDLE_S = 1.0
@@ -147,8 +148,7 @@ async def assemble_worker(
     ``trusted``: hosts that the operator named elsewhere. ``owner``: the fleet's shift that holds its leases.
     """
     async with AsyncExitStack() as opening:
-        is_alone = settings.processes == 1 and not owner
-        worker = owner or worker_name(os.getpid())
+        is_alone, worker = settings.processes == 1 and not owner, owner or worker_name(os.getpid())
         guard = AddressGuard((*trusted_hosts(target.spider), *trusted))
         cookies, lanes = _open_cookies(backends, job, is_alone=is_alone), lanes_of(settings, job)
         sink, trust = MultiSink(sinks), TrustedHosts(backends.requests.shared, job) if owner else None
@@ -174,6 +174,7 @@ async def assemble_worker(
             router=router,
             screenshots=screenshots_of(settings, job),
         )
+        parts = replace(parts, login=_open_login(ways, parts))
         shift, kept = _shift_options(settings, worker, is_alone=is_alone), opening.pop_all()
         return CrawlParts(parts, shift, pipeline, backends, resumed, kept, guard, target.authorizations)
 
@@ -186,6 +187,19 @@ def _open_cookies(backends: Backends, job: Job, *, is_alone: bool) -> SharedCook
         tag_of(job),
         max_jars=HttpOptions().max_cookie_jars,
         is_alone=is_alone,
+    )
+
+
+def _open_login(ways: RouteParts, parts: EngineParts) -> LoginGate | None:
+    """What logs sessions in, with the cookies of the job; ``None`` where no spider logs in."""
+    return login_gate_of(
+        ways.settings,
+        ways.target,
+        parts,
+        ways.backends.requests.shared,
+        tag_of(parts.job),
+        save_cookies=ways.cookies.save_cookies,
+        is_alone=ways.is_alone,
     )
 
 

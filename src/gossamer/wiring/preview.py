@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass
+from dataclasses import replace as replace_parts
 
 from msgspec.structs import replace
 
@@ -32,6 +33,7 @@ from gossamer.wiring.extractors import extractor_of
 from gossamer.wiring.fetchers import fetcher_of
 from gossamer.wiring.page_tasks import guide_of
 from gossamer.wiring.rules import block_rules_of, rules_of, scope_of, trusted_hosts, url_options_of
+from gossamer.wiring.sessions import login_gate_of
 
 LEASE_S = 86_400.0
 """Nobody else is there to take a page over, however long a person's code keeps it."""
@@ -110,6 +112,8 @@ async def wire_preview(
             clock=clock,
             blocks=block_rules_of(settings),
         )
+        login = login_gate_of(settings, target, parts, shared, "preview", is_alone=True)
+        parts = replace_parts(parts, login=login)
         shift = ShiftOptions(
             worker="preview",
             concurrency=1,

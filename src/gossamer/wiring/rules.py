@@ -95,4 +95,5 @@ def url_options_of(settings: Settings) -> UrlOptions:
 def trusted_hosts(spider: Spider) -> frozenset[str]:
     """The hosts that the operator named: they may have private addresses."""
     domains = {domain_of(entry)[0] for entry in spider.allowed_domains}
-    return frozenset(domains | {urls.hostname_of(url) for url in spider.start_urls})
+    named = (*spider.start_urls, *([spider.login_url] if spider.login_url else ()))
+    return frozenset(domains | {urls.hostname_of(url) for url in named})

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
+from gossamer.callbacks.extractor import SpiderExtractor
+from gossamer.callbacks.login import SpiderLogin
 from gossamer.config.settings import Settings
 from gossamer.core.jobs import Job, tag_of
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult, VisitResult
 from gossamer.core.routes import DIRECT, Route
+from gossamer.engine.parts import VisitParts
+from gossamer.fetch.sessions.login import LoginOptions, SharedLoginGate
+from gossamer.fetch.sessions.login_steps import StepParts
 from gossamer.fetch.sessions.pool import SessionPool
 from gossamer.fetch.sessions.shared_cookies import SharedCookieStore
 from gossamer.policy.sessions import SessionRules
 from gossamer.ports.clock import Clock
 from gossamer.ports.committer import Committer
 from gossamer.ports.fetcher import Fetcher
+from gossamer.ports.login_gate import LoginGate
 from gossamer.ports.shared_state import SharedState
+from gossamer.targets.discovery import CrawlTarget
 
 
 def session_pool_of(
@@ -37,6 +44,42 @@ def session_pool_of(
         profiles=tuple(profiles),
     )
     return SessionPool(shared, clock, tag_of(job), rules, is_alone=is_alone)
+
+
+def login_gate_of(
+    settings: Settings,
+    target: CrawlTarget,
+    parts: VisitParts,
+    shared: SharedState,
+    job: str,
+    *,
+    save_cookies: Callable[[], Awaitable[None]] | None = None,
+    is_alone: bool,
+) -> LoginGate | None:
+    """What logs the sessions of a job in, by the parts of a visit; ``None`` where no spider logs in.
+
+    Without ``save_cookies`` they are in memory only.
+    """
+    extractor = parts.extractor
+    if not target.logs_in or not isinstance(extractor, SpiderExtractor):  # or no spider is to see the pages
+        return None
+    wanted = settings.sessions
+    steps = StepParts(
+        fetcher=parts.fetcher,
+        robots=parts.robots,
+        clock=parts.clock,
+        rules=parts.rules,
+        max_redirects=settings.http.max_redirects,
+    )
+    return SharedLoginGate(
+        SpiderLogin(target.choose, extractor.read_response),
+        steps,
+        shared,
+        job,
+        save_cookies=save_cookies,
+        options=LoginOptions(max_failures=wanted.max_login_failures, timeout_s=wanted.login_timeout),
+        is_alone=is_alone,
+    )
 
 
 class SessionFetcher:

@@ -84,10 +84,7 @@ ADVICE = {
 }
 """Settings that there are not, by name or by the beginning of it: what to do instead."""
 
-_FORM = (
-    'Request(url, method="POST", body=urlencode(fields), headers={"Content-Type": '
-    '"application/x-www-form-urlencoded"})'
-)
+_FORM = "response.form(data, callback), or log_in() of the spider to log in"
 
 _FOLLOW = "`yield from response.follow_all(response.links(allow=...), self.parse_item)`"
 

@@ -136,6 +136,16 @@ async def the_file_is_fetched_once(s: RobotsSubject) -> None:
 
 
 @ROBOTS_GATE_CHECKS.register
+async def the_crawl_delay_is_told(s: RobotsSubject) -> None:
+    """Of an origin whose file was read; others have none."""
+    s.serve((200, RULES))
+    await s.check("/x")
+    assert_equal(s.gate.crawl_delay_for(f"{SITE}/y"), 3.0, "what the file asks for")
+    await s.gate.check_request(Request("https://free.example/"))
+    assert_equal(s.gate.crawl_delay_for("https://free.example/"), None, "where it asks for none")
+
+
+@ROBOTS_GATE_CHECKS.register
 async def workers_share_what_they_know(s: RobotsSubject) -> None:
     """A file that one worker has fetched is not fetched by another."""
     s.serve((200, RULES))

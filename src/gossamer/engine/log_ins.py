@@ -1,0 +1,28 @@
+"""What becomes of a page that came for visitors, though its session is logged in."""
+
+from __future__ import annotations
+
+from gossamer.core.errors import Fault
+from gossamer.core.results import Verdict, VisitResult
+from gossamer.engine.attempt import OpenAttempt
+from gossamer.ports.login_gate import LoginGate
+
+
+async def settle_log_out(
+    login: LoginGate, attempt: OpenAttempt, result: VisitResult, now: float
+) -> VisitResult:
+    """The result; for a page that was for visitors, that it is tried again at no charge, or given up."""
+    outcome, lease, route = result.outcome, attempt.lease, attempt.route
+    request = lease.entry.request
+    if outcome.reason != Fault.LOGGED_OUT:
+        if outcome.verdict is Verdict.SUCCESS:
+            login.confirm_log_in(request, route)
+        return result
+    is_again = await login.handle_log_out(request, route, attempt.log_in, lease.throttled)
+    detail = result.attempts[0].detail
+    if is_again:
+        return attempt.make_result(
+            Verdict.RETRY, Fault.LOGGED_OUT, detail=detail, signal=outcome.signal, due_at=now, charged=False
+        )
+    detail = f"{detail}, {lease.throttled + 1} times after as many log-ins or pages for members"
+    return attempt.make_result(Verdict.DEAD, Fault.LOGGED_OUT, detail=detail, signal=outcome.signal)

@@ -1,0 +1,238 @@
+"""The gate of log-ins: done once for each session by one of all workers, answered from memory.
+
+Within a process the requests of a session wait for its log-in; other workers are told to come back. That a
+session is logged in, or how often that failed, is in shared state, so the crawl that is resumed knows it; the
+cookies are saved before that is. The turn of who logs in is kept up by its holder and lapses after a few
+seconds without one, so a worker that is killed while it logs in holds nobody up for long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import msgspec
+
+from gossamer.core.errors import LogInError, StorageError
+from gossamer.core.hosts import HostSignal, HostSignalKind
+from gossamer.core.redaction import shown_server
+from gossamer.core.requests import Request
+from gossamer.core.routes import Route
+from gossamer.core.text import format_count
+from gossamer.fetch.sessions.login_steps import LoginSteps, StepParts
+from gossamer.policy import log_in, urls
+from gossamer.policy.log_in import LoginState
+from gossamer.ports.login_guide import LoginGuide
+from gossamer.ports.shared_state import SharedState
+
+SPACE = "log-ins"
+TURN_SPACE = "log-in-turns"
+KEPT_S = 400 * 86400.0
+TURN_S = 15.0
+"""For how long nobody else logs a session in when its worker is gone."""
+COME_BACK_S = 1.0
+
+Key = tuple[str, str]
+"""Session and site."""
+Change = Callable[[LoginState], LoginState]
+log = logging.getLogger("gossamer.crawl")
+_decode_state = msgspec.msgpack.Decoder(LoginState).decode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginOptions:
+    """How often, and for how long, one tries to log in."""
+
+    max_failures: int = 3
+    timeout_s: float = 300.0
+
+
+class SharedLoginGate:
+    """Port ``LoginGate`` for one job. ``is_alone``: no other process works on it.
+
+    ``save_cookies`` makes durable what the log-in has set, where that is to last.
+    """
+
+    def __init__(
+        self,
+        guide: LoginGuide,
+        steps: StepParts,
+        shared: SharedState,
+        job: str,
+        *,
+        save_cookies: Callable[[], Awaitable[None]] | None = None,
+        options: LoginOptions | None = None,
+        is_alone: bool = False,
+    ) -> None:
+        self._guide = guide
+        self._steps = steps
+        self._shared = shared
+        self._job = job
+        self._save_cookies = save_cookies
+        self._options = options or LoginOptions()
+        self._is_alone = is_alone
+        self._known: dict[Key, LoginState] = {}
+        self._before: dict[Key, int] = {}  # failures that were there when this process began
+        self._in_a_row: dict[Key, int] = {}  # pages for visitors since the last one for members
+        self._flights: dict[Key, asyncio.Future[None]] = {}
+
+    def __repr__(self) -> str:
+        return f"<SharedLoginGate of {self._job}: {format_count(len(self._known), 'session')}>"
+
+    async def prepare_session(self, request: Request, route: Route) -> int | HostSignal:
+        """See :class:`~gossamer.ports.login_gate.LoginGate`."""
+        login_url = self._guide.login_url_for(request)
+        if not log_in.is_behind_log_in(request.url, login_url):
+            return 0
+        key = self._key_for(request, route)
+        while True:
+            known = self._known.get(key)
+            if known is not None and known.logged_in_at:
+                return known.serial
+            flight = self._flights.get(key)
+            if flight is None:
+                break
+            await asyncio.shield(flight)
+        self._flights[key] = flight = asyncio.get_running_loop().create_future()
+        try:
+            return await self._open_session(key, request, route, login_url)
+        finally:  # cancelled or failed as well: whoever waits looks for itself
+            del self._flights[key]
+            flight.set_result(None)
+
+    def find_log_out(self, request: Request, status: int, location: str) -> str:
+        """See :class:`~gossamer.ports.login_gate.LoginGate`."""
+        return log_in.find_log_out(request.url, self._guide.login_url_for(request), status, location)
+
+    def confirm_log_in(self, request: Request, route: Route) -> None:
+        """See :class:`~gossamer.ports.login_gate.LoginGate`."""
+        if self._in_a_row:
+            self._in_a_row.pop(self._key_for(request, route), None)
+
+    async def handle_log_out(self, request: Request, route: Route, number: int, times: int) -> bool:
+        """See :class:`~gossamer.ports.login_gate.LoginGate`."""
+        key = self._key_for(request, route)
+        known = self._known.get(key, LoginState())
+        if number == known.serial:  # else it was logged in again since the page was asked for
+            self._in_a_row[key] = in_a_row = self._in_a_row.get(key, 0) + 1
+            if log_in.proves_log_out(known, in_a_row):
+                self._in_a_row.pop(key)
+                await self._change(key, lambda state: log_in.end_log_in(state, number))
+        if times < log_in.MAX_TIMES:
+            return True
+        await self._change(key, log_in.refuse_page)
+        return False
+
+    # ------------------------------------------------------------------ inside
+
+    async def _open_session(
+        self, key: Key, request: Request, route: Route, login_url: str
+    ) -> int | HostSignal:
+        state = await self._load(key)
+        if state.logged_in_at:
+            return state.serial
+        self._check_failures(key, state, login_url)
+        wait_s = state.retry_at - self._steps.clock.now()
+        is_first_look = self._before.get(key) == state.failures
+        if wait_s > 0 and not (self._is_alone and is_first_look):  # who starts it again has mended it, maybe
+            return HostSignal(retry_after_s=wait_s)
+        async with self._take_turn(key) as is_ours:
+            if not is_ours:
+                return HostSignal(retry_after_s=COME_BACK_S)
+            state = await self._load(key)  # another worker may have logged in between the look and the turn
+            if state.logged_in_at:
+                return state.serial
+            return await self._log_in(key, request, route, login_url)
+
+    async def _log_in(self, key: Key, request: Request, route: Route, login_url: str) -> int | HostSignal:
+        steps = LoginSteps(self._steps, route, request.session)
+        try:
+            async with asyncio.timeout(self._options.timeout_s) as timer:
+                why = await self._guide.log_in(request, steps.ask)
+        except TimeoutError:
+            if not timer.expired():
+                raise
+            why = f"log_in() took longer than {self._options.timeout_s:g} s"
+        now = self._steps.clock.now()
+        if why:
+            state = await self._change(key, lambda one: log_in.fail_log_in(one, now, why))
+            log.warning("logging in at %s failed: %s", shown_server(login_url), why)
+            self._check_failures(key, state, login_url)
+        else:
+            if self._save_cookies is not None:
+                await self._save_cookies()
+            state = await self._change(key, lambda one: log_in.succeed_log_in(one, now))
+            log.info("logged in at %s", shown_server(login_url))
+        if steps.asked_at is None:
+            return state.serial if state.logged_in_at else HostSignal(retry_after_s=state.retry_at - now)
+        return HostSignal(kind=HostSignalKind.OK, started_at=steps.asked_at, latency_s=steps.latency_s)
+
+    def _check_failures(self, key: Key, state: LoginState, login_url: str) -> None:
+        """Raise ``LogInError`` when it has failed too often since this process began."""
+        before = self._before.setdefault(key, state.failures)
+        if state.failures < before:  # it went well meanwhile
+            before = self._before[key] = 0
+        if state.failures - before < self._options.max_failures:
+            return
+        times = format_count(state.failures - before, "time")
+        raise LogInError(
+            f"the spider cannot log in at {shown_server(login_url)} ({times} in a row): {state.why}. Check "
+            "the user, the password and log_in() of the spider; the requests are kept, and the same command "
+            "continues"
+        )
+
+    @contextlib.asynccontextmanager
+    async def _take_turn(self, key: Key) -> AsyncIterator[bool]:
+        """Whether this worker may log the session in; until the end of the context nobody else does."""
+        if self._is_alone:
+            yield True
+            return
+        place, mine = self._storage_key(key), os.urandom(8)
+        if not await self._shared.compare_and_swap(TURN_SPACE, place, None, mine, TURN_S):
+            yield False
+            return
+        keeping = asyncio.create_task(self._keep_turn(place, mine))
+        try:
+            yield True
+        finally:
+            keeping.cancel()
+            await self._shared.compare_and_swap(TURN_SPACE, place, mine, mine, 0.0)
+
+    async def _keep_turn(self, place: str, mine: bytes) -> None:
+        while True:
+            await self._steps.clock.sleep(TURN_S / 3)
+            with contextlib.suppress(StorageError):  # it is tried again
+                await self._shared.compare_and_swap(TURN_SPACE, place, mine, mine, TURN_S)
+
+    async def _load(self, key: Key) -> LoginState:
+        state = _read_state(await self._shared.get(SPACE, self._storage_key(key)))
+        self._known[key] = state
+        return state
+
+    async def _change(self, key: Key, change: Change) -> LoginState:
+        def changed(stored: bytes | None) -> bytes:
+            return msgspec.msgpack.encode(change(_read_state(stored)))
+
+        stored = await self._shared.update(SPACE, self._storage_key(key), changed, KEPT_S)
+        state = self._known[key] = _decode_state(stored)
+        return state
+
+    def _key_for(self, request: Request, route: Route) -> Key:
+        return route.session_for(request), urls.registrable_domain(urls.hostname_of(request.url))
+
+    def _storage_key(self, key: Key) -> str:
+        """What a session is called may be a secret."""
+        name = blake2b(key[0].encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        return f"{self._job} {key[1]} {name}"
+
+
+def _read_state(stored: bytes | None) -> LoginState:
+    try:
+        return LoginState() if stored is None else _decode_state(stored)
+    except msgspec.DecodeError:  # written by another version: it logs in again
+        return LoginState()

@@ -1,0 +1,48 @@
+"""What a spider's ``log_in()`` works with."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from gossamer.core.requests import Request
+from gossamer.spiders.forms import Filling
+from gossamer.spiders.response import Response
+
+
+class Login:
+    """The log-in of one session, step by step: each is one request, whose redirects are followed.
+
+    Steps keep to robots.txt and to the host's delay, and take the session's cookies and its proxy. Nothing of
+    them is stored but the cookies. ``session`` is the session's name, for spiders with several.
+    """
+
+    def __init__(self, ask: Callable[[Request], Awaitable[Response]], session: str = "") -> None:
+        self._ask = ask
+        self.session = session
+        self.last: Response | None = None
+        self.secrets: set[str] = set()  # what was sent: it is shown nowhere
+
+    def __repr__(self) -> str:
+        return f"<Login of the session {self.session!r}>"
+
+    async def get(self, url: str, **options: Any) -> Response:
+        """The page at a URL. Options are those of ``Request``."""
+        return await self.fetch(Request(url, **options))
+
+    async def submit(
+        self, response: Response, data: Filling | None = None, *, css: str = "", **options: Any
+    ) -> Response:
+        """The answer to a form of the page that was filled in; hidden fields are sent as they are.
+
+        The form is the one that ``css`` selects, else the one that fits the names in ``data`` best. Raises
+        ``ValueError`` where there is none.
+        """
+        for value in (data or {}).values():
+            self.secrets.update([value] if isinstance(value, str) else value or ())
+        return await self.fetch(response.form(data, css=css, **options))
+
+    async def fetch(self, request: Request) -> Response:
+        """The answer to any request, a POST with JSON for instance."""
+        self.last = await self._ask(request)
+        return self.last
