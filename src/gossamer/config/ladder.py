@@ -60,7 +60,7 @@ class LadderSettings(BaseSettings):
     climb_after: Count = Field(
         default=3,
         description="Number of requests in a row that look refused, without a sure mark, after which a host "
-        "climbs; also the number of proxies or sessions that must be refused before the rung is to blame.",
+        "climbs; also the number of proxies that must be refused in a row before the rung is to blame.",
     )
     probe_after: Seconds = Field(
         default=3600.0,

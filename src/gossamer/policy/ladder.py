@@ -56,7 +56,7 @@ class LadderState(Record, frozen=True, kw_only=True):
     steps: int = 0  # up and down, so far
     suspects: tuple[int, ...] = ()  # the fingerprints of requests that looked refused, in a row
     doubted: tuple[int, ...] = ()  # those that were tried again for that, the latest last
-    guises: tuple[str, ...] = ()  # the proxies or sessions that were refused, in a row
+    guises: tuple[str, ...] = ()  # the proxies that were refused, in a row
     probe_at: float = 0.0  # when the next lower rung is tried again; 0: never
     probe_wait_s: float = 0.0  # the time between two probes
     probe_sent_at: float = 0.0  # when the probe that is out began; 0: none is out
@@ -71,7 +71,7 @@ class RungReport(Record, frozen=True, kw_only=True):
     signal: RungSignal
     fingerprint: int = 0  # tells requests apart
     why: str = ""  # for people: how it was refused
-    guise: str = ""  # the proxy or session it went by, which another one may replace; empty: there is none
+    guise: str = ""  # the proxy that it went through, which another one may replace; empty: none
 
 
 class LadderDecision(Record, frozen=True, kw_only=True):
@@ -93,7 +93,7 @@ def read_report(report: RouteReport) -> RungReport:
         signal=signal,
         fingerprint=row.fingerprint,
         why=why,
-        guise=report.route.proxy.name if report.route.proxy else report.route.session or "",
+        guise=report.route.proxy.name if report.route.proxy else "",
     )
 
 
@@ -174,7 +174,7 @@ def _doubt(state: LadderState, rules: LadderRules, report: RungReport, now: floa
 
 
 def _blame(state: LadderState, rules: LadderRules, report: RungReport, now: float) -> LadderDecision:
-    """It is the proxy that is refused, or the session; or, if several were, the rung."""
+    """It is the proxy that is refused; or, if several were, the rung."""
     if report.guise:
         if report.guise not in state.guises:
             state = replace(state, guises=(*state.guises, report.guise)[-rules.climb_after :])

@@ -154,6 +154,15 @@ def apply_outcome(
     return _with_quarantines(health, whole, host, at_host)
 
 
+def pardon_host(health: ProxyHealth, host: str, now: float) -> ProxyHealth:
+    """The same without a quarantine from a host, which was not the proxy's fault."""
+    at_host = health.hosts.get(host)
+    if at_host is None or at_host.ended_at:
+        return health
+    ended = replace(at_host, strikes=0, ended_at=now, claimant="", claimed_until=0.0)
+    return replace(health, hosts={**health.hosts, host: ended})
+
+
 def _with_quarantines(
     health: ProxyHealth, whole: Quarantine | None, host: str, at_host: Quarantine | None
 ) -> ProxyHealth:

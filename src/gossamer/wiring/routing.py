@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
+from gossamer.config.sessions import SessionSettings
 from gossamer.config.settings import Settings
 from gossamer.core.errors import MissingServiceError
+from gossamer.core.jobs import Job
 from gossamer.core.requests import Request
 from gossamer.core.rungs import BROWSER_WAY, way_of
 from gossamer.core.shifts import BROWSER_LANE
 from gossamer.engine.fixed_router import FixedRouter
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.routing.dispatch import RoutedFetcher
+from gossamer.fetch.routing.guises import GuisePlanner
 from gossamer.fetch.routing.ladder import LadderStore
 from gossamer.fetch.routing.router import LadderRouter
 from gossamer.fetch.sessions.shared_cookies import SharedCookieStore
@@ -28,7 +31,7 @@ from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.fetchers import fetcher_of, touches_network
 from gossamer.wiring.page_tasks import guide_of
-from gossamer.wiring.sessions import SessionFetcher
+from gossamer.wiring.sessions import SessionFetcher, session_pool_of
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class RouteParts:
     settings: Settings
     target: CrawlTarget
     backends: Backends
+    job: Job
     guard: AddressGuard
     cookies: SharedCookieStore
     sink: Sink
@@ -115,8 +119,10 @@ def open_rungs(fetcher: Fetcher, plan: RungPlan, lanes: Sequence[str]) -> dict[s
 
 def router_of(parts: RouteParts, plan: RungPlan, missing: Mapping[str, MissingServiceError]) -> Router:
     """The router of a crawl: one that learns nothing where there is nothing to choose."""
-    settings, clock = parts.settings, parts.backends.clock
-    if not touches_network(settings) or (plan.is_plain and BROWSER_LANE not in parts.lanes):
+    settings, shared, clock = parts.settings, parts.backends.requests.shared, parts.backends.clock
+    if not touches_network(settings) or (
+        plan.is_plain and settings.sessions == SessionSettings() and BROWSER_LANE not in parts.lanes
+    ):
         return FixedRouter()
     ladder = settings.ladder
     rules = LadderRules(
@@ -124,7 +130,15 @@ def router_of(parts: RouteParts, plan: RungPlan, missing: Mapping[str, MissingSe
         probe_after_s=ladder.probe_after,
         longest_probe_s=max(ladder.remember, ladder.probe_after),
     )
-    store = LadderStore(
-        parts.backends.requests.shared, clock, remember_s=ladder.remember, is_alone=parts.is_alone
+    sessions = session_pool_of(settings, shared, clock, parts.job, is_alone=parts.is_alone)
+    store = LadderStore(shared, clock, remember_s=ladder.remember, is_alone=parts.is_alone)
+    return LadderRouter(
+        store,
+        plan,
+        rules,
+        clock,
+        parts.sink,
+        lanes=parts.lanes,
+        missing=missing,
+        guises=GuisePlanner(sessions),
     )
-    return LadderRouter(store, plan, rules, clock, parts.sink, lanes=parts.lanes, missing=missing)

@@ -206,7 +206,7 @@ class TestRungsThatCannotBeUsed:
         assert await world.subject.choose_rung(router) == "gateway"
 
     async def test_there_must_be_another(self, world):
-        router = world.open(("browser", "browser+mobile"))
+        router = world.open(("browser",), choice="auto", hosts={HOST: ("browser",)})
         assert not router.skip_rung(self.REQUEST, HOST, Route(rung="browser"), MISSING)
         assert world.told == []
 

@@ -255,10 +255,10 @@ class TestReports:
         assert (weak.signal, weak.why) == (DOUBTFUL, "status")
         assert self.told(verdict=Verdict.RETRY, reason=Fault.MISSING).signal is DOUBTFUL
 
-    def test_the_guise_is_the_proxy_without_its_password_or_else_the_session(self):
+    def test_the_guise_is_the_proxy_without_its_password(self):
         proxy = Proxy(scheme="http", host="p.test", port=1, user="u", password="secret")
         assert self.told(route=Route(proxy=proxy, session="s1")).guise == proxy.name
-        assert self.told(route=Route(session="s1")).guise == "s1"
+        assert self.told(route=Route(session="s1")).guise == ""
 
 
 reports = st.builds(

@@ -102,7 +102,7 @@ async def test_a_plain_crawl_learns_nothing_and_opens_http_alone(tmp_path, closi
 
 
 async def test_a_ladder_opens_its_ways_and_leaves_out_what_is_missing(tmp_path, closing, opened):
-    rungs = ["http", "browser", "impersonate+mobile"]
+    rungs = ["http", "browser", "impersonate"]
     parts, notes = await wire(tmp_path, closing, **{"ladder.rungs": rungs})
     assert type(parts.router) is LadderRouter
     assert opened == ["http", "impersonate"]

@@ -30,6 +30,7 @@ from gossamer.policy.proxies import (
     is_on_trial,
     judge_silence,
     outcome_of,
+    pardon_host,
     release_canary,
 )
 from gossamer.policy.proxy_rotation import ProxyRotation, RotationOrder, choose_candidate
@@ -173,7 +174,7 @@ class ProxyPool:
         if proxy is None:
             return None
         if outcome is None:
-            await self._release_canary(proxy, report.host)
+            await self.release_proxy(proxy, report.host)
             return None
         row, latency_s = report.result.attempts[0], report.fetched.latency_s if report.fetched else 0.0
         await self.record_outcome(proxy, report.host, outcome, started_at=row.at, latency_s=latency_s)
@@ -206,6 +207,14 @@ class ProxyPool:
 
         await self._health.change(proxy.name, change)
 
+    async def pardon_host(self, host: str) -> None:
+        """Those that rest at a host may go there again: it was not their fault. Raises ``StorageError``."""
+        now = self._clock.now()
+        for proxy in self.proxies:
+            health = self._health.find_health(proxy.name)
+            if pardon_host(health, host, now) is not health:
+                await self._health.change(proxy.name, partial(pardon_host, host=host, now=now))
+
     def _judge(self, name: str, host: str, outcome: ProxyOutcome, *, is_canary: bool) -> ProxyOutcome:
         """What an outcome means, in the light of those before it: is it the proxy's, or the host's?"""
         if outcome is ProxyOutcome.SILENT:
@@ -229,7 +238,8 @@ class ProxyPool:
             self._suspects.popitem(last=False)
         return ProxyOutcome.STALLED if is_hosts and not is_canary else outcome
 
-    async def _release_canary(self, proxy: Proxy, host: str) -> None:
+    async def release_proxy(self, proxy: Proxy, host: str) -> None:
+        """A request says nothing of its proxy; another one may try it out. Raises ``StorageError``."""
         if claimant := self._canaries.pop((proxy.name, host), ""):
             await self._health.change(proxy.name, partial(release_canary, claimant=claimant))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -12,11 +12,13 @@ from gossamer.core.requests import Request
 from gossamer.core.routes import Advice, Detour, Route, RouteReport
 from gossamer.core.rungs import BROWSER_WAY, way_of
 from gossamer.core.shifts import BROWSER_LANE, PAGE_LANE
+from gossamer.fetch.routing.guises import GuisePlanner
 from gossamer.fetch.routing.ladder import LadderStore
 from gossamer.policy.ladder import (
     LadderDecision,
     LadderRules,
     LadderState,
+    climb,
     is_probe_due,
     learn_from_report,
     lower_rung,
@@ -36,8 +38,8 @@ class LadderRouter:
     """Port ``Router``: each host on its rung, except for requests that name one.
 
     ``rules`` are those of every ladder, whose rungs are the plan's. ``lanes`` are the lanes of the job: where
-    there is one for browsers, requests that need a browser wait there. ``missing`` says which rungs cannot be
-    used here, and why.
+    there is one for browsers, requests that need a browser wait there. ``missing`` says which ways cannot be
+    used here, and why. ``guises`` completes the routes.
     """
 
     is_fixed = False
@@ -52,6 +54,7 @@ class LadderRouter:
         *,
         lanes: Sequence[str] = (PAGE_LANE,),
         missing: Mapping[str, MissingServiceError] | None = None,
+        guises: GuisePlanner | None = None,
     ) -> None:
         self._store = store
         self._plan = plan
@@ -59,10 +62,14 @@ class LadderRouter:
         self._clock = clock
         self._sink = sink
         self._has_lane = BROWSER_LANE in lanes
+        self._guises = guises or GuisePlanner()
         self._missing: set[str] = set()  # ways
         self._rules_by_ladder: dict[tuple[str, ...], LadderRules] = {}
-        for rung, error in (missing or {}).items():
-            self._skip_way(rung, error)
+        for way, error in (missing or {}).items():
+            self._skip_way(way, error)
+        for rung in plan.all_rungs:
+            if not self._guises.can_take(rung):
+                self._tell("error", f"the rung {rung} is left out: there is no proxy of its kind")
 
     def __repr__(self) -> str:
         return f"LadderRouter({self._plan!r}, {self._store!r})"
@@ -70,36 +77,44 @@ class LadderRouter:
     async def choose_route(self, request: Request, host: str) -> Route | Detour:
         """See :class:`~gossamer.ports.router.Router`."""
         rung = self._settled_rung(request, host)
-        if not rung:
-            rules = self._rules_for(host)
-            state = await self._store.read_state(host)
-            if request.method == "GET" and is_probe_due(state, rules, self._clock.now()):
-                lower = lower_rung(state, rules)
-                if self._lane_of(lower, request) == request.lane and await self._send_probe(host, rules):
-                    return Route(rung=lower)
-                state = self._store.known_state(host)
-            rung = present_rung(state, rules)
-        lane = self._lane_of(rung, request)
-        if lane != request.lane:
-            return Detour(lane=lane, why=f"it is to be fetched by {rung}, on the lane {lane}")
-        return Route(rung=rung)
+        if rung:
+            return await self._take_rung(request, host, rung)
+        rules = self._rules_for(host)
+        state = await self._store.read_state(host)
+        if request.method == "GET" and is_probe_due(state, rules, self._clock.now()):
+            lower = lower_rung(state, rules)
+            if self._lane_of(lower, request) == request.lane and await self._send_probe(host, rules):
+                return await self._take_rung(request, host, lower)
+            state = self._store.known_state(host)
+        route = await self._take_rung(request, host, present_rung(state, rules))
+        if isinstance(route, Detour) and not route.lane and state.guises:
+            higher = await self._leave_rung(host, state, rules)
+            if higher:
+                return await self._take_rung(request, host, higher)
+        return route
 
     async def learn_from(self, report: RouteReport) -> Advice | None:
         """See :class:`~gossamer.ports.router.Router`."""
-        request, host = report.request, report.host
-        if self._settled_rung(request, host):
-            return None
-        decision = await self._learn_rung(report)
+        request, host, proxy = report.request, report.host, report.route.proxy
+        settled = self._settled_rung(request, host)
+        if settled and proxy is None:
+            return await self._guises.learn_from(report, is_blamed=False)
+        rules = replace(self._rules, rungs=(settled,)) if settled else self._rules_for(host)
+        told = read_report(report)
+        decision = await self._change_rung(
+            host, lambda state, now: learn_from_report(state, rules, told, now)
+        )
+        advice = await self._guises.learn_from(report, is_blamed=told.guise in decision.state.guises)
         if decision.step:
-            self._tell("info", f"{host} {decision.step}")
+            await self._guises.begin_rung(host)
         if not decision.is_again or report.result.outcome.lease.attempt >= MAX_TRIES:
-            return None
-        rung = present_rung(decision.state, self._rules_for(host))
+            return advice
+        rung = present_rung(decision.state, rules)
         lane = self._lane_of(rung, request)
         return Advice(
             due_at=self._clock.now() + decision.wait_s if decision.wait_s else 0.0,
             lane="" if lane == request.lane else lane,
-            detail=decision.step or f"tried again by {rung}",
+            detail=decision.step or f"tried again by {rung}{' through another proxy' if told.guise else ''}",
         )
 
     def lane_for(self, request: Request, host: str) -> str:
@@ -118,11 +133,12 @@ class LadderRouter:
         if route.way not in self._missing:
             if all(way_of(rung) == route.way for rung in self._rules_for(host).rungs):
                 return False
-            self._skip_way(route.rung, error)
+            self._skip_way(route.way, error)
         return True
 
     async def close(self) -> None:
-        """See :class:`~gossamer.ports.router.Router`. A change is written when it is made."""
+        """See :class:`~gossamer.ports.router.Router`."""
+        await self._guises.close()
 
     # ------------------------------------------------------------------ the ladder
 
@@ -139,17 +155,44 @@ class LadderRouter:
         ladder = self._plan.rungs_for(host)
         rules = self._rules_by_ladder.get(ladder)
         if rules is None:
-            usable = tuple(rung for rung in ladder if way_of(rung) not in self._missing)
+            usable = tuple(filter(self._is_usable, ladder))
             order = tuple(dict.fromkeys((*self._plan.all_rungs, *ladder)))
             rules = replace(self._rules, rungs=usable or ladder, order=order)
             self._rules_by_ladder[ladder] = rules
         return rules
 
-    async def _learn_rung(self, report: RouteReport) -> LadderDecision:
-        rules, told, now = self._rules_for(report.host), read_report(report), self._clock.now()
-        return await self._store.change_state(
-            report.host, lambda state: learn_from_report(state, rules, told, now)
-        )
+    def _is_usable(self, rung: str) -> bool:
+        return way_of(rung) not in self._missing and self._guises.can_take(rung)
+
+    async def _take_rung(self, request: Request, host: str, rung: str) -> Route | Detour:
+        """The route of a request by a rung, or the lane where such requests wait."""
+        lane = self._lane_of(rung, request)
+        if lane != request.lane:
+            return Detour(lane=lane, why=f"it is to be fetched by {rung}, on the lane {lane}")
+        return await self._guises.complete_route(request, host, rung)
+
+    async def _change_rung(
+        self, host: str, decide: Callable[[LadderState, float], LadderDecision]
+    ) -> LadderDecision:
+        """Change what is known of a host, and tell people if that is another rung."""
+        now = self._clock.now()
+        decision = await self._store.change_state(host, lambda state: decide(state, now))
+        if decision.step:
+            self._tell("info", f"{host} {decision.step}")
+        return decision
+
+    async def _leave_rung(self, host: str, seen: LadderState, rules: LadderRules) -> str:
+        """The next rung of a host that refuses all proxies by this one; empty: there is none."""
+
+        def decide(state: LadderState, now: float) -> LadderDecision:
+            if state.steps != seen.steps or not state.guises:
+                return LadderDecision(state=state)
+            return climb(state, rules, "no proxy is left that is not refused", now)
+
+        decision = await self._change_rung(host, decide)
+        if decision.step:
+            await self._guises.begin_rung(host)
+        return "" if decision.state.steps == seen.steps else present_rung(decision.state, rules)
 
     async def _send_probe(self, host: str, rules: LadderRules) -> bool:
         """Whether this request is the one that tries the next lower rung."""
@@ -170,8 +213,7 @@ class LadderRouter:
             return request.lane
         return BROWSER_LANE if way_of(rung) == BROWSER_WAY else PAGE_LANE
 
-    def _skip_way(self, rung: str, error: MissingServiceError) -> None:
-        way = way_of(rung)
+    def _skip_way(self, way: str, error: MissingServiceError) -> None:
         self._missing.add(way)
         self._rules_by_ladder.clear()
         self._tell("error", f"the rung {way} is left out, since it cannot be used here: {error}")

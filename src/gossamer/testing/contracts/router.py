@@ -15,6 +15,7 @@ the first of :data:`RUNGS` and may climb to the last one.
 from __future__ import annotations
 
 import asyncio
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -61,37 +62,52 @@ class RouterSubject:
         host: str = HOST,
         started_at: float | None = None,
         attempt: int = 1,
+        route: Route | None = None,
+        path: str = "",
         **request: Any,
     ) -> Advice | None:
         """Tell a router what came of one request, which began just now."""
         self.number += 1
-        asked = Request(f"https://{host}/{self.number}", **request)
+        asked = Request(f"https://{host}/{path or self.number}", **request)
         at = self.clock.now() if started_at is None else started_at
-        entry = Entry(request=asked, fingerprint=self.number, host=host)
-        lease = Lease(entry=entry, token=1, granted_at=at, start_by=at, deadline=at, attempt=attempt)
-        reason = Fault.BLOCKED.value if block else fault.value if fault else ""
-        verdict = Verdict.DEAD if reason else Verdict.SUCCESS
-        row = Attempt(at=at, url=asked.url, fingerprint=self.number, verdict=verdict, reason=reason)
-        fetched = FetchResult(
-            url=asked.url,
-            status=status,
-            headers=(),
-            body=b"",
-            started_at=at,
-            latency_s=0.1,
-            elapsed_s=0.1,
-            rung=rung,
-        )
+        if block is not None:
+            fault = Fault.BLOCKED if block.is_certain else Fault.CLIENT
+        result = _make_result(asked, host, at, attempt, fault)
+        fetched = _make_answer(asked.url, status, at, rung) if status else None
         return await router.learn_from(
             RouteReport(
                 request=asked,
                 host=host,
-                route=Route(rung=rung),
-                result=VisitResult(outcome=Outcome(lease=lease, verdict=verdict), attempts=(row,)),
-                fetched=fetched if status else None,
+                route=route or Route(rung=rung),
+                result=result,
+                fetched=fetched,
                 block=block,
             )
         )
+
+
+def _make_result(asked: Request, host: str, at: float, attempt: int, fault: Fault | None) -> VisitResult:
+    fingerprint = zlib.crc32(asked.url.encode())
+    entry = Entry(request=asked, fingerprint=fingerprint, host=host)
+    lease = Lease(entry=entry, token=1, granted_at=at, start_by=at, deadline=at, attempt=attempt)
+    reason = fault.value if fault else ""
+    verdict = Verdict.DEAD if fault else Verdict.SUCCESS
+    row = Attempt(at=at, url=asked.url, fingerprint=fingerprint, verdict=verdict, reason=reason)
+    outcome = Outcome(lease=lease, verdict=verdict, reason=reason)
+    return VisitResult(outcome=outcome, attempts=(row,))
+
+
+def _make_answer(url: str, status: int, at: float, rung: str) -> FetchResult:
+    return FetchResult(
+        url=url,
+        status=status,
+        headers=(),
+        body=b"",
+        started_at=at,
+        latency_s=0.1,
+        elapsed_s=0.1,
+        rung=rung,
+    )
 
 
 ROUTER_CHECKS: ContractSuite[RouterSubject] = ContractSuite()

@@ -1,0 +1,152 @@
+"""As whom a request goes: through which proxy, with whose cookies, as which browser.
+
+Whoever is refused goes as somebody else the next time: the proxy rests at that host, and the identity is
+retired with its cookies. What only looks like a refusal is put down to the proxy when the same page is had
+through another one: else a page that is closed to everybody would put all proxies to rest.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import NamedTuple
+
+from gossamer.core.requests import Request
+from gossamer.core.results import Verdict
+from gossamer.core.routes import Advice, Detour, Proxy, Route, RouteReport
+from gossamer.fetch.routing.proxies import ProxyPool
+from gossamer.fetch.sessions.pool import SessionPool
+from gossamer.policy.proxies import ProxyOutcome
+from gossamer.policy.sessions import Identity
+
+MAX_KEPT = 10_000
+"""Requests in flight whose identity is remembered, and URLs whose last proxy is."""
+
+
+class _DoubtedProxy(NamedTuple):
+    """The proxy by which a page was not had the last time, and when that began."""
+
+    proxy: Proxy
+    rung: str
+    started_at: float
+    is_suspect: bool  # it looked refused
+
+
+class GuisePlanner:
+    """Completes routes by what proxies and sessions there are.
+
+    ``always``: every request goes through a proxy; otherwise those whose rung names a kind of proxy.
+    ``is_sticky``: an identity keeps its proxy, and ends with it.
+    """
+
+    def __init__(
+        self,
+        sessions: SessionPool | None = None,
+        proxies: ProxyPool | None = None,
+        *,
+        always: bool = False,
+        is_sticky: bool = False,
+    ) -> None:
+        self._sessions = sessions
+        self._proxies = proxies
+        self._always = always
+        self._is_sticky = is_sticky
+        self._identities: OrderedDict[tuple[str, str], Identity] = OrderedDict()  # by host and session
+        self._doubted: OrderedDict[str, _DoubtedProxy] = OrderedDict()  # by URL
+
+    def __repr__(self) -> str:
+        return f"GuisePlanner({self._sessions!r}, {self._proxies!r})"
+
+    def can_take(self, rung: str) -> bool:
+        """Whether there is a proxy of the kind that a rung names."""
+        kind = rung.partition("+")[2]
+        return not kind or (self._proxies is not None and self._proxies.has_kind(kind))
+
+    async def complete_route(self, request: Request, host: str, rung: str) -> Route | Detour:
+        """The whole route of a request by a rung, or for how long to wait for a proxy.
+
+        Raises ``StorageError``, and ``MissingServiceError`` where there is no proxy of the rung's kind.
+        """
+        identity = await self._open_identity(request, host, rung)
+        session = identity.session if identity else None
+        proxy = await self._choose_proxy(request, host, rung, session)
+        if isinstance(proxy, Detour):
+            return proxy
+        if identity and proxy and self._is_sticky and self._sessions:
+            if identity.proxy and identity.proxy != proxy.name:  # its own is out of order: it ends, too
+                await self._sessions.retire_session(identity)
+                identity = await self._sessions.open_session(request, host, rung)
+            if not identity.proxy:
+                identity = await self._sessions.bind_proxy(identity, proxy.name)
+        if identity is None:
+            return Route(rung=rung, proxy=proxy)
+        self._identities[host, identity.session] = identity
+        if len(self._identities) > MAX_KEPT:
+            self._identities.popitem(last=False)
+        return Route(rung=rung, proxy=proxy, session=identity.session, profile=identity.profile)
+
+    async def learn_from(self, report: RouteReport, *, is_blamed: bool) -> Advice | None:
+        """Take in what came of a route; that it is tried again, if its proxy is out of order.
+
+        ``is_blamed``: a refusal is put down to the proxy. Raises ``StorageError``.
+        """
+        identity = self._identities.get((report.host, report.route.session or ""))
+        if self._sessions is not None and identity is not None:
+            await self._sessions.record_report(identity, report)
+        proxy = report.route.proxy
+        if self._proxies is None or proxy is None:
+            return None
+        is_suspect = report.block is not None and not is_blamed
+        await self._judge_former(report)
+        if is_suspect:
+            self._doubt_proxy(report, proxy, is_suspect=True)
+            await self._proxies.release_proxy(proxy, report.host)
+            return None
+        if report.result.outcome.verdict is not Verdict.SUCCESS:
+            self._doubt_proxy(report, proxy, is_suspect=False)
+        return await self._proxies.learn_from(report)
+
+    async def begin_rung(self, host: str) -> None:
+        """A host has climbed: what refused its proxies was the rung. Raises ``StorageError``."""
+        if self._proxies is not None:
+            await self._proxies.pardon_host(host)
+
+    async def close(self) -> None:
+        """Save what is not saved yet. Idempotent."""
+        if self._sessions is not None:
+            await self._sessions.close()
+        if self._proxies is not None:
+            await self._proxies.close()
+
+    # ------------------------------------------------------------------ before a request
+
+    async def _open_identity(self, request: Request, host: str, rung: str) -> Identity | None:
+        return await self._sessions.open_session(request, host, rung) if self._sessions else None
+
+    async def _choose_proxy(
+        self, request: Request, host: str, rung: str, session: str | None
+    ) -> Proxy | Detour | None:
+        kind = rung.partition("+")[2]
+        if self._proxies is None or not (kind or self._always):
+            return None
+        doubted = self._doubted.get(request.url)
+        avoid = (doubted.proxy.name,) if doubted else ()
+        return await self._proxies.choose_proxy(host, kind=kind, session=session or "", avoid=avoid)
+
+    # ------------------------------------------------------------------ after it
+
+    def _doubt_proxy(self, report: RouteReport, proxy: Proxy, *, is_suspect: bool) -> None:
+        started_at = report.result.attempts[0].at
+        self._doubted[report.request.url] = _DoubtedProxy(proxy, report.route.rung, started_at, is_suspect)
+        if len(self._doubted) > MAX_KEPT:
+            self._doubted.popitem(last=False)
+
+    async def _judge_former(self, report: RouteReport) -> None:
+        """A page that is had through another proxy was refused to the former one."""
+        former = self._doubted.pop(report.request.url, None)
+        is_had = report.result.outcome.verdict is Verdict.SUCCESS and report.block is None
+        if former is None or not former.is_suspect or not is_had or self._proxies is None:
+            return
+        if former.rung == report.route.rung and former.proxy != report.route.proxy:
+            await self._proxies.record_outcome(
+                former.proxy, report.host, ProxyOutcome.BLOCKED, started_at=former.started_at
+            )

@@ -1,0 +1,199 @@
+"""Proxies and sessions of a ladder: who is refused goes as somebody else."""
+
+import pytest
+
+from gossamer.core.errors import Fault, MissingServiceError
+from gossamer.core.events import NoticeEvent
+from gossamer.core.requests import Request
+from gossamer.core.routes import Block, BlockKind, Detour, Proxy
+from gossamer.fetch.routing.guises import GuisePlanner
+from gossamer.fetch.routing.ladder import LadderStore
+from gossamer.fetch.routing.proxies import ProxyPool
+from gossamer.fetch.routing.router import LadderRouter
+from gossamer.fetch.sessions.pool import SessionPool
+from gossamer.policy.ladder import LadderRules
+from gossamer.policy.proxy_rotation import RotationOrder
+from gossamer.policy.rung_plan import RungPlan
+from gossamer.policy.sessions import SessionRules
+from gossamer.shared.memory import MemorySharedState
+from gossamer.testing.clock import ManualClock
+from gossamer.testing.contracts.router import CERTAIN, RouterSubject
+from kit.engine import Events
+
+HOST = "site.example"
+LOOK = Block(kind=BlockKind.STATUS, is_certain=False)
+
+
+def make_proxies(count, kind="datacenter"):
+    return [Proxy(scheme="http", host=f"p{n}.test", port=8080, kind=kind) for n in range(count)]
+
+
+class World:
+    """A router over real pools; ``answer`` says what came of a route."""
+
+    def __init__(self, proxies=(), rungs=("http", "impersonate"), *, always=True, sticky=False, **plan):
+        self.clock = ManualClock()
+        self.events = Events()
+        self.shared = MemorySharedState(self.clock)
+        order = RotationOrder.STICKY if sticky else RotationOrder.ROUND_ROBIN
+        self.pool = (
+            ProxyPool(proxies, self.shared, self.clock, order=order, sink=self.events) if proxies else None
+        )
+        self.sessions = SessionPool(self.shared, self.clock, "job-1", SessionRules())
+        guises = GuisePlanner(self.sessions, self.pool, always=always, is_sticky=sticky)
+        store = LadderStore(self.shared, self.clock, remember_s=1e6)
+        plan = RungPlan(rungs, **plan)
+        self.router = LadderRouter(store, plan, LadderRules(), self.clock, self.events, guises=guises)
+        self.subject = RouterSubject(lambda: self.router, self.clock)
+
+    async def choose(self, path="", **request):
+        return await self.router.choose_route(Request(f"https://{HOST}/{path}", **request), HOST)
+
+    async def answer(self, route, *, block=None, status=200, fault=None, path="", **request):
+        self.clock.advance(0.01)
+        if block:
+            status = 403
+        return await self.subject.report(
+            self.router,
+            route.rung,
+            route=route,
+            status=status,
+            block=block,
+            fault=fault,
+            path=path,
+            **request,
+        )
+
+    @property
+    def told(self):
+        return [event.text for event in self.events.of(NoticeEvent)]
+
+
+async def test_a_refused_proxy_is_replaced_and_after_three_in_a_row_the_rung_is_to_blame():
+    world = World(make_proxies(8))
+    used = []
+    for _ in range(3):
+        route = await world.choose()
+        used.append(route.proxy.name)
+        advice = await world.answer(route, block=CERTAIN)
+        assert advice is not None
+    assert len(set(used)) == 3
+    assert advice.detail.startswith("climbs from http to impersonate: cloudflare")
+    assert (await world.choose()).rung == "impersonate"
+
+
+async def test_what_one_proxy_is_refused_another_may_have():
+    """Two proxies are banned; the rung is not to blame, and they rest."""
+    world = World(make_proxies(8))
+    banned = {proxy.name for proxy in make_proxies(2)}
+    seen = []
+    for _ in range(100):
+        route = await world.choose()
+        seen.append(route.proxy.name)
+        await world.answer(route, block=CERTAIN if route.proxy.name in banned else None)
+    assert sum(name in banned for name in seen) == 2
+    assert (await world.choose()).rung == "http"
+
+
+async def test_a_bare_403_is_the_proxys_when_the_page_is_had_through_another():
+    world = World(make_proxies(4))
+    bad = "http://p0.test:8080"
+    tries, counts = [], []
+    for number in range(40):
+        path = str(number)
+        for _ in range(2):
+            route = await world.choose(path)
+            tries.append(route.proxy.name)
+            is_refused = route.proxy.name == bad
+            advice = await world.answer(route, block=LOOK if is_refused else None, path=path)
+            counts.append(is_refused)
+            if advice is None:
+                break
+            assert advice.due_at > world.clock.now()
+    assert sum(counts) == 1, "it rests from the moment when the page was had"
+    assert (await world.choose()).rung == "http"
+
+
+async def test_a_page_that_is_closed_to_everybody_puts_no_proxy_to_rest():
+    world = World(make_proxies(3))
+    for number in range(30):
+        path = "closed" if number % 3 == 0 else str(number)
+        route = await world.choose(path)
+        assert not isinstance(route, Detour)
+        await world.answer(route, block=LOOK if path == "closed" else None, path=path)
+    names = {(await world.choose(str(n))).proxy.name for n in range(9)}
+    assert len(names) == 3
+
+
+async def test_a_proxy_that_fails_costs_nothing_and_another_is_taken():
+    world = World(make_proxies(3))
+    route = await world.choose("x")
+    advice = await world.answer(route, status=0, fault=Fault.PROXY, path="x")
+    assert advice.detail == f"again, since the proxy {route.proxy.name} failed"
+    again = await world.choose("x")
+    assert again.proxy != route.proxy
+    assert again.rung == "http"
+
+
+async def test_when_all_proxies_are_refused_the_host_climbs_instead_of_waiting():
+    world = World(make_proxies(2))
+    for _ in range(2):
+        await world.answer(await world.choose(), block=CERTAIN)
+    route = await world.choose()
+    assert (route.rung, route.proxy is None) == ("impersonate", False), "they may go there again by this rung"
+    assert f"{HOST} climbs from http to impersonate: no proxy is left that is not refused" in world.told
+
+
+async def test_a_rung_with_a_kind_takes_proxies_of_that_kind():
+    world = World(make_proxies(2, "mobile"), ("http", "http+mobile"), always=False)
+    route = await world.choose()
+    assert (route.rung, route.proxy) == ("http", None)
+    await world.answer(route, block=CERTAIN)
+    route = await world.choose()
+    assert (route.rung, route.proxy.kind) == ("http+mobile", "mobile")
+
+
+async def test_a_rung_without_a_proxy_of_its_kind_is_left_out():
+    world = World(rungs=("http", "http+mobile", "impersonate"))
+    assert world.told == ["the rung http+mobile is left out: there is no proxy of its kind"]
+    await world.answer(await world.choose(), block=CERTAIN)
+    assert (await world.choose()).rung == "impersonate"
+
+
+async def test_a_request_that_names_such_a_rung_stops_the_crawl():
+    world = World(make_proxies(2), always=False)
+    with pytest.raises(MissingServiceError, match="mobile"):
+        await world.choose(fetch="http+mobile")
+
+
+async def test_a_request_that_names_a_rung_is_tried_through_other_proxies():
+    world = World(make_proxies(8))
+    advices = []
+    for _ in range(4):
+        route = await world.choose(fetch="browser")
+        assert route.rung == "browser"
+        advices.append(await world.answer(route, block=CERTAIN, fetch="browser"))
+    assert [advice is not None for advice in advices] == [True, True, False, False]
+
+
+class TestSessions:
+    async def test_who_is_refused_comes_back_without_cookies(self):
+        world = World()
+        first = await world.choose()
+        await world.answer(first, block=CERTAIN)
+        second = await world.choose()
+        assert (first.session, second.session) == ("", "#2")
+
+    async def test_a_sticky_identity_keeps_its_proxy_and_ends_with_it(self):
+        world = World(make_proxies(4), sticky=True)
+        routes = [await world.choose(str(n)) for n in range(10)]
+        assert len({(route.proxy.name, route.session) for route in routes}) == 1
+        await world.answer(routes[0], status=0, fault=Fault.PROXY)
+        after = await world.choose()
+        assert after.proxy != routes[0].proxy
+        assert after.session != routes[0].session
+        assert (await world.choose("more")) == after
+
+    async def test_a_named_session_is_the_requests_own(self):
+        world = World()
+        assert (await world.choose(session="anna")).session == "anna"
