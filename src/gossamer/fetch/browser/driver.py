@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gossamer.core.errors import MissingServiceError
 from gossamer.fetch.browser.limits import CLOSE_S, LAUNCH_S, BrowserKind, BrowserOptions
@@ -40,7 +40,8 @@ _ARGUMENTS = (
 _BLOCKING = {"image": "--blink-settings=imagesEnabled=false", "font": "--disable-remote-fonts"}
 """What costs nothing to block, since nobody is asked for it."""
 
-_FIRST_LINE = re.compile(r"[^\n]*")
+_SAID = re.compile(r"\[err\] (.+)")  # by the program itself, in Playwright's report
+_FIRST_LINE = re.compile(r"(.+)")
 
 
 def find_executable(kind: BrowserKind, named: str = "") -> str:
@@ -93,6 +94,7 @@ class BrowserDriver:
         self._executable = find_executable(options.kind, options.executable)
         check_package(is_stealthy=options.is_stealthy)
         self._playwright: Playwright | None = None
+        self._pid = 0
         self._folder: BrowserFolder | None = None
 
     async def launch_browser(self, *, proxy: str) -> tuple[Browser, str]:
@@ -112,14 +114,14 @@ class BrowserDriver:
                         f"{self._executable} did not start within {LAUNCH_S:g} s"
                     ) from None
             except Exception as error:
-                is_driver_gone = self._playwright is not None and not self._is_driver_alive()
+                is_driver_gone = self._playwright is not None and not self.is_alive
                 await self.stop()
                 if attempt == 2 or not is_driver_gone:
                     raise self._explain(error) from error
         raise AssertionError("unreachable")
 
     async def _start(self) -> Playwright:
-        if self._playwright is not None and not self._is_driver_alive():
+        if self._playwright is not None and not self.is_alive:
             await self.stop()
         if self._playwright is None:
             if self._folder is None:
@@ -127,13 +129,14 @@ class BrowserDriver:
             package = "patchright" if self._options.is_stealthy else "playwright"
             with _temporary_folder(self._folder.path):
                 self._playwright = await import_module(f"{package}.async_api").async_playwright().start()
+            found = find_processes(self._folder.path)
+            self._pid = next((one.pid for one in found if one.parent == os.getpid()), 0)
         return self._playwright
 
-    def _is_driver_alive(self) -> bool:
-        me = os.getpid()
-        return self._folder is not None and any(
-            process.parent == me for process in find_processes(self._folder.path)
-        )
+    @property
+    def is_alive(self) -> bool:
+        """Whether its process runs."""
+        return self._pid > 0 and Path(f"/proc/{self._pid}").exists()
 
     async def _launch(self, playwright: Playwright, proxy: str) -> tuple[Browser, str]:
         assert self._folder is not None
@@ -170,16 +173,15 @@ class BrowserDriver:
 
     def _explain(self, error: Exception) -> MissingServiceError:
         text = str(error)
-        if "No usable sandbox" in text or "no-sandbox" in text.partition("Call log")[0]:
+        if "No usable sandbox" in text:
             hint = "this machine does not let a browser have its sandbox: set browser.sandbox = false"
         elif "error while loading shared libraries" in text:
             hint = f"libraries are missing: apt install {_PACKAGES[self._options.kind]}"
         else:
             hint = "run it once by hand with --headless --dump-dom about:blank to see why"
-        line = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
-        return MissingServiceError(
-            f"{self._executable} could not be used as a browser ({line[:300]}); {hint}"
-        )
+        found = _SAID.search(text) or _FIRST_LINE.search(text)
+        words = found[1].strip()[:300] if found else type(error).__name__
+        return MissingServiceError(f"{self._executable} could not be used as a browser ({words}); {hint}")
 
 
 @contextmanager
@@ -195,9 +197,3 @@ def _temporary_folder(path: str) -> Iterator[None]:
             del os.environ["TMPDIR"]
         else:
             os.environ["TMPDIR"] = before
-
-
-def driver_error(error: Any) -> str:
-    """The first line of what Playwright says, without the log of calls."""
-    found = _FIRST_LINE.match(str(error))
-    return found[0] if found else ""

@@ -35,6 +35,7 @@ from gossamer.ports.clock import Clock
 from gossamer.ports.cookie_store import CookieStore
 from gossamer.ports.page_guide import PageGuide
 
+_GONE = ("has been closed", "Target closed", "Connection closed")
 _UNSENT = frozenset({"content-length", "transfer-encoding", "host", "connection"})
 """Headers that the browser says itself."""
 
@@ -80,8 +81,7 @@ class BrowserFetcher:
         """One page. It waits for a tab without limit: there are only so many."""
         try:
             origin = parse_target(request.url).origin
-            async with self._pool.slot():
-                return await self._fetch_in_tab(request, route, origin)
+            return await self._fetch_in_tab(request, route, origin)
         except FetchError as error:
             error.rung = self.rung
             raise
@@ -92,7 +92,7 @@ class BrowserFetcher:
 
     async def _fetch_in_tab(self, request: Request, route: Route, origin: Origin) -> FetchResult:
         tab = await self._pool.take_tab(self._key_for(request, route, origin), self._dialer.dial)
-        is_clean = False
+        fault: Fault | None = Fault.LOCAL  # this visit's own end
         try:
             if tab.cookies is None:
                 tab.cookies = TabCookies(tab.context, self._cookies, tab.key.session)
@@ -102,13 +102,12 @@ class BrowserFetcher:
             async with _cookies_moved(origin):
                 for url in dict.fromkeys((request.url, tab.page.url)):
                     await tab.cookies.take(url, self._clock.now())
-            is_clean = True
-        except FetchError:
-            if self._pool.is_lost(tab):
-                raise FetchError(Fault.BROWSER, f"{origin.host}: the browser ended") from None
+            fault = None
+        except FetchError as error:
+            fault = error.fault
             raise
         finally:
-            self._pool.give_back(tab, is_clean=is_clean)
+            self._pool.give_back(tab, fault)
         return result
 
     def _key_for(self, request: Request, route: Route, origin: Origin) -> TabKey:
@@ -233,7 +232,11 @@ class BrowserFetcher:
             return translate_error(reason, host=origin.host)
         if code:
             return translate_code(code, origin.host)
-        return FetchError(Fault.BROWSER, f"{origin.host}: the browser ended, or lost the page")
+        if "crashed" in said:
+            return FetchError(Fault.PAGE_CRASH, f"{origin.host}: the page crashed its tab")
+        if any(words in said for words in _GONE):
+            return FetchError(Fault.BROWSER, f"{origin.host}: the browser ended")
+        return FetchError(Fault.PROTOCOL, f"{origin.host}: the browser could not show the page")
 
     def _check_size(self, text: str, origin: Origin) -> bytes:
         body = text.encode("utf-8", "surrogatepass")

@@ -11,6 +11,9 @@ BrowserKind = Literal["chromium", "firefox"]
 LAUNCH_S = 60.0
 """How long a browser may take to start; that is nobody's page time."""
 
+OPEN_S = 20.0
+"""How long a browser may take to open a tab."""
+
 CLOSE_S = 5.0
 """How long a tab, a browser or its driver may take to close before it is killed."""
 

@@ -11,13 +11,12 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
-from gossamer.core.errors import Fault, FetchError, OperatorError
+from gossamer.core.errors import Fault, FetchError
 from gossamer.fetch.browser.driver import BrowserDriver
-from gossamer.fetch.browser.limits import CLOSE_S, BrowserOptions
+from gossamer.fetch.browser.limits import CLOSE_S, OPEN_S, BrowserOptions
 from gossamer.fetch.browser.processes import find_processes, kill_processes
 from gossamer.fetch.browser.relay import Dial, TabRelay
 from gossamer.fetch.browser.tab import BrowserTab, TabKey, open_tab
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser
 
 _WATCH_S = 1.0
-_IDLE_TABS = 2
-"""So many idle tabs are kept for each that may be in use."""
 
 
 class RunningBrowser:
@@ -38,14 +35,20 @@ class RunningBrowser:
         self.profile = profile  # the folder that tells its processes from others'
         self.opened_at = opened_at
         self.pages = 0  # that were begun
+        self.opening = 0  # tabs that are being opened
         self.busy: set[BrowserTab] = set()
         self.idle: list[BrowserTab] = []  # the one used last at the end
         self.is_lost = False
-        browser.on("disconnected", self._report_loss)
+        browser.on("disconnected", self.report_loss)
 
     def __repr__(self) -> str:
         state = "lost" if self.is_lost else f"{len(self.busy)} tabs at work, {len(self.idle)} idle"
         return f"<RunningBrowser: {state}, {self.pages} pages>"
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether a page has it, or is about to."""
+        return bool(self.busy or self.opening)
 
     def take_idle(self, key: TabKey) -> BrowserTab | None:
         """An idle tab for ``key``, the one used last."""
@@ -56,12 +59,15 @@ class RunningBrowser:
         return None
 
     def kill(self) -> None:
-        """End it with all its processes, at once."""
+        """End all its processes at once. Takes a while; any thread may do it."""
         self.is_lost = True
         kill_processes(self.profile)
 
-    def _report_loss(self, _: object) -> None:
+    def report_loss(self, _: object = None) -> None:
+        """It has ended: so have the visits in its tabs."""
         self.is_lost = True
+        for tab in self.busy:
+            tab.end_visit(FetchError(Fault.BROWSER, "the browser ended"))
 
 
 class BrowserPool:
@@ -76,19 +82,25 @@ class BrowserPool:
         self._all: set[RunningBrowser] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._watcher: asyncio.Task[None] | None = None
-        self._own_relay: TabRelay | None = None
+        self._own_relay = TabRelay(_dial_nowhere)
+        self._own_proxy = ""  # for what browsers do on their own account; empty: not open
 
     def __repr__(self) -> str:
         return f"<BrowserPool of {len(self._all)} browsers, {self._slots}>"
 
-    @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """A place for one visit: as many at once as there may be tabs."""
-        async with self._slots:
-            yield
-
     async def take_tab(self, key: TabKey, dial: Dial) -> BrowserTab:
-        """An empty tab. Raises ``FetchError`` (``BROWSER``) where the browser ends meanwhile."""
+        """An empty tab, when one may be had: until then it waits, without limit.
+
+        Raises ``FetchError`` (``BROWSER``) where the browser ends meanwhile.
+        """
+        await self._slots.acquire()
+        try:
+            return await self._take_now(key, dial)
+        except BaseException:
+            self._slots.release()
+            raise
+
+    async def _take_now(self, key: TabKey, dial: Dial) -> BrowserTab:
         async with self._launching:
             browser = await self._choose_browser()
             browser.pages += 1
@@ -96,29 +108,29 @@ class BrowserPool:
             if tab is not None:
                 browser.busy.add(tab)
                 return tab
+            browser.opening += 1
         try:
-            async with asyncio.timeout(self._options.timeout_s):
+            async with asyncio.timeout(OPEN_S):
                 tab = await open_tab(
                     browser.browser, key, TabRelay(dial), self._options, self._own_name(browser)
                 )
-        except OperatorError:
-            raise
         except Exception as error:
-            if isinstance(error, TimeoutError):
-                browser.kill()
+            await asyncio.to_thread(browser.kill)  # nothing can be done with one that opens no tabs
             raise FetchError(Fault.BROWSER, "the browser ended, or was stuck, before it had a tab") from error
+        finally:
+            browser.opening -= 1
         browser.busy.add(tab)
         return tab
 
-    def give_back(self, tab: BrowserTab, *, is_clean: bool) -> None:
-        """The visit is over. ``is_clean``: nothing went wrong in the tab."""
+    def give_back(self, tab: BrowserTab, fault: Fault | None) -> None:
+        """The visit is over. ``fault``: what went wrong in the tab, if anything did."""
         browser = next((one for one in self._all if tab in one.busy), None)
-        if browser is not None:
-            self._start(self._settle_tab(browser, tab, is_clean=is_clean))
-
-    def is_lost(self, tab: BrowserTab) -> bool:
-        """Whether the tab's browser is gone."""
-        return not any(tab in one.busy and not one.is_lost for one in self._all)
+        if browser is not None and fault is Fault.BROWSER:
+            browser.report_loss()
+        if browser is None:
+            self._slots.release()  # it was closed meanwhile
+        else:
+            self._start(self._settle_tab(browser, tab, is_clean=fault is None))
 
     async def close(self) -> None:
         """Close every browser, and let no process and no file stay. Idempotent."""
@@ -131,9 +143,8 @@ class BrowserPool:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._driver.stop()
-        if self._own_relay is not None:
-            self._own_relay.close()
-            self._own_relay = None
+        self._own_relay.close()
+        self._own_proxy = ""
 
     # ------------------------------------------------------------------ browsers
 
@@ -154,13 +165,13 @@ class BrowserPool:
             self._retire(current)
             current = None
         if current is None:
-            if self._own_relay is None:
-                self._own_relay = TabRelay(_dial_nowhere)
-            browser, profile = await self._driver.launch_browser(proxy=await self._own_relay.open())
+            if not self._own_proxy:
+                self._own_proxy = await self._own_relay.open()
+            browser, profile = await self._driver.launch_browser(proxy=self._own_proxy)
             current = self._current = RunningBrowser(browser, profile, now)
             self._all.add(current)
             if self._watcher is None:
-                self._watcher = asyncio.get_running_loop().create_task(self._watch_memory())
+                self._watcher = asyncio.get_running_loop().create_task(self._watch_processes())
         return current
 
     def _is_worn(self, browser: RunningBrowser, now: float) -> bool:
@@ -171,7 +182,7 @@ class BrowserPool:
         )
 
     def _retire(self, browser: RunningBrowser) -> None:
-        if browser.is_lost or not browser.busy:
+        if browser.is_lost or not browser.is_needed:
             self._start(self._close_browser(browser))
 
     async def _close_browser(self, browser: RunningBrowser) -> None:
@@ -184,10 +195,13 @@ class BrowserPool:
                     await browser.browser.close()
         await asyncio.to_thread(browser.kill)  # whatever is left of it
 
-    async def _watch_memory(self) -> None:
-        """End the processes of pages that take too much; each is one page, with the frames in it."""
+    async def _watch_processes(self) -> None:
+        """Notice the end of the driver, and end the processes of pages that take too much memory."""
         while True:
             await asyncio.sleep(_WATCH_S)
+            if not self._driver.is_alive:  # then nobody says that its browsers are gone
+                for browser in self._all:
+                    browser.report_loss()
             for browser in [one for one in self._all if one.busy]:
                 for process in await asyncio.to_thread(find_processes, browser.profile):
                     if process.is_renderer and process.memory_bytes > self._options.max_memory_bytes:
@@ -202,13 +216,14 @@ class BrowserPool:
             is_kept = is_clean and browser is self._current and not browser.is_lost and await tab.empty()
             if is_kept and browser is self._current:
                 browser.idle.append(tab)
-                if len(browser.idle) > _IDLE_TABS * self._options.tabs:
+                if len(browser.idle) > self._options.tabs:
                     await self._close_tab(browser, browser.idle.pop(0))
             else:
                 await self._close_tab(browser, tab)
         finally:
             browser.busy.discard(tab)
-            if browser is not self._current and browser in self._all and not browser.busy:
+            self._slots.release()
+            if browser is not self._current and browser in self._all and not browser.is_needed:
                 await self._close_browser(browser)
 
     async def _close_tab(self, browser: RunningBrowser, tab: BrowserTab) -> None:

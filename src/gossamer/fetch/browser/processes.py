@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 PREFIX = "gossamer-browser-"
 _LOCK = "lock"
+_OF_DRIVER = b"PW_LANG_NAME=python"  # what Playwright gives to its driver
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -47,7 +48,7 @@ def find_processes(folder: str) -> list[BrowserProcess]:
     """Those whose command line or environment names ``folder``, and all that descend from them."""
     mark = os.fsencode(folder)
     everyone = list(_read_processes())
-    found = {one.pid: one for one in everyone if mark in one.command or mark in _environment_of(one.pid)}
+    found = {one.pid: one for one in everyone if mark in one.command or _has_environment(one.pid, mark)}
     is_growing = True
     while is_growing:
         more = {one.pid: one for one in everyone if one.parent in found and one.pid not in found}
@@ -86,11 +87,13 @@ def _read_processes() -> Iterator[BrowserProcess]:
             yield BrowserProcess(int(entry.name), int(fields[1]), int(fields[21]) * _PAGE_BYTES, command)
 
 
-def _environment_of(pid: int) -> bytes:
+def _has_environment(pid: int, folder: bytes) -> bool:
+    """Whether it is a driver, or was started by one, that keeps its temporary files in ``folder``."""
     try:
-        return Path(f"/proc/{pid}/environ").read_bytes()
+        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:
-        return b""
+        return False
+    return b"TMPDIR=" + folder in variables and _OF_DRIVER in variables
 
 
 class BrowserFolder:
@@ -120,7 +123,7 @@ class BrowserFolder:
 def remove_leftovers() -> None:
     """Remove the folders of processes that are gone, with the browsers that outlived them."""
     for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        lock = _lock_folder(str(path))
+        lock = None if path.is_symlink() else _lock_folder(str(path))
         if lock is not None:
             _clear_folder(str(path))
             os.close(lock)

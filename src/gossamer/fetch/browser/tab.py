@@ -128,10 +128,14 @@ class BrowserTab:
         with contextlib.suppress(Exception):
             await page.close()
 
-    def _report_crash(self, _: object) -> None:
+    def end_visit(self, error: FetchError) -> None:
+        """The tab, or its browser, is gone."""
         if not self.crash.done():
-            self.crash.set_exception(FetchError(Fault.PAGE_CRASH, "the page crashed its tab"))
+            self.crash.set_exception(error)
             self.crash.exception()  # heard, whether or not a visit is under way
+
+    def _report_crash(self, _: object) -> None:
+        self.end_visit(FetchError(Fault.PAGE_CRASH, "the page crashed its tab"))
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
