@@ -64,10 +64,12 @@ def test_it_is_counted_listed_and_explained(here: Path, site: Site, layout: tupl
     assert "3 redirects led to pages that were known already, most of them to " in shown.stderr
     assert f"{site.url}/login" in shown.stderr
     assert "gossamer attempts guarded-1 --reason known_target" in shown.stderr
+    assert f"pages redirect to {site.url}/login, which looks like a log-in" in shown.stderr
 
     listed = asked("attempts guarded-1 --reason known_target", *layout, cwd=here)
     assert sorted(row["url"] for row in listed) == [f"{site.url}/item/{number}" for number in range(3)]
     assert {row["verdict"] for row in listed} == {"redirect"}
+    assert [row["flags"] for row in listed] == [["block:log_in"]] * 3, "and is no silent success"
     status = gossamer("status guarded", *layout, cwd=here).stdout
     assert "redirects  3 to pages that were known already" in status
     assert "failures" not in status, "nothing has failed"
@@ -76,12 +78,14 @@ def test_it_is_counted_listed_and_explained(here: Path, site: Site, layout: tupl
     assert found["answer"] == "redirected"
     text = " ".join(found["lines"])
     assert f"a redirect to {site.url}/login, which was known already." in text
+    assert "That looks like a page where one logs in: this one is for members." in text
     assert "That was fetched by a request of its own at " in text
     assert (
         f"(what led to it: a link on {site.url}/): the callback was not run for the page of this one." in text
     )
     other = asked(f"explain {site.url}/item/3", *layout, cwd=here)
     assert "which is a request of its own" in other["lines"][0]
+    assert "logs in" not in " ".join(other["lines"])
 
 
 def test_a_page_that_redirects_to_itself_is_not_told_of(here: Path) -> None:

@@ -9,10 +9,12 @@ from gossamer.core.errors import LedgerReason
 from gossamer.core.exits import ExitFacts
 from gossamer.core.jobs import JobTotals
 from gossamer.core.lifecycle import FinishReason
+from gossamer.core.routes import BlockKind
 from gossamer.core.text import format_count
 from gossamer.engine.seeding import SeedingResult
 from gossamer.engine.supervisor import RunSummary
 from gossamer.observe.text import error_headline, shown_url
+from gossamer.policy.blocks import find_redirect_block
 
 MOST_NAMES = 4
 """Callbacks that are named in one line."""
@@ -46,6 +48,17 @@ def ending_of(
 def failed_hook_note(failure: str) -> str:
     """What a person should know of code that failed at the end, by its traceback."""
     return f"{failure.partition(':')[0]}: {error_headline(failure)}; everything else is stored"
+
+
+def log_in_notes(known_target: str) -> list[str]:
+    """What a person should know if most redirects to known pages led to ``known_target``, a log-in."""
+    block = find_redirect_block("", known_target)
+    if block is None or block.kind is not BlockKind.LOG_IN:
+        return []
+    return [
+        f"pages redirect to {shown_url(known_target)}, which looks like a log-in: they are for members, and "
+        "a spider with login_url and log_in() gets them"
+    ]
 
 
 def notes_of(job: str, ran: RunSummary, before: JobTotals, tally: JobTotals, *, lost: int = 0) -> list[str]:

@@ -20,7 +20,7 @@ from gossamer.core.drops import DropKind
 from gossamer.core.errors import LedgerReason, OperatorError, UsageError
 from gossamer.core.jobs import Job, JobTotals
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
-from gossamer.crawl.notes import ending_of, failed_hook_note, notes_of
+from gossamer.crawl.notes import ending_of, failed_hook_note, log_in_notes, notes_of
 from gossamer.crawl.result import CrawlResult
 from gossamer.engine.supervisor import RunSummary, Supervisor
 from gossamer.engine.worker import Worker
@@ -89,7 +89,8 @@ class CrawlRun:
         tally = await store.read_totals(self.job)
         target = await _known_target(self._wired.backends, self.job, tally)
         lost = await self._wired.backends.lost_letters(self.job, tally)
-        return replace(self._make_result(ran, before, tally, lost), known_target=target)
+        result = self._make_result(ran, before, tally, lost)
+        return replace(result, known_target=target, notes=(*result.notes, *log_in_notes(target)))
 
     def stop(self) -> None:
         """Start nothing new and finish what is in hand."""

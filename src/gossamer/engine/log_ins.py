@@ -18,6 +18,7 @@ async def settle_log_out(
         if outcome.verdict is Verdict.SUCCESS:
             login.confirm_log_in(request, route)
         return result
+    attempt.block = None  # it refuses visitors; whoever logs in again is none, and needs no other way
     is_again = await login.handle_log_out(request, route, attempt.log_in, lease.throttled)
     detail = result.attempts[0].detail
     if is_again:

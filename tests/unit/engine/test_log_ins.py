@@ -8,6 +8,8 @@ from gossamer.core.errors import Fault, FetchError, LogInError
 from gossamer.core.hosts import HostSignal, HostSignalKind
 from gossamer.core.requests import Request
 from gossamer.core.results import ExtractResult, Verdict
+from gossamer.core.routes import BlockKind
+from gossamer.engine.fixed_router import FixedRouter
 from gossamer.engine.visit import Visitor
 from gossamer.engine.worker import Worker
 from gossamer.policy.log_in import find_log_out
@@ -41,12 +43,25 @@ class Gate:
         return self.is_worth_it
 
 
-async def visit(kit, gate, url=URL):
+class Learner(FixedRouter):
+    """A router that keeps what it is told."""
+
+    is_fixed = False
+
+    def __init__(self):
+        super().__init__()
+        self.reports = []
+
+    async def learn_from(self, report):
+        self.reports.append(report)
+
+
+async def visit(kit, gate, url=URL, router=None):
     """One lease of a request, and what its visit ends with."""
     entry = kit.admission.admit_request(Request(url))
     await kit.frontier.add([entry])
     [lease] = (await kit.frontier.lease("http", 1, 60.0)).leases
-    visitor = Visitor(kit.with_parts(login=gate), kit.shift)
+    visitor = Visitor(kit.with_parts(login=gate, router=router or FixedRouter()), kit.shift)
     return await visitor.visit(visitor.open_attempt(lease))
 
 
@@ -94,6 +109,7 @@ def test_a_page_for_visitors_is_tried_again_at_no_charge_or_given_up(reply, is_w
         outcome, row = result.outcome, result.attempts[0]
         assert gate.heard == [(7, 0)]
         assert (row.reason, row.verdict) == (Fault.LOGGED_OUT, outcome.verdict)
+        assert row.flags == (), "it is no refusal that another way to fetch would help against"
         assert outcome.outlinks == ()
         if is_worth_it:
             assert (outcome.verdict, outcome.charged, outcome.is_excused) == (Verdict.RETRY, False, False)
@@ -101,6 +117,18 @@ def test_a_page_for_visitors_is_tried_again_at_no_charge_or_given_up(reply, is_w
             assert outcome.verdict is Verdict.DEAD
 
     test()
+
+
+@virtual
+async def test_a_router_does_not_take_it_for_a_refusal(kit):
+    kit.site.replies[URL] = (302, {"location": "/login"})
+    router = Learner()
+    await visit(kit, Gate(), router=router)
+    await visit(kit, Gate(0), URL + "public", router=router)
+    kit.site.replies[URL + "other"] = (302, {"location": "/login"})
+    await visit(kit, Gate(0), URL + "other", router=router)
+    told = [(str(one.result.outcome.reason), one.block and one.block.kind) for one in router.reports]
+    assert told == [("logged_out", None), ("", None), ("", BlockKind.LOG_IN)]
 
 
 @pytest.mark.parametrize("reply", [401, (302, {"location": "/login"})])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gossamer.core.errors import Fault, LedgerReason
 from gossamer.core.jobs import KnownRequest
 from gossamer.core.results import Attempt, Verdict
+from gossamer.core.routes import BlockKind
 from gossamer.core.text import format_count
 from gossamer.queries.explain.facts import NumberFormatter, UrlFacts, UrlState
 from gossamer.queries.explain.tries import describe_origin, last_try
@@ -61,9 +62,11 @@ def _explain_skipped(last: Attempt, when: str) -> str:
 def _explain_redirect(facts: UrlFacts, when: str, show: NumberFormatter) -> list[str]:
     last = facts.attempts[0]
     line = f"It was fetched {when}: status {last.status}, a redirect to {last.detail}"
+    is_log_in = f"block:{BlockKind.LOG_IN}" in last.flags
+    door = ["That looks like a page where one logs in: this one is for members."] if is_log_in else []
     if last.reason == LedgerReason.KNOWN_TARGET:
-        return [f"{line}, which was known already.", _other_request(facts.target, show)]
-    return [f"{line}, which is a request of its own."]
+        return [f"{line}, which was known already.", *door, _other_request(facts.target, show)]
+    return [f"{line}, which is a request of its own.", *door]
 
 
 def _explain_fetch(facts: UrlFacts, when: str, show: NumberFormatter) -> list[str]:
