@@ -73,20 +73,21 @@ async def test_plain_http_is_asked_for_with_its_whole_url() -> None:
         await fetcher.close()
         assert told.heads[0].startswith(f"GET {site.url('good?n=0')} HTTP/1.1\r\n")
         assert "Proxy-Authorization: Basic dXNlcjpzM2NyZXQ6L0Al\r\n" in told.heads[0]
-        assert fake.connections == 1, "a connection to a proxy serves all hosts"
+        assert fake.connections == 2, "some proxies pass a second request on as it is, with the password"
+        assert all("Connection: close\r\n" in head for head in told.heads)
         assert all("proxy-authorization" not in hit.headers for hit in site.log)
 
 
-async def test_one_users_connection_is_not_anothers() -> None:
+async def test_one_users_connection_is_not_anothers(authority: trustme.CA) -> None:
     told = Forwarding()
-    async with BadSite() as site, FakeProxy(told) as fake:
-        fetcher = fetcher_with()
+    async with BadSite(tls=server_tls(authority)) as site, FakeProxy(told) as fake:
+        fetcher = fetcher_with(tls=client_tls(authority))
         for user in ("anna", "berta", "anna"):
             await fetch(fetcher, site.url("good"), fake.proxy(user, "x"))
         await fetcher.fetch(Request(site.url("good")))
         await fetcher.close()
         assert fake.connections == 2
-        assert site.connections == 4, "without a proxy, none of its connections is used"
+        assert site.connections == 3, "without a proxy, none of its connections is used"
 
 
 async def test_https_goes_through_a_tunnel_that_hides_the_password(authority: trustme.CA) -> None:
@@ -153,8 +154,9 @@ async def test_socks_passes_a_name_a_user_and_a_password() -> None:
 
 HTTP_REFUSALS = {
     "407": (b"HTTP/1.1 407 No\r\n\r\n", Fault.PROXY, "wants a user and a password (407)"),
+    "401": (b"HTTP/1.1 401 No\r\n\r\n", Fault.PROXY, "wants a user and a password (401)"),
     "403": (b"HTTP/1.1 403 No\r\n\r\n", Fault.PROXY, "refuses to fetch from the host (403)"),
-    "503": (b"HTTP/1.1 503 No\r\n\r\n", Fault.PROXY, "refuses to fetch from the host (503)"),
+    "503": (b"HTTP/1.1 503 No\r\n\r\n", Fault.PROXY, "makes no connection to the host (503)"),
     "502": (b"HTTP/1.1 502 No\r\n\r\n", Fault.CONNECT, "cannot reach the host (502)"),
     "504": (b"HTTP/1.1 504 No\r\n\r\n", Fault.CONNECT, "cannot reach the host (504)"),
     "squid, dns": (
@@ -263,6 +265,8 @@ async def test_plain_http_says_what_is_the_proxys_own() -> None:
         b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n": Fault.PROXY,
         denied + b"Via: 1.1 own (squid)\r\nContent-Length: 0\r\n\r\n": Fault.PROXY,
         denied + b"Via: 1.1 sites (squid), 1.1 own (squid)\r\nContent-Length: 0\r\n\r\n": 403,
+        b"HTTP/1.0 401 No\r\nServer: tinyproxy/1.11.1\r\nContent-Length: 0\r\n\r\n": Fault.PROXY,
+        b"HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n": 401,
         b"HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n": 403,
         b"HTTP/1.1 502 No\r\nContent-Length: 0\r\n\r\n": 502,
     }

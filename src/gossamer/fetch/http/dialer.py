@@ -17,7 +17,7 @@ from gossamer.core.routes import Proxy
 from gossamer.fetch.http.faults import RAISED, describe_os_error, describe_tls_error
 from gossamer.fetch.http.socks5 import greet_proxy, request_connection
 from gossamer.fetch.http.tls import TlsContextCache, start_tls
-from gossamer.fetch.http.tunnel import SilentProxyError, TunnelProtocol, proxy_error, request_connect
+from gossamer.fetch.http.tunnel import TunnelProtocol, UnclearProxyError, proxy_error, request_connect
 from gossamer.fetch.machine import LOCAL_ERRORS, NO_WAY, has_ipv4
 from gossamer.fetch.resolver import AddressInfo, CachingResolver
 
@@ -72,19 +72,23 @@ class ProxyDialer:
         tunnel = await self.reach_proxy(proxy, lambda: TunnelProtocol(proxy), until)
         try:
             if proxy.scheme == "socks5":
-                await _in_time(greet_proxy(tunnel, proxy), until, _silence_of(proxy))
-                late = proxy_error(proxy, "does not reach the host in time", Fault.TIMEOUT_CONNECT)
-                await _in_time(request_connection(tunnel, proxy, host, port), until, late)
+                await self._greet(tunnel, proxy, until)
+                slow = proxy_error(proxy, "does not reach the host in time", Fault.TIMEOUT_CONNECT)
+                await _in_time(request_connection(tunnel, proxy, host, port), until, slow)
             else:
-                await _in_time(request_connect(tunnel, proxy, host, port), until, _silence_of(proxy))
+                late = UnclearProxyError(proxy, "does not answer", Fault.TIMEOUT_CONNECT)
+                await _in_time(request_connect(tunnel, proxy, host, port), until, late)
         except BaseException:
             tunnel.transport.abort()
             raise
         return tunnel
 
-
-def _silence_of(proxy: Proxy) -> SilentProxyError:
-    return SilentProxyError(Fault.PROXY, f"proxy {proxy.name} does not answer")
+    async def _greet(self, tunnel: TunnelProtocol, proxy: Proxy, until: float) -> None:
+        """So far no host plays a part."""
+        try:
+            await _in_time(greet_proxy(tunnel, proxy), until, proxy_error(proxy, "does not answer"))
+        except UnclearProxyError as error:
+            raise FetchError(Fault.PROXY, error.detail) from error
 
 
 async def _in_time(step: Coroutine[None, None, None], until: float, late: FetchError) -> None:

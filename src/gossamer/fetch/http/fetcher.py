@@ -22,8 +22,15 @@ from gossamer.fetch.http.connection import HttpConnection
 from gossamer.fetch.http.faults import RAISED, translate_error
 from gossamer.fetch.http.fields import BODILESS, IDEMPOTENT, RequestHeaders, manners_of
 from gossamer.fetch.http.limits import HttpOptions
-from gossamer.fetch.http.pool import ConnectionPool, Place
-from gossamer.fetch.http.proxied import ProxySilences, check_answer, head_for, place_of, target_for
+from gossamer.fetch.http.pool import ConnectionPool, Place, ProxiedPlace
+from gossamer.fetch.http.proxied import (
+    ProxyJudge,
+    check_answer,
+    head_for,
+    may_serve_again,
+    place_of,
+    target_for,
+)
 from gossamer.fetch.http.result import ResultReader
 from gossamer.fetch.http.target import Origin, RequestTarget, parse_target
 from gossamer.fetch.http.wire import ConnectionClosedError, WireResponse, request_head
@@ -57,7 +64,7 @@ class HttpFetcher:
         self._clock = clock
         self._guard = guard or AddressGuard()
         self._pool = ConnectionPool(options, self._guard, tls, resolver)
-        self._silences = ProxySilences()
+        self._judge = ProxyJudge()
         self._cookies = CookieJar(options.max_cookie_jars) if cookies is None else cookies
         self._headers = RequestHeaders(options, manners_of(options), self._guard, self._cookies)
         self._results = ResultReader(options, self._cookies, clock, self.rung)
@@ -143,8 +150,8 @@ class HttpFetcher:
         try:
             answer, _ = await self._send_request(request, place, head_for(head, place), start)
         except FetchError as error:
-            raise self._silences.attribute_failure(error, request.url, place) from error
-        self._silences.note_answer(proxy)
+            raise self._judge.attribute_failure(error, request.url, place) from error
+        self._judge.note_answer(proxy)
         check_answer(answer, place)
         return answer
 
@@ -158,5 +165,7 @@ class HttpFetcher:
         except BaseException:  # cancellation, too: nobody reads the rest
             self._pool.drop_connection(connection)
             raise
+        if isinstance(place, ProxiedPlace) and not may_serve_again(place, request):
+            connection.is_reusable = False
         self._pool.give_back(place, connection)
         return answer, connection.address

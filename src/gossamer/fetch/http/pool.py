@@ -37,7 +37,7 @@ class ProxiedPlace(NamedTuple):
     """Where a connection through a proxy leads."""
 
     proxy: Proxy
-    origin: Origin | None  # behind a tunnel; None: no further than the proxy, which fetches from any host
+    origin: Origin | None  # behind a tunnel; None: no further than the proxy, for one request
 
 
 Place = Origin | ProxiedPlace

@@ -8,20 +8,21 @@ the URL says: ports, and addresses that are written out.
 from __future__ import annotations
 
 from gossamer.core.errors import Fault, FetchError
+from gossamer.core.requests import Request
 from gossamer.core.routes import Proxy
 from gossamer.fetch.http.pool import ProxiedPlace
 from gossamer.fetch.http.target import Origin, RequestTarget
 from gossamer.fetch.http.tunnel import (
-    SilentProxyError,
+    UnclearProxyError,
     authentication_error,
     fault_error,
     own_fault,
     proxy_authorization,
-    proxy_error,
 )
 from gossamer.fetch.http.wire import ConnectionClosedError, WireResponse
 
 MAX_REMEMBERED = 10_000
+UNSEEN_BYTES = 64 * 1024
 _UNHEARD = frozenset({Fault.PROXY, Fault.LOCAL})
 """Failures in which the proxy has not shown that it works."""
 
@@ -40,54 +41,73 @@ def target_for(target: RequestTarget, proxy: Proxy) -> RequestTarget:
 
 
 def head_for(head: bytes, place: ProxiedPlace) -> bytes:
-    """The header as it is sent: who we are is for the proxy alone, never for a host behind a tunnel."""
-    if place.origin is not None or not place.proxy.user:
+    """The header as it is sent. Who we are is for the proxy alone, never for a host behind a tunnel.
+
+    A connection to a proxy is for one request: some (tinyproxy) pass on to the first host whatever comes
+    after it, for another host or not, and the password with it.
+    """
+    if place.origin is not None:
         return head
-    return head[:-2] + f"Proxy-Authorization: {proxy_authorization(place.proxy)}\r\n\r\n".encode()
+    fields = "Connection: close\r\n"
+    if place.proxy.user:
+        fields += f"Proxy-Authorization: {proxy_authorization(place.proxy)}\r\n"
+    return head[:-2] + f"{fields}\r\n".encode()
+
+
+def may_serve_again(place: ProxiedPlace, request: Request) -> bool:
+    """Whether the connection of an answered request may have another one.
+
+    What a proxy has taken of a large body may not be with the host yet.
+    """
+    return place.origin is not None and len(request.body) <= UNSEEN_BYTES
 
 
 def check_answer(answer: WireResponse, place: ProxiedPlace) -> None:
     """Raises :class:`FetchError` for an answer that is the proxy's own instead of the host's."""
     if place.origin is not None:
         return
-    if answer.status == 407:
-        raise authentication_error(place.proxy)
-    fault = own_fault(answer.status, "", answer.headers) if answer.status >= 400 else None
+    fault = own_fault(answer.status, answer.headers) if answer.status >= 400 else None
+    if answer.status == 407 or (answer.status == 401 and fault is Fault.PROXY):
+        raise authentication_error(place.proxy, answer.status)
     if fault is not None:
         raise fault_error(place.proxy, fault, answer.status)
 
 
-class ProxySilences:
-    """Tells a proxy that says nothing from one that waits for its host.
+class ProxyJudge:
+    """Tells a proxy that is out of order from one whose host is, where the proxy does not say which.
 
-    A proxy that has never answered is out of order. One that has answered gets the benefit of the doubt for
-    one request, which its host may be slow with; when a second one has no answer either, and nothing was
-    heard in between, it is the proxy.
+    It says nothing at all, hangs up, or answers something that may mean either. A proxy that has never
+    passed anything on is out of order. One that has gets the benefit of the doubt for one request, which its
+    host may fail; when a second one fails alike, and nothing came through in between, it is the proxy.
     """
 
     def __init__(self) -> None:
-        self._unanswered: dict[Proxy, str] = {}  # the URL since its last answer, empty: none
+        self._failed: dict[Proxy, str] = {}  # the URL that failed since it last worked, empty: none
 
     def note_answer(self, proxy: Proxy) -> None:
-        """The proxy, or a host through it, has answered."""
-        if self._unanswered.pop(proxy, None) is None and len(self._unanswered) >= MAX_REMEMBERED:
-            del self._unanswered[next(iter(self._unanswered))]  # the one heard longest ago
-        self._unanswered[proxy] = ""
+        """The proxy works: it, or a host through it, has answered."""
+        if self._failed.pop(proxy, None) is None and len(self._failed) >= MAX_REMEMBERED:
+            del self._failed[next(iter(self._failed))]  # the one that has not been heard for longest
+        self._failed[proxy] = ""
 
     def attribute_failure(self, error: FetchError, url: str, place: ProxiedPlace) -> FetchError:
         """The error, with the fault of whoever is to blame for it."""
-        proxy = place.proxy
-        if isinstance(error, ConnectionClosedError) and place.origin is None:
-            return proxy_error(proxy, "hangs up without an answer")
-        is_late = error.fault is Fault.TIMEOUT_HEADERS and place.origin is None
-        if not is_late and not isinstance(error, SilentProxyError):
+        proxy, error = place.proxy, _as_unclear(error, place)
+        if not isinstance(error, UnclearProxyError):
             if error.fault not in _UNHEARD:
                 self.note_answer(proxy)
             return error
-        known = self._unanswered.get(proxy)
-        if known is None or known not in ("", url):
-            return proxy_error(proxy, "does not answer")
-        self._unanswered[proxy] = url
-        if error.fault is not Fault.PROXY:
-            return error
-        return proxy_error(proxy, "does not reach the host in time", Fault.TIMEOUT_CONNECT)
+        failed = self._failed.get(proxy)
+        if failed is None or failed not in ("", url):
+            return FetchError(Fault.PROXY, error.detail)
+        self._failed[proxy] = url
+        return FetchError(error.host_fault, f"{error.detail}, which may be the host's doing")
+
+
+def _as_unclear(error: FetchError, place: ProxiedPlace) -> FetchError:
+    """A proxy that fetches for us may be silent for its host's sake."""
+    if place.origin is None and isinstance(error, ConnectionClosedError):
+        return UnclearProxyError(place.proxy, "hangs up without an answer", Fault.CONNECT)
+    if place.origin is None and error.fault is Fault.TIMEOUT_HEADERS:
+        return UnclearProxyError(place.proxy, "does not answer", Fault.TIMEOUT_HEADERS)
+    return error

@@ -6,7 +6,7 @@ import socket
 
 from gossamer.core.errors import Fault
 from gossamer.core.routes import Proxy
-from gossamer.fetch.http.tunnel import TunnelProtocol, proxy_error
+from gossamer.fetch.http.tunnel import TunnelProtocol, UnclearProxyError, proxy_error
 
 _VERSION = 5
 _NO_AUTHENTICATION, _USER_AND_PASSWORD = 0, 2
@@ -15,7 +15,6 @@ _CONNECT = 1
 _ADDRESS_BYTES = {_IPV4: 4, _IPV6: 16}
 
 _REPLIES = {
-    1: (Fault.PROXY, "has failed"),
     2: (Fault.PROXY, "does not allow a connection to the host"),
     3: (Fault.CONNECT, "has no way to the host's network"),
     4: (Fault.CONNECT, "cannot reach the host"),
@@ -61,6 +60,8 @@ async def request_connection(tunnel: TunnelProtocol, proxy: Proxy, host: str, po
     version, reply, _, kind = await tunnel.read_bytes(4)
     if version != _VERSION:
         raise proxy_error(proxy, "answers with something other than SOCKS5")
+    if reply == 1:  # for a name that does not resolve, too
+        raise UnclearProxyError(proxy, "has failed (SOCKS reply 1)", Fault.CONNECT)
     if reply:
         fault, words = _REPLIES.get(reply, (Fault.PROXY, "has failed"))
         raise proxy_error(proxy, f"{words} (SOCKS reply {reply})", fault)

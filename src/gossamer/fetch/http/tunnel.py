@@ -17,12 +17,19 @@ from gossamer.fetch.http.wire import Headers
 from gossamer.policy.credentials import encode_basic
 
 MAX_ANSWER_BYTES = 64 * 1024
-_STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([1-9]\d\d)(?: ([^\r\n]*))?\r?\n", re.IGNORECASE)
+_STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([1-9]\d\d)[ \r\n]", re.IGNORECASE)
 _HEADER_END = re.compile(rb"\r?\n\r?\n")
 
 
-class SilentProxyError(FetchError):
-    """No answer from a proxy in time: it is out of order, or it waits for the host."""
+class UnclearProxyError(FetchError):
+    """No answer from a proxy, or one that says nothing: it is out of order, or the host behind it is.
+
+    Then ``host_fault`` is the host's.
+    """
+
+    def __init__(self, proxy: Proxy, words: str, host_fault: Fault) -> None:
+        super().__init__(Fault.PROXY, f"proxy {proxy.name} {words}")
+        self.host_fault = host_fault
 
 
 class TunnelProtocol(asyncio.Protocol):
@@ -79,7 +86,7 @@ class TunnelProtocol(asyncio.Protocol):
 
     async def _wait_for_news(self) -> None:
         if self._is_over:
-            raise proxy_error(self._proxy, "hangs up without an answer")
+            raise UnclearProxyError(self._proxy, "hangs up without an answer", Fault.CONNECT)
         self._news = asyncio.get_running_loop().create_future()
         try:
             await self._news
@@ -139,23 +146,25 @@ async def request_connect(tunnel: TunnelProtocol, proxy: Proxy, host: str, port:
         if status >= 200:  # what comes before it is informational
             break
     if status >= 300:
-        raise refusal_of(proxy, status, (found[2] or b"").decode("latin-1"), _parse_fields(header))
+        raise refusal_of(proxy, status, _parse_fields(header))
 
 
-def refusal_of(proxy: Proxy, status: int, reason: str, headers: Headers) -> FetchError:
+def refusal_of(proxy: Proxy, status: int, headers: Headers) -> FetchError:
     """What it means that a proxy refuses a tunnel: the proxy's own fault, or the host's behind it."""
-    if status == 407:
-        return authentication_error(proxy)
-    fault = own_fault(status, reason, headers)
+    if status in (401, 407):
+        return authentication_error(proxy, status)
+    fault = own_fault(status, headers)
+    if fault is None and status == 503:
+        return UnclearProxyError(proxy, "makes no connection to the host (503)", Fault.CONNECT)
     if fault is None and status in (502, 504):
         fault = Fault.CONNECT
     return fault_error(proxy, fault or Fault.PROXY, status)
 
 
-def authentication_error(proxy: Proxy) -> FetchError:
+def authentication_error(proxy: Proxy, status: int) -> FetchError:
     """The proxy does not let us in."""
     words = "refuses the user and password" if proxy.user else "wants a user and a password"
-    return proxy_error(proxy, f"{words} (407)")
+    return proxy_error(proxy, f"{words} ({status})")
 
 
 def fault_error(proxy: Proxy, fault: Fault, status: int) -> FetchError:
@@ -180,12 +189,12 @@ _SQUIDS_FAULTS = {
     "ERR_READ_TIMEOUT": Fault.TIMEOUT_HEADERS,
     "ERR_GATEWAY_FAILURE": Fault.CONNECT,
     "ERR_INVALID_RESP": Fault.PROTOCOL,
-    "ERR_TOO_BIG": Fault.PROXY,
+    "ERR_TOO_BIG": Fault.PROTOCOL,
 }
 """What Squid says in ``X-Squid-Error`` on its own pages."""
 
 
-def own_fault(status: int, reason: str, headers: Headers) -> Fault | None:
+def own_fault(status: int, headers: Headers) -> Fault | None:
     """Of which fault a proxy speaks in a page of its own; ``None``: this page is not the proxy's, or unclear.
 
     A site can have such a proxy before it, too: then it stands behind ours, which adds itself to ``Via``.
@@ -196,7 +205,7 @@ def own_fault(status: int, reason: str, headers: Headers) -> Fault | None:
     if error := values.get("x-squid-error", ""):
         return _SQUIDS_FAULTS.get(error.partition(" ")[0])
     if values.get("server", "").startswith("tinyproxy/"):
-        if status == 403:
+        if status in (401, 403):
             return Fault.PROXY
         return Fault.CONNECT if status >= 500 else None
     return None
