@@ -18,11 +18,11 @@ from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.core.routes import DIRECT, Route
 from gossamer.fetch.browser.cookies import TabCookies
+from gossamer.fetch.browser.dialers import GuardedDialer
 from gossamer.fetch.browser.faults import error_code, translate_code
 from gossamer.fetch.browser.limits import CLOSE_S, BrowserOptions
 from gossamer.fetch.browser.navigation import Navigation
 from gossamer.fetch.browser.pool import BrowserPool
-from gossamer.fetch.browser.relay import GuardedDialer
 from gossamer.fetch.browser.tab import BrowserTab, TabKey
 from gossamer.fetch.browser.task import PageTask, TaskOptions, TaskReport
 from gossamer.fetch.guard import AddressGuard
@@ -72,7 +72,9 @@ class BrowserFetcher:
         self._guard = guard
         self._cookies = cookies
         self._pool = BrowserPool(options)
-        self._dialer = GuardedDialer(guard, connect_s=options.connect_s, resolver=resolver)
+        self._dialer = GuardedDialer(
+            guard, connect_s=options.connect_s, insecure_hosts=options.insecure_hosts, resolver=resolver
+        )
 
     def __repr__(self) -> str:
         return f"BrowserFetcher({self._pool!r})"
@@ -84,6 +86,7 @@ class BrowserFetcher:
             return await self._fetch_in_tab(request, route, origin)
         except FetchError as error:
             error.rung = self.rung
+            error.proxy = route.proxy.name if route.proxy is not None else ""
             raise
 
     async def close(self) -> None:
@@ -91,7 +94,8 @@ class BrowserFetcher:
         await self._pool.close()
 
     async def _fetch_in_tab(self, request: Request, route: Route, origin: Origin) -> FetchResult:
-        tab = await self._pool.take_tab(self._key_for(request, route, origin), self._dialer.dial)
+        dial = self._dialer.dial_by(route.proxy)
+        tab = await self._pool.take_tab(self._key_for(request, route, origin), dial)
         fault: Fault | None = Fault.LOCAL  # this visit's own end
         try:
             if tab.cookies is None:
@@ -114,7 +118,7 @@ class BrowserFetcher:
         is_own = not self._options.is_open or bool(route.profile)
         return TabKey(
             session=route.session_for(request),
-            proxy=route.proxy.name if route.proxy is not None else "",
+            proxy=route.proxy,
             user_agent="" if is_own else self._options.user_agent,
             is_insecure=origin.host in self._options.insecure_hosts,
         )
@@ -175,6 +179,7 @@ class BrowserFetcher:
             wire_bytes=tab.relay.received_bytes,
             flags=(*navigation.flags, *report.flags),
             address=tab.relay.addresses.get((origin.host, origin.port), ""),
+            proxy=tab.key.proxy.name if tab.key.proxy is not None else "",
             captured=report.captured,
             screenshot=report.screenshot,
             failure=report.failure,

@@ -18,7 +18,7 @@ from gossamer.core.errors import Fault, FetchError
 from gossamer.fetch.browser.driver import BrowserDriver
 from gossamer.fetch.browser.limits import CLOSE_S, OPEN_S, BrowserOptions
 from gossamer.fetch.browser.processes import find_processes, kill_processes
-from gossamer.fetch.browser.relay import Dial, TabRelay
+from gossamer.fetch.browser.relay import Dial, FarSide, MakeSide, TabRelay
 from gossamer.fetch.browser.tab import BrowserTab, TabKey, open_tab
 
 if TYPE_CHECKING:
@@ -236,6 +236,6 @@ class BrowserPool:
         task.add_done_callback(self._tasks.discard)
 
 
-async def _dial_nowhere(host: str, port: int) -> Any:
+async def _dial_nowhere(host: str, port: int, make: MakeSide) -> FarSide:
     """What a browser does on its own account leads nowhere: no updates, no reports."""
     raise ConnectionRefusedError(f"{host}:{port} was not asked for by a page")

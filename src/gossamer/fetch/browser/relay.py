@@ -3,55 +3,27 @@
 Every connection of a tab comes through its relay: of pages and frames, workers and WebSockets, redirected
 or not. So the address guard judges, for each of them, the address that is really connected (DNS rebinding
 included), the bytes of a page are counted as they came over the wire, and a failure is known by its own
-reason instead of the browser's word for it. Names are resolved here, never by the browser.
+reason instead of the browser's word for it. Names are resolved here or by a proxy, never by the browser.
 """
 
 from __future__ import annotations
 
 import asyncio
-import socket
 import struct
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address
 
-from aiohappyeyeballs import start_connection
-
 from gossamer.core.errors import FetchError
-from gossamer.fetch.guard import AddressGuard, GuardError
-from gossamer.fetch.resolver import CachingResolver, Resolver, ThreadResolver
+from gossamer.fetch.guard import GuardError
 
-Dial = Callable[[str, int], Awaitable[socket.socket]]
+MakeSide = Callable[[], "FarSide"]
+Dial = Callable[[str, int, MakeSide], Awaitable["FarSide"]]
 """Connects to a host and port. Raises ``OSError``, ``socket.gaierror`` and the like, or ``FetchError``."""
 
-_HEAD_START_S = 0.25  # of an address before the next one is tried as well (RFC 8305, 5)
 _MAX_HANDSHAKE_BYTES = 600
 _OK, _FAILED, _FORBIDDEN, _UNREACHABLE, _REFUSED = range(5)
 _REPLIES = {_OK: 0, _FAILED: 1, _FORBIDDEN: 2, _UNREACHABLE: 4, _REFUSED: 5}
 _RAISED = (OSError, ValueError, FetchError)
-
-
-class GuardedDialer:
-    """Connections straight from here, under the guard. Belongs to the event loop that dials first."""
-
-    def __init__(self, guard: AddressGuard, *, connect_s: float, resolver: Resolver | None = None) -> None:
-        self._guard = guard
-        self._connect_s = connect_s
-        self._given = resolver
-        self._names: CachingResolver | None = None
-
-    async def dial(self, host: str, port: int) -> socket.socket:
-        """A connected socket. Raises what look-up, guard, socket and time limit raise."""
-        if self._names is None:
-            self._names = CachingResolver(self._given or ThreadResolver(16), 300)
-        async with asyncio.timeout(self._connect_s):
-            self._guard.check_port(host, port)
-            rows = self._guard.open_to(host, await self._names.resolve(host, port))
-            try:
-                return await start_connection(list(rows), happy_eyeballs_delay=_HEAD_START_S, interleave=1)
-            except BaseException:  # out of time, too: the host may have moved
-                self._names.forget_host(host, port)
-                raise
 
 
 class TabRelay:
@@ -107,19 +79,12 @@ class TabRelay:
     async def _connect(self, side: _TabSide, host: str, port: int) -> None:
         place = (host, port)
         try:
-            sock = await self._dial(host, port)
+            far = await self._dial(host, port, lambda: FarSide(self, side))
         except _RAISED as error:
             self.failures[place] = error
             side.refuse(_reply_for(error))
             return
-        try:
-            with suppress(OSError):
-                self.addresses[place] = sock.getpeername()[0]
-            loop = asyncio.get_running_loop()
-            _, far = await loop.create_connection(lambda: _FarSide(self, side), sock=sock)
-        except BaseException:
-            sock.close()
-            raise
+        self.addresses[place] = far.address
         self.failures.pop(place, None)
         side.join(far)
 
@@ -172,14 +137,17 @@ class _Side(asyncio.Protocol):
             self._other.hang_up()
 
 
-class _FarSide(_Side):
+class FarSide(_Side):
     """The end that the world is at."""
+
+    address = ""  # the host's, where it is known
 
     def __init__(self, relay: TabRelay, other: _Side) -> None:
         self._relay = relay
         self._other = other
 
     def data_received(self, data: bytes) -> None:
+        """From the host, for the browser."""
         self._relay.received_bytes += len(data)
         assert self._other is not None
         self._other.send(data)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gossamer.core.browsing import LoadState
 from gossamer.core.errors import Fault, FetchError
+from gossamer.core.routes import Proxy
 from gossamer.fetch.browser.cookies import TabCookies
 from gossamer.fetch.browser.limits import CLOSE_S, BrowserOptions
 from gossamer.fetch.browser.navigation import Navigation
@@ -43,7 +44,7 @@ class TabKey(NamedTuple):
     """Which visits may have the same tab."""
 
     session: str
-    proxy: str
+    proxy: Proxy | None
     user_agent: str  # empty: the browser's own
     is_insecure: bool  # certificates are not checked
 
