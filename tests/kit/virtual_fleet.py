@@ -13,7 +13,7 @@ import functools
 import inspect
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -120,6 +120,7 @@ class Crawl:
         self.root = f"http://{job.id}-h0.test/root"
         self.site_pages.yields[self.root] = follow(*self.names)
         self.max_time_s: float | None = None
+        self.is_over_budget: Callable[[], Awaitable[bool]] | None = None
         self.refused_by: set[str] = set()  # stations that have another version of the spider
         self.seeding_s = 0.0
         self.plan_trouble: str = ""
@@ -319,7 +320,12 @@ class World:
         if crawl.plan_trouble:
             raise UsageError(crawl.plan_trouble)
         frontier = crawl.view("", self.redis, way)
-        return MonitoredJob(frontier=frontier, per_host=crawl.rules.per_host, max_time_s=crawl.max_time_s)
+        return MonitoredJob(
+            frontier=frontier,
+            per_host=crawl.rules.per_host,
+            max_time_s=crawl.max_time_s,
+            is_over_budget=crawl.is_over_budget,
+        )
 
     async def submit(
         self,

@@ -33,6 +33,7 @@ from gossamer.ports.sink import Sink
 from gossamer.runtime.process_name import this_process
 from gossamer.targets.plan import plan_from, settings_under
 from gossamer.wiring.backends import Backends, open_backends
+from gossamer.wiring.budgets import budget_check_of
 from gossamer.wiring.fetchers import touches_network
 from gossamer.wiring.rules import lanes_of, rules_of
 from gossamer.wiring.sinks import open_sinks
@@ -116,6 +117,7 @@ def make_supervisor(
             frontier=requests.open_frontier(job, rules),
             per_host=rules.per_host,
             max_time_s=said.max_time,
+            is_over_budget=budget_check_of(said, requests.shared, job),
             lanes=lanes_of(said, job),
         )
 

@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 
 from gossamer.config.blocks import BlockSettings
 from gossamer.config.browser import BrowserSettings
+from gossamer.config.budgets import BudgetSettings
 from gossamer.config.fetching import HttpSettings, ReplaySettings
 from gossamer.config.gateways import GatewaySettings
 from gossamer.config.ladder import LadderSettings, RungChoice
@@ -158,6 +159,7 @@ class Settings(BaseSettings):
     gateways: dict[SectionName, GatewaySettings] = Field(
         default={}, description="HTTP APIs that fetch pages for us, each by a name of its own."
     )
+    budgets: BudgetSettings = Field(default=BudgetSettings(), description="What a crawl may spend.")
     sqlite: SqliteSettings = Field(default=SqliteSettings(), description="SQLite.")
     traps: TrapSettings = Field(default=TrapSettings(), description="Sites that never end.")
     log: LogSettings = Field(default=LogSettings(), description="Logging.")

@@ -52,6 +52,7 @@ class Fault(StrEnum):
     PAGE_CRASH = "page_crash"  # the page crashed its tab, or took more memory than a page may
     SERVICE = "service"  # a gateway that fetches for us is out of order, or asks for time: its failure alone
     SERVICE_FAILED = "service_failed"  # a gateway that fetches for us could not get the page
+    BUDGET = "budget"  # a budget of its host is spent
     MISSING = "missing"  # a required element is not on the page
     CALLBACK = "callback"  # the spider's code raised
     CALLBACK_TIMEOUT = "callback_timeout"  # the spider's code took too long

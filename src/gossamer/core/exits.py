@@ -12,7 +12,7 @@ class ExitCode(IntEnum):
     OK = 0  # finished
     DEAD_LETTERS = 1  # finished, but got nothing, lost a host, a hook failed, or (``--strict``) dead letters
     USAGE = 2  # wrong use: an option, a name, a setting, a spider that cannot be imported or started
-    STOPPED = 3  # stopped early: by a signal, or because the job was paused or cancelled
+    STOPPED = 3  # stopped early: by a signal, or because the job was paused, cancelled or over budget
     MISSING = 4  # a service, a package or the storage is missing or fails
     BUG = 70  # a bug in Gossamer; the traceback is shown (``EX_SOFTWARE`` of sysexits.h)
     NO_READER = 141  # nobody reads the output any longer (what a shell reports for SIGPIPE)
@@ -22,7 +22,7 @@ class ExitCode(IntEnum):
 class ExitFacts:
     """What decides how the process of a crawl ends. Counts are of the whole job, over all its runs."""
 
-    is_early: bool = False  # stopped, or it failed itself; a budget that is spent is not early
+    is_early: bool = False  # stopped, failed, or over one of `budgets`; not over `max_pages` or `max_time`
     pages: int = 0  # responses that were parsed
     successes: int = 0  # requests that were answered and handled without a fault, pages or not
     failures: int = 0  # attempts without success, and start URLs that were not accepted

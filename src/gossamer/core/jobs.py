@@ -149,9 +149,16 @@ class JobTotals(Record, frozen=True, kw_only=True):
     by_status: dict[str, int] = {}
     by_reason: dict[str, int] = {}
     successes: int = 0  # requests that were answered and handled without a fault
+    by_rung: dict[str, int] = {}  # attempts by another rung than plain HTTP
+    cost_by_rung: dict[str, float] = {}  # what they cost, where somebody charges for it
     callback_pages: dict[str, int] = {}  # pages that a callback was given and did not fail on, by its name
     callback_items: dict[str, int] = {}  # items that it gave on them, dropped ones included
     callback_requests: dict[str, int] = {}  # requests that it gave on them and that were new
+
+    @property
+    def cost(self) -> float:
+        """What all attempts cost together."""
+        return round(sum(self.cost_by_rung.values()), 6)
 
 
 class StoredItem(Record, frozen=True, kw_only=True):

@@ -142,6 +142,7 @@ class FinishReason(StrEnum):
     FINISHED = "finished"  # nothing is left to do
     MAX_PAGES = "max_pages"  # the page budget is spent; more waits
     MAX_TIME = "max_time"  # the time budget is spent; more waits
+    BUDGET = "budget"  # a budget of money, bytes or browser seconds is spent; more waits
     PAUSED = "paused"  # the job was paused; more waits
     CANCELLED = "cancelled"  # the job was cancelled
     SIGNAL = "signal"  # told to stop; more waits
@@ -151,5 +152,5 @@ class FinishReason(StrEnum):
 
     @property
     def is_early(self) -> bool:
-        """Whether the run ended before its work, or its budget, did."""
+        """Whether the run ended before its work, or its pages or its time, did."""
         return self not in (FinishReason.FINISHED, FinishReason.MAX_PAGES, FinishReason.MAX_TIME)

@@ -70,6 +70,8 @@ def notes_of(job: str, ran: RunSummary, before: JobTotals, tally: JobTotals, *, 
         said.append(
             f"the budget of pages is spent; {waits}: raise --max-pages (or max_pages_per_host) to continue"
         )
+    elif ran.reason is FinishReason.BUDGET:
+        said.append(f"a budget is spent; {waits}: raise it in [budgets] to continue")
     elif ran.reason in (FinishReason.SIGNAL, FinishReason.MAX_TIME, FinishReason.PAUSED):
         said.append(f"{waits}; the same command continues with {'it' if waiting == 1 else 'them'}")
     if lost:

@@ -29,6 +29,9 @@ class CrawlResult(Record, frozen=True, kw_only=True, omit_defaults=False):
     bytes: int  # of the decoded bodies
     seconds: float  # how long this run took
     pages_per_second: float  # of this run
+    cost: float = 0.0  # what was paid for pages, in the currency of the prices
+    by_rung: dict[str, int] = {}  # requests made by another rung than plain HTTP
+    cost_by_rung: dict[str, float] = {}  # what those cost
     by_status: dict[str, int]  # answers by their HTTP status
     cut_pages: dict[str, int]  # pages that are not whole, by the flag that says why
     redirects_to_known: int  # redirects to pages that were known already: their callbacks did not run

@@ -36,6 +36,7 @@ from gossamer.targets.discovery import CrawlTarget
 from gossamer.targets.loading import load_target
 from gossamer.wiring.assemble import CrawlParts, wire_crawl
 from gossamer.wiring.backends import Backends
+from gossamer.wiring.budgets import budget_check_of
 
 log = logging.getLogger("gossamer.crawl")
 
@@ -64,7 +65,12 @@ class CrawlRun:
         self.job: Job = wired.parts.job
         self._wired = wired
         self._shift = shift
-        self._supervisor = Supervisor(wired.parts, self._shift, max_time_s=settings.max_time)
+        self._supervisor = Supervisor(
+            wired.parts,
+            self._shift,
+            max_time_s=settings.max_time,
+            is_over_budget=budget_check_of(settings, wired.backends.requests.shared, self.job),
+        )
         self._failed_hooks = failed_elsewhere  # of this process, too, when the run has ended
         self._aborting: asyncio.Task[None] | None = None
 
@@ -144,6 +150,9 @@ class CrawlRun:
             bytes=tally.bytes,
             seconds=round(seconds, 3),
             pages_per_second=round((tally.pages - before.pages) / seconds, 1),
+            cost=tally.cost,
+            by_rung=tally.by_rung,
+            cost_by_rung=tally.cost_by_rung,
             by_status=tally.by_status,
             cut_pages=DropKind.PAGE.select_from(tally.dropped),
             redirects_to_known=tally.by_reason.get(LedgerReason.KNOWN_TARGET, 0),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 from gossamer.core.errors import TransitionError
 from gossamer.core.events import JobFinishedEvent, JobStartedEvent, ProgressEvent
@@ -45,12 +45,14 @@ class Supervisor:
         worker: WorkerGroup,
         *,
         max_time_s: float | None = None,
+        is_over_budget: Callable[[], Awaitable[bool]] | None = None,
         drain_s: float = 10.0,
         look_every_s: float = 0.5,
     ) -> None:
         self._parts = parts
         self._worker = worker
         self._max_time_s = max_time_s
+        self._is_over_budget = is_over_budget
         self._drain_s = drain_s
         self._look_every_s = look_every_s
         self._stop = asyncio.Event()
@@ -107,6 +109,7 @@ class Supervisor:
                 max_time_s=self._max_time_s,
                 stopping=self._stop.is_set(),
                 seeding=not is_seeded,
+                over_budget=self._is_over_budget is not None and await self._is_over_budget(),
             )
             for task in (seeding, shift):
                 if task.done():

@@ -114,7 +114,10 @@ class Visitor:
         request = lease.entry.request
         if lease.entry.unreadable or lease.host_down:
             return _given_up(attempt)
-        route = await parts.router.choose_route(request, lease.entry.host)
+        try:
+            route = await parts.router.choose_route(request, lease.entry.host)
+        except FetchError as error:  # it is not to be fetched at all
+            return self._handle_failure(attempt, error, HostSignal())
         if isinstance(route, Detour):
             return _take_detour(attempt, route)
         attempt.route = route

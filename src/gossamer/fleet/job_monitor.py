@@ -71,6 +71,7 @@ class JobMonitor:
             max_time_s=watched.max_time_s,
             stopping=False,
             seeding=not stats.seeded,
+            over_budget=watched.is_over_budget is not None and await watched.is_over_budget(),
         )
         if reason is not None and await self._end_job(reason, stats):
             return ()

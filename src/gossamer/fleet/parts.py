@@ -28,6 +28,7 @@ class MonitoredJob:
     frontier: FleetFrontier
     per_host: int = 1
     max_time_s: float | None = None
+    is_over_budget: Callable[[], Awaitable[bool]] | None = None
     lanes: tuple[str, ...] = (PAGE_LANE,)  # of its requests
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 def format_duration(seconds: float) -> str:
     """``0.25 s``, ``12 s``, ``3m 20s``, ``2h 05m``, ``4d 03h``."""
@@ -46,3 +48,14 @@ def format_statuses(classes: dict[int, int]) -> str:
     if classes.get(0):
         parts.append(f"no answer {classes[0]:,}")
     return ", ".join(parts) or "none yet"
+
+
+def format_costs(cost: float, by_rung: Mapping[str, float]) -> str:
+    """``0.024 (gateway:zyte 0.024)``; empty when nothing was paid."""
+    parts = ", ".join(f"{rung} {amount:,.6g}" for rung, amount in by_rung.items())
+    return f"{cost:,.6g} ({parts})" if cost else ""
+
+
+def format_rungs(by_rung: Mapping[str, int]) -> str:
+    """``browser 12, impersonate 3``; empty when all was plain HTTP."""
+    return ", ".join(f"{rung} {count:,}" for rung, count in by_rung.items())

@@ -112,6 +112,7 @@ FAULTS: Mapping[Fault, FaultRow] = check_complete(
         Fault.SERVICE_FAILED: FaultRow(
             FaultKind.TRANSIENT, _NOTHING, "the gateway that fetches for us could not get the page"
         ),
+        Fault.BUDGET: FaultRow(FaultKind.SETTLED, _NOTHING, "a budget of its host is spent"),
         Fault.MISSING: FaultRow(
             FaultKind.TRANSIENT, _FAILURE, "an element that the spider requires is not on the page"
         ),

@@ -14,7 +14,13 @@ _REASONS = {JobCommand.PAUSE: FinishReason.PAUSED, JobCommand.CANCEL: FinishReas
 
 
 def finish_reason_of(
-    stats: FrontierStats, *, elapsed_s: float, max_time_s: float | None, stopping: bool, seeding: bool
+    stats: FrontierStats,
+    *,
+    elapsed_s: float,
+    max_time_s: float | None,
+    stopping: bool,
+    seeding: bool,
+    over_budget: bool = False,
 ) -> FinishReason | None:
     """Why the run is over, if it is."""
     no_turn_left = stats.next_at is None  # what waits belongs to hosts whose budgets are spent
@@ -25,6 +31,7 @@ def finish_reason_of(
         (stats.state is JobState.CANCELLED, FinishReason.CANCELLED),
         (stats.waiting == 0 and not seeding, FinishReason.FINISHED),
         (stats.waiting > 0 and is_spent, FinishReason.MAX_PAGES),
+        (over_budget, FinishReason.BUDGET),
         (max_time_s is not None and elapsed_s >= max_time_s, FinishReason.MAX_TIME),
     )
     return next((reason for holds, reason in reasons if holds), None)

@@ -21,7 +21,8 @@ class Router(Protocol):
     async def choose_route(self, request: Request, host: str) -> Route | Detour:
         """How to fetch this request of ``host`` (its politeness key) now, or why not now.
 
-        Raises :class:`~gossamer.core.errors.StorageError` when what workers share cannot be reached.
+        Raises :class:`~gossamer.core.errors.StorageError` when what workers share cannot be reached, and
+        :class:`~gossamer.core.errors.FetchError` for a request that is not to be fetched at all.
         """
         ...
 

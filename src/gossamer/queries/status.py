@@ -50,6 +50,9 @@ class JobStatus(JobSummary, frozen=True, kw_only=True):
     retries: int
     duplicates: int  # items that the job had already
     bytes: int
+    cost: float = 0.0  # what was paid for pages, in the currency of the prices
+    by_rung: dict[str, int] = {}  # attempts by another rung than plain HTTP
+    cost_by_rung: dict[str, float] = {}  # what those cost
     by_status: dict[str, int]
     by_reason: dict[str, int]
     dropped: dict[str, int]
@@ -111,6 +114,9 @@ def _from_totals(summary: JobSummary, totals: JobTotals) -> JobStatus:
         retries=totals.retries,
         duplicates=totals.duplicates,
         bytes=totals.bytes,
+        cost=totals.cost,
+        by_rung=totals.by_rung,
+        cost_by_rung=totals.cost_by_rung,
         by_status=totals.by_status,
         by_reason=totals.by_reason,
         dropped=totals.dropped,

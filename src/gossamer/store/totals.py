@@ -13,6 +13,10 @@ from gossamer.core.drops import DropKind
 from gossamer.core.jobs import JobTotals
 from gossamer.core.results import Attempt, Verdict, VisitResult
 
+COST_UNITS = 1_000_000
+"""Costs are counted in millionths."""
+_UNCOUNTED = ("", "http", "replay")
+"""Rungs that are not counted, since every crawl has them: what no other rung has, they have."""
 _LABEL = 100  # characters of a reason that are told apart; reasons may be free text
 
 
@@ -63,6 +67,10 @@ def _count_attempt(total: Counter[str], attempt: Attempt) -> None:
     if attempt.verdict is Verdict.SUCCESS and not attempt.reason:  # that of a lost lease has one
         total["successes"] += 1
     total["retries"] += attempt.verdict is Verdict.RETRY
+    if attempt.rung not in _UNCOUNTED:
+        total[f"rung:{attempt.rung[:_LABEL]}"] += 1
+    if attempt.cost:
+        total[f"cost:{attempt.rung[:_LABEL]}"] += round(attempt.cost * COST_UNITS)
     if attempt.status:
         total[f"status:{attempt.status}"] += 1
     if attempt.reason:
@@ -87,6 +95,8 @@ def totals_of(total: Mapping[str, int]) -> JobTotals:
         dropped=groups["dropped"],
         by_status=groups["status"],
         by_reason=groups["reason"],
+        by_rung=groups["rung"],
+        cost_by_rung={rung: units / COST_UNITS for rung, units in groups["cost"].items()},
         callback_pages=groups["callback_pages"],
         callback_items=groups["callback_items"],
         callback_requests=groups["callback_requests"],

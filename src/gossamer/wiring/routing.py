@@ -19,6 +19,7 @@ from gossamer.fetch.routing.dispatch import RoutedFetcher
 from gossamer.fetch.routing.guises import GuisePlanner
 from gossamer.fetch.routing.ladder import LadderStore
 from gossamer.fetch.routing.router import LadderRouter
+from gossamer.fetch.routing.spending import BudgetFetcher, BudgetRouter, SpendingMeter
 from gossamer.fetch.sessions.shared_cookies import SharedCookieStore
 from gossamer.fetch.trusted_hosts import TrustedHosts, TrustingFetcher
 from gossamer.policy.ladder import LadderRules
@@ -29,6 +30,7 @@ from gossamer.ports.sink import Sink
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.backends import Backends
+from gossamer.wiring.budgets import open_meter
 from gossamer.wiring.fetchers import fetcher_of, touches_network
 from gossamer.wiring.page_tasks import guide_of
 from gossamer.wiring.sessions import SessionFetcher, session_pool_of
@@ -62,10 +64,15 @@ def open_ways(parts: RouteParts, opening: AsyncExitStack) -> tuple[Fetcher, Rout
         guide=guide_of(parts.settings, target),
     )
     own = SessionFetcher(by_way, parts.cookies)
-    fetcher = own if parts.trust is None else TrustingFetcher(own, parts.guard, parts.trust)
+    fetcher: Fetcher = own if parts.trust is None else TrustingFetcher(own, parts.guard, parts.trust)
+    meter = open_meter(parts.settings, parts.backends.requests.shared, parts.backends.clock, parts.job)
+    if meter is not None:
+        fetcher = BudgetFetcher(fetcher, meter)
     opening.push_async_callback(fetcher.close)
     plan = plan_of(parts.settings, target)
-    router = router_of(parts, plan, open_rungs(by_way, plan, parts.lanes))
+    router = router_of(parts, plan, open_rungs(by_way, plan, parts.lanes), meter)
+    if meter is not None:
+        router = BudgetRouter(router, meter)
     opening.push_async_callback(router.close)
     return fetcher, router
 
@@ -117,7 +124,12 @@ def open_rungs(fetcher: Fetcher, plan: RungPlan, lanes: Sequence[str]) -> dict[s
     return missing
 
 
-def router_of(parts: RouteParts, plan: RungPlan, missing: Mapping[str, MissingServiceError]) -> Router:
+def router_of(
+    parts: RouteParts,
+    plan: RungPlan,
+    missing: Mapping[str, MissingServiceError],
+    meter: SpendingMeter | None,
+) -> Router:
     """The router of a crawl: one that learns nothing where there is nothing to choose."""
     settings, shared, clock = parts.settings, parts.backends.requests.shared, parts.backends.clock
     if not touches_network(settings) or (
@@ -141,4 +153,5 @@ def router_of(parts: RouteParts, plan: RungPlan, missing: Mapping[str, MissingSe
         lanes=parts.lanes,
         missing=missing,
         guises=GuisePlanner(sessions),
+        within_budget=None if meter is None else meter.allowed_rungs,
     )

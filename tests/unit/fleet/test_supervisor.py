@@ -299,6 +299,24 @@ async def test_a_budget_of_time_ends_a_job_and_counts_anew_when_it_is_resumed(wo
 
 
 @play
+async def test_a_job_over_budget_ends_and_is_not_worked_on(world):
+    world.supervisor()
+    world.station()
+    crawl = await world.submit(3000, hosts=1, latency_s=1.0)
+    began = world.clock.now()
+
+    async def is_over() -> bool:
+        return world.clock.now() - began >= 20.0
+
+    crawl.is_over_budget = is_over
+    (job,) = await world.until_over(crawl)
+    assert (job.end_reason, job.state) == ("budget", "running")
+    assert 20.0 <= world.clock.now() - began < 23.0
+    await asyncio.sleep(100)
+    assert (await world.roster.read_roster()).shifts == ()
+
+
+@play
 async def test_the_time_while_a_job_is_paused_is_not_spent(world):
     world.supervisor()
     world.station()

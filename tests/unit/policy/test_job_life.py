@@ -72,6 +72,8 @@ def test_which_reasons_are_early():
         ({"pending": 1, "next_at": 1.0, "budget_spent": True}, {}, FinishReason.MAX_PAGES),
         ({"pending": 1, "next_at": 1.0, "budget_spent": True, "leased": 1}, {}, None),
         ({"pending": 1}, {}, FinishReason.MAX_PAGES),
+        ({"pending": 1, "next_at": 1.0}, {"over_budget": True}, FinishReason.BUDGET),
+        ({}, {"over_budget": True}, FinishReason.FINISHED),
         ({"pending": 1, "next_at": 1.0}, {"elapsed_s": 9.0, "max_time_s": 9.0}, FinishReason.MAX_TIME),
     ],
 )

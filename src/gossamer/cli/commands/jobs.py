@@ -14,7 +14,7 @@ from gossamer.cli.terminal.tables import print_facts, print_table
 from gossamer.config.command_settings import settings_of
 from gossamer.core.errors import LedgerReason
 from gossamer.core.text import format_count
-from gossamer.observe.units import format_duration, format_rate
+from gossamer.observe.units import format_costs, format_duration, format_rate, format_rungs
 from gossamer.queries import jobs, status
 from gossamer.queries.documents import to_document
 from gossamer.queries.jobs import JobPage, JobSummary
@@ -123,6 +123,8 @@ def _status_facts(status: JobStatus) -> list[tuple[str, str]]:
         ("items", f"{status.items:,} ({status.duplicates:,} seen again)"),
         ("attempts", f"{status.attempts:,} ({format_count(status.retries, 'retry', 'retries')})"),
         ("status", _format_counts(status.by_status)),
+        ("rungs", format_rungs(status.by_rung)),
+        ("cost", format_costs(status.cost, status.cost_by_rung)),
         ("failures", _format_counts(failures)),
         ("redirects", _format_redirects(status.by_reason.get(LedgerReason.KNOWN_TARGET, 0))),
         ("dropped", _format_counts(status.dropped)),

@@ -29,7 +29,7 @@ from gossamer.crawl.run import CrawlRun, prepare_crawl
 from gossamer.observe.log import LogFileHandler, LogSink, attach_handlers
 from gossamer.observe.progress import ProgressSink
 from gossamer.observe.run_stats import RunStats
-from gossamer.observe.units import format_duration, format_rate, format_size
+from gossamer.observe.units import format_costs, format_duration, format_rate, format_rungs, format_size
 from gossamer.spiders.spider import Spider
 from gossamer.wiring.backends import open_backends
 
@@ -178,6 +178,11 @@ def print_summary(
         ),
         ("status", codes or "no answer"),
     ]
+    paid = (
+        ("rungs", format_rungs(result.by_rung)),
+        ("cost", format_costs(result.cost, result.cost_by_rung)),
+    )
+    facts += [fact for fact in paid if fact[1]]
     facts += _redirect_facts(result, where)
     for label, kind in (("dropped", DropKind.ITEM), ("left out", DropKind.LINK)):
         reasons = kind.select_from(result.left_out)

@@ -39,7 +39,8 @@ class LadderRouter:
 
     ``rules`` are those of every ladder, whose rungs are the plan's. ``lanes`` are the lanes of the job: where
     there is one for browsers, requests that need a browser wait there. ``missing`` says which ways cannot be
-    used here, and why. ``guises`` completes the routes.
+    used here, and why. ``guises`` completes the routes. ``within_budget`` picks from rungs
+    those that a host may still use.
     """
 
     is_fixed = False
@@ -55,6 +56,7 @@ class LadderRouter:
         lanes: Sequence[str] = (PAGE_LANE,),
         missing: Mapping[str, MissingServiceError] | None = None,
         guises: GuisePlanner | None = None,
+        within_budget: Callable[[str, Sequence[str]], tuple[str, ...]] | None = None,
     ) -> None:
         self._store = store
         self._plan = plan
@@ -63,6 +65,7 @@ class LadderRouter:
         self._sink = sink
         self._has_lane = BROWSER_LANE in lanes
         self._guises = guises or GuisePlanner()
+        self._within_budget = within_budget
         self._missing: set[str] = set()  # ways
         self._rules_by_ladder: dict[tuple[str, ...], LadderRules] = {}
         for way, error in (missing or {}).items():
@@ -153,6 +156,8 @@ class LadderRouter:
     def _rules_for(self, host: str) -> LadderRules:
         """The ladder of a host without what cannot be used here."""
         ladder = self._plan.rungs_for(host)
+        if self._within_budget is not None:
+            ladder = self._within_budget(host, ladder) or ladder
         rules = self._rules_by_ladder.get(ladder)
         if rules is None:
             usable = tuple(filter(self._is_usable, ladder))

@@ -1,0 +1,111 @@
+"""Budgets: what is spent, what that forbids, and when a job is over."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gossamer.policy.budgets import (
+    NOTHING,
+    BudgetKind,
+    BudgetLimits,
+    BudgetRules,
+    Spending,
+    allowed_rungs,
+    forbidden_by,
+    is_job_over,
+    kinds_of,
+)
+
+COST, BYTES, SECONDS = BudgetKind.COST, BudgetKind.BYTES, BudgetKind.BROWSER_SECONDS
+LADDER = ("http", "impersonate", "browser", "http+residential", "gateway:zyte")
+
+amounts = st.integers(0, 1000)
+spendings = st.builds(Spending, cost=amounts.map(float), bytes=amounts, browser_s=amounts.map(float))
+limits = st.builds(
+    BudgetLimits,
+    cost=st.none() | amounts.map(float),
+    bytes=st.none() | amounts,
+    browser_s=st.none() | amounts.map(float),
+)
+rules = st.builds(BudgetRules, job=limits, host=limits, downgrades=st.booleans())
+
+
+@pytest.mark.parametrize(
+    ("rung", "kinds"),
+    [
+        ("http", {BYTES}),
+        ("impersonate+mobile", {BYTES, COST}),
+        ("browser", {BYTES, SECONDS}),
+        ("browser+residential", {BYTES, SECONDS, COST}),
+        ("gateway", {BYTES, COST}),
+        ("gateway:zyte", {BYTES, COST}),
+    ],
+)
+def test_what_a_rung_spends(rung, kinds):
+    assert kinds_of(rung) == kinds
+
+
+def test_without_a_budget_everything_is_allowed():
+    much = Spending(cost=1e9, bytes=10**12, browser_s=1e9)
+    assert allowed_rungs(LADDER, BudgetRules(), much, much) == LADDER
+    assert not is_job_over(BudgetRules(), much)
+
+
+@pytest.mark.parametrize(
+    ("limits", "allowed"),
+    [
+        (BudgetLimits(cost=5.0), ("http", "impersonate", "browser")),
+        (BudgetLimits(browser_s=5.0), ("http", "impersonate", "http+residential", "gateway:zyte")),
+        (BudgetLimits(cost=5.0, browser_s=5.0), ("http", "impersonate")),
+        (BudgetLimits(bytes=5), ()),
+        (BudgetLimits(cost=5.1), LADDER),
+    ],
+)
+def test_a_downgrade_leaves_the_rungs_that_spend_nothing_of_it(limits, allowed):
+    spent = Spending(cost=5.0, bytes=5, browser_s=5.0)
+    for rules in (BudgetRules(job=limits, downgrades=True), BudgetRules(host=limits, downgrades=True)):
+        is_of_host = rules.limits_hosts
+        told = (NOTHING, spent) if is_of_host else (spent, NOTHING)
+        assert allowed_rungs(LADDER, rules, *told) == allowed
+    stopping = BudgetRules(host=limits)
+    assert allowed_rungs(LADDER, stopping, NOTHING, spent) == (LADDER if allowed == LADDER else ())
+
+
+def test_a_job_that_downgrades_is_over_when_a_request_has_no_rung_left():
+    rules = BudgetRules(job=BudgetLimits(cost=5.0), downgrades=True)
+    spent = Spending(cost=7.0)
+    assert not is_job_over(rules, spent)
+    stuck = spent + Spending(stuck=(COST,))
+    assert is_job_over(rules, stuck)
+    assert not is_job_over(BudgetRules(job=BudgetLimits(cost=8.0), downgrades=True), stuck), "a larger budget"
+    assert is_job_over(BudgetRules(job=BudgetLimits(bytes=1), downgrades=True), Spending(bytes=1))
+    assert is_job_over(BudgetRules(job=BudgetLimits(cost=5.0)), spent)
+
+
+@given(rules, spendings, spendings, st.sampled_from(LADDER))
+def test_a_rung_is_allowed_exactly_when_no_spent_budget_forbids_it(rules, job, host, rung):
+    forbidden = any(forbidden_by(rung, rules, job, host))
+    assert (allowed_rungs([rung], rules, job, host) == ()) == forbidden
+    if forbidden and not rules.downgrades:
+        assert allowed_rungs(LADDER, rules, job, host) == ()
+
+
+@given(rules, spendings, spendings, spendings)
+def test_what_is_spent_is_never_allowed_again(rules, job, host, more):
+    before = set(allowed_rungs(LADDER, rules, job, host))
+    assert set(allowed_rungs(LADDER, rules, job + more, host + more)) <= before
+    assert is_job_over(rules, job + more) or not is_job_over(rules, job)
+
+
+@given(spendings, spendings)
+def test_sums_come_apart_again_and_are_stored(one, other):
+    assert one + other - other == one
+    assert msgspec.json.decode(msgspec.json.encode(one), type=Spending) == one
+
+
+def test_a_fiftieth_is_not_kept_back():
+    limits = BudgetLimits(cost=100.0, bytes=1000)
+    assert not limits.fills_a_batch(Spending(cost=1.9, bytes=19, browser_s=1e6))
+    assert limits.fills_a_batch(Spending(cost=2.0))
+    assert limits.fills_a_batch(Spending(bytes=20))
