@@ -11,6 +11,7 @@ from gossamer.fetch.gateway.template import TEMPLATES
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.fetcher import HttpFetcher
 from gossamer.fetch.http.limits import HttpOptions
+from gossamer.fetch.impersonate.fetcher import ImpersonatingFetcher
 from gossamer.fetch.sessions.cookies import CookieJar
 from gossamer.ports.fetcher import Fetcher
 from gossamer.testing.badsite import BadSite
@@ -22,6 +23,22 @@ from kit.gateway import BillingGateway
 def http() -> Fetcher:
     options = HttpOptions(user_agent="gossamer-test", **LIMITS)
     return HttpFetcher(options, clock=ManualClock(), guard=AddressGuard({"127.0.0.1", "localhost"}))
+
+
+def impersonating() -> Fetcher:
+    options = HttpOptions(**LIMITS)
+    guard = AddressGuard({"127.0.0.1", "localhost"})
+    return ImpersonatingFetcher(options, clock=ManualClock(), guard=guard)
+
+
+@pytest.mark.parametrize("name", FETCHER_CHECKS)
+async def test_impersonating_fetcher(name: str) -> None:
+    async with BadSite() as site:
+        fetcher = impersonating()
+        try:
+            await FETCHER_CHECKS[name](fetcher, site)
+        finally:
+            await fetcher.close()
 
 
 @pytest.mark.parametrize("name", FETCHER_CHECKS)

@@ -20,6 +20,7 @@ from gossamer.config.browser import BrowserSettings
 from gossamer.config.budgets import BudgetSettings
 from gossamer.config.fetching import HttpSettings, ReplaySettings
 from gossamer.config.gateways import GatewaySettings
+from gossamer.config.impersonate import ImpersonateSettings
 from gossamer.config.ladder import LadderSettings, RungChoice
 from gossamer.config.parsing import ParseSettings, TrapSettings
 from gossamer.config.proxies import ProxySettings
@@ -147,6 +148,9 @@ class Settings(BaseSettings):
         default=BrowserSettings(), description="Fetching in a browser (the way to fetch `browser`)."
     )
     proxies: ProxySettings = Field(default=ProxySettings(), description="Proxies, and how they are used.")
+    impersonate: ImpersonateSettings = Field(
+        default=ImpersonateSettings(), description="Fetching as a browser would."
+    )
     parse: ParseSettings = Field(default=ParseSettings(), description="Taking pages apart.")
     frontier: FrontierSettings = Field(default=FrontierSettings(), description="The requests of a crawl.")
     store: StoreSettings = Field(default=StoreSettings(), description="Items, pages and the ledger.")

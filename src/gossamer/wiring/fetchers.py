@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 
 from gossamer.config.settings import Settings
-from gossamer.core.errors import SettingError, UsageError
+from gossamer.core.errors import MissingServiceError, SettingError, UsageError
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.fetcher import HttpFetcher
 from gossamer.fetch.http.limits import HttpOptions
@@ -79,20 +79,32 @@ def _open_replay(parts: FetchParts) -> Fetcher:
     return ReplayFetcher(Path(replay.folder), replay.rules, clock=parts.clock)
 
 
-def _open_late(module: str, function: str) -> Callable[[FetchParts], Fetcher]:
-    """What opens a way whose module is imported when it is called."""
+def _open_late(module: str, function: str, extra: str = "") -> Callable[[FetchParts], Fetcher]:
+    """What opens a way whose module, with the packages of an extra, is imported when it is called."""
 
     def open_way(parts: FetchParts) -> Fetcher:
-        fetcher: Fetcher = getattr(import_module(module), function)(parts)
+        try:
+            found = import_module(module)
+        except ImportError as error:
+            if not extra:
+                raise
+            raise MissingServiceError(
+                f"a way to fetch needs another package ({error.name} is missing): "
+                f"pip install 'gossamer[{extra}]'"
+            ) from error
+        fetcher: Fetcher = getattr(found, function)(parts)
         return fetcher
 
     return open_way
 
 
 WAYS: dict[str, FetchWay] = {
-    "browser": FetchWay(_open_late("gossamer.wiring.browser", "open_browser"), extra="browser"),
+    "browser": FetchWay(_open_late("gossamer.wiring.browser", "open_browser", "browser"), extra="browser"),
     "gateway": FetchWay(_open_late("gossamer.wiring.gateways", "open_gateways")),
     "http": FetchWay(_open_http),
+    "impersonate": FetchWay(
+        _open_late("gossamer.wiring.impersonate", "open_impersonate", "impersonate"), extra="impersonate"
+    ),
     "replay": FetchWay(_open_replay),
 }
 """Every way to fetch, by its name in a rung."""

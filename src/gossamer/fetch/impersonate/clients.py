@@ -1,0 +1,150 @@
+"""The clients of wreq: one for each host, its checked addresses, its proxy and the browser it sees.
+
+A client connects to the addresses that it was made with, and looks nothing up: what the guard has judged is
+what is connected. wreq's threads begin with the first client, in the process that fetches.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import ssl
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import wreq
+
+from gossamer.core.routes import Proxy
+from gossamer.fetch.http.limits import HttpOptions
+from gossamer.fetch.impersonate.profiles import BrowserProfile
+from gossamer.fetch.machine import max_idle_connections, open_files_allowed
+
+MAX_THREADS = 4
+MAX_IDLE_PER_HOST = 32
+_PROXY_SCHEMES = {"socks5": "socks5h"}  # names are the proxy's to look up
+
+
+class ClientKey(NamedTuple):
+    """What requests must have in common to share connections."""
+
+    host: str
+    proxy: Proxy | None
+    profile: BrowserProfile
+
+
+class HostClient:
+    """A client for one host. ``is_http1`` and ``last_heard_at`` are what is known of its connections."""
+
+    __slots__ = ("addresses", "client", "is_http1", "last_heard_at")
+
+    def __init__(self, client: wreq.Client, addresses: frozenset[str]) -> None:
+        self.client = client
+        self.addresses = addresses
+        self.is_http1 = False  # it has answered, and not by HTTP/2
+        self.last_heard_at = float("-inf")  # the loop's time of the latest answer
+
+
+class ClientPool:
+    """Clients by what they are for; those unused for longest are let go.
+
+    ``authorities`` (PEM) replace the system's certificate authorities.
+    """
+
+    def __init__(self, options: HttpOptions, authorities: bytes | None = None) -> None:
+        self._options = options
+        self._authorities = authorities
+        self._clients: OrderedDict[ClientKey, HostClient] = OrderedDict()
+        self._max_clients = max_idle_connections(open_files_allowed()[0])
+        self._shared: dict[str, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"<ClientPool of {len(self._clients)} clients>"
+
+    def client_for(self, key: ClientKey, addresses: Mapping[str, Sequence[str]]) -> HostClient:
+        """The client; ``addresses`` are those of the host, or of the proxy, by name."""
+        found = self._clients.get(key)
+        allowed = frozenset(address for numbers in addresses.values() for address in numbers)
+        if found is not None and found.addresses <= allowed:
+            self._clients.move_to_end(key)
+            return found
+        made = HostClient(self._make_client(key, addresses), allowed)
+        self._clients[key] = made
+        self._clients.move_to_end(key)
+        while len(self._clients) > self._max_clients:
+            self._clients.popitem(last=False)  # what is under way holds on to it
+        return made
+
+    def forget_client(self, key: ClientKey) -> None:
+        """Its connections are not used again."""
+        self._clients.pop(key, None)
+
+    def close(self) -> None:
+        """Close all connections. Idempotent."""
+        for found in self._clients.values():
+            found.client.close()
+        self._clients.clear()
+        self._shared.clear()
+
+    def _make_client(self, key: ClientKey, addresses: Mapping[str, Sequence[str]]) -> wreq.Client:
+        if not self._shared:
+            self._shared = self._shared_parts()
+        is_checked = key.host not in self._options.insecure_hosts
+        names = wreq.DnsOptions(system_dns=True)
+        for name, numbers in addresses.items():
+            names.add_resolve(name.rstrip("."), [ip_address(number) for number in numbers])
+            names.add_resolve(name, [ip_address(number) for number in numbers])
+        return wreq.Client(
+            **self._shared["fixed"],
+            emulation=key.profile.emulation(),
+            dns_options=names,
+            tls_verify=self._shared["authorities"] if is_checked else False,
+            tls_verify_hostname=is_checked,
+            **_proxy_parts(key.proxy),
+        )
+
+    def _shared_parts(self) -> dict[str, Any]:
+        """What all clients have in common: threads, authorities, bounds."""
+        options = self._options
+        threads = wreq.Runtime(workers=min(os.cpu_count() or 1, MAX_THREADS), thread_name="gossamer-wreq")
+        fixed = {
+            "runtime": threads,
+            "redirect": wreq.redirect.Policy.none(),
+            "referer": False,
+            "connect_timeout": datetime.timedelta(seconds=options.connect_s),
+            "pool_idle_timeout": datetime.timedelta(seconds=options.keepalive_s),
+            "pool_max_idle_per_host": MAX_IDLE_PER_HOST,
+            "http1_options": wreq.Http1Options(
+                max_headers=options.max_headers,
+                max_buf_size=options.max_head_bytes,
+                ignore_invalid_headers_in_responses=True,
+                allow_spaces_after_header_name_in_responses=True,
+                allow_obsolete_multiline_headers_in_responses=True,
+            ),
+            **dict.fromkeys(("gzip", "brotli", "deflate", "zstd"), False),  # bodies as they come
+        }
+        return {"fixed": fixed, "authorities": _load_authorities(self._authorities)}
+
+
+def _proxy_parts(proxy: Proxy | None) -> dict[str, Any]:
+    if proxy is None:
+        return {"no_proxy": True}
+    host = f"[{proxy.host}]" if ":" in proxy.host else proxy.host
+    url = f"{_PROXY_SCHEMES.get(proxy.scheme, proxy.scheme)}://{host}:{proxy.port}"
+    if not proxy.user:
+        return {"proxies": [wreq.Proxy.all(url)]}
+    return {"proxies": [wreq.Proxy.all(url, username=proxy.user, password=proxy.password)]}
+
+
+def _load_authorities(given: bytes | None) -> wreq.CertStore:
+    """The same authorities as those of Python's own TLS: a file, and a folder of files by their hashes."""
+    if given is not None:
+        return wreq.CertStore.from_pem_stack(given)
+    paths = ssl.get_default_verify_paths()
+    files = [Path(paths.cafile)] if paths.cafile else []
+    files += [file for file in sorted(Path(paths.capath or "/nowhere").glob("*.[0-9]")) if file.is_file()]
+    if not files:
+        return wreq.CertStore(default_paths=True)
+    return wreq.CertStore.from_pem_stack(b"\n".join(file.read_bytes() for file in files))

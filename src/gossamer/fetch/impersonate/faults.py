@@ -1,0 +1,130 @@
+"""What wreq raises, as the one error of a fetch.
+
+Its texts hold URLs and passwords of proxies, so nothing of them is passed on: they are only searched, behind
+the URL, for the words by which causes can be told apart.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from wreq import exceptions
+
+from gossamer.core.errors import Fault, FetchError
+from gossamer.core.routes import Proxy
+from gossamer.fetch.machine import LOCAL_ERRORS
+
+RAISED = (
+    exceptions.BodyError,
+    exceptions.BuilderError,
+    exceptions.ConnectionError,
+    exceptions.ConnectionResetError,
+    exceptions.DecodingError,
+    exceptions.ProxyConnectionError,
+    exceptions.RedirectError,
+    exceptions.RequestError,
+    exceptions.StatusError,
+    exceptions.TimeoutError,
+    exceptions.TlsError,
+    exceptions.UpgradeError,
+    RuntimeError,  # an invalid header, a runtime that cannot start
+)
+"""Everything that wreq is known to raise."""
+
+_CAUSE = re.compile(r"(?:, | )source: (.*)", re.DOTALL)
+_OS_CODE = re.compile(r"Os \{ code: (\d+),")
+_TLS_REASON = re.compile(r'library: "SSL routines".*?reason: "([A-Z0-9_]+)"', re.DOTALL)
+_STALE = re.compile(
+    r"IncompleteMessage|ChannelClosed|Canceled|GoAway|BrokenPipe|ConnectionReset|code: (?:32|104),"
+)
+_REFUSED_HEADER = re.compile(r"Parse\((\w+)")
+
+
+def cause_of(error: Exception) -> str:
+    """What wreq says behind the URL. For comparison only: it may hold a password."""
+    found = _CAUSE.search(str(error))
+    return found[1] if found else ""
+
+
+def is_stale(error: Exception) -> bool:
+    """Whether a connection ended before a byte of the answer: one that was idle may have been closed."""
+    return _STALE.search(cause_of(error)) is not None
+
+
+def os_code_of(error: Exception) -> int:
+    """The system's number of the error, 0 without."""
+    found = _OS_CODE.search(cause_of(error))
+    return int(found[1]) if found else 0
+
+
+def translate_head_error(error: Exception, host: str, proxy: Proxy | None) -> FetchError:
+    """The fetch error for what was raised before the answer's header had come."""
+    cause, code = cause_of(error), os_code_of(error)
+    reason = _TLS_REASON.search(cause)
+    match error:
+        case exceptions.ConnectionError() | exceptions.ProxyConnectionError() if code in LOCAL_ERRORS:
+            fault = Fault.LOCAL
+            detail = f"this machine's trouble, not the host's: {os.strerror(code)}"
+        case exceptions.ProxyConnectionError():
+            return _proxy_error(cause, code, host, proxy)
+        case exceptions.TlsError() | exceptions.ConnectionError() if reason is not None or "SSL" in cause:
+            fault, detail = Fault.TLS, _describe_tls(reason[1] if reason else "", host)
+        case exceptions.TimeoutError():
+            fault, detail = Fault.TIMEOUT_CONNECT, "the connection took too long"
+        case exceptions.ConnectionError() if "TimedOut" in cause:
+            fault, detail = Fault.TIMEOUT_CONNECT, "the connection took too long"
+        case exceptions.ConnectionError() if "dns error" in cause:
+            fault, detail = Fault.DNS, "the name could not be looked up"
+        case exceptions.ConnectionError():
+            fault, detail = Fault.CONNECT, os.strerror(code) if code else "no address answers"
+        case exceptions.ConnectionResetError():
+            fault, detail = Fault.CONNECT, "the connection was lost before an answer"
+        case exceptions.BuilderError() | RuntimeError():
+            fault, detail = Fault.BAD_URL, "a request that cannot be sent"
+        case _ if is_stale(error):
+            fault, detail = Fault.CONNECT, "the connection was lost before an answer"
+        case _:
+            fault, detail = Fault.PROTOCOL, _describe_refusal(cause)
+    return FetchError(fault, detail)
+
+
+def translate_body_error(error: Exception) -> FetchError:
+    """The fetch error for what was raised while the body came."""
+    if isinstance(error, exceptions.TimeoutError):
+        return FetchError(Fault.TIMEOUT_BODY, "the body did not arrive in time")
+    detail = "the body's chunks are broken" if "chunk" in cause_of(error) else "the body ended early"
+    return FetchError(Fault.INCOMPLETE, detail)
+
+
+def proxy_refusal(proxy: Proxy) -> FetchError:
+    """The proxy does not take the user and the password."""
+    return FetchError(Fault.PROXY, f"proxy {proxy.name} refuses the user and password (407)")
+
+
+def _proxy_error(cause: str, code: int, host: str, proxy: Proxy | None) -> FetchError:
+    name = f"proxy {proxy.name}" if proxy is not None else "the proxy"
+    if proxy is not None and ("407" in cause or "AuthRequired" in cause or "Authentication" in cause):
+        return proxy_refusal(proxy)
+    if "TunnelUnsuccessful" in cause or "TunnelUnexpected" in cause:
+        return FetchError(Fault.PROXY, f"{name} opens no tunnel to {host}")
+    if code:
+        return FetchError(Fault.PROXY, f"{name} cannot be reached: {os.strerror(code)}")
+    if "TimedOut" in cause:
+        return FetchError(Fault.PROXY, f"{name} does not answer")
+    return FetchError(Fault.PROXY, f"{name} cannot be used for {host}")
+
+
+def _describe_tls(reason: str, host: str) -> str:
+    if reason == "CERTIFICATE_VERIFY_FAILED":
+        return f'the certificate does not verify; to fetch it unchecked: http.insecure_hosts = ["{host}"]'
+    if reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST"):
+        return f"the server speaks plain http on this port, not TLS ({reason}): write http:// in its URL"
+    return reason or "the handshake failed"
+
+
+def _describe_refusal(cause: str) -> str:
+    found = _REFUSED_HEADER.search(cause)
+    if found is not None:
+        return "a header of too many fields, or too long a one" if found[1] == "TooLarge" else "not HTTP"
+    return "not HTTP as the protocol wants it"

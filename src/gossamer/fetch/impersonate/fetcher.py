@@ -1,0 +1,250 @@
+"""The rung ``impersonate``: pages as a browser would get them, by HTTP/2 where the server has it.
+
+wreq brings the TLS and HTTP/2 of browsers; all else is that of the rung ``http``: the guard over addresses
+that are looked up here, the cookies, the decoding, the bounds in time and in bytes. What cannot be had of
+wreq is the raw exchange, so results never carry one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import wreq
+
+from gossamer.core.errors import Fault, FetchError
+from gossamer.core.requests import Request
+from gossamer.core.results import FetchResult
+from gossamer.core.routes import DIRECT, Proxy, Route
+from gossamer.fetch.guard import AddressGuard, GuardError
+from gossamer.fetch.http.faults import RAISED as LOOKUP_ERRORS
+from gossamer.fetch.http.faults import translate_error
+from gossamer.fetch.http.fields import BODILESS, IDEMPOTENT, Field, RequestHeaders
+from gossamer.fetch.http.limits import HttpOptions
+from gossamer.fetch.http.memory_budget import MemoryBudget
+from gossamer.fetch.http.result import ResultReader
+from gossamer.fetch.http.target import Origin, RequestTarget, parse_target
+from gossamer.fetch.http.wire import WireResponse, request_head
+from gossamer.fetch.impersonate.answer import AnswerReader
+from gossamer.fetch.impersonate.clients import ClientKey, ClientPool, HostClient
+from gossamer.fetch.impersonate.faults import (
+    RAISED,
+    is_stale,
+    os_code_of,
+    proxy_refusal,
+    translate_head_error,
+)
+from gossamer.fetch.impersonate.profiles import BrowserProfile, find_profile, learn_headers, wire_name
+from gossamer.fetch.machine import LocalErrorThrottle
+from gossamer.fetch.resolver import CachingResolver, Resolver, ThreadResolver
+from gossamer.fetch.sessions.cookies import CookieJar
+from gossamer.ports.clock import Clock
+from gossamer.ports.cookie_store import CookieStore
+
+_METHODS = {
+    name: getattr(wreq.Method, name)
+    for name in ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH")
+}
+
+
+class ImpersonatingFetcher:
+    """A :class:`~gossamer.ports.fetcher.Fetcher`. Belongs to the event loop that fetches first.
+
+    ``profile`` is the browser of routes that name none, ``platform`` where it runs (empty: this machine's),
+    ``accept_language`` replaces the browser's own. ``authorities`` (PEM) replace the system's certificate
+    authorities, ``resolver`` its name look-ups, ``cookies`` those that are kept in memory only.
+    """
+
+    rung = "impersonate"
+    touches_network = True
+
+    def __init__(
+        self,
+        options: HttpOptions,
+        *,
+        clock: Clock,
+        profile: str = "chrome",
+        platform: str = "",
+        accept_language: str = "",
+        guard: AddressGuard | None = None,
+        authorities: bytes | None = None,
+        resolver: Resolver | None = None,
+        cookies: CookieStore | None = None,
+    ) -> None:
+        self._options = options
+        self._clock = clock
+        self._profile = find_profile(profile, platform)
+        self._platform = platform
+        self._accept_language = accept_language
+        self._guard = guard or AddressGuard()
+        self._names: CachingResolver | None = None
+        self._given_resolver = resolver
+        self._clients = ClientPool(options, authorities)
+        self._room = MemoryBudget(options.large_bodies_bytes)
+        self._trouble = LocalErrorThrottle(options.local_pause_s)
+        self._cookies = CookieJar(options.max_cookie_jars) if cookies is None else cookies
+        self._headers: dict[BrowserProfile, RequestHeaders] = {}
+        self._learning = asyncio.Lock()
+        self._results = ResultReader(options, self._cookies, clock, self.rung)
+
+    def __repr__(self) -> str:
+        return f"ImpersonatingFetcher({self._profile.name!r}, {self._clients!r})"
+
+    @property
+    def profile(self) -> str:
+        """The browser of routes that name none."""
+        return self._profile.name
+
+    async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
+        """One response. Redirects are returned, cookies of the route's session sent and kept."""
+        session, through = route.session_for(request), "" if route.proxy is None else route.proxy.name
+        try:
+            target = parse_target(request.url)
+            key = ClientKey(target.origin.host, route.proxy, self._profile_for(route))
+            fields = await self._list_fields(request, target, session, key.profile)
+            began = (self._clock.now(), asyncio.get_running_loop().time())
+            try:
+                answer, address = await self._send_request(request, target, fields, key)
+            except FetchError as error:
+                raise FetchError(error.fault, f"{key.host}: {error.detail}") from error
+            return await self._results.read_result(
+                request, answer, address, began, session=session, proxy=through
+            )
+        except FetchError as error:
+            error.rung, error.proxy = self.rung, through
+            raise
+
+    async def close(self) -> None:
+        """Close the connections. Idempotent."""
+        self._clients.close()
+        self._names = None
+
+    # ------------------------------------------------------------------ the request
+
+    def _profile_for(self, route: Route) -> BrowserProfile:
+        return find_profile(route.profile, self._platform) if route.profile else self._profile
+
+    async def _list_fields(
+        self, request: Request, target: RequestTarget, session: str, profile: BrowserProfile
+    ) -> list[Field]:
+        """The header; what cannot be sent is found here, since wreq's errors do not say what it was."""
+        origin = target.origin
+        if request.method not in _METHODS:
+            raise FetchError(Fault.BAD_URL, f"{origin.host}: the method {request.method} is not impersonated")
+        headers = self._headers.get(profile) or await self._learn_headers(profile)
+        fields = headers.list_fields(request, origin, session, self._clock.now())
+        if request.body or request.method not in BODILESS:
+            fields.append(("Content-Length", str(len(request.body))))
+        try:
+            request_head(request.method, target.path, fields)
+        except ValueError:  # UnicodeError too
+            raise FetchError(Fault.BAD_URL, f"{origin.host}: a request that cannot be sent") from None
+        return fields
+
+    async def _learn_headers(self, profile: BrowserProfile) -> RequestHeaders:
+        async with self._learning:
+            if profile not in self._headers:
+                try:
+                    manners = await learn_headers(profile)
+                except (OSError, *RAISED) as error:
+                    raise FetchError(Fault.LOCAL, "the headers of the browser could not be read") from error
+                if self._accept_language:
+                    language = ("accept-language", self._accept_language)
+                    manners = tuple(
+                        language if name == language[0] else (name, value) for name, value in manners
+                    )
+                self._headers[profile] = RequestHeaders(self._options, manners, self._guard, self._cookies)
+            return self._headers[profile]
+
+    async def _find_addresses(self, origin: Origin, proxy: Proxy | None) -> dict[str, list[str]]:
+        """Where a client may connect, by the name that it asks for; raises as a look-up and the guard do."""
+        if self._names is None:
+            resolver = self._given_resolver or ThreadResolver(self._options.dns_threads)
+            self._names = CachingResolver(resolver, self._options.dns_cache_s)
+        if proxy is not None:
+            self._guard.check_target(origin.host, origin.port)  # names are the proxy's to look up
+            rows = await self._names.resolve(proxy.host, proxy.port)
+            return {proxy.host: [row[4][0] for row in rows]}
+        self._guard.check_port(origin.host, origin.port)
+        rows = self._guard.open_to(origin.host, await self._names.resolve(origin.host, origin.port))
+        return {origin.host: [row[4][0] for row in rows]}
+
+    async def _open_client(self, origin: Origin, key: ClientKey) -> HostClient:
+        try:
+            async with asyncio.timeout(self._options.connect_s):
+                addresses = await self._find_addresses(origin, key.proxy)
+        except GuardError as error:
+            raise FetchError(Fault.GUARD, error.strerror or "not a public address") from error
+        except LOOKUP_ERRORS as error:
+            if key.proxy is not None:
+                raise FetchError(Fault.PROXY, f"proxy {key.proxy.name} cannot be found") from error
+            raise translate_error(error, host="") from error
+        return self._clients.client_for(key, addresses)
+
+    async def _send_request(
+        self, request: Request, target: RequestTarget, fields: list[Field], key: ClientKey
+    ) -> tuple[WireResponse, str]:
+        """The answer and the address that gave it.
+
+        A connection that closes before a byte came back was closed while it was idle, if there was one: then
+        the request is sent once more.
+        """
+        loop, origin, is_repeated = asyncio.get_running_loop(), target.origin, False
+        while True:
+            client = await self._open_client(origin, key)
+            had_idle = loop.time() - client.last_heard_at < self._options.keepalive_s
+            try:
+                response, latency_s = await self._send_over(client, request, target, fields, key)
+            except RAISED as error:
+                if is_stale(error) and had_idle and not is_repeated and request.method in IDEMPOTENT:
+                    is_repeated = True
+                    self._clients.forget_client(key)  # its other connections may have gone, too
+                    continue
+                raise await self._translate(error, origin, key) from None
+            break
+        client.last_heard_at = loop.time()
+        client.is_http1 = response.version != wreq.Version.HTTP_2
+        if response.status.as_int() == 407 and key.proxy is not None and not origin.is_tls:
+            raise proxy_refusal(key.proxy)
+        reader = AnswerReader(self._options, self._room, latency_s)
+        answer = await reader.read_answer(response, is_head=request.method == "HEAD")
+        peer = response.remote_addr if key.proxy is None else None
+        return answer, str(peer.ip()) if peer is not None else ""
+
+    async def _send_over(
+        self, client: HostClient, request: Request, target: RequestTarget, fields: list[Field], key: ClientKey
+    ) -> tuple[wreq.Response, float]:
+        """The header of the answer, and after how many seconds it was there."""
+        loop, origin = asyncio.get_running_loop(), target.origin
+        is_http1 = not origin.is_tls or client.is_http1
+        said = key.profile.order_fields(fields, is_tls=origin.is_tls, is_http1=is_http1)
+        headers = wreq.HeaderMap()
+        for name, value in said:
+            headers.append(name, value)
+        names = ("host", *(name for name, _ in said))
+        scheme = "https" if origin.is_tls else "http"
+        body: dict[str, Any] = {"body": request.body} if request.body else {}
+        start = loop.time()
+        try:
+            async with asyncio.timeout(self._options.connect_s + self._options.headers_s):
+                response = await client.client.request(
+                    _METHODS[request.method],
+                    f"{scheme}://{origin.host_header}{target.path}",
+                    headers=headers,
+                    orig_headers=[wire_name(name, key.profile.family) for name in names],
+                    **body,
+                )
+        except TimeoutError:
+            raise FetchError(Fault.TIMEOUT_HEADERS, "the header did not arrive in time") from None
+        self._trouble.reset_pause()
+        return response, loop.time() - start
+
+    async def _translate(self, error: Exception, origin: Origin, key: ClientKey) -> FetchError:
+        """The fetch error; this machine's troubles are passed on after a pause."""
+        failure = translate_head_error(error, origin.host, key.proxy)
+        if failure.fault is Fault.LOCAL:
+            trouble = OSError(os_code_of(error), failure.detail)
+            await asyncio.sleep(self._trouble.report_error(trouble, asyncio.get_running_loop().time()))
+        elif self._names is not None:  # the host may have moved
+            self._names.forget_host(origin.host, origin.port)
+        return failure
