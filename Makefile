@@ -43,6 +43,11 @@ crash: $(READY)
 fleet: prepare
 	GOSSAMER_TEST_FULL=1 $(PY) -m pytest -s tests/acceptance/fleet
 
+# A thousand pages in one browser lane, with a look at its memory and processes; and the whole contract of fetchers.
+.PHONY: test-browser
+test-browser: prepare
+	GOSSAMER_TEST_FULL=1 $(PY) -m pytest -s tests/integration/browser
+
 lint: $(READY)
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check

@@ -14,6 +14,9 @@ from gossamer.fetch.sessions.cookies import CookieJar
 from gossamer.ports.page_guide import PageGuide
 from gossamer.runtime.clock import SystemClock
 
+FULL = bool(os.environ.get("GOSSAMER_TEST_FULL"))
+"""Whether everything is checked, at its full size (``make test-browser``)."""
+
 TRUSTED = ("127.0.0.1", "localhost")
 
 

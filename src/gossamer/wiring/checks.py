@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
+from gossamer.fetch.browser.driver import find_executable
 from gossamer.fetch.machine import max_idle_connections, open_files_allowed
 from gossamer.wiring.schemes import FRONTIERS, STORES
 
@@ -39,6 +40,11 @@ async def look_at_items(settings: Settings) -> str | None:
     url = settings.store.url
     check = STORES.find_scheme(url).check
     return await check(url, settings) if url is not None and check is not None else None
+
+
+def look_at_browser(settings: Settings) -> str:
+    """The browser that would be started. Raises ``MissingServiceError`` where there is none."""
+    return find_executable("chromium", settings.browser.executable or "")
 
 
 def look_at_open_files() -> tuple[int, int, int]:

@@ -121,11 +121,32 @@ def test_doctor_finds_everything_here(tmp_path):
         "data directory",
         "free disk",
         "open files",
+        "browser",
         "clock",
     } <= set(found)
     assert not [check for check in found.values() if check["state"] == "missing"]
     assert "idle connections are kept" in found["open files"]["found"]
     assert not (tmp_path / "d").exists()  # it only looks
+
+
+def test_doctor_names_the_browser_or_says_what_to_install(tmp_path, monkeypatch):
+    def look(*more):
+        result = gossamer("doctor", "--data", str(tmp_path), "--json", *more)
+        return next(check for check in json.loads(result.stdout) if check["what"] == "browser")
+
+    program = tmp_path / "chromium"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path / "none"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert (look()["state"], look()["found"]) == ("ok", str(program))
+    monkeypatch.setenv("PATH", str(tmp_path / "none"))
+    assert look()["state"] == "optional"
+    assert "apt install chromium, or set browser.executable" in look()["advice"]
+    wrong = look("-s", "browser.executable=/nowhere/chromium")
+    assert wrong["state"] == "missing"
+    assert "'/nowhere/chromium': there is no such program" in wrong["advice"]
 
 
 def test_doctor_says_what_is_missing_and_exits_with_4(monkeypatch, tmp_path):

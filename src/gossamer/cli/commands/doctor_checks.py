@@ -21,7 +21,13 @@ from gossamer.config.command_settings import settings_of
 from gossamer.core.errors import OperatorError
 from gossamer.core.redaction import shown_server
 from gossamer.observe.units import format_size
-from gossamer.wiring.checks import look_at_items, look_at_open_files, look_at_requests, needed_extras
+from gossamer.wiring.checks import (
+    look_at_browser,
+    look_at_items,
+    look_at_open_files,
+    look_at_requests,
+    needed_extras,
+)
 
 if TYPE_CHECKING:
     from gossamer.config.settings import Settings
@@ -71,6 +77,7 @@ def all_checks(data: str | None = None, settings: list[str] | None = None) -> li
         _check_sqlite(),
         *_check_disk(Path(settled.data).expanduser().absolute()),
         _open_files(),
+        _check_browser(settled),
         _check_clock(time.time()),
         *_check_servers(settled),
     ]
@@ -184,6 +191,15 @@ def _open_files() -> HealthCheck:
     found = f"{soft:,}{raised}; up to {idle:,} idle connections are kept"
     advice = "" if most >= MIN_FILES else "raise the hard limit (`ulimit -Hn`), or lower --concurrency"
     return HealthCheck(OK if most >= MIN_FILES else WARNING, "open files", found, advice)
+
+
+def _check_browser(settings: Settings) -> HealthCheck:
+    """What the way to fetch `browser` would start; a crawl over HTTP does without."""
+    try:
+        return HealthCheck(OK, "browser", look_at_browser(settings))
+    except OperatorError as error:
+        state = MISSING if settings.browser.executable else OPTIONAL
+        return HealthCheck(state, "browser", "not found", str(error))
 
 
 def _check_clock(now: float) -> HealthCheck:
