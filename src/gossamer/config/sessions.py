@@ -8,6 +8,9 @@ from pydantic import Field
 
 from gossamer.config.section import BaseSettings, Count
 
+OF_LOG_INS = frozenset({"login_timeout", "max_login_failures"})
+"""Settings of the section that say nothing of identities."""
+
 
 class SessionSettings(BaseSettings):
     """Cookies, proxy and browser profile, which together make one identity for a site."""

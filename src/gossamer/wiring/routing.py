@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
-from gossamer.config.sessions import SessionSettings
 from gossamer.config.settings import Settings
 from gossamer.core.errors import MissingServiceError
 from gossamer.core.jobs import Job
@@ -33,7 +32,7 @@ from gossamer.wiring.backends import Backends
 from gossamer.wiring.budgets import open_meter
 from gossamer.wiring.fetchers import fetcher_of, touches_network
 from gossamer.wiring.page_tasks import guide_of
-from gossamer.wiring.sessions import SessionFetcher, session_pool_of
+from gossamer.wiring.sessions import SessionFetcher, has_identities, session_pool_of
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,7 @@ def router_of(
     """The router of a crawl: one that learns nothing where there is nothing to choose."""
     settings, shared, clock = parts.settings, parts.backends.requests.shared, parts.backends.clock
     if not touches_network(settings) or (
-        plan.is_plain and settings.sessions == SessionSettings() and BROWSER_LANE not in parts.lanes
+        plan.is_plain and not has_identities(settings) and BROWSER_LANE not in parts.lanes
     ):
         return FixedRouter()
     ladder = settings.ladder

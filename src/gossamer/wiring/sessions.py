@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from gossamer.callbacks.extractor import SpiderExtractor
 from gossamer.callbacks.login import SpiderLogin
+from gossamer.config.sessions import OF_LOG_INS, SessionSettings
 from gossamer.config.settings import Settings
 from gossamer.core.jobs import Job, tag_of
 from gossamer.core.requests import Request
@@ -23,6 +24,13 @@ from gossamer.ports.fetcher import Fetcher
 from gossamer.ports.login_gate import LoginGate
 from gossamer.ports.shared_state import SharedState
 from gossamer.targets.discovery import CrawlTarget
+
+
+def has_identities(settings: Settings) -> bool:
+    """Whether the settings ask for more than one identity that lasts as long as the crawl."""
+    return settings.sessions.model_dump(exclude=set(OF_LOG_INS)) != SessionSettings().model_dump(
+        exclude=set(OF_LOG_INS)
+    )
 
 
 def session_pool_of(

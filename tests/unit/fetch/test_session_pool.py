@@ -86,8 +86,8 @@ async def test_what_one_worker_retires_or_binds_every_other_knows_at_its_next_ch
     one, two = world.pool(), world.pool()
     identity = await one.bind_proxy(await open_one(one), "http://p:1")
     assert await open_one(two) == identity
-    await two.record_report(identity, REFUSED)
-    await two.record_report(identity, REFUSED)  # late: of the generation that is retired already
+    assert not await two.record_report(identity, REFUSED), "it may be the page: nobody was welcome before"
+    assert await two.record_report(identity, REFUSED)  # late: of the generation that is retired already
     third = await open_one(one)
     assert (third.session, third.proxy, third.generation) == ("#2", "", 2)
     assert await open_one(two) == third
@@ -133,6 +133,16 @@ async def test_the_bound_on_uses_is_kept_to_the_page_by_a_worker_that_is_alone(w
         seen[identity.session] += 1
         await pool.record_report(identity, page())
     assert seen == {"": 25, "#2": 25, "#3": 25, "#4": 25}
+
+
+async def test_who_was_welcome_before_and_is_refused_is_used_up(world):
+    pool = world.pool(max_uses=100)
+    identity = await open_one(pool)
+    assert not await pool.record_report(identity, page())
+    assert not await pool.record_report(identity, DOUBTFUL)
+    assert await pool.record_report(identity, REFUSED)
+    fresh = await open_one(pool)
+    assert not await pool.record_report(fresh, REFUSED)
 
 
 async def test_an_identity_ends_with_its_age(world):

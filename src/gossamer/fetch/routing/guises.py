@@ -18,6 +18,8 @@ from gossamer.fetch.sessions.pool import SessionPool
 from gossamer.policy.proxies import ProxyOutcome
 from gossamer.policy.sessions import Identity
 
+MOST_IDENTITIES = 3
+"""As so many further visitors a page is asked for that was refused to one who had been welcome before."""
 MAX_KEPT = 10_000
 """Requests in flight whose identity is remembered, and URLs whose last proxy is."""
 
@@ -85,16 +87,18 @@ class GuisePlanner:
         return Route(rung=rung, proxy=proxy, session=identity.session, profile=identity.profile)
 
     async def learn_from(self, report: RouteReport, *, is_blamed: bool) -> Advice | None:
-        """Take in what came of a route; that it is tried again, if its proxy is out of order.
+        """Take in what came of a route; that it is tried again, if its proxy or its identity is used up.
 
         ``is_blamed``: a refusal is put down to the proxy. Raises ``StorageError``.
         """
         identity = self._identities.get((report.host, report.route.session or ""))
+        is_known = False
         if self._sessions is not None and identity is not None:
-            await self._sessions.record_report(identity, report)
+            is_known = await self._sessions.record_report(identity, report)
         proxy = report.route.proxy
         if self._proxies is None or proxy is None:
-            return None
+            is_again = is_known and report.result.attempts[0].attempt <= MOST_IDENTITIES
+            return Advice(detail="tried again as somebody else, with new cookies") if is_again else None
         is_suspect = report.block is not None and not is_blamed
         await self._judge_former(report)
         if is_suspect:

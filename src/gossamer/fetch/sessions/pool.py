@@ -83,21 +83,27 @@ class SessionPool:
 
     # ------------------------------------------------------------------ after it
 
-    async def record_report(self, identity: Identity, report: RouteReport) -> None:
-        """Take in what came of a route that an identity took. Raises ``StorageError``."""
+    async def record_report(self, identity: Identity, report: RouteReport) -> bool:
+        """Take in what came of a route that an identity took. Raises ``StorageError``.
+
+        Whether it was refused though it had been welcome before: then it was the identity and not the page,
+        and whoever comes next is somebody else.
+        """
         verdict = sessions.judge_report(report)
         if verdict is None:
-            return
+            return False
         key = identity.key
         uses = self._unsaved_uses(key, identity.generation) + 1
         self._uses[key] = (identity.generation, uses)
         state = self._state_of(key)
+        was_welcome = uses > 1 or state is None or state.generation != identity.generation or state.uses > 0
         is_bad = verdict in (SessionVerdict.TROUBLE, SessionVerdict.REFUSED)
         is_better = verdict is SessionVerdict.GOOD and state is not None and state.score > 0
         if is_bad or is_better or uses >= self._lot:
             await self._save_uses(key, verdict)
             if is_bad:
                 await self._stamp.announce()
+        return was_welcome and verdict is SessionVerdict.REFUSED
 
     async def retire_session(self, identity: Identity) -> None:
         """Whoever comes next has other cookies, proxy and browser. Raises ``StorageError``."""
