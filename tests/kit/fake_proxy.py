@@ -65,6 +65,14 @@ async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
     await reader.read(65536)
 
 
+async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answer without ever coming to an end, a byte now and then."""
+    await reader.read(65536)
+    for byte in b"HTTP/1.1 200 " + b"x" * 60_000:
+        writer.write(bytes([byte]))
+        await asyncio.sleep(0.01)
+
+
 def say(*answers: bytes, then: Behaviour = hang) -> Behaviour:
     """Answer what comes, in turn, with these bytes."""
 

@@ -24,10 +24,8 @@ async def fetcher() -> AsyncIterator[BrowserFetcher]:
 
 CHECKS = {
     "microsocks": (
-        "pages_come_through",
         "one_who_is_let_in_lets_in_nobody_else",
         "a_host_that_is_not_there_is_no_fault_of_the_proxy",
-        "private_addresses_are_refused",
     ),
     "squid": ("one_who_is_let_in_lets_in_nobody_else",),
 }

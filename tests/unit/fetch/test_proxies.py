@@ -17,7 +17,7 @@ from gossamer.fetch.http.limits import HttpOptions
 from gossamer.testing.badroutes import PAGE
 from gossamer.testing.badsite import BadSite
 from gossamer.testing.clock import ManualClock
-from kit.fake_proxy import FakeProxy, Forwarding, hang, hang_up, say
+from kit.fake_proxy import FakeProxy, Forwarding, drip, hang, hang_up, say
 
 SECRET = "s3cret:/@%"
 GREETED = b"\5\2"
@@ -238,6 +238,16 @@ async def test_a_proxy_that_hangs_up_hangs_or_is_not_there(scheme: str, url: str
     error = await fetch(fetcher, url, nowhere)
     assert isinstance(error, FetchError)
     assert (error.fault, "its name does not resolve" in error.detail) == (Fault.PROXY, True)
+    await fetcher.close()
+
+
+@pytest.mark.parametrize("url", ["http://example.com/", "https://example.com/"])
+async def test_a_proxy_that_answers_too_slowly(url: str) -> None:
+    fetcher = fetcher_with("example.com", connect_s=0.3, headers_s=0.3)
+    async with FakeProxy(drip) as fake:
+        error = await fetch(fetcher, url, fake.proxy())
+        assert isinstance(error, FetchError)
+        assert (error.fault, "does not answer" in error.detail) == (Fault.PROXY, True)
     await fetcher.close()
 
 

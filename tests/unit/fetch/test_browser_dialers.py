@@ -1,0 +1,67 @@
+"""The connections of a browser's tab: straight from here or through a proxy, under the guard either way."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from gossamer.core.errors import Fault, FetchError
+from gossamer.fetch.browser.dialers import GuardedDialer
+from gossamer.fetch.browser.relay import TabRelay
+from gossamer.fetch.guard import AddressGuard, GuardError
+from gossamer.testing.badroutes import PAGE
+from gossamer.testing.badsite import BadSite
+from kit.fake_proxy import FakeProxy, Forwarding, hang_up
+
+DIALER = GuardedDialer(AddressGuard({"127.0.0.1"}), connect_s=5.0)
+
+
+async def ask(relay: TabRelay, host: str, port: int) -> bytes:
+    """What a browser gets that asks the relay for a host and a page."""
+    address = await relay.open()
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(address.rpartition(":")[2]))
+    try:
+        writer.write(b"\5\1\0")
+        assert await reader.readexactly(2) == b"\5\0"
+        writer.write(b"\5\1\0\3" + bytes([len(host)]) + host.encode() + port.to_bytes(2))
+        if (await reader.readexactly(10))[1]:
+            return b""
+        writer.write(f"GET /good HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+        head = await reader.readuntil(b"\r\n\r\n")
+        return head + await reader.readexactly(len(PAGE))
+    finally:
+        writer.close()
+        relay.close()
+
+
+async def test_a_tab_reaches_its_host_by_a_tunnel() -> None:
+    told = Forwarding()
+    async with BadSite() as site, FakeProxy(told) as fake:
+        relay = TabRelay(DIALER.dial_by(fake.proxy("user", "secret")))
+        answer = await ask(relay, "127.0.0.1", site.port)
+        assert answer.endswith(PAGE)
+        assert told.heads[0].startswith(f"CONNECT 127.0.0.1:{site.port} ")
+        assert "Proxy-Authorization: Basic " in told.heads[0]
+        assert relay.addresses == {("127.0.0.1", site.port): ""}, "the proxy's own address is not the host's"
+        direct = TabRelay(DIALER.dial_by(None))
+        assert (await ask(direct, "127.0.0.1", site.port)).endswith(PAGE)
+        assert direct.addresses == {("127.0.0.1", site.port): "127.0.0.1"}
+
+
+@pytest.mark.parametrize("is_proxied", [False, True])
+async def test_a_tab_is_kept_from_private_addresses(is_proxied: bool) -> None:
+    async with BadSite() as site, FakeProxy(hang_up) as fake:
+        relay = TabRelay(DIALER.dial_by(fake.proxy() if is_proxied else None))
+        assert await ask(relay, "127.0.0.2", site.port) == b""
+        assert isinstance(relay.failures["127.0.0.2", site.port], GuardError)
+        assert (site.connections, fake.connections) == (0, 0)
+
+
+async def test_a_tab_learns_that_its_proxy_is_out_of_order() -> None:
+    async with FakeProxy(hang_up) as fake:
+        relay = TabRelay(DIALER.dial_by(fake.proxy("user", "secret")))
+        assert await ask(relay, "example.com", 443) == b""
+        error = relay.failures["example.com", 443]
+    assert isinstance(error, FetchError)
+    assert (error.fault, "secret" in str(error)) == (Fault.PROXY, False)
