@@ -161,6 +161,7 @@ class FetchError(GossamerError):
         self.proxy = proxy
         self.screenshot = b""
         self.cost = cost
+        self.browser_s = 0.0  # how long a tab of a browser was held for it
 
 
 class DropItem(GossamerError):

@@ -140,6 +140,7 @@ class FetchResult(msgspec.Struct, frozen=True, kw_only=True):
     address: str = ""  # the connected IP address of the host; empty through a proxy, which looks it up itself
     proxy: str = ""  # the proxy that it came through, without credentials
     cost: float = 0.0  # what it cost, where somebody charges for it
+    browser_s: float = 0.0  # how long a tab of a browser was held for it
     raw: RawExchange | None = None  # what went over the wire, if the fetcher was told to keep it
     captured: tuple[CapturedResponse, ...] = ()  # what the page itself requested, as far as it was asked for
     screenshot: bytes = b""  # the page as a PNG, where one was asked for, or where something failed on it

@@ -170,6 +170,16 @@ async def test_a_folder_that_somebody_holds_is_no_leftover() -> None:
     assert not is_there(mine.path)
 
 
+async def test_only_the_time_in_a_tab_counts() -> None:
+    async with Raw(dict(ANSWERS)) as site, open_fetcher(tabs=1, timeout_s=60) as fetcher:
+        await fetcher.fetch(Request(f"{site.url}/"))
+        start = asyncio.get_running_loop().time()
+        pages = await asyncio.gather(*(fetcher.fetch(Request(f"{site.url}/")) for _ in range(4)))
+        lasted_s = asyncio.get_running_loop().time() - start
+    assert all(page.browser_s >= page.elapsed_s > 0 for page in pages)
+    assert sum(page.browser_s for page in pages) <= lasted_s, "waiting for a tab is not fetching"
+
+
 async def test_a_program_that_is_no_browser(tmp_path: Path) -> None:
     broken = tmp_path / "chromium"
     broken.write_text("#!/bin/sh\necho 'libnss3.so: error while loading shared libraries' >&2\nexit 127\n")

@@ -150,6 +150,17 @@ async def test_dialogs_windows_and_files_do_no_harm(fetcher: BrowserFetcher) -> 
         assert not [head for head in site.heads if b"/scripted?" in head], "windows are not opened"
 
 
+async def test_a_page_without_end_is_too_large() -> None:
+    async def pour(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")
+        while True:
+            writer.write(b"<p>more</p>" * 1000)
+            await writer.drain()
+
+    async with open_fetcher(timeout_s=60, max_body_bytes=1_000_000) as fetcher, Raw({"/": pour}) as site:
+        assert await fault_of(fetcher, f"{site.url}/") is Fault.TOO_LARGE
+
+
 async def test_a_page_that_never_ends_ends_in_time() -> None:
     async with open_fetcher(timeout_s=3) as fetcher, Raw(ANSWERS) as site:
         busy = asyncio.ensure_future(fault_of(fetcher, f"{site.url}/busy"))

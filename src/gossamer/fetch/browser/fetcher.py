@@ -13,6 +13,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from random import SystemRandom
 
+from msgspec.structs import replace
+
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
@@ -97,6 +99,8 @@ class BrowserFetcher:
         dial = self._dialer.dial_by(route.proxy)
         tab = await self._pool.take_tab(self._key_for(request, route, origin), dial)
         fault: Fault | None = Fault.LOCAL  # this visit's own end
+        loop = asyncio.get_running_loop()
+        held_from = loop.time()
         try:
             if tab.cookies is None:
                 tab.cookies = TabCookies(tab.context, self._cookies, tab.key.session)
@@ -109,10 +113,11 @@ class BrowserFetcher:
             fault = None
         except FetchError as error:
             fault = error.fault
+            error.browser_s = loop.time() - held_from
             raise
         finally:
             self._pool.give_back(tab, fault)
-        return result
+        return replace(result, browser_s=loop.time() - held_from)
 
     def _key_for(self, request: Request, route: Route, origin: Origin) -> TabKey:
         is_own = not self._options.is_open or bool(route.profile)

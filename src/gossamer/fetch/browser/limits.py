@@ -18,6 +18,10 @@ CLOSE_S = 5.0
 """How long a tab, a browser or its driver may take to close before it is killed."""
 
 
+PAGE_BODIES = 2
+"""A page may be so many times as large as a single body, with everything that belongs to it."""
+
+
 class BrowserOptions(Record, frozen=True, kw_only=True):
     """Bounds and manners of the browser fetcher."""
 

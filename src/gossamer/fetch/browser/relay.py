@@ -34,6 +34,8 @@ class TabRelay:
         self._server: asyncio.Server | None = None
         self._sides: set[_TabSide] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._most_bytes: int | None = None
+        self._report_excess: Callable[[], None] | None = None
         self.received_bytes = 0  # by the tab
         self.failures: dict[tuple[str, int], Exception] = {}  # why a host and port could not be connected
         self.addresses: dict[tuple[str, int], str] = {}  # where the last connection led
@@ -56,6 +58,19 @@ class TabRelay:
             task.cancel()
         for side in list(self._sides):
             side.hang_up()
+
+    def limit_bytes(self, most: int, report_excess: Callable[[], None]) -> None:
+        """End every connection of a page that receives more, and tell."""
+        self._most_bytes, self._report_excess = most, report_excess
+
+    def count_bytes(self, count: int) -> None:
+        """The tab has received so many more."""
+        self.received_bytes += count
+        if self._most_bytes is not None and self.received_bytes > self._most_bytes:
+            for side in list(self._sides):
+                side.hang_up()
+            if self._report_excess is not None:
+                self._report_excess()
 
     def forget_past(self) -> None:
         """The next page begins: what was counted and what failed was the last one's."""
@@ -148,7 +163,7 @@ class FarSide(_Side):
 
     def data_received(self, data: bytes) -> None:
         """From the host, for the browser."""
-        self._relay.received_bytes += len(data)
+        self._relay.count_bytes(len(data))
         assert self._other is not None
         self._other.send(data)
 

@@ -16,7 +16,7 @@ from gossamer.core.browsing import LoadState
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.routes import Proxy
 from gossamer.fetch.browser.cookies import TabCookies
-from gossamer.fetch.browser.limits import CLOSE_S, BrowserOptions
+from gossamer.fetch.browser.limits import CLOSE_S, PAGE_BODIES, BrowserOptions
 from gossamer.fetch.browser.navigation import Navigation
 from gossamer.fetch.browser.relay import TabRelay
 
@@ -72,6 +72,9 @@ class BrowserTab:
         self.page = await self.context.new_page()
         self.context.on("page", lambda page: self._start(self._close_popup(page)))
         self.page.on("crash", self._report_crash)
+        most = PAGE_BODIES * options.max_body_bytes
+        told = f"the page with all that belongs to it is larger than {most} bytes"
+        self.relay.limit_bytes(most, lambda: self.end_visit(FetchError(Fault.TOO_LARGE, told)))
         self.cdp = await self.context.new_cdp_session(self.page)
         self.main_frame = (await self.cdp.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
         self.cdp.on("Fetch.requestPaused", lambda event: self._start(self._handle_pause(event)))

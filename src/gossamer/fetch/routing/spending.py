@@ -17,7 +17,6 @@ from gossamer.core.errors import Fault, FetchError, MissingServiceError
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.core.routes import DIRECT, Advice, Detour, Route, RouteReport
-from gossamer.core.rungs import BROWSER_WAY
 from gossamer.policy.budgets import (
     NOTHING,
     BudgetKind,
@@ -143,17 +142,14 @@ class BudgetFetcher:
 
     async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
         """See :class:`~gossamer.ports.fetcher.Fetcher`."""
-        loop = asyncio.get_running_loop()
-        start, spent = loop.time(), NOTHING
+        spent = NOTHING
         try:
             fetched = await self._fetcher.fetch(request, route)
-            spent = Spending(cost=fetched.cost, bytes=fetched.wire_bytes)
+            spent = Spending(cost=fetched.cost, bytes=fetched.wire_bytes, browser_s=fetched.browser_s)
         except FetchError as error:
-            spent = Spending(cost=error.cost)
+            spent = Spending(cost=error.cost, browser_s=error.browser_s)
             raise
         finally:
-            if route.way == BROWSER_WAY:
-                spent += Spending(browser_s=loop.time() - start)
             self._meter.add_spending(host_key(request.url), spent)
         return fetched
 
