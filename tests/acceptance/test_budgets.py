@@ -8,6 +8,7 @@ import json
 import pytest
 
 from gossamer import Spider
+from gossamer.core.errors import MissingServiceError
 from gossamer.core.exits import ExitCode
 from gossamer.crawl.run import crawl
 from gossamer.fetch.gateway.template import TEMPLATES
@@ -79,9 +80,9 @@ def test_the_command_says_so(site, tmp_path):
     assert (result["finish_reason"], result["pages"], result["cost"]) == ("budget", 9, 0.0)
 
 
-async def pay(tmp_path, monkeypatch, site, *, credit=1000, **settings):
+async def pay(tmp_path, monkeypatch, site, *, credit=1000, key="k", **settings):
     """A crawl by a gateway that takes 5 credits a page; and what it has billed."""
-    monkeypatch.setenv("SHOP_KEY", "k")
+    monkeypatch.setenv("SHOP_KEY", key)
     async with BillingGateway({"k": credit}, price=5, sites={"shop.example": site.host}) as gateway:
         url = TEMPLATES["scraperapi"].url.replace("https://api.scraperapi.com", gateway.url)
         told = {"template": "scraperapi", "key_env": "SHOP_KEY", "url": url, "price": 0.01}
@@ -109,3 +110,26 @@ async def test_a_crawl_ends_when_its_money_is_spent_and_continues_with_more(site
     assert (result.finish_reason, result.pages, billed) == ("budget", 20, 100)
     result, billed = await pay(tmp_path, monkeypatch, site, **{**paid, "budgets.cost": 2.0})
     assert (result.finish_reason, result.pages, billed) == ("budget", 40, 100)
+
+
+async def test_a_host_over_its_money_without_a_cheaper_rung_is_skipped(site, tmp_path, monkeypatch):
+    ladder = {"ladder.rungs": ["gateway:shop"], "fetch": "auto"}
+    budget = {"budgets.cost_per_host": 0.5, "budgets.over": "downgrade"}
+    result, billed = await pay(tmp_path, monkeypatch, site, **ladder, **budget)
+    assert (result.finish_reason, result.pages, billed) == ("finished", 10, 50)
+
+
+async def test_a_refused_key_stops_the_crawl_and_keeps_the_requests(site, tmp_path, monkeypatch):
+    with pytest.raises(MissingServiceError, match="refuses the key in the environment variable SHOP_KEY"):
+        await pay(tmp_path, monkeypatch, site, key="wrong", fetch="gateway:shop")
+    result, _ = await pay(tmp_path, monkeypatch, site, fetch="gateway:shop")
+    assert (result.finish_reason, result.pages, result.dead) == ("finished", PAGES + 1, 0)
+
+
+async def test_an_account_that_runs_empty_stops_the_crawl_and_the_next_run_continues(
+    site, tmp_path, monkeypatch
+):
+    with pytest.raises(MissingServiceError, match="'shop' has no more credit"):
+        await pay(tmp_path, monkeypatch, site, credit=52, fetch="gateway:shop")
+    result, billed = await pay(tmp_path, monkeypatch, site, fetch="gateway:shop")
+    assert (result.finish_reason, result.pages, billed) == ("finished", PAGES + 1, 5 * (PAGES + 2 - 10))

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from gossamer.config.section import BaseSettings, HeaderName, HeaderText, Seconds
+from gossamer.config.values import SECRET_PARAMETER, USERINFO
+from gossamer.policy.redirects import is_credential
+from gossamer.policy.secret_names import is_secret
 
 AnswerPart = Annotated[str, Field(pattern=r"^$|^(?:header|json|base64):\S+$")]
 """Where something is in the gateway's answer."""
+
+
+_INSTEAD = "write {key}, and name the environment variable that holds it in key_env"
 
 
 class GatewaySettings(BaseSettings):
@@ -80,6 +86,21 @@ class GatewaySettings(BaseSettings):
         "refused `key`, no more `credit`, `wait`, a call that `failed`, or a `page` that it refuses.",
     )
 
+    @field_validator("url")
+    @classmethod
+    def _check_url_has_no_key(cls, url: str | None) -> str | None:
+        if url is not None and (SECRET_PARAMETER.search(url) or USERINFO.search(url)):
+            raise ValueError(f"a secret has no place here: {_INSTEAD}")
+        return url
+
+    @field_validator("headers", "options")
+    @classmethod
+    def _check_no_secrets(cls, table: dict[str, Any]) -> dict[str, Any]:
+        for name, value in table.items():
+            if (is_secret(name) or is_credential(name)) and isinstance(value, str) and "{" not in value:
+                raise ValueError(f"the value of {name} is a secret, which has no place here: {_INSTEAD}")
+        return table
+
     @field_validator("body")
     @classmethod
     def _check_body(cls, body: str | None) -> str | None:
@@ -91,7 +112,7 @@ class GatewaySettings(BaseSettings):
         return body
 
     @model_validator(mode="after")
-    def _check_url(self) -> GatewaySettings:
+    def _check_source(self) -> GatewaySettings:
         if self.template == "own" and not self.url:
             raise ValueError('a gateway needs a url, or a template such as "scraperapi"')
         return self

@@ -12,6 +12,8 @@ from enum import StrEnum
 from gossamer.core.record import Record
 from gossamer.core.rungs import BROWSER_WAY, way_of
 
+ROUNDING = 1e-9
+"""Ten pages at 0.05 cost 0.5, although the sum of such numbers is a little less."""
 BATCHES = 50
 """A worker saves what it has spent at the latest when that is a fiftieth of a budget."""
 
@@ -66,7 +68,9 @@ class BudgetLimits(Record, frozen=True, kw_only=True):
             (BudgetKind.BYTES, self.bytes, spent.bytes),
             (BudgetKind.BROWSER_SECONDS, self.browser_s, spent.browser_s),
         )
-        return frozenset(kind for kind, limit, amount in pairs if limit is not None and amount >= limit)
+        return frozenset(
+            kind for kind, limit, amount in pairs if limit is not None and amount >= limit * (1 - ROUNDING)
+        )
 
     def fills_a_batch(self, unsaved: Spending) -> bool:
         """Whether so much should not stay unknown to other workers."""

@@ -31,11 +31,14 @@ class JobResult(Record, frozen=True, kw_only=True):
     bytes: int
     seconds: float
     pages_per_second: float
+    cost: float = 0.0  # what was paid for pages, in the currency of the prices
+    by_rung: dict[str, int] = {}  # requests made by another rung than plain HTTP
+    cost_by_rung: dict[str, float] = {}  # what those cost
     by_status: dict[str, int]
     redirects_to_known: int
     error: Annotated[str, FieldMeaning.ASIDE] = ""  # what the error said that ended it
     is_forgotten: Annotated[bool, FieldMeaning.ASIDE] = False  # its requests are no longer kept
-    is_early: Annotated[bool, FieldMeaning.ASIDE] = False  # it is not finished, and no budget was spent
+    is_early: Annotated[bool, FieldMeaning.ASIDE] = False  # unfinished, with pages and time left to it
     lost: Annotated[int, FieldMeaning.ASIDE] = 0  # dead letters of hosts that did not come back
     totals: Annotated[JobTotals, FieldMeaning.ASIDE] = JobTotals()
 
@@ -61,6 +64,9 @@ async def read_result(backends: Backends, job: Job) -> JobResult:
         bytes=totals.bytes,
         seconds=round(took_s, 3),
         pages_per_second=round(totals.pages / took_s, 1),
+        cost=totals.cost,
+        by_rung=totals.by_rung,
+        cost_by_rung=totals.cost_by_rung,
         by_status=totals.by_status,
         redirects_to_known=totals.by_reason.get(LedgerReason.KNOWN_TARGET, 0),
         error=job.end_error,

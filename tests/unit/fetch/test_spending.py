@@ -9,6 +9,8 @@ from gossamer.core.routes import DIRECT, Detour, Route
 from gossamer.drivers.redis.server import RedisServer
 from gossamer.drivers.sqlite.database import Database
 from gossamer.engine.fixed_router import FixedRouter
+from gossamer.fetch.routing.ladder import LadderStore
+from gossamer.fetch.routing.router import LadderRouter
 from gossamer.fetch.routing.spending import (
     SPACE,
     BudgetFetcher,
@@ -18,10 +20,13 @@ from gossamer.fetch.routing.spending import (
     read_spending,
 )
 from gossamer.policy.budgets import NOTHING, BudgetKind, BudgetLimits, BudgetRules, Spending
+from gossamer.policy.ladder import LadderRules
+from gossamer.policy.rung_plan import RungPlan
 from gossamer.shared.memory import MemorySharedState
 from gossamer.shared.redis import RedisSharedState
 from gossamer.shared.sqlite import SqliteSharedState
 from gossamer.testing.clock import ManualClock
+from kit.engine import Events
 from kit.servers import on_servers
 
 HOST = "shop.example"
@@ -215,3 +220,26 @@ async def test_what_cannot_be_read_counts_as_nothing():
     state = MemorySharedState(ManualClock())
     await state.put(SPACE, "job", b"of another version", 100)
     assert await read_spending(state, "job") == NOTHING
+
+
+async def test_a_ladder_comes_down_to_what_may_still_be_spent():
+    clock = ManualClock()
+    state = MemorySharedState(clock)
+    meter = SpendingMeter(state, clock, "job", BudgetRules(host=BudgetLimits(cost=1.0), downgrades=True))
+    store = LadderStore(state, clock, remember_s=1e6)
+    ladder = LadderRouter(
+        store,
+        RungPlan(("gateway:zyte", "http")),
+        LadderRules(),
+        clock,
+        Events(),
+        within_budget=meter.allowed_rungs,
+    )
+    router = BudgetRouter(ladder, meter)
+    assert await router.choose_route(REQUEST, HOST) == Route(rung="gateway:zyte")
+    meter.add_spending(HOST, Spending(cost=1.0))
+    assert await router.choose_route(REQUEST, HOST) == Route(rung="http")
+    assert await router.choose_route(REQUEST, "other.example") == Route(rung="gateway:zyte")
+    named = REQUEST.replace(fetch="gateway:zyte")
+    with pytest.raises(FetchError, match=r"the budget of shop.example is spent: budgets.cost"):
+        await router.choose_route(named, HOST)

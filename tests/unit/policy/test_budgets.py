@@ -104,6 +104,12 @@ def test_sums_come_apart_again_and_are_stored(one, other):
     assert msgspec.json.decode(msgspec.json.encode(one), type=Spending) == one
 
 
+def test_prices_add_up_to_a_budget():
+    spent = sum((Spending(cost=0.05) for _ in range(10)), NOTHING)
+    assert spent.cost < 0.5
+    assert BudgetLimits(cost=0.5).find_reached(spent) == {COST}
+
+
 def test_a_fiftieth_is_not_kept_back():
     limits = BudgetLimits(cost=100.0, bytes=1000)
     assert not limits.fills_a_batch(Spending(cost=1.9, bytes=19, browser_s=1e6))

@@ -181,3 +181,12 @@ def test_proxies_are_each_workers_own_and_how_they_are_used_is_the_crawls(file):
     (told,) = fleet_notes(plan)
     assert told.endswith("GOSSAMER_PROXIES__FILE for every worker")
     check_proxies(plan_from(planned(file)), Settings())
+
+
+def test_gateways_and_budgets_travel_and_keys_do_not(file):
+    own = settings(
+        gateways={"zyte": {"template": "zyte", "key_env": "ZYTE_KEY", "options": {"geolocation": "DE"}}},
+        budgets={"cost": 2.5, "over": "downgrade"},
+    )
+    said = settings_under(plan_from(planned(file, {"pages": "3"}, own)), Settings())
+    assert (said.gateways, said.budgets) == (own.gateways, own.budgets)

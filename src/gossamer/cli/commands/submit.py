@@ -37,7 +37,7 @@ from gossamer.core.lifecycle import FinishReason
 from gossamer.core.text import format_count
 from gossamer.crawl.notes import ending_of
 from gossamer.jobs.control import prepare_submission, submit_job
-from gossamer.observe.units import format_duration, format_rate, format_size
+from gossamer.observe.units import format_costs, format_duration, format_rate, format_rungs, format_size
 from gossamer.queries.documents import to_document
 from gossamer.queries.job_result import JobResult, read_result
 from gossamer.queries.jobs import find_job, refresh_job
@@ -208,12 +208,17 @@ def _result_facts(result: JobResult) -> list[tuple[str, str]]:
     listed = f"gossamer attempts {result.job} --reason {LedgerReason.KNOWN_TARGET}"
     redirects = [("redirects", f"{known:,} to pages that were known already: {listed}")] if known else []
     retries = format_count(result.retries, "retry", "retries")
+    paid = (
+        ("rungs", format_rungs(result.by_rung)),
+        ("cost", format_costs(result.cost, result.cost_by_rung)),
+    )
     return [
         ("job", f"{result.job} ({why}, {format_duration(result.seconds)})"),
         ("pages", f"{result.pages:,} ({rate}, {format_size(result.bytes)})"),
         ("items", f"{result.items:,} ({result.duplicates:,} seen again)"),
         ("requests", f"{result.attempts:,} ({retries}, {result.dead:,} dead)"),
         *redirects,
+        *(fact for fact in paid if fact[1]),
         ("next", f"gossamer export {result.job} -o items.jsonl"),
     ]
 
