@@ -104,6 +104,13 @@ bench-cluster: $(READY)
 	scripts/bench-setup.sh --cluster
 	$(PY) benchmarks/cluster.py $(BENCH)
 
+# Pages in a browser, beside Crawlee's PlaywrightCrawler on the same Chromium. BENCH=--quick is one round.
+.PHONY: bench-browser
+bench-browser: $(READY)
+	scripts/servers.sh
+	scripts/bench-setup.sh
+	$(PY) benchmarks/browser.py $(BENCH)
+
 # The frontier alone, in memory, in SQLite and in Redis.
 .PHONY: bench-frontier
 bench-frontier: $(READY)

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -60,6 +60,8 @@ WORKLOADS = (
     Workload("hosts", pages=200 * 51, per_host=1, delay_s=0.2, peers=("gossamer", "scrapy")),
 )
 QUICK = ("docs", "catalogue")
+PRODUCTS = ("catalogue", "scripted")
+"""Sites whose items are products."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,17 @@ def command(peer: str, workload: Workload, seeds: Sequence[str], folder: Path) -
 # --------------------------------------------------------------------------- one run
 
 
-def run(peer: str, workload: Workload, seeds: Sequence[str], *, timeout_s: float) -> Run:
+Commands = Callable[[str, Workload, Sequence[str], Path], list[str]]
+
+
+def run(
+    peer: str,
+    workload: Workload,
+    seeds: Sequence[str],
+    *,
+    timeout_s: float,
+    command: Commands = command,
+) -> Run:
     folder = CACHE / "runs" / f"{workload.name}-{peer}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -171,7 +183,7 @@ def is_page(path: str) -> bool:
 
 def identity(item: dict[str, str], workload: Workload) -> tuple[str, ...]:
     """An item without what differs by rights: the port, and white space in titles."""
-    if workload.name == "catalogue":
+    if workload.name in PRODUCTS:
         return item["sku"], item["name"], item["price"]
     url = urlsplit(item["url"])
     host = url.hostname if workload.name == "hosts" else None
@@ -181,7 +193,7 @@ def identity(item: dict[str, str], workload: Workload) -> tuple[str, ...]:
 def truth(workload: Workload) -> Iterator[tuple[str, ...]]:
     for host in HOSTS if workload.name == "hosts" else [""]:
         for item in read_truth(workload.name):
-            yield tuple(item.values()) if workload.name == "catalogue" else (host, *item.values())
+            yield tuple(item.values()) if workload.name in PRODUCTS else (host, *item.values())
 
 
 def even_gaps(answers: Sequence[Answer], delay_s: float) -> float:
@@ -214,7 +226,7 @@ def table(results: dict[str, dict[str, list[Run]]]) -> str:
     for name, by_peer in results.items():
         middle = {peer: median(runs) for peer, runs in by_peer.items()}
         base = middle.get("scrapy")
-        delayed = next(workload.delay_s for workload in WORKLOADS if workload.name == name)
+        delayed = any(workload.delay_s for workload in WORKLOADS if workload.name == name)
         for peer, row in middle.items():
             polite = f"{row.even_gaps:.1%}" if delayed else ""
             speed = f"{row.pages_per_s / base.pages_per_s:.2f}" if base else ""

@@ -31,7 +31,8 @@ pid {cache}/nginx.pid;
 error_log {cache}/nginx-error.log warn;
 events {{ worker_connections 4096; }}
 http {{
-  types {{ text/html html; text/plain txt py; text/css css; application/javascript js; image/png png; }}
+  types {{ text/html html; text/plain txt py; text/css css; application/javascript js; image/png png;
+    application/json json; font/woff2 woff2; }}
   default_type application/octet-stream;
   charset utf-8;
   log_format bench '$msec $server_addr $status $request_uri';
@@ -44,6 +45,7 @@ http {{
     location = /robots.txt {{ return 200 "{robots}"; }}
   }}
   server {{ listen 127.0.0.1:{catalogue}; root {sites}/catalogue; }}
+  server {{ listen 127.0.0.1:{scripted}; root {sites}/scripted; }}
   server {{ {listen_hosts} root {sites}/hosts; }}
 }}
 """
@@ -62,7 +64,7 @@ class Answer:
 @contextlib.contextmanager
 def serve() -> Iterator[dict[str, list[str]]]:
     """Serve every site; gives the start URLs by workload."""
-    docs, catalogue, hosts, slow = free_ports(4)
+    docs, catalogue, hosts, slow, scripted = free_ports(5)
     (CACHE / "tmp").mkdir(parents=True, exist_ok=True)
     LOG.write_text("")
     config = CACHE / "nginx.conf"
@@ -76,6 +78,7 @@ def serve() -> Iterator[dict[str, list[str]]]:
             docs_root=DOCS,
             robots=ROBOTS.replace("\n", "\\n"),
             catalogue=catalogue,
+            scripted=scripted,
             sites=SITES,
             listen_hosts=" ".join(f"listen {host}:{hosts};" for host in HOSTS),
         )
@@ -96,6 +99,7 @@ def serve() -> Iterator[dict[str, list[str]]]:
             "docs": [f"http://127.0.0.1:{docs}/"],
             "catalogue": [f"http://127.0.0.1:{catalogue}/"],
             "slow": [f"http://127.0.0.1:{slow}/"],
+            "scripted": [f"http://127.0.0.1:{scripted}/"],
             "hosts": [f"http://{host}:{hosts}/" for host in HOSTS],
         }
     finally:

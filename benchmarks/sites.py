@@ -14,11 +14,13 @@ from pathlib import Path
 from random import Random
 from urllib.parse import urljoin, urlsplit
 
+import scripted_site  # beside this file
+
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / ".cache" / "bench"
 SITES = CACHE / "sites"
 DOCS = ROOT / ".cache/docs/python3.11-doc/usr/share/doc/python3.11/html"
-EDITION = "1"
+EDITION = "2"
 """Part of the stamp of what is made: a change of the pages below is a new edition."""
 
 LISTINGS, PER_LISTING = 200, 25
@@ -40,6 +42,7 @@ def build() -> None:
         shutil.rmtree(SITES, ignore_errors=True)
         SITES.mkdir(parents=True)
         write_truth("catalogue", catalogue(SITES / "catalogue"))
+        write_truth("scripted", scripted_site.build_site(SITES / "scripted"))
         write_truth("hosts", linked_pages(SITES / "hosts", 0, HOST_PAGES))
         write_truth("slow", linked_pages(SITES / "slow", SLOW_LISTINGS, SLOW_PER_LISTING))
         write_truth("docs", list(reachable(DOCS)))

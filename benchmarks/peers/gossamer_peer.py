@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from gossamer import Item, Request, Spider, key
+from gossamer import Browsing, Item, Request, Spider, key
 
 
 class Page(Item):
@@ -53,3 +53,9 @@ class Catalogue(Bench):
             name=response.css("h1::text").get(),
             price=response.css("p.price::text").get(),
         )
+
+
+class Scripted(Catalogue):
+    name = "scripted"
+    fetch = "browser"
+    browser = Browsing(wait_for="h1")

@@ -20,7 +20,7 @@ setTimeout(async () => {
     document.getElementById('root').insertAdjacentHTML('beforeend', '<p class=product>One more</p>');
 }, 150);
 </script>"""
-_FEED = """<!doctype html><title>Feed</title><style>li {{ height: 60px }} {style}</style>
+_FEED = """<!doctype html><title>Feed</title><style>{style}</style>
 <div id=box><ul id=list></ul></div><script>
 let next = 0, busy = false;
 const box = {box};
@@ -64,9 +64,10 @@ class ScriptedSite:
         asked = {name: values[0] for name, values in parse_qs(url.query, keep_blank_values=True).items()}
         pages = {
             "/shop": _SHOP,
-            "/feed": _FEED.format(style="", box="window"),
+            "/feed": _FEED.format(style="li { height: 100px }", box="window"),
             "/boxed": _FEED.format(
-                style="#box { height: 200px; overflow: auto }", box="document.getElementById('box')"
+                style="li { height: 60px } #box { height: 200px; overflow: auto }",
+                box="document.getElementById('box')",
             ),
             "/form": _FORM,
             "/endless": _ENDLESS,

@@ -27,6 +27,12 @@ _JUMP = f"(element) => {{ {_ELEMENT} box.scrollTop = box.scrollHeight; }}"
 _STEP = f"""element => {{ {_ELEMENT}
   box.scrollTop += Math.round(0.9 * (element ? box.clientHeight : window.innerHeight)); }}"""
 
+_TURN = """() => new Promise(done => {
+  setTimeout(done, 1000);
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0)));
+})"""
+"""Until the page has heard of it, however busy the machine is: what it requests for it has begun then."""
+
 
 class PageScroller:
     """Scrolls one page."""
@@ -59,6 +65,7 @@ class PageScroller:
             await self._hand.scroll_down(max(left, 0) if is_whole else 0.9 * visible, target)
         else:
             await self._page.evaluate(_JUMP if is_whole else _STEP, handle)
+        await self._page.evaluate(_TURN)
 
     async def _has_grown(
         self, handle: Any, before: list[float], pending: _PendingRequests, still_s: float
