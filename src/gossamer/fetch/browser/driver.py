@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
@@ -18,18 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gossamer.core.errors import MissingServiceError
-from gossamer.fetch.browser.limits import CLOSE_S, LAUNCH_S, BrowserKind, BrowserOptions
+from gossamer.fetch.browser.limits import CLOSE_S, LAUNCH_S, BrowserOptions
 from gossamer.fetch.browser.processes import BrowserFolder, find_processes
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
 
-_ON_PATH: Mapping[BrowserKind, tuple[str, ...]] = {
-    "chromium": ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
-    "firefox": ("firefox-esr", "firefox"),
-}
+_ON_PATH = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _BUNDLED = ("chromium-*/chrome-linux*/chrome", "chromium_headless_shell-*/chrome-linux*/headless_shell")
-_PACKAGES = {"chromium": "chromium", "firefox": "firefox-esr"}
 
 _ARGUMENTS = (
     "--disable-site-isolation-trials",  # one process for a page with its frames
@@ -44,7 +40,7 @@ _SAID = re.compile(r"\[err\] (.+)")  # by the program itself, in Playwright's re
 _FIRST_LINE = re.compile(r"(.+)")
 
 
-def find_executable(kind: BrowserKind, named: str = "") -> str:
+def find_executable(named: str = "") -> str:
     """The browser to start: the one that is named, Playwright's own, or one on the PATH.
 
     Raises ``MissingServiceError``.
@@ -56,13 +52,12 @@ def find_executable(kind: BrowserKind, named: str = "") -> str:
                 f"browser.executable = {named!r}: there is no such program, or it cannot be executed"
             )
         return found
-    bundled = _find_bundled() if kind == "chromium" else ""
-    on_path = (shutil.which(name) for name in _ON_PATH[kind])
-    found = bundled or next(filter(None, on_path), None)
+    on_path = (shutil.which(name) for name in _ON_PATH)
+    found = _find_bundled() or next(filter(None, on_path), None)
     if found is None:
         raise MissingServiceError(
-            f"the way to fetch 'browser' needs {kind.title()}, which is not installed: "
-            f"apt install {_PACKAGES[kind]}, or set browser.executable to its path"
+            "the way to fetch 'browser' needs Chromium, which is not installed: "
+            "apt install chromium, or set browser.executable to its path"
         )
     return found
 
@@ -91,7 +86,7 @@ class BrowserDriver:
 
     def __init__(self, options: BrowserOptions) -> None:
         self._options = options
-        self._executable = find_executable(options.kind, options.executable)
+        self._executable = find_executable(options.executable)
         check_package(is_stealthy=options.is_stealthy)
         self._playwright: Playwright | None = None
         self._pid = 0
@@ -176,7 +171,7 @@ class BrowserDriver:
         if "No usable sandbox" in text:
             hint = "this machine does not let a browser have its sandbox: set browser.sandbox = false"
         elif "error while loading shared libraries" in text:
-            hint = f"libraries are missing: apt install {_PACKAGES[self._options.kind]}"
+            hint = "libraries are missing: apt install chromium"
         else:
             hint = "run it once by hand with --headless --dump-dom about:blank to see why"
         found = _SAID.search(text) or _FIRST_LINE.search(text)

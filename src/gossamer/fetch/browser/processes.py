@@ -34,14 +34,9 @@ class BrowserProcess(NamedTuple):
     command: bytes  # its command line, with NUL between the words
 
     @property
-    def is_main(self) -> bool:
-        """Whether it is a browser itself, and none of its helpers."""
-        return b"--type=" not in self.command and b"-contentproc" not in self.command
-
-    @property
     def is_renderer(self) -> bool:
         """Whether it shows pages."""
-        return b"--type=renderer" in self.command or b"-contentproc" in self.command
+        return b"--type=renderer" in self.command
 
 
 def find_processes(folder: str) -> list[BrowserProcess]:
