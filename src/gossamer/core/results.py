@@ -69,7 +69,7 @@ class Attempt(Record, frozen=True, kw_only=True):
     flags: tuple[str, ...] = ()  # what fetching and parsing found out about the page: ``truncated`` ...
     request: RequestPreview | None = None  # what distinguishes it from others to its URL; None: nothing
     proxy: str = ""  # the proxy that it was fetched through, without credentials; empty: none
-    session: str = ""  # the request's session, which decides the cookies that it was sent with
+    session: str = ""  # whose cookies it was sent with: the request's session, or the identity that took it
     cost: float = 0.0  # what the fetch cost, in the currency of whoever charges for it
     wire_bytes: int = 0  # of the body as it came, before it was decoded
     address: str = ""  # the IP address that answered; empty: not known, as through a proxy

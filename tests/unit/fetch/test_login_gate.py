@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from itertools import pairwise
 
+import msgspec
 import pytest
 
 from gossamer.core.errors import Fault, FetchError, LogInError, StorageError
@@ -13,15 +14,16 @@ from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.core.routes import DIRECT, Proxy, Route
 from gossamer.fetch.robots_cache import RobotsCache
-from gossamer.fetch.sessions.login import LoginOptions, SharedLoginGate
+from gossamer.fetch.sessions.login import SPACE, LoginOptions, SharedLoginGate
 from gossamer.fetch.sessions.login_steps import StepParts
-from gossamer.policy.log_in import MAX_TIMES
+from gossamer.policy.log_in import MAX_TIMES, LoginState
 from gossamer.shared.memory import MemorySharedState
 from gossamer.testing.clock import EPOCH, LoopClock
 from kit.engine import virtually
 
 LOGIN = "https://club.test/login"
 SECRET = "hunter2"
+DECODE = msgspec.msgpack.Decoder(LoginState).decode
 PAGE = Request("https://club.test/page")
 AS_HTTP = FrontierRules(delay_s=2.0)
 
@@ -104,6 +106,9 @@ class World:
 
     async def save(self):
         self.saved += 1
+        stored = [value for (space, _), (value, _) in self.shared._values.items() if space == SPACE]
+        is_in = [state for state in map(DECODE, stored) if state.logged_in_at]
+        assert len(is_in) < self.saved, "who reads that has no cookies yet"
 
     async def until_in(self, gate, request=PAGE, route=DIRECT):
         """Ask as a crawl does, until the page may be asked for; the number of the log-in, and the waits."""
@@ -175,7 +180,8 @@ async def test_a_worker_that_is_killed_while_it_logs_in_holds_up_nobody_for_long
     gate = world.gate(dead, rules=FrontierRules(delay_s=60.0))
     killed = asyncio.create_task(gate.prepare_session(PAGE, DIRECT))
     await world.clock.sleep(50)
-    assert isinstance(await world.gate(guide).prepare_session(PAGE, DIRECT), HostSignal), "it is still at it"
+    answer = await world.gate(guide).prepare_session(PAGE, DIRECT)
+    assert (answer.kind, guide.tries) == (HostSignalKind.UNUSED, 0), "it is still at it"
 
     async def nothing(*_):
         return False

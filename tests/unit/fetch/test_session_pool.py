@@ -95,6 +95,21 @@ async def test_what_one_worker_retires_or_binds_every_other_knows_at_its_next_ch
     assert (await one.bind_proxy(third, "http://p:3")).proxy == "http://p:2", "the first choice counts"
 
 
+@pytest.mark.parametrize("way", ["refused", "doubtful", "used up"])
+async def test_whatever_ends_an_identity_ends_it_for_workers_that_know_it_from_memory(world, way):
+    one, two = world.pool(max_uses=20, max_errors=1.0), world.pool(max_uses=20, max_errors=1.0)
+    for _ in range(3):  # both know it, and have seen every change there was
+        identity = await open_one(two)
+        assert await open_one(one) == identity
+    for _ in range(20 if way == "used up" else 0):
+        await two.record_report(identity, page())
+    if way != "used up":
+        await two.record_report(identity, REFUSED if way == "refused" else DOUBTFUL)
+    if way != "refused":
+        assert (await open_one(two)).generation == 2
+    assert (await open_one(one)).generation == 2
+
+
 async def test_a_crawl_that_is_resumed_is_who_it_was(world):
     before = world.pool(is_alone=True, max_uses=500)
     await before.retire_session(await open_one(before))

@@ -13,13 +13,17 @@ from gossamer.cli.app import build_app
 from gossamer.config.layers import load_settings
 from gossamer.core.errors import JobBusyError, LostRequestsError
 from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import tag_of
 from gossamer.core.lifecycle import JobCommand, JobState
+from gossamer.core.requests import Request
 from gossamer.drivers.redis.server import RedisServer
+from gossamer.fetch.sessions import login
 from gossamer.fetch.trusted_hosts import TrustedHosts
 from gossamer.jobs.control import change_job, prepare_submission, submit_job
 from gossamer.jobs.retention import FleetJobStore, RetentionDuty
 from gossamer.wiring import redis
 from gossamer.wiring.backends import open_backends
+from gossamer.wiring.sessions import session_pool_of
 
 TARGET = "https://shop.example/"
 DAY_S = 86_400.0
@@ -60,6 +64,14 @@ async def keys(backends, name):
     ]
 
 
+async def keep_sessions(settings, backends, job):
+    """Have an identity and a log-in of the job in shared state."""
+    shared, clock = backends.requests.shared, backends.clock
+    pool = session_pool_of(settings, shared, clock, job)
+    await pool.retire_session(await pool.open_session(Request(TARGET), "shop.example", "http"))
+    await shared.put(login.SPACE, f"{tag_of(job)} shop.example 00", b"x", DAY_S)
+
+
 async def test_what_ended_long_ago_is_deleted_and_nothing_else(backends, settings):
     old = await submitted(backends, settings, "old")
     young = await submitted(backends, settings, "young")
@@ -67,6 +79,7 @@ async def test_what_ended_long_ago_is_deleted_and_nothing_else(backends, setting
     for job in (old, young, paused):
         await backends.open_frontier(job).finish_seeding()
         await TrustedHosts(backends.requests.shared, job).trust_host("10.0.0.1")
+        await keep_sessions(settings, backends, job)
     await ended(backends, young, 29)
     paused = replace(paused, state=JobState.PAUSED, finished_at=backends.clock.now() - 99 * DAY_S)
     await backends.book.update(paused)
