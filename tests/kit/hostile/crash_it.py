@@ -20,7 +20,7 @@ from gossamer import Item, Spider, key
 from gossamer.crawl.run import crawl
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.fetcher import SiteFetcher
-from gossamer.wiring import assemble as crawl_parts
+from gossamer.wiring import routing
 
 SITE = "http://site.test"
 DIED = 86
@@ -107,7 +107,7 @@ def in_child(work) -> int:
 
 def run(folder: Path) -> None:
     """The crawl, to its end."""
-    crawl_parts.fetcher_of = lambda _settings, _guard, clock, **_more: SiteFetcher(
+    routing.fetcher_of = lambda _settings, _guard, clock, **_more: SiteFetcher(
         App(folder), clock, latency_s=0.0
     )
     settings = {"delay": 0.0, "per_host": 4, "retry_backoff": 0.001, "retry_backoff_cap": 0.01}

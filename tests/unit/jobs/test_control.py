@@ -27,6 +27,7 @@ from gossamer.queries.status import JobStatus
 from gossamer.targets.discovery import find_target
 from gossamer.targets.plan import plan_from
 from gossamer.wiring import assemble as wiring
+from gossamer.wiring import routing
 from gossamer.wiring.backends import open_backends
 from gossamer.wiring.redis import RedisFrontierBackend
 
@@ -226,7 +227,7 @@ async def test_what_was_opened_for_a_crawl_that_cannot_begin_is_closed(
     backends, settings, monkeypatch, fails
 ):
     target, closed = find_target(TARGET, {}, None), []
-    fetcher_of, pipelines = wiring.fetcher_of, wiring.SpiderPipeline
+    fetcher_of, pipelines = routing.fetcher_of, wiring.SpiderPipeline
 
     def fetcher(*args, **named):
         made = fetcher_of(*args, **named)
@@ -243,7 +244,7 @@ async def test_what_was_opened_for_a_crawl_that_cannot_begin_is_closed(
     def broken(*_):
         raise UsageError("it does not open")
 
-    monkeypatch.setattr(wiring, "fetcher_of", fetcher)
+    monkeypatch.setattr(routing, "fetcher_of", fetcher)
     monkeypatch.setattr(pipelines, "close", noted("pipeline", pipelines.close))
     if fails == "pipeline":
         monkeypatch.setattr(pipelines, "open_pipeline", broken)
