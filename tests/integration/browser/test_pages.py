@@ -11,6 +11,7 @@ import pytest_asyncio
 
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
+from gossamer.core.routes import Route
 from gossamer.fetch.browser.fetcher import BrowserFetcher
 from kit.browser_pages import answer, open_fetcher
 from kit.raw_server import Raw
@@ -69,9 +70,13 @@ async def test_the_browser_says_who_it_is_and_sends_what_a_request_has(fetcher: 
         await fetcher.fetch(Request(f"{site.url}/"))
         own = {"User-Agent": "mine", "X-Mine": "yes", "Cookie": "a=b"}
         await fetcher.fetch(Request(f"{site.url}/?post", method="POST", body=b"q=1", headers=own))
-    plain, post = (head.decode().lower() for head in site.heads)
+        await fetcher.fetch(Request(f"{site.url}/"), Route(rung="browser", profile="chrome"))
+    plain, post, browsers = (head.decode().lower() for head in site.heads)
     assert "user-agent: gossamer-test\r\n" in plain
-    assert "headless" not in plain
+    assert "user-agent: mozilla/5.0 (x11; linux x86_64) " in browsers
+    for head in (plain, browsers):
+        assert "headless" not in head
+        assert 'sec-ch-ua-platform: "linux"\r\n' in head
     assert post.startswith("post /?post ")
     for line in ("user-agent: mine", "x-mine: yes", "cookie: a=b", "content-length: 3"):
         assert f"{line}\r\n" in post

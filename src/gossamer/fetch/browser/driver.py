@@ -137,9 +137,11 @@ class BrowserDriver:
         assert self._folder is not None
         before = self._profiles()
         blocking = [switch for kind, switch in _BLOCKING.items() if kind in self._options.blocked]
+        # Given here and not to each tab, it leaves what the browser says of its platform as it is.
+        agent = [f"--user-agent={self._options.user_agent}"] if self._options.is_open else []
         browser = await playwright.chromium.launch(
             executable_path=self._executable,
-            args=[*_ARGUMENTS, *blocking],
+            args=[*_ARGUMENTS, *blocking, *agent],
             ignore_default_args=["--disable-popup-blocking"],
             chromium_sandbox=self._options.is_sandboxed,
             proxy={"server": proxy},

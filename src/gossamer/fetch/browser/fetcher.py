@@ -124,7 +124,7 @@ class BrowserFetcher:
         return TabKey(
             session=route.session_for(request),
             proxy=route.proxy,
-            user_agent="" if is_own else self._options.user_agent,
+            is_open=not is_own,
             is_insecure=origin.host in self._options.insecure_hosts,
         )
 

@@ -45,7 +45,7 @@ class TabKey(NamedTuple):
 
     session: str
     proxy: Proxy | None
-    user_agent: str  # empty: the browser's own
+    is_open: bool  # says who it is; False: with the browser's own User-Agent
     is_insecure: bool  # certificates are not checked
 
 
@@ -148,13 +148,13 @@ class BrowserTab:
 
 
 async def open_tab(
-    browser: Browser, key: TabKey, relay: TabRelay, options: BrowserOptions, user_agent: str
+    browser: Browser, key: TabKey, relay: TabRelay, options: BrowserOptions, own_name: str
 ) -> BrowserTab:
-    """A new tab. Raises what the browser raises."""
+    """A new tab; ``own_name`` is the browser's own User-Agent. Raises what the browser raises."""
     width, height = options.viewport
     try:
         context = await browser.new_context(
-            user_agent=key.user_agent or user_agent,
+            user_agent=None if key.is_open else own_name,
             locale=options.locale,
             timezone_id=options.timezone or None,
             viewport={"width": width, "height": height},
