@@ -10,6 +10,8 @@ WAYS = ("http", "impersonate", "browser", "gateway")
 BROWSER_WAY = "browser"
 """The way that has a lane of its own on fleets that want it."""
 PROXY_KINDS = ("datacenter", "residential", "mobile")
+GATEWAY_WAY = "gateway"
+"""The way that fetches through somebody else's API, whose name follows a colon, and through its proxies."""
 AUTO = "auto"
 """In the place of a rung: the ladder decides."""
 

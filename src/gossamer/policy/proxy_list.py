@@ -13,12 +13,12 @@ from urllib.parse import unquote
 from msgspec.structs import replace
 
 from gossamer.core.routes import Proxy
+from gossamer.core.rungs import PROXY_KINDS
 
 FORMS = (
     "http://USER:PASSWORD@HOST:PORT (also https:// and socks5://), HOST:PORT or HOST:PORT:USER:PASSWORD, "
     "and after it, if you like, provider=NAME kind=datacenter|residential|mobile country=de"
 )
-KINDS = ("datacenter", "residential", "mobile")
 MAX_PROBLEMS = 5
 """So many bad lines are told at once."""
 
@@ -161,8 +161,8 @@ def _parse_attributes(said: Iterable[str]) -> Iterator[tuple[str, str]]:
         if not equals or name not in ProxyAttributes._fields:
             raise ValueError("after a proxy come provider=NAME, kind=KIND and country=CODE, and nothing else")
         value = value if name == "provider" else value.lower()
-        if name == "kind" and value not in KINDS:
-            raise ValueError(f"the kind of a proxy is one of {', '.join(KINDS)}")
+        if name == "kind" and value not in PROXY_KINDS:
+            raise ValueError(f"the kind of a proxy is one of {', '.join(PROXY_KINDS)}")
         if name == "country" and not re.fullmatch(r"[a-z]{2}", value):
             raise ValueError("the country of a proxy is a code of two letters, such as de")
         if name == "provider" and not _NAME.fullmatch(value):

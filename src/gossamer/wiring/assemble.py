@@ -153,7 +153,7 @@ async def assemble_worker(
         cookies, lanes = _open_cookies(backends, job, is_alone=is_alone), lanes_of(settings, job)
         sink, trust = MultiSink(sinks), TrustedHosts(backends.requests.shared, job) if owner else None
         ways = RouteParts(settings, target, backends, job, guard, cookies, sink, trust, lanes, is_alone)
-        fetcher, router = open_ways(ways, opening)
+        fetcher, router = await open_ways(ways, opening)
         rules = rules_of(settings, touches_network=fetcher.touches_network)
         frontier, committer = await _open_frontier(backends, job, rules, worker, is_new=not resumed)
         pipeline = await _open_pipeline(settings, target, opening)

@@ -16,7 +16,9 @@ from gossamer.callbacks.pipelines import SpiderPipeline
 from gossamer.config.settings import Settings
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.requests import Entry, Request
+from gossamer.core.routes import DIRECT, Proxy, Route
 from gossamer.engine.admission import Admission
+from gossamer.engine.fixed_router import FixedRouter
 from gossamer.engine.parts import ShiftOptions, VisitParts
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.robots_cache import RobotsCache
@@ -24,14 +26,17 @@ from gossamer.frontier.memory.frontier import MemoryFrontier
 from gossamer.policy.scope import Scope
 from gossamer.policy.traps import TrapCounter, TrapRules
 from gossamer.policy.urls import UrlOptions
+from gossamer.ports.clock import Clock
 from gossamer.ports.extractor import Extractor
 from gossamer.ports.frontier import Frontier
+from gossamer.ports.shared_state import SharedState
 from gossamer.runtime.clock import SystemClock
 from gossamer.shared.memory import MemorySharedState
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.extractors import extractor_of
 from gossamer.wiring.fetchers import fetcher_of
 from gossamer.wiring.page_tasks import guide_of
+from gossamer.wiring.proxies import open_proxy_pool
 from gossamer.wiring.rules import block_rules_of, rules_of, scope_of, trusted_hosts, url_options_of
 from gossamer.wiring.sessions import login_gate_of
 
@@ -111,16 +116,27 @@ async def wire_preview(
             admission=admission,
             clock=clock,
             blocks=block_rules_of(settings),
+            router=FixedRouter(await _choose_route(settings, shared, clock, host)),
         )
         login = login_gate_of(settings, target, parts, shared, "preview", is_alone=True)
         parts = replace_parts(parts, login=login)
-        shift = ShiftOptions(
-            worker="preview",
-            concurrency=1,
-            lease_ttl_s=LEASE_S,
-            max_redirects=settings.http.max_redirects,
-        )
-        return PreviewParts(parts, shift, MemoryFrontier(rules, clock), opening.pop_all())
+        return PreviewParts(parts, _shift_options(settings), MemoryFrontier(rules, clock), opening.pop_all())
+
+
+def _shift_options(settings: Settings) -> ShiftOptions:
+    return ShiftOptions(
+        worker="preview",
+        concurrency=1,
+        lease_ttl_s=LEASE_S,
+        max_redirects=settings.http.max_redirects,
+    )
+
+
+async def _choose_route(settings: Settings, shared: SharedState, clock: Clock, host: str) -> Route:
+    """The way of all pages: through one of the proxies, if requests go through proxies."""
+    pool = await open_proxy_pool(settings, shared, clock, None)
+    proxy = await pool.choose_proxy(host) if pool is not None and settings.proxies.always else None
+    return Route(proxy=proxy) if isinstance(proxy, Proxy) else DIRECT
 
 
 def _admission_of(settings: Settings, target: CrawlTarget) -> Admission:

@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from zlib import crc32
 
 from gossamer.config.proxies import ProviderSettings, ProxyListSettings, ProxySettings
 from gossamer.config.settings import Settings
@@ -30,7 +29,7 @@ MAX_LIST_BYTES = 16 * 1024 * 1024
 
 
 async def open_proxy_pool(
-    settings: Settings, shared: SharedState, clock: Clock, sink: Sink | None, worker: str
+    settings: Settings, shared: SharedState, clock: Clock, sink: Sink | None
 ) -> ProxyPool | None:
     """The proxies of a crawl, ``None`` where the settings name none.
 
@@ -53,7 +52,7 @@ async def open_proxy_pool(
         sink=sink,
         read_list=reader.read if reader.may_change else None,
         refresh_s=wanted.refresh,
-        start=crc32(worker.encode("utf-8", "surrogatepass")),
+        start=int.from_bytes(os.urandom(4), "big"),  # workers do not all begin with the same one
     )
 
 

@@ -17,11 +17,13 @@ from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.routing.dispatch import RoutedFetcher
 from gossamer.fetch.routing.guises import GuisePlanner
 from gossamer.fetch.routing.ladder import LadderStore
+from gossamer.fetch.routing.proxies import ProxyPool
 from gossamer.fetch.routing.router import LadderRouter
 from gossamer.fetch.routing.spending import BudgetFetcher, BudgetRouter, SpendingMeter
 from gossamer.fetch.sessions.shared_cookies import SharedCookieStore
 from gossamer.fetch.trusted_hosts import TrustedHosts, TrustingFetcher
 from gossamer.policy.ladder import LadderRules
+from gossamer.policy.proxy_rotation import RotationOrder
 from gossamer.policy.rung_plan import RungPlan
 from gossamer.ports.fetcher import Fetcher
 from gossamer.ports.router import Router
@@ -32,6 +34,7 @@ from gossamer.wiring.backends import Backends
 from gossamer.wiring.budgets import open_meter
 from gossamer.wiring.fetchers import fetcher_of, touches_network
 from gossamer.wiring.page_tasks import guide_of
+from gossamer.wiring.proxies import open_proxy_pool
 from gossamer.wiring.sessions import SessionFetcher, has_identities, session_pool_of
 
 
@@ -51,8 +54,11 @@ class RouteParts:
     is_alone: bool
 
 
-def open_ways(parts: RouteParts, opening: AsyncExitStack) -> tuple[Fetcher, Router]:
-    """What fetches with the job's cookies, and what chooses the way; ``opening`` closes both."""
+async def open_ways(parts: RouteParts, opening: AsyncExitStack) -> tuple[Fetcher, Router]:
+    """What fetches with the job's cookies, and what chooses the way; ``opening`` closes both.
+
+    Raises ``MissingServiceError`` and ``SettingError`` for a way, or a list of proxies, that cannot be used.
+    """
     target = parts.target
     by_way = fetcher_of(
         parts.settings,
@@ -69,7 +75,10 @@ def open_ways(parts: RouteParts, opening: AsyncExitStack) -> tuple[Fetcher, Rout
         fetcher = BudgetFetcher(fetcher, meter)
     opening.push_async_callback(fetcher.close)
     plan = plan_of(parts.settings, target)
-    router = router_of(parts, plan, open_rungs(by_way, plan, parts.lanes), meter)
+    missing = open_rungs(by_way, plan, parts.lanes)
+    shared, clock = parts.backends.requests.shared, parts.backends.clock
+    proxies = await open_proxy_pool(parts.settings, shared, clock, parts.sink)
+    router = router_of(parts, plan, missing, meter, proxies)
     if meter is not None:
         router = BudgetRouter(router, meter)
     opening.push_async_callback(router.close)
@@ -128,12 +137,12 @@ def router_of(
     plan: RungPlan,
     missing: Mapping[str, MissingServiceError],
     meter: SpendingMeter | None,
+    proxies: ProxyPool | None,
 ) -> Router:
     """The router of a crawl: one that learns nothing where there is nothing to choose."""
     settings, shared, clock = parts.settings, parts.backends.requests.shared, parts.backends.clock
-    if not touches_network(settings) or (
-        plan.is_plain and not has_identities(settings) and BROWSER_LANE not in parts.lanes
-    ):
+    is_plain = plan.is_plain and proxies is None and not has_identities(settings)
+    if not touches_network(settings) or (is_plain and BROWSER_LANE not in parts.lanes):
         return FixedRouter()
     ladder = settings.ladder
     rules = LadderRules(
@@ -151,6 +160,11 @@ def router_of(
         parts.sink,
         lanes=parts.lanes,
         missing=missing,
-        guises=GuisePlanner(sessions),
+        guises=GuisePlanner(
+            sessions,
+            proxies,
+            always=settings.proxies.always,
+            is_sticky=RotationOrder(settings.proxies.rotation) is RotationOrder.STICKY,
+        ),
         within_budget=None if meter is None else meter.allowed_rungs,
     )

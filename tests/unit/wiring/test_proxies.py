@@ -115,7 +115,7 @@ def test_a_list_is_fetched_and_read_again(tmp_path):
         async with serve(answer) as site:
             url = f"{site.url}/list?token={SECRET}"
             settled = settings(url=url, refresh=60.0)
-            pool = await open_proxy_pool(settled, MemorySharedState(clock), clock, None, "w1")
+            pool = await open_proxy_pool(settled, MemorySharedState(clock), clock, None)
             hosts = []
             for _ in range(3):
                 hosts.append({(await pool.choose_proxy("shop")).host for _ in range(4)})
@@ -124,7 +124,7 @@ def test_a_list_is_fetched_and_read_again(tmp_path):
                 await pool._reading
             await pool.close()
             with pytest.raises(MissingServiceError, match="status 500") as error:
-                await open_proxy_pool(settled, MemorySharedState(clock), clock, None, "w1")
+                await open_proxy_pool(settled, MemorySharedState(clock), clock, None)
             assert SECRET not in str(error.value)
             assert set(seen) == {f"/list?token={SECRET}"}
         return hosts
@@ -135,7 +135,7 @@ def test_a_list_is_fetched_and_read_again(tmp_path):
 async def test_quarantines_are_as_the_settings_say():
     clock = ManualClock()
     settled = settings(urls=["h1:1 kind=mobile"], block_quarantine={"mobile": 7.0})
-    pool = await open_proxy_pool(settled, MemorySharedState(clock), clock, None, "w1")
+    pool = await open_proxy_pool(settled, MemorySharedState(clock), clock, None)
     (proxy,) = pool.proxies
     await pool.record_outcome(proxy, "shop", ProxyOutcome.BLOCKED, started_at=clock.now())
     assert await pool.choose_proxy("shop") == Detour(wait_s=7.0, why="no proxy for shop may be used now")
@@ -143,8 +143,8 @@ async def test_quarantines_are_as_the_settings_say():
 
 async def test_a_crawl_without_proxies_has_no_pool(tmp_path):
     clock = ManualClock()
-    assert await open_proxy_pool(settings(), MemorySharedState(clock), clock, None, "w1") is None
+    assert await open_proxy_pool(settings(), MemorySharedState(clock), clock, None) is None
     replayed = load_settings(
         env={}, spider={"proxies": {"urls": ["h:1"]}, "replay": {"folder": str(tmp_path)}}
     ).settings
-    assert await open_proxy_pool(replayed, MemorySharedState(clock), clock, None, "w1") is None
+    assert await open_proxy_pool(replayed, MemorySharedState(clock), clock, None) is None

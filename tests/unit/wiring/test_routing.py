@@ -19,6 +19,7 @@ from gossamer.wiring.assemble import wire_crawl
 from gossamer.wiring.fetchers import FetchWay
 
 URL = "http://127.0.0.1:9/"
+MOBILE = {"proxies.urls": ["127.0.0.1:9 kind=mobile"], "proxies.always": False}
 
 
 class Plain(Spider):
@@ -206,3 +207,20 @@ async def test_new_links_of_a_host_go_to_the_lane_of_its_rung(tmp_path, closing,
     entry = parts.admission.admit_request(Request(URL + "x", fetch="browser"))
     assert isinstance(entry, Entry)
     assert entry.request.lane == "http"
+
+
+async def test_with_proxies_every_request_has_one_or_those_of_rungs_that_name_a_kind(
+    tmp_path, closing, opened
+):
+    async def route_of(parts):
+        return await parts.router.choose_route(Request(URL), "127.0.0.1:9")
+
+    parts, _ = await wire(tmp_path, closing, **{**MOBILE, "proxies.always": True})
+    assert (await route_of(parts)).proxy.kind == "mobile"
+    parts, _ = await wire(tmp_path / "kinds", closing, **{"ladder.rungs": ["http", "http+mobile"], **MOBILE})
+    assert (await route_of(parts)).proxy is None
+    parts, _ = await wire(tmp_path / "named", closing, **{"fetch": "http+mobile", **MOBILE})
+    assert (await route_of(parts)).proxy.kind == "mobile"
+    gateway = {"fetch": "gateway:zyte", **MOBILE, "proxies.always": True}
+    parts, _ = await wire(tmp_path / "gateway", closing, **gateway)
+    assert (await route_of(parts)).proxy is None, "it has proxies of its own"

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from gossamer.core.requests import Request
 from gossamer.core.results import Verdict
 from gossamer.core.routes import Advice, Detour, Proxy, Route, RouteReport
+from gossamer.core.rungs import GATEWAY_WAY, way_of
 from gossamer.fetch.routing.proxies import ProxyPool
 from gossamer.fetch.sessions.pool import SessionPool
 from gossamer.policy.proxies import ProxyOutcome
@@ -36,7 +37,8 @@ class _DoubtedProxy(NamedTuple):
 class GuisePlanner:
     """Completes routes by what proxies and sessions there are.
 
-    ``always``: every request goes through a proxy; otherwise those whose rung names a kind of proxy.
+    ``always``: every request goes through a proxy, except through gateways; otherwise those whose rung names
+    a kind of proxy.
     ``is_sticky``: an identity keeps its proxy, and ends with it.
     """
 
@@ -130,7 +132,8 @@ class GuisePlanner:
         self, request: Request, host: str, rung: str, session: str | None
     ) -> Proxy | Detour | None:
         kind = rung.partition("+")[2]
-        if self._proxies is None or not (kind or self._always):
+        is_wanted = kind or (self._always and way_of(rung).partition(":")[0] != GATEWAY_WAY)
+        if self._proxies is None or not is_wanted:
             return None
         doubted = self._doubted.get(request.url)
         avoid = (doubted.proxy.name,) if doubted else ()
