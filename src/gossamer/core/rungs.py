@@ -21,6 +21,16 @@ def way_of(rung: str) -> str:
     return rung.partition("+")[0]
 
 
+def kind_of(rung: str) -> str:
+    """The kind of proxy that a rung names; empty for none."""
+    return rung.partition("+")[2]
+
+
+def explain_missing_proxies(rung: str) -> str:
+    """Why a rung with a kind of proxy cannot be used where there are no proxies at all."""
+    return f"the rung {rung} needs a {kind_of(rung)} proxy, and the settings name no proxies: see `proxies`"
+
+
 @lru_cache(maxsize=1000)
 def explain_wrong_rung(name: str) -> str:
     """Why this is not the name of a rung, with the nearest one that is; empty for one that is."""

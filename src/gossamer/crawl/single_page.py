@@ -217,6 +217,6 @@ class PageFetcher:
         follows = self._command.settings.follow_nofollow
         return Response(visit.request, visit.fetched, follow_nofollow=follows)
 
-    def visit_page(self, url: str) -> PageVisit:
-        """The same with everything that is known of the fetch."""
-        return self._runner.run(self._visitor.visit_page(Request(canonical_page(url))))
+    def visit_page(self, url: str, rung: str = "") -> PageVisit:
+        """The same with everything that is known of the fetch; by a certain rung, if one is named."""
+        return self._runner.run(self._visitor.visit_page(Request(canonical_page(url), fetch=rung)))

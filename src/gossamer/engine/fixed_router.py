@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from gossamer.core.errors import MissingServiceError
 from gossamer.core.requests import Request
 from gossamer.core.routes import DIRECT, Advice, Detour, Route, RouteReport
-from gossamer.core.rungs import AUTO
+from gossamer.core.rungs import AUTO, explain_missing_proxies, kind_of
 
 _ANY = ("", AUTO)
 
@@ -26,7 +26,11 @@ class FixedRouter:
     async def choose_route(self, request: Request, host: str) -> Route | Detour:
         """See :class:`~gossamer.ports.router.Router`."""
         rung = request.fetch
-        return self._route if rung in _ANY else replace(self._route, rung=rung)
+        if rung in _ANY:
+            return self._route
+        if kind_of(rung):
+            raise MissingServiceError(explain_missing_proxies(rung))
+        return replace(self._route, rung=rung)
 
     async def learn_from(self, report: RouteReport) -> Advice | None:
         """See :class:`~gossamer.ports.router.Router`."""

@@ -148,35 +148,61 @@ async def assemble_worker(
     ``trusted``: hosts that the operator named elsewhere. ``owner``: the fleet's shift that holds its leases.
     """
     async with AsyncExitStack() as opening:
-        is_alone, worker = settings.processes == 1 and not owner, owner or worker_name(os.getpid())
         guard = AddressGuard((*trusted_hosts(target.spider), *trusted))
-        cookies, lanes = _open_cookies(backends, job, is_alone=is_alone), lanes_of(settings, job)
-        sink, trust = MultiSink(sinks), TrustedHosts(backends.requests.shared, job) if owner else None
-        ways = RouteParts(settings, target, backends, job, guard, cookies, sink, trust, lanes, is_alone)
+        ways = _route_parts(settings, target, backends, job, guard=guard, sinks=sinks, owner=owner)
         fetcher, router = await open_ways(ways, opening)
         rules = rules_of(settings, touches_network=fetcher.touches_network)
-        frontier, committer = await _open_frontier(backends, job, rules, worker, is_new=not resumed)
+        frontier, committer = await _open_frontier(backends, job, rules, ways.worker, is_new=not resumed)
         pipeline = await _open_pipeline(settings, target, opening)
         parts = EngineParts(
             job=job,
             rules=rules,
             frontier=frontier,
-            committer=SessionCommitter(committer, cookies),
+            committer=SessionCommitter(committer, ways.cookies),
             store=backends.store,
             fetcher=fetcher,
             robots=_make_robots_gate(settings, fetcher, backends),
             extractor=extractor_of(settings, target, opening.enter_context(ExitStack())),
             pipeline=pipeline,
-            admission=admission_of(settings, target.spider, job.key, lanes, router),
-            sink=sink,
+            admission=admission_of(settings, target.spider, job.key, ways.lanes, router),
+            sink=ways.sink,
             clock=backends.clock,
             blocks=block_rules_of(settings),
             router=router,
             screenshots=screenshots_of(settings, job),
         )
         parts = replace(parts, login=_open_login(ways, parts))
-        shift, kept = _shift_options(settings, worker, is_alone=is_alone), opening.pop_all()
+        shift, kept = _shift_options(settings, ways.worker, is_alone=ways.is_alone), opening.pop_all()
         return CrawlParts(parts, shift, pipeline, backends, resumed, kept, guard, target.authorizations)
+
+
+def _route_parts(
+    settings: Settings,
+    target: CrawlTarget,
+    backends: Backends,
+    job: Job,
+    *,
+    guard: AddressGuard,
+    sinks: Sequence[Sink],
+    owner: str,
+) -> RouteParts:
+    is_alone = settings.processes == 1 and not owner
+    shared = backends.requests.shared
+    return RouteParts(
+        settings=settings,
+        target=target,
+        shared=shared,
+        clock=backends.clock,
+        job=job,
+        guard=guard,
+        cookies=_open_cookies(backends, job, is_alone=is_alone),
+        sink=MultiSink(sinks),
+        worker=owner or worker_name(os.getpid()),
+        authorizations=target.authorizations,
+        trust=TrustedHosts(shared, job) if owner else None,
+        lanes=lanes_of(settings, job),
+        is_alone=is_alone,
+    )
 
 
 def _open_cookies(backends: Backends, job: Job, *, is_alone: bool) -> SharedCookieStore:
@@ -196,7 +222,7 @@ def _open_login(ways: RouteParts, parts: EngineParts) -> LoginGate | None:
         ways.settings,
         ways.target,
         parts,
-        ways.backends.requests.shared,
+        ways.shared,
         tag_of(parts.job),
         save_cookies=ways.cookies.save_cookies,
         is_alone=ways.is_alone,

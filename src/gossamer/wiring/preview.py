@@ -15,31 +15,31 @@ from msgspec.structs import replace
 from gossamer.callbacks.pipelines import SpiderPipeline
 from gossamer.config.settings import Settings
 from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import Job
 from gossamer.core.requests import Entry, Request
-from gossamer.core.routes import DIRECT, Proxy, Route
 from gossamer.engine.admission import Admission
-from gossamer.engine.fixed_router import FixedRouter
 from gossamer.engine.parts import ShiftOptions, VisitParts
 from gossamer.fetch.guard import AddressGuard
+from gossamer.fetch.http.limits import HttpOptions
 from gossamer.fetch.robots_cache import RobotsCache
+from gossamer.fetch.sessions.shared_cookies import SharedCookieStore
 from gossamer.frontier.memory.frontier import MemoryFrontier
+from gossamer.observe.log import LogSink
 from gossamer.policy.scope import Scope
 from gossamer.policy.traps import TrapCounter, TrapRules
 from gossamer.policy.urls import UrlOptions
 from gossamer.ports.clock import Clock
 from gossamer.ports.extractor import Extractor
 from gossamer.ports.frontier import Frontier
-from gossamer.ports.shared_state import SharedState
 from gossamer.runtime.clock import SystemClock
 from gossamer.shared.memory import MemorySharedState
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.extractors import extractor_of
-from gossamer.wiring.fetchers import fetcher_of
-from gossamer.wiring.page_tasks import guide_of
-from gossamer.wiring.proxies import open_proxy_pool
+from gossamer.wiring.routing import RouteParts, open_ways
 from gossamer.wiring.rules import block_rules_of, rules_of, scope_of, trusted_hosts, url_options_of
 from gossamer.wiring.sessions import login_gate_of
 
+WORKER = "preview"
 LEASE_S = 86_400.0
 """Nobody else is there to take a page over, however long a person's code keeps it."""
 
@@ -94,10 +94,9 @@ async def wire_preview(
     async with AsyncExitStack() as opening:
         clock = SystemClock()
         guard = AddressGuard((*trusted_hosts(target.spider), host))
-        fetcher = fetcher_of(
-            settings, guard, clock, authorizations=authorizations, guide=guide_of(settings, target)
-        )
-        opening.push_async_callback(fetcher.close)
+        shared = MemorySharedState(clock)
+        ways = _route_parts(settings, target, shared, clock, guard=guard, authorizations=authorizations)
+        fetcher, router = await open_ways(ways, opening)
         rules = _without_budgets(rules_of(settings, touches_network=fetcher.touches_network))
         pipeline = SpiderPipeline(target.choose, timeout_s=settings.parse.callback_timeout)
         opening.push_async_callback(pipeline.close)
@@ -106,7 +105,6 @@ async def wire_preview(
             admission = _admission_of(settings, target)
             await pipeline.open_pipeline(target.spider)
             extractor = extractor_of(settings, target, opening.enter_context(ExitStack()))
-        shared = MemorySharedState(clock)
         parts = VisitParts(
             rules=rules,
             fetcher=fetcher,
@@ -116,27 +114,39 @@ async def wire_preview(
             admission=admission,
             clock=clock,
             blocks=block_rules_of(settings),
-            router=FixedRouter(await _choose_route(settings, shared, clock, host)),
+            router=router,
         )
-        login = login_gate_of(settings, target, parts, shared, "preview", is_alone=True)
+        login = login_gate_of(settings, target, parts, shared, WORKER, is_alone=True)
         parts = replace_parts(parts, login=login)
-        return PreviewParts(parts, _shift_options(settings), MemoryFrontier(rules, clock), opening.pop_all())
+        shift = ShiftOptions(
+            worker=WORKER, concurrency=1, lease_ttl_s=LEASE_S, max_redirects=settings.http.max_redirects
+        )
+        return PreviewParts(parts, shift, MemoryFrontier(rules, clock), opening.pop_all())
 
 
-def _shift_options(settings: Settings) -> ShiftOptions:
-    return ShiftOptions(
-        worker="preview",
-        concurrency=1,
-        lease_ttl_s=LEASE_S,
-        max_redirects=settings.http.max_redirects,
+def _route_parts(
+    settings: Settings,
+    target: CrawlTarget,
+    shared: MemorySharedState,
+    clock: Clock,
+    *,
+    guard: AddressGuard,
+    authorizations: Mapping[str, str],
+) -> RouteParts:
+    """Pages are fetched as in a crawl that begins: what is learnt ends with the command."""
+    cookies = SharedCookieStore(shared, clock, WORKER, max_jars=HttpOptions().max_cookie_jars, is_alone=True)
+    return RouteParts(
+        settings=settings,
+        target=target,
+        shared=shared,
+        clock=clock,
+        job=Job(id=WORKER, name=WORKER, target=WORKER, created_at=clock.now()),
+        guard=guard,
+        cookies=cookies,
+        sink=LogSink(),
+        worker=WORKER,
+        authorizations=authorizations,
     )
-
-
-async def _choose_route(settings: Settings, shared: SharedState, clock: Clock, host: str) -> Route:
-    """The way of all pages: through one of the proxies, if requests go through proxies."""
-    pool = await open_proxy_pool(settings, shared, clock, None)
-    proxy = await pool.choose_proxy(host) if pool is not None and settings.proxies.always else None
-    return Route(proxy=proxy) if isinstance(proxy, Proxy) else DIRECT
 
 
 def _admission_of(settings: Settings, target: CrawlTarget) -> Admission:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gossamer.config.settings import Settings
 from gossamer.core.errors import MissingServiceError
 from gossamer.core.jobs import Job
 from gossamer.core.requests import Request
 from gossamer.core.rungs import BROWSER_WAY, way_of
-from gossamer.core.shifts import BROWSER_LANE
+from gossamer.core.shifts import BROWSER_LANE, PAGE_LANE
 from gossamer.engine.fixed_router import FixedRouter
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.routing.dispatch import RoutedFetcher
 from gossamer.fetch.routing.guises import GuisePlanner
 from gossamer.fetch.routing.ladder import LadderStore
-from gossamer.fetch.routing.proxies import ProxyPool
 from gossamer.fetch.routing.router import LadderRouter
 from gossamer.fetch.routing.spending import BudgetFetcher, BudgetRouter, SpendingMeter
 from gossamer.fetch.sessions.shared_cookies import SharedCookieStore
@@ -25,12 +24,13 @@ from gossamer.fetch.trusted_hosts import TrustedHosts, TrustingFetcher
 from gossamer.policy.ladder import LadderRules
 from gossamer.policy.proxy_rotation import RotationOrder
 from gossamer.policy.rung_plan import RungPlan
+from gossamer.ports.clock import Clock
 from gossamer.ports.fetcher import Fetcher
 from gossamer.ports.router import Router
+from gossamer.ports.shared_state import SharedState
 from gossamer.ports.sink import Sink
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget
-from gossamer.wiring.backends import Backends
 from gossamer.wiring.budgets import open_meter
 from gossamer.wiring.fetchers import fetcher_of, touches_network
 from gossamer.wiring.page_tasks import guide_of
@@ -44,41 +44,37 @@ class RouteParts:
 
     settings: Settings
     target: CrawlTarget
-    backends: Backends
+    shared: SharedState
+    clock: Clock
     job: Job
     guard: AddressGuard
     cookies: SharedCookieStore
     sink: Sink
-    trust: TrustedHosts | None  # the hosts that a fleet's workers share; None: there is one worker
-    lanes: Sequence[str]
-    is_alone: bool
+    worker: str
+    authorizations: Mapping[str, str] = field(repr=False)  # by origin
+    trust: TrustedHosts | None = None  # the hosts that a fleet's workers share; None: there is one worker
+    lanes: Sequence[str] = (PAGE_LANE,)
+    is_alone: bool = True
 
 
 async def open_ways(parts: RouteParts, opening: AsyncExitStack) -> tuple[Fetcher, Router]:
-    """What fetches with the job's cookies, and what chooses the way; ``opening`` closes both.
-
-    Raises ``MissingServiceError`` and ``SettingError`` for a way, or a list of proxies, that cannot be used.
-    """
-    target = parts.target
+    """What fetches with the job's cookies, and what chooses the way; ``opening`` closes both."""
     by_way = fetcher_of(
         parts.settings,
         parts.guard,
-        parts.backends.clock,
+        parts.clock,
         cookies=parts.cookies,
-        authorizations=target.authorizations,
-        guide=guide_of(parts.settings, target),
+        authorizations=parts.authorizations,
+        guide=guide_of(parts.settings, parts.target),
     )
     own = SessionFetcher(by_way, parts.cookies)
     fetcher: Fetcher = own if parts.trust is None else TrustingFetcher(own, parts.guard, parts.trust)
-    meter = open_meter(parts.settings, parts.backends.requests.shared, parts.backends.clock, parts.job)
+    meter = open_meter(parts.settings, parts.shared, parts.clock, parts.job)
     if meter is not None:
         fetcher = BudgetFetcher(fetcher, meter)
     opening.push_async_callback(fetcher.close)
-    plan = plan_of(parts.settings, target)
-    missing = open_rungs(by_way, plan, parts.lanes)
-    shared, clock = parts.backends.requests.shared, parts.backends.clock
-    proxies = await open_proxy_pool(parts.settings, shared, clock, parts.sink)
-    router = router_of(parts, plan, missing, meter, proxies)
+    plan = plan_of(parts.settings, parts.target)
+    router = await open_router(parts, plan, open_rungs(by_way, plan, parts.lanes), meter)
     if meter is not None:
         router = BudgetRouter(router, meter)
     opening.push_async_callback(router.close)
@@ -132,25 +128,31 @@ def open_rungs(fetcher: Fetcher, plan: RungPlan, lanes: Sequence[str]) -> dict[s
     return missing
 
 
-def router_of(
+async def open_router(
     parts: RouteParts,
     plan: RungPlan,
     missing: Mapping[str, MissingServiceError],
     meter: SpendingMeter | None,
-    proxies: ProxyPool | None,
 ) -> Router:
-    """The router of a crawl: one that learns nothing where there is nothing to choose."""
-    settings, shared, clock = parts.settings, parts.backends.requests.shared, parts.backends.clock
-    is_plain = plan.is_plain and proxies is None and not has_identities(settings)
-    if not touches_network(settings) or (is_plain and BROWSER_LANE not in parts.lanes):
+    """The router of a crawl: one that learns nothing where there is nothing to choose.
+
+    Raises what reading the lists of proxies raises.
+    """
+    settings, shared, clock = parts.settings, parts.shared, parts.clock
+    if is_routed_simply(parts, plan):
         return FixedRouter()
-    ladder = settings.ladder
+    ladder, proxies = settings.ladder, settings.proxies
     rules = LadderRules(
         climb_after=ladder.climb_after,
         probe_after_s=ladder.probe_after,
         longest_probe_s=max(ladder.remember, ladder.probe_after),
     )
-    sessions = session_pool_of(settings, shared, clock, parts.job, is_alone=parts.is_alone)
+    guises = GuisePlanner(
+        session_pool_of(settings, shared, clock, parts.job, is_alone=parts.is_alone),
+        await open_proxy_pool(settings, shared, clock, parts.sink),
+        always=proxies.always,
+        is_sticky=RotationOrder(proxies.rotation) is RotationOrder.STICKY,
+    )
     store = LadderStore(shared, clock, remember_s=ladder.remember, is_alone=parts.is_alone)
     return LadderRouter(
         store,
@@ -160,11 +162,13 @@ def router_of(
         parts.sink,
         lanes=parts.lanes,
         missing=missing,
-        guises=GuisePlanner(
-            sessions,
-            proxies,
-            always=settings.proxies.always,
-            is_sticky=RotationOrder(settings.proxies.rotation) is RotationOrder.STICKY,
-        ),
+        guises=guises,
         within_budget=None if meter is None else meter.allowed_rungs,
     )
+
+
+def is_routed_simply(parts: RouteParts, plan: RungPlan) -> bool:
+    """Whether nothing is to be chosen or learnt: plain HTTP, straight from here, as one visitor."""
+    settings = parts.settings
+    is_plain = plan.is_plain and not settings.proxies.are_there and not has_identities(settings)
+    return not touches_network(settings) or (is_plain and BROWSER_LANE not in parts.lanes)

@@ -123,6 +123,8 @@ def test_the_only_rung_that_cannot_be_used_ends_the_crawl_and_keeps_the_request(
 async def test_in_a_plain_crawl_a_request_may_name_a_rung() -> None:
     router = FixedRouter()
     assert await router.choose_route(Request(URL, fetch="browser"), "site.test") == Route(rung="browser")
+    with pytest.raises(MissingServiceError, match="needs a mobile proxy"):
+        await router.choose_route(Request(URL, fetch="http+mobile"), "site.test")
     for fetch in ("", "auto"):
         assert await router.choose_route(Request(URL, fetch=fetch), "site.test") is not None
         assert (await router.choose_route(Request(URL, fetch=fetch), "site.test")).rung == "http"

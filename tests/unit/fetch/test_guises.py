@@ -161,9 +161,10 @@ async def test_a_rung_without_a_proxy_of_its_kind_is_left_out():
 
 
 async def test_a_request_that_names_such_a_rung_stops_the_crawl():
-    world = World(make_proxies(2), always=False)
-    with pytest.raises(MissingServiceError, match="mobile"):
-        await world.choose(fetch="http+mobile")
+    for proxies in (make_proxies(2), ()):
+        world = World(proxies, always=False)
+        with pytest.raises(MissingServiceError, match="mobile"):
+            await world.choose(fetch="http+mobile")
 
 
 async def test_a_request_that_names_a_rung_is_tried_through_other_proxies():

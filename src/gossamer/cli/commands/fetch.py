@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
 from gossamer.cli.options import AsJson, NoRobots, Set
 from gossamer.cli.terminal.output import plain, plain_url, print_json, print_progress
-from gossamer.cli.terminal.tables import print_facts
+from gossamer.cli.terminal.tables import print_facts, print_table
 from gossamer.config.overrides import page_overrides
 from gossamer.core.errors import FetchError, MissingServiceError, UsageError
 from gossamer.core.exits import ExitCode
+from gossamer.crawl.rung_visits import RungVisit, split_rungs, visit_by_rungs
 from gossamer.crawl.single_page import PageCommand, PageFetcher, PageVisit
 from gossamer.observe.text import printable_lines, shown_url
 from gossamer.observe.units import format_duration, format_size
+from gossamer.queries.documents import to_document
 from gossamer.spiders.response import Response
 
 EXAMPLES = """
   gossamer fetch https://example.com
   gossamer fetch https://example.com --headers
   gossamer fetch https://example.com --body > page.html
+  gossamer fetch https://example.com --ladder
+  gossamer fetch https://example.com --rungs http,impersonate,browser
 """
 
 
@@ -32,6 +37,12 @@ def fetch_page(
         bool, typer.Option("--body", help="Print the body to stdout, and the rest to stderr.")
     ] = False,
     headers: Annotated[bool, typer.Option("--headers", help="Show all headers of the response.")] = False,
+    ladder: Annotated[
+        bool, typer.Option("--ladder", help="Fetch it by every rung of ladder.rungs, and compare.")
+    ] = False,
+    rungs: Annotated[
+        str, typer.Option("--rungs", metavar="RUNGS", help="Fetch it by each of these rungs, and compare.")
+    ] = "",
     settings: Set = None,
     no_robots: NoRobots = False,
     as_json: AsJson = False,
@@ -40,18 +51,18 @@ def fetch_page(
 
     Shows the rung of the ladder, the address, the redirects, the status, the times and the size. An answer
     with an error status is an answer; without an answer, the fault is shown and the exit code is 4.
+
+    --ladder fetches it by every rung of ladder.rungs, one after the other at the host's pace, side by side.
     """
     if body and as_json:
         raise UsageError("--body and --json both want stdout; choose one")
     given = page_overrides(settings, no_robots=no_robots)
-    with PageFetcher(PageCommand.of(url, None, {}, given), print_progress) as pages:
-        try:
-            visit = pages.visit_page(url)
-        except FetchError as error:
-            if not as_json:
-                raise MissingServiceError(f"{shown_url(url)} was not fetched: {error}") from None
-            print_json({"url": shown_url(url), "fault": error.fault.value, "detail": error.detail})
-            raise typer.Exit(ExitCode.MISSING) from None
+    command = PageCommand.of(url, None, {}, given)
+    if ladder or rungs:
+        _compare_rungs(command, split_rungs(rungs) if rungs else (), as_json=as_json)
+        return
+    with PageFetcher(command, print_progress) as pages:
+        visit = _visit_page(pages, url, as_json=as_json)
     response = Response(visit.request, visit.fetched)
     if as_json:
         print_json(_visit_json(visit, response))
@@ -59,6 +70,47 @@ def fetch_page(
     print_facts(_visit_facts(visit, response, headers=headers), stream=sys.stderr if body else None)
     if body:
         _print_body(response)
+
+
+def _visit_page(pages: PageFetcher, url: str, *, as_json: bool) -> PageVisit:
+    try:
+        return pages.visit_page(url)
+    except FetchError as error:
+        if not as_json:
+            raise MissingServiceError(f"{shown_url(url)} was not fetched: {error}") from None
+        print_json({"url": shown_url(url), "fault": error.fault.value, "detail": error.detail})
+        raise typer.Exit(ExitCode.MISSING) from None
+
+
+def _compare_rungs(command: PageCommand, rungs: Sequence[str], *, as_json: bool) -> None:
+    visits = list(visit_by_rungs(command, rungs, print_progress))
+    if as_json:
+        print_json([to_document(visit) for visit in visits])
+    else:
+        print_table(
+            ("rung", "status", "size", "time", "links", "blocked by", "seen as", "title"),
+            [_rung_row(visit) for visit in visits],
+        )
+        for visit in visits:
+            if visit.error:
+                print_progress(f"{visit.rung}: {visit.error}")
+    if not any(visit.status for visit in visits):
+        raise typer.Exit(ExitCode.MISSING)
+
+
+def _rung_row(visit: RungVisit) -> tuple[str, ...]:
+    if not visit.status:
+        return (visit.rung, visit.fault or "not here", "", "", "", "", visit.seen_as, "")
+    return (
+        visit.rung,
+        str(visit.status),
+        format_size(visit.size_bytes),
+        format_duration(visit.elapsed_s),
+        str(visit.links),
+        visit.block,
+        visit.seen_as,
+        plain(visit.title, 40),
+    )
 
 
 def _visit_facts(visit: PageVisit, response: Response, *, headers: bool) -> list[tuple[str, str]]:

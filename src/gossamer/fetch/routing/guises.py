@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import NamedTuple
 
+from gossamer.core.errors import MissingServiceError
 from gossamer.core.requests import Request
 from gossamer.core.results import Verdict
 from gossamer.core.routes import Advice, Detour, Proxy, Route, RouteReport
-from gossamer.core.rungs import GATEWAY_WAY, way_of
+from gossamer.core.rungs import GATEWAY_WAY, explain_missing_proxies, kind_of, way_of
 from gossamer.fetch.routing.proxies import ProxyPool
 from gossamer.fetch.sessions.pool import SessionPool
 from gossamer.policy.proxies import ProxyOutcome
@@ -62,7 +63,7 @@ class GuisePlanner:
 
     def can_take(self, rung: str) -> bool:
         """Whether there is a proxy of the kind that a rung names."""
-        kind = rung.partition("+")[2]
+        kind = kind_of(rung)
         return not kind or (self._proxies is not None and self._proxies.has_kind(kind))
 
     async def complete_route(self, request: Request, host: str, rung: str) -> Route | Detour:
@@ -131,10 +132,12 @@ class GuisePlanner:
     async def _choose_proxy(
         self, request: Request, host: str, rung: str, session: str | None
     ) -> Proxy | Detour | None:
-        kind = rung.partition("+")[2]
-        is_wanted = kind or (self._always and way_of(rung).partition(":")[0] != GATEWAY_WAY)
-        if self._proxies is None or not is_wanted:
+        kind = kind_of(rung)
+        is_always = self._always and way_of(rung).partition(":")[0] != GATEWAY_WAY
+        if not kind and not (is_always and self._proxies):
             return None
+        if self._proxies is None:
+            raise MissingServiceError(explain_missing_proxies(rung))
         doubted = self._doubted.get(request.url)
         avoid = (doubted.proxy.name,) if doubted else ()
         return await self._proxies.choose_proxy(host, kind=kind, session=session or "", avoid=avoid)
