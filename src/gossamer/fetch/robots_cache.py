@@ -46,6 +46,8 @@ MAX_CACHED_CHARACTERS = 8_000_000
 SPACE = "robots"
 _TRIES = "robots-tries"
 _MAX_AGE = re.compile(r"(?:^|[\s,])max-age=(\d{1,9})", re.ASCII)
+_NOT_THE_ORIGINS = frozenset({Fault.LOCAL, Fault.PROXY, Fault.BROWSER, Fault.SERVICE, Fault.SERVICE_FAILED})
+"""Trouble on the way to an origin, which says nothing of it."""
 _HOPELESS = frozenset({Fault.DNS, Fault.GUARD, Fault.BAD_URL, Fault.TLS})
 """What stops robots.txt itself stops every page of the origin: the answer says it as it is."""
 
@@ -162,9 +164,15 @@ class RobotsCache:
             return known, news if delay_s is not None else None
         try:
             return await self._fetch_rules(site, route)
-        except FetchError as error:  # trouble of this machine or a proxy: it says nothing of the origin
+        except FetchError as error:
             await self._shared.put(SPACE, site, b"", 0.0)
-            return RobotsDecision(allowed=False, reason=error.fault.value, detail=error.detail)
+            asked_s = error.retry_after_s
+            return RobotsDecision(
+                allowed=False,
+                reason=error.fault.value,
+                detail=error.detail,
+                retry_at=None if asked_s is None else self._clock.now() + asked_s,
+            )
         except BaseException:  # cancelled, mostly: whoever comes next need not wait for the claim to lapse
             await self._shared.put(SPACE, site, b"", 0.0)
             raise
@@ -190,7 +198,7 @@ class RobotsCache:
             record = msgspec.structs.replace(record, url=fetched.url)
             retry_after_s = retry.parse_retry_after(fetched.header("retry-after"), self._clock.now())
         except FetchError as error:
-            if error.fault in (Fault.LOCAL, Fault.PROXY):
+            if error.fault in _NOT_THE_ORIGINS:
                 raise
             fault = error.fault
             record = _without_answer(error)

@@ -305,10 +305,13 @@ async def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "1 origins" in repr(world.gate)
 
 
-async def test_this_machines_trouble_closes_no_origin() -> None:
-    world = World({f"{SITE}/robots.txt": Fault.LOCAL})
+@pytest.mark.parametrize(
+    "fault", [Fault.LOCAL, Fault.PROXY, Fault.BROWSER, Fault.SERVICE, Fault.SERVICE_FAILED]
+)
+async def test_trouble_on_the_way_closes_no_origin(fault: Fault) -> None:
+    world = World({f"{SITE}/robots.txt": fault})
     answer = await world.check()
-    assert (answer.allowed, answer.reason, answer.signal) == (False, "local", None)
+    assert (answer.allowed, answer.reason, answer.signal) == (False, fault.value, None)
     world.web.pages = robots()
     assert (await world.check()).allowed  # nothing is remembered, and the claim is given back
     assert (await world.check(gate=world.worker())).allowed
