@@ -13,6 +13,7 @@ from gossamer.core.routes import DIRECT, Proxy, Route
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.fetcher import HttpFetcher
 from gossamer.fetch.http.limits import HttpOptions
+from gossamer.fetch.impersonate.fetcher import ImpersonatingFetcher
 from gossamer.testing.badroutes import PAGE
 from gossamer.testing.badsite import BadSite
 from gossamer.testing.clock import ManualClock
@@ -91,6 +92,18 @@ class ProxiedFetcher:
 async def test_http(server: ProxyProcess, name: str) -> None:
     async with BadSite() as site:
         fetcher = http()
+        try:
+            await PROXIED_CHECKS[name](fetcher, site, server.proxy())
+        finally:
+            await fetcher.close()
+
+
+@pytest.mark.parametrize("name", PROXIED_CHECKS)
+async def test_impersonate(server: ProxyProcess, name: str) -> None:
+    async with BadSite() as site:
+        limits = HttpOptions(**LIMITS | {"connect_s": 3.0, "headers_s": 1.0})
+        guard = AddressGuard({"127.0.0.1", "localhost"})
+        fetcher = ImpersonatingFetcher(limits, clock=ManualClock(), guard=guard)
         try:
             await PROXIED_CHECKS[name](fetcher, site, server.proxy())
         finally:

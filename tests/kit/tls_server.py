@@ -16,7 +16,7 @@ import trustme
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import DataReceived, RequestReceived, StreamEnded, StreamReset, WindowUpdated
-from h2.exceptions import ProtocolError
+from h2.exceptions import ProtocolError, StreamClosedError
 
 from kit.fingerprints import ClientHello, Http2Opening, read_hello, read_opening
 
@@ -207,14 +207,21 @@ def _send_bodies(connection: H2Connection, unsent: dict[int, bytes]) -> None:
     """As much of each body as the client takes by now."""
     for stream in list(unsent):
         body = unsent.pop(stream)
-        while body and (room := connection.local_flow_control_window(stream)) > 0:
-            size = min(room, connection.max_outbound_frame_size)
-            connection.send_data(stream, body[:size])
-            body = body[size:]
-        if body:
-            unsent[stream] = body
-        else:
-            connection.end_stream(stream)
+        with suppress(StreamClosedError):  # its client has given it up
+            body = _send_body(connection, stream, body)
+            if body:
+                unsent[stream] = body
+            else:
+                connection.end_stream(stream)
+
+
+def _send_body(connection: H2Connection, stream: int, body: bytes) -> bytes:
+    """As much of one as the client takes; what is left."""
+    while body and (room := connection.local_flow_control_window(stream)) > 0:
+        size = min(room, connection.max_outbound_frame_size)
+        connection.send_data(stream, body[:size])
+        body = body[size:]
+    return body
 
 
 async def _peek_hello(sock: socket.socket) -> ClientHello | None:

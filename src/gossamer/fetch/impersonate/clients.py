@@ -33,6 +33,7 @@ class ClientKey(NamedTuple):
     host: str
     proxy: Proxy | None
     profile: BrowserProfile
+    is_forwarded: bool = False  # by an HTTP proxy, which reads each request: it may have one for a connection
 
 
 class HostClient:
@@ -102,6 +103,7 @@ class ClientPool:
             dns_options=names,
             tls_verify=self._shared["authorities"] if is_checked else False,
             tls_verify_hostname=is_checked,
+            pool_max_idle_per_host=0 if key.is_forwarded else MAX_IDLE_PER_HOST,
             **_proxy_parts(key.proxy),
         )
 
@@ -115,7 +117,6 @@ class ClientPool:
             "referer": False,
             "connect_timeout": datetime.timedelta(seconds=options.connect_s),
             "pool_idle_timeout": datetime.timedelta(seconds=options.keepalive_s),
-            "pool_max_idle_per_host": MAX_IDLE_PER_HOST,
             "http1_options": wreq.Http1Options(
                 max_headers=options.max_headers,
                 max_buf_size=options.max_head_bytes,

@@ -13,6 +13,8 @@ from wreq import exceptions
 
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.routes import Proxy
+from gossamer.fetch.http.tunnel import UnclearProxyError, proxy_error
+from gossamer.fetch.http.wire import ConnectionClosedError
 from gossamer.fetch.machine import LOCAL_ERRORS
 
 RAISED = (
@@ -66,8 +68,8 @@ def translate_head_error(error: Exception, host: str, proxy: Proxy | None) -> Fe
         case exceptions.ConnectionError() | exceptions.ProxyConnectionError() if code in LOCAL_ERRORS:
             fault = Fault.LOCAL
             detail = f"this machine's trouble, not the host's: {os.strerror(code)}"
-        case exceptions.ProxyConnectionError():
-            return _proxy_error(cause, code, host, proxy)
+        case exceptions.ProxyConnectionError() if proxy is not None:
+            return _proxy_error(cause, code, proxy)
         case exceptions.TlsError() | exceptions.ConnectionError() if reason is not None or "SSL" in cause:
             fault, detail = Fault.TLS, _describe_tls(reason[1] if reason else "", host)
         case exceptions.TimeoutError():
@@ -78,12 +80,10 @@ def translate_head_error(error: Exception, host: str, proxy: Proxy | None) -> Fe
             fault, detail = Fault.DNS, "the name could not be looked up"
         case exceptions.ConnectionError():
             fault, detail = Fault.CONNECT, os.strerror(code) if code else "no address answers"
-        case exceptions.ConnectionResetError():
-            fault, detail = Fault.CONNECT, "the connection was lost before an answer"
         case exceptions.BuilderError() | RuntimeError():
             fault, detail = Fault.BAD_URL, "a request that cannot be sent"
         case _ if is_stale(error):
-            fault, detail = Fault.CONNECT, "the connection was lost before an answer"
+            return ConnectionClosedError(Fault.CONNECT, "the connection was lost before an answer")
         case _:
             fault, detail = Fault.PROTOCOL, _describe_refusal(cause)
     return FetchError(fault, detail)
@@ -97,22 +97,23 @@ def translate_body_error(error: Exception) -> FetchError:
     return FetchError(Fault.INCOMPLETE, detail)
 
 
-def proxy_refusal(proxy: Proxy) -> FetchError:
-    """The proxy does not take the user and the password."""
-    return FetchError(Fault.PROXY, f"proxy {proxy.name} refuses the user and password (407)")
+_BEHIND = ("ConnectionRefused", "HostUnreachable", "NetworkUnreachable", "TtlExpired", "TTLExpired")
+"""What a SOCKS5 proxy says of the host."""
+
+_LOCKED = ("ProxyAuthRequired", "PasswordAuthFailure", "NoAcceptableMethods", "UnknownAuthMethod")
 
 
-def _proxy_error(cause: str, code: int, host: str, proxy: Proxy | None) -> FetchError:
-    name = f"proxy {proxy.name}" if proxy is not None else "the proxy"
-    if proxy is not None and ("407" in cause or "AuthRequired" in cause or "Authentication" in cause):
-        return proxy_refusal(proxy)
-    if "TunnelUnsuccessful" in cause or "TunnelUnexpected" in cause:
-        return FetchError(Fault.PROXY, f"{name} opens no tunnel to {host}")
+def _proxy_error(cause: str, code: int, proxy: Proxy) -> FetchError:
+    """What went wrong at the proxy, or behind it as far as it says so."""
+    if any(word in cause for word in _LOCKED):
+        return proxy_error(proxy, "refuses the user and password")
+    if "Socks(" in cause and any(word in cause for word in _BEHIND):
+        return proxy_error(proxy, "cannot reach the host", Fault.CONNECT)
     if code:
-        return FetchError(Fault.PROXY, f"{name} cannot be reached: {os.strerror(code)}")
+        return proxy_error(proxy, f"cannot be reached: {os.strerror(code)}")
     if "TimedOut" in cause:
-        return FetchError(Fault.PROXY, f"{name} does not answer")
-    return FetchError(Fault.PROXY, f"{name} cannot be used for {host}")
+        return UnclearProxyError(proxy, "does not answer", Fault.TIMEOUT_CONNECT)
+    return UnclearProxyError(proxy, "makes no connection to the host", Fault.CONNECT)
 
 
 def _describe_tls(reason: str, host: str) -> str:

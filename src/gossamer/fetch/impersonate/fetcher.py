@@ -22,6 +22,7 @@ from gossamer.fetch.http.faults import translate_error
 from gossamer.fetch.http.fields import BODILESS, IDEMPOTENT, Field, RequestHeaders
 from gossamer.fetch.http.limits import HttpOptions
 from gossamer.fetch.http.memory_budget import MemoryBudget
+from gossamer.fetch.http.proxied import ProxyJudge, check_answer, place_of
 from gossamer.fetch.http.result import ResultReader
 from gossamer.fetch.http.target import Origin, RequestTarget, parse_target
 from gossamer.fetch.http.wire import WireResponse, request_head
@@ -31,7 +32,6 @@ from gossamer.fetch.impersonate.faults import (
     RAISED,
     is_stale,
     os_code_of,
-    proxy_refusal,
     translate_head_error,
 )
 from gossamer.fetch.impersonate.profiles import BrowserProfile, find_profile, learn_headers, wire_name
@@ -82,6 +82,7 @@ class ImpersonatingFetcher:
         self._clients = ClientPool(options, authorities)
         self._room = MemoryBudget(options.large_bodies_bytes)
         self._trouble = LocalErrorThrottle(options.local_pause_s)
+        self._judge = ProxyJudge()
         self._cookies = CookieJar(options.max_cookie_jars) if cookies is None else cookies
         self._headers: dict[BrowserProfile, RequestHeaders] = {}
         self._learning = asyncio.Lock()
@@ -100,12 +101,16 @@ class ImpersonatingFetcher:
         session, through = route.session_for(request), "" if route.proxy is None else route.proxy.name
         try:
             target = parse_target(request.url)
-            key = ClientKey(target.origin.host, route.proxy, self._profile_for(route))
+            key = self._key_for(target.origin, route)
             fields = await self._list_fields(request, target, session, key.profile)
             began = (self._clock.now(), asyncio.get_running_loop().time())
             try:
                 answer, address = await self._send_request(request, target, fields, key)
             except FetchError as error:
+                if route.proxy is not None:
+                    error = self._judge.attribute_failure(
+                        error, request.url, place_of(target.origin, route.proxy)
+                    )
                 raise FetchError(error.fault, f"{key.host}: {error.detail}") from error
             return await self._results.read_result(
                 request, answer, address, began, session=session, proxy=through
@@ -121,8 +126,10 @@ class ImpersonatingFetcher:
 
     # ------------------------------------------------------------------ the request
 
-    def _profile_for(self, route: Route) -> BrowserProfile:
-        return find_profile(route.profile, self._platform) if route.profile else self._profile
+    def _key_for(self, origin: Origin, route: Route) -> ClientKey:
+        profile = find_profile(route.profile, self._platform) if route.profile else self._profile
+        is_forwarded = route.proxy is not None and place_of(origin, route.proxy).origin is None
+        return ClientKey(origin.host, route.proxy, profile, is_forwarded)
 
     async def _list_fields(
         self, request: Request, target: RequestTarget, session: str, profile: BrowserProfile
@@ -192,7 +199,7 @@ class ImpersonatingFetcher:
         loop, origin, is_repeated = asyncio.get_running_loop(), target.origin, False
         while True:
             client = await self._open_client(origin, key)
-            had_idle = loop.time() - client.last_heard_at < self._options.keepalive_s
+            had_idle = not key.is_forwarded and loop.time() - client.last_heard_at < self._options.keepalive_s
             try:
                 response, latency_s = await self._send_over(client, request, target, fields, key)
             except RAISED as error:
@@ -204,10 +211,11 @@ class ImpersonatingFetcher:
             break
         client.last_heard_at = loop.time()
         client.is_http1 = response.version != wreq.Version.HTTP_2
-        if response.status.as_int() == 407 and key.proxy is not None and not origin.is_tls:
-            raise proxy_refusal(key.proxy)
         reader = AnswerReader(self._options, self._room, latency_s)
         answer = await reader.read_answer(response, is_head=request.method == "HEAD")
+        if key.proxy is not None:
+            self._judge.note_answer(key.proxy)
+            check_answer(answer, place_of(origin, key.proxy))
         peer = response.remote_addr if key.proxy is None else None
         return answer, str(peer.ip()) if peer is not None else ""
 
@@ -217,6 +225,8 @@ class ImpersonatingFetcher:
         """The header of the answer, and after how many seconds it was there."""
         loop, origin = asyncio.get_running_loop(), target.origin
         is_http1 = not origin.is_tls or client.is_http1
+        if key.is_forwarded:
+            fields = [*fields, ("Connection", "close")]
         said = key.profile.order_fields(fields, is_tls=origin.is_tls, is_http1=is_http1)
         headers = wreq.HeaderMap()
         for name, value in said:
