@@ -13,7 +13,7 @@ from kit.fleet.processes import FULL, Fleet, Servers
 from kit.log_in_site import PAGES, Club, spider_file
 
 pytestmark = pytest.mark.timeout(300)
-KILLS = 10 if FULL else 2
+KILLS = 10 if FULL else 1
 """Each costs some seconds, until what a dead worker had in hand is taken back."""
 
 
