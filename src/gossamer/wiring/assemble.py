@@ -226,6 +226,7 @@ def _open_login(ways: RouteParts, parts: EngineParts) -> LoginGate | None:
         tag_of(parts.job),
         save_cookies=ways.cookies.save_cookies,
         is_alone=ways.is_alone,
+        is_fleet=parts.job.is_fleet,
     )
 
 

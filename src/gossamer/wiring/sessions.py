@@ -63,10 +63,11 @@ def login_gate_of(
     *,
     save_cookies: Callable[[], Awaitable[None]] | None = None,
     is_alone: bool,
+    is_fleet: bool = False,
 ) -> LoginGate | None:
     """What logs the sessions of a job in, by the parts of a visit; ``None`` where no spider logs in.
 
-    Without ``save_cookies`` they are in memory only.
+    Without ``save_cookies`` they are in memory only. A fleet makes a new gate for each shift.
     """
     extractor = parts.extractor
     if not target.logs_in or not isinstance(extractor, SpiderExtractor):  # or no spider is to see the pages
@@ -87,6 +88,7 @@ def login_gate_of(
         save_cookies=save_cookies,
         options=LoginOptions(max_failures=wanted.max_login_failures, timeout_s=wanted.login_timeout),
         is_alone=is_alone,
+        waits_at_first=is_fleet,
     )
 
 

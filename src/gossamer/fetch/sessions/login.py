@@ -55,6 +55,8 @@ class LoginOptions:
 class SharedLoginGate:
     """Port ``LoginGate`` for one job. ``is_alone``: no other process works on it.
 
+    ``waits_at_first``: a log-in that failed before this gate was made has its pause all the same; else it is
+    tried at once, since whoever has started the crawl again may have mended the cause.
     ``save_cookies`` makes durable what the log-in has set, where that is to last.
     """
 
@@ -68,6 +70,7 @@ class SharedLoginGate:
         save_cookies: Callable[[], Awaitable[None]] | None = None,
         options: LoginOptions | None = None,
         is_alone: bool = False,
+        waits_at_first: bool = False,
     ) -> None:
         self._guide = guide
         self._steps = steps
@@ -76,6 +79,7 @@ class SharedLoginGate:
         self._save_cookies = save_cookies
         self._options = options or LoginOptions()
         self._is_alone = is_alone
+        self._waits_at_first = waits_at_first
         self._known: dict[Key, LoginState] = {}
         self._before: dict[Key, int] = {}  # failures that were there when this process began
         self._in_a_row: dict[Key, int] = {}  # pages for visitors since the last one for members
@@ -139,7 +143,7 @@ class SharedLoginGate:
         self._check_failures(key, state, login_url)
         wait_s = state.retry_at - self._steps.clock.now()
         is_first_look = self._before.get(key) == state.failures
-        if wait_s > 0 and not (self._is_alone and is_first_look):  # who starts it again has mended it, maybe
+        if wait_s > 0 and (self._waits_at_first or not is_first_look):
             return HostSignal(retry_after_s=wait_s)
         async with self._take_turn(key) as is_ours:
             if not is_ours:
