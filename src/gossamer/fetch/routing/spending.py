@@ -33,8 +33,8 @@ from gossamer.ports.router import Router
 from gossamer.ports.shared_state import SharedState
 
 SPACE = "spending"
-KEPT_S = 10 * 365 * 86_400.0
-"""What was spent outlives any job; losing it lets the job spend anew."""
+KEPT_S = 400 * 86_400.0
+"""For so long after the last request of a job what it has spent is known, in seconds."""
 SAVED_EVERY_S = 1.0
 WAIT_S = 1.0
 """How long a host waits whose request has no rung left, while the job is about to end."""
