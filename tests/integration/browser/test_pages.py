@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 import pytest_asyncio
@@ -25,6 +26,10 @@ ANSWERS = {
     "/scripted": answer(SCRIPTED, "X-Kind: shop", kind="text/html; charset=iso-8859-1"),
     "/missing": answer("<p>nothing here</p>", status="404 Not Found"),
     "/moved": answer("", "Location: /scripted", status="302 Found"),
+    "/refreshes": answer("<meta http-equiv=refresh content='0; url=/scripted?refreshed'>"),
+    "/busy-host": answer("", "Retry-After: 7", status="429 Too Many Requests"),
+    "/short": answer("<p>short</p>").replace(b"Content-Length: 12", b"Content-Length: 99"),
+    "/junk": answer("<p>junk</p>", "Content-Encoding: gzip"),
     "/leaves": answer("<script>location.href = '/scripted?from=script'</script>"),
     "/robots.txt": answer("User-agent: *\nDisallow: /x\n", kind="text/plain"),
     "/data": answer(gzip.compress(b'{"a": "\xc3\xa9"}'), "Content-Encoding: gzip", kind="application/json"),
@@ -45,6 +50,20 @@ ANSWERS = {
 async def fetcher() -> AsyncIterator[BrowserFetcher]:
     async with open_fetcher(timeout_s=20, max_body_bytes=2_000_000) as fetcher:
         yield fetcher
+
+
+@asynccontextmanager
+async def open_closing_site() -> AsyncIterator[str]:
+    """A server that hangs up after each answer."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        writer.write(ANSWERS[head.split()[1].decode()])
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
 async def fault_of(fetcher: BrowserFetcher, url: str) -> Fault:
@@ -86,9 +105,11 @@ async def test_redirects_are_returned_and_not_followed(fetcher: BrowserFetcher) 
     async with Raw(ANSWERS) as site:
         moved = await fetcher.fetch(Request(f"{site.url}/moved"))
         left = await fetcher.fetch(Request(f"{site.url}/leaves"))
-        assert len(site.heads) == 2
+        refreshed = await fetcher.fetch(Request(f"{site.url}/refreshes"))
+        assert len(site.heads) == 3
     assert (moved.status, moved.header("location"), moved.flags) == (302, "/scripted", ())
     assert (left.status, left.flags) == (302, ("script_redirect",))
+    assert (refreshed.status, refreshed.header("location")) == (302, f"{site.url}/scripted?refreshed")
     assert left.header("location") == f"{site.url}/scripted?from=script"
 
 
@@ -108,6 +129,14 @@ async def test_what_is_not_html_comes_as_it_is(fetcher: BrowserFetcher) -> None:
     assert b"<p>nothing here</p>" in missing.body
 
 
+async def test_answers_that_are_no_whole_pages(fetcher: BrowserFetcher) -> None:
+    async with open_closing_site() as url:
+        assert await fault_of(fetcher, f"{url}/short") is Fault.INCOMPLETE
+        assert await fault_of(fetcher, f"{url}/junk") is Fault.BAD_ENCODING
+        busy = await fetcher.fetch(Request(f"{url}/busy-host"))
+    assert (busy.status, busy.body, busy.header("retry-after")) == (429, b"", "7")
+
+
 async def test_kinds_of_resources_are_blocked(fetcher: BrowserFetcher) -> None:
     async with Raw(ANSWERS) as site:
         await fetcher.fetch(Request(f"{site.url}/images"))
@@ -119,6 +148,7 @@ async def test_kinds_of_resources_are_blocked(fetcher: BrowserFetcher) -> None:
     [
         ("http://127.0.0.2:9/", Fault.GUARD),
         ("http://[::1]:8000/", Fault.GUARD),
+        ("http://[::ffff:127.0.0.1]:8000/", Fault.GUARD),
         ("http://169.254.169.254/latest/meta-data/", Fault.GUARD),
         ("http://a.invalid/", Fault.DNS),
         ("http://127.0.0.1:2/", Fault.CONNECT),
@@ -153,6 +183,17 @@ async def test_dialogs_windows_and_files_do_no_harm(fetcher: BrowserFetcher) -> 
             assert f"<p>{path}</p>" in page.body.decode()
         assert b"root:" not in (await fetcher.fetch(Request(f"{site.url}/frames"))).body
         assert not [head for head in site.heads if b"/scripted?" in head], "windows are not opened"
+
+
+async def test_a_stealthy_browser_does_not_tell_that_it_is_driven() -> None:
+    told = "<p id=a></p><script>a.textContent = `${navigator.webdriver} ${navigator.userAgent}`</script>"
+    answers = {"/": answer(told), "/moved": ANSWERS["/moved"]}
+    async with open_fetcher(is_stealthy=True, is_open=False, timeout_s=20) as fetcher, Raw(answers) as site:
+        page = (await fetcher.fetch(Request(f"{site.url}/"))).body.decode()
+        moved = await fetcher.fetch(Request(f"{site.url}/moved"))
+    assert '<p id="a">false Mozilla/5.0 (X11; Linux x86_64)' in page
+    assert "Headless" not in page
+    assert moved.status == 302
 
 
 async def test_a_page_without_end_is_too_large() -> None:

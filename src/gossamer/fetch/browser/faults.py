@@ -12,6 +12,9 @@ from gossamer.core.errors import Fault, FetchError
 
 _CODE = re.compile(r"net::(ERR_[A-Z0-9_]+)")
 
+NO_PAGE = "ERR_HTTP_RESPONSE_CODE_FAILURE"
+"""What a browser says of an error status without a page."""
+
 _FAULTS = {
     "ERR_NAME_NOT_RESOLVED": Fault.DNS,
     "ERR_CONNECTION_REFUSED": Fault.CONNECT,

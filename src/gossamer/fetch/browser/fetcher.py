@@ -21,7 +21,7 @@ from gossamer.core.results import FetchResult
 from gossamer.core.routes import DIRECT, Route
 from gossamer.fetch.browser.cookies import TabCookies
 from gossamer.fetch.browser.dialers import GuardedDialer
-from gossamer.fetch.browser.faults import error_code, translate_code
+from gossamer.fetch.browser.faults import NO_PAGE, error_code, translate_code
 from gossamer.fetch.browser.limits import CLOSE_S, BrowserOptions
 from gossamer.fetch.browser.navigation import Navigation
 from gossamer.fetch.browser.pool import BrowserPool
@@ -228,14 +228,19 @@ class BrowserFetcher:
                 await task.perform(deadline - _RESERVE * self._options.timeout_s)
                 await tab.finish_loading(task.load_state)
             report = await task.finish(deadline, navigation.status if navigation is not None else 0)
-            return "" if tab.page.is_closed() else await tab.page.content(), report
+            return "" if tab.page.is_closed() else await tab.read_content(), report
         except Exception as error:
+            if error_code(str(error)) == NO_PAGE:
+                return "", TaskReport()
             raise self._explain(tab, str(error), origin) from error
 
     def _explain(self, tab: BrowserTab, said: str, origin: Origin) -> FetchError:
         """Why a page did not come: by the relay, else by the browser."""
         code = error_code(said)
-        reason = tab.relay.failures.get((origin.host, origin.port))
+        failures = tab.relay.failures
+        reason = failures.get((origin.host, origin.port))
+        if reason is None and len(failures) == 1:  # the browser writes the host in its own way
+            (reason,) = failures.values()
         if isinstance(reason, FetchError):
             return reason
         if isinstance(reason, RAISED) and code:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
+from gossamer.fetch.browser.faults import NO_PAGE, translate_code
 from gossamer.policy import redirects, urls
 
 if TYPE_CHECKING:
@@ -191,6 +192,14 @@ class Navigation:
         self.status, self.headers, self.body = 302, (("location", url), *kept), b""
         self.flags = ("script_redirect",)
         self._conclude()
+
+    def break_off(self, code: str) -> None:
+        """The answer's body has failed with a net error. An error's empty page is none to a browser."""
+        if code == NO_PAGE:
+            self.body = b""
+            self._conclude()
+        else:
+            self._conclude(translate_code(code, urls.hostname_of(self._request.url)))
 
     def _conclude(self, error: FetchError | None = None) -> None:
         if self.end.done():

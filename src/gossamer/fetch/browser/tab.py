@@ -16,12 +16,14 @@ from gossamer.core.browsing import LoadState
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.routes import Proxy
 from gossamer.fetch.browser.cookies import TabCookies
+from gossamer.fetch.browser.faults import error_code
 from gossamer.fetch.browser.limits import CLOSE_S, PAGE_BODIES, BrowserOptions
 from gossamer.fetch.browser.navigation import Navigation
 from gossamer.fetch.browser.relay import TabRelay
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, CDPSession, Page
+    from playwright.async_api import Request as PageRequest
 
 _PAUSES: tuple[dict[str, str], ...] = (
     {"resourceType": "Document", "requestStage": "Request"},
@@ -38,6 +40,7 @@ _NAMES = {
 """Kinds of resources that the browser has to ask us about, by their names in its protocol."""
 
 _EMPTY_S = 2.0
+_MOVING_S = 0.05  # until a page that goes elsewhere is looked at again
 
 
 class TabKey(NamedTuple):
@@ -72,6 +75,7 @@ class BrowserTab:
         self.page = await self.context.new_page()
         self.context.on("page", lambda page: self._start(self._close_popup(page)))
         self.page.on("crash", self._report_crash)
+        self.page.on("requestfailed", self._report_failure)
         most = PAGE_BODIES * options.max_body_bytes
         told = f"the page with all that belongs to it is larger than {most} bytes"
         self.relay.limit_bytes(most, lambda: self.end_visit(FetchError(Fault.TOO_LARGE, told)))
@@ -89,6 +93,16 @@ class BrowserTab:
         while self.navigation is not None and self.navigation.is_loading:
             await asyncio.sleep(0.02)
             await self.page.wait_for_load_state(state, timeout=0)
+
+    async def read_content(self) -> str:
+        """The page's tree, written down; when it stands still, where it is just going elsewhere."""
+        while True:
+            try:
+                return await self.page.content()
+            except Exception as error:
+                if "navigating" not in str(error):
+                    raise
+            await asyncio.sleep(_MOVING_S)
 
     async def empty(self) -> bool:
         """End what is going on in it. ``False``: it cannot be used any more."""
@@ -140,6 +154,14 @@ class BrowserTab:
 
     def _report_crash(self, _: object) -> None:
         self.end_visit(FetchError(Fault.PAGE_CRASH, "the page crashed its tab"))
+
+    def _report_failure(self, request: PageRequest) -> None:
+        """What the browser could not load; the page itself may break off after its header had come."""
+        navigation = self.navigation
+        if navigation is not None and request.is_navigation_request() and request.failure:
+            code = error_code(request.failure)
+            if navigation.status and code != "ERR_ABORTED" and request.frame.parent_frame is None:
+                navigation.break_off(code)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
