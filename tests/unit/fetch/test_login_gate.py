@@ -312,6 +312,18 @@ def test_what_the_host_or_the_proxy_does_is_no_failed_log_in(fault):
 
 
 @in_a_world
+async def test_a_host_that_asks_for_time_is_given_it(world):
+    world.site.answers[LOGIN] = (429, (("retry-after", "30"),), b"")
+    gate = world.gate(guide := Guide(), max_failures=1)
+    with pytest.raises(FetchError) as raised:
+        await gate.prepare_session(PAGE, DIRECT)
+    assert (raised.value.fault, raised.value.retry_after_s) == (Fault.THROTTLED, 30.0)
+    world.site.answers.clear()
+    assert (await world.until_in(gate))[0] == 1
+    assert guide.tries == 2
+
+
+@in_a_world
 async def test_a_redirect_that_leads_nowhere_shows_no_secret(world):
     world.site.answers["https://club.test/session"] = (302, (("location", f"ftp://x/?{SECRET}"),), b"")
     with pytest.raises(FetchError) as raised:

@@ -10,7 +10,7 @@ from gossamer.core.redaction import shown_server
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.core.routes import Route
-from gossamer.policy import redirects
+from gossamer.policy import redirects, retry
 from gossamer.policy.urls import canonicalise_url
 from gossamer.ports.clock import Clock
 from gossamer.ports.fetcher import Fetcher
@@ -81,6 +81,12 @@ class LoginSteps:
             told.rung, told.retry_after_s = error.rung, error.retry_after_s
             raise told from None
         self.latency_s = fetched.latency_s
+        if (
+            retry.fault_of_status(fetched.status) is Fault.THROTTLED
+        ):  # the host asks for time: no failed log-in
+            told = _told_of_step(Fault.THROTTLED, request, f"status {fetched.status}")
+            told.retry_after_s = retry.parse_retry_after(fetched.header("retry-after"), parts.clock.now())
+            raise told
         return fetched
 
     def _delay_s(self, crawl_delay_s: float | None) -> float:
