@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ class Proxied(Spider):
     start_urls = ["{url}/"]
     settings = {{
         "proxies.urls": {urls},
+        "proxies.failure_quarantine": {{"other": 1.0}},
         "log.file": "crawl.log",
         "log.level": "debug",
         "retry_backoff": 0.05,
@@ -110,3 +112,41 @@ def test_passwords_of_proxies_are_seen_by_nobody(
     for secret in (USER, PASSWORD, WRONG, "canary-other"):
         assert secret.encode() not in told, secret
         assert secret.encode() not in stored, secret
+
+
+def test_a_wrong_password_is_named_and_costs_no_page(
+    servers: dict[str, ProxyProcess], site: Site, tmp_path: Path
+) -> None:
+    """The requests wait until the password is right, and the same command continues."""
+    server = servers["tinyproxy"]
+    spider = write_spider(tmp_path, site, [server.url(USER, "${PROXY_PASSWORD}")])
+    options = ("--delay", "0", "--per-host", "4", "--no-robots", "--data", tmp_path / "data")
+
+    def start(password: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            command("crawl", spider, *options),
+            cwd=tmp_path,
+            env={**environment(), "PROXY_PASSWORD": password},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    process = start(WRONG)
+    log, deadline = tmp_path / "crawl.log", time.monotonic() + 60
+    said = "refuses the user and password (401)"
+    while time.monotonic() < deadline and process.poll() is None:
+        if log.exists() and said in log.read_text():
+            break
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    shown, _ = process.communicate(timeout=60)
+    assert f"proxy {server.proxy().name} {said}" in shown
+    assert "no proxy may be used now: 1 proxy is in quarantine; requests wait" in shown
+    assert "the same command continues" in shown
+    assert not site.hits
+    continued = start(PASSWORD)
+    shown, _ = continued.communicate(timeout=60)
+    assert continued.returncode == 0, shown
+    assert rows(tmp_path / "data", "select count(*) from item") == [(PAGES + 1,)]
+    assert rows(tmp_path / "data", "select count(*) from attempt where verdict = 'dead'") == [(0,)]

@@ -6,6 +6,7 @@ from collections import Counter
 from contextlib import closing
 
 import pytest
+from msgspec.structs import replace
 
 from gossamer.core.errors import Fault, MissingServiceError, StorageError
 from gossamer.core.requests import Entry, Lease, Request
@@ -215,6 +216,17 @@ async def test_no_proxy_left_is_told_once_and_again_when_there_is_one(shared, cl
     await pools[0].choose_proxy("shop")
     assert sink.events[2].level == "warning"
     assert "no proxy for shop may be used now" in sink.events[2].text
+
+
+async def test_who_is_told_that_no_proxy_is_left_hears_why(shared, clock):
+    sink = RecordingSink()
+    pool = ProxyPool(proxies(1), shared, clock, sink=sink)
+    failed = report(await pool.choose_proxy("shop"), clock, Fault.PROXY)
+    (row,) = failed.result.attempts
+    refused = replace(row, detail="shop: proxy http://p0:1 refuses the user and password (407)")
+    await pool.learn_from(replace(failed, result=replace(failed.result, attempts=(refused,))))
+    await pool.choose_proxy("shop")
+    assert sink.events[0].text.endswith(f"; the last failure was: {refused.detail}")
 
 
 async def test_there_must_be_a_proxy_of_the_kind_that_is_asked_for(shared, clock):

@@ -177,6 +177,8 @@ class ProxyPool:
             await self.release_proxy(proxy, report.host)
             return None
         row, latency_s = report.result.attempts[0], report.fetched.latency_s if report.fetched else 0.0
+        if outcome is ProxyOutcome.FAILED:
+            self._alarm.note_failure(row.detail)
         await self.record_outcome(proxy, report.host, outcome, started_at=row.at, latency_s=latency_s)
         if outcome is not ProxyOutcome.FAILED or row.attempt > MOST_FREE_TRIES:
             return None

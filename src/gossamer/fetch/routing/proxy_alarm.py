@@ -24,6 +24,11 @@ class ProxyAlarm:
         self._sink = sink
         self._incidents: set[tuple[str, str]] = set()  # by kind and host ("": all)
         self._checked: set[str] = set()  # the kinds of which earlier incidents are known
+        self._last_failure = ""  # what went wrong with the last proxy that failed
+
+    def note_failure(self, detail: str) -> None:
+        """What went wrong with a proxy: it is told when none is left."""
+        self._last_failure = detail
 
     async def begin(self, kind: str, host: str, count: int, wait_s: float) -> str:
         """That none of ``count`` proxies may be used; the reason why requests wait, in words."""
@@ -35,7 +40,8 @@ class ProxyAlarm:
         if await self._shared.compare_and_swap(SPACE, _key(incident), None, _OPEN, REMINDER_S):
             proxies = format_count(count, "proxy is", "proxies are")
             text = f"{why}: {proxies} in quarantine; requests wait, and the next try is in {wait_s:,.0f} s"
-            self.tell("warning" if host else "error", text)
+            failure = f"; the last failure was: {self._last_failure}" if self._last_failure else ""
+            self.tell("warning" if host else "error", text + failure)
         return why
 
     async def end(self, kind: str, host: str) -> None:
