@@ -35,8 +35,13 @@ OWN_WAYS = {
     "good_page": "the header of a page says UTF-8, in which its tree was written down",
     **dict.fromkeys(("decoded", "misbehaviour_junk_encoding", "misbehaviour_wrong_encoding"), "it decodes"),
     **dict.fromkeys(
-        ("connections_are_kept", "head_keeps_its_connection", "closed_idle_is_retried_once"),
-        "it keeps connections as it likes",
+        (
+            "connections_are_kept",
+            "head_keeps_its_connection",
+            "closed_idle_is_retried_once",
+            "fresh_failure_is_not_retried",
+        ),
+        "it keeps connections, and tries again, as it likes",
     ),
     **dict.fromkeys(("nameless_cookies", "unread_is_not_reused", "unsent_is_not_reused"), "the same"),
     **dict.fromkeys(("odd_answers", "hopeless_answers", "misbehaviour_hopeless_answer"), "it reads them"),
@@ -70,12 +75,12 @@ class ShownPages:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def fetcher() -> AsyncIterator[BrowserFetcher]:
-    async with open_fetcher(timeout_s=4, connect_s=1, max_body_bytes=4_000_000) as fetcher:
+    async with open_fetcher(timeout_s=8, connect_s=1, max_body_bytes=4_000_000) as fetcher:
         yield fetcher
 
 
 @pytest.mark.parametrize("name", [n for n in contract.FETCHER_CHECKS if n not in OWN_WAYS] if FULL else SHORT)
 async def test_the_contract(fetcher: BrowserFetcher, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contract, "PATIENCE_S", 25.0)
+    monkeypatch.setattr(contract, "PATIENCE_S", 40.0)
     async with BadSite() as site:
         await contract.FETCHER_CHECKS[name](ShownPages(fetcher), site)

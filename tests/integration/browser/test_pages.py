@@ -148,6 +148,7 @@ async def test_kinds_of_resources_are_blocked(fetcher: BrowserFetcher) -> None:
     [
         ("http://127.0.0.2:9/", Fault.GUARD),
         ("http://[::1]:8000/", Fault.GUARD),
+        ("http://0x7f.1:8000/", Fault.GUARD),
         ("http://[::ffff:127.0.0.1]:8000/", Fault.GUARD),
         ("http://169.254.169.254/latest/meta-data/", Fault.GUARD),
         ("http://a.invalid/", Fault.DNS),

@@ -27,12 +27,13 @@ from gossamer.fetch.browser.navigation import Navigation
 from gossamer.fetch.browser.pool import BrowserPool
 from gossamer.fetch.browser.tab import BrowserTab, TabKey
 from gossamer.fetch.browser.task import PageTask, TaskOptions, TaskReport
-from gossamer.fetch.guard import AddressGuard
+from gossamer.fetch.guard import AddressGuard, refusal_for
 from gossamer.fetch.http.faults import RAISED, translate_error
 from gossamer.fetch.http.target import Origin, parse_target
 from gossamer.fetch.resolver import Resolver
 from gossamer.policy import urls
 from gossamer.policy.redirects import is_credential
+from gossamer.policy.url_parser import normalise_url
 from gossamer.ports.clock import Clock
 from gossamer.ports.cookie_store import CookieStore
 from gossamer.ports.page_guide import PageGuide
@@ -85,6 +86,7 @@ class BrowserFetcher:
         """One page. It waits for a tab without limit: there are only so many."""
         try:
             origin = parse_target(request.url).origin
+            self._check_host(request.url, origin)
             return await self._fetch_in_tab(request, route, origin)
         except FetchError as error:
             error.rung = self.rung
@@ -94,6 +96,13 @@ class BrowserFetcher:
     async def close(self) -> None:
         """Close the browsers. Idempotent."""
         await self._pool.close()
+
+    def _check_host(self, url: str, origin: Origin) -> None:
+        """Refuse an address in disguise (``0x7f.1``): a browser reads it as the one that may be named."""
+        read = urls.hostname_of(normalise_url(url) or url).strip("[]")
+        refusal = refusal_for(read) if read != origin.host else ""
+        if refusal not in ("", "no address") and not self._guard.is_trusted(origin.host):
+            raise FetchError(Fault.GUARD, f"{origin.host}: not a public address ({refusal})")
 
     async def _fetch_in_tab(self, request: Request, route: Route, origin: Origin) -> FetchResult:
         dial = self._dialer.dial_by(route.proxy)
