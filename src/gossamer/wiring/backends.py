@@ -15,7 +15,10 @@ from gossamer.core.jobs import DeadLetterFilter, FrontierStats, Job, JobTotals
 from gossamer.core.lifecycle import JobState
 from gossamer.core.position import QueuePosition
 from gossamer.fetch import robots_cache
+from gossamer.fetch.routing import ladder
+from gossamer.fetch.routing.ladder import decode_state
 from gossamer.policy import urls
+from gossamer.policy.ladder import LadderState
 from gossamer.policy.robots import RobotsRecord, RobotsRules
 from gossamer.policy.shared_hosts import shared_host
 from gossamer.ports.backends import FleetBackend, FrontierBackend, StoreBackend
@@ -106,6 +109,10 @@ class Backends:
         except msgspec.DecodeError:
             return False
         return record.text != "" and not RobotsRules(record).may_fetch(url, self._settings.user_agent)
+
+    async def find_ladder(self, host: str) -> LadderState:
+        """What is known of the rung of a host, by its politeness key."""
+        return decode_state(await self.requests.shared.get(ladder.SPACE, host))
 
     async def at_work(self, job: Job) -> str | None:
         """Who crawls this job now: the number of a process, or words; ``None``: nobody.

@@ -11,6 +11,7 @@ from gossamer.core.jobs import FrontierStats, Job, KnownRequest
 from gossamer.core.lifecycle import FinishReason, JobState, RequestState
 from gossamer.core.requests import Entry, Request, RequestPreview
 from gossamer.core.results import Attempt, PageRecord, Verdict
+from gossamer.policy.ladder import LadderState
 from gossamer.queries.explain.answer import explain_facts
 from gossamer.queries.explain.facts import NumberFormatter, UrlFacts, UrlState
 from gossamer.queries.explain.scope import ScopeFacts, scope_rule
@@ -393,3 +394,19 @@ def test_a_host_in_trouble_is_said_to_be():
     assert "has not answered since t910" in said(found=found(RequestState.PENDING, host=silent))[1]
     refusing = HostState(troubled_since=NOW - 90, answered_at=NOW - 100, next_at=NOW + 5)
     assert "has refused every request since t910" in said(found=found(RequestState.PENDING, host=refusing))[1]
+
+
+class TestRungs:
+    WHY = "climbs from http to browser: cloudflare"
+
+    def test_a_host_that_climbed_says_why_and_when_it_is_probed(self):
+        ladder = LadderState(rung="browser", since=NOW - 9, why=self.WHY, probe_at=NOW + 60)
+        text = said(ladder=ladder)[1]
+        since, later = f"t{NOW - 9:g}", f"60 s (t{NOW + 60:g})"
+        assert f"The host shop.example has been on the rung browser since {since} ({self.WHY})." in text
+        assert f"The next lower rung is tried again in {later}." in text
+        due = said(ladder=LadderState(rung="browser", why=self.WHY, probe_at=NOW - 1))[1]
+        assert "The next lower rung is tried again with its next request." in due
+
+    def test_one_that_never_did_says_nothing(self):
+        assert "rung" not in said(ladder=LadderState(suspects=(1,)))[1]

@@ -36,8 +36,8 @@ def explain_facts(facts: UrlFacts, show: NumberFormatter) -> UrlExplanation:
     is_known = facts.found is not None or bool(others)
     if is_known and _is_duplicate(facts):
         same = f"It is a duplicate: the same page as {facts.canonical}, under which it is known."
-        return UrlExplanation(UrlState.DUPLICATE, (same, *lines, *_extra_notes(facts)), answer, others)
-    return UrlExplanation(answer, (*lines, *_extra_notes(facts)), answer, others)
+        return UrlExplanation(UrlState.DUPLICATE, (same, *lines, *_extra_notes(facts, show)), answer, others)
+    return UrlExplanation(answer, (*lines, *_extra_notes(facts, show)), answer, others)
 
 
 def _of_request(facts: UrlFacts, show: NumberFormatter) -> tuple[UrlState, list[str]]:
@@ -75,7 +75,7 @@ def _is_duplicate(facts: UrlFacts) -> bool:
     return spelt != facts.canonical or facts.url.partition("#")[2] != ""
 
 
-def _extra_notes(facts: UrlFacts) -> list[str]:
+def _extra_notes(facts: UrlFacts, show: NumberFormatter) -> list[str]:
     """What is worth knowing besides."""
     notes = []
     if facts.is_forgotten:
@@ -89,7 +89,25 @@ def _extra_notes(facts: UrlFacts) -> list[str]:
         notes.append(
             f"By the current settings it would not be crawled: {scope_rule(facts.scoping, facts.canonical)}."
         )
-    return notes
+    return [*notes, *_explain_rung(facts, show)]
+
+
+def _explain_rung(facts: UrlFacts, show: NumberFormatter) -> list[str]:
+    """Where its host is on the ladder, if it has ever left the lowest rung."""
+    known = facts.ladder
+    if not known.rung:
+        return []
+    host = urls.host_key(facts.canonical)
+    lines = [
+        f"The host {host} has been on the rung {known.rung} since {show.time(known.since)} ({known.why})."
+    ]
+    if known.probe_at:
+        wait_s = known.probe_at - facts.now
+        when = (
+            f"in {show.span(wait_s)} ({show.time(known.probe_at)})" if wait_s > 0 else "with its next request"
+        )
+        lines.append(f"The next lower rung is tried again {when}.")
+    return lines
 
 
 # --------------------------------------------------------------------------- not in the frontier

@@ -11,6 +11,7 @@ from gossamer.core.jobs import FrontierStats, Job, KnownRequest
 from gossamer.core.record import Record
 from gossamer.core.requests import RequestPreview
 from gossamer.core.results import Attempt, PageRecord
+from gossamer.policy.ladder import LadderState
 from gossamer.queries.explain.scope import ScopeFacts
 
 
@@ -62,6 +63,7 @@ class UrlFacts(Record, frozen=True, kw_only=True):
     left_out: dict[str, int] = {}  # links that the job did not take, by reason
     is_forgotten: bool = False  # the job is over, and its requests are no longer kept
     is_denied: bool = False  # by robots.txt, as remembered
+    ladder: LadderState = LadderState()  # what is known of its host's rung
     others: tuple[UrlFacts, ...] = ()  # of other requests to the URL that the ledger has, the latest first
     has_more_others: bool = False  # than these
 

@@ -35,7 +35,13 @@ async def read_facts(backends: Backends, job: Job, scope: JobScope, request: Req
         return facts
     url = entry.request.url
     is_denied = await backends.robots_deny(url) if scope.obeys_robots else False
-    facts = replace(facts, canonical=url, is_denied=is_denied, items=await backends.ledger.items_on(job, url))
+    facts = replace(
+        facts,
+        canonical=url,
+        is_denied=is_denied,
+        items=await backends.ledger.items_on(job, url),
+        ladder=await backends.find_ladder(urls.host_key(url)),
+    )
     own = await backends.ledger.find_attempts(job, TRIES, urls_=(url,), fingerprint=entry.fingerprint)
     known = await _with_request(backends, facts, entry.fingerprint, own)
     spelt = urls.canonicalise_url(request.url, urls.UrlOptions(drop_parameters=()))

@@ -57,6 +57,10 @@ class UrlReport(Record, frozen=True, kw_only=True):
     left_out: dict[str, int]  # links that the job did not take, by reason
     tries: tuple[Attempt, ...]  # newest first
     other_requests: tuple[RequestReport, ...]
+    rung: str  # that its host is on; empty: it has never left the lowest
+    rung_why: str  # what led the host there
+    rung_since: Time | None
+    probe_at: Time | None  # when the next lower rung is tried again
     target: Annotated[str, FieldMeaning.ASIDE] = ""  # of the job
 
 
@@ -106,6 +110,10 @@ def report_of(facts: UrlFacts, explanation: UrlExplanation) -> UrlReport:
         left_out=facts.left_out,
         tries=facts.attempts,
         other_requests=tuple(map(_report_other, facts.others, explanation.others)),
+        rung=facts.ladder.rung,
+        rung_why=facts.ladder.why,
+        rung_since=facts.ladder.since or None,
+        probe_at=facts.ladder.probe_at or None,
         target=facts.job.target,
     )
 
