@@ -47,6 +47,11 @@ def test_a_refusal_says_by_what_it_was_recognised(site, tmp_path):
     assert "blocked by" in shown
 
 
+def test_the_page_of_another_rung_says_which_browser_it_looked_like(site, tmp_path):
+    (row,) = asked("fetch", site.url + "/", "--rungs", "impersonate", cwd=tmp_path)
+    assert (row["status"], row["seen_as"]) == (200, "chrome")
+
+
 def test_a_rung_that_does_not_exist_names_the_nearest(site, tmp_path):
     told = gossamer(f"fetch {site.url}/ --rungs http,brwser", cwd=tmp_path, code=2).stderr
     assert "did you mean 'browser'?" in told

@@ -90,4 +90,6 @@ def _describe_rung(rung: str, settings: Settings) -> str:
     way = way_of(rung).partition(":")[0]
     if way == "http" or (way == "browser" and settings.browser.profile == "honest"):
         return settings.user_agent
+    if way == "impersonate":
+        return settings.impersonate.profile
     return "the browser itself" if way == "browser" else ""
