@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from servers import HOSTS, Answer, answers_since, log_position, serve
+from servers import AUTHORITY, HOSTS, Answer, answers_since, log_position, serve
 
 # Beside this file. Small: the memory of this process is the least that the kernel reports for a child.
 from sites import CACHE, read_truth
@@ -40,6 +40,11 @@ PEERS_PYTHON = CACHE / "venv" / "bin" / "python"
 TWO = "gossamer-2"
 """Gossamer with ``--processes 2``."""
 
+IMPERSONATE = "impersonate"
+"""Gossamer with its rung ``impersonate``."""
+
+OURS = ("gossamer", TWO, IMPERSONATE)
+
 
 @dataclass(frozen=True)
 class Workload:
@@ -50,6 +55,12 @@ class Workload:
     per_host: int
     delay_s: float = 0.0
     peers: tuple[str, ...] = ("gossamer", "scrapy", "crawlee")
+    kind: str = ""  # the site, where several workloads are made of it
+
+    @property
+    def site(self) -> str:
+        """What is crawled, however it is served."""
+        return self.kind or self.name
 
 
 WORKLOADS = (
@@ -58,6 +69,21 @@ WORKLOADS = (
     Workload("slow", pages=5_051, per_host=200),
     # Crawlee has no delay per host.
     Workload("hosts", pages=200 * 51, per_host=1, delay_s=0.2, peers=("gossamer", "scrapy")),
+)
+WORKLOADS += (
+    *(
+        Workload(
+            name,
+            pages=5_200,
+            per_host=16,
+            peers=("gossamer", IMPERSONATE, "scrapy", "crawlee"),
+            kind="catalogue",
+        )
+        for name in ("tls-gzip", "tls-br", "h2-gzip", "h2-br")
+    ),
+    Workload(
+        "tls-hosts", pages=200 * 51, per_host=1, peers=("gossamer", IMPERSONATE, "scrapy"), kind="hosts"
+    ),
 )
 QUICK = ("docs", "catalogue")
 PRODUCTS = ("catalogue", "scripted")
@@ -88,16 +114,18 @@ AnyRun = TypeVar("AnyRun")
 def command(peer: str, workload: Workload, seeds: Sequence[str], folder: Path) -> list[str]:
     """The command of a run; it writes its items to ``items.jsonl`` in ``folder``."""
     items, joined = str(folder / "items.jsonl"), ",".join(seeds)
-    if peer not in ("gossamer", TWO):
+    if peer not in OURS:
         script = str(HERE / "peers" / f"{peer}_peer.py")
         limits = (str(workload.per_host), str(workload.delay_s))
-        return [str(PEERS_PYTHON), script, workload.name, joined, *limits, items]
-    spider = "Catalogue" if workload.name == "catalogue" else "Pages"
+        site = f"{workload.site}+h2" if workload.name.startswith("h2") else workload.site
+        return [str(PEERS_PYTHON), script, site, joined, *limits, items]
+    spider = "Catalogue" if workload.site == "catalogue" else "Pages"
     return [
         sys.executable, "-m", "gossamer", "crawl", f"{HERE / 'peers' / 'gossamer_peer.py'}:{spider}", "-q",
         "--data", str(folder / "data"), "-O", items, "-a", f"seeds={joined}",
         "--delay", str(workload.delay_s), "--per-host", str(workload.per_host),
         "--concurrency", str(max(workload.per_host, len(seeds))), "--processes", "2" if peer == TWO else "1",
+        *(("-s", "fetch=impersonate") if peer == IMPERSONATE else ()),
     ]  # fmt: skip
 
 
@@ -153,8 +181,9 @@ def run(
 
 
 def environment() -> dict[str, str]:
-    """This one's, but Python may keep what it compiles, as it does for users."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    """This one's, but the sites' authority is known, and Python may keep what it compiles, as for users."""
+    own = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return own | {"SSL_CERT_FILE": str(AUTHORITY)}
 
 
 def kill_group(pid: int) -> None:
@@ -183,17 +212,17 @@ def is_page(path: str) -> bool:
 
 def identity(item: dict[str, str], workload: Workload) -> tuple[str, ...]:
     """An item without what differs by rights: the port, and white space in titles."""
-    if workload.name in PRODUCTS:
+    if workload.site in PRODUCTS:
         return item["sku"], item["name"], item["price"]
     url = urlsplit(item["url"])
-    host = url.hostname if workload.name == "hosts" else None
+    host = url.hostname if workload.site == "hosts" else None
     return host or "", url.path, " ".join((item["title"] or "").split())
 
 
 def truth(workload: Workload) -> Iterator[tuple[str, ...]]:
-    for host in HOSTS if workload.name == "hosts" else [""]:
-        for item in read_truth(workload.name):
-            yield tuple(item.values()) if workload.name in PRODUCTS else (host, *item.values())
+    for host in HOSTS if workload.site == "hosts" else [""]:
+        for item in read_truth(workload.site):
+            yield tuple(item.values()) if workload.site in PRODUCTS else (host, *item.values())
 
 
 def even_gaps(answers: Sequence[Answer], delay_s: float) -> float:
@@ -285,7 +314,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="one round of docs and catalogue")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--only", action="append", choices=[workload.name for workload in WORKLOADS])
-    parser.add_argument("--peer", action="append", choices=["gossamer", TWO, "scrapy", "crawlee"])
+    parser.add_argument("--peer", action="append", choices=[*OURS, "scrapy", "crawlee"])
     parser.add_argument("--timeout", type=float, default=180.0, help="seconds that one run may take")
     given = parser.parse_args()
     rounds = 1 if given.quick else given.rounds

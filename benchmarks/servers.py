@@ -17,11 +17,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import trustme
 from sites import CACHE, DOCS, ROBOTS, SITES
 
 HOSTS = [f"127.0.1.{number}" for number in range(1, 201)]
 LOG = CACHE / "access.log"
+AUTHORITY = CACHE / "authority.pem"
 FLUSH_S = 0.5
+REQUESTS_PER_CONNECTION = 10
+"""On the hosts over TLS: a broad crawl has few pages of a host at a time."""
 
 _CONFIG = """
 {user}
@@ -47,6 +51,23 @@ http {{
   server {{ listen 127.0.0.1:{catalogue}; root {sites}/catalogue; }}
   server {{ listen 127.0.0.1:{scripted}; root {sites}/scripted; }}
   server {{ {listen_hosts} root {sites}/hosts; }}
+  ssl_certificate {cache}/tls.pem; ssl_certificate_key {cache}/tls.pem; ssl_protocols TLSv1.2 TLSv1.3;
+  server {{
+    listen 127.0.0.1:{tls_gzip} ssl; root {sites}/catalogue-gzip; add_header Content-Encoding gzip;
+  }}
+  server {{
+    listen 127.0.0.1:{tls_br} ssl; root {sites}/catalogue-br; add_header Content-Encoding br;
+  }}
+  server {{
+    listen 127.0.0.1:{h2_gzip} ssl http2; root {sites}/catalogue-gzip; add_header Content-Encoding gzip;
+  }}
+  server {{
+    listen 127.0.0.1:{h2_br} ssl http2; root {sites}/catalogue-br; add_header Content-Encoding br;
+  }}
+  server {{
+    {listen_tls_hosts} root {sites}/hosts-gzip; add_header Content-Encoding gzip;
+    keepalive_requests {requests_per_connection};
+  }}
 }}
 """
 
@@ -65,6 +86,8 @@ class Answer:
 def serve() -> Iterator[dict[str, list[str]]]:
     """Serve every site; gives the start URLs by workload."""
     docs, catalogue, hosts, slow, scripted = free_ports(5)
+    tls = dict(zip(("tls_gzip", "tls_br", "h2_gzip", "h2_br", "tls_hosts"), free_ports(5), strict=True))
+    write_certificate()
     (CACHE / "tmp").mkdir(parents=True, exist_ok=True)
     LOG.write_text("")
     config = CACHE / "nginx.conf"
@@ -81,6 +104,9 @@ def serve() -> Iterator[dict[str, list[str]]]:
             scripted=scripted,
             sites=SITES,
             listen_hosts=" ".join(f"listen {host}:{hosts};" for host in HOSTS),
+            listen_tls_hosts=" ".join(f"listen {host}:{tls['tls_hosts']} ssl;" for host in HOSTS),
+            requests_per_connection=REQUESTS_PER_CONNECTION,
+            **{name: port for name, port in tls.items() if name != "tls_hosts"},
         )
     )
     nginx = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
@@ -101,12 +127,22 @@ def serve() -> Iterator[dict[str, list[str]]]:
             "slow": [f"http://127.0.0.1:{slow}/"],
             "scripted": [f"http://127.0.0.1:{scripted}/"],
             "hosts": [f"http://{host}:{hosts}/" for host in HOSTS],
+            **{name.replace("_", "-"): [f"https://127.0.0.1:{port}/"] for name, port in tls.items()},
+            "tls-hosts": [f"https://{host}:{tls['tls_hosts']}/" for host in HOSTS],
         }
     finally:
         for process in running:
             process.terminate()
         for process in running:
             process.wait(timeout=10)
+
+
+def write_certificate() -> None:
+    """One for all hosts, and the authority behind it."""
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(AUTHORITY))
+    names = ("127.0.0.1", *HOSTS)
+    authority.issue_cert(*names).private_key_and_cert_chain_pem.write_to_path(str(CACHE / "tls.pem"))
 
 
 def free_ports(count: int) -> list[int]:

@@ -21,7 +21,7 @@ if ! PATH="$PATH:/usr/sbin" command -v nginx >/dev/null; then
   as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends nginx >/dev/null
 fi
 
-wanted="scrapy==2.19.* crawlee[parsel,playwright]==1.11.* py-spy==0.4.*"
+wanted="scrapy==2.19.* twisted[http2] crawlee[parsel,playwright]==1.11.* py-spy==0.4.*"
 wanted+=" scrapy-redis==0.9.* celery[redis]==5.7.* redis[hiredis]==8.1.* requests==2.* beautifulsoup4==4.*"
 if [ "$(cat "$venv/.ready" 2>/dev/null)" != "$wanted" ]; then
   echo "making $venv with the peers" >&2

@@ -1,4 +1,4 @@
-"""Crawlee for Python, likewise: ``crawlee_peer.py WORKLOAD SEEDS PER_HOST DELAY ITEMS``.
+"""Crawlee for Python, likewise: ``crawlee_peer.py SITE SEEDS PER_HOST DELAY ITEMS``.
 
 Nothing of it is kept on disk but the items at the end. It has no delay per host; ``DELAY`` must be 0.
 """
@@ -15,6 +15,7 @@ from urllib.parse import urljoin
 
 from crawlee import ConcurrencySettings, Request
 from crawlee.crawlers import ParselCrawler, ParselCrawlingContext
+from crawlee.http_clients import ImpitHttpClient
 from crawlee.storage_clients import MemoryStorageClient
 
 
@@ -53,9 +54,10 @@ async def product(context: ParselCrawlingContext) -> None:
 
 async def main(workload: str, seeds: str, per_host: str, delay: str, items: str) -> None:
     assert float(delay) == 0
-    at_once = int(per_host)
+    at_once, is_tls = int(per_host), seeds.startswith("https:")
     crawler = ParselCrawler(
         storage_client=MemoryStorageClient(),
+        http_client=ImpitHttpClient(verify=False) if is_tls else None,
         # Never fewer at once, however busy it finds the machine.
         concurrency_settings=ConcurrencySettings(
             min_concurrency=at_once, desired_concurrency=at_once, max_concurrency=at_once
@@ -66,7 +68,7 @@ async def main(workload: str, seeds: str, per_host: str, delay: str, items: str)
         configure_logging=False,
         status_message_logging_interval=timedelta(hours=1),
     )
-    crawler.router.default_handler(catalogue if workload == "catalogue" else pages)
+    crawler.router.default_handler(catalogue if workload.startswith("catalogue") else pages)
     crawler.router.handler("product")(product)
     await crawler.run(seeds.split(","))
     data = await crawler.get_data()

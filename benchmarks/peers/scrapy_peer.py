@@ -1,4 +1,7 @@
-"""Scrapy as fast as its settings sensibly make it: ``scrapy_peer.py WORKLOAD SEEDS PER_HOST DELAY ITEMS``."""
+"""Scrapy as fast as its settings sensibly make it: ``scrapy_peer.py SITE SEEDS PER_HOST DELAY ITEMS``.
+
+A site ``NAME+h2`` is fetched by HTTP/2.
+"""
 
 from __future__ import annotations
 
@@ -54,6 +57,7 @@ class Catalogue(Bench):
 
 
 def main(workload: str, seeds: str, per_host: str, delay: str, items: str) -> None:
+    http2 = {"https": "scrapy.core.downloader.handlers.http2.H2DownloadHandler"}
     process = CrawlerProcess(
         {
             "LOG_ENABLED": False,
@@ -65,10 +69,11 @@ def main(workload: str, seeds: str, per_host: str, delay: str, items: str) -> No
             "CONCURRENT_REQUESTS_PER_DOMAIN": int(per_host),
             "DOWNLOAD_DELAY": float(delay),
             "RANDOMIZE_DOWNLOAD_DELAY": False,
+            "DOWNLOAD_HANDLERS": http2 if workload.endswith("+h2") else {},
             "FEEDS": {items: {"format": "jsonlines", "encoding": "utf-8"}},
         }
     )
-    process.crawl(Catalogue if workload == "catalogue" else Pages, seeds=seeds.split(","))
+    process.crawl(Catalogue if workload.startswith("catalogue") else Pages, seeds=seeds.split(","))
     process.start()
 
 
