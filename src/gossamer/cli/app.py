@@ -57,6 +57,7 @@ HOMES: dict[str, dict[str, str]] = {
     },
     "attempts": {"attempts": "List every attempt, newest first."},
     "explain": {"explain": "Say why a URL was fetched, was not, or has not been yet."},
+    "proxies": {"proxies": "Show how the proxies do, and test them."},
     "settings": {"settings": "Show the settings and which layer set each."},
     "doctor": {"doctor": "Check that nothing is missing."},
     "version": {"version": "Show the version."},

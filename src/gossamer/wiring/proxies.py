@@ -15,12 +15,14 @@ from gossamer.core.requests import Request
 from gossamer.core.routes import Proxy
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.routing.proxies import ProxyPool
+from gossamer.fetch.routing.proxy_health import read_records
 from gossamer.policy.credentials import authorizations_for
-from gossamer.policy.proxies import QuarantineRules
+from gossamer.policy.proxies import ProxyHealth, QuarantineRules
 from gossamer.policy.proxy_list import ProxyAttributes, fill_in, read_proxies
 from gossamer.policy.proxy_rotation import RotationOrder
 from gossamer.policy.urls import canonicalise_url, hostname_of
 from gossamer.ports.clock import Clock
+from gossamer.ports.fetcher import Fetcher
 from gossamer.ports.shared_state import SharedState
 from gossamer.ports.sink import Sink
 from gossamer.wiring.fetchers import fetcher_of, touches_network
@@ -54,6 +56,21 @@ async def open_proxy_pool(
         refresh_s=wanted.refresh,
         start=int.from_bytes(os.urandom(4), "big"),  # workers do not all begin with the same one
     )
+
+
+async def read_listed(settings: Settings, clock: Clock) -> tuple[Proxy, ...]:
+    """The proxies that the settings list. Raises as :func:`open_proxy_pool` does."""
+    return await ProxyReader(settings, clock).read()
+
+
+async def read_proxy_health(shared: SharedState, proxies: Sequence[Proxy]) -> list[ProxyHealth]:
+    """What is known of each of some proxies. Raises ``StorageError``."""
+    return await read_records(shared, [proxy.name for proxy in proxies])
+
+
+def open_trial_fetcher(settings: Settings, host: str, clock: Clock) -> Fetcher:
+    """What fetches from a host that the operator named, over plain HTTP."""
+    return fetcher_of(settings, AddressGuard((host,)), clock)
 
 
 class ProxyReader:

@@ -18,7 +18,7 @@ COMMANDS = [
     ["crawl"], ["demo"], ["new"], ["shell"], ["jobs"], ["status"], ["export"],
     ["submit"], ["wait"], ["pause"], ["resume"], ["cancel"], ["fleet"],
     ["worker"], ["supervisor"], ["up"], ["doctor"], ["version"],
-    ["genspider"], ["fetch"], ["parse"], ["attempts"], ["explain"], ["settings"], ["list"],
+    ["genspider"], ["fetch"], ["parse"], ["attempts"], ["explain"], ["settings"], ["list"], ["proxies"],
     ["dead"], ["dead", "list"], ["dead", "show"], ["dead", "retry"], ["dead", "drop"],
 ]  # fmt: skip
 

@@ -17,6 +17,7 @@ from gossamer.observe.log import LEVELS, LineFormatter
 WORKER_EXAMPLES = """
   gossamer worker                            takes shifts of every job of the fleet
   gossamer worker --slots 4 -s frontier.url=redis://queue/0
+  gossamer worker --proxy acme               uses the proxies of this provider alone
 """
 SUPERVISOR_EXAMPLES = """
   gossamer supervisor                        any number may run; one of them leads
@@ -30,8 +31,12 @@ Lanes = Annotated[str, typer.Option(metavar="LANES", help="The lanes it serves; 
 
 
 def start_worker(
+    *,
     slots: Slots = 2,
     lanes: Lanes = "",
+    proxy: Annotated[
+        str, typer.Option(metavar="NAME", help="The proxy or the provider that it uses: proxies.only.")
+    ] = "",
     data: Data = None,
     settings: Set = None,
     verbose: Verbose = False,
@@ -43,7 +48,7 @@ def start_worker(
     """
     from gossamer.cluster.running import run_worker  # Celery may be missing, which is said as an error
 
-    settled = settings_of(data, settings)
+    settled = settings_of(data, [*(settings or ()), *([f"proxies.only={proxy}"] if proxy else [])])
     _log_to_stderr(settled, verbose=verbose)
     raise typer.Exit(run_worker(settled, slots=slots, lanes=_split_lanes(lanes)))
 

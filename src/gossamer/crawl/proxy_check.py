@@ -1,0 +1,97 @@
+"""Try every proxy of the settings once, on one page."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from ipaddress import ip_address
+
+from msgspec.structs import replace
+
+from gossamer.config.settings import Settings
+from gossamer.core.errors import FetchError, UsageError
+from gossamer.core.record import Record
+from gossamer.core.requests import Request
+from gossamer.core.results import FetchResult
+from gossamer.core.routes import Proxy, Route
+from gossamer.policy.urls import canonicalise_url, hostname_of
+from gossamer.ports.fetcher import Fetcher
+from gossamer.runtime.clock import SystemClock
+from gossamer.wiring.proxies import open_trial_fetcher, read_listed
+
+AT_ONCE = 20
+"""So many proxies are tried at the same time."""
+_ADDRESS = re.compile(r"[0-9A-Fa-f:.]{3,45}")
+LOOKED_AT = 2048
+"""Bytes of a page in which an address is looked for."""
+
+
+class ProxyCheck(Record, frozen=True, kw_only=True):
+    """What came of one page through one proxy."""
+
+    name: str
+    provider: str
+    kind: str
+    country: str
+    works: bool  # the page was had, with a status below 400
+    status: int = 0  # 0: no answer
+    elapsed_ms: float = 0.0
+    address: str = ""  # the address that the page says it was asked from, where it says one
+    error: str = ""  # why there was no answer
+
+
+async def check_proxies(
+    settings: Settings, url: str | None, tell: Callable[[int, int], None]
+) -> list[ProxyCheck]:
+    """Fetch a page once through every proxy; ``tell`` is given how many are done, of how many.
+
+    Raises ``UsageError`` without proxies or a URL.
+    """
+    page = canonicalise_url(url or settings.proxies.test_url or "")
+    if page is None or not page.startswith("http"):
+        raise UsageError("say which page to fetch: `gossamer proxies test URL`, or set proxies.test_url")
+    clock = SystemClock()
+    proxies = await read_listed(settings, clock)
+    fetcher = open_trial_fetcher(settings, hostname_of(page), clock)
+    slots, done = asyncio.Semaphore(AT_ONCE), 0
+
+    async def check(proxy: Proxy) -> ProxyCheck:
+        nonlocal done
+        async with slots:
+            found = await _check_proxy(fetcher, proxy, page)
+        done += 1
+        tell(done, len(proxies))
+        return found
+
+    try:
+        return await asyncio.gather(*map(check, proxies))
+    finally:
+        await fetcher.close()
+
+
+async def _check_proxy(fetcher: Fetcher, proxy: Proxy, url: str) -> ProxyCheck:
+    untried = ProxyCheck(
+        name=proxy.name, provider=proxy.provider, kind=proxy.kind, country=proxy.country, works=False
+    )
+    try:
+        fetched = await fetcher.fetch(Request(url), Route(proxy=proxy))
+    except FetchError as error:
+        return replace(untried, error=str(error))
+    return replace(
+        untried,
+        works=fetched.status < 400,
+        status=fetched.status,
+        elapsed_ms=round(fetched.elapsed_s * 1000, 1),
+        address=find_address(fetched),
+    )
+
+
+def find_address(fetched: FetchResult) -> str:
+    """The first IP address in a short page, as pages give it that say who asks."""
+    for word in _ADDRESS.findall(fetched.body[:LOOKED_AT].decode("latin-1")):
+        try:
+            return str(ip_address(word))
+        except ValueError:
+            continue
+    return ""

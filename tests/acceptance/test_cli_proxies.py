@@ -1,0 +1,63 @@
+"""The proxies of the settings on the command line: how they do, and whether they work."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+from gossamer import crawl
+from gossamer.testing.site import SiteResponse, serve
+from kit.command_line import asked, gossamer
+from kit.fake_proxy import FakeProxy, Forwarding, hang_up
+
+SECRET = "hunter2secret"
+
+
+def site(path, headers):
+    return SiteResponse(200, b'{"origin": "203.0.113.7"}', "application/json")
+
+
+async def test_proxies_are_tested_used_and_listed_without_their_passwords(tmp_path):
+    works = Forwarding()
+    async with serve(site) as served, FakeProxy(hang_up) as dead, FakeProxy(works) as well:
+        urls = [f"http://me:{SECRET}@127.0.0.1:{one.port} provider=acme kind=mobile" for one in (dead, well)]
+        (tmp_path / "gossamer.toml").write_text(f"[proxies]\nurls = {json.dumps(urls)}\n")
+
+        def run(line, **more):
+            done = gossamer(line, cwd=tmp_path, **more)
+            assert SECRET not in done.stdout + done.stderr
+            return done
+
+        tested = await asyncio.to_thread(run, f"proxies test {served.url}/ --json", code=1)
+        bad, good = json.loads(tested.stdout)
+        assert (bad["works"], bad["status"], "proxy" in bad["error"]) == (False, 0, True)
+        assert (good["works"], good["status"], good["address"]) == (True, 200, "203.0.113.7")
+        assert (good["provider"], good["kind"]) == ("acme", "mobile")
+        table = await asyncio.to_thread(run, f"proxies test {served.url}/", code=1)
+        assert "203.0.113.7" in table.stdout
+
+        await crawl(f"{served.url}/", data=str(tmp_path / ".gossamer"), delay=0, **{"proxies.urls": urls})
+        bad, good = await asyncio.to_thread(asked, "proxies", cwd=tmp_path)
+        assert good["name"].startswith(f"http://127.0.0.1:{well.port}#")
+        assert (good["failures"], good["quarantines"], good["quarantined_until"]) == (0, 0, None)
+        assert good["answers"] > 0
+        assert bad["answers"] == 0
+        if bad["failures"]:  # it was chosen first
+            assert bad["quarantined_until"] is not None
+        shown = await asyncio.to_thread(run, "proxies")
+        assert f"127.0.0.1:{dead.port}" in shown.stdout
+        everything = await asyncio.to_thread(run, "settings")
+        assert f"127.0.0.1:{dead.port}" in everything.stdout
+
+        heads = len(works.heads)
+        only = f"-s proxies.only=127.0.0.1:{well.port}"
+        await asyncio.to_thread(run, f"fetch {served.url}/x {only}")
+        assert len(works.heads) > heads, "single pages go through proxies, too"
+        assert len(works.heads) == len(served.log.hits), "nobody was asked but through the proxy"
+
+
+def test_without_proxies_or_a_page_it_says_what_to_do(tmp_path):
+    assert "set proxies.urls" in gossamer("proxies", cwd=tmp_path, code=2).stderr
+    given = "-s proxies.urls=127.0.0.1:9"
+    assert "proxies.test_url" in gossamer(f"proxies test {given}", cwd=tmp_path, code=2).stderr
+    assert "is not an action" in gossamer(f"proxies tets {given}", cwd=tmp_path, code=2).stderr
