@@ -120,7 +120,7 @@ def test_a_wrong_password_is_named_and_costs_no_page(
     """The requests wait until the password is right, and the same command continues."""
     server = servers["tinyproxy"]
     spider = write_spider(tmp_path, site, [server.url(USER, "${PROXY_PASSWORD}")])
-    options = ("--delay", "0", "--per-host", "4", "--no-robots", "--data", tmp_path / "data")
+    options = ("--delay", "0", "--per-host", "4", "--data", tmp_path / "data")
 
     def start(password: str) -> subprocess.Popen[str]:
         return subprocess.Popen(

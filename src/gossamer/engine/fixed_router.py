@@ -36,6 +36,9 @@ class FixedRouter:
         """See :class:`~gossamer.ports.router.Router`."""
         return None
 
+    async def release_route(self, route: Route, host: str) -> None:
+        """See :class:`~gossamer.ports.router.Router`."""
+
     def lane_for(self, request: Request, host: str) -> str:
         """See :class:`~gossamer.ports.router.Router`."""
         return request.lane

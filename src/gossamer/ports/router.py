@@ -30,6 +30,13 @@ class Router(Protocol):
         """Take in what came of a route; ``None``: the result stands as it is. Raises like the choice."""
         ...
 
+    async def release_route(self, route: Route, host: str) -> None:
+        """The request of ``host`` was given back before it was sent by ``route``. Raises like the choice.
+
+        Not called where ``is_fixed``.
+        """
+        ...
+
     def lane_for(self, request: Request, host: str) -> str:
         """The lane for a new request of ``host``, by what this worker knows already; never waits."""
         ...

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from gossamer.core.hosts import HostSignal
 from gossamer.core.requests import Request
 from gossamer.core.results import Attempt, ExtractResult, FetchResult
 from gossamer.core.routes import Advice, Block, BlockKind, Detour, Route, RouteReport
@@ -14,7 +15,7 @@ from gossamer.engine.supervisor import Supervisor
 from gossamer.engine.worker import Worker
 from gossamer.policy.blocks import BlockRules
 from gossamer.testing.refusals import refusal
-from kit.engine import URL, Kit, virtually
+from kit.engine import URL, Answer, Kit, virtually
 
 BLOCKED = URL + "item"
 
@@ -127,6 +128,7 @@ class Climber:
         self.rung = "http"
         self.reports: list[RouteReport] = []
         self.detours: list[Detour] = []
+        self.released: list[tuple[str, str]] = []
 
     async def choose_route(self, request: Request, host: str) -> Route | Detour:
         return self.detours.pop() if self.detours else Route(rung=self.rung)
@@ -137,6 +139,9 @@ class Climber:
             return None
         self.rung = "browser"
         return Advice(detail="climbs from http to browser")
+
+    async def release_route(self, route: Route, host: str) -> None:
+        self.released.append((route.rung, host))
 
     def lane_for(self, request: Request, host: str) -> str:
         return request.lane
@@ -167,3 +172,16 @@ def test_a_detour_costs_nothing_and_asks_nobody() -> None:
     assert rows[0].attempt == 1
     (asked_at,) = [at for at, _ in kit.site.log]
     assert asked_at - kit.site.log[0][0] == 0.0
+
+
+def test_a_router_hears_that_robots_txt_took_the_turn_of_a_page() -> None:
+    """Else a proxy that is on trial would wait for a page that was never asked for."""
+
+    def prepare(kit: Kit) -> None:
+        kit.gate.answers[BLOCKED] = [Answer(signal=HostSignal())]
+
+    router = Climber()
+    _, rows = rows_after(prepare, router=router)
+    assert [row.verdict for row in rows] == ["success"]
+    assert router.released == [("http", "site.test")]
+    assert len(router.reports) == 1

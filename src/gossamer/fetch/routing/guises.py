@@ -112,6 +112,11 @@ class GuisePlanner:
             self._doubt_proxy(report, proxy, is_suspect=False)
         return await self._proxies.learn_from(report)
 
+    async def release_route(self, route: Route, host: str) -> None:
+        """Nothing came of a route: another request may try its proxy out. Raises ``StorageError``."""
+        if self._proxies is not None and route.proxy is not None:
+            await self._proxies.release_proxy(route.proxy, host)
+
     async def begin_rung(self, host: str) -> None:
         """A host has climbed: what refused its proxies was the rung. Raises ``StorageError``."""
         if self._proxies is not None:

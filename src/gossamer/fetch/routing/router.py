@@ -120,6 +120,10 @@ class LadderRouter:
             detail=decision.step or f"tried again by {rung}{' through another proxy' if told.guise else ''}",
         )
 
+    async def release_route(self, route: Route, host: str) -> None:
+        """See :class:`~gossamer.ports.router.Router`."""
+        await self._guises.release_route(route, host)
+
     def lane_for(self, request: Request, host: str) -> str:
         """See :class:`~gossamer.ports.router.Router`."""
         if not self._has_lane:

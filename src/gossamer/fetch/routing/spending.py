@@ -181,6 +181,10 @@ class BudgetRouter:
         """See :class:`~gossamer.ports.router.Router`."""
         return await self._router.learn_from(report)
 
+    async def release_route(self, route: Route, host: str) -> None:
+        """See :class:`~gossamer.ports.router.Router`."""
+        await self._router.release_route(route, host)
+
     def lane_for(self, request: Request, host: str) -> str:
         """See :class:`~gossamer.ports.router.Router`."""
         return self._router.lane_for(request, host)
