@@ -38,6 +38,20 @@ async def test_a_fleets_job_has_the_lanes_of_the_settings(redis_url, tmp_path):
     await backends.close()
 
 
+async def test_requests_that_need_a_browser_are_admitted_to_its_lane(redis_url, tmp_path):
+    given = {"data": str(tmp_path), "frontier.url": redis_url, "cluster.lanes": ["http", "browser"]}
+    settings = load_settings(env={}, overrides=given).settings
+    backends = await open_backends(settings, create=True)
+    job = await submit_job(backends, *prepare_submission(TARGET, {}, given))
+    target = find_target(TARGET, {}, None)
+    wired = await assemble_worker(settings, target, backends, job, sinks=(), resumed=True, owner="shift")
+    admit = wired.parts.admission.admit_request
+    lanes = [admit(Request(f"{TARGET}{rung}", fetch=rung)).request.lane for rung in ("browser", "http", "")]
+    assert lanes == ["browser", "http", "http"]
+    await wired.close()
+    await backends.close()
+
+
 async def test_a_crawl_on_one_machine_serves_one_lane(tmp_path):
     given = {"data": str(tmp_path), "robots": False, **LANES}
     settings = load_settings(env={}, overrides=given).settings
