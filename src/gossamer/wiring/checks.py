@@ -10,18 +10,26 @@ from contextlib import suppress
 
 from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
+from gossamer.core.rungs import way_of
 from gossamer.fetch.browser.driver import find_executable
 from gossamer.fetch.machine import max_idle_connections, open_files_allowed
+from gossamer.wiring.fetchers import WAYS
 from gossamer.wiring.schemes import FRONTIERS, STORES
 
 
 def needed_extras(settings: Settings) -> set[str]:
-    """The extras of Gossamer that the servers in the settings need; an unknown scheme needs none."""
+    """The extras of Gossamer that the servers and rungs in the settings need; unknown ones need none."""
     extras = {"cluster"} if settings.broker.url else set()
     with suppress(SettingError):
         extras.add(FRONTIERS.find_scheme(settings.frontier.url).extra)
     with suppress(SettingError):
         extras.add(STORES.find_scheme(settings.store.url).extra)
+    rungs = [settings.fetch, *settings.ladder.rungs]
+    for own in settings.ladder.hosts.values():
+        rungs += [own] if isinstance(own, str) else own
+    extras.update(WAYS[way_of(rung)].extra for rung in rungs if way_of(rung) in WAYS)
+    if settings.browser.stealth and "browser" in extras:
+        extras = extras - {"browser"} | {"stealth"}
     return extras - {""}
 
 

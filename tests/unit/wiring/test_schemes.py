@@ -173,3 +173,7 @@ def test_extras_that_the_settings_need(install):
     assert checks.needed_extras(settings("xyz://h", "nonsense")) == set()
     everything = settings("redis+cluster://h", "postgres://h", broker={"url": "amqp://h"})
     assert checks.needed_extras(everything) == {"redis", "postgres", "cluster"}
+    assert checks.needed_extras(settings(fetch="impersonate+mobile")) == {"impersonate"}
+    ladder = {"rungs": ("http", "impersonate"), "hosts": {"shop.test": "browser"}}
+    assert checks.needed_extras(settings(ladder=ladder)) == {"impersonate", "browser"}
+    assert checks.needed_extras(settings(fetch="browser", browser={"stealth": True})) == {"stealth"}
