@@ -69,10 +69,15 @@ class RungPlan:
         return tuple(dict.fromkeys(rung for rung in said if rung != AUTO))
 
     @property
+    def host_ladders(self) -> tuple[tuple[str, ...], ...]:
+        """The ladders that the settings name for single hosts."""
+        return tuple(said for said in self._hosts.values() if isinstance(said, tuple))
+
+    @property
     def all_rungs(self) -> tuple[str, ...]:
         """The rungs of all ladders, each once."""
-        ladders = [said for said in self._hosts.values() if isinstance(said, tuple)]
-        return tuple(dict.fromkeys(rung for ladder in (self.rungs, *ladders) for rung in ladder))
+        ladders = (self.rungs, *self.host_ladders)
+        return tuple(dict.fromkeys(rung for ladder in ladders for rung in ladder))
 
     def _said_of(self, host: str) -> str | tuple[str, ...] | None:
         """What the settings say of a host (``name`` or ``name:port``), or of the domain that it is in."""

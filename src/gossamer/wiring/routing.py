@@ -123,8 +123,9 @@ def open_rungs(fetcher: Fetcher, plan: RungPlan, lanes: Sequence[str]) -> dict[s
             fetcher.open_way(way)
         except MissingServiceError as error:
             missing[way] = error
-    if plan.climbs and all(way_of(rung) in missing for rung in plan.rungs):
-        raise missing[way_of(plan.rungs[0])]
+    for ladder in (*([plan.rungs] if plan.climbs else []), *plan.host_ladders):
+        if all(way_of(rung) in missing for rung in ladder):
+            raise missing[way_of(ladder[0])]
     return missing
 
 

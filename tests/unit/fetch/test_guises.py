@@ -160,6 +160,15 @@ async def test_a_rung_without_a_proxy_of_its_kind_is_left_out():
     assert (await world.choose()).rung == "impersonate"
 
 
+async def test_a_kind_that_is_no_longer_in_the_list_is_left_out_and_comes_back_with_it():
+    world = World(make_proxies(2, "mobile"), ("http+mobile", "impersonate"), always=False)
+    assert (await world.choose()).rung == "http+mobile"
+    world.pool._take_list(make_proxies(2))
+    assert (await world.choose()).rung == "impersonate"
+    world.pool._take_list(make_proxies(2, "mobile"))
+    assert (await world.choose()).rung == "http+mobile"
+
+
 async def test_a_request_that_names_such_a_rung_stops_the_crawl():
     for proxies in (make_proxies(2), ()):
         world = World(proxies, always=False)

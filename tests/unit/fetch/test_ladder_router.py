@@ -210,6 +210,17 @@ class TestRungsThatCannotBeUsed:
         assert not router.skip_rung(self.REQUEST, HOST, Route(rung="browser"), MISSING)
         assert world.told == []
 
+    @pytest.mark.parametrize("known", [("impersonate", "browser"), ("browser",)])
+    async def test_a_host_none_of_whose_rungs_can_be_used_has_no_other(self, world, known):
+        missing = dict.fromkeys(known, MISSING)
+        router = world.open(("http",), hosts={HOST: ("impersonate", "browser")}, missing=missing)
+        rung = await world.subject.choose_rung(router)
+        assert not router.skip_rung(self.REQUEST, HOST, Route(rung=rung), MISSING)
+
+    async def test_a_rung_that_was_skipped_meanwhile_is_not_the_last_one(self, world):
+        router = world.open(missing={"http": MISSING})
+        assert router.skip_rung(self.REQUEST, HOST, Route(rung="http"), MISSING)
+
     async def test_a_request_that_names_it_has_no_other(self, world):
         named = Request(f"https://{HOST}/", fetch="browser")
         assert not world.open().skip_rung(named, HOST, Route(rung="browser"), MISSING)

@@ -118,6 +118,7 @@ async def test_a_ladder_opens_its_ways_and_leaves_out_what_is_missing(tmp_path, 
         (Plain, {"fetch": "browser"}),
         (Plain, {"ladder.rungs": ["browser", "browser+mobile"]}),
         (Plain, {"ladder.hosts": {"shop.example": "browser"}}),
+        (Plain, {"ladder.hosts": {"shop.example": ["browser", "browser+mobile"]}}),
         (ByCallback, {}),
     ],
 )

@@ -67,7 +67,7 @@ class LadderRouter:
         self._guises = guises or GuisePlanner()
         self._within_budget = within_budget
         self._missing: set[str] = set()  # ways
-        self._rules_by_ladder: dict[tuple[str, ...], LadderRules] = {}
+        self._rules_by_ladder: dict[tuple[tuple[str, ...], tuple[str, ...]], LadderRules] = {}
         for way, error in (missing or {}).items():
             self._skip_way(way, error)
         for rung in plan.all_rungs:
@@ -137,9 +137,10 @@ class LadderRouter:
         """See :class:`~gossamer.ports.router.Router`."""
         if self._plan.named_rung(request, host) or (self._has_lane and route.way == BROWSER_WAY):
             return False
+        usable = filter(self._is_usable, self._plan.rungs_for(host))
+        if all(way_of(rung) == route.way for rung in usable):
+            return False
         if route.way not in self._missing:
-            if all(way_of(rung) == route.way for rung in self._rules_for(host).rungs):
-                return False
             self._skip_way(route.way, error)
         return True
 
@@ -158,16 +159,16 @@ class LadderRouter:
         return rungs[0] if len(rungs) == 1 else ""
 
     def _rules_for(self, host: str) -> LadderRules:
-        """The ladder of a host without what cannot be used here."""
+        """The ladder of a host without what cannot be used here, and what its budget forbids."""
         ladder = self._plan.rungs_for(host)
+        rungs = tuple(filter(self._is_usable, ladder)) or ladder
         if self._within_budget is not None:
-            ladder = self._within_budget(host, ladder) or ladder
-        rules = self._rules_by_ladder.get(ladder)
+            rungs = self._within_budget(host, rungs) or rungs
+        rules = self._rules_by_ladder.get((ladder, rungs))
         if rules is None:
-            usable = tuple(filter(self._is_usable, ladder))
             order = tuple(dict.fromkeys((*self._plan.all_rungs, *ladder)))
-            rules = replace(self._rules, rungs=usable or ladder, order=order)
-            self._rules_by_ladder[ladder] = rules
+            rules = replace(self._rules, rungs=rungs, order=order)
+            self._rules_by_ladder[ladder, rungs] = rules
         return rules
 
     def _is_usable(self, rung: str) -> bool:
@@ -224,7 +225,6 @@ class LadderRouter:
 
     def _skip_way(self, way: str, error: MissingServiceError) -> None:
         self._missing.add(way)
-        self._rules_by_ladder.clear()
         self._tell("error", f"the rung {way} is left out, since it cannot be used here: {error}")
 
     def _tell(self, level: str, text: str) -> None:
