@@ -6,10 +6,10 @@ import traceback
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from gossamer.core.errors import FetchError, OperatorError
+from gossamer.core.errors import FetchError, OperatorError, UsageError
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
-from gossamer.policy.log_in import is_log_in_page
+from gossamer.policy.log_in import fails_log_in, is_log_in_page
 from gossamer.ports.login_guide import Ask
 from gossamer.ports.page_examiner import ParseInterruptError, ParseLimitError
 from gossamer.runtime.user_code import await_endable, ends_task
@@ -50,12 +50,18 @@ class SpiderLogin:
         async def ask_for(step: Request) -> Response:
             return await self._read_response(step, await ask(step))
 
-        login = Login(ask_for, request.session)
+        login = Login(ask_for, request.session, login_url=spider.login_url)
         try:
             said = await await_endable(spider.log_in(login))
             why = "log_in() returned False" if said is False else _find_failure(spider, login.last)
-        except (OperatorError, FetchError):
+        except UsageError as error:  # a request that cannot be made
+            why = _describe_error(spider, error)
+        except OperatorError:
             raise
+        except FetchError as error:
+            if not fails_log_in(error.fault):
+                raise
+            why = str(error)
         except (ParseLimitError, ParseInterruptError) as error:
             why = str(error)
         except BaseException as raised:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from gossamer.core.errors import Fault
 from gossamer.core.record import Record
 from gossamer.policy import urls
 from gossamer.policy.blocks import find_redirect_block
+from gossamer.policy.faults import FAULTS, FaultKind
 from gossamer.policy.retry import growing_pause_s
 
 FIRST_PAUSE_S = 5.0
@@ -15,6 +17,7 @@ LONGEST_PAUSE_S = 600.0
 MAX_TIMES = 5
 """How often a page may be for visitors, log-in after log-in, before it is given up."""
 MOST_DOUBT = 3
+_WAITED_FOR = frozenset({FaultKind.UNANSWERED, FaultKind.THROTTLED, FaultKind.MACHINE})
 
 
 class LoginState(Record, frozen=True, kw_only=True):
@@ -55,6 +58,15 @@ def find_log_out(url: str, login_url: str, status: int, location: str) -> str:
     if is_log_in_page(target, login_url) or find_redirect_block(url, location) is not None:
         return f"redirects to {_path_of(target)[:100]}"
     return ""
+
+
+def fails_log_in(fault: Fault) -> bool:
+    """Whether a fault of one step means that the log-in has failed; others are waited for, as with pages.
+
+    It is never the fault of the page that needs the log-in: all pages behind a log-in that is broken would be
+    given up.
+    """
+    return FAULTS[fault].kind not in _WAITED_FOR
 
 
 def succeed_log_in(state: LoginState, now: float) -> LoginState:

@@ -22,7 +22,8 @@ class LoginGuide(Protocol):
     async def log_in(self, request: Request, ask: Ask) -> str:
         """Log in; every step is asked for through ``ask``. Empty when that went well, else why not.
 
-        What the spider's code raises is such a reason, without what it has sent; what ``ask`` raises passes
-        through, and so do the end of the program and of the task.
+        What the spider's code raises is such a reason, without what it has sent, and so is a step that is
+        hopeless. That a site does not answer or asks for time passes through, and so do the other
+        ``OperatorError``s of ``ask`` and the end of the program and of the task.
         """
         ...

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from gossamer.core.requests import Request
+from gossamer.policy.urls import join_url
 from gossamer.spiders.forms import Filling
 from gossamer.spiders.response import Response
 
@@ -14,11 +15,15 @@ class Login:
     """The log-in of one session, step by step: each is one request, whose redirects are followed.
 
     Steps keep to robots.txt and to the host's delay, and take the session's cookies and its proxy. Nothing of
-    them is stored but the cookies. ``session`` is the session's name, for spiders with several.
+    them is stored but the cookies. ``session`` is the session's name, for spiders with several; relative URLs
+    are joined to ``login_url``.
     """
 
-    def __init__(self, ask: Callable[[Request], Awaitable[Response]], session: str = "") -> None:
+    def __init__(
+        self, ask: Callable[[Request], Awaitable[Response]], session: str = "", *, login_url: str = ""
+    ) -> None:
         self._ask = ask
+        self._login_url = login_url
         self.session = session
         self.last: Response | None = None
         self.secrets: set[str] = set()  # what was sent: it is shown nowhere
@@ -27,8 +32,8 @@ class Login:
         return f"<Login of the session {self.session!r}>"
 
     async def get(self, url: str, **options: Any) -> Response:
-        """The page at a URL. Options are those of ``Request``."""
-        return await self.fetch(Request(url, **options))
+        """The page at a URL, which may be relative. Options are those of ``Request``."""
+        return await self.fetch(Request(join_url(self._login_url, url) or url, **options))
 
     async def submit(
         self, response: Response, data: Filling | None = None, *, css: str = "", **options: Any

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from gossamer.callbacks.login import SpiderLogin
-from gossamer.core.errors import Fault, FetchError, StorageError
+from gossamer.core.errors import Fault, FetchError, LogInError, MissingServiceError, StorageError
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.spiders.response import Response
@@ -116,7 +116,57 @@ async def test_false_means_no():
     assert (await log_in(Refusing()))[0] == "log_in() returned False"
 
 
-@pytest.mark.parametrize("error", [FetchError(Fault.CONNECT, "refused"), StorageError("away")])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault.REDIRECT_LIMIT,
+        Fault.BAD_REDIRECT,
+        Fault.TLS,
+        Fault.GUARD,
+        Fault.BAD_URL,
+        Fault.TOO_LARGE,
+        Fault.PROTOCOL,
+        Fault.DNS,
+    ],
+)
+async def test_a_step_that_is_hopeless_is_a_log_in_that_failed(fault):
+    """It is no page's fault: taken for one, every page behind the log-in would be given up."""
+    why, _ = await log_in(Raising(FetchError(fault, f"logging in, at {LOGIN}: {SECRET} is broken")))
+    assert why == f"{fault}: logging in, at {LOGIN}: *** is broken"
+
+
+async def test_a_request_that_cannot_be_made_is_a_log_in_that_failed():
+    class Careless(Member):
+        async def log_in(self, login):
+            await login.submit(await login.get(self.login_url), {"user": "me", "word": SECRET})
+            await login.fetch(Request(f"nowhere?{SECRET}"))
+
+    why, _ = await log_in(Careless())
+    assert why.startswith("log_in() of the spider 'member' raised UsageError: ")
+    assert SECRET not in why
+
+
+@pytest.mark.parametrize("url", ["/login", "login", "?", LOGIN])
+async def test_a_relative_url_is_joined_to_that_of_the_log_in_page(url):
+    class Relative(Member):
+        async def log_in(self, login):
+            await login.get(url)
+
+    _, asked = await log_in(Relative())
+    assert [request.url.rstrip("?") for request in asked] == [LOGIN]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        FetchError(Fault.CONNECT, "refused"),
+        FetchError(Fault.THROTTLED, "status 429"),
+        FetchError(Fault.PROXY, "out of order"),
+        LogInError("robots.txt does not allow it"),
+        MissingServiceError("no Chromium"),
+        StorageError("away"),
+    ],
+)
 async def test_what_the_site_or_the_storage_does_is_not_its_failure(error):
     with pytest.raises(type(error)):
         await log_in(Raising(error))

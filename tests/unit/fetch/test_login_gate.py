@@ -312,6 +312,20 @@ def test_what_the_host_or_the_proxy_does_is_no_failed_log_in(fault):
 
 
 @in_a_world
+async def test_a_log_in_without_any_answer_does_not_say_that_its_host_is_well(world):
+    class Hopeless(Guide):
+        async def log_in(self, request, ask):
+            try:
+                return await super().log_in(request, ask)
+            except FetchError as error:
+                return str(error)
+
+    world.site.answers[LOGIN] = FetchError(Fault.TLS, "expired")
+    signal = await world.gate(Hopeless()).prepare_session(PAGE, DIRECT)
+    assert (signal.kind, signal.latency_s) == (HostSignalKind.FAULT, None)
+
+
+@in_a_world
 async def test_a_host_that_asks_for_time_is_given_it(world):
     world.site.answers[LOGIN] = (429, (("retry-after", "30"),), b"")
     gate = world.gate(guide := Guide(), max_failures=1)

@@ -174,7 +174,8 @@ class SharedLoginGate:
             log.info("logged in at %s", shown_server(login_url))
         if steps.asked_at is None:
             return state.serial if state.logged_in_at else HostSignal(retry_after_s=state.retry_at - now)
-        return HostSignal(kind=HostSignalKind.OK, started_at=steps.asked_at, latency_s=steps.latency_s)
+        kind = HostSignalKind.FAULT if steps.latency_s is None else HostSignalKind.OK
+        return HostSignal(kind=kind, started_at=steps.asked_at, latency_s=steps.latency_s)
 
     def _check_failures(self, key: Key, state: LoginState, login_url: str) -> None:
         """Raise ``LogInError`` when it has failed too often since this process began."""
