@@ -41,7 +41,7 @@ class Outcome(Record, frozen=True, kw_only=True):
     reason: str = ""  # a ``Fault`` value, or free text for people
     due_at: float = 0.0  # RETRY: not before
     charged: bool = True  # RETRY: whether it counts against ``max_retries``, else against ``max_throttled``
-    is_excused: bool = False  # RETRY: it counts against neither: the host or this machine was in trouble
+    is_excused: bool = False  # RETRY: it counts against neither: it was not the page's fault
     lane: str = ""  # REROUTED: the lane in which it waits from now on; it counts against neither of the two
     is_page: bool = False  # a response for the spider: counts against the page budgets
     signal: HostSignal = HostSignal()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gossamer.core.errors import Fault
 from gossamer.core.results import Verdict, VisitResult
 from gossamer.engine.attempt import OpenAttempt
+from gossamer.policy.log_in import MAX_TIMES
 from gossamer.ports.login_gate import LoginGate
 
 
@@ -19,11 +20,17 @@ async def settle_log_out(
             login.confirm_log_in(request, route)
         return result
     attempt.block = None  # it refuses visitors; whoever logs in again is none, and needs no other way
-    is_again = await login.handle_log_out(request, route, attempt.log_in, lease.throttled)
+    is_again = await login.handle_log_out(request, route, attempt.log_in, lease.entry.fingerprint)
     detail = result.attempts[0].detail
     if is_again:
         return attempt.make_result(
-            Verdict.RETRY, Fault.LOGGED_OUT, detail=detail, signal=outcome.signal, due_at=now, charged=False
+            Verdict.RETRY,
+            Fault.LOGGED_OUT,
+            detail=detail,
+            signal=outcome.signal,
+            due_at=now,
+            charged=False,
+            is_excused=True,
         )
-    detail = f"{detail}, {lease.throttled + 1} times after as many log-ins or pages for members"
+    detail = f"{detail}, {MAX_TIMES + 1} times after as many log-ins or pages for members"
     return attempt.make_result(Verdict.DEAD, Fault.LOGGED_OUT, detail=detail, signal=outcome.signal)

@@ -35,9 +35,9 @@ class LoginGate(Protocol):
         """A page came for somebody who is logged in."""
         ...
 
-    async def handle_log_out(self, request: Request, route: Route, number: int, times: int) -> bool:
-        """A page came for visitors, after the log-in of that number, and ``times`` before.
+    async def handle_log_out(self, request: Request, route: Route, number: int, page: int) -> bool:
+        """A page came for visitors, after the log-in of that number; ``page`` is its fingerprint.
 
-        Whether the page is worth another try. Raises ``StorageError``.
+        Whether the page is worth another try: it is, until it has come so too often. Raises ``StorageError``.
         """
         ...

@@ -38,8 +38,8 @@ class Gate:
     def confirm_log_in(self, request, route):
         self.heard.append("for members")
 
-    async def handle_log_out(self, request, route, number, times):
-        self.heard.append((number, times))
+    async def handle_log_out(self, request, route, number, page):
+        self.heard.append((number, page))
         return self.is_worth_it
 
 
@@ -107,12 +107,12 @@ def test_a_page_for_visitors_is_tried_again_at_no_charge_or_given_up(reply, is_w
             kit.pages.yields[URL] = ExtractResult(fault=Fault.LOGGED_OUT, error="no")
         result = await visit(kit, gate)
         outcome, row = result.outcome, result.attempts[0]
-        assert gate.heard == [(7, 0)]
+        assert gate.heard == [(7, outcome.lease.entry.fingerprint)]
         assert (row.reason, row.verdict) == (Fault.LOGGED_OUT, outcome.verdict)
         assert row.flags == (), "it is no refusal that another way to fetch would help against"
         assert outcome.outlinks == ()
         if is_worth_it:
-            assert (outcome.verdict, outcome.charged, outcome.is_excused) == (Verdict.RETRY, False, False)
+            assert (outcome.verdict, outcome.charged, outcome.is_excused) == (Verdict.RETRY, False, True)
         else:
             assert outcome.verdict is Verdict.DEAD
 

@@ -353,8 +353,8 @@ async def test_a_redirect_that_leads_nowhere_shows_no_secret(world):
 async def test_pages_that_come_for_visitors_bring_about_one_new_log_in(world):
     gate = world.gate(guide := Guide())
     number, _ = await world.until_in(gate)
-    for _ in range(8):  # all that were under way
-        assert await gate.handle_log_out(PAGE, DIRECT, number, 0)
+    for page in range(8):  # all that were under way
+        assert await gate.handle_log_out(PAGE, DIRECT, number, page)
     ended = await asyncio.gather(*(world.until_in(gate) for _ in range(8)))
     assert {number for number, _ in ended} == {2}
     assert await gate.handle_log_out(PAGE, DIRECT, 1, 0), "late news of the former log-in"
@@ -378,20 +378,32 @@ async def test_a_worker_that_does_not_know_of_a_new_log_in_does_not_end_it(world
 async def test_a_page_that_is_never_for_us_is_given_up_and_costs_few_log_ins(world):
     gate = world.gate(guide := Guide())
 
-    async def tries_of_page():
+    async def tries_of_page(page):
         """Of a page that is closed to this user, with pages for members before each try."""
         for times in range(100):
             number, _ = await world.until_in(gate)
             gate.confirm_log_in(PAGE, DIRECT)
-            if not await gate.handle_log_out(PAGE, DIRECT, number, times):
+            if not await gate.handle_log_out(PAGE, DIRECT, number, page):
                 return times + 1
         return 0
 
-    assert await tries_of_page() == MAX_TIMES + 1
+    assert await tries_of_page(-1) == MAX_TIMES + 1
     first = guide.tries
-    for _ in range(20):
-        assert await tries_of_page() == MAX_TIMES + 1
+    for page in range(20):
+        assert await tries_of_page(page) == MAX_TIMES + 1
     assert (first, guide.tries) == (MAX_TIMES + 1, first + 1), "with others fine in between, it is the page"
+
+
+@in_a_world
+async def test_all_workers_together_count_how_often_a_page_came_for_visitors(world):
+    gates = [world.gate(Guide()), world.gate(Guide())]
+    answers = []
+    for times in range(MAX_TIMES + 1):
+        gate = gates[times % 2]
+        number, _ = await world.until_in(gate)
+        answers.append(await gate.handle_log_out(PAGE, DIRECT, number, 7))
+        assert await gate.handle_log_out(PAGE, DIRECT, number, 100 + times), "each page for itself"
+    assert answers == [True] * MAX_TIMES + [False]
 
 
 @in_a_world

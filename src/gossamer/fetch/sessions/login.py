@@ -32,7 +32,10 @@ from gossamer.ports.shared_state import SharedState
 
 SPACE = "log-ins"
 TURN_SPACE = "log-in-turns"
+LOG_OUT_SPACE = "log-outs"
 KEPT_S = 400 * 86400.0
+LOG_OUTS_KEPT_S = 7 * 86400.0
+"""For how long it is known how often a page came for visitors."""
 TURN_S = 15.0
 """For how long nobody else logs a session in when its worker is gone."""
 COME_BACK_S = 1.0
@@ -118,7 +121,7 @@ class SharedLoginGate:
         if self._in_a_row:
             self._in_a_row.pop(self._key_for(request, route), None)
 
-    async def handle_log_out(self, request: Request, route: Route, number: int, times: int) -> bool:
+    async def handle_log_out(self, request: Request, route: Route, number: int, page: int) -> bool:
         """See :class:`~gossamer.ports.login_gate.LoginGate`."""
         key = self._key_for(request, route)
         known = self._known.get(key, LoginState())
@@ -127,7 +130,7 @@ class SharedLoginGate:
             if log_in.proves_log_out(known, in_a_row):
                 self._in_a_row.pop(key)
                 await self._change(key, lambda state: log_in.end_log_in(state, number))
-        if times < log_in.MAX_TIMES:
+        if await self._count_log_out(page) <= log_in.MAX_TIMES:
             return True
         await self._change(key, log_in.refuse_page)
         return False
@@ -213,6 +216,14 @@ class SharedLoginGate:
             await self._steps.clock.sleep(TURN_S / 3)
             with contextlib.suppress(StorageError):  # it is tried again
                 await self._shared.compare_and_swap(TURN_SPACE, place, mine, mine, TURN_S)
+
+    async def _count_log_out(self, page: int) -> int:
+        """How often a page has come for visitors, whoever has asked for it, this time included."""
+
+        def changed(stored: bytes | None) -> bytes:
+            return b"%d" % (int(stored or 0) + 1)
+
+        return int(await self._shared.update(LOG_OUT_SPACE, f"{self._job} {page}", changed, LOG_OUTS_KEPT_S))
 
     async def _load(self, key: Key) -> LoginState:
         state = _read_state(await self._shared.get(SPACE, self._storage_key(key)))
