@@ -6,7 +6,7 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gossamer.core.record import Record
@@ -36,13 +36,18 @@ class GatewayResponse(Record, frozen=True, kw_only=True):
     credits: float | None = None  # None: the answer does not say it
 
 
-def read_answer(template: GatewayTemplate, fetched: FetchResult) -> GatewayResponse:
-    """What a gateway's answer says; one that is not as the template says is a failed call."""
+def read_answer(
+    template: GatewayTemplate, fetched: FetchResult, secrets: Sequence[str] = ()
+) -> GatewayResponse:
+    """What a gateway's answer says; one that is not as the template says is a failed call.
+
+    ``secrets`` are struck out of what the gateway says about a failure.
+    """
     document = _read_json(template, fetched)
     cost = _credits(_part(template.cost, fetched, document)) if template.cost else None
     status = _page_status(template, fetched, document)
     if isinstance(status, GatewayFailure):
-        return GatewayResponse(trouble=status, message=_message_of(fetched), credits=cost)
+        return GatewayResponse(trouble=status, message=_message_of(fetched, secrets), credits=cost)
     body = fetched.body if not template.content else _content(template.content, document)
     if body is None:
         missing = f"the answer has nothing at {template.content}"
@@ -68,6 +73,8 @@ def _page_status(template: GatewayTemplate, fetched: FetchResult, document: Any)
     trouble = _trouble_of(template, fetched)
     if trouble is not None:
         return trouble
+    if 300 <= fetched.status < 400 and (template.status or template.content):
+        return GatewayFailure.FAILED  # it redirects the call; where it leads is not the page's
     is_of_page = not template.content  # the page is the answer
     if is_of_page or 200 <= fetched.status < 300:
         return fetched.status
@@ -170,7 +177,7 @@ def _number(value: Any) -> float | None:
         return None
     try:
         return float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 
@@ -179,9 +186,16 @@ def _credits(value: Any) -> float | None:
     return number if number is not None and 0 <= number < float("inf") else None
 
 
-def _message_of(fetched: FetchResult) -> str:
+def strike_out(text: str, secrets: Sequence[str]) -> str:
+    """The text without the secrets that are in it."""
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    return text
+
+
+def _message_of(fetched: FetchResult, secrets: Sequence[str]) -> str:
     """What the gateway says, on one line: of JSON its usual words for that, else how its body begins."""
-    text = fetched.body[:4096].decode("utf-8", "replace")
+    text = fetched.body.decode("utf-8", "replace")
     try:
         document = json.loads(fetched.body)
     except (ValueError, RecursionError):
@@ -189,4 +203,5 @@ def _message_of(fetched: FetchResult) -> str:
     if isinstance(document, dict):
         words = [document.get(key) for key in ("detail", "message", "error", "title")]
         text = next((word for word in words if isinstance(word, str) and word), text)
-    return _SPACE.sub(" ", text).strip()[:MAX_MESSAGE]
+    text = strike_out(text, secrets)  # whole, so that no part of one is left
+    return _SPACE.sub(" ", text[:4096]).strip()[:MAX_MESSAGE]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from urllib.parse import unquote
 
 from gossamer.core.cookies import Cookie
 from gossamer.core.errors import Fault, FetchError, MissingServiceError
 from gossamer.core.record import Record
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
-from gossamer.fetch.gateway.answer import GatewayResponse, read_answer
-from gossamer.fetch.gateway.rendering import Option, build_call
+from gossamer.fetch.gateway.answer import GatewayResponse, read_answer, strike_out
+from gossamer.fetch.gateway.rendering import Option, build_call, key_forms
 from gossamer.fetch.gateway.template import GatewayFailure, GatewayTemplate
 from gossamer.policy import retry
+from gossamer.policy.urls import hostname_of
 from gossamer.ports.clock import Clock
 from gossamer.ports.fetcher import Fetcher
 
@@ -47,6 +49,7 @@ class Gateway:
     def __init__(self, account: GatewayAccount, client: Fetcher, clock: Clock) -> None:
         self.account = account
         self.rung = f"{WAY}:{account.name}"
+        self._secrets = key_forms(account.key)
         self._client = client
         self._clock = clock
         self._held_until = 0.0
@@ -86,7 +89,8 @@ class Gateway:
             fetched = await self._client.fetch(call)
         except FetchError as error:
             raise self._translate_failure(error) from None
-        answer = read_answer(account.template, fetched)
+        self._check_redirect(call, request, fetched)
+        answer = read_answer(account.template, fetched, self._secrets)
         if answer.trouble is not None:
             raise self._failure_of(answer, fetched)
         self._holds = 0
@@ -110,12 +114,33 @@ class Gateway:
     def _name(self) -> str:
         return f"the gateway {self.account.name!r}"
 
+    @property
+    def _setting(self) -> str:
+        return f"gateways.{self.account.name}.url"
+
+    def _check_redirect(self, call: Request, request: Request, fetched: FetchResult) -> None:
+        """Raise for a redirect of the call itself: followed as the page's, it would take the key along."""
+        location = fetched.header("location")
+        if not location or not 300 <= fetched.status < 400:
+            return
+        if any(secret in text for secret in self._secrets for text in (location, unquote(location))):
+            raise MissingServiceError(
+                f"{self._name} answers with a redirect ({fetched.status}) that holds its key, so it is not "
+                f"the page's: set {self._setting} right"
+            )
+        host, own_host = hostname_of(location), hostname_of(call.url)
+        if not self.account.template.status and host == own_host != hostname_of(request.url):
+            raise FetchError(
+                Fault.SERVICE_FAILED,
+                f"{self._name} redirects to itself ({fetched.status}): set {self._setting} right",
+            )
+
     def _translate_failure(self, error: FetchError) -> Exception:
         """What a failed call means: the page and its host are not to blame."""
-        detail = f"{self._name}: {error.detail or error.fault.value}"
+        said = strike_out(error.detail, self._secrets)
+        detail = f"{self._name}: {said or error.fault.value}"
         if error.fault in (Fault.DNS, Fault.BAD_URL):
-            url = f"gateways.{self.account.name}.url"
-            return MissingServiceError(f"{self._name} cannot be called ({error.detail}): set {url} right")
+            return MissingServiceError(f"{self._name} cannot be called ({said}): set {self._setting} right")
         if error.fault in (Fault.LOCAL, Fault.TOO_LARGE):
             return FetchError(error.fault, detail)
         if error.fault in _UNREACHED:
@@ -125,8 +150,7 @@ class Gateway:
     def _failure_of(self, answer: GatewayResponse, fetched: FetchResult) -> Exception:
         """What an answer means that is no page."""
         account = self.account
-        message = answer.message.replace(account.key, "***") if account.key else answer.message
-        said = f"{fetched.status}: {message}" if message else f"status {fetched.status}"
+        said = f"{fetched.status}: {answer.message}" if answer.message else f"status {fetched.status}"
         if answer.trouble is GatewayFailure.KEY:
             where = f" in the environment variable {account.key_env}" if account.key_env else ""
             return MissingServiceError(

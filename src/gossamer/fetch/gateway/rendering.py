@@ -56,6 +56,13 @@ def build_call(
     )
 
 
+def key_forms(key: str) -> tuple[str, ...]:
+    """How a key may look in what a gateway answers, the longest first."""
+    bare = [base64.b64encode(f"{key}{end}".encode()).decode().rstrip("=") for end in (":", "")]
+    forms = {key, quote(key, safe=""), quote(key), json.dumps(key)[1:-1], key.replace("/", r"\/"), *bare}
+    return tuple(sorted(forms, key=len, reverse=True)) if key else ()
+
+
 def unknown_placeholders(template: GatewayTemplate, options: Iterable[str]) -> list[str]:
     """Placeholders that nothing gives a value to."""
     return sorted(_names_in(template) - {*PLACEHOLDERS, *options})
