@@ -47,8 +47,14 @@ class ProxyRotation:
     def __repr__(self) -> str:
         return f"<ProxyRotation of {len(self.proxies)}, {self._order}>"
 
-    def list_candidates(self, sticky_key: str, uses: Counter[str]) -> Iterable[Proxy]:
-        """All of them, the one to be preferred first."""
+    def list_candidates(self, sticky_key: str, uses: Counter[str], preferred: str = "") -> Iterable[Proxy]:
+        """All of them, the one to be preferred first: the one of that name, if it is there."""
+        place = self._places.get(preferred)
+        if place is not None:
+            yield self.proxies[place]
+        yield from self._in_order(sticky_key, uses)
+
+    def _in_order(self, sticky_key: str, uses: Counter[str]) -> Iterable[Proxy]:
         if self._order is RotationOrder.STICKY:
             return self._rank_for(sticky_key)
         if self._order is RotationOrder.LEAST_USED:

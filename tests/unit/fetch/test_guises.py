@@ -6,12 +6,14 @@ from gossamer.core.errors import Fault, MissingServiceError
 from gossamer.core.events import NoticeEvent
 from gossamer.core.requests import Request
 from gossamer.core.routes import Block, BlockKind, Detour, Proxy
+from gossamer.fetch.routing import guises
 from gossamer.fetch.routing.guises import GuisePlanner
 from gossamer.fetch.routing.ladder import LadderStore
 from gossamer.fetch.routing.proxies import ProxyPool
 from gossamer.fetch.routing.router import LadderRouter
 from gossamer.fetch.sessions.pool import SessionPool
 from gossamer.policy.ladder import LadderRules
+from gossamer.policy.proxies import ProxyOutcome
 from gossamer.policy.proxy_rotation import RotationOrder
 from gossamer.policy.rung_plan import RungPlan
 from gossamer.policy.sessions import SessionRules
@@ -40,10 +42,10 @@ class World:
             ProxyPool(proxies, self.shared, self.clock, order=order, sink=self.events) if proxies else None
         )
         self.sessions = SessionPool(self.shared, self.clock, "job-1", SessionRules())
-        guises = GuisePlanner(self.sessions, self.pool, always=always, is_sticky=sticky)
+        planner = GuisePlanner(self.sessions, self.pool, always=always, is_sticky=sticky)
         store = LadderStore(self.shared, self.clock, remember_s=1e6)
         plan = RungPlan(rungs, **plan)
-        self.router = LadderRouter(store, plan, LadderRules(), self.clock, self.events, guises=guises)
+        self.router = LadderRouter(store, plan, LadderRules(), self.clock, self.events, guises=planner)
         self.subject = RouterSubject(lambda: self.router, self.clock)
 
     async def choose(self, path="", **request):
@@ -203,6 +205,50 @@ class TestSessions:
         assert after.proxy != routes[0].proxy
         assert after.session != routes[0].session
         assert (await world.choose("more")) == after
+
+    async def test_a_sticky_identity_that_lost_its_proxy_has_one_successor(self):
+        world = World(make_proxies(50), sticky=True)
+        first = await world.choose("x")
+        await world.answer(first, status=0, fault=Fault.PROXY, path="x")
+        guises = set()
+        for number in range(50):
+            route = await world.choose(str(number))
+            guises.add((route.session, route.proxy.name))
+            await world.answer(route, path=str(number))
+        assert len(guises) == 1
+
+    @pytest.mark.parametrize("fault", [Fault.SERVER, Fault.TIMEOUT_BODY, Fault.LOGGED_OUT])
+    async def test_a_page_that_is_retried_keeps_a_sticky_identity(self, fault):
+        world = World(make_proxies(50), sticky=True)
+        first = await world.choose("x")
+        await world.answer(first, status=500, fault=fault, path="x")
+        assert await world.choose("x") == first
+
+    async def test_a_sticky_identity_whose_proxy_is_the_only_one_waits_for_it(self):
+        world = World(make_proxies(1), sticky=True)
+        first = await world.choose("x")
+        await world.answer(first, status=0, fault=Fault.PROXY, path="x")
+        assert isinstance(await world.choose("x"), Detour)
+        world.clock.advance(3600)
+        assert await world.choose("x") == first
+
+    async def test_a_proxy_that_was_looked_at_for_an_identity_that_ends_is_not_kept_on_trial(self):
+        world = World(make_proxies(2), sticky=True)
+        first = await world.choose("x")
+        other = next(proxy for proxy in make_proxies(2) if proxy != first.proxy)
+        for proxy in (other, first.proxy):
+            await world.pool.record_outcome(proxy, HOST, ProxyOutcome.FAILED, started_at=world.clock.now())
+            world.clock.advance(29)
+        assert (await world.choose("x")).proxy == other
+
+    async def test_the_identity_in_use_is_remembered_longest(self, monkeypatch):
+        monkeypatch.setattr(guises, "MAX_KEPT", 3)
+        world = World()
+        for number in range(9):
+            route = await world.choose("x")
+            await world.choose("x", session=str(number))
+        await world.answer(route, block=CERTAIN, path="x")
+        assert (await world.choose("x")).session == "#2"
 
     async def test_a_named_session_is_the_requests_own(self):
         world = World()

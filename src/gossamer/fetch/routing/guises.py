@@ -8,7 +8,7 @@ through another one: else a page that is closed to everybody would put all proxi
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from gossamer.core.errors import MissingServiceError
 from gossamer.core.requests import Request
@@ -24,6 +24,9 @@ MOST_IDENTITIES = 3
 """As so many further visitors a page is asked for that was refused to one who had been welcome before."""
 MAX_KEPT = 10_000
 """Requests in flight whose identity is remembered, and URLs whose last proxy is."""
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 
 class _DoubtedProxy(NamedTuple):
@@ -72,21 +75,20 @@ class GuisePlanner:
         Raises ``StorageError``, and ``MissingServiceError`` where there is no proxy of the rung's kind.
         """
         identity = await self._open_identity(request, host, rung)
-        session = identity.session if identity else None
-        proxy = await self._choose_proxy(request, host, rung, session)
-        if isinstance(proxy, Detour):
-            return proxy
-        if identity and proxy and self._is_sticky and self._sessions:
+        proxy = await self._choose_proxy(request, host, rung, identity)
+        if identity and isinstance(proxy, Proxy) and self._is_sticky and self._sessions:
             if identity.proxy and identity.proxy != proxy.name:  # its own is out of order: it ends, too
+                await self.release_route(Route(rung=rung, proxy=proxy), host)
                 await self._sessions.retire_session(identity)
                 identity = await self._sessions.open_session(request, host, rung)
-            if not identity.proxy:
+                proxy = await self._choose_proxy(request, host, rung, identity)  # that its successor prefers
+            if isinstance(proxy, Proxy) and not identity.proxy:
                 identity = await self._sessions.bind_proxy(identity, proxy.name)
+        if isinstance(proxy, Detour):
+            return proxy
         if identity is None:
             return Route(rung=rung, proxy=proxy)
-        self._identities[host, identity.session] = identity
-        if len(self._identities) > MAX_KEPT:
-            self._identities.popitem(last=False)
+        _keep_latest(self._identities, (host, identity.session), identity)
         return Route(rung=rung, proxy=proxy, session=identity.session, profile=identity.profile)
 
     async def learn_from(self, report: RouteReport, *, is_blamed: bool) -> Advice | None:
@@ -135,7 +137,7 @@ class GuisePlanner:
         return await self._sessions.open_session(request, host, rung) if self._sessions else None
 
     async def _choose_proxy(
-        self, request: Request, host: str, rung: str, session: str | None
+        self, request: Request, host: str, rung: str, identity: Identity | None
     ) -> Proxy | Detour | None:
         kind = kind_of(rung)
         is_always = self._always and way_of(rung).partition(":")[0] != GATEWAY_WAY
@@ -143,17 +145,20 @@ class GuisePlanner:
             return None
         if self._proxies is None:
             raise MissingServiceError(explain_missing_proxies(rung))
+        if identity and self._is_sticky:  # what goes wrong again and again ends the identity with its proxy
+            return await self._proxies.choose_proxy(
+                host, kind=kind, session=identity.session, preferred=identity.proxy
+            )
         doubted = self._doubted.get(request.url)
         avoid = (doubted.proxy.name,) if doubted else ()
-        return await self._proxies.choose_proxy(host, kind=kind, session=session or "", avoid=avoid)
+        return await self._proxies.choose_proxy(host, kind=kind, avoid=avoid)
 
     # ------------------------------------------------------------------ after it
 
     def _doubt_proxy(self, report: RouteReport, proxy: Proxy, *, is_suspect: bool) -> None:
         started_at = report.result.attempts[0].at
-        self._doubted[report.request.url] = _DoubtedProxy(proxy, report.route.rung, started_at, is_suspect)
-        if len(self._doubted) > MAX_KEPT:
-            self._doubted.popitem(last=False)
+        doubted = _DoubtedProxy(proxy, report.route.rung, started_at, is_suspect)
+        _keep_latest(self._doubted, report.request.url, doubted)
 
     async def _judge_former(self, report: RouteReport) -> None:
         """A page that is had through another proxy was refused to the former one."""
@@ -165,3 +170,11 @@ class GuisePlanner:
             await self._proxies.record_outcome(
                 former.proxy, report.host, ProxyOutcome.BLOCKED, started_at=former.started_at
             )
+
+
+def _keep_latest(kept: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
+    """Remember a value as the latest, and forget the oldest where there are too many."""
+    kept[key] = value
+    kept.move_to_end(key)
+    if len(kept) > MAX_KEPT:
+        kept.popitem(last=False)

@@ -107,11 +107,18 @@ class ProxyPool:
     # ------------------------------------------------------------------ before a request
 
     async def choose_proxy(
-        self, host: str, *, kind: str = "", session: str = "", avoid: Collection[str] = ()
+        self,
+        host: str,
+        *,
+        kind: str = "",
+        session: str = "",
+        preferred: str = "",
+        avoid: Collection[str] = (),
     ) -> Proxy | Detour:
         """The proxy for a request of ``host`` (its politeness key) now, or for how long to wait for one.
 
-        ``kind`` is empty where any will do; ``avoid`` are the names of proxies that have failed this request.
+        ``kind`` is empty where any will do; ``preferred`` is the name of the one to take if it may be used;
+        ``avoid`` are the names of proxies that have failed this request.
         Raises ``StorageError``, and ``MissingServiceError`` when there is no proxy of that kind at all.
         """
         self._refresh_list()
@@ -126,7 +133,7 @@ class ProxyPool:
         sticky_key = f"{session} {registrable_domain(host.partition(':')[0])}"
         while True:
             choice = choose_candidate(
-                rotation.list_candidates(sticky_key, self._uses),
+                rotation.list_candidates(sticky_key, self._uses, preferred),
                 self._health.find_health,
                 host,
                 self._clock.now(),
