@@ -11,6 +11,7 @@ from gossamer.core.errors import Fault, StorageError
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult, Outcome, Verdict, VisitResult
 from gossamer.core.routes import Block, BlockKind, Route, RouteReport
+from gossamer.fetch.sessions import pool as pool_module
 from gossamer.fetch.sessions.pool import SessionPool
 from gossamer.policy.sessions import SessionRules
 from gossamer.shared.memory import MemorySharedState
@@ -130,7 +131,7 @@ async def test_while_nothing_changes_shared_state_is_hardly_asked(world, is_alon
     pool = world.pool(is_alone=is_alone)
     identities = await asyncio.gather(*(open_one(pool) for _ in range(50)))
     assert len(set(map(repr, identities))) == 1
-    assert world.shared.calls == {"update": 1} | ({"get": 1} if looks else {})
+    assert world.shared.calls == {"get": 1 + looks}
     world.shared.calls.clear()
     await asyncio.gather(*(open_one(pool) for _ in range(50)))
     for _ in range(99):
@@ -219,8 +220,64 @@ async def test_uses_that_could_not_be_saved_are_saved_later(world):
     assert (await open_one(pool)).generation == 2
 
 
+@pytest.mark.parametrize("rules", [{}, {"max_uses": 50}, {"per_host": 2}])
+async def test_a_site_that_is_new_costs_no_write_and_no_memory_for_ever(world, rules, monkeypatch):
+    monkeypatch.setattr(pool_module, "MAX_KNOWN", 10)
+    pool = world.pool(is_alone=True, **rules)
+    for nth in range(50):
+        await pool.record_report(await open_one(pool, host=f"site{nth}.test"), page())
+    kept = [len(part) for part in vars(pool).values() if isinstance(part, dict)]
+    assert max(kept) <= 10
+    assert world.shared.calls["update"] == (40 if "max_uses" in rules else 0)
+    await pool.close()
+    assert world.shared.calls["update"] == (50 if "max_uses" in rules else 0)
+    again = world.pool(is_alone=True, max_uses=1)
+    generation = (await open_one(again, host="site3.test")).generation
+    assert generation == (2 if "max_uses" in rules else 1), "uses that count are saved"
+
+
+async def test_what_changes_elsewhere_costs_a_read_and_no_write(world):
+    pool, other = world.pool(max_uses=50), world.pool(max_uses=50)
+    identity = await open_one(pool)
+    await pool.record_report(identity, page())
+    await other.retire_session(await open_one(other, host="elsewhere.test"))
+    world.shared.calls.clear()
+    assert await open_one(pool) == identity
+    assert world.shared.calls == {"get": 2}, "the stamp, and the identity"
+
+
+async def test_what_is_left_at_the_end_is_saved_together(world):
+    pool = world.pool(is_alone=True, max_uses=500)
+    for nth in range(10):
+        await pool.record_report(await open_one(pool, host=f"site{nth}.test"), page())
+    at_once, most = 0, 0
+    update = world.shared.update
+
+    async def slow(*args):
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        await asyncio.sleep(0)
+        try:
+            return await update(*args)
+        finally:
+            at_once -= 1
+
+    world.shared.update = slow
+    await pool.close()
+    assert most == 10
+
+
+async def test_an_identity_that_ends_with_its_age_is_as_old_for_everybody(world):
+    assert (await open_one(world.pool(max_age_s=60.0))).session == ""
+    world.clock.advance(61)
+    assert (await open_one(world.pool(max_age_s=60.0))).session == "#2"
+
+
 async def test_a_record_that_cannot_be_read_is_a_new_identity(world):
-    await open_one(world.pool())
+    pool = world.pool()
+    await pool.retire_session(await open_one(pool))
+    assert (await open_one(world.pool())).generation == 2
     for key in world.shared._values:
         world.shared._values[key] = (b"\xff junk", world.clock.now() + 100)
     assert (await open_one(world.pool())).generation == 1

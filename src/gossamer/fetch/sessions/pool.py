@@ -3,8 +3,9 @@
 Guarantee: an identity that one worker has retired, or whose proxy one has chosen, is known to every choice
 that begins later. While nothing of that kind happens, an identity is answered from memory: a worker that is
 alone asks shared state once for each, one of several looks once for all requests that are leased together
-whether anything has changed. Uses are counted in memory and saved in lots, so several workers may use one
-identity a little longer than ``max_uses`` says, and what a killed worker had not saved is not counted.
+whether anything has changed; nothing is written of an identity to which nothing has happened. Uses are
+counted in memory and saved in lots, so several workers may use one identity a little longer than
+``max_uses`` says, and what a killed worker had not saved is not counted.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ SPACE = "sessions"
 KEPT_S = 400 * 86400.0
 MAX_KNOWN = 20_000
 """Identities that stay in memory."""
+SAVED_AT_ONCE = 32
+"""Identities whose uses are saved together at the end."""
 LOT = 100
 """Uses that are saved together where no bound needs them sooner."""
 
@@ -47,9 +50,9 @@ class SessionPool:
         self._rules = rules
         self._stamp = SharedStamp(shared, SPACE, f"{job} *", KEPT_S, is_alone=is_alone)
         self._known: OrderedDict[SessionKey, tuple[SessionState, int]] = OrderedDict()  # and the stamp's turn
-        self._uses: dict[SessionKey, tuple[int, int]] = {}  # not saved yet: of which generation, how many
+        self._uses: OrderedDict[SessionKey, tuple[int, int]] = OrderedDict()  # not saved yet: of a generation
         self._opening: dict[SessionKey, asyncio.Task[SessionState]] = {}
-        self._turns: dict[str, int] = {}
+        self._turns: OrderedDict[str, int] = OrderedDict()  # by site: whose turn it was
         lot = LOT if rules.max_uses is None else min(max(rules.max_uses // 10, 1), LOT)
         self._lot = lot
 
@@ -95,6 +98,7 @@ class SessionPool:
         key = identity.key
         uses = self._unsaved_uses(key, identity.generation) + 1
         self._uses[key] = (identity.generation, uses)
+        self._uses.move_to_end(key)
         state = self._state_of(key)
         was_welcome = uses > 1 or state is None or state.generation != identity.generation or state.uses > 0
         is_bad = verdict in (SessionVerdict.TROUBLE, SessionVerdict.REFUSED)
@@ -103,6 +107,8 @@ class SessionPool:
             await self._save_uses(key, verdict)
             if is_bad:
                 await self._stamp.announce()
+        while len(self._uses) > MAX_KNOWN:
+            await self._let_go_of_uses(next(iter(self._uses)))
         return was_welcome and verdict is SessionVerdict.REFUSED
 
     async def retire_session(self, identity: Identity) -> None:
@@ -113,15 +119,18 @@ class SessionPool:
 
     async def close(self) -> None:
         """Save what is not saved yet. Idempotent."""
-        for key in list(self._uses):
-            await self._save_uses(key, SessionVerdict.NEUTRAL)
+        keys = list(self._uses)
+        for start in range(0, len(keys), SAVED_AT_ONCE):
+            await asyncio.gather(*map(self._let_go_of_uses, keys[start : start + SAVED_AT_ONCE]))
 
     # ------------------------------------------------------------------ inside
 
     def _key_for(self, request: Request, host: str, rung: str) -> SessionKey:
         name, slot, site = request.session, 0, _site_of(host)
         if not name and self._rules.per_host > 1:
-            slot = self._turns[site] = (self._turns.get(site, -1) + 1) % self._rules.per_host
+            slot = self._turns[site] = (self._turns.pop(site, -1) + 1) % self._rules.per_host
+            if len(self._turns) > MAX_KNOWN:
+                self._turns.popitem(last=False)
         return SessionKey(site=site, name=name, kind=sessions.kind_of_rung(rung), slot=slot)
 
     def _state_of(self, key: SessionKey) -> SessionState | None:
@@ -140,15 +149,24 @@ class SessionPool:
 
     async def _open_state(self, key: SessionKey) -> SessionState:
         try:
-            if key in self._uses:
-                await self._save_uses(key, SessionVerdict.NEUTRAL)
             before = self._state_of(key)
-            state = await self._change(key, lambda one: one)
+            state = await self._read(key)
+            if state is None:
+                if key in self._uses:
+                    await self._save_uses(key, SessionVerdict.NEUTRAL)
+                state = await self._change(key, lambda one: one)
         finally:
             del self._opening[key]
         if before is not None and state.generation != before.generation:
             await self._stamp.announce()
         return state
+
+    async def _let_go_of_uses(self, key: SessionKey) -> None:
+        """Save them where they are counted against a bound; else nobody would read them."""
+        if self._rules.max_uses is None:
+            self._uses.pop(key, None)
+        elif key in self._uses:
+            await self._save_uses(key, SessionVerdict.NEUTRAL)
 
     async def _save_uses(self, key: SessionKey, verdict: SessionVerdict) -> None:
         generation, uses = self._uses.pop(key)
@@ -161,6 +179,21 @@ class SessionPool:
             self._uses[key] = (of, since + uses if of == generation else since)
             raise
 
+    async def _read(self, key: SessionKey) -> SessionState | None:
+        """The identity, if nothing has to be written for it: it continues, or is new and may have any age."""
+        turn, known = self._stamp.turn, self._known.get(key)
+        state = _read_state(await self._shared.get(SPACE, self._storage_key(key)))
+        if self._known.get(key) is not known:  # it was changed here meanwhile
+            return None
+        if state is None:
+            if self._rules.max_age_s is not None:
+                return None
+            state = sessions.open_state(None, key, self._rules, self._clock.now())
+        if self._is_over(key, state):
+            return None
+        self._keep(key, state, turn)
+        return state
+
     async def _change(self, key: SessionKey, change: Change, *, opens: bool = True) -> SessionState:
         """Change what all workers know of an identity. ``opens``: if it is retired, the next comes."""
         now, turn = self._clock.now(), self._stamp.turn
@@ -172,11 +205,14 @@ class SessionPool:
             return msgspec.msgpack.encode(change(state))
 
         state = _decode_state(await self._shared.update(SPACE, self._storage_key(key), changed, KEPT_S))
+        self._keep(key, state, turn)
+        return state
+
+    def _keep(self, key: SessionKey, state: SessionState, turn: int) -> None:
         self._known[key] = (state, turn)
         self._known.move_to_end(key)
         while len(self._known) > MAX_KNOWN:
             self._known.popitem(last=False)
-        return state
 
     def _storage_key(self, key: SessionKey) -> str:
         """What a session is called may be a secret."""
