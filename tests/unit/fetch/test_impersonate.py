@@ -29,27 +29,14 @@ from gossamer.fetch.impersonate.profiles import (
     learn_headers,
     profile_names,
 )
-from gossamer.fetch.resolver import AddressInfo
 from gossamer.testing.clock import ManualClock
 from gossamer.wiring import fetchers as wiring
 from gossamer.wiring.fetchers import fetcher_of
+from kit.fixed_resolver import FixedResolver
 from kit.raw_server import Raw
 from kit.tls_server import TlsAnswer, TlsHit, TlsServer
 
 NAMES = ("shop.test", "localhost", "127.0.0.1")
-
-
-class FixedResolver:
-    """Says the same addresses for all names, or the next ones each time."""
-
-    def __init__(self, *answers: Sequence[str]) -> None:
-        self._answers = list(answers)
-        self.asked: list[str] = []
-
-    async def resolve(self, host: str, port: int) -> Sequence[AddressInfo]:
-        self.asked.append(host)
-        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in answer]
 
 
 def fetcher_for(

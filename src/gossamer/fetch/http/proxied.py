@@ -23,7 +23,7 @@ from gossamer.fetch.http.wire import ConnectionClosedError, WireResponse
 
 MAX_REMEMBERED = 10_000
 UNSEEN_BYTES = 64 * 1024
-_UNHEARD = frozenset({Fault.PROXY, Fault.LOCAL})
+_UNHEARD = frozenset({Fault.PROXY, Fault.LOCAL, Fault.GUARD, Fault.BAD_URL})
 """Failures in which the proxy has not shown that it works."""
 
 

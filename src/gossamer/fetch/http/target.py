@@ -39,11 +39,10 @@ class RequestTarget(NamedTuple):
 def parse_target(url: str) -> RequestTarget:
     """Where a URL leads. Raises :class:`FetchError` (``BAD_URL``) for anything but a usable http(s) URL."""
     if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
-        normal = normalise_url(url)
-        if normal is None:
-            raise FetchError(Fault.BAD_URL, "not a URL by the WHATWG standard")
-        url = normal
+        url = _to_canonical(url)
     match = _SPLIT.match(url)
+    if match is not None and "%" in match[2].rpartition("@")[2]:  # an encoded host is another one to others
+        match = _SPLIT.match(_to_canonical(url))
     if match is None:
         scheme = url.partition(":")[0][:20]
         raise FetchError(Fault.BAD_URL, f"unsupported URL scheme {scheme!r} (only http and https)")
@@ -52,6 +51,13 @@ def parse_target(url: str) -> RequestTarget:
     if origin is None:
         raise FetchError(Fault.BAD_URL, "a URL without a usable host or port")
     return RequestTarget(origin, path if path[:1] == "/" else "/" + path)
+
+
+def _to_canonical(url: str) -> str:
+    normal = normalise_url(url)
+    if normal is None:
+        raise FetchError(Fault.BAD_URL, "not a URL by the WHATWG standard")
+    return normal
 
 
 @lru_cache(maxsize=4096)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import wreq
 
+from gossamer.core.errors import SettingError
 from gossamer.core.routes import Proxy
 from gossamer.fetch.http.limits import HttpOptions
 from gossamer.fetch.impersonate.profiles import BrowserProfile
@@ -92,7 +93,7 @@ class ClientPool:
     def _make_client(self, key: ClientKey, addresses: Mapping[str, Sequence[str]]) -> wreq.Client:
         if not self._shared:
             self._shared = self._shared_parts()
-        is_checked = key.host not in self._options.insecure_hosts
+        is_checked = _is_checked(key, self._options.insecure_hosts)
         names = wreq.DnsOptions(system_dns=True)
         for name, numbers in addresses.items():
             names.add_resolve(name.rstrip("."), [ip_address(number) for number in numbers])
@@ -127,6 +128,20 @@ class ClientPool:
             **dict.fromkeys(("gzip", "brotli", "deflate", "zstd"), False),  # bodies as they come
         }
         return {"fixed": fixed, "authorities": _load_authorities(self._authorities)}
+
+
+def _is_checked(key: ClientKey, insecure_hosts: frozenset[str]) -> bool:
+    """Whether certificates are checked: by wreq, that of the host and that of its proxy, or neither."""
+    is_insecure, proxy = key.host in insecure_hosts, key.proxy
+    if proxy is None or proxy.scheme != "https" or proxy.host in insecure_hosts:
+        return not is_insecure
+    if is_insecure and not key.is_forwarded:
+        raise SettingError(
+            f"http.insecure_hosts has {key.host}: the rung impersonate would not check the certificate of "
+            f"the proxy {proxy.name} either, which gets the password; fetch it by another rung or proxy, "
+            f"or add {proxy.host} to http.insecure_hosts"
+        )
+    return True  # what is forwarded has no other certificate than the proxy's
 
 
 def _proxy_parts(proxy: Proxy | None) -> dict[str, Any]:

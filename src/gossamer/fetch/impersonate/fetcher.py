@@ -255,6 +255,7 @@ class ImpersonatingFetcher:
         if failure.fault is Fault.LOCAL:
             trouble = OSError(os_code_of(error), failure.detail)
             await asyncio.sleep(self._trouble.report_error(trouble, asyncio.get_running_loop().time()))
-        elif self._names is not None:  # the host may have moved
-            self._names.forget_host(origin.host, origin.port)
+        elif self._names is not None:  # who was connected to may have moved
+            peer = key.proxy or origin
+            self._names.forget_host(peer.host, peer.port)
         return failure
