@@ -29,7 +29,8 @@ _BUNDLED = ("chromium-*/chrome-linux*/chrome", "chromium_headless_shell-*/chrome
 
 _ARGUMENTS = (
     "--disable-site-isolation-trials",  # one process for a page with its frames
-    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",  # UDP would go past the relay
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",  # as older browsers call it
     "--disable-quic",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",  # names are looked up by the relay alone
 )

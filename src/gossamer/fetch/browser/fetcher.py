@@ -228,15 +228,16 @@ class BrowserFetcher:
         self, tab: BrowserTab, request: Request, origin: Origin, task: PageTask, deadline: float
     ) -> tuple[str, TaskReport]:
         """Load the page and do its task; what it looks like then. Raises ``FetchError``."""
+        until = deadline - _RESERVE * self._options.timeout_s
         try:
             await tab.page.goto(request.url, wait_until="commit", timeout=0)
             await tab.finish_loading(task.load_state)
             navigation = tab.navigation
             if navigation is not None and not task.is_empty:
                 navigation.may_leave = task.may_leave
-                await task.perform(deadline - _RESERVE * self._options.timeout_s)
+                await task.perform(until)
                 await tab.finish_loading(task.load_state)
-            report = await task.finish(deadline, navigation.status if navigation is not None else 0)
+            report = await task.finish(until, navigation.status if navigation is not None else 0)
             return "" if tab.page.is_closed() else await tab.read_content(), report
         except Exception as error:
             if error_code(str(error)) == NO_PAGE:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MAX_RELOADS = 5
 _SLICE_BYTES = 256 * 1024
+_MAX_DIGITS = 18
 _HTML = ("text/html", "application/xhtml+xml")
 _BODILESS = frozenset({"GET", "HEAD"})
 
@@ -172,14 +173,23 @@ class Navigation:
                 raise FetchError(Fault.TOO_LARGE, f"more than {self._limit} bytes")
             if piece["eof"]:
                 await cdp.send("IO.close", {"handle": stream})
+                self._check_length(len(body))
                 return bytes(body)
+
+    def _check_length(self, count: int) -> None:
+        """Refuse a body that is shorter than announced: a connection that is lost ends it like any other."""
+        has_body = self.status not in (204, 205, 304) and not self._header("content-encoding")
+        if has_body and count < self._announced_bytes():
+            raise FetchError(Fault.INCOMPLETE, f"{count} of {self._announced_bytes()} bytes came")
 
     def _header(self, name: str) -> str:
         return next((value for key, value in self.headers if key == name), "")
 
     def _announced_bytes(self) -> int:
         length = self._header("content-length")
-        return int(length) if length.isascii() and length.isdigit() else 0
+        if not (length.isascii() and length.isdigit()):
+            return 0
+        return int(length.lstrip("0")[:_MAX_DIGITS] or 0)  # what has more of them is too large all the same
 
     # ------------------------------------------------------------------ the end
 
@@ -200,6 +210,10 @@ class Navigation:
             self._conclude()
         else:
             self._conclude(translate_code(code, urls.hostname_of(self._request.url)))
+
+    def refuse_answer(self) -> None:
+        """What came cannot be understood."""
+        self._conclude(FetchError(Fault.PROTOCOL, "the answer could not be read"))
 
     def _conclude(self, error: FetchError | None = None) -> None:
         if self.end.done():

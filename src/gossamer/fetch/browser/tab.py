@@ -135,12 +135,17 @@ class BrowserTab:
 
     async def _handle_pause(self, event: dict[str, Any]) -> None:
         """Requests of a page that is gone already end here as well."""
+        navigation = self.navigation
         with contextlib.suppress(Exception):  # it was aborted meanwhile, or the tab is closed
-            if self.navigation is None:
-                order = {"requestId": event["requestId"], "errorReason": "Aborted"}
-                await self.cdp.send("Fetch.failRequest", order)
-            else:
-                await self.navigation.handle_pause(self.cdp, event)
+            try:
+                if navigation is not None:
+                    await navigation.handle_pause(self.cdp, event)
+                    return
+            except (ValueError, TypeError, LookupError):  # not the driver's: nobody would ever decide on it
+                if navigation is not None:
+                    navigation.refuse_answer()
+            order = {"requestId": event["requestId"], "errorReason": "Aborted"}
+            await self.cdp.send("Fetch.failRequest", order)
 
     async def _close_popup(self, page: Page) -> None:
         with contextlib.suppress(Exception):
