@@ -67,6 +67,7 @@ class Detour(Record, frozen=True, kw_only=True):
     lane: str = ""  # it waits for a worker of this lane
     wait_s: float | None = None  # its host is asked again after so long
     why: str = ""  # for people
+    refusals: int = 0  # so often in a row the host has refused every proxy that works; 0: one may be welcome
 
 
 class BlockKind(StrEnum):

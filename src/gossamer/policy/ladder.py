@@ -174,11 +174,12 @@ def _doubt(state: LadderState, rules: LadderRules, report: RungReport, now: floa
 
 
 def _blame(state: LadderState, rules: LadderRules, report: RungReport, now: float) -> LadderDecision:
-    """It is the proxy that is refused; or, if several were, the rung."""
+    """It is the proxy that is refused; or, if several were, the rung. On the highest others may be let in."""
     if report.guise:
         if report.guise not in state.guises:
             state = replace(state, guises=(*state.guises, report.guise)[-rules.climb_after :])
-        if len(state.guises) < rules.climb_after:
+        is_last_resort = _is_top(state, rules) and report.signal is RungSignal.REFUSED
+        if is_last_resort or len(state.guises) < rules.climb_after:
             return LadderDecision(state=state, is_again=True)
     return climb(state, rules, report.why, now)
 

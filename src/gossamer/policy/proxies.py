@@ -8,7 +8,7 @@ requests that were started before a quarantine began belongs to it, however many
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from enum import StrEnum
 
 from msgspec.structs import replace
@@ -33,6 +33,8 @@ MOST_DOUBLINGS = 6
 """A quarantine grows to 64 times its first length."""
 MAX_HOSTS = 100
 """So many hosts that block a proxy are remembered; those whose quarantine ends first are forgotten."""
+FAILURES_OF_THE_DEAD = 3
+"""A proxy that was out of order so often in a row is not waited for where a host refuses all others."""
 MAX_SILENCES = 3
 """After so many requests in a row without an answer, the proxy is taken for the cause."""
 
@@ -71,6 +73,7 @@ class Quarantine(Record, frozen=True, kw_only=True):
     claimant: str = ""  # whose request is the canary
     claimed_until: Time = 0.0
     ended_at: Time = 0.0  # when an answer ended it; 0: it has not ended
+    is_block: bool = False  # a host refuses the proxy; else it does not work, or not for the host
 
 
 class ProxyHealth(Record, frozen=True, kw_only=True):
@@ -148,7 +151,8 @@ def apply_outcome(
     strikes = _next_strike(whole if is_whole else at_host, started_at, now)
     if strikes:
         length_s = rules.length_s(outcome, kind, strikes)
-        struck = Quarantine(strikes=strikes, began_at=now, until=now + length_s)
+        is_block = outcome is ProxyOutcome.BLOCKED
+        struck = Quarantine(strikes=strikes, began_at=now, until=now + length_s, is_block=is_block)
         whole, at_host = (struck, at_host) if is_whole else (whole, struck)
         health = replace(health, quarantines=health.quarantines + 1)
     return _with_quarantines(health, whole, host, at_host)
@@ -222,6 +226,19 @@ def wait_s_of(health: ProxyHealth, host: str, now: float) -> float:
 def is_on_trial(health: ProxyHealth, host: str) -> bool:
     """Whether the next request of a host through this proxy is a canary."""
     return bool(_in_force(health, host))
+
+
+def count_refusals(healths: Iterable[ProxyHealth], host: str) -> int:
+    """How often in a row a host has refused every proxy that works; 0: one may be welcome, or none works."""
+    refusals = []
+    for health in healths:
+        in_force = _in_force(health, host)
+        refused = next((one.strikes for one in in_force if one.is_block), 0)
+        if refused:
+            refusals.append(refused)
+        elif not any(one.strikes >= FAILURES_OF_THE_DEAD for one in in_force):
+            return 0
+    return min(refusals, default=0)
 
 
 def claim_canary(health: ProxyHealth, host: str, claimant: str, now: float) -> ProxyHealth:

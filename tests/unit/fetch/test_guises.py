@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.core.errors import Fault, MissingServiceError
+from gossamer.core.errors import Fault, FetchError, MissingServiceError
 from gossamer.core.events import NoticeEvent
 from gossamer.core.requests import Request
 from gossamer.core.routes import Block, BlockKind, Detour, Proxy
@@ -10,7 +10,7 @@ from gossamer.fetch.routing import guises
 from gossamer.fetch.routing.guises import GuisePlanner
 from gossamer.fetch.routing.ladder import LadderStore
 from gossamer.fetch.routing.proxies import ProxyPool
-from gossamer.fetch.routing.router import LadderRouter
+from gossamer.fetch.routing.router import MAX_TRIES, LadderRouter
 from gossamer.fetch.sessions.pool import SessionPool
 from gossamer.policy.ladder import LadderRules
 from gossamer.policy.proxies import ProxyOutcome
@@ -178,14 +178,68 @@ async def test_a_request_that_names_such_a_rung_stops_the_crawl():
             await world.choose(fetch="http+mobile")
 
 
-async def test_a_request_that_names_a_rung_is_tried_through_other_proxies():
-    world = World(make_proxies(8))
-    advices = []
-    for _ in range(4):
-        route = await world.choose(fetch="browser")
-        assert route.rung == "browser"
-        advices.append(await world.answer(route, block=CERTAIN, fetch="browser"))
-    assert [advice is not None for advice in advices] == [True, True, False, False]
+@pytest.mark.parametrize("rungs", [("http",), ("http", "impersonate")])
+async def test_on_the_last_rung_a_page_is_tried_through_every_proxy(rungs):
+    world = World(make_proxies(8), rungs)
+    used = []
+    for _ in range(8):
+        route = await world.choose("x", fetch="http")
+        used.append(route.proxy.name)
+        assert await world.answer(route, block=CERTAIN, path="x", fetch="http") is not None
+    assert len(set(used)) == 8
+    assert isinstance(await world.choose("x", fetch="http"), Detour)
+
+
+@pytest.mark.parametrize("count", [1, 2, 10])
+async def test_a_host_that_refuses_all_proxies_again_after_their_rest_is_given_up(count):
+    world = World(make_proxies(count), ("http",))
+    began, dead = world.clock.now(), 0
+    for number in range(100):
+        for _ in range(MAX_TRIES):
+            try:
+                route = await world.choose(str(number))
+            except FetchError as error:
+                dead += error.fault is Fault.BLOCKED
+                break
+            if isinstance(route, Detour):
+                world.clock.advance(route.wait_s)
+            elif await world.answer(route, block=CERTAIN, path=str(number)) is None:
+                break
+    assert dead > 90
+    assert world.clock.now() - began < 3600
+
+
+async def test_where_all_proxies_are_out_of_order_requests_wait_and_the_host_stays_on_its_rung():
+    world = World(make_proxies(5))
+    await world.answer(await world.choose("a"), block=CERTAIN, path="a")
+    for number in range(4):
+        await world.answer(await world.choose(str(number)), status=0, fault=Fault.PROXY, path=str(number))
+    for _ in range(5):
+        route = await world.choose("b")
+        assert isinstance(route, Detour)
+        world.clock.advance(5)
+    assert not any("climbs" in text for text in world.told)
+
+
+async def test_while_a_proxy_is_tried_out_the_host_stays_on_its_rung():
+    world = World(make_proxies(2))
+    await world.answer(await world.choose("a"), block=CERTAIN, path="a")
+    await world.answer(await world.choose("b"), status=0, fault=Fault.PROXY, path="b")
+    world.clock.advance(40)
+    assert (await world.choose("c")).rung == "http"
+    assert isinstance(await world.choose("d"), Detour)
+    assert not any("climbs" in text for text in world.told)
+
+
+async def test_dead_proxies_are_not_waited_for_where_all_others_are_refused():
+    world = World(make_proxies(2))
+    dead = make_proxies(1)[0]
+    for _ in range(3):
+        await world.pool.record_outcome(dead, HOST, ProxyOutcome.FAILED, started_at=world.clock.now())
+        world.clock.advance(121)
+    await world.pool.record_outcome(dead, HOST, ProxyOutcome.FAILED, started_at=world.clock.now())
+    await world.answer(await world.choose("a"), block=CERTAIN, path="a")
+    assert (await world.choose("a")).rung == "impersonate"
 
 
 class TestSessions:

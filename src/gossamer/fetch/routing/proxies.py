@@ -26,6 +26,7 @@ from gossamer.policy.proxies import (
     apply_outcome,
     changes_quarantine,
     claim_canary,
+    count_refusals,
     has_canary,
     is_on_trial,
     judge_silence,
@@ -168,7 +169,7 @@ class ProxyPool:
         healths = [self._health.find_health(proxy.name) for proxy in rotation.proxies]
         is_everywhere = all(is_on_trial(health, "") for health in healths)
         why = await self._alarm.begin(kind, "" if is_everywhere else host, len(healths), wait_s)
-        return Detour(wait_s=wait_s, why=why)
+        return Detour(wait_s=wait_s, why=why, refusals=count_refusals(healths, host))
 
     # ------------------------------------------------------------------ after it
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from gossamer.core.errors import MissingServiceError
+from gossamer.core.errors import Fault, FetchError, MissingServiceError
 from gossamer.core.events import NoticeEvent
 from gossamer.core.requests import Request
 from gossamer.core.routes import Advice, Detour, Route, RouteReport
@@ -30,6 +30,8 @@ from gossamer.policy.rung_plan import RungPlan
 from gossamer.ports.clock import Clock
 from gossamer.ports.sink import Sink
 
+MOST_REFUSALS = 2
+"""What a host refuses to all proxies, and after their rest again, is given up."""
 MAX_TRIES = 20
 """A request that was started so often is not tried by yet another route."""
 
@@ -81,7 +83,7 @@ class LadderRouter:
         """See :class:`~gossamer.ports.router.Router`."""
         rung = self._settled_rung(request, host)
         if rung:
-            return await self._take_rung(request, host, rung)
+            return _give_up_refused(await self._take_rung(request, host, rung))
         rules = self._rules_for(host)
         state = await self._store.read_state(host)
         if request.method == "GET" and is_probe_due(state, rules, self._clock.now()):
@@ -90,11 +92,11 @@ class LadderRouter:
                 return await self._take_rung(request, host, lower)
             state = self._store.known_state(host)
         route = await self._take_rung(request, host, present_rung(state, rules))
-        if isinstance(route, Detour) and not route.lane and state.guises:
+        if isinstance(route, Detour) and route.refusals:
             higher = await self._leave_rung(host, state, rules)
             if higher:
                 return await self._take_rung(request, host, higher)
-        return route
+        return _give_up_refused(route)
 
     async def learn_from(self, report: RouteReport) -> Advice | None:
         """See :class:`~gossamer.ports.router.Router`."""
@@ -195,7 +197,7 @@ class LadderRouter:
         """The next rung of a host that refuses all proxies by this one; empty: there is none."""
 
         def decide(state: LadderState, now: float) -> LadderDecision:
-            if state.steps != seen.steps or not state.guises:
+            if state.steps != seen.steps:
                 return LadderDecision(state=state)
             return climb(state, rules, "no proxy is left that is not refused", now)
 
@@ -229,3 +231,10 @@ class LadderRouter:
 
     def _tell(self, level: str, text: str) -> None:
         self._sink.emit(NoticeEvent(at=self._clock.now(), level=level, text=text))
+
+
+def _give_up_refused(route: Route | Detour) -> Route | Detour:
+    """The same; raises ``FetchError`` where waiting for another proxy has led to nothing."""
+    if isinstance(route, Detour) and route.refusals >= MOST_REFUSALS:
+        raise FetchError(Fault.BLOCKED, "the host has refused every proxy, and again after their rest")
+    return route
