@@ -22,15 +22,18 @@ class Proxy(Record, frozen=True, kw_only=True):
     provider: str = ""  # who sells it
     kind: str = ""  # ``datacenter``, ``residential``, ``mobile``; empty: nobody said
     country: str = ""  # ISO 3166-1, two letters in lower case; empty: nobody said
+    number: int = 1  # among those that differ in their password alone
 
     @property
     def name(self) -> str:
         """What the ledger, logs and metrics call it: no credentials.
 
-        Providers sell many proxies at one address, told apart by the user: eight digits stand for it.
+        Providers sell many proxies at one address, told apart by the user: eight digits stand for it; or by
+        the password, of which no digest is shown, since it could be guessed by that: a number stands for it.
         """
         host = f"[{self.host}]" if ":" in self.host else self.host
         mark = f"#{blake2b(self.user.encode(), digest_size=4).hexdigest()}" if self.user else ""
+        mark += f".{self.number}" if self.number > 1 else ""
         return f"{self.scheme}://{host}:{self.port}{mark}"
 
     def __repr__(self) -> str:

@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from gossamer.config.proxies import ProviderSettings, ProxyListSettings, ProxySettings
 from gossamer.config.settings import Settings
 from gossamer.core.errors import FetchError, MissingServiceError, SettingError
@@ -97,7 +99,8 @@ class ProxyReader:
                     found += read_proxies(lines, name, self._env, defaults, unit=unit)
                 except ValueError as error:
                     raise SettingError(str(error)) from None
-        return tuple({proxy.name: proxy for proxy in _select(found, self._settings.proxies)}.values())
+        chosen = _select(_number_passwords(found), self._settings.proxies)
+        return tuple({proxy.name: proxy for proxy in chosen}.values())
 
     async def _read_lists(self, place: str, source: ProxyListSettings) -> list[tuple[Sequence[str], str]]:
         """The lines of each list of a place, with what errors call it."""
@@ -148,6 +151,17 @@ def _read_lines(file: str, setting: str) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise SettingError(f"the list of proxies {file} ({setting}) cannot be read: {reason}") from None
+
+
+def _number_passwords(proxies: Sequence[Proxy]) -> Sequence[Proxy]:
+    """Proxies with names of their own where only the password tells them apart."""
+    numbers: dict[str, dict[str, int]] = {}  # by name: the passwords, as they come
+    numbered = []
+    for proxy in proxies:
+        passwords = numbers.setdefault(proxy.name, {})
+        number = passwords.setdefault(proxy.password, len(passwords) + 1)
+        numbered.append(replace(proxy, number=number) if number > 1 and proxy.user else proxy)
+    return numbered
 
 
 def _select(proxies: Sequence[Proxy], wanted: ProxySettings) -> Sequence[Proxy]:

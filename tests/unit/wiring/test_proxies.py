@@ -43,6 +43,18 @@ def test_proxies_come_from_the_settings_from_files_and_by_provider(tmp_path):
     )  # fmt: skip
 
 
+def test_proxies_that_differ_in_their_password_alone_are_several():
+    lines = [f"http://me:{SECRET}_session-{n}@h:80" for n in (1, 2, 1, 3)]
+    found = read(urls=lines, pools={"other": {"urls": ["http://you:x@h:80", "http://h:81"]}})
+    assert [proxy.password[-1:] for proxy in found] == ["1", "2", "3", "x", ""]
+    names = [proxy.name for proxy in found]
+    assert len(set(names)) == 5
+    assert names[1:3] == [f"{names[0]}.2", f"{names[0]}.3"]
+    assert SECRET not in "".join(names)
+    (chosen,) = read(urls=lines, only=[names[1]])
+    assert chosen.password.endswith("2")
+
+
 def test_a_country_and_a_worker_may_choose_among_them():
     lists = {
         "urls": ["http://h1:80 country=de", "http://h1:81 country=de", "http://h2:80 country=fr"],
