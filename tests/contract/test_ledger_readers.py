@@ -4,7 +4,9 @@ from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
+from gossamer.core.results import EVERY_ATTEMPT
 from gossamer.drivers.sqlite.database import Database
 from gossamer.store import attempts as module
 from gossamer.store.postgres.jobs import PostgresJobStore
@@ -75,9 +77,9 @@ async def test_the_suite_catches_a_reader_that_stops_looking(tmp_path):
         def __init__(self, ledger):
             self.ledger = ledger
 
-        async def find_attempts(self, job, limit, *, verdict=None, **which):
-            found = await self.ledger.find_attempts(job, limit, **which)
-            return [row for row in found if verdict in (None, row.verdict)]
+        async def find_attempts(self, job, limit, which=EVERY_ATTEMPT):
+            found = await self.ledger.find_attempts(job, limit, structs.replace(which, verdict=""))
+            return [row for row in found if which.verdict in ("", row.verdict)]
 
     @asynccontextmanager
     async def hasty(clock):

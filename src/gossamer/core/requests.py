@@ -15,6 +15,7 @@ import msgspec
 
 from gossamer.core.browsing import Browsing, check_browsing
 from gossamer.core.record import Record
+from gossamer.core.rungs import check_rung
 from gossamer.core.storable import (
     as_stored,
     callback_name,
@@ -86,6 +87,8 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
         if self.browser is not None:
             check_browsing(self.browser, "a request's browser")
             force(self, "fetch", self.fetch or "browser")
+        if self.fetch:
+            check_rung(self.fetch)
         if self.body or self.headers or self.meta or self.cb_kwargs:
             self.validate()
 

@@ -79,6 +79,24 @@ class Attempt(Record, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, reason=LedgerReason.STALE.value)
 
 
+class AttemptFilter(Record, frozen=True, kw_only=True):
+    """Which attempts of a job; an empty filter means all of them."""
+
+    urls: tuple[str, ...] = ()  # spellings of one URL, any of which fits
+    host: str = ""  # a politeness key: ``host`` or ``host:port``
+    status: int | None = None  # 0: no response
+    verdict: str = ""
+    reason: str = ""
+    method: str = ""
+    flag: str = ""  # one of the page's
+    rung: str = ""  # whole, or without its kind of proxy
+    proxy: str = ""  # by its name
+    fingerprint: int | None = None  # of the request
+
+
+EVERY_ATTEMPT = AttemptFilter()
+
+
 class ItemRecord(Record, frozen=True, kw_only=True):
     """An item that passed the pipeline, ready to be stored."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from functools import lru_cache
 
+from gossamer.core.errors import UsageError
+
 WAYS = ("http", "impersonate", "browser", "gateway")
 """The ways to fetch that a rung may name, from the cheapest to the most expensive."""
 BROWSER_WAY = "browser"
@@ -29,6 +31,12 @@ def kind_of(rung: str) -> str:
 def explain_missing_proxies(rung: str) -> str:
     """Why a rung with a kind of proxy cannot be used where there are no proxies at all."""
     return f"the rung {rung} needs a {kind_of(rung)} proxy, and the settings name no proxies: see `proxies`"
+
+
+def check_rung(name: str) -> None:
+    """Raise ``UsageError`` for what is neither a rung nor ``auto``."""
+    if name != AUTO and (why := explain_wrong_rung(name)):
+        raise UsageError(f"fetch={why}")
 
 
 @lru_cache(maxsize=1000)

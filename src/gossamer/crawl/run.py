@@ -20,6 +20,7 @@ from gossamer.core.drops import DropKind
 from gossamer.core.errors import LedgerReason, OperatorError, UsageError
 from gossamer.core.jobs import Job, JobTotals
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
+from gossamer.core.results import AttemptFilter
 from gossamer.crawl.notes import ending_of, failed_hook_note, log_in_notes, notes_of
 from gossamer.crawl.result import CrawlResult
 from gossamer.engine.supervisor import RunSummary, Supervisor
@@ -177,7 +178,9 @@ async def _known_target(backends: Backends, job: Job, tally: JobTotals) -> str:
     """The page that most of a job's latest redirects to known pages led to; ``""`` without any."""
     if not tally.by_reason.get(LedgerReason.KNOWN_TARGET):
         return ""
-    rows = await backends.ledger.find_attempts(job, LATEST_REDIRECTS, reason=LedgerReason.KNOWN_TARGET)
+    rows = await backends.ledger.find_attempts(
+        job, LATEST_REDIRECTS, AttemptFilter(reason=LedgerReason.KNOWN_TARGET)
+    )
     return Counter(row.detail for row in rows).most_common(1)[0][0] if rows else ""
 
 

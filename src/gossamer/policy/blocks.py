@@ -35,6 +35,7 @@ LITTLE_TEXT = 700
 TITLE_BYTES = 200
 """How much of a title is read."""
 
+_ASKING = frozenset({429, 503})
 _CHALLENGING = frozenset({200, 202, 203, 405, 428})
 """Statuses besides errors with which challenges come."""
 _DECISIVE_HEADERS = {
@@ -73,17 +74,20 @@ _MARKS: tuple[tuple[bytes, BlockKind], ...] = (
     (b"kpsdk.scriptstart", BlockKind.KASADA),
 )
 """What only stands on pages that refuse or test a visitor; in lower case."""
-_ERROR_MARKS: tuple[tuple[bytes, BlockKind], ...] = (
+_REFUSAL_MARKS: tuple[tuple[bytes, BlockKind], ...] = (
     (b"sorry, you have been blocked", BlockKind.CLOUDFLARE),
     (b"cf-error-code", BlockKind.CLOUDFLARE),
     (b"errors.edgesuite.net", BlockKind.AKAMAI),
     (b"reference&#32;&#35;", BlockKind.AKAMAI),
+)
+"""Of a vendor's pages of errors: with a status that refuses, it is the vendor who does."""
+_SENSORS: tuple[tuple[bytes, BlockKind], ...] = (
     (b"_pxappid", BlockKind.HUMAN),
     (b"_incapsula_resource", BlockKind.IMPERVA),
     (b"kpsdk", BlockKind.KASADA),
     (b"token.awswaf.com", BlockKind.AWS_WAF),
 )
-"""The same, if they stand on the page of an error: on a good page they are a vendor's sensor."""
+"""On every page of a site that a vendor protects: with a status that refuses, it is probably the vendor's."""
 _RARE = (b"captcha", b"challenge", b"bm-verify", b"incapsula", b"kpsdk")
 """One of them is on every page of a vendor's that comes with a success: five looks instead of forty."""
 _CAPTCHAS = (
@@ -129,9 +133,15 @@ _LOG_IN = _last_parts(
     *("session/new", "wp-login"),
 )
 _CHALLENGE = _last_parts(
-    *("sorry/index", "captcha", "validatecaptcha", "recaptcha", "challenge", "cdn-cgi/challenge"),
-    *("_sec/cp_challenge", "distil_r_captcha", "distil_r_blocked", "_incapsula_resource", "px/captcha"),
-    *("human-verification", "are-you-(?:a-)?human", "verify-human", "blocked", "bot-?check", "robot-?check"),
+    *("sorry/index", "validatecaptcha", "recaptcha", "cdn-cgi/challenge", "_sec/cp_challenge", "px/captcha"),
+    *("distil_r_captcha", "distil_r_blocked", "_incapsula_resource", "human-verification"),
+    *("are-you-(?:a-)?human", "verify-human", "bot-?check", "robot-?check"),
+)
+_MAYBE_CHALLENGE = _last_parts("captcha", "challenge", "blocked")
+_WAYS_OUT = (
+    (_CHALLENGE, BlockKind.CHALLENGE, True),
+    (_MAYBE_CHALLENGE, BlockKind.CHALLENGE, False),  # there are pages of these names for everybody
+    (_LOG_IN, BlockKind.LOG_IN, False),  # members' pages lead there
 )
 _PATH = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?(?://[^/?#]*)?([^?#]*)", re.IGNORECASE)
 
@@ -171,10 +181,9 @@ def find_block(fetched: FetchResult, rules: BlockRules) -> Block | None:
 def find_redirect_block(url: str, location: str) -> Block | None:
     """That a redirect leads to where visitors log in, or are tested; pages of these kinds may go on there."""
     path, target = _path_of(url), _path_of(location)
-    if _CHALLENGE.search(target) and not _CHALLENGE.search(path):
-        return Block(kind=BlockKind.CHALLENGE, detail=f"redirects to {target[:100]}")
-    if _LOG_IN.search(target) and not _LOG_IN.search(path):
-        return Block(kind=BlockKind.LOG_IN, detail=f"redirects to {target[:100]}", is_certain=False)
+    for pattern, kind, is_certain in _WAYS_OUT:
+        if pattern.search(target) and not pattern.search(path):
+            return Block(kind=kind, detail=f"redirects to {target[:100]}", is_certain=is_certain)
     return None
 
 
@@ -185,26 +194,33 @@ def _path_of(url: str) -> str:
 
 
 def _find_in_error(fetched: FetchResult, marks: Sequence[bytes], hint: BlockKind | None) -> Block | None:
-    text = fetched.body[:LOOKED_AT_BYTES].lower()
-    where = f"status {fetched.status} with "
+    """On the page of an error. What asks for time is believed, unless it is a challenge without a time."""
+    status, text = fetched.status, fetched.body[:LOOKED_AT_BYTES].lower()
+    where = f"status {status} with "
+    if status in _ASKING and fetched.header("retry-after"):
+        return _find_own(text, marks)
     found = _find_mark(text, _MARKS, where) or _find_own(text, marks)
-    is_refusing = fetched.status in REFUSING
-    if found is None and (is_refusing or hint is not None or fetched.status in (429, 503)):
-        found = _find_mark(text, _ERROR_MARKS, where)
-    if found is not None or not is_refusing:
+    if found is not None or status not in REFUSING:
         return found
+    return _find_mark(text, _REFUSAL_MARKS, where) or _find_hints(status, text, hint)
+
+
+def _find_hints(status: int, text: bytes, hint: BlockKind | None) -> Block | None:
+    """On the page of a status that refuses, without a mark that proves who does."""
     shown = _visible_text(text)
-    words = _WORDS.search(shown)
-    if len(shown) <= LITTLE_TEXT and (captcha := _first_of(_CAPTCHAS, text)):
-        return Block(kind=BlockKind.CAPTCHA, detail=where + _shown(captcha))
+    is_short = len(shown) <= LITTLE_TEXT
+    if is_short and (captcha := _first_of(_CAPTCHAS, text)):
+        return Block(kind=BlockKind.CAPTCHA, detail=f"status {status} with {_shown(captcha)}")
+    if hint is None and (sensor := _find_mark(text, _SENSORS)):
+        hint = sensor.kind
     if hint is not None:
-        return Block(kind=hint, detail=f"status {fetched.status} of a site it protects", is_certain=False)
-    if fetched.status == 401:  # asks for a password, as RFC 9110 means it
+        return Block(kind=hint, detail=f"status {status} of a site it protects", is_certain=False)
+    if status == 401:  # asks for a password, as RFC 9110 means it
         return None
-    if words is not None and len(shown) <= LITTLE_TEXT:
-        detail = f"status {fetched.status} and {_shown(words[0])}"
+    if is_short and (words := _WORDS.search(shown)):
+        detail = f"status {status} and {_shown(words[0])}"
         return Block(kind=BlockKind.WORDS, detail=detail, is_certain=False)
-    return Block(kind=BlockKind.STATUS, detail=f"status {fetched.status}", is_certain=False)
+    return Block(kind=BlockKind.STATUS, detail=f"status {status}", is_certain=False)
 
 
 def _find_on_small_page(text: bytes) -> Block | None:

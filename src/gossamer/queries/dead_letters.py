@@ -8,7 +8,7 @@ from msgspec.structs import asdict
 
 from gossamer.core.jobs import DeadLetter, DeadLetterFilter, Job
 from gossamer.core.record import FieldMeaning, Fingerprint, Record, Time
-from gossamer.core.results import Attempt
+from gossamer.core.results import Attempt, AttemptFilter
 from gossamer.policy.request_preview import (
     describe_preview,
     preview_of,
@@ -16,7 +16,7 @@ from gossamer.policy.request_preview import (
     shown_headers,
     shown_values,
 )
-from gossamer.queries.ledger import AttemptFilter, find_attempts
+from gossamer.queries.ledger import find_attempts, spellings_of
 from gossamer.wiring.backends import Backends
 
 TRIES = 1000
@@ -89,7 +89,7 @@ async def read_letters(backends: Backends, job: Job, which: DeadLetterFilter, li
 
 async def _tries_at(backends: Backends, job: Job, letter: LetterSummary) -> tuple[Attempt, ...]:
     """The tries at exactly this request: there may be others to its URL."""
-    which = AttemptFilter(url=letter.url, fingerprint=letter.fingerprint)
+    which = AttemptFilter(urls=spellings_of(letter.url), fingerprint=letter.fingerprint)
     return (await find_attempts(backends, job, which, TRIES)).attempts
 
 

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from gossamer.core.errors import Fault, LedgerReason
+from msgspec.structs import replace
+
 from gossamer.core.jobs import Job
 from gossamer.core.record import Record
-from gossamer.core.results import Attempt, Verdict
+from gossamer.core.results import Attempt, AttemptFilter
 from gossamer.policy.request_preview import describe_preview
 from gossamer.policy.urls import canonicalise_url
 from gossamer.wiring.backends import Backends
-
-
-class AttemptFilter(Record, frozen=True, kw_only=True):
-    """Which tries; an empty filter means all of the job."""
-
-    url: str = ""  # in any spelling
-    host: str = ""  # ``host`` or ``host:port``
-    status: int | None = None  # 0: no answer
-    verdict: Verdict | None = None
-    reason: Fault | LedgerReason | None = None
-    method: str = ""
-    flag: str = ""  # of the page
-    fingerprint: int | None = None  # of the request
 
 
 class AttemptPage(Record, frozen=True, kw_only=True):
@@ -33,18 +21,8 @@ class AttemptPage(Record, frozen=True, kw_only=True):
 
 async def find_attempts(backends: Backends, job: Job, which: AttemptFilter, limit: int) -> AttemptPage:
     """The latest tries that fit, no more than ``limit``."""
-    found = await backends.ledger.find_attempts(
-        job,
-        limit + 1,
-        urls_=spellings_of(which.url) if which.url else (),
-        host=which.host.lower() or None,
-        status=which.status,
-        verdict=which.verdict,
-        reason=which.reason,
-        method=which.method.upper() or None,
-        flag=which.flag or None,
-        fingerprint=which.fingerprint,
-    )
+    which = replace(which, host=which.host.lower(), method=which.method.upper())
+    found = await backends.ledger.find_attempts(job, limit + 1, which)
     return AttemptPage(attempts=tuple(found[:limit]), has_more=len(found) > limit)
 
 

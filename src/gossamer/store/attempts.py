@@ -61,9 +61,9 @@ def packed_request(attempt: Attempt) -> str:
 
 
 async def latest_attempts(
-    older_than: Callable[[int, int], Awaitable[Sequence[Any]]], limit: int, host: str | None
+    older_than: Callable[[int, int], Awaitable[Sequence[Any]]], limit: int, host: str
 ) -> list[Attempt]:
-    """The latest tries at a host (``None``: any), newest first.
+    """The latest tries at a host (empty: any), newest first.
 
     ``older_than(id, count)`` reads so many rows below an id, newest first, each with its own id before the
     columns of :func:`attempt_of`.
@@ -73,7 +73,7 @@ async def latest_attempts(
     while len(found) < limit:
         rows = await older_than(last, ROUND)
         tries = (attempt_of(row[1:]) for row in rows)
-        found += [tried for tried in tries if host is None or urls.host_key(tried.url) == host]
+        found += [tried for tried in tries if not host or urls.host_key(tried.url) == host]
         if len(rows) < ROUND:
             break
         last = rows[-1][0]

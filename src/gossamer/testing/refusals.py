@@ -177,6 +177,11 @@ REFUSALS: dict[str, Refusal] = {
             ),
         ),
     ),
+    "sensor": Refusal(
+        BlockKind.HUMAN,
+        _answer(403, _page("Members only", "Please join us.", script=b"window._pxAppId='PX1'")),
+        is_certain=False,
+    ),
     "words": Refusal(
         BlockKind.WORDS,
         _answer(403, _page("Forbidden", "Your request was blocked: unusual traffic.")),
@@ -240,6 +245,23 @@ ORDINARY: dict[str, SiteResponse] = {
     "not_found_of_datadome": _answer(404, b"", ("x-datadome", "protected")),
     "error": _answer(500, _page("Error", "Something went wrong.")),
     "maintenance": _answer(503, _page("Maintenance", "We are back soon."), ("retry-after", "60")),
+    "rate_limit_of_cloudflare": _answer(
+        429,
+        _page("Error 1015", "<span class='cf-error-code'>1015</span> You are being rate limited"),
+        ("retry-after", "30"),
+        ("server", "cloudflare"),
+    ),
+    "rate_limit_without_a_time": _answer(
+        429, _page("Error 1015", "<span class='cf-error-code'>1015</span> You are being rate limited")
+    ),
+    "maintenance_of_akamai": _answer(
+        503, _page("Service unavailable", "Reference&#32;&#35;11&#46;2d https://errors.edgesuite.net/11")
+    ),
+    "not_found_with_sensor": _answer(
+        404,
+        _page("Not found", "<script src='/_Incapsula_Resource?SWJIYLWA=719d'></script>"),
+        ("x-iinfo", "1-2-3"),
+    ),
     "rate_limit": _answer(429, b"slow down", ("retry-after", "5"), kind="text/plain"),
     "password": _answer(401, b"", ("www-authenticate", "Basic")),
     "json": _answer(200, b'{"captcha": "none", "challenge": false}', kind=_JSON),

@@ -308,3 +308,16 @@ def test_every_error_has_one_root_and_operators_errors_an_exit_code():
     assert len(operators) > 5
     assert {error.exit_code for error in operators} <= {2, 4}
     assert str(errors.FetchError(errors.Fault.TLS, "expired")) == "tls: expired"
+
+
+@pytest.mark.parametrize(
+    ("fetch", "hint"), [("brwser", "browser"), ("http+home", "datacenter"), ("Http", "http")]
+)
+def test_a_request_is_refused_a_rung_that_does_not_exist(fetch: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=hint):
+        Request("http://a.example/", fetch=fetch)
+
+
+@pytest.mark.parametrize("fetch", ["auto", "browser", "http+mobile", "gateway:zyte", ""])
+def test_a_request_names_its_rung(fetch: str) -> None:
+    assert Request("http://a.example/", fetch=fetch).fetch == fetch

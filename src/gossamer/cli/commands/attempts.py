@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
 import typer
 
@@ -15,18 +15,19 @@ from gossamer.cli.terminal.requests import RARE, details_cell, method_cell
 from gossamer.cli.terminal.tables import print_table
 from gossamer.config.command_settings import settings_of
 from gossamer.core.errors import Fault, LedgerReason, UsageError
-from gossamer.core.results import Attempt, Verdict
+from gossamer.core.results import Attempt, AttemptFilter, Verdict
 from gossamer.queries import jobs, ledger
 from gossamer.queries.documents import to_document
-from gossamer.queries.ledger import AttemptFilter, AttemptPage, describe_request
+from gossamer.queries.ledger import AttemptPage, describe_request, spellings_of
 from gossamer.wiring.backends import Backends
 
-T = TypeVar("T")
+PLAIN_RUNG = "http"
 EXAMPLES = """
   gossamer attempts shop                          the latest attempts of the latest crawl
   gossamer attempts shop --verdict retry --host shop.example
   gossamer attempts shop-3 --status 503 --limit 1000 --json
   gossamer attempts shop --method POST --flag truncated
+  gossamer attempts shop --rung browser
 """
 
 
@@ -59,6 +60,16 @@ Method = Annotated[
 Flag = Annotated[
     str | None, typer.Option(metavar="FLAG", help="Only pages with this flag: truncated, parse_truncated ...")
 ]
+Rung = Annotated[
+    str | None,
+    typer.Option(metavar="RUNG", help="Only attempts by this rung: http, browser, http+datacenter ..."),
+]
+ProxyName = Annotated[
+    str | None,
+    typer.Option(
+        "--proxy", metavar="NAME", help="Only attempts through this proxy, as `gossamer proxies` has it."
+    ),
+]
 Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="Show the N newest.")]
 
 
@@ -72,6 +83,8 @@ def list_attempts(
     reason: Reason = None,
     method: Method = None,
     flag: Flag = None,
+    rung: Rung = None,
+    proxy: ProxyName = None,
     limit: Limit = 50,
     data: Data = None,
     settings: Set = None,
@@ -81,9 +94,9 @@ def list_attempts(
 
     The ledger of a crawl: when, what, with which result and how long it took.
     """
-    which = _make_filter(
-        url=url, host=host, status=status, verdict=verdict, reason=reason, method=method, flag=flag
-    )
+    urls = spellings_of(url) if url else None
+    more = {"host": host, "status": status, "method": method, "flag": flag, "rung": rung, "proxy": proxy}
+    which = _make_filter(verdict, reason, urls=urls, **more)
 
     async def work(backends: Backends) -> AttemptPage:
         return await ledger.find_attempts(backends, await jobs.find_job(backends, name), which, limit)
@@ -92,13 +105,20 @@ def list_attempts(
     if as_json:
         print_json(to_document(found))
         return
-    columns = {name: show for name, show in COLUMNS.items() if name not in RARE or any(map(show, found))}
+    columns = {name: show for name, show in COLUMNS.items() if _is_worth_showing(name, show, found)}
     print_table(
         tuple(columns),
         ([show(tried) for show in columns.values()] for tried in found),
         right=("try", "status", "ms", "bytes"),
         wide="url",
     )
+
+
+def _is_worth_showing(name: str, show: Callable[[Attempt], object], found: Sequence[Attempt]) -> bool:
+    """Whether a column tells these attempts apart: some are empty or the same for most crawls."""
+    if name == "rung":
+        return any(tried.rung not in ("", PLAIN_RUNG) for tried in found)
+    return name not in (*RARE, "proxy") or any(map(show, found))
 
 
 def _request_cell(tried: Attempt) -> str:
@@ -113,6 +133,8 @@ COLUMNS: dict[str, Callable[[Attempt], object]] = {
     "reason": lambda tried: tried.reason,
     "ms": lambda tried: f"{tried.elapsed_ms:,.0f}",
     "bytes": lambda tried: tried.size_bytes,
+    "rung": lambda tried: tried.rung,
+    "proxy": lambda tried: tried.proxy,
     "flags": lambda tried: " ".join(tried.flags),
     "method": lambda tried: method_cell(tried.method),
     "request": _request_cell,
@@ -122,8 +144,8 @@ COLUMNS: dict[str, Callable[[Attempt], object]] = {
 
 def _make_filter(verdict: str | None, reason: str | None, **more: Any) -> AttemptFilter:
     """A word that the ledger never has would just find nothing."""
-    verdicts = {known.value: known for known in Verdict}
-    reasons = {known.value: known for known in (*Fault, *LedgerReason)}
+    verdicts = [known.value for known in Verdict]
+    reasons = [known.value for known in (*Fault, *LedgerReason)]
     given = {name: value for name, value in more.items() if value is not None}
     return AttemptFilter(
         verdict=_known_word("--verdict", verdict, verdicts),
@@ -132,10 +154,10 @@ def _make_filter(verdict: str | None, reason: str | None, **more: Any) -> Attemp
     )
 
 
-def _known_word(option: str, value: str | None, known: dict[str, T]) -> T | None:
+def _known_word(option: str, value: str | None, known: Sequence[str]) -> str:
     if value is not None and value not in known:
         raise UsageError(f"{option} {value!r} is unknown; known are {', '.join(sorted(known))}")
-    return None if value is None else known[value]
+    return value or ""
 
 
 COMMANDS = (("attempts", list_attempts, EXAMPLES),)

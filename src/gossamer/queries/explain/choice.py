@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from gossamer.core.errors import UsageError
 from gossamer.core.jobs import Job
 from gossamer.core.requests import Entry, Request
+from gossamer.core.results import AttemptFilter
 from gossamer.observe.text import shown_url
 from gossamer.queries.explain.job_scope import JobScopeCache
 from gossamer.queries.jobs import NAMED, find_job
@@ -68,4 +69,4 @@ async def _knows_request(backends: Backends, job: Job, entry: Entry) -> bool:
 
 async def _knows_url(backends: Backends, job: Job, entry: Entry) -> bool:
     """By the ledger: another request to the URL was tried."""
-    return bool(await backends.ledger.find_attempts(job, 1, urls_=(entry.request.url,)))
+    return bool(await backends.ledger.find_attempts(job, 1, AttemptFilter(urls=(entry.request.url,))))

@@ -12,7 +12,7 @@ from gossamer.core.errors import LedgerReason
 from gossamer.core.jobs import FrontierStats, Job, KnownRequest
 from gossamer.core.lifecycle import RequestState
 from gossamer.core.requests import Request
-from gossamer.core.results import Attempt
+from gossamer.core.results import Attempt, AttemptFilter
 from gossamer.policy import urls
 from gossamer.policy.request_preview import preview_of
 from gossamer.queries.explain.facts import UrlFacts
@@ -42,10 +42,12 @@ async def read_facts(backends: Backends, job: Job, scope: JobScope, request: Req
         items=await backends.ledger.items_on(job, url),
         ladder=await backends.find_ladder(urls.host_key(url)),
     )
-    own = await backends.ledger.find_attempts(job, TRIES, urls_=(url,), fingerprint=entry.fingerprint)
+    own = await backends.ledger.find_attempts(
+        job, TRIES, AttemptFilter(urls=(url,), fingerprint=entry.fingerprint)
+    )
     known = await _with_request(backends, facts, entry.fingerprint, own)
     spelt = urls.canonicalise_url(request.url, urls.UrlOptions(drop_parameters=()))
-    latest = await backends.ledger.find_attempts(job, ROWS, urls_=tuple({url, spelt or url}))
+    latest = await backends.ledger.find_attempts(job, ROWS, AttemptFilter(urls=tuple({url, spelt or url})))
     tries = _by_request(latest)
     tries.pop(entry.fingerprint, None)
     others = [

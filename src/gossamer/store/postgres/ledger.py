@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gossamer.core.jobs import Job
-from gossamer.core.results import Attempt, PageRecord
+from gossamer.core.results import EVERY_ATTEMPT, Attempt, AttemptFilter, PageRecord
 from gossamer.drivers.postgres.server import PostgresServer
 from gossamer.drivers.sql import load_statements
 from gossamer.store.attempts import latest_attempts
@@ -28,28 +28,18 @@ class PostgresLedgerReader:
         return f"<PostgresLedgerReader on {self._server!r}>"
 
     async def find_attempts(
-        self,
-        job: Job,
-        limit: int,
-        *,
-        urls_: Sequence[str] = (),
-        host: str | None = None,
-        status: int | None = None,
-        verdict: str | None = None,
-        reason: str | None = None,
-        method: str | None = None,
-        flag: str | None = None,
-        fingerprint: int | None = None,
+        self, job: Job, limit: int, which: AttemptFilter = EVERY_ATTEMPT
     ) -> list[Attempt]:
         """See :class:`~gossamer.ports.ledger_reader.LedgerReader`."""
-        spellings = [clean_text(url) for url in urls_] or None
-        which = (status, verdict, reason, method, flag, fingerprint)
+        spellings = [clean_text(url) for url in which.urls] or None
+        words = (which.verdict, which.reason, which.method, which.flag, which.rung, which.proxy)
+        asked = (which.status, which.fingerprint, *(word or None for word in words))
 
         async def older_than(last: int, count: int) -> Sequence[Any]:
-            values = (job.id, last, count, spellings, *which)
+            values = (job.id, last, count, spellings, *asked)
             return await self._server.run(lambda conn: conn.fetch(SQL["attempts"], *values))
 
-        return await latest_attempts(older_than, limit, host)
+        return await latest_attempts(older_than, limit, which.host)
 
     async def find_page(self, job: Job, fingerprint: int) -> PageRecord | None:
         """See :class:`~gossamer.ports.ledger_reader.LedgerReader`."""

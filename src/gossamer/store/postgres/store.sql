@@ -162,10 +162,12 @@ SELECT id, at, url, fingerprint, verdict, reason, detail, attempt, status, size_
 FROM attempt
 WHERE job = (SELECT id FROM job WHERE name = $1) AND id < $2
     AND ($4::text[] IS NULL OR url = ANY ($4)) AND ($5::int IS NULL OR status = $5)
-    AND ($6::text IS NULL OR verdict = $6) AND ($7::text IS NULL OR reason = $7)
-    AND ($8::text IS NULL OR method = $8)
-    AND ($9::text IS NULL OR $9 = ANY (string_to_array(flags, ' ')))
-    AND ($10::bigint IS NULL OR fingerprint = $10)
+    AND ($6::bigint IS NULL OR fingerprint = $6)
+    AND ($7::text IS NULL OR verdict = $7) AND ($8::text IS NULL OR reason = $8)
+    AND ($9::text IS NULL OR method = $9)
+    AND ($10::text IS NULL OR $10 = ANY (string_to_array(flags, ' ')))
+    AND ($11::text IS NULL OR starts_with(rung || '+', $11 || '+'))
+    AND ($12::text IS NULL OR proxy = $12)
 ORDER BY id DESC LIMIT $3;
 
 -- name: tally

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from gossamer.core.jobs import Job
-from gossamer.core.results import Attempt, PageRecord
+from gossamer.core.results import EVERY_ATTEMPT, Attempt, AttemptFilter, PageRecord
 from gossamer.drivers.sql import load_statements
 from gossamer.drivers.sqlite.database import Database
 from gossamer.store.attempts import latest_attempts
@@ -30,38 +30,29 @@ class SqliteLedgerReader:
         return f"<SqliteLedgerReader in {self._db!r}>"
 
     async def find_attempts(
-        self,
-        job: Job,
-        limit: int,
-        *,
-        urls_: Sequence[str] = (),
-        host: str | None = None,
-        status: int | None = None,
-        verdict: str | None = None,
-        reason: str | None = None,
-        method: str | None = None,
-        flag: str | None = None,
-        fingerprint: int | None = None,
+        self, job: Job, limit: int, which: AttemptFilter = EVERY_ATTEMPT
     ) -> list[Attempt]:
         """See :class:`~gossamer.ports.ledger_reader.LedgerReader`."""
         asked: dict[str, Any] = {
-            "status = ?": status,
-            "verdict = ?": verdict,
-            "reason = ?": reason,
-            "method = ?": method,
-            "fingerprint = ?": fingerprint,
-            "instr(' ' || flags || ' ', ' ' || ? || ' ') > 0": flag,
+            "status = ?": which.status,
+            "verdict = ?": which.verdict or None,
+            "reason = ?": which.reason or None,
+            "method = ?": which.method or None,
+            "fingerprint = ?": which.fingerprint,
+            "instr(' ' || flags || ' ', ' ' || ? || ' ') > 0": which.flag or None,
+            "instr(rung || '+', ? || '+') = 1": which.rung or None,
+            "proxy = ?": which.proxy or None,
         }
         asked = {text: value for text, value in asked.items() if value is not None}
-        if urls_:
-            asked["url IN (SELECT value FROM json_each(?))"] = msgspec.json.encode(list(urls_)).decode()
+        if which.urls:
+            asked["url IN (SELECT value FROM json_each(?))"] = msgspec.json.encode(which.urls).decode()
         sql = SQL["attempts"].replace(":which", "".join(f" AND {text}" for text in asked))
 
         async def older_than(last: int, count: int) -> Sequence[Any]:
             values = (job.id, last, *asked.values(), count)
             return await self._db.read(lambda conn: conn.execute(sql, values).fetchall())
 
-        return await latest_attempts(older_than, limit, host)
+        return await latest_attempts(older_than, limit, which.host)
 
     async def find_page(self, job: Job, fingerprint: int) -> PageRecord | None:
         """See :class:`~gossamer.ports.ledger_reader.LedgerReader`."""

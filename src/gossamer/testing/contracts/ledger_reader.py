@@ -7,11 +7,10 @@ async context manager that gives a :class:`LedgerSubject` with nothing in it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from msgspec.structs import replace
 
-from gossamer.core.results import Attempt, Verdict
+from gossamer.core.results import Attempt, AttemptFilter, Verdict
 from gossamer.ports.job_store import JobStore
 from gossamer.ports.ledger_reader import LedgerReader
 from gossamer.ports.store import Store
@@ -42,25 +41,40 @@ ROWS = tuple(
         reason="server" if number % 3 == 0 else "",
         status=500 if number % 3 == 0 else 200,
         method="POST" if number % 5 == 0 else "GET",
+        rung="browser+mobile" if number % 4 == 1 else "http",
+        proxy="http://10.0.0.1:80" if number % 4 == 1 else "",
         flags=(("truncated", "parse_truncated"), ("truncated",), ())[number % 3],
     )
     for number in range(20)
 )
 """Attempts of every kind that filters tell apart."""
 
-FILTERS: tuple[tuple[dict[str, Any], list[int]], ...] = (
-    ({"verdict": "retry"}, [18, 15]),
-    ({"status": 500, "host": "odd"}, [15, 9]),
-    ({"host": "even.example:81"}, [18, 16]),
-    ({"host": "even.example"}, []),
-    ({"reason": "server"}, [18, 15]),
-    ({"urls_": ["http://odd/7", "x"]}, [7]),
-    ({"urls_": ["http://odd/7"], "status": 500}, []),
-    ({"method": "POST"}, [15, 10]),
-    ({"flag": "truncated"}, [19, 18]),
-    ({"flag": "parse_truncated"}, [18, 15]),
-    ({"flag": "trunc"}, []),
-    ({"fingerprint": 4}, [4]),
+FILTERS: tuple[tuple[AttemptFilter, list[int]], ...] = (
+    (AttemptFilter(verdict="retry"), [18, 15]),
+    (AttemptFilter(status=500, host="odd"), [15, 9]),
+    (AttemptFilter(host="even.example:81"), [18, 16]),
+    (AttemptFilter(host="even.example"), []),
+    (AttemptFilter(reason="server"), [18, 15]),
+    (
+        AttemptFilter(
+            urls=(
+                "http://odd/7",
+                "x",
+            )
+        ),
+        [7],
+    ),
+    (AttemptFilter(urls=("http://odd/7",), status=500), []),
+    (AttemptFilter(method="POST"), [15, 10]),
+    (AttemptFilter(flag="truncated"), [19, 18]),
+    (AttemptFilter(flag="parse_truncated"), [18, 15]),
+    (AttemptFilter(flag="trunc"), []),
+    (AttemptFilter(fingerprint=4), [4]),
+    (AttemptFilter(rung="browser+mobile"), [17, 13]),
+    (AttemptFilter(rung="browser"), [17, 13]),
+    (AttemptFilter(rung="brow"), []),
+    (AttemptFilter(proxy="http://10.0.0.1:80"), [17, 13]),
+    (AttemptFilter(proxy="http://10.0.0.2:80"), []),
 )
 """Filters, and the fingerprints of the latest two attempts that fit."""
 
@@ -88,9 +102,9 @@ async def filters_look_as_far_back_as_needed(s: LedgerSubject) -> None:
     job = await s.book.create("a", "a")
     await s.store.record_attempts(job, ROWS)
     for which, expected in FILTERS:
-        found = await s.ledger.find_attempts(job, 2, **which)
+        found = await s.ledger.find_attempts(job, 2, which)
         assert_equal([row.fingerprint for row in found], expected, f"the attempts that fit {which}")
-    retries = await s.ledger.find_attempts(job, 100, verdict="retry")
+    retries = await s.ledger.find_attempts(job, 100, AttemptFilter(verdict="retry"))
     assert_equal(len(retries), sum(row.status == 500 for row in ROWS), "all that fit, however far back")
 
 

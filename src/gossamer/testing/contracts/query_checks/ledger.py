@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gossamer.core.errors import Fault
 from gossamer.core.jobs import Job
-from gossamer.core.results import Verdict
-from gossamer.queries.ledger import AttemptFilter, find_attempts
+from gossamer.core.results import AttemptFilter, Verdict
+from gossamer.queries.ledger import find_attempts, spellings_of
 from gossamer.testing.contracts.frontier_harness import make_entry
 from gossamer.testing.contracts.query_harness import QueryHarness, register_check
 from gossamer.testing.contracts.suite import assert_equal
@@ -50,8 +50,8 @@ async def attempts_fit_the_whole_filter(s: QueryHarness) -> None:
         (AttemptFilter(method="get", fingerprint=2), [2]),
         (AttemptFilter(method="POST"), []),
         (AttemptFilter(flag="truncated"), []),
-        (AttemptFilter(url="HTTP://a.example:80/1"), [1]),
-        (AttemptFilter(url="http://a.example/1", status=500), []),
+        (AttemptFilter(urls=spellings_of("HTTP://a.example:80/1")), [1]),
+        (AttemptFilter(urls=("http://a.example/1",), status=500), []),
     ):
         page = await find_attempts(s.backends, job, which, 10)
         found = [tried.fingerprint for tried in page.attempts]
