@@ -43,6 +43,11 @@ crash: $(READY)
 fleet: prepare
 	GOSSAMER_TEST_FULL=1 $(PY) -m pytest -s tests/acceptance/fleet
 
+# Two thousand pages of a site that refuses plain clients, through proxies of which half are of no use.
+.PHONY: blocked
+blocked: $(READY)
+	GOSSAMER_TEST_FULL=1 $(PY) -m pytest -s tests/acceptance/test_blocked_crawls.py
+
 # A thousand pages in one browser lane, with a look at its memory and processes; and the whole contract of fetchers.
 .PHONY: test-browser
 test-browser: prepare

@@ -87,10 +87,15 @@ def say(*answers: bytes, then: Behaviour = hang) -> Behaviour:
 
 
 class Forwarding:
-    """An HTTP proxy that works, and keeps the header of each request that it got."""
+    """An HTTP proxy that works, and keeps the header of each request that it got.
 
-    def __init__(self) -> None:
+    ``source`` is the address that it asks from, ``site`` the port of the site that all hosts are.
+    """
+
+    def __init__(self, source: str | None = None, site: int | None = None) -> None:
         self.heads: list[str] = []
+        self._source = (source, 0) if source else None
+        self._site = site
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while True:
@@ -105,7 +110,7 @@ class Forwarding:
 
     async def _pass_on(self, method: str, target: str, head: str, writer: asyncio.StreamWriter) -> None:
         url = urlsplit(target)
-        there, back = await asyncio.open_connection(url.hostname, url.port or 80)
+        there, back = await self._connect(url.hostname or "", url.port or 80)
         try:
             lines = [f"{method} {url.path or '/'} HTTP/1.1"]
             lines += [line for line in head.split("\r\n")[1:-2] if not line.startswith("Proxy-")]
@@ -116,10 +121,15 @@ class Forwarding:
         finally:
             back.close()
 
+    async def _connect(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if self._site is not None:
+            host, port = "127.0.0.1", self._site
+        return await asyncio.open_connection(host, port, local_addr=self._source)
+
     async def _tunnel(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str, port: int
     ) -> None:
-        there, back = await asyncio.open_connection(host, port)
+        there, back = await self._connect(host, port)
         writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         await asyncio.gather(_copy(reader, back), _copy(there, writer))
 

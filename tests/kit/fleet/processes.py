@@ -143,6 +143,12 @@ class Fleet:
         """Leases that one worker may hold: so many pages a kill of it may cost."""
         return self.slots * int(self.settings["concurrency"])
 
+    def add_worker(self, *args: str) -> Member:
+        """Start one more, with options of its own; `ready` waits for it."""
+        worker = self._member("worker", ("--slots", str(self.slots), *args), "takes shifts").start()
+        self.workers.append(worker)
+        return worker
+
     # ----------------------------------------------------------------- what a user types
 
     def run(self, *args: str | Path, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:

@@ -146,6 +146,25 @@ async def test_when_all_proxies_are_refused_the_host_climbs_instead_of_waiting()
     assert f"{HOST} climbs from http to impersonate: no proxy is left that is not refused" in world.told
 
 
+async def test_while_proxies_are_being_pardoned_nobody_waits_for_the_end_of_their_rest_nor_climbs_again():
+    """Other requests choose their routes between the climb and the pardon."""
+    world = World(make_proxies(2), ("http", "impersonate", "browser"))
+    for _ in range(2):
+        await world.answer(await world.choose(), block=CERTAIN)
+    pardon, met = world.pool.pardon_host, []
+
+    async def pardon_host(host):
+        met.append(await world.choose())
+        await pardon(host)
+
+    world.pool.pardon_host = pardon_host
+    assert (await world.choose()).rung == "impersonate"
+    route = met[0]
+    assert isinstance(route, Detour)
+    assert route.wait_s <= 1.0
+    assert (await world.choose()).rung == "impersonate"
+
+
 async def test_a_rung_with_a_kind_takes_proxies_of_that_kind():
     world = World(make_proxies(2, "mobile"), ("http", "http+mobile"), always=False)
     route = await world.choose()

@@ -35,6 +35,11 @@ MOST_REFUSALS = 2
 MAX_TRIES = 20
 """A request that was started so often is not tried by yet another route."""
 
+PARDON_S = 3.0
+"""So long after a climb it may take until every worker knows which proxies may go to the host again."""
+LOOK_AGAIN_S = 0.5
+"""When to ask again for a proxy meanwhile, in seconds."""
+
 
 class LadderRouter:
     """Port ``Router``: each host on its rung, except for requests that name one.
@@ -92,10 +97,12 @@ class LadderRouter:
                 return await self._take_rung(request, host, lower)
             state = self._store.known_state(host)
         route = await self._take_rung(request, host, present_rung(state, rules))
+        route = self._await_pardon(route, state)
         if isinstance(route, Detour) and route.refusals:
             higher = await self._leave_rung(host, state, rules)
             if higher:
-                return await self._take_rung(request, host, higher)
+                route = await self._take_rung(request, host, higher)
+                route = self._await_pardon(route, self._store.known_state(host))
         return _give_up_refused(route)
 
     async def learn_from(self, report: RouteReport) -> Advice | None:
@@ -205,6 +212,14 @@ class LadderRouter:
         if decision.step:
             await self._guises.begin_rung(host)
         return "" if decision.state.steps == seen.steps else present_rung(decision.state, rules)
+
+    def _await_pardon(self, route: Route | Detour, state: LadderState) -> Route | Detour:
+        """A short wait where a host has just climbed: proxies that rest there are about to be pardoned."""
+        if not isinstance(route, Detour) or route.wait_s is None:
+            return route
+        if not state.since or self._clock.now() >= state.since + PARDON_S:
+            return route
+        return replace(route, wait_s=min(route.wait_s, LOOK_AGAIN_S), refusals=0)
 
     async def _send_probe(self, host: str, rules: LadderRules) -> bool:
         """Whether this request is the one that tries the next lower rung."""
