@@ -152,7 +152,7 @@ class PostgresStore:
     async def latest_attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:
         """See :class:`~gossamer.ports.store.Store`."""
         urls = None if url is None else [clean_text(url)]
-        values = (job.id, NEWEST, limit, urls, *[None] * 6)
+        values = (job.id, NEWEST, limit, urls, *[None] * 8)
         rows = await self._server.run(lambda conn: conn.fetch(SQL["attempts"], *values))
         return [attempt_of(row[1:]) for row in rows]
 
