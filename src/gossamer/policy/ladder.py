@@ -60,6 +60,7 @@ class LadderState(Record, frozen=True, kw_only=True):
     probe_at: float = 0.0  # when the next lower rung is tried again; 0: never
     probe_wait_s: float = 0.0  # the time between two probes
     probe_sent_at: float = 0.0  # when the probe that is out began; 0: none is out
+    probe_moved_at: float = 0.0  # when a request was sent to the lane of the next lower rung, to be the probe
     probe_wins: int = 0  # probes that succeeded in a row
 
 
@@ -136,7 +137,15 @@ def is_probe_due(state: LadderState, rules: LadderRules, now: float) -> bool:
 
 def send_probe(state: LadderState, rules: LadderRules, now: float) -> LadderState:
     """The state while a probe is out; unchanged if none is due."""
-    return replace(state, probe_sent_at=now) if is_probe_due(state, rules, now) else state
+    is_due = is_probe_due(state, rules, now)
+    return replace(state, probe_sent_at=now, probe_moved_at=0.0) if is_due else state
+
+
+def move_probe(state: LadderState, rules: LadderRules, now: float) -> LadderState:
+    """The state while one request is on its way to the lane where it is to be the probe; else unchanged."""
+    is_under_way = state.probe_moved_at > 0 and now < state.probe_moved_at + PROBE_TTL_S
+    is_due = is_probe_due(state, rules, now) and not is_under_way
+    return replace(state, probe_moved_at=now) if is_due else state
 
 
 def learn_from_report(

@@ -8,7 +8,7 @@ from gossamer.core.requests import Request
 from gossamer.core.routes import Block, BlockKind, Detour, Route
 from gossamer.fetch.routing.ladder import SPACE, LadderStore, decode_state
 from gossamer.fetch.routing.router import MAX_TRIES, LadderRouter
-from gossamer.policy.ladder import LadderRules
+from gossamer.policy.ladder import PROBE_TTL_S, LadderRules
 from gossamer.policy.rung_plan import RungPlan
 from gossamer.shared.memory import MemorySharedState
 from gossamer.testing.clock import ManualClock
@@ -160,15 +160,28 @@ class TestLanes:
         assert (route.lane, route.why) == ("browser", "it is to be fetched by browser, on the lane browser")
         assert await world.subject.choose_rung(router, lane="browser") == "browser"
 
-    async def test_they_go_back_when_the_host_has_come_down(self, world):
+    async def test_one_request_goes_back_to_probe_and_all_when_the_host_has_come_down(self, world):
         router = world.open(("http", "browser"), lanes=self.LANES)
         await world.block(router)
         for _ in range(2):
             world.clock.advance(3600)
+            waiting = [await world.subject.choose_rung(router, lane="browser") for _ in range(5)]
+            assert waiting == ["lane:http", *["browser"] * 4]
             assert await world.subject.choose_rung(router) == "http"
+            assert await world.subject.choose_rung(router) == "lane:browser", "one probe is enough"
             await world.subject.report(router, "http")
         assert await world.subject.choose_rung(router, lane="browser") == "lane:http"
         assert router.lane_for(Request(f"https://{HOST}/", lane="browser"), HOST) == "http"
+
+    async def test_a_probe_that_never_came_to_its_lane_is_sent_again(self, world):
+        router = world.open(("http", "browser"), lanes=self.LANES)
+        await world.block(router)
+        world.clock.advance(3600)
+        assert await world.subject.choose_rung(router, lane="browser") == "lane:http"
+        world.clock.advance(PROBE_TTL_S - 1)
+        assert await world.subject.choose_rung(router, lane="browser") == "browser"
+        world.clock.advance(1)
+        assert await world.subject.choose_rung(router, lane="browser") == "lane:http"
 
     async def test_a_request_that_names_the_browser_goes_there_at_once(self, world):
         router = world.open(lanes=self.LANES)

@@ -22,6 +22,7 @@ from gossamer.policy.ladder import (
     is_probe_due,
     learn_from_report,
     lower_rung,
+    move_probe,
     present_rung,
     read_report,
     send_probe,
@@ -39,6 +40,8 @@ PARDON_S = 3.0
 """So long after a climb it may take until every worker knows which proxies may go to the host again."""
 LOOK_AGAIN_S = 0.5
 """When to ask again for a proxy meanwhile, in seconds."""
+ProbeClaim = Callable[[LadderState, LadderRules, float], LadderState]
+"""The state with a claim on the probe; unchanged where there is nothing to claim."""
 
 
 class LadderRouter:
@@ -93,7 +96,8 @@ class LadderRouter:
         state = await self._store.read_state(host)
         if request.method == "GET" and is_probe_due(state, rules, self._clock.now()):
             lower = lower_rung(state, rules)
-            if self._lane_of(lower, request) == request.lane and await self._send_probe(host, rules):
+            claim = send_probe if self._lane_of(lower, request) == request.lane else move_probe
+            if await self._claim_probe(host, rules, claim):
                 return await self._take_rung(request, host, lower)
             state = self._store.known_state(host)
         route = await self._take_rung(request, host, present_rung(state, rules))
@@ -221,18 +225,18 @@ class LadderRouter:
             return route
         return replace(route, wait_s=min(route.wait_s, LOOK_AGAIN_S), refusals=0)
 
-    async def _send_probe(self, host: str, rules: LadderRules) -> bool:
-        """Whether this request is the one that tries the next lower rung."""
-        now, is_sent = self._clock.now(), False
+    async def _claim_probe(self, host: str, rules: LadderRules, claim: ProbeClaim) -> bool:
+        """Whether this request is the one that tries the next lower rung, or goes to the lane for it."""
+        now, is_claimed = self._clock.now(), False
 
         def decide(state: LadderState) -> LadderDecision:
-            nonlocal is_sent
-            sent = send_probe(state, rules, now)
-            is_sent = sent is not state
-            return LadderDecision(state=sent)
+            nonlocal is_claimed
+            claimed = claim(state, rules, now)
+            is_claimed = claimed is not state
+            return LadderDecision(state=claimed)
 
         await self._store.change_state(host, decide)
-        return is_sent
+        return is_claimed
 
     def _lane_of(self, rung: str, request: Request) -> str:
         """Where a request waits that takes a rung. Lanes of other names are their authors' own."""
