@@ -209,6 +209,19 @@ async def test_on_the_last_rung_a_page_is_tried_through_every_proxy(rungs):
     assert isinstance(await world.choose("x", fetch="http"), Detour)
 
 
+async def test_a_request_that_names_a_rung_says_nothing_of_the_rung_of_its_host():
+    world = World(make_proxies(8))
+    for number in range(2):
+        route = await world.choose(f"named{number}", fetch="http")
+        await world.answer(route, block=CERTAIN, path=f"named{number}", fetch="http")
+    await world.answer(await world.choose("x"), block=CERTAIN, path="x")
+    assert (await world.choose("x")).rung == "http", "one refusal of the ladder's own"
+    await world.answer(await world.choose("y"), block=CERTAIN, path="y")
+    await world.answer(await world.choose("named", fetch="http"), path="named", fetch="http")
+    await world.answer(await world.choose("z"), block=CERTAIN, path="z")
+    assert (await world.choose("z")).rung == "impersonate", "three in a row"
+
+
 @pytest.mark.parametrize("count", [1, 2, 10])
 async def test_a_host_that_refuses_all_proxies_again_after_their_rest_is_given_up(count):
     world = World(make_proxies(count), ("http",))

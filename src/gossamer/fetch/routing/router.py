@@ -115,10 +115,12 @@ class LadderRouter:
         settled = self._settled_rung(request, host)
         if settled and proxy is None:
             return await self._guises.learn_from(report, is_blamed=False)
-        rules = replace(self._rules, rungs=(settled,)) if settled else self._rules_for(host)
+        named = self._plan.named_rung(request, host)
+        rules = replace(self._rules, rungs=(named,)) if named else self._rules_for(host)
         told = read_report(report)
+        place = f"{host} {named}" if named else host  # it says nothing of the rung that the host is on
         decision = await self._change_rung(
-            host, lambda state, now: learn_from_report(state, rules, told, now)
+            place, lambda state, now: learn_from_report(state, rules, told, now)
         )
         advice = await self._guises.learn_from(report, is_blamed=told.guise in decision.state.guises)
         if decision.step:
