@@ -140,3 +140,5 @@ FAULTS: Mapping[Fault, FaultRow] = check_complete(
 
 UNREACHABLE = frozenset(fault for fault, row in FAULTS.items() if row.signal is _SILENCE)
 """No answer. Mostly the host's fault and not the page's: then its pages wait, and cost nothing."""
+NOBODY_ASKED = frozenset({Fault.LOCAL, Fault.ROBOTS, Fault.ROBOTS_UNREACHABLE})
+"""Faults for which the host was not asked for the page."""

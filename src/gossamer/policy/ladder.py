@@ -17,11 +17,14 @@ from gossamer.core.errors import Fault
 from gossamer.core.record import Record
 from gossamer.core.results import Verdict
 from gossamer.core.routes import RouteReport
+from gossamer.policy.faults import NOBODY_ASKED
 
 WINS_TO_COME_DOWN = 2
 """Probes that have to succeed in a row."""
 PROBE_TTL_S = 120.0
 """A probe that nobody came back from is sent again after so long."""
+NEXT_PROBE_S = 60.0
+"""After so long another probe follows one that said nothing: it may have been a refusal in disguise."""
 DOUBTED_KEPT = 100
 """Requests that are remembered as tried again after a refusal that is not certain."""
 SECOND_LOOK_S = 5.0
@@ -34,7 +37,13 @@ class RungSignal(StrEnum):
     SUCCESS = "success"  # a page
     REFUSED = "refused"  # a refusal by a certain mark
     DOUBTFUL = "doubtful"  # what looks like a refusal, and may be the page's own
-    NOTHING = "nothing"  # throttled, no answer, a redirect: nothing about the rung
+    NOTHING = "nothing"  # a missing page, a redirect: an answer that says nothing about the rung
+    SILENT = "silent"  # no answer, or a throttled host
+    UNASKED = "unasked"  # nobody was asked
+
+
+_WAITS_S = {RungSignal.UNASKED: 0.0, RungSignal.NOTHING: NEXT_PROBE_S, RungSignal.SILENT: float("inf")}
+"""When a probe that says nothing is sent again; never later than the probe after a climb."""
 
 
 class LadderRules(Record, frozen=True, kw_only=True):
@@ -100,8 +109,10 @@ def read_report(report: RouteReport) -> RungReport:
 
 def _read_signal(report: RouteReport) -> tuple[RungSignal, str]:
     (row,), block = report.result.attempts, report.block
+    if report.fetched is None and row.reason in NOBODY_ASKED:
+        return RungSignal.UNASKED, ""
     if report.fetched is None or row.reason == Fault.THROTTLED or report.fetched.header("retry-after"):
-        return RungSignal.NOTHING, ""
+        return RungSignal.SILENT, ""
     if block is not None:
         why = ": ".join(filter(None, (block.kind.value.replace("_", " "), block.detail)))
         return RungSignal.REFUSED if block.is_certain else RungSignal.DOUBTFUL, why
@@ -146,6 +157,12 @@ def move_probe(state: LadderState, rules: LadderRules, now: float) -> LadderStat
     is_under_way = state.probe_moved_at > 0 and now < state.probe_moved_at + PROBE_TTL_S
     is_due = is_probe_due(state, rules, now) and not is_under_way
     return replace(state, probe_moved_at=now) if is_due else state
+
+
+def release_probe(state: LadderState, rules: LadderRules, rung: str) -> LadderState:
+    """The state when a request by ``rung`` was given back: if it was the probe, another one may be."""
+    is_probe = state.probe_sent_at > 0 and rung == lower_rung(state, rules)
+    return replace(state, probe_sent_at=0.0) if is_probe else state
 
 
 def learn_from_report(
@@ -228,8 +245,10 @@ def _is_probe(state: LadderState, rules: LadderRules, report: RungReport) -> boo
 def _learn_from_probe(
     state: LadderState, rules: LadderRules, report: RungReport, now: float
 ) -> LadderDecision:
-    if report.signal is RungSignal.NOTHING:
-        return LadderDecision(state=replace(state, probe_sent_at=0.0, probe_at=now + rules.probe_after_s))
+    wait_s = _WAITS_S.get(report.signal)
+    if wait_s is not None:
+        wait_s = min(wait_s, rules.probe_after_s)
+        return LadderDecision(state=replace(state, probe_sent_at=0.0, probe_at=now + wait_s))
     if report.signal is not RungSignal.SUCCESS:
         wait_s = min(state.probe_wait_s * 2 or rules.probe_after_s, rules.longest_probe_s)
         state = replace(state, probe_sent_at=0.0, probe_wins=0, probe_at=now + wait_s, probe_wait_s=wait_s)

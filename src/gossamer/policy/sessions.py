@@ -12,10 +12,10 @@ from enum import StrEnum
 
 from msgspec.structs import replace
 
-from gossamer.core.errors import Fault
 from gossamer.core.record import Record
 from gossamer.core.results import Verdict
 from gossamer.core.routes import BlockKind, RouteReport
+from gossamer.policy.faults import NOBODY_ASKED
 
 GOOD_PAGE = 0.5
 """By how much a page that was had lowers the score of errors; one trouble adds 1."""
@@ -70,17 +70,13 @@ class SessionVerdict(StrEnum):
     REFUSED = "refused"  # certainly: this identity is known for what it is
 
 
-_CHANCE = frozenset({Fault.LOCAL, Fault.ROBOTS, Fault.ROBOTS_UNREACHABLE})
-"""Faults for which nobody asked as this identity."""
-
-
 def judge_report(report: RouteReport) -> SessionVerdict | None:
     """What came of a route, for the identity that took it; ``None``: it was not used."""
     block, reason = report.block, report.result.outcome.reason
     if block is not None and block.kind is not BlockKind.LOG_IN:
         return SessionVerdict.REFUSED if block.is_certain else SessionVerdict.TROUBLE
     if report.fetched is None:
-        if reason in _CHANCE:
+        if reason in NOBODY_ASKED:
             return None
         return SessionVerdict.TROUBLE if report.route.proxy is not None else SessionVerdict.NEUTRAL
     is_had = report.result.outcome.verdict in (Verdict.SUCCESS, Verdict.REDIRECT)

@@ -135,6 +135,16 @@ async def test_looks_that_are_not_certain_are_tried_again_later(world):
     assert (advice.due_at, await world.subject.choose_rung(router)) == (0.0, "impersonate")
 
 
+async def test_a_probe_that_is_given_back_before_it_was_sent_makes_room_for_another(world):
+    router = world.open()
+    await world.block(router)
+    world.clock.advance(3600)
+    for _ in range(3):
+        route = await router.choose_route(Request(f"https://{HOST}/"), HOST)
+        assert route.rung == "http"
+        await router.release_route(route, HOST)
+
+
 async def test_a_request_is_not_tried_forever(world):
     router = world.open()
     await world.block(router)

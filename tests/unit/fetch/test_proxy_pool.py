@@ -189,6 +189,35 @@ async def test_a_canary_that_comes_to_nothing_lets_the_next_one_go(shared, clock
     assert (await health_of(shared, proxy)).whole.strikes == 2, "one that is on trial must answer"
 
 
+@pytest.mark.parametrize("fault", [Fault.ROBOTS, Fault.TIMEOUT_HEADERS])
+async def test_a_late_request_is_not_taken_for_the_canary(shared, clock, fault):
+    pool = ProxyPool(proxies(1), shared, clock)
+    proxy = await pool.choose_proxy("shop")
+    late = report(proxy, clock, fault)
+    await record(pool, proxy, FAILED, clock)
+    clock.advance(31.0)
+    assert await pool.choose_proxy("shop") == proxy
+    await pool.learn_from(late)
+    assert isinstance(await pool.choose_proxy("shop"), Detour), "the canary is still under way"
+    assert (await health_of(shared, proxy)).whole.strikes == 1
+
+
+async def test_proxies_that_have_left_the_list_are_forgotten(shared, clock):
+    turns = iter(range(1, 100))
+
+    async def read_list():
+        return [Proxy(scheme="http", host=f"p{next(turns)}", port=1)]
+
+    pool = ProxyPool(proxies(1), shared, clock, read_list=read_list, refresh_s=60.0)
+    for _ in range(20):
+        proxy = await pool.choose_proxy("shop")
+        await pool.learn_from(report(proxy, clock, Fault.TIMEOUT_HEADERS))
+        await asyncio.sleep(0)
+        clock.advance(60.0)
+    assert max(len(pool._uses), len(pool._silences), len(pool._health._known)) <= 2
+    await pool.close()
+
+
 async def test_no_proxy_left_is_told_once_and_again_when_there_is_one(shared, clock):
     sink = RecordingSink()
     pools = [ProxyPool(proxies(2), shared, clock, sink=sink) for _ in range(2)]

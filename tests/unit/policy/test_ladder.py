@@ -23,12 +23,13 @@ from gossamer.policy.ladder import (
     lower_rung,
     present_rung,
     read_report,
+    release_probe,
     send_probe,
 )
 
 RUNGS = ("http", "impersonate", "browser")
 RULES = LadderRules(rungs=RUNGS, order=RUNGS)
-SUCCESS, REFUSED, DOUBTFUL, NOTHING = RungSignal
+SUCCESS, REFUSED, DOUBTFUL, NOTHING, SILENT, UNASKED = RungSignal
 FRESH = LadderState()
 
 
@@ -98,7 +99,7 @@ class TestClimbing:
             second = learn(first.state, *between, look, look)
             assert (second.state.rung, second.is_again) == ("", False)
 
-    @pytest.mark.parametrize("signal", [SUCCESS, NOTHING])
+    @pytest.mark.parametrize("signal", [SUCCESS, NOTHING, SILENT, UNASKED])
     def test_pages_and_throttling_never_climb(self, signal):
         assert learn(FRESH, *[report(at=n, signal=signal, fingerprint=n) for n in range(99)]).state is FRESH
 
@@ -159,11 +160,19 @@ class TestProbes:
         assert (decision.state.rung, decision.state.steps) == ("impersonate", 1)
         assert decision.state.probe_at == self.DUE + 1 + 2 * RULES.probe_after_s
 
-    def test_a_probe_without_an_answer_proves_nothing(self):
+    @pytest.mark.parametrize(
+        ("signal", "wait_s"), [(SILENT, RULES.probe_after_s), (NOTHING, 60.0), (UNASKED, 0.0)]
+    )
+    def test_a_probe_that_says_nothing_proves_nothing(self, signal, wait_s):
         sent = send_probe(self.UP, RULES, self.DUE)
-        decision = learn(sent, report(at=self.DUE, signal=NOTHING))
+        decision = learn(sent, report(at=self.DUE, signal=signal))
         assert (decision.is_again, decision.state.probe_wait_s) == (False, RULES.probe_after_s)
-        assert decision.state.probe_at == self.DUE + 1 + RULES.probe_after_s
+        assert decision.state.probe_at == self.DUE + 1 + wait_s
+
+    def test_a_probe_that_is_given_back_is_not_out(self):
+        sent = send_probe(self.UP, RULES, self.DUE)
+        assert is_probe_due(release_probe(sent, RULES, "http"), RULES, self.DUE)
+        assert release_probe(sent, RULES, "impersonate") is sent
 
     def test_an_old_request_is_no_probe(self):
         sent = send_probe(self.UP, RULES, self.DUE)
@@ -231,7 +240,6 @@ class TestReports:
     @pytest.mark.parametrize(
         "answer",
         [
-            {"status": 0, "verdict": Verdict.RETRY, "reason": Fault.CONNECT},
             {"status": 301, "verdict": Verdict.REDIRECT},
             {"verdict": Verdict.REDIRECT},
             {"status": 404, "verdict": Verdict.SKIPPED, "reason": Fault.GONE},
@@ -242,11 +250,15 @@ class TestReports:
     def test_other_answers_say_nothing(self, answer):
         assert self.told(**answer).signal is NOTHING
 
+    def test_no_answer_and_nobody_asked(self):
+        assert self.told(status=0, verdict=Verdict.RETRY, reason=Fault.CONNECT).signal is SILENT
+        assert self.told(status=0, verdict=Verdict.SKIPPED, reason=Fault.ROBOTS).signal is UNASKED
+
     @pytest.mark.parametrize("more", [{"reason": Fault.THROTTLED}, {"headers": (("retry-after", "9"),)}])
     def test_a_host_that_asks_for_time_never_climbs(self, more):
         """Not even where the answer has the mark of a vendor."""
         certain = Block(kind=BlockKind.CLOUDFLARE)
-        assert self.told(status=503, verdict=Verdict.RETRY, block=certain, **more).signal is NOTHING
+        assert self.told(status=503, verdict=Verdict.RETRY, block=certain, **more).signal is SILENT
 
     def test_blocks(self):
         certain = self.told(status=403, block=Block(kind=BlockKind.AWS_WAF, detail="x-amzn-waf-action"))
@@ -283,7 +295,7 @@ def test_whatever_is_reported_one_report_is_one_step_at_most(many):
         rung = present_rung(state, RULES)
         assert abs(RUNGS.index(rung) - RUNGS.index(before_rung)) <= 1
         assert state.steps - before.steps == (rung != before_rung) == bool(decision.step)
-        if one.signal in (SUCCESS, NOTHING):
+        if one.signal not in (REFUSED, DOUBTFUL):
             assert RUNGS.index(rung) <= RUNGS.index(before_rung)
             assert not decision.is_again
         if rung == before_rung == "browser" and not one.guise and one.rung == "browser":

@@ -108,7 +108,7 @@ class GuisePlanner:
         await self._judge_former(report)
         if is_suspect:
             self._doubt_proxy(report, proxy, is_suspect=True)
-            await self._proxies.release_proxy(proxy, report.host)
+            await self._proxies.release_proxy(proxy, report.host, report.result.attempts[0].at)
             return None
         if report.result.outcome.verdict is not Verdict.SUCCESS:
             self._doubt_proxy(report, proxy, is_suspect=False)

@@ -14,6 +14,7 @@ import uuid
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from gossamer.core.errors import MissingServiceError, OperatorError
 from gossamer.core.routes import Advice, Detour, Proxy, RouteReport
@@ -51,6 +52,13 @@ ListReader = Callable[[], Awaitable[Sequence[Proxy]]]
 """Reads the list of proxies anew. Raises ``OperatorError``."""
 
 
+class _Canary(NamedTuple):
+    """Who tries a proxy out; no other request through it begins as long as that lasts."""
+
+    claimant: str
+    claimed_at: float
+
+
 class ProxyPool:
     """Chooses proxies, and learns how they do. Whoever routes requests asks it.
 
@@ -83,7 +91,7 @@ class ProxyPool:
         self._silences: dict[str, list[str]] = {}  # hosts that did not answer since a proxy's last answer
         self._suspects: OrderedDict[str, set[str]] = OrderedDict()  # proxies that failed at a host in a row
         self._claimant, self._claims = uuid.uuid4().hex[:12], itertools.count()
-        self._canaries: dict[tuple[str, str], str] = {}
+        self._canaries: dict[tuple[str, str], _Canary] = {}  # of this worker, by proxy and host
         self._reading: asyncio.Task[None] | None = None
         self._read_at = clock.now()
         self._take_list(proxies)
@@ -95,6 +103,9 @@ class ProxyPool:
         self._by_name = {proxy.name: proxy for proxy in proxies}
         self.proxies = tuple(self._by_name.values())
         self._rotations: dict[str, ProxyRotation] = {}
+        for kept in (self._uses, self._silences):
+            for name in kept.keys() - self._by_name.keys():
+                del kept[name]
         self._health.watch_proxies(proxy.name for proxy in self.proxies)
 
     def find_proxy(self, name: str) -> Proxy | None:
@@ -162,7 +173,7 @@ class ProxyPool:
         claim = partial(claim_canary, host=host, claimant=claimant, now=now)
         if not has_canary(await self._health.change(proxy.name, claim), host, claimant):
             return False
-        self._canaries[proxy.name, host] = claimant
+        self._canaries[proxy.name, host] = _Canary(claimant, now)
         return True
 
     async def _wait_for_proxy(self, rotation: ProxyRotation, kind: str, host: str, wait_s: float) -> Detour:
@@ -182,7 +193,7 @@ class ProxyPool:
         if proxy is None:
             return None
         if outcome is None:
-            await self.release_proxy(proxy, report.host)
+            await self.release_proxy(proxy, report.host, report.result.attempts[0].at)
             return None
         row, latency_s = report.result.attempts[0], report.fetched.latency_s if report.fetched else 0.0
         if outcome is ProxyOutcome.FAILED:
@@ -196,7 +207,7 @@ class ProxyPool:
         self, proxy: Proxy, host: str, outcome: ProxyOutcome, *, started_at: float, latency_s: float = 0.0
     ) -> None:
         """Take in what came of a request of ``host`` through a proxy. Raises ``StorageError``."""
-        canary = self._canaries.pop((proxy.name, host), "")
+        canary = self._end_canary(proxy, host, started_at)
         known = self._health.find_health(proxy.name)
         counted, outcome = outcome, self._judge(proxy.name, host, outcome, is_canary=bool(canary))
         if not changes_quarantine(known, host, outcome):
@@ -248,10 +259,21 @@ class ProxyPool:
             self._suspects.popitem(last=False)
         return ProxyOutcome.STALLED if is_hosts and not is_canary else outcome
 
-    async def release_proxy(self, proxy: Proxy, host: str) -> None:
-        """A request says nothing of its proxy; another one may try it out. Raises ``StorageError``."""
-        if claimant := self._canaries.pop((proxy.name, host), ""):
+    async def release_proxy(self, proxy: Proxy, host: str, started_at: float | None = None) -> None:
+        """A request says nothing of its proxy; another one may try it out. Raises ``StorageError``.
+
+        ``started_at`` is ``None`` for one that was not sent.
+        """
+        if claimant := self._end_canary(proxy, host, started_at):
             await self._health.change(proxy.name, partial(release_canary, claimant=claimant))
+
+    def _end_canary(self, proxy: Proxy, host: str, started_at: float | None) -> str:
+        """Who claimed to try the proxy out; empty: the request is not the canary, but began before it."""
+        canary = self._canaries.get((proxy.name, host))
+        if canary is None or (started_at is not None and started_at < canary.claimed_at):
+            return ""
+        del self._canaries[proxy.name, host]
+        return canary.claimant
 
     # ------------------------------------------------------------------ the list
 

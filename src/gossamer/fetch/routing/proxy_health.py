@@ -94,7 +94,8 @@ class SharedProxyHealth:
 
     def watch_proxies(self, names: Iterable[str]) -> None:
         """Whose health is of interest from now on."""
-        self._buckets = {}
+        self._buckets, names = {}, tuple(names)
+        self._known = {name: self._known[name] for name in names if name in self._known}
         for name in names:
             self._buckets.setdefault(_bucket_of(name), []).append(name)
         self._versions, self._looked_at = _NO_VERSIONS, None

@@ -25,6 +25,7 @@ from gossamer.policy.ladder import (
     move_probe,
     present_rung,
     read_report,
+    release_probe,
     send_probe,
 )
 from gossamer.policy.rung_plan import RungPlan
@@ -138,6 +139,10 @@ class LadderRouter:
     async def release_route(self, route: Route, host: str) -> None:
         """See :class:`~gossamer.ports.router.Router`."""
         await self._guises.release_route(route, host)
+        rules = self._rules_for(host)
+        await self._store.change_state(
+            host, lambda state: LadderDecision(state=release_probe(state, rules, route.rung))
+        )
 
     def lane_for(self, request: Request, host: str) -> str:
         """See :class:`~gossamer.ports.router.Router`."""
