@@ -1,5 +1,7 @@
 """What a job spends: counted for all workers, at the price of no round trip a page, and kept."""
 
+import contextlib
+
 import pytest
 
 from gossamer.core.errors import Fault, FetchError
@@ -214,6 +216,25 @@ async def test_what_is_spent_while_it_is_saved_is_not_lost():
     assert await read_spending(state, "job") == Spending(cost=1.0)
     await meter.save()
     assert await read_spending(state, "job") == Spending(cost=2.0)
+
+
+@pytest.mark.parametrize("limits", [{"job": BudgetLimits(cost=0.5)}, {"host": BudgetLimits(cost=0.5)}])
+async def test_a_route_that_the_budget_forbids_is_given_back(limits):
+    """It may be the only one that tries out a proxy."""
+    clock, released = ManualClock(), []
+
+    class Claiming(FixedRouter):
+        async def release_route(self, route, host):
+            released.append((route, host))
+
+    meter = SpendingMeter(MemorySharedState(clock), clock, "job", BudgetRules(**limits))
+    router = BudgetRouter(Claiming(PAID), meter)
+    assert await router.choose_route(Request("http://a.test/"), "a.test") == PAID
+    assert released == []
+    meter.add_spending("a.test", Spending(cost=1.0))
+    with contextlib.suppress(FetchError):
+        assert isinstance(await router.choose_route(Request("http://a.test/"), "a.test"), Detour)
+    assert released == [(PAID, "a.test")]
 
 
 async def test_what_cannot_be_read_counts_as_nothing():

@@ -175,7 +175,14 @@ class BudgetRouter:
         route = await self._router.choose_route(request, host)
         if isinstance(route, Detour):
             return route
-        return await self._meter.check_rung(host, route.rung) or route
+        try:
+            detour = await self._meter.check_rung(host, route.rung)
+        except FetchError:
+            await self._router.release_route(route, host)  # another may try out what it was to try out
+            raise
+        if detour is not None:
+            await self._router.release_route(route, host)
+        return detour or route
 
     async def learn_from(self, report: RouteReport) -> Advice | None:
         """See :class:`~gossamer.ports.router.Router`."""
