@@ -251,3 +251,17 @@ class TestRungsThatCannotBeUsed:
     async def test_a_browser_with_a_lane_of_its_own_is_other_workers(self, world):
         router = world.open(lanes=("http", "browser"))
         assert not router.skip_rung(self.REQUEST, HOST, Route(rung="browser"), MISSING)
+
+
+async def test_a_climb_of_one_host_lets_workers_read_few_others_again(world):
+    one, two = world.open(), world.open()
+    hosts = [f"host{nth}.test" for nth in range(20)]
+    for host in hosts:
+        await two.choose_route(Request(f"http://{host}/"), host)
+    await world.block(one)
+    world.clock.advance(1)
+    world.shared.reads.clear()
+    for host in [*hosts, HOST]:
+        await two.choose_route(Request(f"http://{host}/"), host)
+    assert HOST in world.shared.reads
+    assert len(world.shared.reads) <= 4

@@ -243,6 +243,10 @@ async def test_what_changes_elsewhere_costs_a_read_and_no_write(world):
     await other.retire_session(await open_one(other, host="elsewhere.test"))
     world.shared.calls.clear()
     assert await open_one(pool) == identity
+    assert world.shared.calls == {"get": 1}, "the stamp, which has a mark of its own for each few sites"
+    await other.retire_session(await open_one(other, session="me"))
+    world.shared.calls.clear()
+    assert await open_one(pool) == identity
     assert world.shared.calls == {"get": 2}, "the stamp, and the identity"
 
 

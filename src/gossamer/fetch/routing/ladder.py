@@ -1,18 +1,19 @@
 """What is known of hosts' rungs, in shared state: for all workers, and for the next crawl.
 
-A page costs no round trip: a host is read once, and again when somebody has changed one, which a stamp says
-that is read every half second at most. A worker that is alone reads no stamp. A change is written at once.
+A page costs no round trip: a host is read once, and again when somebody has changed it, or one of few
+others, which a stamp says that is read every half second at most. A worker that is alone reads no stamp. A
+change is written at once.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections import OrderedDict
 from collections.abc import Callable
 
 import msgspec
 
+from gossamer.fetch.sessions.stamp import SharedStamp
 from gossamer.policy.ladder import LadderDecision, LadderState
 from gossamer.ports.clock import Clock
 from gossamer.ports.shared_state import SharedState
@@ -47,9 +48,8 @@ class LadderStore:
         self._clock = clock
         self._remember_s = remember_s
         self._is_alone = is_alone
-        self._known: OrderedDict[str, tuple[LadderState, int]] = OrderedDict()  # with the generation read in
-        self._generation = 0  # how often the stamp was found changed
-        self._stamp: bytes | None = None
+        self._known: OrderedDict[str, tuple[LadderState, bytes]] = OrderedDict()  # with its mark
+        self._stamp = SharedStamp(shared, SPACE, STAMP, remember_s, is_alone=is_alone)
         self._looked_at = float("-inf")
         self._locks: dict[str, asyncio.Lock] = {}  # of hosts that are read or changed just now
         self._looking = asyncio.Lock()
@@ -59,7 +59,7 @@ class LadderStore:
 
     def known_state(self, host: str) -> LadderState:
         """What this process knows of a host already."""
-        return self._known.get(host, (_UNKNOWN, 0))[0]
+        return self._known.get(host, (_UNKNOWN, b""))[0]
 
     async def read_state(self, host: str) -> LadderState:
         """What is known of a host. Raises ``StorageError``."""
@@ -68,8 +68,8 @@ class LadderStore:
         if not self._is_fresh(host):
             async with self._lock_of(host):
                 if not self._is_fresh(host):
-                    generation = self._generation
-                    self._keep(host, decode_state(await self._shared.get(SPACE, host)), generation)
+                    mark = self._stamp.mark_of(host)
+                    self._keep(host, decode_state(await self._shared.get(SPACE, host)), mark)
         return self.known_state(host)
 
     async def change_state(self, host: str, decide: Decide) -> LadderDecision:
@@ -87,18 +87,18 @@ class LadderStore:
                 decision = decide(decode_state(value))
                 return msgspec.msgpack.encode(decision.state)
 
+            mark = self._stamp.mark_of(host)  # what others announce from now on is read again
             await self._shared.update(SPACE, host, change, self._remember_s)
-            self._keep(host, decision.state, self._generation)
-        if not self._is_alone:
-            await self._announce_change()
+            self._keep(host, decision.state, mark)
+        await self._stamp.announce(host)
         return decision
 
     def _is_fresh(self, host: str) -> bool:
         found = self._known.get(host)
-        return found is not None and found[1] == self._generation
+        return found is not None and found[1] == self._stamp.mark_of(host)
 
-    def _keep(self, host: str, state: LadderState, generation: int) -> None:
-        self._known[host] = (state, generation)
+    def _keep(self, host: str, state: LadderState, mark: bytes) -> None:
+        self._known[host] = (state, mark)
         self._known.move_to_end(host)
         if len(self._known) > MAX_HOSTS:
             self._known.popitem(last=False)
@@ -108,19 +108,8 @@ class LadderStore:
             now = self._clock.now()
             if now < self._looked_at + STAMP_AGE_S:
                 return
-            stamp = await self._shared.get(SPACE, STAMP)
+            await self._stamp.look()
             self._looked_at = now
-            if stamp != self._stamp:
-                self._stamp = stamp
-                self._generation += 1
-
-    async def _announce_change(self) -> None:
-        """Let the others look. A stamp that somebody else has set meanwhile was not seen here yet."""
-        stamp = os.urandom(8)
-        if await self._shared.compare_and_swap(SPACE, STAMP, self._stamp, stamp, self._remember_s):
-            self._stamp = stamp
-        else:
-            await self._shared.put(SPACE, STAMP, stamp, self._remember_s)
 
     def _lock_of(self, host: str) -> asyncio.Lock:
         lock = self._locks.get(host)

@@ -49,7 +49,7 @@ class SessionPool:
         self._job = job
         self._rules = rules
         self._stamp = SharedStamp(shared, SPACE, f"{job} *", KEPT_S, is_alone=is_alone)
-        self._known: OrderedDict[SessionKey, tuple[SessionState, int]] = OrderedDict()  # and the stamp's turn
+        self._known: OrderedDict[SessionKey, tuple[SessionState, bytes]] = OrderedDict()  # and its mark
         self._uses: OrderedDict[SessionKey, tuple[int, int]] = OrderedDict()  # not saved yet: of a generation
         self._opening: dict[SessionKey, asyncio.Task[SessionState]] = {}
         self._turns: OrderedDict[str, int] = OrderedDict()  # by site: whose turn it was
@@ -66,7 +66,11 @@ class SessionPool:
         key = self._key_for(request, host, rung)
         await self._stamp.look()
         known = self._known.get(key)
-        if known is not None and known[1] == self._stamp.turn and not self._is_over(key, known[0]):
+        if (
+            known is not None
+            and known[1] == self._stamp.mark_of(key.site)
+            and not self._is_over(key, known[0])
+        ):
             self._known.move_to_end(key)
             return sessions.identity_of(key, known[0])
         opening = self._opening.get(key)
@@ -81,7 +85,7 @@ class SessionPool:
         """
         state = await self._change(identity.key, lambda one: sessions.bind_proxy(one, proxy))
         if state.proxy == proxy:
-            await self._stamp.announce()
+            await self._stamp.announce(identity.key.site)
         return sessions.identity_of(identity.key, state)
 
     # ------------------------------------------------------------------ after it
@@ -106,7 +110,7 @@ class SessionPool:
         if is_bad or is_better or uses >= self._lot:
             await self._save_uses(key, verdict)
             if is_bad:
-                await self._stamp.announce()
+                await self._stamp.announce(key.site)
         while len(self._uses) > MAX_KNOWN:
             await self._let_go_of_uses(next(iter(self._uses)))
         return was_welcome and verdict is SessionVerdict.REFUSED
@@ -115,7 +119,7 @@ class SessionPool:
         """Whoever comes next has other cookies, proxy and browser. Raises ``StorageError``."""
         generation = identity.generation
         await self._change(identity.key, lambda one: sessions.retire_state(one, generation, self._rules))
-        await self._stamp.announce()
+        await self._stamp.announce(identity.key.site)
 
     async def close(self) -> None:
         """Save what is not saved yet. Idempotent."""
@@ -158,7 +162,7 @@ class SessionPool:
         finally:
             del self._opening[key]
         if before is not None and state.generation != before.generation:
-            await self._stamp.announce()
+            await self._stamp.announce(key.site)
         return state
 
     async def _let_go_of_uses(self, key: SessionKey) -> None:
@@ -181,7 +185,7 @@ class SessionPool:
 
     async def _read(self, key: SessionKey) -> SessionState | None:
         """The identity, if nothing has to be written for it: it continues, or is new and may have any age."""
-        turn, known = self._stamp.turn, self._known.get(key)
+        mark, known = self._stamp.mark_of(key.site), self._known.get(key)
         state = _read_state(await self._shared.get(SPACE, self._storage_key(key)))
         if self._known.get(key) is not known:  # it was changed here meanwhile
             return None
@@ -191,12 +195,12 @@ class SessionPool:
             state = sessions.open_state(None, key, self._rules, self._clock.now())
         if self._is_over(key, state):
             return None
-        self._keep(key, state, turn)
+        self._keep(key, state, mark)
         return state
 
     async def _change(self, key: SessionKey, change: Change, *, opens: bool = True) -> SessionState:
         """Change what all workers know of an identity. ``opens``: if it is retired, the next comes."""
-        now, turn = self._clock.now(), self._stamp.turn
+        now, mark = self._clock.now(), self._stamp.mark_of(key.site)
 
         def changed(stored: bytes | None) -> bytes:
             state = _read_state(stored)
@@ -205,11 +209,11 @@ class SessionPool:
             return msgspec.msgpack.encode(change(state))
 
         state = _decode_state(await self._shared.update(SPACE, self._storage_key(key), changed, KEPT_S))
-        self._keep(key, state, turn)
+        self._keep(key, state, mark)
         return state
 
-    def _keep(self, key: SessionKey, state: SessionState, turn: int) -> None:
-        self._known[key] = (state, turn)
+    def _keep(self, key: SessionKey, state: SessionState, mark: bytes) -> None:
+        self._known[key] = (state, mark)
         self._known.move_to_end(key)
         while len(self._known) > MAX_KNOWN:
             self._known.popitem(last=False)
