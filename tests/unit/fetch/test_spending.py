@@ -1,10 +1,11 @@
 """What a job spends: counted for all workers, at the price of no round trip a page, and kept."""
 
+import asyncio
 import contextlib
 
 import pytest
 
-from gossamer.core.errors import Fault, FetchError
+from gossamer.core.errors import Fault, FetchError, StorageError
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.core.routes import DIRECT, Detour, Route
@@ -235,6 +236,42 @@ async def test_a_route_that_the_budget_forbids_is_given_back(limits):
     with contextlib.suppress(FetchError):
         assert isinstance(await router.choose_route(Request("http://a.test/"), "a.test"), Detour)
     assert released == [(PAID, "a.test")]
+
+
+class SlowState(MemorySharedState):
+    """Every write takes a turn of the loop; one of them may fail."""
+
+    def __init__(self, clock):
+        super().__init__(clock)
+        self.under_way = self.most = 0
+        self.broken = ""
+
+    async def update(self, space, key, change, ttl_s):
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        await asyncio.sleep(0)
+        self.under_way -= 1
+        if key == self.broken:
+            raise StorageError("away")
+        return await super().update(space, key, change, ttl_s)
+
+
+async def test_what_was_spent_on_many_hosts_is_saved_together_and_once():
+    clock = ManualClock()
+    state = SlowState(clock)
+    meter = SpendingMeter(state, clock, "job", BudgetRules(host=BudgetLimits(cost=9.0)))
+    for nth in range(20):
+        meter.add_spending(f"{nth}.test", Spending(cost=1.0))
+    state.broken = "job 3.test"
+    with pytest.raises(StorageError):
+        await meter.save()
+    assert state.under_way == 0, "nothing of it is still under way when others may save"
+    assert state.most > 10
+    state.broken = ""
+    await meter.save()
+    costs = [(await read_spending(state, "job", f"{nth}.test")).cost for nth in range(20)]
+    assert costs == [1.0] * 20
+    assert (await read_spending(state, "job")).cost == 20.0
 
 
 async def test_what_cannot_be_read_counts_as_nothing():

@@ -38,6 +38,8 @@ KEPT_S = 400 * 86_400.0
 SAVED_EVERY_S = 1.0
 WAIT_S = 1.0
 """How long a host waits whose request has no rung left, while the job is about to end."""
+SAVED_AT_ONCE = 32
+"""Hosts whose spending is saved together."""
 MAX_HOSTS = 10_000
 """Hosts that a worker remembers between two saves."""
 
@@ -114,19 +116,27 @@ class SpendingMeter:
         )
 
     async def _save_and_read(self) -> None:
-        batch = dict(self._unsaved)
-        for place, spent in batch.items():
-            key = _key(self._job, place)
-            changed = await self._shared.update(SPACE, key, partial(_add_to, spent), KEPT_S)
-            self._saved[place] = _decode(changed)
-            left = self._unsaved.pop(place) - spent  # what was spent while it was being saved
-            if left != NOTHING:
-                self._unsaved[place] = left
+        batch = list(self._unsaved)
+        for start in range(0, len(batch), SAVED_AT_ONCE):
+            saving = map(self._save_place, batch[start : start + SAVED_AT_ONCE])
+            for end in await asyncio.gather(
+                *saving, return_exceptions=True
+            ):  # all ended: none is saved twice
+                if end is not None:
+                    raise end
         if "" not in batch:
             self._saved[""] = await read_spending(self._shared, self._job)
         self._saved_at = self._clock.now()
         if len(self._saved) > MAX_HOSTS:
             self._saved = {"": self._saved[""]}
+
+    async def _save_place(self, place: str) -> None:
+        spent = self._unsaved[place]
+        changed = await self._shared.update(SPACE, _key(self._job, place), partial(_add_to, spent), KEPT_S)
+        self._saved[place] = _decode(changed)
+        left = self._unsaved.pop(place) - spent  # what was spent while it was being saved
+        if left != NOTHING:
+            self._unsaved[place] = left
 
     def _known(self, place: str) -> Spending:
         return self._saved.get(place, NOTHING) + self._unsaved.get(place, NOTHING)
