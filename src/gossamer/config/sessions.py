@@ -13,7 +13,7 @@ OF_LOG_INS = frozenset({"login_timeout", "max_login_failures"})
 
 
 class SessionSettings(BaseSettings):
-    """Cookies, proxy and browser profile, which together make one identity for a site."""
+    """Identities: who asks a site, by their cookies and, if rotation is `sticky`, by a proxy of their own."""
 
     per_host: Count = Field(
         default=1,
@@ -22,8 +22,8 @@ class SessionSettings(BaseSettings):
     )
     max_uses: Count | None = Field(
         default=None,
-        description="Number of pages after which an identity is replaced by a new one, with no cookies, "
-        "another proxy and another browser profile; unlimited if not set.",
+        description="Number of pages after which an identity is replaced by a new one, with no cookies "
+        "and, if `proxies.rotation` is `sticky`, with another proxy; unlimited if not set.",
     )
     max_age: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
         default=None, description="Seconds after which an identity is replaced; unlimited if not set."
