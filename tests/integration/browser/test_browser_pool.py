@@ -205,3 +205,27 @@ async def test_a_program_that_is_no_browser(tmp_path: Path) -> None:
     async with open_fetcher(executable=str(broken)) as fetcher:
         with pytest.raises(MissingServiceError, match=r"chromium could not be used as a browser \(libnss3"):
             await fetcher.fetch(Request("http://127.0.0.1:9999/"))
+
+
+async def test_a_browser_that_was_retired_ends_with_the_visit_that_was_waiting_for_a_tab(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waiting = asyncio.Event()
+
+    async def wait(*_: object) -> None:
+        waiting.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr("gossamer.fetch.browser.pool.open_tab", wait)
+    async with open_fetcher() as fetcher:
+        visit = asyncio.create_task(fetcher.fetch(Request("http://127.0.0.1:1/")))
+        await waiting.wait()
+        pool = fetcher._pool
+        (browser,) = pool._all
+        pool._current = None
+        pool._retire(browser)
+        assert pool._all == {browser}, "it is needed"
+        visit.cancel()
+        await asyncio.gather(visit, return_exceptions=True)
+        await asyncio.gather(*pool._tasks)
+        assert pool._all == set()

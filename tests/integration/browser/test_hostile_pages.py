@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
 from collections.abc import AsyncIterator
 
 import pytest
@@ -94,3 +95,18 @@ async def test_a_body_that_is_cut_short_is_no_body(fetcher: BrowserFetcher, path
         with pytest.raises(FetchError) as caught:
             await fetcher.fetch(Request(site.url + path))
     assert caught.value.fault is Fault.INCOMPLETE
+
+
+async def test_a_tree_that_is_too_large_stays_in_the_browser(fetcher: BrowserFetcher) -> None:
+    grows = "<body hidden><script>document.body.append('x'.repeat(30_000_000))</script>"
+    hides = "<script>Object.defineProperty(Element.prototype, 'outerHTML', {get: () => 'tiny'})</script>"
+    async with Raw({"/": answer(grows + hides)}) as site:
+        tracemalloc.start()
+        try:
+            with pytest.raises(FetchError) as caught:
+                await fetcher.fetch(Request(f"{site.url}/"))
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert caught.value.fault is Fault.TOO_LARGE
+    assert peak < 10_000_000

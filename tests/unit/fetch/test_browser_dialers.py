@@ -65,3 +65,19 @@ async def test_a_tab_learns_that_its_proxy_is_out_of_order() -> None:
         error = relay.failures["example.com", 443]
     assert isinstance(error, FetchError)
     assert (error.fault, "secret" in str(error)) == (Fault.PROXY, False)
+
+
+async def test_a_proxy_that_worked_is_not_blamed_for_the_first_host_that_fails() -> None:
+    dialer = GuardedDialer(AddressGuard({"127.0.0.1"}), connect_s=5.0)
+    async with BadSite() as site, FakeProxy(Forwarding()) as fake:
+        working = TabRelay(dialer.dial_by(fake.proxy()))
+        assert (await ask(working, "127.0.0.1", site.port)).endswith(PAGE)
+        fake.behaviour = hang_up
+        faults = []
+        for host in ("example.com", "example.com", "example.org"):
+            relay = TabRelay(dialer.dial_by(fake.proxy()))
+            assert await ask(relay, host, 443) == b""
+            error = relay.failures[host, 443]
+            assert isinstance(error, FetchError)
+            faults.append(error.fault)
+    assert faults == [Fault.CONNECT, Fault.CONNECT, Fault.PROXY]

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
+from gossamer.core.errors import FetchError
 from gossamer.core.routes import Proxy
 from gossamer.fetch.browser.relay import Dial, FarSide, MakeSide
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.dialer import ProxyDialer, connect_socket
+from gossamer.fetch.http.pool import ProxiedPlace
+from gossamer.fetch.http.proxied import ProxyJudge
+from gossamer.fetch.http.target import Origin
 from gossamer.fetch.http.tls import TlsContextCache
 from gossamer.fetch.resolver import CachingResolver, Resolver, ThreadResolver
 
@@ -29,6 +33,7 @@ class GuardedDialer:
         self._guard = guard
         self._connect_s = connect_s
         self._tls = TlsContextCache("modern", insecure_hosts, None)  # for proxies alone
+        self._judge = ProxyJudge()
         self._given = resolver
         self._found: CachingResolver | None = None
 
@@ -71,7 +76,12 @@ class GuardedDialer:
         """A tunnel to the host, for plain HTTP too. The proxy looks names up: no address is known."""
         self._guard.check_target(host, port)
         until = asyncio.get_running_loop().time() + self._connect_s
-        tunnel = await ProxyDialer(self._names, self._tls).open_tunnel(proxy, host, port, until)
+        try:
+            tunnel = await ProxyDialer(self._names, self._tls).open_tunnel(proxy, host, port, until)
+        except FetchError as error:
+            place = ProxiedPlace(proxy, Origin(False, host, port, host, ""))
+            raise self._judge.attribute_failure(error, f"{host}:{port}", place) from error
+        self._judge.note_answer(proxy)
         transport, side = tunnel.step_aside(), make()
         transport.set_protocol(side)
         side.connection_made(transport)

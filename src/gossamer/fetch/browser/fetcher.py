@@ -238,7 +238,10 @@ class BrowserFetcher:
                 await task.perform(until)
                 await tab.finish_loading(task.load_state)
             report = await task.finish(until, navigation.status if navigation is not None else 0)
-            return "" if tab.page.is_closed() else await tab.read_content(), report
+            most = self._options.max_body_bytes
+            return "" if tab.page.is_closed() else await tab.read_content(most), report
+        except FetchError:
+            raise
         except Exception as error:
             if error_code(str(error)) == NO_PAGE:
                 return "", TaskReport()
@@ -249,9 +252,12 @@ class BrowserFetcher:
         code = error_code(said)
         failures = tab.relay.failures
         reason = failures.get((origin.host, origin.port))
-        if reason is None and len(failures) == 1:  # the browser writes the host in its own way
+        is_answered = tab.navigation is not None and tab.navigation.status > 0
+        if (
+            reason is None and len(failures) == 1 and not is_answered
+        ):  # the browser writes the host its own way
             (reason,) = failures.values()
-        if isinstance(reason, FetchError):
+        if isinstance(reason, FetchError) and code:
             return reason
         if isinstance(reason, RAISED) and code:
             return translate_error(reason, host=origin.host)

@@ -114,12 +114,13 @@ class BrowserPool:
                 tab = await open_tab(
                     browser.browser, key, TabRelay(dial), self._options, self._own_name(browser)
                 )
+            browser.busy.add(tab)
         except Exception as error:
             await asyncio.to_thread(browser.kill)  # nothing can be done with one that opens no tabs
             raise FetchError(Fault.BROWSER, "the browser ended, or was stuck, before it had a tab") from error
         finally:
             browser.opening -= 1
-        browser.busy.add(tab)
+            self._close_if_done(browser)
         return tab
 
     def give_back(self, tab: BrowserTab, fault: Fault | None) -> None:
@@ -185,6 +186,11 @@ class BrowserPool:
         if browser.is_lost or not browser.is_needed:
             self._start(self._close_browser(browser))
 
+    def _close_if_done(self, browser: RunningBrowser) -> None:
+        """Close a browser that was retired while it was needed, when it no longer is."""
+        if browser is not self._current and browser in self._all and not browser.is_needed:
+            self._start(self._close_browser(browser))
+
     async def _close_browser(self, browser: RunningBrowser) -> None:
         self._all.discard(browser)
         for tab in (*browser.busy, *browser.idle):
@@ -223,8 +229,7 @@ class BrowserPool:
         finally:
             browser.busy.discard(tab)
             self._slots.release()
-            if browser is not self._current and browser in self._all and not browser.is_needed:
-                await self._close_browser(browser)
+            self._close_if_done(browser)
 
     async def _close_tab(self, browser: RunningBrowser, tab: BrowserTab) -> None:
         if not await tab.close():

@@ -40,6 +40,12 @@ _NAMES = {
 """Kinds of resources that the browser has to ask us about, by their names in its protocol."""
 
 _EMPTY_S = 2.0
+_MOVING = ("Cannot find context", "context was destroyed", "navigated or closed")
+_TREE = """(most => {
+    const kind = document.doctype ? new XMLSerializer().serializeToString(document.doctype) : "";
+    const tree = kind + (document.documentElement ? document.documentElement.outerHTML : "");
+    return tree.length > most ? null : tree;
+})(%d)"""
 _MOVING_S = 0.05  # until a page that goes elsewhere is looked at again
 
 
@@ -94,15 +100,30 @@ class BrowserTab:
             await asyncio.sleep(0.02)
             await self.page.wait_for_load_state(state, timeout=0)
 
-    async def read_content(self) -> str:
-        """The page's tree, written down; when it stands still, where it is just going elsewhere."""
+    async def read_content(self, most: int) -> str:
+        """The page's tree, written down; when it stands still, where it is just going elsewhere.
+
+        Raises ``FetchError`` for one of more than ``most`` characters, which stays in the browser.
+        """
         while True:
             try:
-                return await self.page.content()
+                tree = await self._write_tree(most)
             except Exception as error:
-                if "navigating" not in str(error):
+                if self.page.is_closed() or not any(words in str(error) for words in _MOVING):
                     raise
+            else:
+                if tree is None:
+                    raise FetchError(Fault.TOO_LARGE, f"the page grew beyond {most} bytes")
+                return tree
             await asyncio.sleep(_MOVING_S)
+
+    async def _write_tree(self, most: int) -> str | None:
+        """In a world of its own, where the page's scripts have changed nothing."""
+        world = await self.cdp.send("Page.createIsolatedWorld", {"frameId": self.main_frame})
+        place = {"contextId": world["executionContextId"], "returnByValue": True}
+        answer = await self.cdp.send("Runtime.evaluate", {"expression": _TREE % most, **place})
+        tree: str | None = answer["result"].get("value")
+        return tree
 
     async def empty(self) -> bool:
         """End what is going on in it. ``False``: it cannot be used any more."""
