@@ -42,6 +42,10 @@ ANSWERS = {
     "/busy": answer("<script>for (;;) {}</script>"),
     "/alerts": answer("<p>alerts</p><script>for (let n = 0; n < 20; n++) alert(n)</script>"),
     "/windows": answer("<p>windows</p><script>for (let n = 0; n < 20; n++) open('/scripted?' + n)</script>"),
+    "/restless": answer(
+        "<p>restless</p><script>setInterval(() => { fetch('/poll'); alert('still here'); }, 5)</script>"
+    ),
+    "/poll": answer(b"x" * 50_000),
     "/frames": answer("<iframe src='file:///etc/passwd'></iframe><iframe src='/scripted'></iframe>"),
 }
 
@@ -184,6 +188,20 @@ async def test_dialogs_windows_and_files_do_no_harm(fetcher: BrowserFetcher) -> 
             assert f"<p>{path}</p>" in page.body.decode()
         assert b"root:" not in (await fetcher.fetch(Request(f"{site.url}/frames"))).body
         assert not [head for head in site.heads if b"/scripted?" in head], "windows are not opened"
+
+
+async def test_nothing_of_a_page_is_counted_for_the_next_one() -> None:
+    async with open_fetcher(tabs=1, timeout_s=20) as fetcher, Raw(ANSWERS) as site:
+        for _ in range(3):
+            await fetcher.fetch(Request(f"{site.url}/restless"))
+            page = await fetcher.fetch(Request(f"{site.url}/scripted"))
+            assert (page.status, b"price: 5" in page.body) == (200, True)
+            assert page.wire_bytes < 2 * len(ANSWERS["/scripted"])
+        asked = [head.split()[1] for head in site.heads]
+    assert b"/poll" in asked, "the old page was at work"
+    last = len(asked) - asked[::-1].index(b"/scripted")
+    assert b"/poll" not in asked[last:]
+    assert {asked[n + 1] for n, path in enumerate(asked[:-1]) if path == b"/scripted"} == {b"/restless"}
 
 
 async def test_a_stealthy_browser_does_not_tell_that_it_is_driven() -> None:

@@ -81,3 +81,40 @@ async def test_a_proxy_that_worked_is_not_blamed_for_the_first_host_that_fails()
             assert isinstance(error, FetchError)
             faults.append(error.fault)
     assert faults == [Fault.CONNECT, Fault.CONNECT, Fault.PROXY]
+
+
+async def test_what_comes_late_for_a_page_is_not_counted_for_the_next_one() -> None:
+    asked: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for _ in range(2):
+            asked.append(await reader.readexactly(3))
+            writer.write(b"first")
+            await go_on.wait()
+            go_on.clear()
+            writer.write(b"late")
+        writer.close()
+
+    go_on = asyncio.Event()
+    relay = TabRelay(DIALER.dial_by(None))
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        address = await relay.open()
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(address.rpartition(":")[2]))
+        writer.write(b"\5\1\0" + b"\5\1\0\1" + bytes([127, 0, 0, 1]) + port.to_bytes(2))
+        await reader.readexactly(12)
+        writer.write(b"one")
+        assert await reader.readexactly(5) == b"first"
+        assert relay.received_bytes == 5
+        relay.forget_past()
+        go_on.set()
+        assert await reader.readexactly(4) == b"late"
+        assert relay.received_bytes == 0
+        writer.write(b"two")
+        assert await reader.readexactly(5) == b"first"
+        assert relay.received_bytes == 5, "the next page uses the connection again"
+        go_on.set()
+        await reader.read()
+        writer.close()
+        relay.close()
+    assert asked == [b"one", b"two"]

@@ -73,9 +73,14 @@ class TabRelay:
                 self._report_excess()
 
     def forget_past(self) -> None:
-        """The next page begins: what was counted and what failed was the last one's."""
+        """The next page begins: what was counted and what failed was the last one's.
+
+        So is what still comes on connections that the browser has not used again.
+        """
         self.received_bytes = 0
         self.failures.clear()
+        for side in self._sides:
+            side.is_past = True
 
     def add_side(self, side: _TabSide) -> None:
         """A connection of the tab was made."""
@@ -157,15 +162,15 @@ class FarSide(_Side):
 
     address = ""  # the host's, where it is known
 
-    def __init__(self, relay: TabRelay, other: _Side) -> None:
+    def __init__(self, relay: TabRelay, near: _TabSide) -> None:
         self._relay = relay
-        self._other = other
+        self._other = self._near = near
 
     def data_received(self, data: bytes) -> None:
         """From the host, for the browser."""
-        self._relay.count_bytes(len(data))
-        assert self._other is not None
-        self._other.send(data)
+        if not self._near.is_past:
+            self._relay.count_bytes(len(data))
+        self._near.send(data)
 
 
 class _TabSide(_Side):
@@ -173,6 +178,7 @@ class _TabSide(_Side):
 
     def __init__(self, relay: TabRelay) -> None:
         self._relay = relay
+        self.is_past = False  # the page that last sent something on it is gone
         self._buffer = b""
         self._is_greeted = False
         self._has_asked = False
@@ -187,6 +193,7 @@ class _TabSide(_Side):
 
     def data_received(self, data: bytes) -> None:
         if self._other is not None:
+            self.is_past = False
             self._other.send(data)
             return
         self._buffer += data

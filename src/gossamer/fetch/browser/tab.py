@@ -132,7 +132,7 @@ class BrowserTab:
             return False
         try:
             async with asyncio.timeout(_EMPTY_S):
-                await self.page.goto("about:blank")
+                await self.page.goto("about:blank", wait_until="commit")  # then the old page is gone
         except Exception:  # noqa: BLE001 - whatever it is, this tab is not to be used again
             return False
         self.relay.forget_past()
