@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from gossamer.config.section import BaseSettings, Count, Seconds
 
@@ -15,10 +15,13 @@ Viewport = Annotated[str, Field(pattern=r"^[1-9][0-9]{1,4}x[1-9][0-9]{1,4}$")]
 class BrowserSettings(BaseSettings):
     """The way to fetch `browser`: which browser, how many tabs, and how far a page may go."""
 
+    kind: Literal["chromium", "firefox"] = Field(
+        default="chromium", description="Which browser: `chromium` or `firefox`."
+    )
     executable: str | None = Field(
         default=None,
-        description="The browser's program; if not set, the one that Playwright has downloaded, or Chromium "
-        "on the PATH.",
+        description="The browser's program; if not set, the Chromium that Playwright has downloaded, or the "
+        "browser on the PATH.",
     )
     stealth: bool = Field(
         default=False,
@@ -78,3 +81,9 @@ class BrowserSettings(BaseSettings):
     viewport: Viewport = Field(
         default="1366x768", description="Width and height of a page's window in pixels."
     )
+
+    @model_validator(mode="after")
+    def _check_kind(self) -> Self:
+        if self.stealth and self.kind != "chromium":
+            raise ValueError(f"stealth drives Chromium alone, and kind is {self.kind!r}: set one of the two")
+        return self

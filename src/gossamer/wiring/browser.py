@@ -20,6 +20,7 @@ def browser_options_of(settings: Settings) -> BrowserOptions:
     width, height = browser.viewport.split("x")
     is_sandboxed = os.geteuid() != 0 if browser.sandbox is None else browser.sandbox
     return BrowserOptions(
+        kind=browser.kind,
         executable=browser.executable or "",
         is_stealthy=browser.stealth,
         is_sandboxed=is_sandboxed,

@@ -52,7 +52,7 @@ async def look_at_items(settings: Settings) -> str | None:
 
 def look_at_browser(settings: Settings) -> str:
     """The browser that would be started. Raises ``MissingServiceError`` where there is none."""
-    return find_executable(settings.browser.executable or "")
+    return find_executable(settings.browser.executable or "", settings.browser.kind)
 
 
 def look_at_open_files() -> tuple[int, int, int]:

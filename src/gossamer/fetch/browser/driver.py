@@ -15,16 +15,21 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gossamer.core.errors import MissingServiceError
-from gossamer.fetch.browser.limits import CLOSE_S, LAUNCH_S, BrowserOptions
+from gossamer.fetch.browser import firefox
+from gossamer.fetch.browser.limits import CLOSE_S, LAUNCH_S, BrowserKind, BrowserOptions
 from gossamer.fetch.browser.processes import BrowserFolder, find_processes
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
 
-_ON_PATH = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_ON_PATH = {
+    "chromium": ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
+    "firefox": ("firefox-esr", "firefox"),
+}
+_PACKAGES = {"chromium": "chromium", "firefox": "firefox-esr"}
 _BUNDLED = ("chromium-*/chrome-linux*/chrome", "chromium_headless_shell-*/chrome-linux*/headless_shell")
 
 _ARGUMENTS = (
@@ -41,8 +46,8 @@ _SAID = re.compile(r"\[err\] (.+)")  # by the program itself, in Playwright's re
 _FIRST_LINE = re.compile(r"(.+)")
 
 
-def find_executable(named: str = "") -> str:
-    """The browser to start: the one that is named, Playwright's own, or one on the PATH.
+def find_executable(named: str = "", kind: BrowserKind = "chromium") -> str:
+    """The browser to start: the one that is named, Playwright's own Chromium, or one on the PATH.
 
     Raises ``MissingServiceError``.
     """
@@ -53,12 +58,13 @@ def find_executable(named: str = "") -> str:
                 f"browser.executable = {named!r}: there is no such program, or it cannot be executed"
             )
         return found
-    on_path = (shutil.which(name) for name in _ON_PATH)
-    found = _find_bundled() or next(filter(None, on_path), None)
+    on_path = (shutil.which(name) for name in _ON_PATH[kind])
+    bundled = _find_bundled() if kind == "chromium" else ""  # Playwright's Firefox is one of its own kind
+    found = bundled or next(filter(None, on_path), None)
     if found is None:
         raise MissingServiceError(
-            "the way to fetch 'browser' needs Chromium, which is not installed: "
-            "apt install chromium, or set browser.executable to its path"
+            f"the way to fetch 'browser' needs {kind.capitalize()}, which is not installed: "
+            f"apt install {_PACKAGES[kind]}, or set browser.executable to its path"
         )
     return found
 
@@ -87,7 +93,7 @@ class BrowserDriver:
 
     def __init__(self, options: BrowserOptions) -> None:
         self._options = options
-        self._executable = find_executable(options.executable)
+        self._executable = find_executable(options.executable, options.kind)
         check_package(is_stealthy=options.is_stealthy)
         self._playwright: Playwright | None = None
         self._pid = 0
@@ -137,14 +143,9 @@ class BrowserDriver:
     async def _launch(self, playwright: Playwright, proxy: str) -> tuple[Browser, str]:
         assert self._folder is not None
         before = self._profiles()
-        blocking = [switch for kind, switch in _BLOCKING.items() if kind in self._options.blocked]
-        # Given here and not to each tab, it leaves what the browser says of its platform as it is.
-        agent = [f"--user-agent={self._options.user_agent}"] if self._options.is_open else []
-        browser = await playwright.chromium.launch(
+        browser = await self._launch_kind(
+            playwright,
             executable_path=self._executable,
-            args=[*_ARGUMENTS, *blocking, *agent],
-            ignore_default_args=["--disable-popup-blocking"],
-            chromium_sandbox=self._options.is_sandboxed,
             proxy={"server": proxy},
             handle_sigint=False,
             handle_sigterm=False,
@@ -153,6 +154,25 @@ class BrowserDriver:
         )
         new = self._profiles() - before
         return browser, new.pop() if len(new) == 1 else self._folder.path
+
+    async def _launch_kind(self, playwright: Playwright, **common: Any) -> Browser:
+        options = self._options
+        if options.kind == "firefox":
+            preferences = dict(firefox.PREFERENCES)
+            for kind in options.blocked & firefox.BLOCKING.keys():
+                preferences |= firefox.BLOCKING[kind]
+            return await playwright.firefox.launch(
+                channel="moz-firefox", firefox_user_prefs=preferences, **common
+            )
+        blocking = [switch for kind, switch in _BLOCKING.items() if kind in options.blocked]
+        # Given here and not to each tab, it leaves what the browser says of its platform as it is.
+        agent = [f"--user-agent={options.user_agent}"] if options.is_open else []
+        return await playwright.chromium.launch(
+            args=[*_ARGUMENTS, *blocking, *agent],
+            ignore_default_args=["--disable-popup-blocking"],
+            chromium_sandbox=options.is_sandboxed,
+            **common,
+        )
 
     def _profiles(self) -> set[str]:
         assert self._folder is not None
@@ -174,9 +194,10 @@ class BrowserDriver:
         if "No usable sandbox" in text:
             hint = "this machine does not let a browser have its sandbox: set browser.sandbox = false"
         elif "error while loading shared libraries" in text:
-            hint = "libraries are missing: apt install chromium"
+            hint = f"libraries are missing: apt install {_PACKAGES[self._options.kind]}"
         else:
-            hint = "run it once by hand with --headless --dump-dom about:blank to see why"
+            page = "--screenshot" if self._options.kind == "firefox" else "--dump-dom"
+            hint = f"run it once by hand with --headless {page} about:blank to see why"
         found = _SAID.search(text) or _FIRST_LINE.search(text)
         words = found[1].strip()[:300] if found else type(error).__name__
         return MissingServiceError(f"{self._executable} could not be used as a browser ({words}); {hint}")

@@ -1,7 +1,7 @@
 """What a browser says when a page does not come, as the one error of a fetch.
 
-A browser's own words are net error codes. Where the relay knows why a connection failed, its reason goes
-first.
+A browser's own words are net error codes: ``ERR_...`` of Chromium, ``NS_...`` and others of Firefox. Where
+the relay knows why a connection failed, its reason goes first.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ import re
 
 from gossamer.core.errors import Fault, FetchError
 
-_CODE = re.compile(r"net::(ERR_[A-Z0-9_]+)")
+_CODE = re.compile(r"net::(ERR_[A-Z0-9_]+)|\b((?:NS|SEC|SSL|MOZILLA_PKIX)_[A-Z0-9_]+|deniedPortAccess)")
 
 NO_PAGE = "ERR_HTTP_RESPONSE_CODE_FAILURE"
 """What a browser says of an error status without a page."""
+ABORTED = frozenset({"ERR_ABORTED", "NS_BINDING_ABORTED", "NS_ERROR_ABORT", "NS_ERROR_REDIRECT_LOOP"})
+"""What a browser says of a request that was ended on purpose."""
 
 _FAULTS = {
     "ERR_NAME_NOT_RESOLVED": Fault.DNS,
@@ -44,19 +46,34 @@ _FAULTS = {
     "ERR_OUT_OF_MEMORY": Fault.LOCAL,
     "ERR_NETWORK_CHANGED": Fault.LOCAL,
     "ERR_INTERNET_DISCONNECTED": Fault.LOCAL,
+    "NS_ERROR_UNKNOWN_HOST": Fault.DNS,
+    "NS_ERROR_UNKNOWN_PROXY_HOST": Fault.DNS,
+    "NS_ERROR_CONNECTION_REFUSED": Fault.CONNECT,
+    "NS_ERROR_PROXY_CONNECTION_REFUSED": Fault.CONNECT,
+    "NS_ERROR_NET_RESET": Fault.CONNECT,
+    "NS_ERROR_NET_INTERRUPT": Fault.CONNECT,
+    "NS_ERROR_NET_EMPTY_RESPONSE": Fault.CONNECT,
+    "NS_ERROR_NET_TIMEOUT": Fault.TIMEOUT_CONNECT,
+    "NS_ERROR_NET_PARTIAL_TRANSFER": Fault.INCOMPLETE,
+    "NS_ERROR_INVALID_CONTENT_ENCODING": Fault.BAD_ENCODING,
+    "NS_ERROR_CORRUPTED_CONTENT": Fault.BAD_ENCODING,
+    "deniedPortAccess": Fault.GUARD,
+    "NS_ERROR_MALFORMED_URI": Fault.BAD_URL,
+    "NS_ERROR_UNKNOWN_PROTOCOL": Fault.BAD_URL,
+    "NS_ERROR_OUT_OF_MEMORY": Fault.LOCAL,
 }
-_BY_BEGINNING = (("ERR_CERT_", Fault.TLS), ("ERR_SSL_", Fault.TLS), ("ERR_BAD_SSL_", Fault.TLS))
+_OF_TLS = ("ERR_CERT_", "ERR_SSL_", "ERR_BAD_SSL_", "SEC_ERROR_", "SSL_ERROR_", "MOZILLA_PKIX_")
 
 
 def error_code(text: str) -> str:
     """The net error in what a browser says, as ``ERR_ABORTED``; empty: there is none."""
     found = _CODE.search(text)
-    return found[1] if found else ""
+    return found[1] or found[2] if found else ""
 
 
 def translate_code(code: str, host: str) -> FetchError:
     """The fetch error for a net error."""
     fault = _FAULTS.get(code)
     if fault is None:
-        fault = next((known for start, known in _BY_BEGINNING if code.startswith(start)), Fault.PROTOCOL)
+        fault = Fault.TLS if code.startswith(_OF_TLS) else Fault.PROTOCOL
     return FetchError(fault, f"{host}: the browser says {code}")

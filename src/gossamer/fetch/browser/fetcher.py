@@ -161,7 +161,6 @@ class BrowserFetcher:
         navigation = Navigation(
             request,
             self._fields_for(request, origin),
-            main_frame=tab.main_frame,
             max_body_bytes=self._options.max_body_bytes,
         )
         tab.navigation = navigation
@@ -243,6 +242,7 @@ class BrowserFetcher:
         except FetchError:
             raise
         except Exception as error:
+            await tab.gate.settle()  # what is saved and not shown is a failure to the browser
             if error_code(str(error)) == NO_PAGE:
                 return "", TaskReport()
             raise self._explain(tab, str(error), origin) from error

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from gossamer.core.record import Record
+
+BrowserKind = Literal["chromium", "firefox"]
 
 LAUNCH_S = 60.0
 """How long a browser may take to start; that is nobody's page time."""
@@ -21,6 +25,7 @@ PAGE_BODIES = 2
 class BrowserOptions(Record, frozen=True, kw_only=True):
     """Bounds and manners of the browser fetcher."""
 
+    kind: BrowserKind = "chromium"
     executable: str = ""  # empty: the one that is found
     is_stealthy: bool = False  # driven by patchright instead of playwright
     is_sandboxed: bool = True  # False where the machine does not let a browser have its sandbox

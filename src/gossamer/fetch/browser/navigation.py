@@ -1,9 +1,8 @@
 """One page on its way into a tab: what its own request sends, and what comes of it.
 
-The browser is asked to stop at two places (the domain ``Fetch`` of its DevTools protocol): before the
-page's own request is sent, where the request's method, body and headers go in; and when the answer's header
-is there. A redirect ends there, as an answer like any other: each hop is a request of its own. So does what
-is no HTML: its bytes are read piece by piece, and never shown, saved or run. HTML goes on into the page.
+The gate of the tab's browser asks here at two places: before the page's own request is sent, and when the
+answer's header is there. A redirect ends there, as an answer like any other: each hop is a request of its
+own. So does what is no HTML: its bytes are read, and never shown, saved or run. HTML goes on into the page.
 
 A page that goes elsewhere by itself (``location = ...``) while it loads is treated like a redirect; one
 that loads itself again, or sends a form to its own site (a test that visitors have to pass), may.
@@ -12,36 +11,29 @@ that loads itself again, or sends a form to its own site (a test that visitors h
 from __future__ import annotations
 
 import asyncio
-import base64
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Literal
 
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
 from gossamer.fetch.browser.faults import NO_PAGE, translate_code
 from gossamer.policy import redirects, urls
 
-if TYPE_CHECKING:
-    from playwright.async_api import CDPSession
-
 MAX_RELOADS = 5
-_SLICE_BYTES = 256 * 1024
 _MAX_DIGITS = 18
 _HTML = ("text/html", "application/xhtml+xml")
-_BODILESS = frozenset({"GET", "HEAD"})
 
 Headers = tuple[tuple[str, str], ...]
+AnswerFate = Literal["show", "read", "end"]
+"""What a gate does with an answer: lets the page have it, reads its bytes, or nothing more."""
 
 
 class Navigation:
     """From a request to the answer of its page. ``fields`` are headers beside the browser's own."""
 
-    def __init__(
-        self, request: Request, fields: Mapping[str, str], *, main_frame: str, max_body_bytes: int
-    ) -> None:
-        self._request = request
-        self._fields = fields
-        self._main_frame = main_frame
+    def __init__(self, request: Request, fields: Mapping[str, str], *, max_body_bytes: int) -> None:
+        self.request = request
+        self.fields = fields
         self._limit = max_body_bytes
         self._loop = asyncio.get_running_loop()
         self._loads = 0  # of the main frame, that were let through
@@ -56,178 +48,121 @@ class Navigation:
         self.answered_at = 0.0  # by the loop
 
     def __repr__(self) -> str:
-        return f"<Navigation to {urls.hostname_of(self._request.url)}: {self.status or 'no answer yet'}>"
-
-    async def handle_pause(self, cdp: CDPSession, event: dict[str, Any]) -> None:
-        """Decide on a request at which the browser has stopped."""
-        paused = event["requestId"]
-        if _is_blocked(event):
-            await cdp.send("Fetch.failRequest", {"requestId": paused, "errorReason": "BlockedByClient"})
-        elif not self._is_page(event):
-            await cdp.send("Fetch.continueRequest", {"requestId": paused})
-        elif "responseStatusCode" in event:
-            await self._take_answer(cdp, event)
-        else:
-            await self._pass_request(cdp, event)
-
-    def _is_page(self, event: Mapping[str, Any]) -> bool:
-        """Whether it is about the page itself, and there is something to decide."""
-        return (
-            event["resourceType"] == "Document"
-            and event["frameId"] == self._main_frame
-            and "responseErrorReason" not in event
-        )
+        return f"<Navigation to {urls.hostname_of(self.request.url)}: {self.status or 'no answer yet'}>"
 
     # ------------------------------------------------------------------ the request
 
-    async def _pass_request(self, cdp: CDPSession, event: dict[str, Any]) -> None:
-        order: dict[str, Any] = {"requestId": event["requestId"]}
-        asked = event["request"]
-        if self._loads == 0:
-            order |= self._own_request(asked["headers"])
-        elif not self._is_own_affair(asked):
-            self._conclude_redirect(asked["url"])
-            await self._fail(cdp, event)
-            return
+    @property
+    def is_begun(self) -> bool:
+        """Whether the request was sent; what the main frame asks for then is of the page's own accord."""
+        return self._loads > 0
+
+    def begin_load(self, url: str, method: str) -> bool:
+        """Whether the main frame may load ``url`` now; where it may not, that is a redirect."""
+        if self.is_begun and not self._is_own_affair(url, method):
+            self._conclude_redirect(url)
+            return False
         self._loads += 1
         self.has_left = self.has_left or self.may_leave
         self.is_loading = True
-        await cdp.send("Fetch.continueRequest", order)
+        return True
 
-    def _own_request(self, headers: Mapping[str, str]) -> dict[str, Any]:
-        """What differs from a plain GET with the browser's own headers."""
-        order: dict[str, Any] = {}
-        if self._request.method != "GET":
-            order["method"] = self._request.method
-        if self._request.body:
-            order["postData"] = base64.b64encode(self._request.body).decode()
-        if self._fields:
-            taken = {name.lower() for name in self._fields}
-            kept = [(name, value) for name, value in headers.items() if name.lower() not in taken]
-            order["headers"] = [
-                {"name": name, "value": value} for name, value in (*kept, *self._fields.items())
-            ]
-        return order
+    def add_fields(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """The browser's own headers, with those of the request in their place."""
+        taken = {name.lower() for name in self.fields}
+        return {name: value for name, value in headers.items() if name.lower() not in taken} | dict(
+            self.fields
+        )
 
-    def _is_own_affair(self, asked: Mapping[str, Any]) -> bool:
+    def _is_own_affair(self, url: str, method: str) -> bool:
         """Whether the main frame may go where it wants to by itself."""
         if self._loads > MAX_RELOADS:
             return False
         if self.may_leave:
             return True
-        here, there = self._request.url.partition("#")[0], asked["url"]
-        is_same_site = urls.origin_of(here) == urls.origin_of(there)
-        return here == there or (is_same_site and asked.get("method") != "GET")
+        here = self.request.url.partition("#")[0]
+        is_same_site = urls.origin_of(here) == urls.origin_of(url)
+        return here == url or (is_same_site and method != "GET")
 
     # ------------------------------------------------------------------ the answer
 
-    async def _take_answer(self, cdp: CDPSession, event: dict[str, Any]) -> None:
+    def take_answer(self, status: int, headers: Headers) -> AnswerFate:
+        """What is to be done with the answer."""
         self.is_loading = False
-        self.status = event["responseStatusCode"]
-        self.headers = tuple(
-            (field["name"].lower(), field["value"]) for field in event.get("responseHeaders", ())
-        )
+        self.status, self.headers = status, headers
         self.answered_at = self.answered_at or self._loop.time()
-        if self.status in redirects.STATUSES and self._header("location") and not self.may_leave:
-            self.body = b""
-            self._conclude()
-            await self._fail(cdp, event)
-        elif self._is_shown() or self.status in redirects.STATUSES:
-            if self._announced_bytes() > self._limit:
-                self._conclude(FetchError(Fault.TOO_LARGE, f"more than {self._limit} bytes"))
-                await self._fail(cdp, event)
-                return
-            await cdp.send("Fetch.continueRequest", {"requestId": event["requestId"]})
-        else:
-            try:
-                self.body = await self._read_body(cdp, event["requestId"])
-            except FetchError as error:
-                self._conclude(error)
-            else:
-                self._conclude()
-            await self._fail(cdp, event)
+        is_redirect = status in redirects.STATUSES
+        if is_redirect and self.header("location") and not self.may_leave:
+            self.conclude(body=b"")
+            return "end"
+        is_shown = self._is_shown() or is_redirect
+        if not is_shown and (self.request.method == "HEAD" or status in (204, 205, 304)):
+            self.conclude(body=b"")
+            return "end"
+        try:
+            self.check_size(self._announced_bytes())
+        except FetchError as error:
+            self.conclude(error)
+            return "end"
+        return "show" if is_shown else "read"
+
+    def check_size(self, length: int) -> None:
+        """Raise ``FetchError`` where a body of so many bytes is too large."""
+        if length > self._limit:
+            raise FetchError(Fault.TOO_LARGE, f"more than {self._limit} bytes")
+
+    def check_length(self, count: int) -> None:
+        """Refuse a body that is shorter than announced: a connection that is lost ends it like any other."""
+        has_body = self.status not in (204, 205, 304) and not self.header("content-encoding")
+        if has_body and count < self._announced_bytes():
+            raise FetchError(Fault.INCOMPLETE, f"{count} of {self._announced_bytes()} bytes came")
+
+    def header(self, name: str) -> str:
+        """The first header of the answer by that name."""
+        return next((value for key, value in self.headers if key == name), "")
 
     def _is_shown(self) -> bool:
-        kind = self._header("content-type").partition(";")[0].strip().lower()
-        is_saved = self._header("content-disposition").lower().startswith("attachment")
+        kind = self.header("content-type").partition(";")[0].strip().lower()
+        is_saved = self.header("content-disposition").lower().startswith("attachment")
         return (
             kind in _HTML
             and not is_saved
             and self.status not in (204, 205, 304)
-            and self._request.method != "HEAD"
+            and self.request.method != "HEAD"
         )
 
-    async def _read_body(self, cdp: CDPSession, paused: str) -> bytes:
-        """The decoded bytes of an answer that is not shown, up to the limit."""
-        if self._request.method == "HEAD":
-            return b""
-        if self._announced_bytes() > self._limit:
-            raise FetchError(Fault.TOO_LARGE, f"more than {self._limit} bytes")
-        stream = (await cdp.send("Fetch.takeResponseBodyAsStream", {"requestId": paused}))["stream"]
-        body = bytearray()
-        while True:
-            piece = await cdp.send("IO.read", {"handle": stream, "size": _SLICE_BYTES})
-            data = piece["data"]
-            body += base64.b64decode(data) if piece.get("base64Encoded") else data.encode()
-            if len(body) > self._limit:
-                raise FetchError(Fault.TOO_LARGE, f"more than {self._limit} bytes")
-            if piece["eof"]:
-                await cdp.send("IO.close", {"handle": stream})
-                self._check_length(len(body))
-                return bytes(body)
-
-    def _check_length(self, count: int) -> None:
-        """Refuse a body that is shorter than announced: a connection that is lost ends it like any other."""
-        has_body = self.status not in (204, 205, 304) and not self._header("content-encoding")
-        if has_body and count < self._announced_bytes():
-            raise FetchError(Fault.INCOMPLETE, f"{count} of {self._announced_bytes()} bytes came")
-
-    def _header(self, name: str) -> str:
-        return next((value for key, value in self.headers if key == name), "")
-
     def _announced_bytes(self) -> int:
-        length = self._header("content-length")
+        length = self.header("content-length")
         if not (length.isascii() and length.isdigit()):
             return 0
         return int(length.lstrip("0")[:_MAX_DIGITS] or 0)  # what has more of them is too large all the same
 
     # ------------------------------------------------------------------ the end
 
-    async def _fail(self, cdp: CDPSession, event: dict[str, Any]) -> None:
-        await cdp.send("Fetch.failRequest", {"requestId": event["requestId"], "errorReason": "Aborted"})
-
     def _conclude_redirect(self, url: str) -> None:
         """The page goes elsewhere by itself."""
         kept = tuple(field for field in self.headers if field[0] == "x-robots-tag")
-        self.status, self.headers, self.body = 302, (("location", url), *kept), b""
+        self.status, self.headers = 302, (("location", url), *kept)
         self.flags = ("script_redirect",)
-        self._conclude()
+        self.conclude(body=b"")
 
     def break_off(self, code: str) -> None:
         """The answer's body has failed with a net error. An error's empty page is none to a browser."""
         if code == NO_PAGE:
-            self.body = b""
-            self._conclude()
+            self.conclude(body=b"")
         else:
-            self._conclude(translate_code(code, urls.hostname_of(self._request.url)))
+            self.conclude(translate_code(code, urls.hostname_of(self.request.url)))
 
     def refuse_answer(self) -> None:
         """What came cannot be understood."""
-        self._conclude(FetchError(Fault.PROTOCOL, "the answer could not be read"))
+        self.conclude(FetchError(Fault.PROTOCOL, "the answer could not be read"))
 
-    def _conclude(self, error: FetchError | None = None) -> None:
+    def conclude(self, error: FetchError | None = None, *, body: bytes | None = None) -> None:
+        """There is nothing to show: a body as it came, or a failure. What was said first holds."""
         if self.end.done():
             return
         if error is None:
+            self.body = body
             self.end.set_result(None)
         else:
             self.end.set_exception(error)
-
-
-def _is_blocked(event: Mapping[str, Any]) -> bool:
-    """The browser asks about documents, about kinds that are blocked, and about what may be a page's icon."""
-    kind = event["resourceType"]
-    if kind == "Other":
-        accepted: str = event["request"]["headers"].get("Accept", "")
-        return accepted.startswith("image/")
-    return bool(kind != "Document")

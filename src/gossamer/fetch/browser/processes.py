@@ -36,7 +36,7 @@ class BrowserProcess(NamedTuple):
     @property
     def is_renderer(self) -> bool:
         """Whether it shows pages."""
-        return b"--type=renderer" in self.command
+        return b"--type=renderer" in self.command or b"-isForBrowser" in self.command
 
 
 def find_processes(folder: str) -> list[BrowserProcess]:

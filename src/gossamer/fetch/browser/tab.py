@@ -16,28 +16,16 @@ from gossamer.core.browsing import LoadState
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.routes import Proxy
 from gossamer.fetch.browser.cookies import TabCookies
-from gossamer.fetch.browser.faults import error_code
+from gossamer.fetch.browser.devtools import DevToolsGate
+from gossamer.fetch.browser.faults import ABORTED, error_code
+from gossamer.fetch.browser.firefox import FirefoxGate
 from gossamer.fetch.browser.limits import CLOSE_S, PAGE_BODIES, BrowserOptions
 from gossamer.fetch.browser.navigation import Navigation
 from gossamer.fetch.browser.relay import TabRelay
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, BrowserContext, CDPSession, Page
+    from playwright.async_api import Browser, BrowserContext, Page
     from playwright.async_api import Request as PageRequest
-
-_PAUSES: tuple[dict[str, str], ...] = (
-    {"resourceType": "Document", "requestStage": "Request"},
-    {"resourceType": "Document", "requestStage": "Response"},
-)
-_NAMES = {
-    "image": "Other",  # a page's icon; all other images are blocked when the browser is started
-    "stylesheet": "Stylesheet",
-    "script": "Script",
-    "xhr": "XHR",
-    "fetch": "Fetch",
-    "media": "Media",
-}
-"""Kinds of resources that the browser has to ask us about, by their names in its protocol."""
 
 _EMPTY_S = 2.0
 _MOVING = ("Cannot find context", "context was destroyed", "navigated or closed")
@@ -70,8 +58,7 @@ class BrowserTab:
         self.crash: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._tasks: set[asyncio.Task[Any]] = set()
         self.page: Page
-        self.cdp: CDPSession
-        self.main_frame = ""
+        self.gate: DevToolsGate | FirefoxGate
 
     def __repr__(self) -> str:
         return f"<BrowserTab for session {self.key.session!r}: {self.navigation or 'empty'}>"
@@ -85,20 +72,20 @@ class BrowserTab:
         most = PAGE_BODIES * options.max_body_bytes
         told = f"the page with all that belongs to it is larger than {most} bytes"
         self.relay.limit_bytes(most, lambda: self.end_visit(FetchError(Fault.TOO_LARGE, told)))
-        self.cdp = await self.context.new_cdp_session(self.page)
-        self.main_frame = (await self.cdp.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
-        self.cdp.on("Fetch.requestPaused", lambda event: self._start(self._handle_pause(event)))
-        blocked = [{"resourceType": name} for kind, name in _NAMES.items() if kind in options.blocked]
-        await self.cdp.send("Fetch.enable", {"patterns": [*_PAUSES, *blocked]})
+        gate = FirefoxGate if options.kind == "firefox" else DevToolsGate
+        self.gate = gate(self.page, lambda: self.navigation, self._start)
+        await self.gate.open(options)
 
     async def finish_loading(self, state: LoadState) -> None:
         """Wait until the page is loaded so far, also where it has begun anew meanwhile."""
         if state == "commit":
+            await self.gate.settle()
             return
         await self.page.wait_for_load_state(state, timeout=0)
         while self.navigation is not None and self.navigation.is_loading:
             await asyncio.sleep(0.02)
             await self.page.wait_for_load_state(state, timeout=0)
+        await self.gate.settle()
 
     async def read_content(self, most: int) -> str:
         """The page's tree, written down; when it stands still, where it is just going elsewhere.
@@ -154,20 +141,6 @@ class BrowserTab:
             return True
         return True
 
-    async def _handle_pause(self, event: dict[str, Any]) -> None:
-        """Requests of a page that is gone already end here as well."""
-        navigation = self.navigation
-        with contextlib.suppress(Exception):  # it was aborted meanwhile, or the tab is closed
-            try:
-                if navigation is not None:
-                    await navigation.handle_pause(self.cdp, event)
-                    return
-            except (ValueError, TypeError, LookupError):  # not the driver's: nobody would ever decide on it
-                if navigation is not None:
-                    navigation.refuse_answer()
-            order = {"requestId": event["requestId"], "errorReason": "Aborted"}
-            await self.cdp.send("Fetch.failRequest", order)
-
     async def _close_popup(self, page: Page) -> None:
         with contextlib.suppress(Exception):
             await page.close()
@@ -186,7 +159,7 @@ class BrowserTab:
         navigation = self.navigation
         if navigation is not None and request.is_navigation_request() and request.failure:
             code = error_code(request.failure)
-            if navigation.status and code != "ERR_ABORTED" and request.frame.parent_frame is None:
+            if navigation.status and code not in ABORTED and request.frame.parent_frame is None:
                 navigation.break_off(code)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
@@ -202,13 +175,13 @@ async def open_tab(
     width, height = options.viewport
     try:
         context = await browser.new_context(
-            user_agent=None if key.is_open else own_name,
+            user_agent=_name_for(key, options, own_name),
             locale=options.locale,
             timezone_id=options.timezone or None,
             viewport={"width": width, "height": height},
             proxy={"server": await relay.open()},
             service_workers="block",
-            accept_downloads=False,
+            accept_downloads=options.kind == "firefox",
             permissions=[],
             ignore_https_errors=key.is_insecure,
         )
@@ -222,3 +195,10 @@ async def open_tab(
         relay.close()
         raise
     return tab
+
+
+def _name_for(key: TabKey, options: BrowserOptions, own_name: str) -> str | None:
+    """The User-Agent that a tab is given; ``None``: the one that its browser was started with."""
+    if options.kind == "firefox":
+        return options.user_agent if key.is_open else None
+    return None if key.is_open else own_name

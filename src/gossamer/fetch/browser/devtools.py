@@ -1,0 +1,157 @@
+"""Where Chromium stops for a page: the domain ``Fetch`` of its DevTools protocol.
+
+It stops before the page's own request is sent, where the request's method, body and headers go in; and when
+the answer's header is there. What is no HTML is read piece by piece, and never shown, saved or run.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+from collections.abc import Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any
+
+from gossamer.core.errors import FetchError
+from gossamer.fetch.browser.limits import BrowserOptions
+from gossamer.fetch.browser.navigation import Navigation
+
+if TYPE_CHECKING:
+    from playwright.async_api import CDPSession, Page
+
+_SLICE_BYTES = 256 * 1024
+_PAUSES: tuple[dict[str, str], ...] = (
+    {"resourceType": "Document", "requestStage": "Request"},
+    {"resourceType": "Document", "requestStage": "Response"},
+)
+_NAMES = {
+    "image": "Other",  # a page's icon; all other images are blocked when the browser is started
+    "stylesheet": "Stylesheet",
+    "script": "Script",
+    "xhr": "XHR",
+    "fetch": "Fetch",
+    "media": "Media",
+}
+"""Kinds of resources that the browser has to ask us about, by their names in its protocol."""
+
+
+class DevToolsGate:
+    """The gate of one tab of Chromium. ``find_navigation`` says what its page was opened for."""
+
+    def __init__(
+        self,
+        page: Page,
+        find_navigation: Callable[[], Navigation | None],
+        start: Callable[[Coroutine[Any, Any, None]], None],
+    ) -> None:
+        self._page = page
+        self._find_navigation = find_navigation
+        self._start = start
+        self._main_frame = ""
+        self._cdp: CDPSession
+
+    async def open(self, options: BrowserOptions) -> None:
+        """Stop from now on at what is to be decided here."""
+        self._cdp = await self._page.context.new_cdp_session(self._page)
+        self._main_frame = (await self._cdp.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
+        self._cdp.on("Fetch.requestPaused", lambda event: self._start(self._handle_pause(event)))
+        blocked = [{"resourceType": name} for kind, name in _NAMES.items() if kind in options.blocked]
+        await self._cdp.send("Fetch.enable", {"patterns": [*_PAUSES, *blocked]})
+
+    async def settle(self) -> None:
+        """Nothing is awaited: the browser itself waits for every decision."""
+
+    async def _handle_pause(self, event: dict[str, Any]) -> None:
+        """Requests of a page that is gone already end here as well."""
+        navigation = self._find_navigation()
+        with contextlib.suppress(Exception):  # it was aborted meanwhile, or the tab is closed
+            try:
+                if navigation is not None:
+                    await self._decide(navigation, event)
+                    return
+            except (ValueError, TypeError, LookupError):  # not the driver's: nobody would ever decide on it
+                if navigation is not None:
+                    navigation.refuse_answer()
+            await self._fail(event)
+
+    async def _decide(self, navigation: Navigation, event: dict[str, Any]) -> None:
+        """Decide on a request at which the browser has stopped."""
+        paused = {"requestId": event["requestId"]}
+        if _is_blocked(event):
+            await self._cdp.send("Fetch.failRequest", {**paused, "errorReason": "BlockedByClient"})
+        elif not self._is_page(event):
+            await self._cdp.send("Fetch.continueRequest", paused)
+        elif "responseStatusCode" in event:
+            await self._take_answer(navigation, event)
+        else:
+            await self._pass_request(navigation, event)
+
+    def _is_page(self, event: Mapping[str, Any]) -> bool:
+        """Whether it is about the page itself, and there is something to decide."""
+        return (
+            event["resourceType"] == "Document"
+            and event["frameId"] == self._main_frame
+            and "responseErrorReason" not in event
+        )
+
+    async def _pass_request(self, navigation: Navigation, event: dict[str, Any]) -> None:
+        order: dict[str, Any] = {"requestId": event["requestId"]}
+        asked = event["request"]
+        if not navigation.is_begun:
+            order |= _own_request(navigation, asked["headers"])
+        if navigation.begin_load(asked["url"], asked.get("method", "GET")):
+            await self._cdp.send("Fetch.continueRequest", order)
+        else:
+            await self._fail(event)
+
+    async def _take_answer(self, navigation: Navigation, event: dict[str, Any]) -> None:
+        headers = tuple((field["name"].lower(), field["value"]) for field in event.get("responseHeaders", ()))
+        fate = navigation.take_answer(event["responseStatusCode"], headers)
+        if fate == "show":
+            await self._cdp.send("Fetch.continueRequest", {"requestId": event["requestId"]})
+            return
+        if fate == "read":
+            try:
+                navigation.conclude(body=await self._read_body(navigation, event["requestId"]))
+            except FetchError as error:
+                navigation.conclude(error)
+        await self._fail(event)
+
+    async def _read_body(self, navigation: Navigation, paused: str) -> bytes:
+        """The decoded bytes of an answer that is not shown, up to the limit."""
+        stream = (await self._cdp.send("Fetch.takeResponseBodyAsStream", {"requestId": paused}))["stream"]
+        body = bytearray()
+        while True:
+            piece = await self._cdp.send("IO.read", {"handle": stream, "size": _SLICE_BYTES})
+            data = piece["data"]
+            body += base64.b64decode(data) if piece.get("base64Encoded") else data.encode()
+            navigation.check_size(len(body))
+            if piece["eof"]:
+                await self._cdp.send("IO.close", {"handle": stream})
+                navigation.check_length(len(body))
+                return bytes(body)
+
+    async def _fail(self, event: Mapping[str, Any]) -> None:
+        order = {"requestId": event["requestId"], "errorReason": "Aborted"}
+        await self._cdp.send("Fetch.failRequest", order)
+
+
+def _own_request(navigation: Navigation, headers: Mapping[str, str]) -> dict[str, Any]:
+    """What differs from a plain GET with the browser's own headers."""
+    order: dict[str, Any] = {}
+    if navigation.request.method != "GET":
+        order["method"] = navigation.request.method
+    if navigation.request.body:
+        order["postData"] = base64.b64encode(navigation.request.body).decode()
+    if navigation.fields:
+        fields = navigation.add_fields(headers)
+        order["headers"] = [{"name": name, "value": value} for name, value in fields.items()]
+    return order
+
+
+def _is_blocked(event: Mapping[str, Any]) -> bool:
+    """The browser asks about documents, about kinds that are blocked, and about what may be a page's icon."""
+    kind = event["resourceType"]
+    if kind == "Other":
+        accepted: str = event["request"]["headers"].get("Accept", "")
+        return accepted.startswith("image/")
+    return bool(kind != "Document")

@@ -1,0 +1,183 @@
+"""Where Firefox stops for a page: before each request (WebDriver BiDi), and not when it is answered.
+
+So that no redirect is followed, Firefox is told to follow none. The answer's header is heard of while the
+page is being shown. The bytes of what is no HTML are asked for afterwards; those of what Firefox saves are
+in a file until they are read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
+
+from gossamer.core.errors import Fault, FetchError
+from gossamer.fetch.browser.limits import BrowserOptions
+from gossamer.fetch.browser.navigation import Headers, Navigation
+from gossamer.policy import redirects
+
+if TYPE_CHECKING:
+    from playwright.async_api import Download, Page, Request, Response, Route
+
+PREFERENCES: dict[str, str | float | bool] = {
+    "network.http.redirection-limit": 0,
+    "network.proxy.allow_hijacking_localhost": True,  # the relay is asked about this machine, too
+    "network.proxy.allow_bypass": False,
+    "network.proxy.failover_direct": False,
+    "network.proxy.socks_remote_dns": True,
+    "network.proxy.socks5_remote_dns": True,
+    "network.trr.mode": 5,  # no name is looked up over HTTPS
+    "network.dns.disablePrefetch": True,
+    "network.prefetch-next": False,
+    "network.http.speculative-parallel-limit": 0,
+    "network.http.http3.enable": False,
+    "media.peerconnection.enabled": False,  # WebRTC would go past the relay
+    "network.captive-portal-service.enabled": False,
+    "network.connectivity-service.enabled": False,
+    "dom.disable_open_during_load": True,  # Playwright lets pages open windows by themselves
+    "pdfjs.disabled": True,
+}
+_SAVE_S = 3.0
+"""How long Firefox may take to say that it saves what it does not show."""
+
+BLOCKING: dict[str, dict[str, str | float | bool]] = {
+    "image": {"permissions.default.image": 2},
+    "font": {"gfx.downloadable_fonts.enabled": False},
+}
+"""What costs nothing to block, since nobody is asked for it."""
+
+
+class FirefoxGate:
+    """The gate of one tab of Firefox. ``find_navigation`` says what its page was opened for."""
+
+    def __init__(
+        self,
+        page: Page,
+        find_navigation: Callable[[], Navigation | None],
+        start: Callable[[Coroutine[Any, Any, None]], None],
+    ) -> None:
+        self._page = page
+        self._find_navigation = find_navigation
+        self._start = start
+        self._blocked: frozenset[str] = frozenset()
+        self._saved: asyncio.Queue[Download] = asyncio.Queue()
+        self._reading = asyncio.Event()
+        self._reading.set()
+
+    async def open(self, options: BrowserOptions) -> None:
+        """Stop from now on at what is to be decided here."""
+        self._blocked = options.blocked
+        self._page.on("response", self._take_answer)
+        self._page.on("download", self._saved.put_nowait)
+        await self._page.context.route("**/*", self._handle_request)
+
+    async def settle(self) -> None:
+        """Wait until an answer that is not shown is read: the browser does not wait for it."""
+        await self._reading.wait()
+
+    async def _handle_request(self, route: Route, request: Request) -> None:
+        with contextlib.suppress(Exception):  # it was aborted meanwhile, or the tab is closed
+            navigation = self._find_navigation()
+            is_popup = request.is_navigation_request() and request.frame.page != self._page
+            if navigation is None or is_popup:
+                await route.abort()
+            elif request.resource_type in self._blocked:
+                await route.abort("blockedbyclient")
+            elif not self._is_page(request):
+                await route.continue_()
+            else:
+                await _pass_request(navigation, route, request)
+
+    def _is_page(self, request: Request) -> bool:
+        return request.is_navigation_request() and request.frame == self._page.main_frame
+
+    def _take_answer(self, response: Response) -> None:
+        navigation = self._find_navigation()
+        if navigation is None or not self._is_page(response.request):
+            return
+        fate = navigation.take_answer(response.status, _read_headers(response))
+        while not self._saved.empty():
+            self._saved.get_nowait()  # of an answer that was read already
+        if fate == "show" and response.status in redirects.STATUSES and (to := navigation.header("location")):
+            navigation.is_loading = True
+            self._start(self._follow(urljoin(response.url, to)))
+        elif fate == "read":
+            self._reading.clear()
+            self._start(self._read_body(navigation, response))
+
+    async def _follow(self, url: str) -> None:
+        """Go where a page that may leave was sent: the browser itself does not."""
+        with contextlib.suppress(Exception):  # the page says what came of it
+            await self._page.goto(url, wait_until="commit", timeout=0)
+
+    async def _read_body(self, navigation: Navigation, response: Response) -> None:
+        try:
+            body = await self._take_body(response)
+            navigation.check_size(len(body))
+            if not navigation.header("content-type").startswith("text/"):  # text may have been recoded
+                navigation.check_length(len(body))
+        except FetchError as error:
+            navigation.conclude(error)
+        except Exception:  # noqa: BLE001 - whatever the browser says, there is no body to be had
+            navigation.conclude(FetchError(Fault.INCOMPLETE, "the answer broke off"))
+        else:
+            navigation.headers = _name_charset(navigation.headers, body)
+            navigation.conclude(body=body)
+        finally:
+            self._reading.set()
+
+    async def _take_body(self, response: Response) -> bytes:
+        """Raises what the driver raises."""
+        if response.headers.get("content-disposition", "").lower().startswith("attachment"):
+            return await self._take_saved()
+        try:
+            return await response.body()
+        except Exception:  # noqa: BLE001 - it is saved instead
+            return await self._take_saved()
+
+    async def _take_saved(self) -> bytes:
+        async with asyncio.timeout(_SAVE_S):
+            saved = await self._saved.get()
+        try:
+            return await asyncio.to_thread(Path(await saved.path()).read_bytes)
+        finally:
+            await saved.delete()
+
+
+async def _pass_request(navigation: Navigation, route: Route, request: Request) -> None:
+    order: dict[str, Any] = {}
+    if not navigation.is_begun:
+        own = navigation.request
+        if own.method != "GET":
+            order["method"] = own.method
+        if own.body:
+            order["post_data"] = own.body
+        if navigation.fields:
+            order["headers"] = navigation.add_fields(request.headers)
+    if navigation.begin_load(request.url, request.method):
+        await route.continue_(**order)
+    else:
+        await route.abort()
+
+
+def _read_headers(response: Response) -> Headers:
+    return tuple(
+        (name.lower(), value) for name, values in response.headers.items() for value in values.split("\n")
+    )
+
+
+def _name_charset(headers: Headers, body: bytes) -> Headers:
+    """Firefox hands over text in UTF-8, whatever charset it came in."""
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return headers
+    return tuple(
+        (name, f"{value.partition(';')[0].strip()}; charset=utf-8")
+        if name == "content-type" and "charset" in value.lower()
+        else (name, value)
+        for name, value in headers
+    )

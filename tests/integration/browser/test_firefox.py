@@ -1,0 +1,168 @@
+"""Pages in a real Firefox: what Gossamer promises of browsers, where Firefox is asked in another way."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from msgspec.structs import replace
+
+from gossamer.core.browsing import Browsing, Click
+from gossamer.core.errors import Fault, FetchError
+from gossamer.core.requests import Request
+from gossamer.fetch.browser.fetcher import BrowserFetcher
+from gossamer.fetch.browser.processes import find_processes
+from gossamer.fetch.sessions.cookies import CookieJar
+from gossamer.testing.badsite import BadSite
+from gossamer.testing.contracts import fetcher as contract
+from integration.browser.test_browser_contract import OWN_WAYS, SHORT, ShownPages
+from kit.browser_pages import FULL, answer, open_fetcher
+from kit.raw_server import Raw
+
+pytestmark = [pytest.mark.server, pytest.mark.asyncio(loop_scope="module")]
+
+BYTES = bytes(range(256)) * 4000
+ANSWERS = {
+    "/scripted": answer(
+        "<p id=a></p><script>a.textContent = navigator.userAgent; document.cookie = 'k=v'</script>"
+    ),
+    "/moved": answer("", "Location: /scripted", status="302 Found"),
+    "/leaves": answer("<script>location.href = '/scripted?from=script'</script>"),
+    "/robots.txt": answer("User-agent: *\nDisallow: /x\n", kind="text/plain"),
+    "/file": answer(BYTES, "Content-Disposition: attachment", kind="text/html"),
+    "/large": answer(b"x" * 3_000_000, kind="application/octet-stream"),
+    "/nothing": answer("", status="204 No Content"),
+    "/link": answer("<a href=/moved>on</a>"),
+    "/windows": answer("<p>windows</p><script>for (let n = 0; n < 9; n++) open('/scripted?' + n)</script>"),
+}
+OWN_WAYS_OF_FIREFOX = OWN_WAYS | {"cookies": "a request's own Cookie header is not sent"}
+"""As of Chromium, and what Firefox decides for itself in addition."""
+
+
+@pytest.fixture(scope="module")
+def jar() -> CookieJar:
+    return CookieJar(100)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def fetcher(jar: CookieJar) -> AsyncIterator[BrowserFetcher]:
+    async with open_fetcher(jar, kind="firefox", timeout_s=20, max_body_bytes=2_000_000) as fetcher:
+        yield fetcher
+        folder = folder_of(fetcher)
+    assert await asyncio.to_thread(find_processes, folder) == [], "no process outlives its fetcher"
+    assert not await asyncio.to_thread(os.path.exists, folder)
+
+
+def folder_of(fetcher: BrowserFetcher) -> str:
+    folder = fetcher._pool._driver._folder
+    assert folder is not None
+    return folder.path
+
+
+async def fault_of(fetcher: BrowserFetcher, url: str) -> Fault:
+    with pytest.raises(FetchError) as caught:
+        await fetcher.fetch(Request(url))
+    return caught.value.fault
+
+
+async def test_scripts_run_and_redirects_are_returned(fetcher: BrowserFetcher) -> None:
+    async with Raw(ANSWERS) as site:
+        shown = await fetcher.fetch(Request(f"{site.url}/scripted"))
+        moved = await fetcher.fetch(Request(f"{site.url}/moved"))
+        left = await fetcher.fetch(Request(f"{site.url}/leaves"))
+        windows = await fetcher.fetch(Request(f"{site.url}/windows"))
+        paths = [head.split()[1] for head in site.heads]
+    assert b'<p id="a">gossamer-test</p>' in shown.body
+    assert (moved.status, moved.header("location"), moved.flags) == (302, "/scripted", ())
+    assert (left.status, left.flags) == (302, ("script_redirect",))
+    assert b"windows" in windows.body
+    assert paths == [b"/scripted", b"/moved", b"/leaves", b"/windows"]
+
+
+async def test_what_is_not_html_comes_as_it_is(fetcher: BrowserFetcher) -> None:
+    async with Raw(ANSWERS) as site:
+        robots = await fetcher.fetch(Request(f"{site.url}/robots.txt"))
+        file = await fetcher.fetch(Request(f"{site.url}/file"))
+        nothing = await fetcher.fetch(Request(f"{site.url}/nothing"))
+        assert await fault_of(fetcher, f"{site.url}/large") is Fault.TOO_LARGE
+    assert robots.body == b"User-agent: *\nDisallow: /x\n"
+    assert file.body == BYTES
+    assert (nothing.status, nothing.body) == (204, b"")
+
+
+async def test_a_click_that_is_redirected_leads_to_the_page(fetcher: BrowserFetcher) -> None:
+    async with Raw(ANSWERS) as site:
+        request = Request(f"{site.url}/link", browser=Browsing(actions=[Click("a")], wait_s=0.1))
+        page = await fetcher.fetch(request)
+    assert (page.url, page.status) == (f"{site.url}/scripted", 200)
+
+
+@pytest.mark.parametrize(
+    ("place", "fault"),
+    [
+        ("http://127.0.0.2:9/", Fault.GUARD),
+        ("http://127.0.0.2:8000/", Fault.GUARD),
+        ("http://a.invalid/", Fault.DNS),
+        ("http://127.0.0.1:2/", Fault.CONNECT),
+    ],
+)
+async def test_where_no_page_is(fetcher: BrowserFetcher, place: str, fault: Fault) -> None:
+    assert await fault_of(fetcher, place) is fault
+
+
+async def test_no_request_of_a_page_reaches_a_private_address(fetcher: BrowserFetcher) -> None:
+    async with Raw({}) as inside, Raw({}) as site:
+        there = f"127.0.0.2:{inside.url.rpartition(':')[2]}"
+        site.answers["/"] = answer(
+            f"<iframe src='http://{there}/frame'></iframe><script src='http://{there}/script'></script>"
+            f"<script>fetch('http://{there}/fetch').catch(() => 0); new WebSocket('ws://{there}/socket');"
+            f"new Worker(URL.createObjectURL(new Blob([\"fetch('http://{there}/worker')\"])))</script>"
+        )
+        await fetcher.fetch(Request(f"{site.url}/"))
+        assert not inside.heads
+
+
+async def test_cookies_come_and_go(fetcher: BrowserFetcher, jar: CookieJar) -> None:
+    async with Raw(ANSWERS) as site:
+        url = f"{site.url}/scripted"
+        await fetcher.fetch(Request(url, session="s"))
+        (kept,) = jar.list_cookies("s", url, time.time())
+        jar.keep_cookies("s", url, [replace(kept, name="other")], time.time())
+        await fetcher.fetch(Request(url, session="s"))
+    assert (kept.name, kept.value) == ("k", "v")
+    assert b"other=v" in site.heads[-1]
+
+
+if FULL:
+
+    async def test_a_killed_firefox_is_replaced() -> None:
+        async with Raw(ANSWERS) as site, open_fetcher(kind="firefox", timeout_s=20) as fetcher:
+            await fetcher.fetch(Request(f"{site.url}/scripted"))
+            folder = folder_of(fetcher)
+            main = next(one for one in find_processes(folder) if b"--profile" in one.command)
+            os.kill(main.pid, signal.SIGKILL)
+            faults = set()
+            for _ in range(3):  # the first may still get a tab of the one that is gone
+                try:
+                    assert (await fetcher.fetch(Request(f"{site.url}/scripted"))).status == 200
+                    break
+                except FetchError as error:
+                    faults.add(error.fault)
+            assert faults <= {Fault.BROWSER}
+            await fetcher.close()
+            assert await asyncio.to_thread(find_processes, folder) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", [n for n in contract.FETCHER_CHECKS if n not in OWN_WAYS_OF_FIREFOX] if FULL else SHORT[2:3]
+)
+async def test_the_contract(fetcher: BrowserFetcher, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contract, "PATIENCE_S", 40.0)
+    async with BadSite() as site:
+        await contract.FETCHER_CHECKS[name](ShownPages(fetcher), site)
