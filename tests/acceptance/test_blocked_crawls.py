@@ -42,10 +42,11 @@ def test_every_page_arrives_and_nothing_is_learnt_twice_after_a_kill(tmp_path: P
     with BlockedSite(tmp_path, pages=PAGES, free=FREE) as site:
         first = start_crawl(tmp_path, site)
         try:
-            site.wait_for_climbed(PAGES // 4)
+            is_in_the_middle = site.wait_for_climbed(PAGES // 4, first)
         finally:
             first.kill()
             _, said_before = first.communicate()
+        assert is_in_the_middle, said_before
         killed_at = time.time()
         again = start_crawl(tmp_path, site)
         out, said = again.communicate(timeout=240)

@@ -144,12 +144,17 @@ class BlockedSite:
         """Every request, in the order of arrival."""
         return [read_visit(line) for line in self._log.read_text().splitlines()]
 
-    def wait_for_climbed(self, count: int, within_s: float = 60.0) -> None:
-        """Until each host has given so many pages to others than plain clients."""
+    def wait_for_climbed(self, count: int, crawl: subprocess.Popen[str], within_s: float = 50.0) -> bool:
+        """Until ``crawl`` has had so many pages of each host otherwise than as a plain client.
+
+        ``False``: it ended before, or was too slow.
+        """
         deadline = time.monotonic() + within_s
-        while min((found := self._climbed()).values()) < count and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert min(found.values()) >= count, found
+        while min(self._climbed().values()) < count:
+            if crawl.poll() is not None or time.monotonic() > deadline:
+                return False
+            time.sleep(0.02)
+        return True
 
     def _climbed(self) -> dict[str, int]:
         given = Counter(visit.host for visit in self.visits() if not visit.is_plain and visit.status == 200)

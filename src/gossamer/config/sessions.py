@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from gossamer.config.section import BaseSettings, Count
+from gossamer.config.section import BaseSettings, Count, Name
 
 OF_LOG_INS = frozenset({"login_timeout", "max_login_failures"})
 """Settings of the section that say nothing of identities."""
@@ -32,6 +32,12 @@ class SessionSettings(BaseSettings):
         default=3.0,
         description="The score of errors at which an identity is replaced: a doubtful refusal, or a failure "
         "of its proxy, adds 1, a page takes away 0.5, and a certain refusal is enough by itself.",
+    )
+    profiles: tuple[Name, ...] = Field(
+        default=(),
+        description="The browsers that identities pretend to be on the rung `impersonate`, one after the "
+        'other, such as `["chrome", "firefox"]`: each identity stays with its own. If empty, all are '
+        "`impersonate.profile`.",
     )
     login_timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
         default=300.0, description="Maximum seconds of one log-in, with the delays between its requests."

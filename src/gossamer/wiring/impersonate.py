@@ -7,6 +7,7 @@ import logging
 from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
 from gossamer.fetch.impersonate.fetcher import ImpersonatingFetcher
+from gossamer.fetch.impersonate.profiles import find_profile
 from gossamer.ports.fetcher import Fetcher
 from gossamer.wiring.fetchers import FetchParts, http_options_of
 
@@ -17,18 +18,19 @@ def open_impersonate(parts: FetchParts) -> Fetcher:
     """The fetcher of ``impersonate``. Raises ``SettingError`` for a profile that does not exist."""
     settings = parts.settings
     wanted = settings.impersonate
-    try:
-        fetcher = ImpersonatingFetcher(
-            http_options_of(parts),
-            clock=parts.clock,
-            profile=wanted.profile,
-            platform=wanted.platform or "",
-            accept_language=wanted.accept_language,
-            guard=parts.guard,
-            cookies=parts.cookies,
-        )
-    except SettingError as error:
-        raise SettingError(f"impersonate.profile = {wanted.profile!r}: {error}") from None
+    platform = wanted.platform or ""
+    _check_profile("impersonate.profile", wanted.profile, platform)
+    for profile in settings.sessions.profiles:
+        _check_profile("sessions.profiles", profile, platform)
+    fetcher = ImpersonatingFetcher(
+        http_options_of(parts),
+        clock=parts.clock,
+        profile=wanted.profile,
+        platform=platform,
+        accept_language=wanted.accept_language,
+        guard=parts.guard,
+        cookies=parts.cookies,
+    )
     if settings.user_agent != _usual_user_agent(settings):
         log.warning(
             "user_agent = %r is not sent by the rung 'impersonate': it would not fit the browser %s",
@@ -36,6 +38,13 @@ def open_impersonate(parts: FetchParts) -> Fetcher:
             fetcher.profile,
         )
     return fetcher
+
+
+def _check_profile(key: str, profile: str, platform: str) -> None:
+    try:
+        find_profile(profile, platform)
+    except SettingError as error:
+        raise SettingError(f"{key} = {profile!r}: {error}") from None
 
 
 def _usual_user_agent(settings: Settings) -> str:

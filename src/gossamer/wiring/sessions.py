@@ -39,17 +39,16 @@ def session_pool_of(
     clock: Clock,
     job: Job,
     *,
-    profiles: Sequence[str] = (),
     is_alone: bool = False,
 ) -> SessionPool:
-    """The identities of a job; ``profiles`` are the browsers that they may pretend to be."""
+    """The identities of a job."""
     wanted = settings.sessions
     rules = SessionRules(
         per_host=wanted.per_host,
         max_uses=wanted.max_uses,
         max_age_s=wanted.max_age,
         max_errors=wanted.max_errors,
-        profiles=tuple(profiles),
+        profiles=wanted.profiles,
     )
     return SessionPool(shared, clock, tag_of(job), rules, is_alone=is_alone)
 

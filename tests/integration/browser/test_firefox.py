@@ -36,6 +36,7 @@ ANSWERS = {
     "/robots.txt": answer("User-agent: *\nDisallow: /x\n", kind="text/plain"),
     "/file": answer(BYTES, "Content-Disposition: attachment", kind="text/html"),
     "/large": answer(b"x" * 3_000_000, kind="application/octet-stream"),
+    "/grows": answer("<script>document.body.append('x'.repeat(3e6))</script>"),
     "/nothing": answer("", status="204 No Content"),
     "/link": answer("<a href=/moved>on</a>"),
     "/windows": answer("<p>windows</p><script>for (let n = 0; n < 9; n++) open('/scripted?' + n)</script>"),
@@ -90,6 +91,7 @@ async def test_what_is_not_html_comes_as_it_is(fetcher: BrowserFetcher) -> None:
         file = await fetcher.fetch(Request(f"{site.url}/file"))
         nothing = await fetcher.fetch(Request(f"{site.url}/nothing"))
         assert await fault_of(fetcher, f"{site.url}/large") is Fault.TOO_LARGE
+        assert await fault_of(fetcher, f"{site.url}/grows") is Fault.TOO_LARGE
     assert robots.body == b"User-agent: *\nDisallow: /x\n"
     assert file.body == BYTES
     assert (nothing.status, nothing.body) == (204, b"")

@@ -391,6 +391,8 @@ async def open_way(**values) -> FetchResult:
 async def test_a_wrong_profile_in_the_settings_is_refused_with_the_nearest():
     with pytest.raises(SettingError, match=r"impersonate\.profile = 'crome': .* did you mean 'chrome'"):
         await open_way(impersonate={"profile": "crome"})
+    with pytest.raises(SettingError, match=r"sessions\.profiles = 'fierfox': .* did you mean 'firefox'"):
+        await open_way(sessions={"profiles": ("chrome", "fierfox")})
 
 
 async def test_a_user_agent_that_is_not_sent_is_said(caplog):

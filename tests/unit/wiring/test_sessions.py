@@ -62,8 +62,9 @@ async def test_cookies_are_known_before_a_request() -> None:
 
 async def test_identities_are_as_the_settings_say() -> None:
     clock, job = ManualClock(), Job(id="j", name="j", target="j", created_at=0.0, key=b"k")
-    settings = Settings.model_validate({"sessions": {"per_host": 2, "max_age": 60.0}})
-    pool = session_pool_of(settings, MemorySharedState(clock), clock, job, profiles=("chrome", "firefox"))
+    sessions = {"per_host": 2, "max_age": 60.0, "profiles": ("chrome", "firefox")}
+    settings = Settings.model_validate({"sessions": sessions})
+    pool = session_pool_of(settings, MemorySharedState(clock), clock, job)
     request = Request("http://h.example/")
     opened = [await pool.open_session(request, "h.example", "http") for _ in range(2)]
     assert [(one.session, one.profile) for one in opened] == [("", "chrome"), ("~2", "firefox")]

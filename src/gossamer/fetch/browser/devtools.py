@@ -23,6 +23,11 @@ _PAUSES: tuple[dict[str, str], ...] = (
     {"resourceType": "Document", "requestStage": "Request"},
     {"resourceType": "Document", "requestStage": "Response"},
 )
+_TREE = """(most => {
+    const kind = document.doctype ? new XMLSerializer().serializeToString(document.doctype) : "";
+    const tree = kind + (document.documentElement ? document.documentElement.outerHTML : "");
+    return tree.length > most ? null : tree;
+})(%d)"""
 _NAMES = {
     "image": "Other",  # a page's icon; all other images are blocked when the browser is started
     "stylesheet": "Stylesheet",
@@ -59,6 +64,17 @@ class DevToolsGate:
 
     async def settle(self) -> None:
         """Nothing is awaited: the browser itself waits for every decision."""
+
+    async def write_tree(self, most: int) -> str | None:
+        """The page's tree as text, from a world of its own, where the page's scripts have changed nothing.
+
+        ``None``: it has more than ``most`` characters.
+        """
+        world = await self._cdp.send("Page.createIsolatedWorld", {"frameId": self._main_frame})
+        place = {"contextId": world["executionContextId"], "returnByValue": True}
+        answer = await self._cdp.send("Runtime.evaluate", {"expression": _TREE % most, **place})
+        tree: str | None = answer["result"].get("value")
+        return tree
 
     async def _handle_pause(self, event: dict[str, Any]) -> None:
         """Requests of a page that is gone already end here as well."""

@@ -78,6 +78,16 @@ class FirefoxGate:
         """Wait until an answer that is not shown is read: the browser does not wait for it."""
         await self._reading.wait()
 
+    async def write_tree(self, most: int) -> str | None:
+        """The page's tree as text. ``None``: it has more than ``most`` characters.
+
+        A large one is not fetched, unless scripts of the page say that it is small.
+        """
+        if await self._page.evaluate("document.documentElement?.outerHTML.length ?? 0") > most:
+            return None
+        tree = await self._page.content()
+        return tree if len(tree) <= most else None
+
     async def _handle_request(self, route: Route, request: Request) -> None:
         with contextlib.suppress(Exception):  # it was aborted meanwhile, or the tab is closed
             navigation = self._find_navigation()

@@ -29,11 +29,6 @@ if TYPE_CHECKING:
 
 _EMPTY_S = 2.0
 _MOVING = ("Cannot find context", "context was destroyed", "navigated or closed")
-_TREE = """(most => {
-    const kind = document.doctype ? new XMLSerializer().serializeToString(document.doctype) : "";
-    const tree = kind + (document.documentElement ? document.documentElement.outerHTML : "");
-    return tree.length > most ? null : tree;
-})(%d)"""
 _MOVING_S = 0.05  # until a page that goes elsewhere is looked at again
 
 
@@ -94,7 +89,7 @@ class BrowserTab:
         """
         while True:
             try:
-                tree = await self._write_tree(most)
+                tree = await self.gate.write_tree(most)
             except Exception as error:
                 if self.page.is_closed() or not any(words in str(error) for words in _MOVING):
                     raise
@@ -103,14 +98,6 @@ class BrowserTab:
                     raise FetchError(Fault.TOO_LARGE, f"the page grew beyond {most} bytes")
                 return tree
             await asyncio.sleep(_MOVING_S)
-
-    async def _write_tree(self, most: int) -> str | None:
-        """In a world of its own, where the page's scripts have changed nothing."""
-        world = await self.cdp.send("Page.createIsolatedWorld", {"frameId": self.main_frame})
-        place = {"contextId": world["executionContextId"], "returnByValue": True}
-        answer = await self.cdp.send("Runtime.evaluate", {"expression": _TREE % most, **place})
-        tree: str | None = answer["result"].get("value")
-        return tree
 
     async def empty(self) -> bool:
         """End what is going on in it. ``False``: it cannot be used any more."""
