@@ -71,6 +71,7 @@ class Detour(Record, frozen=True, kw_only=True):
     wait_s: float | None = None  # its host is asked again after so long
     why: str = ""  # for people
     refusals: int = 0  # so often in a row the host has refused every proxy that works; 0: one may be welcome
+    refused: int = 0  # proxies that rest because the host refuses them
 
 
 class BlockKind(StrEnum):

@@ -241,6 +241,11 @@ def count_refusals(healths: Iterable[ProxyHealth], host: str) -> int:
     return min(refusals, default=0)
 
 
+def count_refused(healths: Iterable[ProxyHealth], host: str) -> int:
+    """How many proxies the host refuses, as far as is known."""
+    return sum(any(one.is_block for one in _in_force(health, host)) for health in healths)
+
+
 def claim_canary(health: ProxyHealth, host: str, claimant: str, now: float) -> ProxyHealth:
     """The same, with the canary claimed; unchanged where it may not be tried."""
     if wait_s_of(health, host, now):

@@ -36,7 +36,7 @@ ANSWERS = {
     "/robots.txt": answer("User-agent: *\nDisallow: /x\n", kind="text/plain"),
     "/file": answer(BYTES, "Content-Disposition: attachment", kind="text/html"),
     "/large": answer(b"x" * 3_000_000, kind="application/octet-stream"),
-    "/grows": answer("<script>document.body.append('x'.repeat(3e6))</script>"),
+    "/grows": answer("<body><script>document.body.append('x'.repeat(3e7))</script>"),
     "/nothing": answer("", status="204 No Content"),
     "/link": answer("<a href=/moved>on</a>"),
     "/windows": answer("<p>windows</p><script>for (let n = 0; n < 9; n++) open('/scripted?' + n)</script>"),

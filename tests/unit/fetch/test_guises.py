@@ -5,7 +5,7 @@ import pytest
 from gossamer.core.errors import Fault, FetchError, MissingServiceError
 from gossamer.core.events import NoticeEvent
 from gossamer.core.requests import Request
-from gossamer.core.routes import Block, BlockKind, Detour, Proxy
+from gossamer.core.routes import Block, BlockKind, Detour, Proxy, Route
 from gossamer.fetch.routing import guises
 from gossamer.fetch.routing.guises import GuisePlanner
 from gossamer.fetch.routing.ladder import LadderStore
@@ -144,6 +144,21 @@ async def test_when_all_proxies_are_refused_the_host_climbs_instead_of_waiting()
     route = await world.choose()
     assert (route.rung, route.proxy is None) == ("impersonate", False), "they may go there again by this rung"
     assert f"{HOST} climbs from http to impersonate: no proxy is left that is not refused" in world.told
+
+
+@pytest.mark.parametrize(("refused", "rung"), [(2, "http"), (3, "impersonate")])
+async def test_a_host_that_refuses_enough_proxies_waits_for_none_that_is_out_of_order(refused, rung):
+    """Pages in between: never three refusals in a row."""
+    world = World(make_proxies(6))
+    routes = [await world.choose() for _ in range(6)]
+    for number, route in enumerate(routes):
+        await world.answer(routes[5])
+        if number < refused:
+            await world.answer(route, block=CERTAIN)
+        else:
+            await world.answer(route, status=0, fault=Fault.PROXY)
+    route = await world.choose()
+    assert (route.rung if isinstance(route, Route) else "http") == rung
 
 
 async def test_while_proxies_are_being_pardoned_nobody_waits_for_the_end_of_their_rest_nor_climbs_again():

@@ -150,7 +150,7 @@ async def test_quarantines_are_as_the_settings_say():
     pool = await open_proxy_pool(settled, MemorySharedState(clock), clock, None)
     (proxy,) = pool.proxies
     await pool.record_outcome(proxy, "shop", ProxyOutcome.BLOCKED, started_at=clock.now())
-    refused = Detour(wait_s=7.0, why="no proxy for shop may be used now", refusals=1)
+    refused = Detour(wait_s=7.0, why="no proxy for shop may be used now", refusals=1, refused=1)
     assert await pool.choose_proxy("shop") == refused
 
 

@@ -28,6 +28,7 @@ from gossamer.policy.proxies import (
     changes_quarantine,
     claim_canary,
     count_refusals,
+    count_refused,
     has_canary,
     is_on_trial,
     judge_silence,
@@ -180,7 +181,12 @@ class ProxyPool:
         healths = [self._health.find_health(proxy.name) for proxy in rotation.proxies]
         is_everywhere = all(is_on_trial(health, "") for health in healths)
         why = await self._alarm.begin(kind, "" if is_everywhere else host, len(healths), wait_s)
-        return Detour(wait_s=wait_s, why=why, refusals=count_refusals(healths, host))
+        return Detour(
+            wait_s=wait_s,
+            why=why,
+            refusals=count_refusals(healths, host),
+            refused=count_refused(healths, host),
+        )
 
     # ------------------------------------------------------------------ after it
 

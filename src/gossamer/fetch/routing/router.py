@@ -103,7 +103,7 @@ class LadderRouter:
             state = self._store.known_state(host)
         route = await self._take_rung(request, host, present_rung(state, rules))
         route = self._await_pardon(route, state)
-        if isinstance(route, Detour) and route.refusals:
+        if isinstance(route, Detour) and (route.refusals or route.refused >= rules.climb_after):
             higher = await self._leave_rung(host, state, rules)
             if higher:
                 route = await self._take_rung(request, host, higher)
@@ -230,7 +230,7 @@ class LadderRouter:
             return route
         if not state.since or self._clock.now() >= state.since + PARDON_S:
             return route
-        return replace(route, wait_s=min(route.wait_s, LOOK_AGAIN_S), refusals=0)
+        return replace(route, wait_s=min(route.wait_s, LOOK_AGAIN_S), refusals=0, refused=0)
 
     async def _claim_probe(self, host: str, rules: LadderRules, claim: ProbeClaim) -> bool:
         """Whether this request is the one that tries the next lower rung, or goes to the lane for it."""
