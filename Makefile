@@ -48,10 +48,10 @@ fleet: prepare
 blocked: $(READY)
 	GOSSAMER_TEST_FULL=1 $(PY) -m pytest -s tests/acceptance/test_blocked_crawls.py
 
-# A thousand pages in one browser lane, with a look at its memory and processes; and the whole contract of fetchers.
+# A thousand pages in one browser lane, with a look at its memory and processes; the whole contract of fetchers; a log-in.
 .PHONY: test-browser
 test-browser: prepare
-	GOSSAMER_TEST_FULL=1 $(PY) -m pytest -s tests/integration/browser
+	GOSSAMER_TEST_FULL=1 $(PY) -m pytest -s tests/integration/browser tests/acceptance/test_log_in_ways.py
 
 lint: $(READY)
 	$(VENV)/bin/ruff check

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,7 @@ class ScreenshotFolder:
         self.keeps_all = keeps_all
         self._folder = folder / re.sub(r"[^\w.-]", "_", job_id)
         self._max_files = max_files
+        self._writing = threading.Lock()
 
     def __repr__(self) -> str:
         return f"ScreenshotFolder({str(self._folder)!r})"
@@ -56,8 +58,9 @@ class ScreenshotFolder:
         return f"{self._folder.name}/{name}" if is_kept else ""
 
     def _write(self, name: str, picture: bytes) -> bool:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        if sum(1 for _ in self._folder.iterdir()) >= self._max_files:
-            return False
-        (self._folder / name).write_bytes(picture)
-        return True
+        with self._writing:  # several pages may fail at once
+            self._folder.mkdir(parents=True, exist_ok=True)
+            if sum(1 for _ in self._folder.iterdir()) >= self._max_files:
+                return False
+            (self._folder / name).write_bytes(picture)
+            return True
