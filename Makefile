@@ -17,7 +17,7 @@ prepare: $(READY) $(DOCS) test-servers
 
 # Three processes on two cores, since many tests wait; in the order of the folders, so that the long ones come first.
 test: prepare
-	$(PY) -m pytest -n 3 --dist loadscope --no-loadscope-reorder
+	$(PY) -m pytest -n 3 --dist loadscope --no-loadscope-reorder -m "not thorough"
 
 # What needs no server and no process of its own: under a minute and a half.
 .PHONY: test-fast

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from gossamer.testing.site import serve_in_thread
-from kit.browser_pages import FULL
 from kit.command_line import FAST, asked
 from kit.log_in_site import CHECK, PAGES, Club, spider_file
 from kit.programs import rows
@@ -15,7 +14,7 @@ from kit.programs import rows
 pytestmark = pytest.mark.server
 
 
-@pytest.mark.parametrize("way", ["impersonate", "browser"] if FULL else ["impersonate"])
+@pytest.mark.parametrize("way", ["impersonate", pytest.param("browser", marks=pytest.mark.thorough)])
 def test_every_page_behind_a_log_in_is_had(way: str, tmp_path: Path) -> None:
     app, data = Club(uses=9), tmp_path / "data"
     with serve_in_thread(app) as site:

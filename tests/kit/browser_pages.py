@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Container
 from contextlib import asynccontextmanager
 from typing import Any
+
+import pytest
 
 from gossamer.fetch.browser.fetcher import BrowserFetcher
 from gossamer.fetch.browser.limits import BrowserOptions
@@ -13,6 +15,7 @@ from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.sessions.cookies import CookieJar
 from gossamer.ports.page_guide import PageGuide
 from gossamer.runtime.clock import SystemClock
+from gossamer.testing.contracts.fetcher import FETCHER_CHECKS
 
 FULL = bool(os.environ.get("GOSSAMER_TEST_FULL"))
 """Whether everything is checked, at its full size (``make test-browser``)."""
@@ -25,6 +28,15 @@ def answer(body: bytes | str, *headers: str, status: str = "200 OK", kind: str =
     data = body.encode() if isinstance(body, str) else body
     lines = [f"HTTP/1.1 {status}", f"Content-Type: {kind}", f"Content-Length: {len(data)}", *headers]
     return "\r\n".join([*lines, "", ""]).encode() + data
+
+
+def choose_checks(own_ways: Container[str], short: Container[str]) -> list[Any]:
+    """The contract of fetchers without ``own_ways``; what is not in ``short`` is thorough."""
+    return [
+        pytest.param(name, marks=() if name in short else pytest.mark.thorough)
+        for name in FETCHER_CHECKS
+        if name not in own_ways
+    ]
 
 
 @asynccontextmanager

@@ -16,7 +16,7 @@ from gossamer.fetch.browser.fetcher import BrowserFetcher
 from gossamer.testing.badroutes import PAGE
 from gossamer.testing.badsite import BadSite
 from gossamer.testing.contracts import fetcher as contract
-from kit.browser_pages import FULL, open_fetcher
+from kit.browser_pages import choose_checks, open_fetcher
 
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
@@ -79,7 +79,7 @@ async def fetcher() -> AsyncIterator[BrowserFetcher]:
         yield fetcher
 
 
-@pytest.mark.parametrize("name", [n for n in contract.FETCHER_CHECKS if n not in OWN_WAYS] if FULL else SHORT)
+@pytest.mark.parametrize("name", choose_checks(OWN_WAYS, SHORT))
 async def test_the_contract(fetcher: BrowserFetcher, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contract, "PATIENCE_S", 40.0)
     async with BadSite() as site:

@@ -90,7 +90,7 @@ async def fault_of(work: asyncio.Future[object]) -> Fault:
     return caught.value.fault
 
 
-@pytest.mark.parametrize("victim", ["browser", "driver"])
+@pytest.mark.parametrize("victim", ["browser", pytest.param("driver", marks=pytest.mark.thorough)])
 async def test_a_page_whose_browser_is_killed_is_charged_to_nobody(victim: str) -> None:
     async with Raw(dict(ANSWERS)) as site, open_fetcher(timeout_s=20) as fetcher:
         assert (await fetcher.fetch(Request(f"{site.url}/"))).status == 200
@@ -116,6 +116,7 @@ async def test_a_browser_that_is_stuck_is_killed() -> None:
         await wait_until(lambda: pid not in [one.pid for one in processes_of(fetcher)])
 
 
+@pytest.mark.thorough
 async def test_a_page_that_eats_memory_is_ended_and_the_browser_stays() -> None:
     async with Raw(dict(ANSWERS)) as site, open_fetcher(timeout_s=60, max_memory_bytes=400 << 20) as fetcher:
         await fetcher.fetch(Request(f"{site.url}/"))
@@ -126,7 +127,7 @@ async def test_a_page_that_eats_memory_is_ended_and_the_browser_stays() -> None:
         assert browser_pid(fetcher) == pid
 
 
-PAGES, MAX_PAGES = (1000, 100) if FULL else (40, 10)
+PAGES, MAX_PAGES = (1000, 100) if FULL else (25, 5)
 
 
 @pytest.mark.timeout(1800)
@@ -154,7 +155,7 @@ async def test_old_browsers_make_room_for_new_ones_and_nothing_is_left() -> None
         assert not find_processes(folder)
 
 
-@pytest.mark.parametrize("is_driver_killed", [False, True])
+@pytest.mark.parametrize("is_driver_killed", [False, pytest.param(True, marks=pytest.mark.thorough)])
 async def test_nothing_outlives_a_process_that_is_killed(is_driver_killed: bool) -> None:
     async with Raw(dict(ANSWERS)) as site:
         child = await asyncio.create_subprocess_exec(
@@ -188,6 +189,7 @@ async def test_a_folder_that_somebody_holds_is_no_leftover() -> None:
     assert not is_there(mine.path)
 
 
+@pytest.mark.thorough
 async def test_only_the_time_in_a_tab_counts() -> None:
     async with Raw(dict(ANSWERS)) as site, open_fetcher(tabs=1, timeout_s=60) as fetcher:
         await fetcher.fetch(Request(f"{site.url}/"))

@@ -21,7 +21,7 @@ from gossamer.fetch.sessions.cookies import CookieJar
 from gossamer.testing.badsite import BadSite
 from gossamer.testing.contracts import fetcher as contract
 from integration.browser.test_browser_contract import OWN_WAYS, SHORT, ShownPages
-from kit.browser_pages import FULL, answer, open_fetcher
+from kit.browser_pages import answer, choose_checks, open_fetcher
 from kit.raw_server import Raw
 
 pytestmark = [pytest.mark.server, pytest.mark.asyncio(loop_scope="module")]
@@ -85,6 +85,7 @@ async def test_scripts_run_and_redirects_are_returned(fetcher: BrowserFetcher) -
     assert paths == [b"/scripted", b"/moved", b"/leaves", b"/windows"]
 
 
+@pytest.mark.thorough
 async def test_what_is_not_html_comes_as_it_is(fetcher: BrowserFetcher) -> None:
     async with Raw(ANSWERS) as site:
         robots = await fetcher.fetch(Request(f"{site.url}/robots.txt"))
@@ -97,6 +98,7 @@ async def test_what_is_not_html_comes_as_it_is(fetcher: BrowserFetcher) -> None:
     assert (nothing.status, nothing.body) == (204, b"")
 
 
+@pytest.mark.thorough
 async def test_a_click_that_is_redirected_leads_to_the_page(fetcher: BrowserFetcher) -> None:
     async with Raw(ANSWERS) as site:
         request = Request(f"{site.url}/link", browser=Browsing(actions=[Click("a")], wait_s=0.1))
@@ -104,6 +106,7 @@ async def test_a_click_that_is_redirected_leads_to_the_page(fetcher: BrowserFetc
     assert (page.url, page.status) == (f"{site.url}/scripted", 200)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("place", "fault"),
     [
@@ -129,6 +132,7 @@ async def test_no_request_of_a_page_reaches_a_private_address(fetcher: BrowserFe
         assert not inside.heads
 
 
+@pytest.mark.thorough
 async def test_cookies_come_and_go(fetcher: BrowserFetcher, jar: CookieJar) -> None:
     async with Raw(ANSWERS) as site:
         url = f"{site.url}/scripted"
@@ -140,30 +144,27 @@ async def test_cookies_come_and_go(fetcher: BrowserFetcher, jar: CookieJar) -> N
     assert b"other=v" in site.heads[-1]
 
 
-if FULL:
-
-    async def test_a_killed_firefox_is_replaced() -> None:
-        async with Raw(ANSWERS) as site, open_fetcher(kind="firefox", timeout_s=20) as fetcher:
-            await fetcher.fetch(Request(f"{site.url}/scripted"))
-            folder = folder_of(fetcher)
-            main = next(one for one in find_processes(folder) if b"--profile" in one.command)
-            os.kill(main.pid, signal.SIGKILL)
-            faults = set()
-            for _ in range(3):  # the first may still get a tab of the one that is gone
-                try:
-                    assert (await fetcher.fetch(Request(f"{site.url}/scripted"))).status == 200
-                    break
-                except FetchError as error:
-                    faults.add(error.fault)
-            assert faults <= {Fault.BROWSER}
-            await fetcher.close()
-            assert await asyncio.to_thread(find_processes, folder) == []
+@pytest.mark.thorough
+async def test_a_killed_firefox_is_replaced() -> None:
+    async with Raw(ANSWERS) as site, open_fetcher(kind="firefox", timeout_s=20) as fetcher:
+        await fetcher.fetch(Request(f"{site.url}/scripted"))
+        folder = folder_of(fetcher)
+        main = next(one for one in find_processes(folder) if b"--profile" in one.command)
+        os.kill(main.pid, signal.SIGKILL)
+        faults = set()
+        for _ in range(3):  # the first may still get a tab of the one that is gone
+            try:
+                assert (await fetcher.fetch(Request(f"{site.url}/scripted"))).status == 200
+                break
+            except FetchError as error:
+                faults.add(error.fault)
+        assert faults <= {Fault.BROWSER}
+        await fetcher.close()
+        assert await asyncio.to_thread(find_processes, folder) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", [n for n in contract.FETCHER_CHECKS if n not in OWN_WAYS_OF_FIREFOX] if FULL else SHORT[2:3]
-)
+@pytest.mark.parametrize("name", choose_checks(OWN_WAYS_OF_FIREFOX, SHORT[2:3]))
 async def test_the_contract(fetcher: BrowserFetcher, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contract, "PATIENCE_S", 40.0)
     async with BadSite() as site:

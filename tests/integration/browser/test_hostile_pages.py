@@ -67,6 +67,7 @@ async def test_a_length_that_is_no_number_of_bytes_ends_the_page_at_once(fetcher
             assert caught.value.fault in (Fault.TOO_LARGE, Fault.PROTOCOL), (path, caught.value)
 
 
+@pytest.mark.thorough
 async def test_a_captured_request_that_does_not_end_does_not_cost_the_page(fetcher: BrowserFetcher) -> None:
     async def hang(_: asyncio.StreamWriter) -> None:
         await asyncio.Event().wait()

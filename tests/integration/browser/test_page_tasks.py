@@ -99,7 +99,12 @@ async def test_a_page_made_by_a_script_is_waited_for(browser: Browser, site: Sit
 
 
 @pytest.mark.parametrize(
-    ("path", "selector", "human"), [("/feed", "", False), ("/boxed", "#box", False), ("/boxed", "#box", True)]
+    ("path", "selector", "human"),
+    [
+        ("/feed", "", False),
+        pytest.param("/boxed", "#box", False, marks=pytest.mark.thorough),
+        pytest.param("/boxed", "#box", True, marks=pytest.mark.thorough),
+    ],
 )
 async def test_an_endless_list_is_scrolled_to_its_end(
     browser: Browser, site: Site, path: str, selector: str, human: bool
@@ -111,6 +116,7 @@ async def test_an_endless_list_is_scrolled_to_its_end(
         assert items == [f"item {n}" for n in range(FEED_ITEMS)]
 
 
+@pytest.mark.thorough
 async def test_a_page_that_grows_for_ever_has_an_end_and_a_flag(browser: Browser, site: Site) -> None:
     browsing = Browsing(actions=[Scroll(until_still=True, max_scrolls=4, still_s=0.3)])
     async with visiting(browser, f"{site.url}/endless", browsing) as visit:
@@ -128,6 +134,7 @@ async def test_a_form_is_typed_into_and_sent(browser: Browser, site: Site) -> No
         assert visit.page.url == f"{site.url}/found?q=old&c=on"
 
 
+@pytest.mark.thorough
 async def test_a_person_types_and_points_with_a_rhythm(browser: Browser, site: Site) -> None:
     browsing = Browsing(actions=[Type("#q", "blue lamp é"), Click("#c")], human=True)
     async with visiting(browser, f"{site.url}/form", browsing) as visit:
@@ -185,6 +192,7 @@ async def test_a_step_that_fails_is_named(
         assert visit.report.screenshot == b""
 
 
+@pytest.mark.thorough
 async def test_all_steps_together_end_with_the_time_of_the_page(browser: Browser, site: Site) -> None:
     browsing = Browsing(actions=[Wait(seconds=0.05), Wait(seconds=3600)])
     async with visiting(browser, f"{site.url}/shop", browsing, time_s=1.5) as visit:

@@ -190,6 +190,7 @@ async def test_dialogs_windows_and_files_do_no_harm(fetcher: BrowserFetcher) -> 
         assert not [head for head in site.heads if b"/scripted?" in head], "windows are not opened"
 
 
+@pytest.mark.thorough
 async def test_nothing_of_a_page_is_counted_for_the_next_one() -> None:
     async with open_fetcher(tabs=1, timeout_s=20) as fetcher, Raw(ANSWERS) as site:
         for _ in range(3):
@@ -215,6 +216,7 @@ async def test_a_stealthy_browser_does_not_tell_that_it_is_driven() -> None:
     assert moved.status == 302
 
 
+@pytest.mark.thorough
 async def test_a_page_without_end_is_too_large() -> None:
     async def pour(writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")
@@ -226,6 +228,7 @@ async def test_a_page_without_end_is_too_large() -> None:
         assert await fault_of(fetcher, f"{site.url}/") is Fault.TOO_LARGE
 
 
+@pytest.mark.thorough
 async def test_a_page_that_never_ends_ends_in_time() -> None:
     async with open_fetcher(timeout_s=3) as fetcher, Raw(ANSWERS) as site:
         busy = asyncio.ensure_future(fault_of(fetcher, f"{site.url}/busy"))

@@ -86,6 +86,7 @@ async def test_the_next_page_in_the_same_tab_knows_nothing_of_it(fetcher: Browse
         assert page.captured == ()
 
 
+@pytest.mark.thorough
 async def test_a_page_that_takes_too_long_has_its_picture(site: Site) -> None:
     async with open_fetcher(timeout_s=2) as fetcher:
         with pytest.raises(FetchError) as caught:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import resource
 import time
 from pathlib import Path
@@ -52,6 +53,8 @@ class Probe:
     """
 
     def __init__(self) -> None:
+        gc.collect()
+        gc.freeze()  # what other tests have left is not this one's to look through
         self.worst_s = 0.0
         self._worked_s = time.thread_time()
         self._before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
