@@ -1,68 +1,46 @@
 """Every robots gate keeps every promise of the contract, on whatever its workers share."""
 
-from contextlib import asynccontextmanager, closing, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
 import pytest
 
 from gossamer.core.errors import FetchError
 from gossamer.core.results import RobotsDecision
-from gossamer.drivers.redis.server import RedisServer
-from gossamer.drivers.sqlite.database import Database
 from gossamer.fetch.robots_cache import RobotsCache
-from gossamer.shared.memory import MemorySharedState
-from gossamer.shared.redis import RedisSharedState
-from gossamer.shared.sqlite import SqliteSharedState
 from gossamer.testing.contracts.robots_gate import (
     ROBOTS_GATE_CHECKS,
     RobotsSite,
     RobotsSubject,
     check_robots_gate,
 )
-from kit.servers import on_servers
+from kit.shared_states import KINDS, find_states, open_memory
 
 AGENT = "gossamer/1.0"
 
 
-def gates_over(shared, clock):
+def gates_over(shared, other, clock):
     site = RobotsSite(clock)
-    gates = [RobotsCache(site, shared, clock, user_agent=AGENT) for _ in range(2)]
+    gates = [RobotsCache(site, state, clock, user_agent=AGENT) for state in (shared, other)]
     return RobotsSubject(*gates, site, clock)
 
 
 @asynccontextmanager
 async def memory(clock):
-    yield gates_over(MemorySharedState(clock), clock)
+    async with open_memory(clock) as states:
+        yield gates_over(*states, clock)
 
 
-def sqlite_in(folder):
-    @asynccontextmanager
-    async def make(clock):
-        with closing(Database(folder / "x.db")) as db:
-            yield gates_over(SqliteSharedState(db, clock), clock)
-
-    return make
-
-
-def redis_at(url):
-    @asynccontextmanager
-    async def make(clock):
-        server = RedisServer(url)
-        try:
-            yield gates_over(RedisSharedState(server, clock), clock)
-        finally:
-            await server.close()
-
-    return make
-
-
-@pytest.fixture(params=["memory", "sqlite", *on_servers("redis")])
+@pytest.fixture(params=KINDS)
 def make(request, tmp_path):
-    if request.param == "memory":
-        return memory
-    if request.param == "sqlite":
-        return sqlite_in(tmp_path)
-    return redis_at(request.getfixturevalue("redis_url"))
+    open_states = find_states(request, tmp_path)
+
+    @asynccontextmanager
+    async def make(clock):
+        async with open_states(clock) as states:
+            yield gates_over(*states, clock)
+
+    return make
 
 
 @pytest.mark.parametrize("name", ROBOTS_GATE_CHECKS)

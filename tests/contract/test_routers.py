@@ -1,27 +1,26 @@
 """The router that climbs keeps every promise of the contract, on whatever its workers share."""
 
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from itertools import cycle
 
 import pytest
 
-from gossamer.drivers.redis.server import RedisServer
-from gossamer.drivers.sqlite.database import Database
 from gossamer.fetch.routing.ladder import LadderStore
 from gossamer.fetch.routing.router import LadderRouter
 from gossamer.policy.ladder import LadderRules
 from gossamer.policy.rung_plan import RungPlan
 from gossamer.shared.memory import MemorySharedState
-from gossamer.shared.redis import RedisSharedState
-from gossamer.shared.sqlite import SqliteSharedState
 from gossamer.testing.contracts.router import ROUTER_CHECKS, RUNGS, RouterSubject, check_router
 from kit.engine import Events
-from kit.servers import on_servers
+from kit.shared_states import KINDS, find_states, open_memory
 
 
-def routers_over(shared, clock):
+def routers_over(shared, other, clock):
+    states = cycle((shared, other))
+
     def open_router():
-        store = LadderStore(shared, clock, remember_s=604_800.0)
+        store = LadderStore(next(states), clock, remember_s=604_800.0)
         return LadderRouter(store, RungPlan(RUNGS), LadderRules(), clock, Events())
 
     return RouterSubject(open_router, clock)
@@ -29,37 +28,20 @@ def routers_over(shared, clock):
 
 @asynccontextmanager
 async def memory(clock):
-    yield routers_over(MemorySharedState(clock), clock)
+    async with open_memory(clock) as states:
+        yield routers_over(*states, clock)
 
 
-def sqlite_in(folder):
-    @asynccontextmanager
-    async def make(clock):
-        with closing(Database(folder / "x.db")) as db:
-            yield routers_over(SqliteSharedState(db, clock), clock)
-
-    return make
-
-
-def redis_at(url):
-    @asynccontextmanager
-    async def make(clock):
-        server = RedisServer(url)
-        try:
-            yield routers_over(RedisSharedState(server, clock), clock)
-        finally:
-            await server.close()
-
-    return make
-
-
-@pytest.fixture(params=["memory", "sqlite", *on_servers("redis")])
+@pytest.fixture(params=KINDS)
 def make(request, tmp_path):
-    if request.param == "memory":
-        return memory
-    if request.param == "sqlite":
-        return sqlite_in(tmp_path)
-    return redis_at(request.getfixturevalue("redis_url"))
+    open_states = find_states(request, tmp_path)
+
+    @asynccontextmanager
+    async def make(clock):
+        async with open_states(clock) as states:
+            yield routers_over(*states, clock)
+
+    return make
 
 
 @pytest.mark.parametrize("name", ROUTER_CHECKS)
@@ -73,12 +55,13 @@ async def test_the_suite_runs_every_check():
 
 
 async def test_the_suite_catches_a_router_that_keeps_what_it_learns_to_itself():
+    def open_own(clock):
+        return routers_over(MemorySharedState(clock), MemorySharedState(clock), clock).open_router()
+
     @asynccontextmanager
     async def selfish(clock):
         async with memory(clock) as subject:
-            yield replace(
-                subject, open_router=lambda: routers_over(MemorySharedState(clock), clock).open_router()
-            )
+            yield replace(subject, open_router=lambda: open_own(clock))
 
     with pytest.raises(AssertionError, match="the other worker knows"):
         await ROUTER_CHECKS["what_one_worker_learns_all_know"](selfish)

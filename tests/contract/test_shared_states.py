@@ -1,63 +1,40 @@
 """Every kind of shared state keeps every promise of the contract."""
 
 import asyncio
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 
 import pytest
 
 from gossamer.core.errors import StorageError
 from gossamer.drivers.redis.server import RedisServer
-from gossamer.drivers.sqlite.database import Database
 from gossamer.shared import redis as module
 from gossamer.shared.memory import MemorySharedState
 from gossamer.shared.redis import RedisSharedState
-from gossamer.shared.sqlite import SqliteSharedState
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.shared_state import (
     SHARED_STATE_CHECKS,
     SharedStateSubject,
     check_shared_state,
 )
-from kit.servers import on_servers
+from kit.shared_states import KINDS, find_states, open_memory
 
 
 @asynccontextmanager
 async def memory(clock):
-    shared = MemorySharedState(clock)
-    yield SharedStateSubject(shared, shared, clock)
+    async with open_memory(clock) as states:
+        yield SharedStateSubject(*states, clock)
 
 
-def sqlite_in(folder):
-    @asynccontextmanager
-    async def make(clock):
-        with closing(Database(folder / "x.db")) as one, closing(Database(folder / "x.db")) as other:
-            states = [SqliteSharedState(db, clock) for db in (one, other)]
-            yield SharedStateSubject(*states, clock)
-
-    return make
-
-
-def redis_at(url):
-    @asynccontextmanager
-    async def make(clock):
-        servers = [RedisServer(url), RedisServer(url)]
-        try:
-            states = [RedisSharedState(server, clock) for server in servers]
-            yield SharedStateSubject(*states, clock)
-        finally:
-            for server in servers:
-                await server.close()
-
-    return make
-
-
-@pytest.fixture(params=["memory", "sqlite", *on_servers("redis")])
+@pytest.fixture(params=KINDS)
 def make(request, tmp_path):
-    if request.param == "memory":
-        return memory
-    return (
-        sqlite_in(tmp_path) if request.param == "sqlite" else redis_at(request.getfixturevalue("redis_url"))
-    )
+    open_states = find_states(request, tmp_path)
+
+    @asynccontextmanager
+    async def make(clock):
+        async with open_states(clock) as states:
+            yield SharedStateSubject(*states, clock)
+
+    return make
 
 
 @pytest.mark.parametrize("name", SHARED_STATE_CHECKS)
