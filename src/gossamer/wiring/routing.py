@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from importlib import import_module
 
 from gossamer.config.settings import Settings
 from gossamer.core.errors import MissingServiceError
@@ -15,14 +16,9 @@ from gossamer.core.shifts import BROWSER_LANE, PAGE_LANE
 from gossamer.engine.fixed_router import FixedRouter
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.routing.dispatch import RoutedFetcher
-from gossamer.fetch.routing.guises import GuisePlanner
-from gossamer.fetch.routing.ladder import LadderStore
-from gossamer.fetch.routing.router import LadderRouter
 from gossamer.fetch.routing.spending import BudgetFetcher, BudgetRouter, SpendingMeter
 from gossamer.fetch.sessions.shared_cookies import SharedCookieStore
 from gossamer.fetch.trusted_hosts import TrustedHosts, TrustingFetcher
-from gossamer.policy.ladder import LadderRules
-from gossamer.policy.proxy_rotation import RotationOrder
 from gossamer.policy.rung_plan import RungPlan
 from gossamer.ports.clock import Clock
 from gossamer.ports.fetcher import Fetcher
@@ -34,8 +30,7 @@ from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.budgets import open_meter
 from gossamer.wiring.fetchers import fetcher_of, touches_network
 from gossamer.wiring.page_tasks import guide_of
-from gossamer.wiring.proxies import open_proxy_pool
-from gossamer.wiring.sessions import SessionFetcher, has_identities, session_pool_of
+from gossamer.wiring.sessions import SessionFetcher, has_identities
 
 
 @dataclass(frozen=True)
@@ -139,33 +134,11 @@ async def open_router(
 
     Raises what reading the lists of proxies raises.
     """
-    settings, shared, clock = parts.settings, parts.shared, parts.clock
     if is_routed_simply(parts, plan):
         return FixedRouter()
-    ladder, proxies = settings.ladder, settings.proxies
-    rules = LadderRules(
-        climb_after=ladder.climb_after,
-        probe_after_s=ladder.probe_after,
-        longest_probe_s=max(ladder.remember, ladder.probe_after),
-    )
-    guises = GuisePlanner(
-        session_pool_of(settings, shared, clock, parts.job, is_alone=parts.is_alone),
-        await open_proxy_pool(settings, shared, clock, parts.sink),
-        always=proxies.always,
-        is_sticky=RotationOrder(proxies.rotation) is RotationOrder.STICKY,
-    )
-    store = LadderStore(shared, clock, remember_s=ladder.remember, is_alone=parts.is_alone)
-    return LadderRouter(
-        store,
-        plan,
-        rules,
-        clock,
-        parts.sink,
-        lanes=parts.lanes,
-        missing=missing,
-        guises=guises,
-        within_budget=None if meter is None else meter.allowed_rungs,
-    )
+    ladder = import_module("gossamer.wiring.ladder")  # what plain crawls have no use for
+    router: Router = await ladder.open_ladder_router(parts, plan, missing, meter)
+    return router
 
 
 def is_routed_simply(parts: RouteParts, plan: RungPlan) -> bool:

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from importlib import import_module
 
 from gossamer.callbacks.extractor import SpiderExtractor
-from gossamer.callbacks.login import SpiderLogin
 from gossamer.config.sessions import OF_LOG_INS, SessionSettings
 from gossamer.config.settings import Settings
-from gossamer.core.jobs import Job, tag_of
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult, VisitResult
 from gossamer.core.routes import DIRECT, Route
 from gossamer.engine.parts import VisitParts
-from gossamer.fetch.sessions.login import LoginOptions, SharedLoginGate
-from gossamer.fetch.sessions.login_steps import StepParts
-from gossamer.fetch.sessions.pool import SessionPool
 from gossamer.fetch.sessions.shared_cookies import SharedCookieStore
-from gossamer.policy.sessions import SessionRules
-from gossamer.ports.clock import Clock
 from gossamer.ports.committer import Committer
 from gossamer.ports.fetcher import Fetcher
 from gossamer.ports.login_gate import LoginGate
@@ -31,26 +25,6 @@ def has_identities(settings: Settings) -> bool:
     return settings.sessions.model_dump(exclude=set(OF_LOG_INS)) != SessionSettings().model_dump(
         exclude=set(OF_LOG_INS)
     )
-
-
-def session_pool_of(
-    settings: Settings,
-    shared: SharedState,
-    clock: Clock,
-    job: Job,
-    *,
-    is_alone: bool = False,
-) -> SessionPool:
-    """The identities of a job."""
-    wanted = settings.sessions
-    rules = SessionRules(
-        per_host=wanted.per_host,
-        max_uses=wanted.max_uses,
-        max_age_s=wanted.max_age,
-        max_errors=wanted.max_errors,
-        profiles=wanted.profiles,
-    )
-    return SessionPool(shared, clock, tag_of(job), rules, is_alone=is_alone)
 
 
 def login_gate_of(
@@ -71,24 +45,19 @@ def login_gate_of(
     extractor = parts.extractor
     if not target.logs_in or not isinstance(extractor, SpiderExtractor):  # or no spider is to see the pages
         return None
-    wanted = settings.sessions
-    steps = StepParts(
-        fetcher=parts.fetcher,
-        robots=parts.robots,
-        clock=parts.clock,
-        rules=parts.rules,
-        max_redirects=settings.http.max_redirects,
-    )
-    return SharedLoginGate(
-        SpiderLogin(target.choose, extractor.read_response),
-        steps,
+    login = import_module("gossamer.wiring.login")  # what most crawls have no use for
+    gate: LoginGate = login.open_login_gate(
+        settings,
+        target,
+        extractor,
+        parts,
         shared,
-        job,
+        job=job,
         save_cookies=save_cookies,
-        options=LoginOptions(max_failures=wanted.max_login_failures, timeout_s=wanted.login_timeout),
         is_alone=is_alone,
-        waits_at_first=is_fleet,
+        is_fleet=is_fleet,
     )
+    return gate
 
 
 class SessionFetcher:

@@ -23,7 +23,7 @@ from gossamer.jobs.control import change_job, prepare_submission, submit_job
 from gossamer.jobs.retention import FleetJobStore, RetentionDuty
 from gossamer.wiring import redis
 from gossamer.wiring.backends import open_backends
-from gossamer.wiring.sessions import session_pool_of
+from gossamer.wiring.ladder import session_pool_of
 
 TARGET = "https://shop.example/"
 DAY_S = 86_400.0

@@ -12,7 +12,8 @@ from gossamer.core.jobs import Job
 from gossamer.core.requests import Request
 from gossamer.shared.memory import MemorySharedState
 from gossamer.testing.clock import ManualClock
-from gossamer.wiring.sessions import SessionCommitter, SessionFetcher, session_pool_of
+from gossamer.wiring.ladder import session_pool_of
+from gossamer.wiring.sessions import SessionCommitter, SessionFetcher
 
 
 class Log(list[Any]):

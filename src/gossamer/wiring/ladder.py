@@ -1,0 +1,76 @@
+"""The router of a crawl that has something to choose, by the settings; imported where there is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gossamer.config.settings import Settings
+from gossamer.core.errors import MissingServiceError
+from gossamer.core.jobs import Job, tag_of
+from gossamer.fetch.routing.guises import GuisePlanner
+from gossamer.fetch.routing.ladder import LadderStore
+from gossamer.fetch.routing.router import LadderRouter
+from gossamer.fetch.routing.spending import SpendingMeter
+from gossamer.fetch.sessions.pool import SessionPool
+from gossamer.policy.ladder import LadderRules
+from gossamer.policy.proxy_rotation import RotationOrder
+from gossamer.policy.rung_plan import RungPlan
+from gossamer.policy.sessions import SessionRules
+from gossamer.ports.clock import Clock
+from gossamer.ports.shared_state import SharedState
+from gossamer.wiring.proxies import open_proxy_pool
+from gossamer.wiring.routing import RouteParts
+
+
+async def open_ladder_router(
+    parts: RouteParts,
+    plan: RungPlan,
+    missing: Mapping[str, MissingServiceError],
+    meter: SpendingMeter | None,
+) -> LadderRouter:
+    """Raises what reading the lists of proxies raises."""
+    settings, shared, clock = parts.settings, parts.shared, parts.clock
+    ladder, proxies = settings.ladder, settings.proxies
+    rules = LadderRules(
+        climb_after=ladder.climb_after,
+        probe_after_s=ladder.probe_after,
+        longest_probe_s=max(ladder.remember, ladder.probe_after),
+    )
+    guises = GuisePlanner(
+        session_pool_of(settings, shared, clock, parts.job, is_alone=parts.is_alone),
+        await open_proxy_pool(settings, shared, clock, parts.sink),
+        always=proxies.always,
+        is_sticky=RotationOrder(proxies.rotation) is RotationOrder.STICKY,
+    )
+    store = LadderStore(shared, clock, remember_s=ladder.remember, is_alone=parts.is_alone)
+    return LadderRouter(
+        store,
+        plan,
+        rules,
+        clock,
+        parts.sink,
+        lanes=parts.lanes,
+        missing=missing,
+        guises=guises,
+        within_budget=None if meter is None else meter.allowed_rungs,
+    )
+
+
+def session_pool_of(
+    settings: Settings,
+    shared: SharedState,
+    clock: Clock,
+    job: Job,
+    *,
+    is_alone: bool = False,
+) -> SessionPool:
+    """The identities of a job."""
+    wanted = settings.sessions
+    rules = SessionRules(
+        per_host=wanted.per_host,
+        max_uses=wanted.max_uses,
+        max_age_s=wanted.max_age,
+        max_errors=wanted.max_errors,
+        profiles=wanted.profiles,
+    )
+    return SessionPool(shared, clock, tag_of(job), rules, is_alone=is_alone)
