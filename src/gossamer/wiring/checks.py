@@ -10,10 +10,13 @@ from contextlib import suppress
 
 from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
-from gossamer.core.rungs import way_of
+from gossamer.core.rungs import GATEWAY_WAY, way_of
 from gossamer.fetch.browser.driver import find_executable
 from gossamer.fetch.machine import max_idle_connections, open_files_allowed
+from gossamer.runtime.clock import SystemClock
 from gossamer.wiring.fetchers import WAYS
+from gossamer.wiring.gateways import account_of
+from gossamer.wiring.proxies import read_listed
 from gossamer.wiring.schemes import FRONTIERS, STORES
 
 
@@ -24,13 +27,18 @@ def needed_extras(settings: Settings) -> set[str]:
         extras.add(FRONTIERS.find_scheme(settings.frontier.url).extra)
     with suppress(SettingError):
         extras.add(STORES.find_scheme(settings.store.url).extra)
-    rungs = [settings.fetch, *settings.ladder.rungs]
-    for own in settings.ladder.hosts.values():
-        rungs += [own] if isinstance(own, str) else own
-    extras.update(WAYS[way_of(rung)].extra for rung in rungs if way_of(rung) in WAYS)
+    extras.update(WAYS[way].extra for way in named_ways(settings) if way in WAYS)
     if settings.browser.stealth and "browser" in extras:
         extras = extras - {"browser"} | {"stealth"}
     return extras - {""}
+
+
+def named_ways(settings: Settings) -> set[str]:
+    """The ways to fetch that the settings name: ``browser``, ``gateway:NAME``."""
+    rungs = [settings.fetch, *settings.ladder.rungs]
+    for own in settings.ladder.hosts.values():
+        rungs += [own] if isinstance(own, str) else own
+    return {way_of(rung) for rung in rungs}
 
 
 async def look_at_requests(settings: Settings) -> str | None:
@@ -53,6 +61,30 @@ async def look_at_items(settings: Settings) -> str | None:
 def look_at_browser(settings: Settings) -> str:
     """The browser that would be started. Raises ``MissingServiceError`` where there is none."""
     return find_executable(settings.browser.executable or "", settings.browser.kind)
+
+
+def look_at_gateway(settings: Settings, name: str) -> str:
+    """What is known of a gateway, without calling it.
+
+    Raises ``SettingError`` for one that is described wrongly, ``MissingServiceError`` without its key.
+    """
+    account = account_of(settings.gateways, name)
+    account.check_key()
+    return f"its key is in {account.key_env}" if account.key_env else "it needs no key"
+
+
+def names_gateway(settings: Settings, name: str) -> bool:
+    """Whether a rung of the settings calls a gateway; ``gateway`` alone is the first."""
+    is_first = name == next(iter(settings.gateways))
+    return bool(named_ways(settings) & {f"{GATEWAY_WAY}:{name}", *([GATEWAY_WAY] if is_first else [])})
+
+
+async def look_at_proxies(settings: Settings) -> int:
+    """How many proxies the settings list; none of them is asked.
+
+    Raises ``SettingError`` for a list that is wrong, ``MissingServiceError`` for one that cannot be had.
+    """
+    return len(await read_listed(settings, SystemClock()))
 
 
 def look_at_open_files() -> tuple[int, int, int]:

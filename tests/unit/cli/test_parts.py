@@ -143,6 +143,7 @@ def test_doctor_names_the_browser_or_says_what_to_install(tmp_path, monkeypatch)
     assert (look()["state"], look()["found"]) == ("ok", str(program))
     monkeypatch.setenv("PATH", str(tmp_path / "none"))
     assert look()["state"] == "optional"
+    assert look("-s", "fetch=browser")["state"] == "missing", "a crawl would end at its start"
     assert "apt install chromium, or set browser.executable" in look()["advice"]
     wrong = look("-s", "browser.executable=/nowhere/chromium")
     assert wrong["state"] == "missing"
@@ -160,14 +161,62 @@ def test_doctor_says_what_is_missing_and_exits_with_4(monkeypatch, tmp_path):
     assert "2 needed things are missing" in result.stdout
 
 
+SECRET = "s3cret"
+
+
+def looked_at(tmp_path, text, what):
+    """The exit code of a doctor in a project with these settings, and the checks that are called so."""
+    (tmp_path / "gossamer.toml").write_text(text)
+    result = gossamer("doctor", "--json")
+    assert SECRET not in result.output
+    found = [check for check in json.loads(result.stdout) if check["what"].startswith(what)]
+    return result.exit_code, [(check["state"], check["found"], check["advice"]) for check in found]
+
+
+def test_doctor_says_which_gateways_have_no_key(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ZYTE_KEY", raising=False)
+    settings = '[gateways.zyte]\ntemplate = "zyte"\nkey_env = "ZYTE_KEY"\n'
+    code, [(state, found, advice)] = looked_at(tmp_path, settings, "gateway")
+    assert (code, state, found) == (0, "warning", "no key"), "no rung calls it"
+    assert "the environment variable ZYTE_KEY, which is not set" in advice
+    for rung in ("gateway", "gateway:zyte"):
+        code, [(state, *_)] = looked_at(tmp_path, f'fetch = "{rung}"\n{settings}', "gateway")
+        assert (code, state) == (4, "missing")
+    monkeypatch.setenv("ZYTE_KEY", SECRET)
+    assert looked_at(tmp_path, settings, "gateway") == (0, [("ok", "its key is in ZYTE_KEY", "")])
+    wrong = '[gateways.own]\nurl = "https://gateway.example/?u={ulr}"\n'
+    code, [(state, found, advice)] = looked_at(tmp_path, wrong, "gateway")
+    assert (code, state, found) == (4, "missing", "wrong")
+    assert "did you mean {url}?" in advice
+
+
+def test_doctor_reads_the_lists_of_proxies(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PROXY_PASSWORD", raising=False)
+    assert looked_at(tmp_path, "", "proxies") == (0, [])
+    settings = '[proxies]\nurls = ["http://me:${PROXY_PASSWORD}@127.0.0.1:1"]\n'
+    code, [(state, _, advice)] = looked_at(tmp_path, settings, "proxies")
+    assert (code, state) == (4, "missing")
+    assert "the environment variable 'PROXY_PASSWORD' is not set" in advice
+    monkeypatch.setenv("PROXY_PASSWORD", SECRET)
+    code, [(state, found, _)] = looked_at(tmp_path, settings, "proxies")
+    assert (code, state, found) == (0, "ok", "1 proxy listed")
+    code, [(state, _, advice)] = looked_at(tmp_path, '[proxies]\nfile = "away.txt"\n', "proxies")
+    assert (code, state) == (4, "missing")
+    assert "away.txt (proxies.file) cannot be read" in advice
+
+
+def test_one_thing_that_is_missing_is_one(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert "1 needed thing is missing" in gossamer("doctor", "--data", str(tmp_path / "file")).stdout
+
+
 def test_wrong_settings_are_a_finding_of_the_doctor(monkeypatch):
     monkeypatch.setenv("GOSSAMER_DELAYY", "1")
     result = gossamer("doctor")
     assert result.exit_code == 4
     assert "did you mean 'delay'" in result.stdout
-
-
-SECRET = "s3cret"
 
 
 def doctor_of_servers(**urls):

@@ -9,6 +9,7 @@ from gossamer.cli.options import AsJson, Data, Set
 from gossamer.cli.terminal.output import print_json
 from gossamer.cli.terminal.tables import print_table
 from gossamer.core.exits import ExitCode
+from gossamer.core.text import format_count
 
 EXAMPLES = """
   gossamer doctor
@@ -33,7 +34,8 @@ def check_installation(data: Data = None, settings: Set = None, as_json: AsJson 
             ((check.state, check.what, check.found, check.advice) for check in checks),
             wide="advice",
         )
-        typer.echo(f"{missing} needed things are missing" if missing else "nothing is missing")
+        lacking = f"{format_count(missing, 'needed thing')} {'is' if missing == 1 else 'are'} missing"
+        typer.echo(lacking if missing else "nothing is missing")
     raise typer.Exit(ExitCode.MISSING if missing else ExitCode.OK)
 
 

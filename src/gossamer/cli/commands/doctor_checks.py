@@ -18,14 +18,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gossamer.config.command_settings import settings_of
-from gossamer.core.errors import OperatorError
+from gossamer.core.errors import MissingServiceError, OperatorError
 from gossamer.core.redaction import shown_server
+from gossamer.core.rungs import BROWSER_WAY
+from gossamer.core.text import format_count
 from gossamer.observe.units import format_size
 from gossamer.wiring.checks import (
     look_at_browser,
+    look_at_gateway,
     look_at_items,
     look_at_open_files,
+    look_at_proxies,
     look_at_requests,
+    named_ways,
+    names_gateway,
     needed_extras,
 )
 
@@ -78,6 +84,8 @@ def all_checks(data: str | None = None, settings: list[str] | None = None) -> li
         *_check_disk(Path(settled.data).expanduser().absolute()),
         _open_files(),
         _check_browser(settled),
+        *_check_gateways(settled),
+        *_check_proxies(settled),
         _check_clock(time.time()),
         *_check_servers(settled),
     ]
@@ -194,12 +202,37 @@ def _open_files() -> HealthCheck:
 
 
 def _check_browser(settings: Settings) -> HealthCheck:
-    """What the way to fetch `browser` would start; a crawl over HTTP does without."""
+    """What the way to fetch `browser` would start; crawls by other ways do without."""
     try:
         return HealthCheck(OK, "browser", look_at_browser(settings))
     except OperatorError as error:
-        state = MISSING if settings.browser.executable else OPTIONAL
-        return HealthCheck(state, "browser", "not found", str(error))
+        is_wanted = settings.browser.executable or BROWSER_WAY in named_ways(settings)
+        return HealthCheck(MISSING if is_wanted else OPTIONAL, "browser", "not found", str(error))
+
+
+def _check_gateways(settings: Settings) -> Iterator[HealthCheck]:
+    """Whether each has its key; a spider may do without one that no rung of the settings calls."""
+    for name in settings.gateways:
+        what = f"gateway {name}"
+        try:
+            yield HealthCheck(OK, what, look_at_gateway(settings, name))
+        except MissingServiceError as error:
+            state = MISSING if names_gateway(settings, name) else WARNING
+            yield HealthCheck(state, what, "no key", str(error))
+        except OperatorError as error:
+            yield HealthCheck(MISSING, what, "wrong", str(error))
+
+
+def _check_proxies(settings: Settings) -> Iterator[HealthCheck]:
+    """Whether their lists can be read; whether they work is for `gossamer proxies test` to say."""
+    if not settings.proxies.are_there:
+        return
+    try:
+        found = format_count(asyncio.run(look_at_proxies(settings)), "proxy", "proxies")
+    except OperatorError as error:
+        yield HealthCheck(MISSING, "proxies", "cannot be read", str(error))
+    else:
+        yield HealthCheck(OK, "proxies", f"{found} listed", "`gossamer proxies test URL` tries them")
 
 
 def _check_clock(now: float) -> HealthCheck:

@@ -37,6 +37,14 @@ class GatewayAccount(Record, frozen=True, kw_only=True):
     price: float | None = None  # of a call, or of a credit where answers say how many it took
     options: dict[str, Option] = {}
 
+    def check_key(self) -> None:
+        """Raise ``MissingServiceError`` where there should be a key, and is none."""
+        if self.key_env and not self.key:
+            raise MissingServiceError(
+                f"the gateway {self.name!r} has no key: put it into the environment variable "
+                f"{self.key_env}, which is not set"
+            )
+
     def __repr__(self) -> str:
         return f"<GatewayAccount {self.name}>"
 
@@ -71,11 +79,7 @@ class Gateway:
         no more credit.
         """
         account = self.account
-        if account.key_env and not account.key:
-            raise MissingServiceError(
-                f"the gateway {account.name!r} has no key: put it into the environment variable "
-                f"{account.key_env}, which is not set"
-            )
+        account.check_key()
         await self._await_leave()
         call = build_call(
             account.template,
