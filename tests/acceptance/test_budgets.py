@@ -70,6 +70,9 @@ async def test_a_host_over_its_budget_is_skipped(site, tmp_path):
         spider_for(site.url), data=str(tmp_path), delay=0.0, **{"budgets.bytes_per_host": 5_000}
     )
     assert (result.finish_reason, result.pages, result.dead) == ("finished", 5, 0)
+    assert result.notes == (
+        "1 request skipped over the budget of a host: `gossamer attempts chain-1 --reason budget`",
+    )
 
 
 def test_the_command_says_so(site, tmp_path):

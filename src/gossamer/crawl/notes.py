@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gossamer.core.drops import DropKind
-from gossamer.core.errors import LedgerReason
+from gossamer.core.errors import Fault, LedgerReason
 from gossamer.core.exits import ExitFacts
 from gossamer.core.jobs import JobTotals
 from gossamer.core.lifecycle import FinishReason
@@ -78,6 +78,11 @@ def notes_of(job: str, ran: RunSummary, before: JobTotals, tally: JobTotals, *, 
         said.append(
             f"{format_count(lost, 'request')} given up: the host did not come back within host_patience; "
             f"when it is back: `gossamer dead retry {job} --reason host_lost`, then the same command"
+        )
+    if skipped := tally.by_reason.get(Fault.BUDGET, 0):
+        said.append(
+            f"{format_count(skipped, 'request')} skipped over the budget of a host: "
+            f"`gossamer attempts {job} --reason budget`"
         )
     seeded = ran.seeded
     if seeded.refused and (seeded.added.accepted or seeded.added.duplicates):

@@ -299,5 +299,5 @@ async def test_a_ladder_comes_down_to_what_may_still_be_spent():
     assert await router.choose_route(REQUEST, HOST) == Route(rung="http")
     assert await router.choose_route(REQUEST, "other.example") == Route(rung="gateway:zyte")
     named = REQUEST.replace(fetch="gateway:zyte")
-    with pytest.raises(FetchError, match=r"the budget of shop.example is spent: budgets.cost"):
+    with pytest.raises(FetchError, match=r"the budget of shop.example is spent: budgets.cost_per_host"):
         await router.choose_route(named, HOST)

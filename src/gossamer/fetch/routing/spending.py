@@ -98,7 +98,7 @@ class SpendingMeter:
                 await self.save()
             return Detour(wait_s=WAIT_S, why=f"the budget of {_words(of_job)} is spent")
         if of_host:
-            raise FetchError(Fault.BUDGET, f"the budget of {host} is spent: {_words(of_host)}")
+            raise FetchError(Fault.BUDGET, f"the budget of {host} is spent: {_words(of_host, '_per_host')}")
         return None
 
     async def save(self) -> None:
@@ -237,5 +237,5 @@ def _decode(value: bytes | None) -> Spending:
         return NOTHING
 
 
-def _words(kinds: frozenset[BudgetKind]) -> str:
-    return ", ".join(f"budgets.{kind}" for kind in sorted(kinds))
+def _words(kinds: frozenset[BudgetKind], whose: str = "") -> str:
+    return ", ".join(f"budgets.{kind}{whose}" for kind in sorted(kinds))
