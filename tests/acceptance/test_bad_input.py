@@ -418,3 +418,23 @@ def test_no_password_is_shown_or_stored(tmp_path: Path, shop: Site) -> None:
     assert not [done.args for done in said if SECRET in done.stdout + done.stderr]
     files = [path for path in (*data.rglob("*"), tmp_path / "log", tmp_path / "out.csv") if path.is_file()]
     assert not [path for path in files if SECRET.encode() in path.read_bytes()]
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ('fetch = "gateway:zite"', "there is no gateway 'zite' among the settings; did you mean 'zyte'?"),
+        ('[ladder]\nrungs = ["http", "gateway:zite"]', "there is no gateway 'zite'"),
+        ('[ladder.hosts]\n"shop.example" = ["http", "gateway:zite"]', "there is no gateway 'zite'"),
+        (
+            'fetch = "gateway"\n[gateways.a]\nurl = "http://127.0.0.1:1/?u={ulr}"',
+            "gateways.a: nothing has a value for {ulr}; did you mean {url}?",
+        ),
+    ],
+)
+def test_a_wrong_gateway_is_refused_before_the_first_page(
+    settings: str, says: str, spider: Path, tmp_path: Path
+) -> None:
+    zyte = '\n[gateways.zyte]\ntemplate = "zyte"\nkey_env = "ZYTE_KEY"\n'
+    (tmp_path / "gossamer.toml").write_text(settings + zyte)
+    assert says in refused("crawl", spider, "--data", tmp_path / "data", code=2, cwd=tmp_path)

@@ -303,7 +303,7 @@ async def test_the_key_is_nowhere_but_in_the_call(fetch, gateway, caplog):
     with pytest.raises(FetchError) as caught:
         await fetcher.fetch(Request(PAGE), SHOP)
     told = f"{fetched!r} {fetcher!r} {caught.value!r} {caught.value.detail} {settings!r} {caplog.text}"
-    assert KEY not in told + repr(fetcher._open_once("shop")) + repr(fetcher._open_once("shop").account)
+    assert KEY not in told + repr(fetcher.open_name("shop")) + repr(fetcher.open_name("shop").account)
     await fetcher.close()
 
 

@@ -54,22 +54,23 @@ class GatewayFetcher:
 
     async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
         """See :class:`~gossamer.ports.fetcher.Fetcher`."""
-        gateway = self._open_once(route.way.partition(":")[2] if route.way.startswith(WAY) else "")
+        gateway = self.open_name(route.way.partition(":")[2] if route.way.startswith(WAY) else "")
         try:
             return await self._fetch_by(gateway, request, route.session_for(request))
         except FetchError as error:
             error.rung = gateway.rung
             raise
 
+    def open_name(self, name: str) -> Gateway:
+        """The gateway of a name (empty: the first). Raises what finding it raises."""
+        if name not in self._gateways:
+            self._gateways[name] = self._find_gateway(name)
+        return self._gateways[name]
+
     async def close(self) -> None:
         """Close the connections. Idempotent."""
         for gateway in {id(gateway): gateway for gateway in self._gateways.values()}.values():
             await gateway.close()
-
-    def _open_once(self, name: str) -> Gateway:
-        if name not in self._gateways:
-            self._gateways[name] = self._find_gateway(name)
-        return self._gateways[name]
 
     async def _fetch_by(self, gateway: Gateway, request: Request, session: str) -> FetchResult:
         self._check_page(gateway, request)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
@@ -12,12 +12,21 @@ from gossamer.core.routes import DIRECT, Route
 from gossamer.ports.fetcher import Fetcher
 
 
+@runtime_checkable
+class NamedFetcher(Protocol):
+    """A fetcher over several services, of which a way names one after its colon (``gateway:NAME``)."""
+
+    def open_name(self, name: str) -> object:
+        """Be ready for one (empty: the first). Raises an ``OperatorError`` where it cannot be used."""
+        ...
+
+
 class RoutedFetcher:
     """A :class:`~gossamer.ports.fetcher.Fetcher` over those of the single ways.
 
     ``open_way`` makes the fetcher of a way, or raises an ``OperatorError``. It is called once for each: for
     those in ``ways`` at once, so that what is missing is said before the first page, and for others when a
-    route asks for them. What follows a colon (``gateway:NAME``) is the fetcher's own business.
+    route asks for them. What follows a colon (``gateway:NAME``) is for a :class:`NamedFetcher` to judge.
     """
 
     touches_network = True
@@ -47,7 +56,10 @@ class RoutedFetcher:
 
     def open_way(self, way: str) -> Fetcher:
         """The fetcher of a way, opened now if it was not yet. Raises what opening it raises."""
-        way = way.partition(":")[0]
+        way, _, name = way.partition(":")
         if way not in self._opened:
             self._opened[way] = self._open_way(way)
-        return self._opened[way]
+        fetcher = self._opened[way]
+        if isinstance(fetcher, NamedFetcher):
+            fetcher.open_name(name)
+        return fetcher
