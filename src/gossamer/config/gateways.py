@@ -7,12 +7,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from gossamer.config.section import BaseSettings, HeaderName, HeaderText, Seconds
+from gossamer.config.section import (
+    ANSWER_PART,
+    HTTP_URL,
+    VARIABLE,
+    BaseSettings,
+    HeaderName,
+    HeaderText,
+    Seconds,
+)
 from gossamer.config.values import SECRET_PARAMETER, USERINFO
 from gossamer.policy.redirects import is_credential
 from gossamer.policy.secret_names import is_secret
 
-AnswerPart = Annotated[str, Field(pattern=r"^$|^(?:header|json|base64):\S+$")]
+AnswerPart = Annotated[str, Field(pattern=ANSWER_PART)]
 """Where something is in the gateway's answer."""
 
 
@@ -28,12 +36,12 @@ class GatewaySettings(BaseSettings):
     )
     key_env: str = Field(
         default="",
-        pattern=r"^[A-Za-z0-9_]*$",
+        pattern=VARIABLE,
         description="The environment variable that holds the key of the gateway; no setting holds the key.",
     )
     url: str | None = Field(
         default=None,
-        pattern=r"^https?://",
+        pattern=HTTP_URL,
         description="What is called, with `{key}`, `{url}` and other placeholders, whose values are encoded. "
         "A query parameter whose placeholder has no value is left out.",
     )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from gossamer.config.section import BaseSettings, Count, Seconds
 from gossamer.core.rungs import AUTO, explain_wrong_rung
+
+_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)(?::[0-9]{1,5})?")
+"""A host that hosts of URLs are compared with; those of other languages are there as ``xn--...``."""
 
 
 def _check_rung(rung: str) -> str:
@@ -22,6 +26,8 @@ def _check_choice(rung: str) -> str:
 
 def _check_ladder(rungs: tuple[str, ...]) -> tuple[str, ...]:
     for rung in rungs:
+        if "," in rung:
+            raise ValueError(f'{rung!r} is not a rung (a list of them is written ["http", "browser"])')
         _check_rung(rung)
         if rungs.count(rung) > 1:
             raise ValueError(f"{rung!r} is named twice")
@@ -38,6 +44,12 @@ def _read_host(value: Any) -> str | tuple[str, ...]:
     raise ValueError("should be a rung, or a list of rungs")
 
 
+def _check_host(host: str) -> str:
+    if not _HOST.fullmatch(host):
+        raise ValueError(f"{host!r} is not a host as it stands in URLs: shop.example, or shop.example:8080")
+    return host
+
+
 RungChoice = Annotated[str, AfterValidator(_check_choice)]
 RungList = Annotated[tuple[str, ...], AfterValidator(_check_ladder)]
 HostRungs = Annotated[str | tuple[str, ...], BeforeValidator(_read_host)]
@@ -52,7 +64,7 @@ class LadderSettings(BaseSettings):
         "`browser`, `gateway` or `gateway:NAME`, each with `+datacenter`, `+residential` or `+mobile` to go "
         "through a proxy of that kind. The last one is as far as a host may climb.",
     )
-    hosts: dict[str, HostRungs] = Field(
+    hosts: dict[Annotated[str, AfterValidator(_check_host)], HostRungs] = Field(
         default={},
         description="Exceptions by host, which hold for its sub-domains too: the one rung that all its "
         "requests take (`browser`), or a list of rungs, which is a ladder of its own.",

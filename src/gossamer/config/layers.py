@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 
 from gossamer.config.names import canonical_name, is_section, suggest_name
 from gossamer.config.option import SettingOption
+from gossamer.config.section import MEANT_BY
 from gossamer.config.settings import Settings, find_field, section_groups, setting_fields
 from gossamer.config.values import hide_secrets, parse_text, to_tuple
 from gossamer.core.errors import SettingError
@@ -262,6 +263,8 @@ def _describe_problem(problem: Any, flat: Mapping[str, SettingValue]) -> str:
     place = [str(part) for part in problem["loc"]]
     name = next((key for n in (4, 3, 2, 1) if (key := ".".join(place[:n])) in flat), None)
     message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    pattern = message.removeprefix("String should match pattern ").strip("'")
+    message = f"should be {MEANT_BY[pattern]}" if pattern in MEANT_BY else message
     if name is None:  # a rule over several settings: say where those that it mentions come from
         sources = [f"{key}: {found.source}" for key, found in flat.items() if key in message.split()]
         where = f"{'.'.join(place)}: " if place else ""

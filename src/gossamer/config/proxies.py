@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from gossamer.config.section import BaseSettings, Name, Seconds, SectionName
+from gossamer.config.section import COUNTRY, HTTP_URL, BaseSettings, Name, Seconds, SectionName
 from gossamer.policy.proxies import BLOCK_S, FAILURE_S
 from gossamer.policy.proxy_list import parse_proxy
 from gossamer.policy.proxy_rotation import RotationOrder
 
 ProxyText = Annotated[str, Field(min_length=1)]
-Country = Annotated[str, Field(pattern=r"^(?:[a-z]{2})?$")]
+Country = Annotated[str, Field(pattern=COUNTRY)]
 ProxyKind = Literal["", "datacenter", "residential", "mobile"]
 KindOrOther = Literal["datacenter", "residential", "mobile", "other"]
 
@@ -37,7 +37,7 @@ class ProxyListSettings(BaseSettings):
     )
     url: str | None = Field(
         default=None,
-        pattern=r"^https?://",
+        pattern=HTTP_URL,
         description="A URL that gives such a list; it is fetched at the start, without a proxy.",
     )
 
@@ -112,7 +112,7 @@ class ProxySettings(ProxyListSettings):
     )
     test_url: str | None = Field(
         default=None,
-        pattern=r"^https?://",
+        pattern=HTTP_URL,
         description="The page that `gossamer proxies test` fetches if it is given no URL.",
     )
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
+from gossamer.config.section import VARIABLE
 from gossamer.core.redaction import shown_server
 
 WORDS = {
@@ -81,7 +82,8 @@ def hide_secrets(key: str, value: Any) -> Any:
     if isinstance(value, str):
         # Also what was meant to be headers, and could not be read as such.
         is_like_headers = ("{" in value and not value.startswith("http")) or ": " in value
-        is_name = key.endswith("_env")  # of a variable that holds the secret
+        # The name of a variable that holds the secret; anything else may be the secret itself.
+        is_name = key.endswith("_env") and re.match(VARIABLE, value)
         if (SECRET_HEADERS.search(key) and not is_name) or (is_like_headers and SECRET_HEADERS.search(value)):
             return "***"
         return SECRET_PARAMETER.sub(r"\1***", USERINFO.sub("***@", value))

@@ -349,8 +349,11 @@ def test_sections_that_users_name(tmp_path):
         ("gateways.zyte.template = 'zite'", "should be 'own', 'scraperapi', 'zyte'"),
         ("gateways.mine.price = 1", "gateways.mine: a gateway needs a url, or a template"),
         ("gateways.mine.url = 'ftp://x'", "gateways.mine.url = 'ftp://x' ("),
+        ("gateways.mine.url = 'ftp://x'", "should be a URL that begins with http:// or https://"),
+        ("proxies.pools.acme.country = 'DE'", "should be a code of two small letters, such as de"),
         ("[gateways.mine]\nurl = 'http://x'\nbody = '{'", "not JSON"),
         ("[gateways.mine]\nurl = 'http://x'\ncost = 'x'", "gateways.mine.cost = 'x'"),
+        ("[gateways.mine]\nurl = 'http://x'\ncost = 'x'", "should be header:NAME, json:PATH, base64:PATH or"),
         ("gateways.Mine.url = 'http://x'", "gateways.Mine"),
     ],
 )
@@ -365,6 +368,10 @@ def test_the_name_of_a_variable_is_shown_and_a_key_is_refused():
     loaded = load(f"gateways.mine.url={place}", "gateways.mine.key_env=MINE_KEY")
     assert loaded.explain_setting("gateways.mine.key_env").value == "MINE_KEY"
     assert loaded.explain_setting("gateways.mine.url").value == place
+    for key in ("0123456789abcdefhunter2", "k-hunter2"):
+        with pytest.raises(SettingError, match="the name of an environment variable, in capitals") as caught:
+            load("gateways.mine.template=zyte", f"gateways.mine.key_env={key}")
+        assert "hunter2" not in str(caught.value)
     for said in (
         "gateways.mine.url=https://g.example/?api_key=hunter2&url={url}",
         "gateways.mine.url=https://me:hunter2@g.example/?url={url}",
