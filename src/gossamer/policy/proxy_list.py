@@ -138,7 +138,7 @@ def _parse_bare(text: str) -> _Address:
         return _Address("http", *_parse_place(place), user, password)
     host = _HOST.match(text)
     parts = text[host.end() :].split(":", 3) if host else []
-    if host is None or len(parts) not in (2, 4):
+    if host is None or len(parts) not in (2, 4) or parts[0]:
         raise ValueError("that is not a proxy")
     return _Address("http", *_parse_place(f"{host[0]}:{parts[1]}"), *parts[2:])
 

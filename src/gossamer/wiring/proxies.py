@@ -99,6 +99,9 @@ class ProxyReader:
                     found += read_proxies(lines, name, self._env, defaults, unit=unit)
                 except ValueError as error:
                     raise SettingError(str(error)) from None
+        if not found:  # each list that is read has one at least
+            places = " and ".join(place for place, _, _ in self._settings.proxies.list_sources())
+            raise SettingError(f"{places} names no list of proxies: set urls, file or url there")
         chosen = _select(_number_passwords(found), self._settings.proxies)
         return tuple({proxy.name: proxy for proxy in chosen}.values())
 

@@ -43,6 +43,7 @@ def test_every_form_that_providers_hand_out(text, fields):
         (f"http://me:{SECRET}@p.example:0", "from 1 to 65535"),
         (f"http://me:{SECRET}@p.example:65536", "from 1 to 65535"),
         (f"p.example:80:me{SECRET}", "not a proxy"),
+        ("http//p.example:80", "not a proxy"),
         (f"socks4://me:{SECRET}@p.example:80", r"no other protocol \(not by socks4\)"),
         (f"{SECRET}@x!://p.example:80", "no other protocol$"),
         (f"http://p.example:80 password={SECRET}", "provider=NAME, kind=KIND"),

@@ -78,6 +78,10 @@ def test_a_country_and_a_worker_may_choose_among_them():
         ({"pools": {"a": {"kind": "house", "urls": ["h:1"]}}}, "proxies.pools.a.kind = 'house'"),
         ({"rotation": "random"}, "proxies.rotation = 'random'"),
         ({"country": "Germany"}, "proxies.country = 'Germany'"),
+        (
+            {"pools": {"a": {"kind": "mobile"}}},
+            r"^proxies.pools.a names no list of proxies: set urls, file or",
+        ),
         ({"urls": ["http://${NOBODY}@h:1"]}, "proxies.urls, entry 1: the environment variable 'NOBODY'"),
         ({"file": "/nowhere/p.txt"}, r"/nowhere/p.txt \(proxies.file\) cannot be read: No such file"),
         ({"block_quarantine": {"house": 1.0}}, "proxies.block_quarantine"),
