@@ -89,7 +89,8 @@ def _find_failure(spider: Spider, last: Response | None) -> str:
 def _describe_error(spider: Spider, raised: BaseException) -> str:
     """What was raised, and in which line; not the line itself, which may hold a password."""
     frames = traceback.extract_tb(raised.__traceback__)
-    lines = [frame for frame in frames if not frame.filename.startswith(str(Path(__file__).parents[1]))]
+    others = ("<", str(Path(__file__).parents[1]))  # such as <frozen os>, and our own
+    lines = [frame for frame in frames if not frame.filename.startswith(others)]
     where = f" ({Path(lines[-1].filename).name}, line {lines[-1].lineno})" if lines else ""
     said = f": {raised}" if str(raised) else ""
     return f"log_in() of the spider {spider.name!r} raised {type(raised).__name__}{said}{where}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 
 import pytest
 
@@ -95,6 +96,15 @@ class Raising(Member):
     async def log_in(self, login):
         await super().log_in(login)
         raise self.error
+
+
+async def test_a_variable_that_is_not_set_is_missing_in_a_line_of_the_spider():
+    class Unset(Member):
+        async def log_in(self, login):
+            os.environ["THERE_IS_NO_SUCH_VARIABLE"]
+
+    why, _ = await log_in(Unset())
+    assert "KeyError: 'THERE_IS_NO_SUCH_VARIABLE' (test_login.py, line " in why
 
 
 @pytest.mark.parametrize(

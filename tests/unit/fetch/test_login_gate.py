@@ -279,6 +279,21 @@ def test_who_starts_the_crawl_again_has_mended_it_and_need_not_wait(who, waits):
     test()
 
 
+@pytest.mark.parametrize(("who", "is_short"), [({}, True), ({"is_fleet": True}, False)])
+def test_the_pause_of_a_log_in_does_not_hold_a_crawl_that_is_started_again(who, is_short):
+    """A host stays held when a crawl is stopped; on a fleet, the next worker keeps the pause anyway."""
+
+    @in_a_world
+    async def test(world):
+        gate = world.gate(Guide("no", "no", "no", "no"), max_failures=9, **who)
+        _, waits = await world.until_in(gate)
+        holds = [signal.retry_after_s for signal in waits if signal.retry_after_s]
+        assert (max(holds) <= 5.0) is is_short
+        assert sum(holds) > 60, "the pauses are as long as ever"
+
+    test()
+
+
 @in_a_world
 async def test_a_log_in_that_takes_too_long_has_failed(world):
     guide = Guide()

@@ -39,6 +39,9 @@ LOG_OUTS_KEPT_S = 7 * 86400.0
 TURN_S = 15.0
 """For how long nobody else logs a session in when its worker is gone."""
 COME_BACK_S = 1.0
+LONGEST_HOLD_S = 5.0
+"""For how long a crawl on one machine holds a host at once for the pause of a log-in: what it holds is kept
+when it is stopped, and whoever starts it again is not to wait for the rest of a pause."""
 
 Key = tuple[str, str]
 """Session and site."""
@@ -147,7 +150,7 @@ class SharedLoginGate:
         wait_s = state.retry_at - self._steps.clock.now()
         is_first_look = self._before.get(key) == state.failures
         if wait_s > 0 and (self._waits_at_first or not is_first_look):
-            return HostSignal(retry_after_s=wait_s)
+            return HostSignal(retry_after_s=wait_s if self._waits_at_first else min(wait_s, LONGEST_HOLD_S))
         async with self._take_turn(key) as is_ours:
             if not is_ours:
                 return HostSignal(retry_after_s=COME_BACK_S)
@@ -170,6 +173,7 @@ class SharedLoginGate:
             state = await self._change(key, lambda one: log_in.fail_log_in(one, now, why))
             log.warning("logging in at %s failed: %s", shown_server(login_url), why)
             self._check_failures(key, state, login_url)
+            log.info("logging in is tried again in %.0f s", state.retry_at - now)
         else:
             if self._save_cookies is not None:
                 await self._save_cookies()
