@@ -38,7 +38,7 @@ async def open_ladder_router(
     )
     guises = GuisePlanner(
         session_pool_of(settings, shared, clock, parts.job, is_alone=parts.is_alone),
-        await open_proxy_pool(settings, shared, clock, parts.sink),
+        await open_proxy_pool(settings, shared, clock, parts.sink, is_alone=parts.is_alone),
         always=proxies.always,
         is_sticky=RotationOrder(proxies.rotation) is RotationOrder.STICKY,
     )

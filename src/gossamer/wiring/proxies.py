@@ -33,7 +33,7 @@ MAX_LIST_BYTES = 16 * 1024 * 1024
 
 
 async def open_proxy_pool(
-    settings: Settings, shared: SharedState, clock: Clock, sink: Sink | None
+    settings: Settings, shared: SharedState, clock: Clock, sink: Sink | None, *, is_alone: bool = False
 ) -> ProxyPool | None:
     """The proxies of a crawl, ``None`` where the settings name none.
 
@@ -57,6 +57,7 @@ async def open_proxy_pool(
         read_list=reader.read if reader.may_change else None,
         refresh_s=wanted.refresh,
         start=int.from_bytes(os.urandom(4), "big"),  # workers do not all begin with the same one
+        is_alone=is_alone,
     )
 
 

@@ -247,6 +247,19 @@ async def test_no_proxy_left_is_told_once_and_again_when_there_is_one(shared, cl
     assert "no proxy for shop may be used now" in sink.events[2].text
 
 
+async def test_a_host_whose_proxies_rest_for_long_asks_again_soon_and_says_so_when_resumed(shared, clock):
+    """What a host is held for outlives the crawl: with other proxies it continues at once, or nearly so."""
+    sink = RecordingSink()
+    await record(ProxyPool(proxies(1), shared, clock), *proxies(1), BLOCKED, clock)
+    for _ in range(2):
+        pool = ProxyPool(proxies(1), shared, clock, sink=sink, is_alone=True)
+        for _ in range(3):
+            detour = await pool.choose_proxy("shop")
+            assert detour.wait_s == 30.0
+    assert len(sink.events) == 2
+    assert all(event.text.endswith("the next try is in 600 s") for event in sink.events)
+
+
 async def test_who_is_told_that_no_proxy_is_left_hears_why(shared, clock):
     sink = RecordingSink()
     pool = ProxyPool(proxies(1), shared, clock, sink=sink)

@@ -42,6 +42,9 @@ from gossamer.ports.clock import Clock
 from gossamer.ports.shared_state import SharedState
 from gossamer.ports.sink import Sink
 
+LONGEST_WAIT_S = 30.0
+"""After so long a host asks again for a proxy, even if all of them rest for longer: by then the list may have
+others, and so may whoever stops the crawl and continues it."""
 MOST_FREE_TRIES = 10
 """So often a request whose proxy failed is tried again at once; then it waits like one of a lost network."""
 MAX_SUSPECTS = 1000
@@ -64,7 +67,7 @@ class ProxyPool:
     """Chooses proxies, and learns how they do. Whoever routes requests asks it.
 
     ``read_list`` is called every ``refresh_s`` seconds. ``start`` tells workers apart, so that they do not
-    all begin with the same proxy.
+    all begin with the same proxy. ``is_alone``: no other process works on the job.
     """
 
     def __init__(
@@ -79,6 +82,7 @@ class ProxyPool:
         read_list: ListReader | None = None,
         refresh_s: float = 3600.0,
         start: int = 0,
+        is_alone: bool = False,
     ) -> None:
         self._clock = clock
         self._order = order
@@ -87,7 +91,7 @@ class ProxyPool:
         self._refresh_s = refresh_s
         self._start = start
         self._health = SharedProxyHealth(shared, clock)
-        self._alarm = ProxyAlarm(shared, clock, sink)
+        self._alarm = ProxyAlarm(shared, clock, sink, is_alone=is_alone)
         self._uses: Counter[str] = Counter()
         self._silences: dict[str, list[str]] = {}  # hosts that did not answer since a proxy's last answer
         self._suspects: OrderedDict[str, set[str]] = OrderedDict()  # proxies that failed at a host in a row
@@ -182,7 +186,7 @@ class ProxyPool:
         is_everywhere = all(is_on_trial(health, "") for health in healths)
         why = await self._alarm.begin(kind, "" if is_everywhere else host, len(healths), wait_s)
         return Detour(
-            wait_s=wait_s,
+            wait_s=min(wait_s, LONGEST_WAIT_S),
             why=why,
             refusals=count_refusals(healths, host),
             refused=count_refused(healths, host),

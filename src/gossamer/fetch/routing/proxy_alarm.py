@@ -16,9 +16,15 @@ _OPEN, _OVER = b"open", b""
 
 
 class ProxyAlarm:
-    """The incidents in which no proxy was left: of a kind of proxies, at one host or altogether."""
+    """The incidents in which no proxy was left: of a kind of proxies, at one host or altogether.
 
-    def __init__(self, shared: SharedState, clock: Clock, sink: Sink | None) -> None:
+    ``is_alone``: no other process tells of them, so one that began before a crawl was resumed is told again.
+    """
+
+    def __init__(
+        self, shared: SharedState, clock: Clock, sink: Sink | None, *, is_alone: bool = False
+    ) -> None:
+        self._is_alone = is_alone
         self._shared = shared
         self._clock = clock
         self._sink = sink
@@ -37,7 +43,8 @@ class ProxyAlarm:
         if incident in self._incidents or len(self._incidents) >= MAX_INCIDENTS:
             return why
         self._incidents.add(incident)
-        if await self._shared.compare_and_swap(SPACE, _key(incident), None, _OPEN, REMINDER_S):
+        is_new = await self._shared.compare_and_swap(SPACE, _key(incident), None, _OPEN, REMINDER_S)
+        if is_new or self._is_alone:
             proxies = format_count(count, "proxy is", "proxies are")
             text = f"{why}: {proxies} in quarantine; requests wait, and the next try is in {wait_s:,.0f} s"
             failure = f"; the last failure was: {self._last_failure}" if self._last_failure else ""
