@@ -55,3 +55,11 @@ def test_the_page_of_another_rung_says_which_browser_it_looked_like(site, tmp_pa
 def test_a_rung_that_does_not_exist_names_the_nearest(site, tmp_path):
     told = gossamer(f"fetch {site.url}/ --rungs http,brwser", cwd=tmp_path, code=2).stderr
     assert "did you mean 'browser'?" in told
+
+
+def test_options_that_have_no_effect_on_a_comparison_are_refused(site, tmp_path):
+    for option in ("--body", "--headers"):
+        told = gossamer(f"fetch {site.url}/ --rungs http {option}", cwd=tmp_path, code=2).stderr
+        assert "--body and --headers show one answer" in told
+    told = gossamer(f"fetch {site.url}/ --ladder --rungs http", cwd=tmp_path, code=2).stderr
+    assert "--ladder and --rungs both say which rungs to compare" in told

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from gossamer.core.errors import Fault
 from gossamer.core.record import Record
 from gossamer.core.results import Verdict
-from gossamer.core.routes import RouteReport
+from gossamer.core.routes import BlockKind, RouteReport
 from gossamer.policy.faults import NOBODY_ASKED
 
 WINS_TO_COME_DOWN = 2
@@ -114,7 +114,8 @@ def _read_signal(report: RouteReport) -> tuple[RungSignal, str]:
     if report.fetched is None or row.reason == Fault.THROTTLED or report.fetched.header("retry-after"):
         return RungSignal.SILENT, ""
     if block is not None:
-        why = ": ".join(filter(None, (block.kind.value.replace("_", " "), block.detail)))
+        kind = "" if block.kind is BlockKind.STATUS else block.kind.value.replace("_", " ")
+        why = ": ".join(filter(None, (kind, block.detail)))
         return RungSignal.REFUSED if block.is_certain else RungSignal.DOUBTFUL, why
     if row.reason == Fault.MISSING:
         return RungSignal.DOUBTFUL, "an element that the spider requires is not on the page"

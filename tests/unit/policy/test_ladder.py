@@ -263,8 +263,9 @@ class TestReports:
     def test_blocks(self):
         certain = self.told(status=403, block=Block(kind=BlockKind.AWS_WAF, detail="x-amzn-waf-action"))
         assert (certain.signal, certain.why) == (REFUSED, "aws waf: x-amzn-waf-action")
-        weak = self.told(status=403, block=Block(kind=BlockKind.STATUS, is_certain=False))
-        assert (weak.signal, weak.why) == (DOUBTFUL, "status")
+        bare = Block(kind=BlockKind.STATUS, detail="status 403", is_certain=False)
+        weak = self.told(status=403, block=bare)
+        assert (weak.signal, weak.why) == (DOUBTFUL, "status 403")
         assert self.told(verdict=Verdict.RETRY, reason=Fault.MISSING).signal is DOUBTFUL
 
     def test_the_guise_is_the_proxy_without_its_password(self):

@@ -56,6 +56,10 @@ def fetch_page(
     """
     if body and as_json:
         raise UsageError("--body and --json both want stdout; choose one")
+    if (ladder or rungs) and (body or headers):
+        raise UsageError("--body and --headers show one answer, and --ladder and --rungs compare several")
+    if ladder and rungs:
+        raise UsageError("--ladder and --rungs both say which rungs to compare; choose one")
     given = page_overrides(settings, no_robots=no_robots)
     command = PageCommand.of(url, None, {}, given)
     if ladder or rungs:
