@@ -232,6 +232,25 @@ async def test_a_gateway_that_asks_for_time_is_left_alone(fetch, gateway):
     assert (await fetch(again=True)).status == 200
 
 
+async def test_a_gateway_that_is_left_alone_for_longer_is_told_of_once(fetch, gateway, caplog):
+    clock = ManualClock()
+    gateway.troubles = [(429, [("retry-after", "2")], b"soon"), 200, *[(429, [], KEY.encode())] * 3]
+    with pytest.raises(FetchError):
+        await fetch(clock=clock)
+    clock.advance(2.0)
+    await fetch(again=True)
+    assert not caplog.records, "a moment is not worth a word"
+    for _ in range(3):
+        with pytest.raises(FetchError):
+            await fetch(again=True)
+        clock.advance(60.0)
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.getMessage() == (
+        "the gateway 'shop': 429: ***; its requests wait, and the next try is in 2 s"
+    )
+
+
 async def test_failed_calls_are_the_gateways_and_not_the_hosts(fetch, gateway):
     gateway.troubles = [500, (502, [("sa-credit-cost", "4")], b""), 400, None]
     for fault, cost in ((Fault.SERVICE_FAILED, 0), (Fault.SERVICE_FAILED, 2.0), (Fault.CLIENT, 0)):

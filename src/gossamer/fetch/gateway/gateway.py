@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from urllib.parse import unquote
 
@@ -24,6 +25,7 @@ HELD_S = 5.0
 FIRST_HOLD_S, LONGEST_HOLD_S = 1.0, 60.0
 """How long a gateway is left alone that asks for time without saying how much; doubled each time."""
 
+log = logging.getLogger("gossamer.crawl")
 _UNREACHED = frozenset({Fault.DNS_TEMPORARY, Fault.CONNECT, Fault.TLS, Fault.TIMEOUT_CONNECT})
 
 
@@ -62,6 +64,7 @@ class Gateway:
         self._clock = clock
         self._held_until = 0.0
         self._holds = 0  # in a row
+        self._is_told = False  # that it is left alone
 
     def __repr__(self) -> str:
         return f"<Gateway {self.account.name}>"
@@ -97,7 +100,7 @@ class Gateway:
         answer = read_answer(account.template, fetched, self._secrets)
         if answer.trouble is not None:
             raise self._failure_of(answer, fetched)
-        self._holds = 0
+        self._holds, self._is_told = 0, False
         price = account.price or 0.0
         cost = price if answer.credits is None else self._price_of(answer.credits)
         return answer, fetched, cost
@@ -148,7 +151,7 @@ class Gateway:
         if error.fault in (Fault.LOCAL, Fault.TOO_LARGE):
             return FetchError(error.fault, detail)
         if error.fault in _UNREACHED:
-            return FetchError(Fault.SERVICE, detail, retry_after_s=self._hold())
+            return FetchError(Fault.SERVICE, detail, retry_after_s=self._hold(detail))
         return FetchError(Fault.SERVICE_FAILED, detail)
 
     def _failure_of(self, answer: GatewayResponse, fetched: FetchResult) -> Exception:
@@ -169,18 +172,25 @@ class Gateway:
         detail = f"{self._name}: {said}"
         if answer.trouble is GatewayFailure.WAIT:
             asked_s = retry.parse_retry_after(fetched.header("retry-after"), self._clock.now())
-            return FetchError(Fault.SERVICE, detail, retry_after_s=self._hold(asked_s), cost=cost)
+            return FetchError(Fault.SERVICE, detail, retry_after_s=self._hold(detail, asked_s), cost=cost)
         fault = Fault.CLIENT if answer.trouble is GatewayFailure.PAGE else Fault.SERVICE_FAILED
         return FetchError(fault, detail, cost=cost)
 
-    def _hold(self, asked_s: float | None = None) -> float:
-        """Leave the gateway alone for a while; how long, in seconds. Failures side by side count once."""
+    def _hold(self, why: str, asked_s: float | None = None) -> float:
+        """Leave the gateway alone for a while; how long, in seconds. Failures side by side count once.
+
+        What is not over at once is told: nothing is charged, so requests may wait for long.
+        """
         now = self._clock.now()
         if now >= self._held_until:
             self._holds += 1
         own_s = min(FIRST_HOLD_S * 2.0 ** min(self._holds - 1, 30), LONGEST_HOLD_S)
         self._held_until = max(self._held_until, now + (own_s if asked_s is None else asked_s))
-        return self._held_until - now
+        wait_s = self._held_until - now
+        if not self._is_told and (self._holds > 1 or wait_s > HELD_S):
+            self._is_told = True
+            log.warning("%s; its requests wait, and the next try is in %.0f s", why, wait_s)
+        return wait_s
 
 
 class NoCookieStore:
