@@ -239,6 +239,7 @@ async def _peek_hello(sock: socket.socket) -> ClientHello | None:
             if len(data) > size:
                 hello = read_hello(data)
                 if hello is not None:
+                    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)  # what follows may be short
                     return hello
                 size = len(data)
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, size + 1)

@@ -1,4 +1,4 @@
-"""Pages in a real Chromium through real proxies, which it could not all use by itself."""
+"""Pages in real browsers through real proxies, which they could not all use by themselves."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from gossamer.core.errors import Fault, FetchError
+from gossamer.core.requests import Request
+from gossamer.core.routes import Route
 from gossamer.fetch.browser.fetcher import BrowserFetcher
 from gossamer.testing.badsite import BadSite
 from gossamer.testing.contracts.proxied import PROXIED_CHECKS
 from kit.browser_pages import open_fetcher
-from kit.proxies import PROXIES
+from kit.proxies import PASSWORD, PROXIES
+from kit.tls_server import TlsServer
 
 pytestmark = [pytest.mark.server, pytest.mark.asyncio(loop_scope="module")]
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def fetcher() -> AsyncIterator[BrowserFetcher]:
-    async with open_fetcher(timeout_s=20) as fetcher:
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["chromium", "firefox"])
+async def fetcher(request: pytest.FixtureRequest) -> AsyncIterator[BrowserFetcher]:
+    options = {"kind": request.param, "insecure_hosts": frozenset({"localhost"})}
+    async with open_fetcher(timeout_s=20, **options) as fetcher:
         yield fetcher
 
 
@@ -33,8 +38,21 @@ CHECKS = {
 
 
 @pytest.mark.parametrize("kind", CHECKS)
-async def test_chromium_behind_a_proxy_with_a_password(fetcher: BrowserFetcher, kind: str) -> None:
+async def test_behind_a_proxy_with_a_password(fetcher: BrowserFetcher, kind: str) -> None:
     with PROXIES[kind]() as server:
         for name in CHECKS[kind]:
             async with BadSite() as site:
                 await PROXIED_CHECKS[name](fetcher, site, server.proxy())
+
+
+@pytest.mark.parametrize("kind", CHECKS)
+async def test_certificates_are_checked_behind_a_proxy_too(fetcher: BrowserFetcher, kind: str) -> None:
+    with PROXIES[kind]() as server:
+        route = Route(proxy=server.proxy())
+        async with TlsServer() as site:
+            unchecked = await fetcher.fetch(Request(site.url("a")), route)
+            with pytest.raises(FetchError) as caught:
+                await fetcher.fetch(Request(site.url("a", host="127.0.0.1")), route)
+    assert (unchecked.status, unchecked.proxy) == (200, server.proxy().name)
+    assert caught.value.fault is Fault.TLS
+    assert PASSWORD not in f"{caught.value!r} {caught.value.detail}"

@@ -38,6 +38,10 @@ def test_the_settings_name_the_browser() -> None:
         ("net::ERR_NAME_NOT_RESOLVED at http://a/", Fault.DNS),
         ("Message: Error: NS_ERROR_NET_PARTIAL_TRANSFER at http://a/", Fault.INCOMPLETE),
         ("Message: Error: SEC_ERROR_UNKNOWN_ISSUER at https://a/", Fault.TLS),
+        (
+            "NS_ERROR_GENERATE_FAILURE(NS_ERROR_MODULE_SECURITY, SEC_ERROR_UNKNOWN_ISSUER) at https://a/",
+            Fault.TLS,
+        ),
         ("Message: Error: MOZILLA_PKIX_ERROR_SELF_SIGNED_CERT at https://a/", Fault.TLS),
         ("Message: Error: deniedPortAccess at http://a:9/", Fault.GUARD),
         ("Message: Error: NS_ERROR_NEVER_HEARD_OF at http://a/", Fault.PROTOCOL),

@@ -10,7 +10,10 @@ import re
 
 from gossamer.core.errors import Fault, FetchError
 
-_CODE = re.compile(r"net::(ERR_[A-Z0-9_]+)|\b((?:NS|SEC|SSL|MOZILLA_PKIX)_[A-Z0-9_]+|deniedPortAccess)")
+_CODE = re.compile(
+    r"net::(ERR_[A-Z0-9_]+)|\b(?!NS_ERROR_GENERATE_FAILURE|NS_ERROR_MODULE_)"  # the code follows them
+    r"((?:NS|SEC|SSL|MOZILLA_PKIX)_[A-Z0-9_]+|deniedPortAccess)"
+)
 
 NO_PAGE = "ERR_HTTP_RESPONSE_CODE_FAILURE"
 """What a browser says of an error status without a page."""

@@ -248,8 +248,20 @@ class BrowserFetcher:
             raise self._explain(tab, str(error), origin) from error
 
     def _explain(self, tab: BrowserTab, said: str, origin: Origin) -> FetchError:
-        """Why a page did not come: by the relay, else by the browser."""
-        code = error_code(said)
+        """Why a page did not come."""
+        if code := error_code(said):
+            return self._explain_code(tab, code, origin)
+        if "crashed" in said:
+            return FetchError(Fault.PAGE_CRASH, f"{origin.host}: the page crashed its tab")
+        if any(words in said for words in _GONE):
+            return FetchError(Fault.BROWSER, f"{origin.host}: the browser ended")
+        return FetchError(Fault.PROTOCOL, f"{origin.host}: the browser could not show the page")
+
+    def _explain_code(self, tab: BrowserTab, code: str, origin: Origin) -> FetchError:
+        """By the relay, else by the browser."""
+        told = translate_code(code, origin.host)
+        if told.fault is Fault.TLS:  # it was connected: what failed besides is something else
+            return told
         failures = tab.relay.failures
         reason = failures.get((origin.host, origin.port))
         is_answered = tab.navigation is not None and tab.navigation.status > 0
@@ -257,17 +269,9 @@ class BrowserFetcher:
             reason is None and len(failures) == 1 and not is_answered
         ):  # the browser writes the host its own way
             (reason,) = failures.values()
-        if isinstance(reason, FetchError) and code:
+        if isinstance(reason, FetchError):
             return reason
-        if isinstance(reason, RAISED) and code:
-            return translate_error(reason, host=origin.host)
-        if code:
-            return translate_code(code, origin.host)
-        if "crashed" in said:
-            return FetchError(Fault.PAGE_CRASH, f"{origin.host}: the page crashed its tab")
-        if any(words in said for words in _GONE):
-            return FetchError(Fault.BROWSER, f"{origin.host}: the browser ended")
-        return FetchError(Fault.PROTOCOL, f"{origin.host}: the browser could not show the page")
+        return translate_error(reason, host=origin.host) if isinstance(reason, RAISED) else told
 
     def _check_size(self, text: str, origin: Origin) -> bytes:
         body = text.encode("utf-8", "surrogatepass")
