@@ -17,15 +17,20 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 class Raw:
     """A server that answers each path with given bytes, ``OK`` where there are none; keeps what it got."""
 
-    def __init__(self, answers: dict[str, bytes | Callable[[asyncio.StreamWriter], Awaitable[None]]]) -> None:
+    def __init__(
+        self,
+        answers: dict[str, bytes | Callable[[asyncio.StreamWriter], Awaitable[None]]],
+        host: str = "127.0.0.1",
+    ) -> None:
         self.answers = answers
+        self.host = host
         self.heads: list[bytes] = []
         self.connections = 0
         self._serving: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Raw:
-        self._server = await asyncio.start_server(self._serve_request, "127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        self._server = await asyncio.start_server(self._serve_request, self.host, 0)
+        self.url = f"http://{self.host}:{self._server.sockets[0].getsockname()[1]}"
         return self
 
     async def __aexit__(self, *_: object) -> None:

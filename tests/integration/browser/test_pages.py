@@ -166,8 +166,8 @@ async def test_where_no_page_is(fetcher: BrowserFetcher, place: str, fault: Faul
 
 async def test_no_request_of_a_page_reaches_a_private_address(fetcher: BrowserFetcher) -> None:
     """The page is at localhost, which is named; what it asks for at 127.0.0.2 is not, by whatever way."""
-    async with Raw({}) as inside, Raw({}) as site:
-        private = inside.url.replace("127.0.0.1", "127.0.0.2")
+    async with Raw({}, "127.0.0.2") as inside, Raw({}) as site:
+        private = inside.url
         socket = private.replace("http", "ws")
         site.answers["/"] = answer(
             f"<iframe src='{private}/frame'></iframe><link rel=stylesheet href='{private}/style'>"
