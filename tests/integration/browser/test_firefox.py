@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import os
 import signal
 import time
 from collections.abc import AsyncIterator
+from glob import glob
 
 import pytest
 import pytest_asyncio
@@ -27,6 +29,7 @@ from kit.raw_server import Raw
 pytestmark = [pytest.mark.server, pytest.mark.asyncio(loop_scope="module")]
 
 BYTES = bytes(range(256)) * 4000
+WORDS = "Grüße für 5 €"
 ANSWERS = {
     "/scripted": answer(
         "<p id=a></p><script>a.textContent = navigator.userAgent; document.cookie = 'k=v'</script>"
@@ -39,6 +42,12 @@ ANSWERS = {
     "/grows": answer("<body><script>document.body.append('x'.repeat(3e7))</script>"),
     "/nothing": answer("", status="204 No Content"),
     "/link": answer("<a href=/moved>on</a>"),
+    "/to-a-file": answer("", "Location: file:///etc/passwd", status="302 Found"),
+    "/link-to-a-file": answer("<a href=/to-a-file>on</a>"),
+    "/asks-whether-to-stay": answer(
+        "<a href=/scripted>on</a><script>addEventListener('beforeunload', event => event.preventDefault())"
+        "</script>"
+    ),
     "/windows": answer("<p>windows</p><script>for (let n = 0; n < 9; n++) open('/scripted?' + n)</script>"),
 }
 OWN_WAYS_OF_FIREFOX = OWN_WAYS | {"cookies": "a request's own Cookie header is not sent"}
@@ -108,6 +117,60 @@ async def test_a_click_that_is_redirected_leads_to_the_page(fetcher: BrowserFetc
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
+    ("kind", "data"),
+    [
+        ("text/plain", WORDS.encode("utf-16")),
+        ("text/plain; charset=windows-1252", WORDS.encode("cp1252")),
+        ("application/json", b'\xef\xbb\xbf{"a": 1}'),
+        ("application/xml", '<?xml version="1.0" encoding="shift_jis"?><a>日本</a>'.encode("shift_jis")),
+        ("application/octet-stream", WORDS.encode()),
+        ("text/csv", WORDS.encode("utf-16")),
+    ],
+)
+async def test_bytes_are_those_that_were_sent(fetcher: BrowserFetcher, kind: str, data: bytes) -> None:
+    zipped = answer(gzip.compress(data), "Content-Encoding: gzip", kind=kind)
+    async with Raw({"/plain": answer(data, kind=kind), "/zipped": zipped}) as site:
+        plain = await fetcher.fetch(Request(f"{site.url}/plain"))
+        unzipped = await fetcher.fetch(Request(f"{site.url}/zipped"))
+    assert (plain.body, plain.header("content-type")) == (data, kind)
+    assert unzipped.body == data.removeprefix(b"\xef\xbb\xbf")
+
+
+async def test_what_was_saved_is_removed_when_it_was_read(fetcher: BrowserFetcher) -> None:
+    kinds = ("application/octet-stream", "application/pdf", "text/csv", "application/x-nobody-knows")
+    async with Raw({f"/{n}": answer(BYTES, kind=kind) for n, kind in enumerate(kinds)}) as site:
+        for n in range(len(kinds)):
+            assert (await fetcher.fetch(Request(f"{site.url}/{n}"))).body == BYTES
+    for _ in range(100):
+        left = await asyncio.to_thread(glob, f"{folder_of(fetcher)}/playwright-artifacts-*/[0-3]*")
+        if not left:
+            break
+        await asyncio.sleep(0.1)
+    assert left == []
+
+
+async def test_an_answer_that_firefox_does_not_hand_over_is_too_large() -> None:
+    large = answer(b"x" * 21_000_000, kind="text/plain")
+    async with Raw({"/": large}) as site, open_fetcher(kind="firefox", timeout_s=30) as fetcher:
+        assert await fault_of(fetcher, f"{site.url}/") is Fault.TOO_LARGE
+
+
+async def test_a_click_never_leads_to_this_machines_files(fetcher: BrowserFetcher) -> None:
+    async with Raw(ANSWERS) as site:
+        request = Request(f"{site.url}/link-to-a-file", browser=Browsing(actions=[Click("a")], wait_s=0.5))
+        with pytest.raises(FetchError) as caught:
+            await fetcher.fetch(request)
+    assert caught.value.fault is Fault.BAD_REDIRECT
+
+
+async def test_a_page_cannot_keep_its_visitor(fetcher: BrowserFetcher) -> None:
+    async with Raw(ANSWERS) as site:
+        clicked = Browsing(actions=[Click("a")], wait_s=0.3)
+        page = await fetcher.fetch(Request(f"{site.url}/asks-whether-to-stay", browser=clicked))
+    assert page.url == f"{site.url}/scripted"
+
+
+@pytest.mark.parametrize(
     ("place", "fault"),
     [
         ("http://127.0.0.2:9/", Fault.GUARD),
@@ -121,15 +184,16 @@ async def test_where_no_page_is(fetcher: BrowserFetcher, place: str, fault: Faul
 
 
 async def test_no_request_of_a_page_reaches_a_private_address(fetcher: BrowserFetcher) -> None:
-    async with Raw({}) as inside, Raw({}) as site:
-        there = f"127.0.0.2:{inside.url.rpartition(':')[2]}"
+    async with Raw({}, "127.0.0.2") as inside, Raw({}) as site:
+        there = inside.url.removeprefix("http://")
         site.answers["/"] = answer(
+            f"<link rel=preconnect href='http://{there}'><link rel=prefetch href='http://{there}/prefetched'>"
             f"<iframe src='http://{there}/frame'></iframe><script src='http://{there}/script'></script>"
             f"<script>fetch('http://{there}/fetch').catch(() => 0); new WebSocket('ws://{there}/socket');"
             f"new Worker(URL.createObjectURL(new Blob([\"fetch('http://{there}/worker')\"])))</script>"
         )
         await fetcher.fetch(Request(f"{site.url}/"))
-        assert not inside.heads
+        assert not inside.connections
 
 
 @pytest.mark.thorough

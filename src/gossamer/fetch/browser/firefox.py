@@ -10,17 +10,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from gossamer.core.errors import Fault, FetchError
+from gossamer.fetch.browser.firefox_bodies import SavedFileReader, is_shown_kind, restore_bytes
 from gossamer.fetch.browser.limits import BrowserOptions
 from gossamer.fetch.browser.navigation import Headers, Navigation
 from gossamer.policy import redirects
 
 if TYPE_CHECKING:
-    from playwright.async_api import Download, Page, Request, Response, Route
+    from playwright.async_api import Page, Request, Response, Route
 
 PREFERENCES: dict[str, str | float | bool] = {
     "network.http.redirection-limit": 0,
@@ -38,10 +38,13 @@ PREFERENCES: dict[str, str | float | bool] = {
     "network.captive-portal-service.enabled": False,
     "network.connectivity-service.enabled": False,
     "dom.disable_open_during_load": True,  # Playwright lets pages open windows by themselves
+    "dom.disable_beforeunload": True,  # else a page that asks whether to stay does
     "pdfjs.disabled": True,
 }
 _SAVE_S = 3.0
 """How long Firefox may take to say that it saves what it does not show."""
+_HANDED_BYTES = 20_000_000
+"""As they are sent: Playwright lets Firefox keep no more of an answer."""
 
 BLOCKING: dict[str, dict[str, str | float | bool]] = {
     "image": {"permissions.default.image": 2},
@@ -63,7 +66,7 @@ class FirefoxGate:
         self._find_navigation = find_navigation
         self._start = start
         self._blocked: frozenset[str] = frozenset()
-        self._saved: asyncio.Queue[Download] = asyncio.Queue()
+        self._saved = SavedFileReader(start)
         self._reading = asyncio.Event()
         self._reading.set()
 
@@ -71,7 +74,7 @@ class FirefoxGate:
         """Stop from now on at what is to be decided here."""
         self._blocked = options.blocked
         self._page.on("response", self._take_answer)
-        self._page.on("download", self._saved.put_nowait)
+        self._page.on("download", self._saved.note)
         await self._page.context.route("**/*", self._handle_request)
 
     async def settle(self) -> None:
@@ -109,52 +112,65 @@ class FirefoxGate:
         if navigation is None or not self._is_page(response.request):
             return
         fate = navigation.take_answer(response.status, _read_headers(response))
-        while not self._saved.empty():
-            self._saved.get_nowait()  # of an answer that was read already
         if fate == "show" and response.status in redirects.STATUSES and (to := navigation.header("location")):
-            navigation.is_loading = True
-            self._start(self._follow(urljoin(response.url, to)))
+            self._leave(navigation, response.url, to)
         elif fate == "read":
             self._reading.clear()
+            self._saved.expect(response.url)
             self._start(self._read_body(navigation, response))
 
+    def _leave(self, navigation: Navigation, here: str, location: str) -> None:
+        """Go where a page that may leave was sent.
+
+        The browser does not by itself; told to, it would open this machine's files, too.
+        """
+        try:
+            there = urljoin(here, location)
+        except ValueError:
+            there = ""
+        if there.lower().startswith(("http://", "https://")):
+            navigation.is_loading = True
+            self._start(self._follow(there))
+        else:
+            navigation.conclude(FetchError(Fault.BAD_REDIRECT, "a redirect to what is no page of the web"))
+
     async def _follow(self, url: str) -> None:
-        """Go where a page that may leave was sent: the browser itself does not."""
         with contextlib.suppress(Exception):  # the page says what came of it
             await self._page.goto(url, wait_until="commit", timeout=0)
 
     async def _read_body(self, navigation: Navigation, response: Response) -> None:
         try:
-            body = await self._take_body(response)
+            body = await self._take_body(navigation, response)
             navigation.check_size(len(body))
-            if not navigation.header("content-type").startswith("text/"):  # text may have been recoded
-                navigation.check_length(len(body))
+            navigation.check_length(len(body))
         except FetchError as error:
             navigation.conclude(error)
         except Exception:  # noqa: BLE001 - whatever the browser says, there is no body to be had
             navigation.conclude(FetchError(Fault.INCOMPLETE, "the answer broke off"))
         else:
-            navigation.headers = _name_charset(navigation.headers, body)
             navigation.conclude(body=body)
         finally:
+            self._saved.expect_none()
             self._reading.set()
 
-    async def _take_body(self, response: Response) -> bytes:
-        """Raises what the driver raises."""
-        if response.headers.get("content-disposition", "").lower().startswith("attachment"):
-            return await self._take_saved()
-        try:
-            return await response.body()
-        except Exception:  # noqa: BLE001 - it is saved instead
-            return await self._take_saved()
+    async def _take_body(self, navigation: Navigation, response: Response) -> bytes:
+        """The bytes, from where Firefox has probably put them, else from elsewhere.
 
-    async def _take_saved(self) -> bytes:
-        async with asyncio.timeout(_SAVE_S):
-            saved = await self._saved.get()
+        Raises what the driver raises, and ``FetchError``.
+        """
+        kind = navigation.header("content-type")
+        if not is_shown_kind(kind, navigation.header("content-disposition")):
+            with contextlib.suppress(TimeoutError):
+                return await self._saved.read(_SAVE_S, navigation.check_size)
         try:
-            return await asyncio.to_thread(Path(await saved.path()).read_bytes)
-        finally:
-            await saved.delete()
+            told = await response.body()
+        except Exception:  # noqa: BLE001 - it is saved instead, or too large
+            if (await response.request.sizes())["responseBodySize"] <= _HANDED_BYTES:
+                return await self._saved.read(_SAVE_S, navigation.check_size)
+        else:
+            length = 0 if navigation.header("content-encoding") else navigation.announced_bytes
+            return restore_bytes(told, kind, length)
+        raise FetchError(Fault.TOO_LARGE, f"Firefox hands over {_HANDED_BYTES} bytes at most")
 
 
 async def _pass_request(navigation: Navigation, route: Route, request: Request) -> None:
@@ -176,18 +192,4 @@ async def _pass_request(navigation: Navigation, route: Route, request: Request) 
 def _read_headers(response: Response) -> Headers:
     return tuple(
         (name.lower(), value) for name, values in response.headers.items() for value in values.split("\n")
-    )
-
-
-def _name_charset(headers: Headers, body: bytes) -> Headers:
-    """Firefox hands over text in UTF-8, whatever charset it came in."""
-    try:
-        body.decode()
-    except UnicodeDecodeError:
-        return headers
-    return tuple(
-        (name, f"{value.partition(';')[0].strip()}; charset=utf-8")
-        if name == "content-type" and "charset" in value.lower()
-        else (name, value)
-        for name, value in headers
     )

@@ -100,7 +100,7 @@ class Navigation:
             self.conclude(body=b"")
             return "end"
         try:
-            self.check_size(self._announced_bytes())
+            self.check_size(self.announced_bytes)
         except FetchError as error:
             self.conclude(error)
             return "end"
@@ -114,8 +114,16 @@ class Navigation:
     def check_length(self, count: int) -> None:
         """Refuse a body that is shorter than announced: a connection that is lost ends it like any other."""
         has_body = self.status not in (204, 205, 304) and not self.header("content-encoding")
-        if has_body and count < self._announced_bytes():
-            raise FetchError(Fault.INCOMPLETE, f"{count} of {self._announced_bytes()} bytes came")
+        if has_body and count < self.announced_bytes:
+            raise FetchError(Fault.INCOMPLETE, f"{count} of {self.announced_bytes} bytes came")
+
+    @property
+    def announced_bytes(self) -> int:
+        """How long the answer says that its body is on the wire; 0: it does not say."""
+        length = self.header("content-length")
+        if not (length.isascii() and length.isdigit()):
+            return 0
+        return int(length.lstrip("0")[:_MAX_DIGITS] or 0)  # what has more of them is too large all the same
 
     def header(self, name: str) -> str:
         """The first header of the answer by that name."""
@@ -130,12 +138,6 @@ class Navigation:
             and self.status not in (204, 205, 304)
             and self.request.method != "HEAD"
         )
-
-    def _announced_bytes(self) -> int:
-        length = self.header("content-length")
-        if not (length.isascii() and length.isdigit()):
-            return 0
-        return int(length.lstrip("0")[:_MAX_DIGITS] or 0)  # what has more of them is too large all the same
 
     # ------------------------------------------------------------------ the end
 
@@ -166,3 +168,4 @@ class Navigation:
             self.end.set_result(None)
         else:
             self.end.set_exception(error)
+            self.end.exception()  # heard, whether or not the visit still waits for it

@@ -1,0 +1,112 @@
+"""The bytes of what is no HTML, from Firefox: handed over as text, or saved in a file.
+
+Firefox reads text as UTF-8; where it is none, each byte becomes the character of its number. So the bytes can
+be worked out again, whatever charset they were in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from playwright.async_api import Download
+
+_BOM = b"\xef\xbb\xbf"  # of UTF-8: Firefox leaves it out
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
+_XML_CHARSET = re.compile(rb"<\?xml[^>]*\sencoding\s*=\s*[\"']([\w.:-]+)")
+_NO_TEXT = re.compile(rb"[\x00\x80-\x9f]")  # in no text of Unicode, but in the bytes of other charsets
+_SHOWN = re.compile(
+    r"text/(?:plain|css|xml|javascript|ecmascript)|(?:image|audio|video)/.*"
+    r"|application/(?:x-)?(?:json|xml|javascript|ecmascript)|.*\+(?:json|xml)|"
+)
+"""Kinds that Firefox shows (nothing: it looks for itself); it saves all others."""
+
+
+def is_shown_kind(content_type: str, disposition: str) -> bool:
+    """Whether Firefox is likely to show an answer rather than to save it."""
+    kind = content_type.partition(";")[0].strip().lower()
+    return not disposition.lower().startswith("attachment") and _SHOWN.fullmatch(kind) is not None
+
+
+def restore_bytes(told: bytes, content_type: str, length: int) -> bytes:
+    """An answer as it was sent, from what Firefox hands over. ``length``: of the answer; 0: nobody knows."""
+    if length == len(told) + len(_BOM):
+        return _BOM + told
+    try:
+        raw = told.decode().encode("latin-1")
+    except ValueError:
+        return told  # no text, or one with other characters: it came in UTF-8
+    if len(raw) == len(told) or _is_utf8(raw):
+        return told
+    if length in (len(told), len(raw)):
+        return raw if length == len(raw) else told
+    said = _CHARSET.search(content_type)
+    charset = said[1].encode() if said else _first_group(_XML_CHARSET.search(raw))
+    if charset:
+        return told if charset.lower() in (b"utf-8", b"utf8") else raw
+    return raw if _NO_TEXT.search(raw) else told
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except ValueError:
+        return False
+    return True
+
+
+def _first_group(found: re.Match[bytes] | None) -> bytes:
+    return found[1] if found else b""
+
+
+class SavedFileReader:
+    """The files that one tab saves: the one that is expected is read, all others are removed."""
+
+    def __init__(self, start: Callable[[Coroutine[Any, Any, None]], None]) -> None:
+        self._start = start
+        self._url = ""
+        self._found: asyncio.Future[Download] | None = None
+
+    def expect(self, url: str) -> None:
+        """The answer of ``url`` may be saved from now on, until :meth:`expect_none`."""
+        self._url, self._found = url.partition("#")[0], asyncio.get_running_loop().create_future()
+
+    def expect_none(self) -> None:
+        """The answer is there, or nobody waits for it any more."""
+        found, self._found = self._found, None
+        if found is not None and found.done():
+            self._start(_remove(found.result()))
+
+    def note(self, saved: Download) -> None:
+        """The tab has begun to save something."""
+        found = self._found
+        if found is not None and not found.done() and saved.url.partition("#")[0] == self._url:
+            found.set_result(saved)
+        else:
+            self._start(_remove(saved))
+
+    async def read(self, begin_s: float, check_size: Callable[[int], None]) -> bytes:
+        """The expected file when it is complete.
+
+        Raises ``TimeoutError`` where it was not begun after ``begin_s``, what ``check_size`` raises of its
+        size, and what the driver raises.
+        """
+        assert self._found is not None
+        async with asyncio.timeout(begin_s):
+            saved = await asyncio.shield(self._found)
+        return await asyncio.to_thread(_read_file, Path(await saved.path()), check_size)
+
+
+def _read_file(path: Path, check_size: Callable[[int], None]) -> bytes:
+    check_size(path.stat().st_size)
+    return path.read_bytes()
+
+
+async def _remove(saved: Download) -> None:
+    with contextlib.suppress(Exception):  # the tab is closed, and its files are removed with it
+        await saved.delete()
