@@ -48,6 +48,10 @@ ANSWERS = {
         "<a href=/scripted>on</a><script>addEventListener('beforeunload', event => event.preventDefault())"
         "</script>"
     ),
+    "/hungry": answer(
+        "<script>const kept = []; setInterval(() => kept.push(new Uint8Array(4e7).fill(7)), 50)</script>"
+        "<script src=/never></script>"
+    ),
     "/windows": answer("<p>windows</p><script>for (let n = 0; n < 9; n++) open('/scripted?' + n)</script>"),
 }
 OWN_WAYS_OF_FIREFOX = OWN_WAYS | {"cookies": "a request's own Cookie header is not sent"}
@@ -72,6 +76,10 @@ def folder_of(fetcher: BrowserFetcher) -> str:
     folder = fetcher._pool._driver._folder
     assert folder is not None
     return folder.path
+
+
+async def sleep_long(_: asyncio.StreamWriter) -> None:
+    await asyncio.sleep(60)
 
 
 async def fault_of(fetcher: BrowserFetcher, url: str) -> Fault:
@@ -168,6 +176,16 @@ async def test_a_page_cannot_keep_its_visitor(fetcher: BrowserFetcher) -> None:
         clicked = Browsing(actions=[Click("a")], wait_s=0.3)
         page = await fetcher.fetch(Request(f"{site.url}/asks-whether-to-stay", browser=clicked))
     assert page.url == f"{site.url}/scripted"
+
+
+async def test_a_page_that_eats_memory_is_ended_and_the_browser_stays() -> None:
+    options = {"kind": "firefox", "timeout_s": 60, "max_memory_bytes": 500 << 20}
+    async with Raw({**ANSWERS, "/never": sleep_long}) as site, open_fetcher(**options) as fetcher:
+        await fetcher.fetch(Request(f"{site.url}/scripted"))
+        (browser,) = fetcher._pool._all
+        assert await fault_of(fetcher, f"{site.url}/hungry") is Fault.PAGE_CRASH
+        assert (await fetcher.fetch(Request(f"{site.url}/scripted"))).status == 200
+        assert fetcher._pool._all == {browser}
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -41,6 +42,12 @@ _ARGUMENTS = (
 )
 _BLOCKING = {"image": "--blink-settings=imagesEnabled=false", "font": "--disable-remote-fonts"}
 """What costs nothing to block, since nobody is asked for it."""
+
+_UNSHAKEN = """#!/bin/sh
+unset MOZ_CRASHREPORTER_SHUTDOWN
+exec %s "$@"
+"""
+"""Starts Firefox so that it outlives a page that crashes: Playwright tells it to end with all its pages."""
 
 _SAID = re.compile(r"\[err\] (.+)")  # by the program itself, in Playwright's report
 _FIRST_LINE = re.compile(r"(.+)")
@@ -145,7 +152,7 @@ class BrowserDriver:
         before = self._profiles()
         browser = await self._launch_kind(
             playwright,
-            executable_path=self._executable,
+            executable_path=await asyncio.to_thread(self._program),
             proxy={"server": proxy},
             handle_sigint=False,
             handle_sigterm=False,
@@ -154,6 +161,18 @@ class BrowserDriver:
         )
         new = self._profiles() - before
         return browser, new.pop() if len(new) == 1 else self._folder.path
+
+    def _program(self) -> str:
+        """What is to be started."""
+        assert self._folder is not None
+        if self._options.kind == "chromium":
+            return self._executable
+        starter = Path(self._folder.path, "start-firefox")
+        if not starter.exists():
+            starter.write_text(_UNSHAKEN % shlex.quote(self._executable))
+            starter.chmod(0o700)
+        # Where nothing in this folder may be executed, pages that crash end the browser.
+        return str(starter) if os.access(starter, os.X_OK) else self._executable
 
     async def _launch_kind(self, playwright: Playwright, **common: Any) -> Browser:
         options = self._options

@@ -20,7 +20,7 @@ from gossamer.fetch.browser.navigation import Headers, Navigation
 from gossamer.policy import redirects
 
 if TYPE_CHECKING:
-    from playwright.async_api import Page, Request, Response, Route
+    from playwright.async_api import Frame, Page, Request, Response, Route
 
 PREFERENCES: dict[str, str | float | bool] = {
     "network.http.redirection-limit": 0,
@@ -75,6 +75,7 @@ class FirefoxGate:
         self._blocked = options.blocked
         self._page.on("response", self._take_answer)
         self._page.on("download", self._saved.note)
+        self._page.on("framenavigated", self._notice_crash)
         await self._page.context.route("**/*", self._handle_request)
 
     async def settle(self) -> None:
@@ -118,6 +119,12 @@ class FirefoxGate:
             self._reading.clear()
             self._saved.expect(response.url)
             self._start(self._read_body(navigation, response))
+
+    def _notice_crash(self, frame: Frame) -> None:
+        """Firefox shows a page of its own in the place of one that crashed."""
+        navigation = self._find_navigation()
+        if navigation is not None and frame.url.startswith("about:tabcrashed"):
+            navigation.conclude(FetchError(Fault.PAGE_CRASH, "the page crashed its tab"))
 
     def _leave(self, navigation: Navigation, here: str, location: str) -> None:
         """Go where a page that may leave was sent.
