@@ -144,6 +144,15 @@ async def test_bytes_are_those_that_were_sent(fetcher: BrowserFetcher, kind: str
     assert unzipped.body == data.removeprefix(b"\xef\xbb\xbf")
 
 
+async def test_so_are_those_of_what_the_page_requests(fetcher: BrowserFetcher) -> None:
+    data = '{"a": "Grüße"}'.encode("utf-16")
+    asks = "<script>fetch('/api').then(got => got.text()).then(text => document.body.append(text))</script>"
+    async with Raw({"/": answer(asks), "/api": answer(data, kind="application/json")}) as site:
+        browsing = Browsing(wait_for="text=a", capture=["*/api"])
+        page = await fetcher.fetch(Request(f"{site.url}/", browser=browsing))
+    assert [got.body for got in page.captured] == [data]
+
+
 async def test_what_was_saved_is_removed_when_it_was_read(fetcher: BrowserFetcher) -> None:
     kinds = ("application/octet-stream", "application/pdf", "text/csv", "application/x-nobody-knows")
     async with Raw({f"/{n}": answer(BYTES, kind=kind) for n, kind in enumerate(kinds)}) as site:

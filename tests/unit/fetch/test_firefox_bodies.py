@@ -19,7 +19,7 @@ def told_by_firefox(sent: bytes) -> bytes:
 @pytest.mark.parametrize("charset", ["utf-8", "utf-8-sig", "utf-16", "iso-8859-1", "cp1252", "shift_jis"])
 def test_with_its_length_every_text_is_what_was_sent(text: str, charset: str) -> None:
     sent = text.encode(charset, "replace")
-    assert restore_bytes(told_by_firefox(sent), "text/plain", len(sent)) == sent
+    assert restore_bytes(told_by_firefox(sent), {"content-length": str(len(sent))}) == sent
 
 
 @pytest.mark.parametrize(
@@ -37,12 +37,13 @@ def test_with_its_length_every_text_is_what_was_sent(text: str, charset: str) ->
 )
 def test_without_a_length_its_charset_tells(text: str, charset: str, kind: str) -> None:
     sent = text.encode(charset)
-    assert restore_bytes(told_by_firefox(sent), kind, 0) == sent
+    headers = {"content-type": kind, "content-length": "7", "content-encoding": "gzip"}
+    assert restore_bytes(told_by_firefox(sent), headers) == sent
 
 
 def test_what_is_no_text_stays_as_it_is() -> None:
     data = bytes(range(256))
-    assert restore_bytes(data, "image/png", 0) == data
+    assert restore_bytes(data, {"content-type": "image/png"}) == data
 
 
 @pytest.mark.parametrize(

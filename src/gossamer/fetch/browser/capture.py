@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gossamer.core.browsing import CapturedResponse
+from gossamer.fetch.browser.firefox_bodies import restore_bytes
 
 if TYPE_CHECKING:
     from playwright.async_api import Page, Request, Response
@@ -34,6 +35,8 @@ class ResponseCapture:
         self._has_ended = asyncio.Event()
         self._is_full = False
         self._is_listening = True
+        browser = page.context.browser
+        self._is_firefox = browser is not None and browser.browser_type.name == "firefox"
         page.on("request", self._begin)
         page.on("requestfinished", self._end)
         page.on("requestfailed", self._fail)
@@ -108,6 +111,8 @@ class ResponseCapture:
             if (await request.sizes())["responseBodySize"] > self._left:
                 return None
             body = await response.body()
+            if self._is_firefox:
+                body = restore_bytes(body, response.headers)
         except Exception:  # noqa: BLE001 - whatever the browser says, there is no body to be had
             return None
         if len(body) > self._left:

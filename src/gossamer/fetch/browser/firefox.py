@@ -175,8 +175,7 @@ class FirefoxGate:
             if (await response.request.sizes())["responseBodySize"] <= _HANDED_BYTES:
                 return await self._saved.read(_SAVE_S, navigation.check_size)
         else:
-            length = 0 if navigation.header("content-encoding") else navigation.announced_bytes
-            return restore_bytes(told, kind, length)
+            return restore_bytes(told, response.headers)
         raise FetchError(Fault.TOO_LARGE, f"Firefox hands over {_HANDED_BYTES} bytes at most")
 
 

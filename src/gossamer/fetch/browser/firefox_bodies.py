@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from playwright.async_api import Download
 
+_MAX_DIGITS = 18
 _BOM = b"\xef\xbb\xbf"  # of UTF-8: Firefox leaves it out
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 _XML_CHARSET = re.compile(rb"<\?xml[^>]*\sencoding\s*=\s*[\"']([\w.:-]+)")
@@ -33,8 +34,15 @@ def is_shown_kind(content_type: str, disposition: str) -> bool:
     return not disposition.lower().startswith("attachment") and _SHOWN.fullmatch(kind) is not None
 
 
-def restore_bytes(told: bytes, content_type: str, length: int) -> bytes:
-    """An answer as it was sent, from what Firefox hands over. ``length``: of the answer; 0: nobody knows."""
+def restore_bytes(told: bytes, headers: Mapping[str, str]) -> bytes:
+    """An answer as it was sent, from what Firefox hands over; names of headers are in lower case."""
+    length = headers.get("content-length", "")
+    is_known = length.isascii() and length.isdigit() and "content-encoding" not in headers
+    return _restore(told, headers.get("content-type", ""), int(length[:_MAX_DIGITS]) if is_known else 0)
+
+
+def _restore(told: bytes, content_type: str, length: int) -> bytes:
+    """``length``: of the answer; 0: nobody knows."""
     if length == len(told) + len(_BOM):
         return _BOM + told
     try:
