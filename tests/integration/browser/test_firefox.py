@@ -224,6 +224,15 @@ async def test_no_request_of_a_page_reaches_a_private_address(fetcher: BrowserFe
 
 
 @pytest.mark.thorough
+async def test_tabs_may_be_opened_side_by_side() -> None:
+    async with Raw(ANSWERS) as site, open_fetcher(kind="firefox", timeout_s=30) as fetcher:
+        for turn in range(2):
+            wanted = [Request(f"{site.url}/scripted", session=f"{turn}-{n}") for n in range(4)]
+            pages = await asyncio.gather(*map(fetcher.fetch, wanted))
+            assert [page.status for page in pages] == [200] * 4
+
+
+@pytest.mark.thorough
 async def test_cookies_come_and_go(fetcher: BrowserFetcher, jar: CookieJar) -> None:
     async with Raw(ANSWERS) as site:
         url = f"{site.url}/scripted"

@@ -78,6 +78,8 @@ class BrowserPool:
         self._driver = BrowserDriver(options)
         self._slots = asyncio.Semaphore(options.tabs)
         self._launching = asyncio.Lock()
+        # Firefox stumbles over a tab that is opened while it opens the window of another.
+        self._turn = asyncio.Lock() if options.kind == "firefox" else contextlib.nullcontext()
         self._current: RunningBrowser | None = None
         self._all: set[RunningBrowser] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -110,7 +112,7 @@ class BrowserPool:
                 return tab
             browser.opening += 1
         try:
-            async with asyncio.timeout(OPEN_S):
+            async with self._turn, asyncio.timeout(OPEN_S):
                 tab = await open_tab(
                     browser.browser, key, TabRelay(dial), self._options, self._own_name(browser)
                 )
