@@ -110,6 +110,7 @@ class RouteReport(Record, frozen=True, kw_only=True):
     result: VisitResult  # what would become of the request
     fetched: FetchResult | None = None  # None: no answer
     block: Block | None = None  # None: nothing refuses us
+    is_probe: bool = False  # its host was silent before, and was asked for another page
 
 
 class Advice(Record, frozen=True, kw_only=True):

@@ -121,6 +121,8 @@ class Visitor:
         if isinstance(route, Detour):
             return _take_detour(attempt, route)
         attempt.route = route
+        if not parts.router.is_fixed:
+            attempt.started_at = parts.clock.now()  # what it was chosen to try out is claimed by now
         try:
             end = await self._fetch_if_allowed(attempt, request, route)
         except MissingServiceError as error:
@@ -167,7 +169,9 @@ class Visitor:
         attempt.log_in = answer
         return None
 
-    async def _learn_from(self, attempt: OpenAttempt, result: VisitResult) -> VisitResult:
+    async def _learn_from(
+        self, attempt: OpenAttempt, result: VisitResult, *, is_probe: bool = False
+    ) -> VisitResult:
         """The result; or that the request is tried again, where another route is worth it."""
         if self._parts.router.is_fixed:
             return result
@@ -179,6 +183,7 @@ class Visitor:
             result=result,
             fetched=attempt.fetched,
             block=attempt.block,
+            is_probe=is_probe,
         )
         advice = await self._parts.router.learn_from(report)
         return result if advice is None else _follow_advice(result, advice)
@@ -206,7 +211,8 @@ class Visitor:
             attempt.fetched = await self._parts.fetcher.fetch(
                 Request(known, session=request.session), attempt.route
             )
-        except FetchError as error:
+        except FetchError as error:  # it may be the proxy, or who asks
+            await self._learn_from(attempt, attempt.make_result(Verdict.RETRY, error.fault), is_probe=True)
             return attempt.host_signal(retry.signal_kind(error.fault))
         fault = retry.fault_of_status(attempt.fetched.status)
         return attempt.host_signal(

@@ -12,6 +12,8 @@ from enum import StrEnum
 
 from msgspec.structs import replace
 
+from gossamer.core.errors import Fault
+from gossamer.core.hosts import HostSignalKind
 from gossamer.core.record import Record
 from gossamer.core.results import Verdict
 from gossamer.core.routes import BlockKind, RouteReport
@@ -70,14 +72,20 @@ class SessionVerdict(StrEnum):
     REFUSED = "refused"  # certainly: this identity is known for what it is
 
 
-def judge_report(report: RouteReport) -> SessionVerdict | None:
-    """What came of a route, for the identity that took it; ``None``: it was not used."""
-    block, reason = report.block, report.result.outcome.reason
+def judge_report(report: RouteReport, *, keeps_proxy: bool = False) -> SessionVerdict | None:
+    """What came of a route, for the identity that took it; ``None``: it was not used.
+
+    ``keeps_proxy``: it has a proxy of its own, and ends where nothing comes through that.
+    """
+    block, reason, signal = report.block, report.result.outcome.reason, report.result.outcome.signal
     if block is not None and block.kind is not BlockKind.LOG_IN:
         return SessionVerdict.REFUSED if block.is_certain else SessionVerdict.TROUBLE
     if report.fetched is None:
-        if reason in NOBODY_ASKED:
+        is_silent = reason == Fault.ROBOTS_UNREACHABLE and signal.kind is HostSignalKind.UNREACHABLE
+        if reason in NOBODY_ASKED and not is_silent:
             return None
+        if report.is_probe or is_silent:  # the host was asked just now, though not for the page
+            return SessionVerdict.TROUBLE if keeps_proxy else None
         return SessionVerdict.TROUBLE if report.route.proxy is not None else SessionVerdict.NEUTRAL
     is_had = report.result.outcome.verdict in (Verdict.SUCCESS, Verdict.REDIRECT)
     return SessionVerdict.GOOD if is_had else SessionVerdict.NEUTRAL

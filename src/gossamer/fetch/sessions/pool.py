@@ -96,7 +96,7 @@ class SessionPool:
         Whether it was refused though it had been welcome before: then it was the identity and not the page,
         and whoever comes next is somebody else.
         """
-        verdict = sessions.judge_report(report)
+        verdict = sessions.judge_report(report, keeps_proxy=bool(identity.proxy))
         if verdict is None:
             return False
         key = identity.key
