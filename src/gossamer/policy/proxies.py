@@ -230,22 +230,33 @@ def is_on_trial(health: ProxyHealth, host: str) -> bool:
     return bool(_in_force(health, host))
 
 
-def count_refusals(healths: Iterable[ProxyHealth], host: str) -> int:
+def count_refusals(healths: Iterable[ProxyHealth], host: str, now: float) -> int:
     """How often in a row a host has refused every proxy that works; 0: one may be welcome, or none works."""
     refusals = []
     for health in healths:
-        in_force = _in_force(health, host)
-        refused = next((one.strikes for one in in_force if one.is_block), 0)
+        refused = _strikes_of_host(health, host, now)
         if refused:
             refusals.append(refused)
-        elif not any(one.strikes >= FAILURES_OF_THE_DEAD for one in in_force):
+        elif not _is_dead(health, host, now):
             return 0
     return min(refusals, default=0)
 
 
-def count_refused(healths: Iterable[ProxyHealth], host: str) -> int:
+def count_refused(healths: Iterable[ProxyHealth], host: str, now: float) -> int:
     """How many proxies the host refuses, as far as is known."""
-    return sum(any(one.is_block for one in _in_force(health, host)) for health in healths)
+    return sum(_strikes_of_host(health, host, now) > 0 for health in healths)
+
+
+def _strikes_of_host(health: ProxyHealth, host: str, now: float) -> int:
+    """How often in a row a host has refused a proxy; 0: it may be welcome, as one that is being tried out."""
+    resting = (one.strikes for one in _in_force(health, host) if one.is_block and now < one.until)
+    return next(resting, 0)
+
+
+def _is_dead(health: ProxyHealth, host: str, now: float) -> bool:
+    """Whether a proxy rests that was out of order several times in a row."""
+    in_force = _in_force(health, host)
+    return any(one.strikes >= FAILURES_OF_THE_DEAD and now < one.until for one in in_force)
 
 
 def claim_canary(health: ProxyHealth, host: str, claimant: str, now: float) -> ProxyHealth:

@@ -256,6 +256,32 @@ async def test_a_host_that_refuses_all_proxies_again_after_their_rest_is_given_u
     assert world.clock.now() - began < 3600
 
 
+@pytest.mark.parametrize("count", [1, 2])
+async def test_while_a_proxy_is_tried_out_no_request_is_given_up(count):
+    world = World(make_proxies(count), ("http",))
+    for _ in range(3):
+        for _ in range(count):
+            await world.answer(await world.choose("a"), block=CERTAIN, path="a")
+        world.clock.advance(2 * 3600)
+    canaries = [await world.choose(str(number)) for number in range(count)]
+    assert isinstance(await world.choose("b"), Detour)
+    for number, canary in enumerate(canaries):
+        assert isinstance(canary, Route)
+        await world.answer(canary, path=str(number))
+    assert isinstance(await world.choose("b"), Route)
+
+
+async def test_nobody_waits_for_a_proxy_that_only_the_probe_of_a_rung_needs():
+    cheap, dear = make_proxies(1), [Proxy(scheme="http", host="home.test", port=1, kind="residential")]
+    world = World([*cheap, *dear], ("http+datacenter", "http+residential"), always=False)
+    await world.answer(await world.choose("a"), block=CERTAIN, path="a")
+    assert (await world.choose("b")).rung == "http+residential"
+    world.clock.advance(3600)
+    await world.pool.record_outcome(*cheap, HOST, ProxyOutcome.FAILED, started_at=world.clock.now())
+    for path in "cde":
+        assert (await world.choose(path)).rung == "http+residential"
+
+
 async def test_where_all_proxies_are_out_of_order_requests_wait_and_the_host_stays_on_its_rung():
     world = World(make_proxies(5))
     await world.answer(await world.choose("a"), block=CERTAIN, path="a")

@@ -184,12 +184,13 @@ class ProxyPool:
     async def _wait_for_proxy(self, rotation: ProxyRotation, kind: str, host: str, wait_s: float) -> Detour:
         healths = [self._health.find_health(proxy.name) for proxy in rotation.proxies]
         is_everywhere = all(is_on_trial(health, "") for health in healths)
+        now = self._clock.now()
         why = await self._alarm.begin(kind, "" if is_everywhere else host, len(healths), wait_s)
         return Detour(
             wait_s=min(wait_s, LONGEST_WAIT_S),
             why=why,
-            refusals=count_refusals(healths, host),
-            refused=count_refused(healths, host),
+            refusals=count_refusals(healths, host, now),
+            refused=count_refused(healths, host, now),
         )
 
     # ------------------------------------------------------------------ after it

@@ -99,7 +99,9 @@ class LadderRouter:
             lower = lower_rung(state, rules)
             claim = send_probe if self._lane_of(lower, request) == request.lane else move_probe
             if await self._claim_probe(host, rules, claim):
-                return await self._take_rung(request, host, lower)
+                probe = await self._take_rung(request, host, lower)
+                if isinstance(probe, Route) or probe.lane:
+                    return probe  # else no proxy is there for it: nobody waits for that
             state = self._store.known_state(host)
         route = await self._take_rung(request, host, present_rung(state, rules))
         route = self._await_pardon(route, state)
