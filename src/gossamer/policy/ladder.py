@@ -27,6 +27,12 @@ NEXT_PROBE_S = 60.0
 """After so long another probe follows one that said nothing: it may have been a refusal in disguise."""
 DOUBTED_KEPT = 100
 """Requests that are remembered as tried again after a refusal that is not certain."""
+SUSPECTS_ON_TOP = 10
+"""So many requests in a row have to look refused on the highest rung before that is put down to proxies."""
+LOOKS_THROUGH_PROXIES = 2
+"""So often a request is tried again that looked refused through proxies: two of them may be refused."""
+MOST_LOOKS = 6
+"""A request that was started more often is not tried again for a look: of many, some are not remembered."""
 SECOND_LOOK_S = 5.0
 """After so long a request that looked refused is tried again: by then others have said what the host does."""
 
@@ -81,6 +87,7 @@ class RungReport(Record, frozen=True, kw_only=True):
     signal: RungSignal
     fingerprint: int = 0  # tells requests apart
     why: str = ""  # for people: how it was refused
+    attempt: int = 1  # how often the request was started
     guise: str = ""  # the proxy that it went through, which another one may replace; empty: none
 
 
@@ -103,6 +110,7 @@ def read_report(report: RouteReport) -> RungReport:
         signal=signal,
         fingerprint=row.fingerprint,
         why=why,
+        attempt=row.attempt,
         guise=report.route.proxy.name if report.route.proxy else "",
     )
 
@@ -187,17 +195,25 @@ def learn_from_report(
 
 
 def _doubt(state: LadderState, rules: LadderRules, report: RungReport, now: float) -> LadderDecision:
-    """What looks refused counts once for each request; only several in a row are the host's doing."""
-    if _is_top(state, rules) and not report.guise:
+    """What looks refused counts once for each request; only several in a row are the host's doing.
+
+    On the highest rung it takes many until proxies are put to rest: for a few pages that are closed to
+    everybody all others would wait.
+    """
+    is_top = _is_top(state, rules)
+    if is_top and not report.guise:
         return LadderDecision(state=state)
-    is_known = report.fingerprint in state.doubted
+    enough = max(rules.climb_after, SUSPECTS_ON_TOP) if is_top else rules.climb_after
+    most = LOOKS_THROUGH_PROXIES if report.guise else 1
+    is_again = state.doubted.count(report.fingerprint) < most and report.attempt <= MOST_LOOKS
+    if is_again:
+        state = replace(state, doubted=(*state.doubted, report.fingerprint)[-DOUBTED_KEPT:])
     if report.fingerprint not in state.suspects:
-        doubted = state.doubted if is_known else (*state.doubted, report.fingerprint)[-DOUBTED_KEPT:]
-        suspects = (*state.suspects, report.fingerprint)[-rules.climb_after :]
-        state = replace(state, suspects=suspects, doubted=doubted)
-    if len(state.suspects) >= rules.climb_after:
-        return _blame(state, rules, report, now)
-    return LadderDecision(state=state, is_again=not is_known, wait_s=SECOND_LOOK_S)
+        state = replace(state, suspects=(*state.suspects, report.fingerprint)[-enough:])
+    if len(state.suspects) < enough:
+        return LadderDecision(state=state, is_again=is_again, wait_s=SECOND_LOOK_S)
+    decision = _blame(state, rules, report, now)
+    return decision if decision.is_again else replace(decision, is_again=is_again, wait_s=SECOND_LOOK_S)
 
 
 def _blame(state: LadderState, rules: LadderRules, report: RungReport, now: float) -> LadderDecision:

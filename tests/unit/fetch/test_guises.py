@@ -1,5 +1,7 @@
 """Proxies and sessions of a ladder: who is refused goes as somebody else."""
 
+from collections import Counter
+
 import pytest
 
 from gossamer.core.errors import Fault, FetchError, MissingServiceError
@@ -12,7 +14,7 @@ from gossamer.fetch.routing.ladder import LadderStore
 from gossamer.fetch.routing.proxies import ProxyPool
 from gossamer.fetch.routing.router import MAX_TRIES, LadderRouter
 from gossamer.fetch.sessions.pool import SessionPool
-from gossamer.policy.ladder import LadderRules
+from gossamer.policy.ladder import MOST_LOOKS, SUSPECTS_ON_TOP, LadderRules
 from gossamer.policy.proxies import ProxyOutcome
 from gossamer.policy.proxy_rotation import RotationOrder
 from gossamer.policy.rung_plan import RungPlan
@@ -125,6 +127,31 @@ async def test_a_page_that_is_closed_to_everybody_puts_no_proxy_to_rest():
         await world.answer(route, block=LOOK if path == "closed" else None, path=path)
     names = {(await world.choose(str(n))).proxy.name for n in range(9)}
     assert len(names) == 3
+
+
+@pytest.mark.parametrize("rungs", [("http",), ("http", "impersonate")])
+async def test_a_few_pages_that_are_closed_to_everybody_put_no_proxy_to_rest_on_the_last_rung(rungs):
+    world = World(make_proxies(3), rungs)
+    if len(rungs) > 1:
+        for _ in range(3):
+            await world.answer(await world.choose("a"), block=CERTAIN, path="a")
+    tries = Counter()
+    for path in [str(number) for number in range(SUSPECTS_ON_TOP - 1)] * 3:
+        tries[path] += 1
+        advice = await world.answer(await world.choose(path), block=LOOK, path=path)
+        assert (advice is not None) == (tries[path] < 3), "it is tried through three of them"
+    assert len({(await world.choose("x")).proxy for _ in range(9)}) == 3
+
+
+async def test_of_many_pages_that_look_refused_none_is_tried_without_end():
+    world = World(make_proxies(3), ("http",))
+    await world.answer(await world.choose())
+    for attempt in range(1, 9):
+        for path in range(200):
+            route = await world.choose(str(path))
+            advice = await world.answer(route, block=LOOK, path=str(path), attempt=attempt)
+            assert advice is None or attempt <= MOST_LOOKS
+            await world.answer(await world.choose())
 
 
 async def test_a_proxy_that_fails_costs_nothing_and_another_is_taken():

@@ -92,7 +92,9 @@ def _make_result(asked: Request, host: str, at: float, attempt: int, fault: Faul
     lease = Lease(entry=entry, token=1, granted_at=at, start_by=at, deadline=at, attempt=attempt)
     reason = fault.value if fault else ""
     verdict = Verdict.DEAD if fault else Verdict.SUCCESS
-    row = Attempt(at=at, url=asked.url, fingerprint=fingerprint, verdict=verdict, reason=reason)
+    row = Attempt(
+        at=at, url=asked.url, fingerprint=fingerprint, verdict=verdict, reason=reason, attempt=attempt
+    )
     outcome = Outcome(lease=lease, verdict=verdict, reason=reason)
     return VisitResult(outcome=outcome, attempts=(row,))
 
