@@ -53,6 +53,7 @@ async def open_ladder_router(
         missing=missing,
         guises=guises,
         within_budget=None if meter is None else meter.allowed_rungs,
+        is_bound=bool(proxies.only) and not parts.is_alone,
     )
 
 

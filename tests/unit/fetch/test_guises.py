@@ -12,7 +12,7 @@ from gossamer.fetch.routing import guises
 from gossamer.fetch.routing.guises import GuisePlanner
 from gossamer.fetch.routing.ladder import LadderStore
 from gossamer.fetch.routing.proxies import ProxyPool
-from gossamer.fetch.routing.router import MAX_TRIES, LadderRouter
+from gossamer.fetch.routing.router import MAX_TRIES, OTHERS_TURN_S, LadderRouter
 from gossamer.fetch.sessions.pool import SessionPool
 from gossamer.policy.ladder import MOST_LOOKS, SUSPECTS_ON_TOP, LadderRules
 from gossamer.policy.proxies import ProxyOutcome
@@ -35,10 +35,21 @@ def make_proxies(count, kind="datacenter"):
 class World:
     """A router over real pools; ``answer`` says what came of a route."""
 
-    def __init__(self, proxies=(), rungs=("http", "impersonate"), *, always=True, sticky=False, **plan):
-        self.clock = ManualClock()
+    def __init__(
+        self,
+        proxies=(),
+        rungs=("http", "impersonate"),
+        *,
+        always=True,
+        sticky=False,
+        bound=False,
+        clock=None,
+        shared=None,
+        **plan,
+    ):
+        self.clock = clock or ManualClock()
         self.events = Events()
-        self.shared = MemorySharedState(self.clock)
+        self.shared = shared or MemorySharedState(self.clock)
         order = RotationOrder.STICKY if sticky else RotationOrder.ROUND_ROBIN
         self.pool = (
             ProxyPool(proxies, self.shared, self.clock, order=order, sink=self.events) if proxies else None
@@ -47,8 +58,13 @@ class World:
         planner = GuisePlanner(self.sessions, self.pool, always=always, is_sticky=sticky)
         store = LadderStore(self.shared, self.clock, remember_s=1e6)
         plan = RungPlan(rungs, **plan)
-        self.router = LadderRouter(store, plan, LadderRules(), self.clock, self.events, guises=planner)
+        self.router = LadderRouter(
+            store, plan, LadderRules(), self.clock, self.events, guises=planner, is_bound=bound
+        )
         self.subject = RouterSubject(lambda: self.router, self.clock)
+
+    def another_worker(self, proxies, *args, **options):
+        return World(proxies, *args, clock=self.clock, shared=self.shared, **options)
 
     async def choose(self, path="", **request):
         return await self.router.choose_route(Request(f"https://{HOST}/{path}", **request), HOST)
@@ -205,6 +221,34 @@ async def test_while_proxies_are_being_pardoned_nobody_waits_for_the_end_of_thei
     assert isinstance(route, Detour)
     assert route.wait_s <= 1.0
     assert (await world.choose()).rung == "impersonate"
+
+
+async def test_who_climbs_pardons_the_proxies_that_other_workers_have_put_to_rest_just_now():
+    one = World(make_proxies(3))
+    other = one.another_worker(make_proxies(3))
+    routes = [await one.choose(str(number)) for number in range(3)]
+    await other.choose()
+    for world, route in zip((other, other, one), routes, strict=True):
+        await world.answer(route, block=CERTAIN)
+    one.clock.advance(2)
+    used = [await one.choose(str(number)) for number in range(9)]
+    assert {route.rung for route in used} == {"impersonate"}
+    assert len({route.proxy.name for route in used}) == 3
+
+
+async def test_who_has_not_all_proxies_keeps_no_host_waiting_and_gives_up_no_request_of_others():
+    bound = World(make_proxies(1), ("http",), bound=True)
+    for _ in range(3):
+        route = await bound.choose("a")
+        assert isinstance(route, Route)
+        await bound.answer(route, block=CERTAIN, path="a")
+        waiting = await bound.choose("a")
+        assert isinstance(waiting, Detour)
+        assert waiting.wait_s <= OTHERS_TURN_S
+        bound.clock.advance(4 * 3600)
+    await bound.answer(await bound.choose("a"), block=CERTAIN, path="a")
+    with pytest.raises(FetchError, match="refused every proxy"):
+        await bound.choose("a")
 
 
 async def test_a_rung_with_a_kind_takes_proxies_of_that_kind():

@@ -241,6 +241,7 @@ class ProxyPool:
 
     async def pardon_host(self, host: str) -> None:
         """Those that rest at a host may go there again: it was not their fault. Raises ``StorageError``."""
+        await self._health.look(is_forced=True)  # another worker may have put one to rest just now
         now = self._clock.now()
         for proxy in self.proxies:
             health = self._health.find_health(proxy.name)

@@ -104,12 +104,12 @@ class SharedProxyHealth:
         """What is known here of a proxy."""
         return self._known.get(name, UNKNOWN)
 
-    async def look(self) -> None:
+    async def look(self, *, is_forced: bool = False) -> None:
         """Read what others have changed, if the last look is too long ago. Raises ``StorageError``."""
-        if self._is_fresh():
+        if not is_forced and self._is_fresh():
             return
         async with self._looking:
-            if not self._is_fresh():
+            if is_forced or not self._is_fresh():
                 await self._read_changes()
                 self._looked_at = self._clock.now()
 

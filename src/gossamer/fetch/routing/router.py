@@ -34,6 +34,10 @@ from gossamer.ports.sink import Sink
 
 MOST_REFUSALS = 2
 """What a host refuses to all proxies, and after their rest again, is given up."""
+MOST_REFUSALS_OF_BOUND = 4
+"""What a host refuses so often to all proxies of a worker that has not all of them: others may do better."""
+OTHERS_TURN_S = 5.0
+"""For so long such a worker has a host wait, where it has no proxy for it."""
 MAX_TRIES = 20
 """A request that was started so often is not tried by yet another route."""
 
@@ -50,8 +54,8 @@ class LadderRouter:
 
     ``rules`` are those of every ladder, whose rungs are the plan's. ``lanes`` are the lanes of the job: where
     there is one for browsers, requests that need a browser wait there. ``missing`` says which ways cannot be
-    used here, and why. ``guises`` completes the routes. ``within_budget`` picks from rungs
-    those that a host may still use.
+    used here, and why. ``guises`` completes the routes. ``within_budget`` picks from rungs those that a host
+    may still use. ``is_bound``: other workers may have other proxies.
     """
 
     is_fixed = False
@@ -68,6 +72,7 @@ class LadderRouter:
         missing: Mapping[str, MissingServiceError] | None = None,
         guises: GuisePlanner | None = None,
         within_budget: Callable[[str, Sequence[str]], tuple[str, ...]] | None = None,
+        is_bound: bool = False,
     ) -> None:
         self._store = store
         self._plan = plan
@@ -77,6 +82,7 @@ class LadderRouter:
         self._has_lane = BROWSER_LANE in lanes
         self._guises = guises or GuisePlanner()
         self._within_budget = within_budget
+        self._is_bound = is_bound
         self._missing: set[str] = set()  # ways
         self._rules_by_ladder: dict[tuple[tuple[str, ...], tuple[str, ...]], LadderRules] = {}
         for way, error in (missing or {}).items():
@@ -92,7 +98,7 @@ class LadderRouter:
         """See :class:`~gossamer.ports.router.Router`."""
         rung = self._settled_rung(request, host)
         if rung:
-            return _give_up_refused(await self._take_rung(request, host, rung))
+            return self._wait_or_give_up(await self._take_rung(request, host, rung))
         rules = self._rules_for(host)
         state = await self._store.read_state(host)
         if request.method == "GET" and is_probe_due(state, rules, self._clock.now()):
@@ -110,7 +116,7 @@ class LadderRouter:
             if higher:
                 route = await self._take_rung(request, host, higher)
                 route = self._await_pardon(route, self._store.known_state(host))
-        return _give_up_refused(route)
+        return self._wait_or_give_up(route)
 
     async def learn_from(self, report: RouteReport) -> Advice | None:
         """See :class:`~gossamer.ports.router.Router`."""
@@ -226,6 +232,14 @@ class LadderRouter:
             await self._guises.begin_rung(host)
         return "" if decision.state.steps == seen.steps else present_rung(decision.state, rules)
 
+    def _wait_or_give_up(self, route: Route | Detour) -> Route | Detour:
+        """The same; raises ``FetchError`` where waiting for another proxy has led to nothing."""
+        if not isinstance(route, Detour) or route.wait_s is None:
+            return route
+        if route.refusals >= (MOST_REFUSALS_OF_BOUND if self._is_bound else MOST_REFUSALS):
+            raise FetchError(Fault.BLOCKED, "the host has refused every proxy, and again after their rest")
+        return replace(route, wait_s=min(route.wait_s, OTHERS_TURN_S)) if self._is_bound else route
+
     def _await_pardon(self, route: Route | Detour, state: LadderState) -> Route | Detour:
         """A short wait where a host has just climbed: proxies that rest there are about to be pardoned."""
         if not isinstance(route, Detour) or route.wait_s is None:
@@ -259,10 +273,3 @@ class LadderRouter:
 
     def _tell(self, level: str, text: str) -> None:
         self._sink.emit(NoticeEvent(at=self._clock.now(), level=level, text=text))
-
-
-def _give_up_refused(route: Route | Detour) -> Route | Detour:
-    """The same; raises ``FetchError`` where waiting for another proxy has led to nothing."""
-    if isinstance(route, Detour) and route.refusals >= MOST_REFUSALS:
-        raise FetchError(Fault.BLOCKED, "the host has refused every proxy, and again after their rest")
-    return route
