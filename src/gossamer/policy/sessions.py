@@ -51,6 +51,7 @@ class SessionState(Record, frozen=True, kw_only=True):
     score: float = 0.0  # errors, less what pages that were had since then make up for
     proxy: str = ""  # the name of its proxy; empty: none was chosen yet
     profile: str = ""  # the browser that it pretends to be; empty: the rung's own
+    former_proxy: str = ""  # that of the one before it
 
 
 class Identity(Record, frozen=True, kw_only=True):
@@ -61,6 +62,7 @@ class Identity(Record, frozen=True, kw_only=True):
     session: str  # whose cookies: a session of its own for each generation
     proxy: str = ""
     profile: str = ""
+    former_proxy: str = ""  # that of the one before it, which another one is to replace
 
 
 class SessionVerdict(StrEnum):
@@ -106,7 +108,8 @@ def open_state(state: SessionState | None, key: SessionKey, rules: SessionRules,
         return state
     generation = 1 if state is None else state.generation + 1
     profile = rules.profiles[(generation - 1 + key.slot) % len(rules.profiles)] if rules.profiles else ""
-    return SessionState(created_at=now, generation=generation, profile=profile)
+    former = "" if state is None else state.proxy or state.former_proxy
+    return SessionState(created_at=now, generation=generation, profile=profile, former_proxy=former)
 
 
 def count_uses(
@@ -143,6 +146,7 @@ def identity_of(key: SessionKey, state: SessionState) -> Identity:
         session=cookie_session(key, state.generation),
         proxy=state.proxy,
         profile=state.profile,
+        former_proxy=state.former_proxy,
     )
 
 

@@ -422,6 +422,18 @@ class TestSessions:
         await world.answer(first, status=500, fault=fault, path="x")
         assert await world.choose("x") == first
 
+    @pytest.mark.parametrize("number", range(8))
+    async def test_the_successor_of_a_sticky_identity_has_another_proxy(self, number):
+        """Whatever one is called, by chance its first choice may be that of the other."""
+        world = World(make_proxies(2), sticky=True)
+        first = await world.choose("x", session=str(number))
+        await world.answer(first, block=CERTAIN, path="x", session=str(number))
+        world.clock.advance(4 * 3600)
+        second = await world.choose("x", session=str(number))
+        assert second.session != first.session
+        assert second.proxy != first.proxy
+        assert await world.choose("y", session=str(number)) == second
+
     async def test_a_sticky_identity_whose_proxy_is_the_only_one_waits_for_it(self):
         world = World(make_proxies(1), sticky=True)
         first = await world.choose("x")

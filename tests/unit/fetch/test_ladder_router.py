@@ -154,6 +154,15 @@ async def test_a_request_is_not_tried_forever(world):
         assert (advice is None) is (attempt == MAX_TRIES)
 
 
+async def test_a_request_that_was_tried_often_is_not_lost_by_a_probe_or_a_climb(world):
+    router = world.open()
+    assert await world.block(router, attempt=MAX_TRIES) is not None
+    world.clock.advance(3600)
+    assert await world.subject.choose_rung(router) == "http"
+    assert await world.block(router, attempt=MAX_TRIES) is not None, "its own rung has not refused it"
+    assert await world.subject.choose_rung(router) == "impersonate"
+
+
 class TestLanes:
     LANES = ("http", "browser")
 

@@ -146,8 +146,9 @@ class GuisePlanner:
         if self._proxies is None:
             raise MissingServiceError(explain_missing_proxies(rung))
         if identity and self._is_sticky:  # what goes wrong again and again ends the identity with its proxy
+            former = () if identity.proxy or not identity.former_proxy else (identity.former_proxy,)
             return await self._proxies.choose_proxy(
-                host, kind=kind, session=identity.session, preferred=identity.proxy
+                host, kind=kind, session=identity.session, preferred=identity.proxy, avoid=former
             )
         doubted = self._doubted.get(request.url)
         avoid = (doubted.proxy.name,) if doubted else ()

@@ -39,7 +39,7 @@ MOST_REFUSALS_OF_BOUND = 4
 OTHERS_TURN_S = 5.0
 """For so long such a worker has a host wait, where it has no proxy for it."""
 MAX_TRIES = 20
-"""A request that was started so often is not tried by yet another route."""
+"""A request that was started so often is tried by another route only after a probe or a climb."""
 
 PARDON_S = 3.0
 """So long after a climb it may take until every worker knows which proxies may go to the host again."""
@@ -134,9 +134,11 @@ class LadderRouter:
         advice = await self._guises.learn_from(report, is_blamed=told.guise in decision.state.guises)
         if decision.step:
             await self._guises.begin_rung(host)
-        if not decision.is_again or report.result.outcome.lease.attempt >= MAX_TRIES:
-            return advice
         rung = present_rung(decision.state, rules)
+        is_probe = rung != told.rung and told.started_at >= decision.state.since
+        is_tired = report.result.outcome.lease.attempt >= MAX_TRIES and not (decision.step or is_probe)
+        if not decision.is_again or is_tired:
+            return advice
         lane = self._lane_of(rung, request)
         return Advice(
             due_at=self._clock.now() + decision.wait_s if decision.wait_s else 0.0,
