@@ -37,6 +37,8 @@ from gossamer.runtime.user_code import ends_task
 
 _NOT_THE_HOSTS = frozenset({Fault.LOGGED_OUT, Fault.PARSE_INTERRUPTED})
 """Faults of a page that was had which say nothing against its host."""
+OWN_WAIT_S = 30.0
+"""A request that waits while others of its host do not comes back after so long at the soonest."""
 _SPIDERS_OWN = frozenset({Fault.CALLBACK, Fault.CALLBACK_TIMEOUT, Fault.PIPELINE})
 
 
@@ -119,7 +121,7 @@ class Visitor:
         except FetchError as error:  # it is not to be fetched at all
             return self._handle_failure(attempt, error, HostSignal())
         if isinstance(route, Detour):
-            return _take_detour(attempt, route)
+            return _take_detour(attempt, route, parts.clock.now())
         attempt.route = route
         if not parts.router.is_fixed:
             attempt.started_at = parts.clock.now()  # what it was chosen to try out is claimed by now
@@ -357,10 +359,15 @@ class Visitor:
         )
 
 
-def _take_detour(attempt: OpenAttempt, detour: Detour) -> VisitResult | HostSignal:
+def _take_detour(attempt: OpenAttempt, detour: Detour, now: float) -> VisitResult | HostSignal:
     """Wait for another kind of worker, or for a time, at no cost."""
     if detour.lane:
         return attempt.make_result(Verdict.REROUTED, detail=detour.why, lane=detour.lane)
+    if detour.is_own and detour.wait_s is not None:
+        due_at = now + max(detour.wait_s, OWN_WAIT_S)
+        return attempt.make_result(
+            Verdict.RETRY, Fault.PROXY, detail=detour.why, due_at=due_at, charged=False, is_excused=True
+        )
     return HostSignal(retry_after_s=detour.wait_s)
 
 

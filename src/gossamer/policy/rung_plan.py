@@ -56,6 +56,13 @@ class RungPlan:
             rung = rung or (self._choice if said is None else AUTO)
         return "" if rung == AUTO else rung
 
+    def common_rung(self, host: str) -> str:
+        """The rung of a host's requests that name none themselves; empty: the ladder decides."""
+        said = self._said_of(host) if self._hosts else None
+        if said is not None:
+            return said if isinstance(said, str) else ""
+        return "" if self._choice == AUTO else self._choice
+
     def rungs_for(self, host: str) -> tuple[str, ...]:
         """The ladder of a host, the cheapest rung first."""
         said = self._said_of(host) if self._hosts else None

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.lifecycle import FinishReason
 from gossamer.core.requests import Request
-from gossamer.core.results import FetchResult
+from gossamer.core.results import ExtractResult, FetchResult
 from gossamer.core.routes import Proxy, Route
 from gossamer.engine.supervisor import RunSummary, Supervisor
 from gossamer.engine.worker import Worker
@@ -52,16 +52,23 @@ class ProxiedSite(Site):
         super().__init__(clock, 0.1)
         self.silent: set[str] = set()  # proxies that give no answer
         self.silent_until = float("inf")
+        self.dead_until = 0.0  # proxies do not work before that
         self.routes: list[Route] = []
         self.on_first: Callable[[Proxy], Awaitable[None]] | None = None  # called once, with its proxy
 
     async def fetch(self, request: Request, route: Any = None) -> FetchResult:
         self.routes.append(route)
-        if route.proxy.name in self.silent and self.clock.now() < self.silent_until:
+        if route.proxy is not None and self.clock.now() < self.dead_until:
+            raise FetchError(Fault.PROXY, "out of order", rung=route.rung)
+        if (
+            route.proxy is not None
+            and route.proxy.name in self.silent
+            and self.clock.now() < self.silent_until
+        ):
             await self.clock.sleep(SILENCE_S)
             raise FetchError(Fault.TIMEOUT_HEADERS, "no answer", rung=route.rung)
         page = replace(await super().fetch(request), rung=route.rung)
-        if self.on_first is not None:
+        if self.on_first is not None and route.proxy is not None:
             on_first, self.on_first = self.on_first, None
             await on_first(route.proxy)
         return page
@@ -74,14 +81,21 @@ def make_proxies(count: int) -> list[Proxy]:
 class World:
     """A kit whose site is asked through proxies."""
 
-    def __init__(self, proxies: list[Proxy], rungs: tuple[str, ...] = ("http",), *, sticky: bool = False):
+    def __init__(
+        self,
+        proxies: list[Proxy],
+        rungs: tuple[str, ...] = ("http",),
+        *,
+        always: bool = True,
+        sticky: bool = False,
+    ) -> None:
         self.kit = kit = Kit(replace(CALM, per_host=1))
         self.site = ProxiedSite(kit.clock)
         self.shared = SlowState(kit.clock)
         order = RotationOrder.STICKY if sticky else RotationOrder.ROUND_ROBIN
         self.pool = ProxyPool(proxies, self.shared, kit.clock, order=order)
         sessions = SessionPool(self.shared, kit.clock, "t", SessionRules())
-        guises = GuisePlanner(sessions, self.pool, always=True, is_sticky=sticky)
+        guises = GuisePlanner(sessions, self.pool, always=always, is_sticky=sticky)
         self.store = LadderStore(self.shared, kit.clock, remember_s=1e6)
         self.router = LadderRouter(
             self.store, RungPlan(rungs), LadderRules(), kit.clock, kit.events, guises=guises
@@ -189,3 +203,19 @@ def test_a_host_that_comes_back_from_an_outage_is_asked_soon_through_its_only_pr
     assert len(world.pages) == 5
     assert took_s < 1800 + 120
     assert {route.session for route in world.site.routes} == {""}, "and the cookies are kept"
+
+
+def test_requests_that_name_a_kind_of_proxy_keep_no_others_of_their_host_waiting() -> None:
+    async def main() -> tuple[World, RunSummary]:
+        world = World([Proxy(scheme="http", host="p.test", port=1, kind="residential")], always=False)
+        dear = [Request(f"{URL}dear{n}", fetch="http+residential") for n in range(3)]
+        plain = [Request(f"{URL}plain{n}") for n in range(20)]
+        world.kit.pages.yields = {URL: ExtractResult(requests=(*dear, *plain))}
+        world.site.dead_until = world.kit.clock.now() + 600
+        return world, await world.run()
+
+    world, took_s = crawl(main)
+    assert len(world.pages) == 24
+    assert took_s < 2 * 600
+    at = {row.url: row.at for result in world.kit.ledger.results for row in result.attempts}
+    assert max(when for url, when in at.items() if "plain" in url) < min(at.values()) + 60

@@ -98,7 +98,11 @@ class LadderRouter:
         """See :class:`~gossamer.ports.router.Router`."""
         rung = self._settled_rung(request, host)
         if rung:
-            return self._wait_or_give_up(await self._take_rung(request, host, rung))
+            route = self._wait_or_give_up(await self._take_rung(request, host, rung))
+            named = self._plan.named_rung(request, host)
+            if isinstance(route, Route) or not named or named == self._plan.common_rung(host):
+                return route
+            return replace(route, is_own=route.wait_s is not None)
         rules = self._rules_for(host)
         state = await self._store.read_state(host)
         if request.method == "GET" and is_probe_due(state, rules, self._clock.now()):
