@@ -31,7 +31,7 @@ SUSPECTS_ON_TOP = 10
 """So many requests in a row have to look refused on the highest rung before that is put down to proxies."""
 LOOKS_THROUGH_PROXIES = 2
 """So often a request is tried again that looked refused through proxies: two of them may be refused."""
-MOST_LOOKS = 6
+MOST_LOOKS = 12
 """A request that was started more often is not tried again for a look: of many, some are not remembered."""
 SECOND_LOOK_S = 5.0
 """After so long a request that looked refused is tried again: by then others have said what the host does."""

@@ -162,7 +162,7 @@ async def test_a_few_pages_that_are_closed_to_everybody_put_no_proxy_to_rest_on_
 async def test_of_many_pages_that_look_refused_none_is_tried_without_end():
     world = World(make_proxies(3), ("http",))
     await world.answer(await world.choose())
-    for attempt in range(1, 9):
+    for attempt in range(1, MOST_LOOKS + 3):
         for path in range(200):
             route = await world.choose(str(path))
             advice = await world.answer(route, block=LOOK, path=str(path), attempt=attempt)

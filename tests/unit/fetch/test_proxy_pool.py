@@ -218,6 +218,24 @@ async def test_proxies_that_have_left_the_list_are_forgotten(shared, clock):
     await pool.close()
 
 
+async def test_what_is_known_of_new_proxies_is_read_though_the_list_came_during_a_look(shared, clock):
+    old, new = proxies(2)
+    former = ProxyPool([old, new], shared, clock)
+    for proxy in (old, new):
+        await former.record_outcome(proxy, "shop", FAILED, started_at=clock.now())
+    pool, get = ProxyPool([old], shared, clock), shared.get
+
+    async def get_late(space, key):
+        if key == old.name:
+            pool._take_list([new])
+        return await get(space, key)
+
+    shared.get = get_late
+    await pool.choose_proxy("shop")
+    clock.advance(2)
+    assert isinstance(await pool.choose_proxy("shop"), Detour)
+
+
 async def test_no_proxy_left_is_told_once_and_again_when_there_is_one(shared, clock):
     sink = RecordingSink()
     pools = [ProxyPool(proxies(2), shared, clock, sink=sink) for _ in range(2)]

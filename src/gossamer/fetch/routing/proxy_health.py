@@ -117,12 +117,14 @@ class SharedProxyHealth:
         return self._looked_at is not None and self._clock.now() - self._looked_at < LOOK_S
 
     async def _read_changes(self) -> None:
+        buckets, known = self._buckets, self._versions
         versions = _read_versions(await self._shared.get(SPACE, _VERSIONS_KEY))
-        changed = [bucket for bucket in self._buckets if versions[bucket] != self._versions[bucket]]
-        names = [name for bucket in changed for name in self._buckets[bucket]]
+        changed = [bucket for bucket in buckets if versions[bucket] != known[bucket]]
+        names = [name for bucket in changed for name in buckets[bucket]]
         for name, record in zip(names, await read_records(self._shared, names), strict=True):
             self._known[name] = record
-        self._versions = versions
+        if self._buckets is buckets:  # else the list has changed meanwhile, and the next look reads all of it
+            self._versions = versions
 
     # ------------------------------------------------------------------ what is learnt
 
