@@ -111,8 +111,6 @@ def outcome_of(report: RouteReport) -> ProxyOutcome | None:
         return ProxyOutcome.BLOCKED
     if report.fetched is not None:
         return ProxyOutcome.ANSWERED
-    if report.is_probe:
-        return None  # the host is silent for others, too
     return ProxyOutcome.SILENT if reason in UNREACHABLE or reason == Fault.TIMEOUT_BODY else None
 
 

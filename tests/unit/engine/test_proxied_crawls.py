@@ -31,6 +31,7 @@ from kit.engine import CALM, URL, Answer, Kit, Site, follow, virtually
 ROUND_TRIP_S = 0.001
 HOST = "site.test"
 SILENCE_S = 20.0
+CHALLENGE = (("content-type", "text/html"), ("cf-mitigated", "challenge"))
 
 
 class SlowState(MemorySharedState):
@@ -52,6 +53,7 @@ class ProxiedSite(Site):
         super().__init__(clock, 0.1)
         self.silent: set[str] = set()  # proxies that give no answer
         self.silent_until = float("inf")
+        self.refused_rung = ""
         self.dead_until = 0.0  # proxies do not work before that
         self.routes: list[Route] = []
         self.on_first: Callable[[Proxy], Awaitable[None]] | None = None  # called once, with its proxy
@@ -68,6 +70,8 @@ class ProxiedSite(Site):
             await self.clock.sleep(SILENCE_S)
             raise FetchError(Fault.TIMEOUT_HEADERS, "no answer", rung=route.rung)
         page = replace(await super().fetch(request), rung=route.rung)
+        if route.rung == self.refused_rung:
+            return replace(page, status=403, headers=CHALLENGE)
         if self.on_first is not None and route.proxy is not None:
             on_first, self.on_first = self.on_first, None
             await on_first(route.proxy)
@@ -219,3 +223,15 @@ def test_requests_that_name_a_kind_of_proxy_keep_no_others_of_their_host_waiting
     assert took_s < 2 * 600
     at = {row.url: row.at for result in world.kit.ledger.results for row in result.attempts}
     assert max(when for url, when in at.items() if "plain" in url) < min(at.values()) + 60
+
+
+def test_a_host_that_refuses_all_proxies_but_one_that_gives_no_answer_climbs_soon() -> None:
+    async def main() -> tuple[World, RunSummary]:
+        world = World(make_proxies(3), ("http", "impersonate"))
+        world.site.silent.add(make_proxies(3)[2].name)
+        world.site.refused_rung = "http"
+        return world, await world.run()
+
+    world, took_s = crawl(main)
+    assert len(world.pages) == 1
+    assert took_s < 900

@@ -16,6 +16,8 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from gossamer.core.errors import MissingServiceError, OperatorError
 from gossamer.core.routes import Advice, Detour, Proxy, RouteReport
 from gossamer.fetch.routing.proxy_alarm import ProxyAlarm
@@ -49,6 +51,8 @@ MOST_FREE_TRIES = 10
 """So often a request whose proxy failed is tried again at once; then it waits like one of a lost network."""
 MAX_SUSPECTS = 1000
 """So many hosts at which proxies fail are remembered."""
+PROBED_S = 120.0
+"""A proxy through which a silent host did not answer is tried again after so long: maybe it is the host."""
 SUSPICIOUS = 2
 """After so many proxies have failed at a host in a row, the next failure is put down to the host."""
 
@@ -209,15 +213,28 @@ class ProxyPool:
         row, latency_s = report.result.attempts[0], report.fetched.latency_s if report.fetched else 0.0
         if outcome is ProxyOutcome.FAILED:
             self._alarm.note_failure(row.detail)
-        await self.record_outcome(proxy, report.host, outcome, started_at=row.at, latency_s=latency_s)
+        most_s = PROBED_S if report.is_probe else self._rules.max_s
+        await self.record_outcome(
+            proxy, report.host, outcome, started_at=row.at, latency_s=latency_s, most_s=most_s
+        )
         if outcome is not ProxyOutcome.FAILED or row.attempt > MOST_FREE_TRIES:
             return None
         return Advice(due_at=self._clock.now(), detail=f"again, since the proxy {proxy.name} failed")
 
     async def record_outcome(
-        self, proxy: Proxy, host: str, outcome: ProxyOutcome, *, started_at: float, latency_s: float = 0.0
+        self,
+        proxy: Proxy,
+        host: str,
+        outcome: ProxyOutcome,
+        *,
+        started_at: float,
+        latency_s: float = 0.0,
+        most_s: float = float("inf"),
     ) -> None:
-        """Take in what came of a request of ``host`` through a proxy. Raises ``StorageError``."""
+        """Take in what came of a request of ``host`` through a proxy. Raises ``StorageError``.
+
+        ``most_s``: no quarantine that follows is longer.
+        """
         canary = self._end_canary(proxy, host, started_at)
         known = self._health.find_health(proxy.name)
         counted, outcome = outcome, self._judge(proxy.name, host, outcome, is_canary=bool(canary))
@@ -225,6 +242,7 @@ class ProxyPool:
             await self._health.count(proxy.name, counted, latency_s)
             return
         self._health.add_count(proxy.name, counted, latency_s)
+        rules = replace(self._rules, max_s=min(self._rules.max_s, most_s))
 
         def change(health: ProxyHealth) -> ProxyHealth:
             return apply_outcome(
@@ -234,7 +252,7 @@ class ProxyPool:
                 kind=proxy.kind,
                 started_at=started_at,
                 now=self._clock.now(),
-                rules=self._rules,
+                rules=rules,
             )
 
         await self._health.change(proxy.name, change)
