@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+from msgspec.structs import replace
 
 from gossamer.core.errors import Fault, FetchError, MissingServiceError
 from gossamer.core.events import NoticeEvent
@@ -178,6 +179,20 @@ async def test_a_proxy_that_fails_costs_nothing_and_another_is_taken():
     again = await world.choose("x")
     assert again.proxy != route.proxy
     assert again.rung == "http"
+
+
+async def test_a_page_is_not_asked_for_again_and_again_through_the_same_two_proxies():
+    """Of two providers: each of them goes before the others of the other's provider."""
+    a, b, *others = (
+        replace(proxy, provider=name) for proxy, name in zip(make_proxies(4), "abbb", strict=True)
+    )
+    world = World([a, b, *others])
+    used = []
+    for _ in range(3):
+        route = await world.choose("x")
+        used.append(route.proxy)
+        await world.answer(route, status=0, fault=Fault.ROBOTS_UNREACHABLE, path="x")
+    assert len(set(used)) == 3
 
 
 async def test_when_all_proxies_are_refused_the_host_climbs_instead_of_waiting():

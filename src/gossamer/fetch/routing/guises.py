@@ -22,6 +22,8 @@ from gossamer.policy.sessions import Identity
 
 MOST_IDENTITIES = 3
 """As so many further visitors a page is asked for that was refused to one who had been welcome before."""
+MOST_AVOIDED = 3
+"""So many proxies by which a page was not had, the latest, are the last to be asked for it again."""
 MAX_KEPT = 10_000
 """Requests in flight whose identity is remembered, and URLs whose last proxy is."""
 
@@ -36,6 +38,7 @@ class _DoubtedProxy(NamedTuple):
     rung: str
     started_at: float
     is_suspect: bool  # it looked refused
+    names: tuple[str, ...]  # of it, after those before it
 
 
 class GuisePlanner:
@@ -105,13 +108,13 @@ class GuisePlanner:
             is_again = is_known and report.result.attempts[0].attempt <= MOST_IDENTITIES
             return Advice(detail="tried again as somebody else, with new cookies") if is_again else None
         is_suspect = report.block is not None and not is_blamed
-        await self._judge_former(report)
+        former = await self._judge_former(report)
         if is_suspect:
-            self._doubt_proxy(report, proxy, is_suspect=True)
+            self._doubt_proxy(report, proxy, former, is_suspect=True)
             await self._proxies.release_proxy(proxy, report.host, report.result.attempts[0].at)
             return None
         if report.result.outcome.verdict is not Verdict.SUCCESS:
-            self._doubt_proxy(report, proxy, is_suspect=False)
+            self._doubt_proxy(report, proxy, former, is_suspect=False)
         return await self._proxies.learn_from(report)
 
     async def release_route(self, route: Route, host: str) -> None:
@@ -151,26 +154,30 @@ class GuisePlanner:
                 host, kind=kind, session=identity.session, preferred=identity.proxy, avoid=former
             )
         doubted = self._doubted.get(request.url)
-        avoid = (doubted.proxy.name,) if doubted else ()
+        avoid = doubted.names if doubted else ()
         return await self._proxies.choose_proxy(host, kind=kind, avoid=avoid)
 
     # ------------------------------------------------------------------ after it
 
-    def _doubt_proxy(self, report: RouteReport, proxy: Proxy, *, is_suspect: bool) -> None:
+    def _doubt_proxy(
+        self, report: RouteReport, proxy: Proxy, former: _DoubtedProxy | None, *, is_suspect: bool
+    ) -> None:
         started_at = report.result.attempts[0].at
-        doubted = _DoubtedProxy(proxy, report.route.rung, started_at, is_suspect)
+        names = (*(former.names if former else ()), proxy.name)[-MOST_AVOIDED:]
+        doubted = _DoubtedProxy(proxy, report.route.rung, started_at, is_suspect, names)
         _keep_latest(self._doubted, report.request.url, doubted)
 
-    async def _judge_former(self, report: RouteReport) -> None:
-        """A page that is had through another proxy was refused to the former one."""
+    async def _judge_former(self, report: RouteReport) -> _DoubtedProxy | None:
+        """The former proxy of a page; if the page is had through another one, it was refused to that."""
         former = self._doubted.pop(report.request.url, None)
         is_had = report.result.outcome.verdict is Verdict.SUCCESS and report.block is None
         if former is None or not former.is_suspect or not is_had or self._proxies is None:
-            return
+            return former
         if former.rung == report.route.rung and former.proxy != report.route.proxy:
             await self._proxies.record_outcome(
                 former.proxy, report.host, ProxyOutcome.BLOCKED, started_at=former.started_at
             )
+        return former
 
 
 def _keep_latest(kept: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
