@@ -56,6 +56,26 @@ async def test_proxies_are_tested_used_and_listed_without_their_passwords(tmp_pa
         assert len(works.heads) == len(served.log.hits), "nobody was asked but through the proxy"
 
 
+async def test_a_single_page_is_tried_through_every_proxy_and_nobody_waits_for_their_rest(tmp_path):
+    async with (
+        serve(site) as served,
+        FakeProxy(hang_up) as one,
+        FakeProxy(hang_up) as other,
+        FakeProxy(Forwarding()) as well,
+    ):
+
+        def fetch(*proxies, **more):
+            urls = json.dumps([f"http://127.0.0.1:{proxy.port}" for proxy in proxies])
+            return gossamer("fetch", f"{served.url}/", "-s", f"proxies.urls={urls}", cwd=tmp_path, **more)
+
+        for _ in range(3):  # whichever it begins with
+            page = await asyncio.to_thread(fetch, one, other, well)
+            assert "200" in page.stdout
+        told = await asyncio.to_thread(fetch, one, other, code=4)
+        assert "no proxy is left: 127.0.0.1: " in told.stderr
+        assert "again" not in told.stderr
+
+
 def test_without_proxies_or_a_page_it_says_what_to_do(tmp_path):
     assert "set proxies.urls" in gossamer("proxies", cwd=tmp_path, code=2).stderr
     given = "-s proxies.urls=127.0.0.1:9"

@@ -103,8 +103,12 @@ class PageVisitor:
         return PageVisit(entry.request, attempt.fetched, tuple(hops), result)
 
     async def _visit_entry(self, entry: Entry) -> tuple[OpenAttempt, VisitResult]:
-        """One hop to its end, with as many leases as it takes: robots.txt has a turn of its own."""
+        """One hop to its end, with as many leases as it takes: robots.txt has a turn of its own.
+
+        A page that its proxy failed is tried by the others, as long as one need not be waited for.
+        """
         frontier = self._parts.frontier
+        failed: tuple[OpenAttempt, VisitResult] | None = None
         while True:
             attempt = self._visitor.open_attempt(await self._lease_entry(entry))
             try:
@@ -113,8 +117,15 @@ class PageVisitor:
                 await self._drop_lease(attempt.lease, attempt.unfinished_signal())
                 raise
             if isinstance(end, VisitResult):
+                if end.outcome.verdict is Verdict.RETRY and end.outcome.reason == Fault.PROXY:
+                    failed = attempt, end
+                    await frontier.settle([replace(end.outcome, outlinks=())])
+                    continue
                 await frontier.settle([_as_last(end.outcome)])
                 return attempt, end
+            if failed is not None and (end.retry_after_s or 0.0) > TOLD_S:
+                await self._drop_lease(attempt.lease, HostSignal())
+                return _as_told(*failed)
             await frontier.release([attempt.lease], [end])
 
     async def _lease_entry(self, entry: Entry) -> Lease:
@@ -123,7 +134,7 @@ class PageVisitor:
         while True:
             grant = await self._parts.frontier.lease(shift.lane, 1, shift.lease_ttl_s)
             for lease in grant.leases:
-                if lease.entry == entry:
+                if lease.entry.fingerprint == entry.fingerprint:
                     return lease
                 await self._drop_lease(lease, HostSignal())  # of a page that nobody waits for any more
             if not grant.leases:
@@ -143,6 +154,14 @@ def _as_last(outcome: Outcome) -> Outcome:
         return outcome
     verdict = Verdict.DEAD if outcome.verdict is Verdict.RETRY else outcome.verdict
     return replace(outcome, verdict=verdict, outlinks=())
+
+
+def _as_told(attempt: OpenAttempt, result: VisitResult) -> tuple[OpenAttempt, VisitResult]:
+    """What the last proxy said, without the promise of another try."""
+    (row,) = result.attempts
+    promise, _, said = row.detail.partition("; ")
+    detail = f"no proxy is left: {said or promise}"
+    return attempt, replace(result, attempts=(replace(row, detail=detail),))
 
 
 def _refuse_what_is_no_page(attempt: OpenAttempt, result: VisitResult) -> None:
