@@ -48,6 +48,7 @@ OWN_WAYS = {
     **{f"misbehaviour_{name}": "it reads what is broken in its own way" for name in READ_ANYWAY},
     **{f"misbehaviour_{name}": "it unpacks them; their tree is bounded, and memory is" for name in BOMBS},
     **{f"misbehaviour_{name}": "it refuses the redirect by itself" for name in REDIRECTS},
+    "misbehaviour_million_chunks": "it reads them; what a tab may read is bounded",
     "misbehaviour_refresh": "a redirect of the page is one",
 }
 """What a browser decides for itself, and why the contract is not asked of it."""

@@ -38,7 +38,7 @@ ANSWERS = {
     "/leaves": answer("<script>location.href = '/scripted?from=script'</script>"),
     "/robots.txt": answer("User-agent: *\nDisallow: /x\n", kind="text/plain"),
     "/file": answer(BYTES, "Content-Disposition: attachment", kind="text/html"),
-    "/large": answer(b"x" * 3_000_000, kind="application/octet-stream"),
+    "/large": answer(b"x" * 5_000_000, kind="application/octet-stream"),
     "/grows": answer("<body><script>document.body.append('x'.repeat(3e7))</script>"),
     "/nothing": answer("", status="204 No Content"),
     "/link": answer("<a href=/moved>on</a>"),
@@ -54,7 +54,11 @@ ANSWERS = {
     ),
     "/windows": answer("<p>windows</p><script>for (let n = 0; n < 9; n++) open('/scripted?' + n)</script>"),
 }
-OWN_WAYS_OF_FIREFOX = OWN_WAYS | {"cookies": "a request's own Cookie header is not sent"}
+OWN_WAYS_OF_FIREFOX = OWN_WAYS | {
+    "cookies": "a request's own Cookie header is not sent",
+    "misbehaviour_two_lengths": "it says of this, too, that the content is corrupted",
+    "misbehaviour_giant_header": "it reads them; what a tab may read is bounded",
+}
 """As of Chromium, and what Firefox decides for itself in addition."""
 
 
@@ -65,7 +69,7 @@ def jar() -> CookieJar:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def fetcher(jar: CookieJar) -> AsyncIterator[BrowserFetcher]:
-    async with open_fetcher(jar, kind="firefox", timeout_s=20, max_body_bytes=2_000_000) as fetcher:
+    async with open_fetcher(jar, kind="firefox", timeout_s=20, max_body_bytes=4_000_000) as fetcher:
         yield fetcher
         folder = folder_of(fetcher)
     assert await asyncio.to_thread(find_processes, folder) == [], "no process outlives its fetcher"

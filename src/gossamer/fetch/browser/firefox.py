@@ -112,7 +112,11 @@ class FirefoxGate:
         navigation = self._find_navigation()
         if navigation is None or not self._is_page(response.request):
             return
-        fate = navigation.take_answer(response.status, _read_headers(response))
+        headers = _read_headers(response)
+        if not headers:  # Firefox shows as HTTP/0.9 whatever is no HTTP at all
+            navigation.conclude(FetchError(Fault.PROTOCOL, "the answer has no header"))
+            return
+        fate = navigation.take_answer(response.status, headers)
         if fate == "show" and response.status in redirects.STATUSES and (to := navigation.header("location")):
             self._leave(navigation, response.url, to)
         elif fate == "read":
