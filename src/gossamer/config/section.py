@@ -30,4 +30,5 @@ MEANT_BY = {
 class BaseSettings(BaseModel):
     """The base of all settings: frozen, strict about names and types."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    # What checks a section is built when it is first used by itself: all together are checked by `Settings`.
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)

@@ -131,7 +131,11 @@ class OpenAttempt:
             depth=request.depth,
             via=request.via,
             method=request.method,
-            flags=self._all_flags() if self.flags or self.is_marked else fetched.flags if fetched else (),
+            flags=self._all_flags()
+            if self.flags or self.block is not None
+            else fetched.flags
+            if fetched
+            else (),
             request=self.preview,
             proxy=self.proxy,
             session=self.route.session_for(request),

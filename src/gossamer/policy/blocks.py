@@ -23,12 +23,14 @@ REFUSING = frozenset({401, 403, 406, 418, 430, 444, 456, 460, 463, 498, 499, 999
 """Statuses that refuse, or that firewalls made up for it; 429 and 503 ask for time (RFC 6585, RFC 9110)."""
 LOOKED_AT_BYTES = 64 * 1024
 """How much of an error's body is looked at."""
-SMALL_BYTES = 20 * 1024
+SMALL_BYTES = 16 * 1024
 """A successful page that is larger is no challenge: those are a few scripts."""
 FEW_LINKS = 8
 """A successful page with more links is no challenge either."""
 FEW_TAGS = 250
 """One with more markup neither."""
+HEAD_BYTES, HEAD_TAGS = 4096, 50
+"""One that begins with so many tags in so many bytes neither: a challenge begins with scripts and styles."""
 LITTLE_TEXT = 700
 """Characters that a page shows which only tells its visitor to prove something."""
 
@@ -172,10 +174,16 @@ def find_block(fetched: FetchResult, rules: BlockRules) -> Block | None:
     body = fetched.body
     if status not in _CHALLENGING or not body:
         return None
-    is_small = len(body) <= SMALL_BYTES and body.count(b"<") <= FEW_TAGS and body.count(b"<a ") <= FEW_LINKS
-    if is_small and _is_html(fetched) and (found := _find_on_small_page(body.lower())):
+    if _is_small(body) and _is_html(fetched) and (found := _find_on_small_page(body.lower())):
         return found
     return _find_own(body[:LOOKED_AT_BYTES].lower(), marks) if marks else None
+
+
+def _is_small(body: bytes) -> bool:
+    """Whether a page might be a challenge; of most pages only the beginning is looked at."""
+    if len(body) > SMALL_BYTES or len(body[:HEAD_BYTES].split(b"<", HEAD_TAGS)) > HEAD_TAGS:
+        return False
+    return body.count(b"<") <= FEW_TAGS and body.count(b"<a ") <= FEW_LINKS
 
 
 def find_redirect_block(url: str, location: str) -> Block | None:
