@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 
 from gossamer import crawl
 from gossamer.testing.site import SiteResponse, serve
 from kit.command_line import asked, gossamer
 from kit.fake_proxy import FakeProxy, Forwarding, hang_up
+from kit.programs import free_port
 
 SECRET = "hunter2secret"
 
@@ -74,6 +76,15 @@ async def test_a_single_page_is_tried_through_every_proxy_and_nobody_waits_for_t
         told = await asyncio.to_thread(fetch, one, other, code=4)
         assert "no proxy is left: 127.0.0.1: " in told.stderr
         assert "again" not in told.stderr
+
+
+def test_a_rung_whose_proxies_are_all_dead_is_not_waited_for(tmp_path):
+    urls = json.dumps([f"http://127.0.0.1:{free_port()} kind=mobile" for _ in range(2)])
+    began = time.monotonic()
+    line = "fetch http://shop.example/ --rungs http+mobile --json"
+    (row,) = json.loads(gossamer(line, "-s", f"proxies.urls={urls}", cwd=tmp_path, code=4).stdout)
+    assert row["error"] == "no proxy of the kind mobile may be used now"
+    assert time.monotonic() - began < 20, "their rest takes half a minute"
 
 
 def test_without_proxies_or_a_page_it_says_what_to_do(tmp_path):

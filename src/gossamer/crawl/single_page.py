@@ -117,7 +117,7 @@ class PageVisitor:
                 await self._drop_lease(attempt.lease, attempt.unfinished_signal())
                 raise
             if isinstance(end, VisitResult):
-                if end.outcome.verdict is Verdict.RETRY and end.outcome.reason == Fault.PROXY:
+                if _is_through_another(end.outcome, self._parts.visit.clock.now()):
                     failed = attempt, end
                     await frontier.settle([replace(end.outcome, outlinks=())])
                     continue
@@ -146,6 +146,11 @@ class PageVisitor:
 
     async def _drop_lease(self, lease: Lease, signal: HostSignal) -> None:
         await self._parts.frontier.settle([Outcome(lease=lease, verdict=Verdict.DEAD, signal=signal)])
+
+
+def _is_through_another(outcome: Outcome, now: float) -> bool:
+    """Whether the same page is to be asked for through another proxy, at once."""
+    return outcome.verdict is Verdict.RETRY and outcome.reason == Fault.PROXY and outcome.due_at <= now
 
 
 def _as_last(outcome: Outcome) -> Outcome:
