@@ -290,7 +290,7 @@ def _may_wait(returned: Any) -> bool:
 def _find_failure(spider: Spider, name: str, response: Response) -> ExtractResult | None:
     """Why a page is not for its callback: it is one for visitors, or lacks what the spider requires."""
     try:
-        if spider.login_url and _is_for_visitors(spider, response):
+        if _is_for_visitors(spider, response):
             return ExtractResult(fault=Fault.LOGGED_OUT, error="is_logged_in() says no to the page")
     except BaseException as raised:
         if ends_task(raised):

@@ -137,7 +137,7 @@ class Visitor:
             return end
         if parts.login is not None and attempt.log_in:
             end = await settle_log_out(parts.login, attempt, end, parts.clock.now())
-        return end if parts.router.is_fixed else await self._learn_from(attempt, end)
+        return await self._learn_from(attempt, end)
 
     async def _fetch_if_allowed(
         self, attempt: OpenAttempt, request: Request, route: Route
@@ -229,7 +229,7 @@ class Visitor:
         is_redirect = fetched.status in redirects.STATUSES and not is_wanted
         try:
             attempt.block = block = await self._find_block(request, fetched, is_redirect=is_redirect)
-            if attempt.log_in and block is None and not is_wanted:
+            if block is None and not is_wanted:
                 self._check_log_in(attempt, fetched.status, "")
         except FetchError as error:
             return self._handle_failure(attempt, error, attempt.host_signal())

@@ -114,7 +114,7 @@ class HttpFetcher:
         """The header as bytes."""
         origin = target.origin
         fields = self._headers.list_fields(request, origin, session, self._clock.now())
-        if not request.headers or not any(name.lower() == "host" for name in request.headers):
+        if not any(name.lower() == "host" for name in request.headers):
             fields.insert(0, ("Host", origin.host_header))
         if request.body or request.method not in BODILESS:
             fields.append(("Content-Length", str(len(request.body))))
