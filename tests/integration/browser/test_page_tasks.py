@@ -75,10 +75,10 @@ async def visiting(
     """Open a page as the fetcher does, and do what is to be done there."""
     page = await browser.new_page(viewport={"width": 800, "height": 600})
     guide = SpiderGuide(lambda _: Scripted())
-    task = PageTask(page, Request(url, browser=browsing), guide, TaskOptions(**options), random=Random(7))
+    task = PageTask(Request(url, browser=browsing), guide, TaskOptions(**options), random=Random(7))
     try:
         deadline = asyncio.get_running_loop().time() + time_s
-        task.start()
+        task.start(page)
         response = await page.goto(url, wait_until=task.load_state)
         await task.perform(deadline)
         yield Visit(page, await task.finish(deadline, response.status if response else 0))
@@ -261,9 +261,8 @@ async def test_pictures(browser: Browser, site: Site) -> None:
 async def test_a_page_that_is_gone_is_not_the_spiders_fault(browser: Browser, site: Site) -> None:
     page = await browser.new_page()
     browsing = Browsing(wait_for=".gone")
-    task = PageTask(
-        page, Request(f"{site.url}/shop", browser=browsing), None, TaskOptions(), random=Random(1)
-    )
+    task = PageTask(Request(f"{site.url}/shop", browser=browsing), None, TaskOptions(), random=Random(1))
+    task.start(page)
     await page.goto(f"{site.url}/shop")
     asyncio.get_running_loop().call_later(0.2, lambda: closing.append(asyncio.ensure_future(page.close())))
     closing: list[asyncio.Future[None]] = []

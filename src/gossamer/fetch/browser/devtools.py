@@ -42,6 +42,8 @@ _NAMES = {
 class DevToolsGate:
     """The gate of one tab of Chromium. ``find_navigation`` says what its page was opened for."""
 
+    knows_requests = True  # of the page that was asked for from those of the page that was there before
+
     def __init__(
         self,
         page: Page,
@@ -112,6 +114,9 @@ class DevToolsGate:
     async def _pass_request(self, navigation: Navigation, event: dict[str, Any]) -> None:
         order: dict[str, Any] = {"requestId": event["requestId"]}
         asked = event["request"]
+        if navigation.follows_page and not navigation.is_for(asked["url"]):
+            await self._fail(event)  # the last page wants to go elsewhere
+            return
         if not navigation.is_begun:
             order |= _own_request(navigation, asked["headers"])
         if navigation.begin_load(asked["url"], asked.get("method", "GET")):

@@ -106,7 +106,9 @@ class BrowserFetcher:
 
     async def _fetch_in_tab(self, request: Request, route: Route, origin: Origin) -> FetchResult:
         dial = self._dialer.dial_by(route.proxy)
-        tab = await self._pool.take_tab(self._key_for(request, route, origin), dial)
+        task = PageTask(request, self._guide, self._tasks, random=self._random)
+        next_url = request.url if task.may_follow_page else ""
+        tab = await self._pool.take_tab(self._key_for(request, route, origin), next_url, dial)
         fault: Fault | None = Fault.LOCAL  # this visit's own end
         loop = asyncio.get_running_loop()
         held_from = loop.time()
@@ -115,11 +117,13 @@ class BrowserFetcher:
                 tab.cookies = TabCookies(tab.context, self._cookies, tab.key.session)
             async with _cookies_moved(origin):
                 await tab.cookies.bring(request.url, self._clock.now())
-            result = await self._visit_page(tab, request, origin)
+            result = await self._visit_page(tab, request, origin, task)
             async with _cookies_moved(origin):
                 for url in dict.fromkeys((request.url, tab.page.url)):
                     await tab.cookies.take(url, self._clock.now())
             fault = None
+            if task.is_left_alone:
+                tab.leave_page()
         except FetchError as error:
             fault = error.fault
             error.browser_s = loop.time() - held_from
@@ -155,7 +159,9 @@ class BrowserFetcher:
 
     # ------------------------------------------------------------------ the visit
 
-    async def _visit_page(self, tab: BrowserTab, request: Request, origin: Origin) -> FetchResult:
+    async def _visit_page(
+        self, tab: BrowserTab, request: Request, origin: Origin, task: PageTask
+    ) -> FetchResult:
         loop = asyncio.get_running_loop()
         started_at, start = self._clock.now(), loop.time()
         navigation = Navigation(
@@ -163,18 +169,17 @@ class BrowserFetcher:
             self._fields_for(request, origin),
             max_body_bytes=self._options.max_body_bytes,
         )
-        tab.navigation = navigation
+        tab.begin_visit(navigation)
         deadline = start + self._options.timeout_s
-        task = PageTask(tab.page, request, self._guide, self._tasks, random=self._random)
-        task.start()
+        task.start(tab.page)
         try:
             async with asyncio.timeout_at(deadline):
-                body, report = await self._load_page(tab, navigation, request, origin, (task, deadline))
+                body, report = await self._load_page(tab, navigation, origin, (task, deadline))
         except TimeoutError:
             fault = Fault.TIMEOUT_BODY if navigation.status else Fault.TIMEOUT_HEADERS
             told = f"{origin.host}: the page took longer than {self._options.timeout_s:g} s"
             error = FetchError(fault, told)
-            if navigation.status:
+            if navigation.status and not navigation.follows_page:
                 error.screenshot = await task.picture_failure()
             raise error from None
         finally:
@@ -202,12 +207,11 @@ class BrowserFetcher:
         self,
         tab: BrowserTab,
         navigation: Navigation,
-        request: Request,
         origin: Origin,
         work: tuple[PageTask, float],
     ) -> tuple[bytes, TaskReport]:
         """What the page is in the end, and what came of its task; ``work``: the task, and its deadline."""
-        showing = asyncio.ensure_future(self._show_page(tab, request, origin, *work))
+        showing = asyncio.ensure_future(self._show_page(tab, navigation, origin, *work))
         try:
             await asyncio.wait((showing, navigation.end, tab.crash), return_when=asyncio.FIRST_COMPLETED)
             if navigation.end.done():  # said before the browser stops for it, so it goes before its words
@@ -224,19 +228,18 @@ class BrowserFetcher:
             await _end_quietly(showing)
 
     async def _show_page(
-        self, tab: BrowserTab, request: Request, origin: Origin, task: PageTask, deadline: float
+        self, tab: BrowserTab, navigation: Navigation, origin: Origin, task: PageTask, deadline: float
     ) -> tuple[str, TaskReport]:
         """Load the page and do its task; what it looks like then. Raises ``FetchError``."""
         until = deadline - _RESERVE * self._options.timeout_s
         try:
-            await tab.page.goto(request.url, wait_until="commit", timeout=0)
+            await tab.open_page(navigation)
             await tab.finish_loading(task.load_state)
-            navigation = tab.navigation
-            if navigation is not None and not task.is_empty:
+            if not task.is_empty:
                 navigation.may_leave = task.may_leave
                 await task.perform(until)
                 await tab.finish_loading(task.load_state)
-            report = await task.finish(until, navigation.status if navigation is not None else 0)
+            report = await task.finish(until, navigation.status)
             most = self._options.max_body_bytes
             return "" if tab.page.is_closed() else await tab.read_content(most), report
         except FetchError:

@@ -56,6 +56,8 @@ BLOCKING: dict[str, dict[str, str | float | bool]] = {
 class FirefoxGate:
     """The gate of one tab of Firefox. ``find_navigation`` says what its page was opened for."""
 
+    knows_requests = False  # of the page that was asked for from those of the page that was there before
+
     def __init__(
         self,
         page: Page,

@@ -18,6 +18,7 @@ from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
 from gossamer.fetch.browser.faults import NO_PAGE, translate_code
 from gossamer.policy import redirects, urls
+from gossamer.policy.url_parser import normalise_url
 
 MAX_RELOADS = 5
 _MAX_DIGITS = 18
@@ -37,6 +38,7 @@ class Navigation:
         self._limit = max_body_bytes
         self._loop = asyncio.get_running_loop()
         self._loads = 0  # of the main frame, that were let through
+        self.follows_page = False  # another page is still in the tab, until this one takes its place
         self.end: asyncio.Future[None] = self._loop.create_future()  # there is nothing to show, or a failure
         self.is_loading = False  # the main frame was asked for anew, and has not answered yet
         self.may_leave = False  # the page may go elsewhere: what is done on it may want to
@@ -56,6 +58,21 @@ class Navigation:
     def is_begun(self) -> bool:
         """Whether the request was sent; what the main frame asks for then is of the page's own accord."""
         return self._loads > 0
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the page that was asked for is the one in the tab."""
+        return self.status > 0 and not (self.follows_page or self.has_left or self.end.done())
+
+    def begin_anew(self) -> None:
+        """The page that was in the tab before has come between, and is gone now."""
+        self._loads, self.follows_page, self.is_loading = 0, False, False
+        self.status, self.headers, self.answered_at = 0, (), 0.0
+
+    def is_for(self, url: str) -> bool:
+        """Whether ``url``, as a browser writes it, is the one that the tab was told to show."""
+        own = self.request.url.partition("#")[0]
+        return url == own or normalise_url(url) == normalise_url(own)
 
     def begin_load(self, url: str, method: str) -> bool:
         """Whether the main frame may load ``url`` now; where it may not, that is a redirect."""
@@ -95,7 +112,7 @@ class Navigation:
         if is_redirect and self.header("location") and not self.may_leave:
             self.conclude(body=b"")
             return "end"
-        is_shown = self._is_shown() or is_redirect
+        is_shown = self._is_page() or is_redirect
         if not is_shown and (self.request.method == "HEAD" or status in (204, 205, 304)):
             self.conclude(body=b"")
             return "end"
@@ -129,7 +146,7 @@ class Navigation:
         """The first header of the answer by that name."""
         return next((value for key, value in self.headers if key == name), "")
 
-    def _is_shown(self) -> bool:
+    def _is_page(self) -> bool:
         kind = self.header("content-type").partition(";")[0].strip().lower()
         is_saved = self.header("content-disposition").lower().startswith("attachment")
         return (

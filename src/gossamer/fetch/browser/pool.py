@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser
 
 _WATCH_S = 1.0
+_STAY_S = 0.5  # that a page stays in its tab: the next one of its site may take its place
 
 
 class RunningBrowser:
@@ -37,7 +38,7 @@ class RunningBrowser:
         self.pages = 0  # that were begun
         self.opening = 0  # tabs that are being opened
         self.busy: set[BrowserTab] = set()
-        self.idle: list[BrowserTab] = []  # the one used last at the end
+        self.idle: dict[BrowserTab, asyncio.TimerHandle | None] = {}  # the one used last at the end
         self.is_lost = False
         browser.on("disconnected", self.report_loss)
 
@@ -50,13 +51,32 @@ class RunningBrowser:
         """Whether a page has it, or is about to."""
         return bool(self.busy or self.opening)
 
-    def take_idle(self, key: TabKey) -> BrowserTab | None:
-        """An idle tab for ``key``, the one used last."""
-        for tab in reversed(self.idle):
-            if tab.key == key:
-                self.idle.remove(tab)
-                return tab
-        return None
+    def take_idle(self, key: TabKey, url: str) -> BrowserTab | None:
+        """An idle tab for ``key``, ready for ``url`` if there is one; of those, the one used last."""
+        own = [tab for tab in reversed(self.idle) if tab.key == key]
+        tab = next((tab for tab in own if tab.is_ready(url)), own[0] if own else None)
+        if tab is not None:
+            self.take_up(tab)
+        return tab
+
+    def take_up(self, tab: BrowserTab) -> None:
+        """An idle tab is at work again."""
+        timer = self.idle.pop(tab)
+        if timer is not None:
+            timer.cancel()
+        self.busy.add(tab)
+
+    def take_oldest(self) -> BrowserTab:
+        """The tab that has been idle for longest."""
+        tab = next(iter(self.idle))
+        self.take_up(tab)
+        self.busy.discard(tab)
+        return tab
+
+    def lay_aside(self, tab: BrowserTab, timer: asyncio.TimerHandle | None = None) -> None:
+        """A tab is idle; ``timer`` empties it."""
+        self.busy.discard(tab)
+        self.idle[tab] = timer
 
     def kill(self) -> None:
         """End all its processes at once. Takes a while; any thread may do it."""
@@ -90,28 +110,28 @@ class BrowserPool:
     def __repr__(self) -> str:
         return f"<BrowserPool of {len(self._all)} browsers, {self._slots}>"
 
-    async def take_tab(self, key: TabKey, dial: Dial) -> BrowserTab:
-        """An empty tab, when one may be had: until then it waits, without limit.
+    async def take_tab(self, key: TabKey, url: str, dial: Dial) -> BrowserTab:
+        """A tab for a visit to ``url``, when one may be had: until then it waits, without limit.
 
-        Raises ``FetchError`` (``BROWSER``) where the browser ends meanwhile.
+        An empty ``url`` asks for one that shows nothing. Raises ``FetchError`` (``BROWSER``) where the
+        browser ends meanwhile.
         """
         await self._slots.acquire()
         try:
-            return await self._take_now(key, dial)
+            return await self._take_now(key, url, dial)
         except BaseException:
             self._slots.release()
             raise
 
-    async def _take_now(self, key: TabKey, dial: Dial) -> BrowserTab:
+    async def _take_now(self, key: TabKey, url: str, dial: Dial) -> BrowserTab:
         async with self._launching:
             browser = await self._choose_browser()
             browser.pages += 1
-            tab = browser.take_idle(key)
-            if tab is not None:
-                browser.busy.add(tab)
-                return tab
+            tab = browser.take_idle(key, url)
             browser.opening += 1
         try:
+            if tab is not None and await self._make_ready(browser, tab, url):
+                return tab
             async with self._turn, asyncio.timeout(OPEN_S):
                 tab = await open_tab(
                     browser.browser, key, TabRelay(dial), self._options, self._own_name(browser)
@@ -132,6 +152,9 @@ class BrowserPool:
             browser.report_loss()
         if browser is None:
             self._slots.release()  # it was closed meanwhile
+        elif fault is None and tab.has_page and self._has_room(browser):
+            browser.lay_aside(tab, self._limit_stay(browser, tab))
+            self._slots.release()
         else:
             self._start(self._settle_tab(browser, tab, is_clean=fault is None))
 
@@ -197,6 +220,8 @@ class BrowserPool:
         self._all.discard(browser)
         for tab in (*browser.busy, *browser.idle):
             tab.relay.close()
+        for timer in filter(None, browser.idle.values()):
+            timer.cancel()
         if not browser.is_lost:
             with contextlib.suppress(Exception):
                 async with asyncio.timeout(CLOSE_S):
@@ -218,14 +243,46 @@ class BrowserPool:
 
     # ------------------------------------------------------------------ tabs
 
+    async def _make_ready(self, browser: RunningBrowser, tab: BrowserTab, url: str) -> bool:
+        """Empty an idle tab whose page ``url`` may not follow. ``False``: it had to be closed."""
+        is_ready = tab.is_ready(url)
+        try:
+            is_ready = is_ready or await tab.empty()
+        finally:
+            if not is_ready:
+                browser.busy.discard(tab)
+                self._start(self._close_tab(browser, tab))
+        return is_ready
+
+    def _has_room(self, browser: RunningBrowser) -> bool:
+        """Whether one more of its tabs may be idle."""
+        is_used = browser is self._current and not browser.is_lost
+        return is_used and len(browser.idle) < self._options.tabs
+
+    def _limit_stay(self, browser: RunningBrowser, tab: BrowserTab) -> asyncio.TimerHandle:
+        """Empty a tab, where no page soon takes the place of the one that was left in it."""
+        loop = asyncio.get_running_loop()
+        return loop.call_later(_STAY_S, lambda: self._start(self._empty_idle(browser, tab)))
+
+    async def _empty_idle(self, browser: RunningBrowser, tab: BrowserTab) -> None:
+        timer = browser.idle.get(tab)
+        if timer is None:
+            return
+        await self._slots.acquire()  # as for a visit: there are only so many tabs
+        if browser.idle.get(tab) is not timer:
+            self._slots.release()  # it was taken meanwhile
+            return
+        browser.take_up(tab)
+        await self._settle_tab(browser, tab, is_clean=True)
+
     async def _settle_tab(self, browser: RunningBrowser, tab: BrowserTab, *, is_clean: bool) -> None:
         """Keep the tab for the next visit, or close it."""
         try:
             is_kept = is_clean and browser is self._current and not browser.is_lost and await tab.empty()
             if is_kept and browser is self._current:
-                browser.idle.append(tab)
+                browser.lay_aside(tab)
                 if len(browser.idle) > self._options.tabs:
-                    await self._close_tab(browser, browser.idle.pop(0))
+                    await self._close_tab(browser, browser.take_oldest())
             else:
                 await self._close_tab(browser, tab)
         finally:

@@ -2,7 +2,8 @@
 
 Contexts share neither cookies nor storage nor connections, so tabs know nothing of each other, and
 everything that a relay counts belongs to the page that is in its tab. A tab that has shown a page is
-emptied before the next visit; one that could not be emptied in a moment is closed.
+emptied before the next visit, unless that comes at once and goes to another page of the same origin: then
+the next page takes the place of the last. A tab that could not be emptied in a moment is closed.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from gossamer.fetch.browser.firefox import FirefoxGate
 from gossamer.fetch.browser.limits import CLOSE_S, PAGE_BODIES, BrowserOptions
 from gossamer.fetch.browser.navigation import Navigation
 from gossamer.fetch.browser.relay import TabRelay
+from gossamer.policy import urls
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, BrowserContext, Page
+    from playwright.async_api import Browser, BrowserContext, Frame, Page
     from playwright.async_api import Request as PageRequest
 
 _EMPTY_S = 2.0
@@ -51,6 +53,7 @@ class BrowserTab:
         self.navigation: Navigation | None = None
         self.cookies: TabCookies | None = None
         self.crash: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._last_url = ""  # of the page that was left in it; empty: there is none
         self._tasks: set[asyncio.Task[Any]] = set()
         self.page: Page
         self.gate: DevToolsGate | FirefoxGate
@@ -63,6 +66,7 @@ class BrowserTab:
         self.page = await self.context.new_page()
         self.context.on("page", lambda page: self._start(self._close_popup(page)))
         self.page.on("crash", self._report_crash)
+        self.page.on("framenavigated", self._notice_page)
         self.page.on("requestfailed", self._report_failure)
         most = PAGE_BODIES * options.max_body_bytes
         told = f"the page with all that belongs to it is larger than {most} bytes"
@@ -99,9 +103,53 @@ class BrowserTab:
                 return tree
             await asyncio.sleep(_MOVING_S)
 
+    def begin_visit(self, navigation: Navigation) -> None:
+        """From now on, what goes on in it belongs to this visit."""
+        navigation.follows_page = bool(self._last_url)
+        self._last_url = ""
+        self.relay.forget_past()
+        self.navigation = navigation
+
+    def leave_page(self) -> None:
+        """Let the page stay until the next one takes its place, if it may. It goes nowhere any more."""
+        navigation, self.navigation = self.navigation, None
+        is_shown = navigation is not None and navigation.is_shown and not self.page.is_closed()
+        if is_shown and self.gate.knows_requests:
+            self._last_url = self.page.url
+
+    @property
+    def has_page(self) -> bool:
+        """Whether the last page was left in it."""
+        return bool(self._last_url)
+
+    def is_ready(self, url: str) -> bool:
+        """Whether a visit to ``url`` may begin as it is; an empty ``url``: only in an empty tab.
+
+        The same page once more would be a person's reload, or nothing at all.
+        """
+        if self.crash.done():
+            return False
+        here, there = (one.partition("#")[0] for one in (self._last_url, url))
+        return not here or (here != there and urls.origin_of(here) == urls.origin_of(there))
+
+    async def open_page(self, navigation: Navigation) -> None:
+        """Go to the page of this visit. Raises what the driver raises."""
+        url = navigation.request.url
+        try:
+            await self.page.goto(url, wait_until="commit", timeout=0)
+        except Exception as error:
+            is_crossed = navigation.follows_page and not navigation.end.done()
+            if not is_crossed or error_code(str(error)) not in ABORTED or not await self._show_nothing():
+                raise
+            navigation.begin_anew()
+            await self.page.goto(url, wait_until="commit", timeout=0)
+
     async def empty(self) -> bool:
         """End what is going on in it. ``False``: it cannot be used any more."""
-        self.navigation = None
+        self.navigation, self._last_url = None, ""
+        return await self._show_nothing()
+
+    async def _show_nothing(self) -> bool:
         if self.crash.done():
             return False
         try:
@@ -109,7 +157,6 @@ class BrowserTab:
                 await self.page.goto("about:blank", wait_until="commit")  # then the old page is gone
         except Exception:  # noqa: BLE001 - whatever it is, this tab is not to be used again
             return False
-        self.relay.forget_past()
         return True
 
     async def close(self) -> bool:
@@ -140,6 +187,12 @@ class BrowserTab:
 
     def _report_crash(self, _: object) -> None:
         self.end_visit(FetchError(Fault.PAGE_CRASH, "the page crashed its tab"))
+
+    def _notice_page(self, frame: Frame) -> None:
+        """A page is there, before it can do anything."""
+        navigation = self.navigation
+        if navigation is not None and navigation.follows_page and frame.parent_frame is None:
+            navigation.follows_page = not (navigation.status and navigation.is_for(frame.url))
 
     def _report_failure(self, request: PageRequest) -> None:
         """What the browser could not load; the page itself may break off after its header had come."""

@@ -47,9 +47,9 @@ class PageTask:
     """What a request wants of its page. ``guide`` knows what its spider wants, too."""
 
     def __init__(
-        self, page: Page, request: Request, guide: PageGuide | None, options: TaskOptions, *, random: Random
+        self, request: Request, guide: PageGuide | None, options: TaskOptions, *, random: Random
     ) -> None:
-        self._page = page
+        self._page: Page
         self._request = request
         self._guide = guide
         self._options = options
@@ -79,8 +79,19 @@ class PageTask:
         """Whether what is done on the page may lead to another one, as whoever wrote it wants."""
         return bool(self._browsing.actions or self._browsing.script)
 
-    def start(self) -> None:
-        """Begin to listen, before the page is loaded."""
+    @property
+    def is_left_alone(self) -> bool:
+        """Whether the page is loaded to its end, and nothing is done on it but to look."""
+        return self.load_state == "load" and not self.may_leave
+
+    @property
+    def may_follow_page(self) -> bool:
+        """Whether the page may take the place of another of its site, that may still ask for something."""
+        return self._request.method == "GET" and not self._browsing.capture
+
+    def start(self, page: Page) -> None:
+        """Begin to listen to the tab's page, before the one that is wanted is loaded."""
+        self._page = page
         if self._browsing.capture:
             limit = self._options.max_capture_bytes
             self._capture = ResponseCapture(self._page, self._browsing.capture, max_bytes=limit)

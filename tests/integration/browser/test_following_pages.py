@@ -1,0 +1,168 @@
+"""A page that takes the place of the last one in its tab: what the last one does is not the next one's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from gossamer.core.browsing import Browsing
+from gossamer.core.errors import FetchError
+from gossamer.core.requests import Request
+from gossamer.fetch.browser.fetcher import BrowserFetcher
+from gossamer.fetch.browser.tab import BrowserTab
+from kit.browser_pages import answer, open_fetcher
+from kit.raw_server import Raw
+
+pytestmark = pytest.mark.server
+
+LEAVING = "setInterval(() => location = '/trap', 1)"
+STOPPING = "setInterval(() => window.stop(), 1)"
+ASKING = "onbeforeunload = event => { event.preventDefault(); return 'stay'; }"
+ANSWERS = {
+    "/": answer("<p>page</p>"),
+    "/next": answer("<p>next</p>"),
+    "/polling": answer("<p>first</p><script>setInterval(() => fetch('/poll'), 5)</script>"),
+    "/sending": answer("<script>location = '/trap'</script><p>sending</p>"),
+    "/pushing": answer("<p>pushed</p><script>history.pushState({}, '', '/next')</script>"),
+    "/poll": answer("<p>poll</p>"),
+    "/trap": answer("<p>trap</p>"),
+    "/pdf": answer("%PDF", kind="application/pdf"),
+    "/moved": b"HTTP/1.1 302 Found\r\nLocation: /next\r\nContent-Length: 0\r\n\r\n",
+}
+
+
+@asynccontextmanager
+async def one_tab() -> AsyncIterator[tuple[Raw, BrowserFetcher]]:
+    async with Raw(dict(ANSWERS)) as site, open_fetcher(tabs=1, timeout_s=20) as fetcher:
+        yield site, fetcher
+
+
+@pytest.fixture
+def emptied(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether a tab could be emptied, each time."""
+    results: list[bool] = []
+    empty = BrowserTab.empty
+
+    async def note(tab: BrowserTab) -> bool:
+        results.append(await empty(tab))
+        return results[-1]
+
+    monkeypatch.setattr(BrowserTab, "empty", note)
+    return results
+
+
+def idle_tab(fetcher: BrowserFetcher) -> BrowserTab:
+    (browser,) = fetcher._pool._all
+    (tab,) = browser.idle
+    return tab
+
+
+def asked(site: Raw, path: str) -> int:
+    return sum(head.startswith(f"GET {path} ".encode()) for head in site.heads)
+
+
+async def show(fetcher: BrowserFetcher, url: str, **options: object) -> str:
+    return (await fetcher.fetch(Request(url, **options))).body.decode()  # type: ignore[arg-type]
+
+
+async def test_the_next_page_of_a_site_takes_the_place_of_the_last(emptied: list[bool]) -> None:
+    async with one_tab() as (site, fetcher):
+        for path in ("/", "/next", "/", "/next"):
+            page = await fetcher.fetch(Request(site.url + path))
+            assert (b"next" in page.body) == (path == "/next")
+            assert 0 < page.wire_bytes < 1000, "the bytes of this page alone"
+        assert emptied == []
+        assert not any(b"\r\nReferer:" in head for head in site.heads)
+        assert not any(b"\r\nCache-Control:" in head for head in site.heads), "no reload"
+
+
+@pytest.mark.parametrize("script", [LEAVING, STOPPING, ASKING], ids=["leaving", "stopping", "asking"])
+async def test_a_page_keeps_nobody_from_going_elsewhere(script: str) -> None:
+    async with one_tab() as (site, fetcher):
+        for _ in range(5):
+            await show(fetcher, f"{site.url}/")
+            tab = idle_tab(fetcher)
+            await tab.page.evaluate(script + "; 0")
+            assert tab.has_page
+            assert "next" in await show(fetcher, f"{site.url}/next")
+        assert asked(site, "/trap") == 0
+        assert 5 <= asked(site, "/next") <= 10
+
+
+async def test_the_next_page_may_send_its_visitors_elsewhere_at_once() -> None:
+    async with one_tab() as (site, fetcher):
+        for _ in range(5):
+            await show(fetcher, f"{site.url}/")
+            page = await fetcher.fetch(Request(f"{site.url}/sending"))
+            assert (page.status, dict(page.headers)["location"]) == (302, f"{site.url}/trap")
+
+
+async def test_a_page_that_nobody_follows_is_ended(emptied: list[bool]) -> None:
+    async with one_tab() as (site, fetcher):
+        await show(fetcher, f"{site.url}/polling")
+        tab = idle_tab(fetcher)
+        assert tab.has_page
+        async with asyncio.timeout(20):
+            while not emptied:  # noqa: ASYNC110 - the browser's own time
+                await asyncio.sleep(0.02)
+        assert emptied == [True]
+        count = asked(site, "/poll")
+        assert "next" in await show(fetcher, f"{site.url}/next")
+        assert asked(site, "/poll") <= count + 1, "one that was under way"
+        assert idle_tab(fetcher) is tab
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "options"),
+    [
+        ("/", "/", {}),
+        ("/pushing", "/next", {}),
+        ("/", "/next", {"browser": Browsing(capture=["*/poll"])}),
+        ("/pdf", "/next", {}),
+        ("/moved", "/next", {}),
+        ("/", "/next", {"method": "POST"}),
+    ],
+    ids=["itself", "where it says it is", "one that captures", "after no page", "after a redirect", "a form"],
+)
+async def test_a_page_that_nothing_may_be_before_gets_an_empty_tab(
+    emptied: list[bool], first: str, second: str, options: dict[str, object]
+) -> None:
+    async with one_tab() as (site, fetcher):
+        await show(fetcher, site.url + first)
+        assert "<p>" in await show(fetcher, site.url + second, **options)
+        assert emptied == [True]
+        assert sum(f" {second} ".encode() in head for head in site.heads) == (2 if first == second else 1)
+
+
+async def test_a_page_of_another_origin_gets_an_empty_tab(emptied: list[bool]) -> None:
+    async with one_tab() as (site, fetcher), Raw(dict(ANSWERS)) as other:
+        await show(fetcher, f"{site.url}/polling")
+        await show(fetcher, f"{other.url}/next")
+        assert emptied == [True]
+
+
+async def test_a_page_that_crashes_while_it_stays_is_nobodys_fault() -> None:
+    async with one_tab() as (site, fetcher):
+        await show(fetcher, f"{site.url}/")
+        tab = idle_tab(fetcher)
+        cdp = await tab.context.new_cdp_session(tab.page)
+        crash = asyncio.ensure_future(cdp.send("Page.crash"))
+        await asyncio.wait((tab.crash,))
+        assert "next" in await show(fetcher, f"{site.url}/next")
+        crash.cancel()
+
+
+async def test_a_failure_is_not_pictured_with_the_page_before() -> None:
+    async def stall(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/pdf\r\nContent-Length: 9\r\n\r\n%PDF")
+        await asyncio.Event().wait()
+
+    answers = {**ANSWERS, "/stalling": stall}
+    async with Raw(answers) as site, open_fetcher(tabs=1, timeout_s=3) as fetcher:
+        await show(fetcher, f"{site.url}/")
+        with pytest.raises(FetchError) as caught:
+            await show(fetcher, f"{site.url}/stalling")
+        assert not caught.value.screenshot
