@@ -68,6 +68,10 @@ class Visit:
         return self.report.failure.detail
 
 
+async def see_nothing(_selector: str, _wait_s: float) -> bool:
+    return False
+
+
 @asynccontextmanager
 async def visiting(
     browser: Browser, url: str, browsing: Browsing, *, time_s: float = 20.0, **options: Any
@@ -80,7 +84,7 @@ async def visiting(
         deadline = asyncio.get_running_loop().time() + time_s
         task.start(page)
         response = await page.goto(url, wait_until=task.load_state)
-        await task.perform(deadline)
+        await task.perform(deadline, see_nothing)
         yield Visit(page, await task.finish(deadline, response.status if response else 0))
     finally:
         task.stop()
@@ -267,5 +271,5 @@ async def test_a_page_that_is_gone_is_not_the_spiders_fault(browser: Browser, si
     asyncio.get_running_loop().call_later(0.2, lambda: closing.append(asyncio.ensure_future(page.close())))
     closing: list[asyncio.Future[None]] = []
     with pytest.raises(Exception, match="has been closed"):
-        await task.perform(asyncio.get_running_loop().time() + 5)
+        await task.perform(asyncio.get_running_loop().time() + 5, see_nothing)
     await closing[0]

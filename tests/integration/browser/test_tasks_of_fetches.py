@@ -13,7 +13,8 @@ from gossamer.callbacks.page_scripts import SpiderGuide
 from gossamer.core.errors import Fault, FetchError
 from gossamer.fetch.browser.fetcher import BrowserFetcher
 from gossamer.testing.site import Site, serve
-from kit.browser_pages import open_fetcher
+from kit.browser_pages import answer, open_fetcher
+from kit.raw_server import Raw
 from kit.scripted_site import ScriptedSite
 
 pytestmark = [pytest.mark.server, pytest.mark.asyncio(loop_scope="module")]
@@ -84,6 +85,39 @@ async def test_the_next_page_in_the_same_tab_knows_nothing_of_it(fetcher: Browse
         page = await fetcher.fetch(Request(f"{site.url}/shop", browser=more))
         assert page.body.count(b'class="product"') == 4
         assert page.captured == ()
+
+
+PARTS = """<p class=now>now</p><p class=late hidden>late</p><p class=never hidden>never</p>
+<p class=invisible style="visibility: hidden">invisible</p><p class=flat style="height: 0"></p>
+<div id=host></div><script>
+setTimeout(() => document.getElementsByClassName('late')[0].hidden = false, 200);
+document.getElementById('host').attachShadow({mode: 'open'}).innerHTML = '<b class=inner>inner</b>';
+document.querySelector = () => document.body;
+</script>"""
+
+
+@pytest.mark.parametrize(
+    ("selector", "failure"),
+    [
+        (".now", ""),
+        (".late", ""),
+        ("text=late", ""),
+        ("p:has-text('late')", ""),
+        ("//p[@class='now']", ""),
+        (".inner", ""),
+        (".never", "it is there, but cannot be used after 1.5 s"),
+        (".invisible", "it is there, but cannot be used after 1.5 s"),
+        (".flat", "it is there, but cannot be used after 1.5 s"),
+        (".nowhere", "no such element after 1.5 s"),
+        ("p[", "Unexpected token"),
+    ],
+)
+async def test_what_a_page_waits_for(fetcher: BrowserFetcher, selector: str, failure: str) -> None:
+    async with Raw({"/": answer(PARTS)}) as site:
+        browsing = Browsing(wait_for=selector, step_timeout_s=1.5)
+        page = await fetcher.fetch(Request(f"{site.url}/", browser=browsing))
+    said = page.failure.detail if page.failure else ""
+    assert (failure in said) if failure else not said
 
 
 @pytest.mark.thorough

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import json
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,16 @@ _TREE = """(most => {
     const tree = kind + (document.documentElement ? document.documentElement.outerHTML : "");
     return tree.length > most ? null : tree;
 })(%d)"""
+_LOOK = """(async (selector, wait_ms) => {
+    const end = performance.now() + wait_ms;
+    while (performance.now() < end) {
+        const found = document.querySelector(selector);
+        const box = found && found.getBoundingClientRect();
+        if (box && box.width && box.height && found.checkVisibility({visibilityProperty: true})) return true;
+        await new Promise(resolve => setTimeout(resolve, 20));
+    }
+    return false;
+})(%s, %d)"""
 _NAMES = {
     "image": "Other",  # a page's icon; all other images are blocked when the browser is started
     "stylesheet": "Stylesheet",
@@ -72,11 +83,25 @@ class DevToolsGate:
 
         ``None``: it has more than ``most`` characters.
         """
-        world = await self._cdp.send("Page.createIsolatedWorld", {"frameId": self._main_frame})
-        place = {"contextId": world["executionContextId"], "returnByValue": True}
-        answer = await self._cdp.send("Runtime.evaluate", {"expression": _TREE % most, **place})
-        tree: str | None = answer["result"].get("value")
+        tree: str | None = await self._evaluate(_TREE % most)
         return tree
+
+    async def see(self, selector: str, wait_s: float) -> bool:
+        """Whether an element of that CSS selector is seen within ``wait_s``. ``False`` proves nothing.
+
+        It spares the page the program that the driver would have to put into it first.
+        """
+        try:
+            return bool(await self._evaluate(_LOOK % (json.dumps(selector), wait_s * 1000)))
+        except Exception:  # noqa: BLE001 - it went elsewhere, or is gone: the driver will say
+            return False
+
+    async def _evaluate(self, script: str) -> Any:
+        """What a script says in a world of its own; ``None`` for a mistake in it."""
+        world = await self._cdp.send("Page.createIsolatedWorld", {"frameId": self._main_frame})
+        place = {"contextId": world["executionContextId"], "returnByValue": True, "awaitPromise": True}
+        answer = await self._cdp.send("Runtime.evaluate", {"expression": script, **place})
+        return answer["result"].get("value")
 
     async def _handle_pause(self, event: dict[str, Any]) -> None:
         """Requests of a page that is gone already end here as well."""
@@ -114,8 +139,8 @@ class DevToolsGate:
     async def _pass_request(self, navigation: Navigation, event: dict[str, Any]) -> None:
         order: dict[str, Any] = {"requestId": event["requestId"]}
         asked = event["request"]
-        if navigation.follows_page and not navigation.is_for(asked["url"]):
-            await self._fail(event)  # the last page wants to go elsewhere
+        if navigation.is_of_last_page(asked["url"], asked["headers"].get("Referer", "")):
+            await self._fail(event)
             return
         if not navigation.is_begun:
             order |= _own_request(navigation, asked["headers"])

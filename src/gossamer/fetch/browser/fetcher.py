@@ -122,8 +122,7 @@ class BrowserFetcher:
                 for url in dict.fromkeys((request.url, tab.page.url)):
                     await tab.cookies.take(url, self._clock.now())
             fault = None
-            if task.is_left_alone:
-                tab.leave_page()
+            tab.end_page(may_stay=task.is_left_alone)
         except FetchError as error:
             fault = error.fault
             error.browser_s = loop.time() - held_from
@@ -237,7 +236,7 @@ class BrowserFetcher:
             await tab.finish_loading(task.load_state)
             if not task.is_empty:
                 navigation.may_leave = task.may_leave
-                await task.perform(until)
+                await task.perform(until, tab.gate.see)
                 await tab.finish_loading(task.load_state)
             report = await task.finish(until, navigation.status)
             most = self._options.max_body_bytes

@@ -84,6 +84,10 @@ class FirefoxGate:
         """Wait until an answer that is not shown is read: the browser does not wait for it."""
         await self._reading.wait()
 
+    async def see(self, selector: str, wait_s: float) -> bool:
+        """Nothing that the driver would not see as cheaply."""
+        return False
+
     async def write_tree(self, most: int) -> str | None:
         """The page's tree as text. ``None``: it has more than ``most`` characters.
 

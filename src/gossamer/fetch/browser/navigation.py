@@ -38,7 +38,8 @@ class Navigation:
         self._limit = max_body_bytes
         self._loop = asyncio.get_running_loop()
         self._loads = 0  # of the main frame, that were let through
-        self.follows_page = False  # another page is still in the tab, until this one takes its place
+        self.last_url = ""  # of the page that was in the tab before
+        self.follows_page = False  # and still is, until this one takes its place
         self.end: asyncio.Future[None] = self._loop.create_future()  # there is nothing to show, or a failure
         self.is_loading = False  # the main frame was asked for anew, and has not answered yet
         self.may_leave = False  # the page may go elsewhere: what is done on it may want to
@@ -68,6 +69,15 @@ class Navigation:
         """The page that was in the tab before has come between, and is gone now."""
         self._loads, self.follows_page, self.is_loading = 0, False, False
         self.status, self.headers, self.answered_at = 0, (), 0.0
+
+    def is_of_last_page(self, url: str, referrer: str) -> bool:
+        """Whether the page that was in the tab before wants to go to ``url``, as it may to the last moment.
+
+        A browser may tell of that after it has told of the new page, so the referrer counts, too.
+        """
+        if self.follows_page and not self.is_for(url):
+            return True
+        return bool(self.last_url) and referrer == self.last_url.partition("#")[0]
 
     def is_for(self, url: str) -> bool:
         """Whether ``url``, as a browser writes it, is the one that the tab was told to show."""

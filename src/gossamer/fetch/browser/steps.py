@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from playwright.async_api import Locator, Page
 
 RunScript = Callable[[], Awaitable[PageFailure | None]]
+See = Callable[[str, float], Awaitable[bool]]
+"""Whether an element of a selector is seen within so many seconds; ``False`` proves nothing."""
+
+_GLANCE_S = 1.0
 _DRIVERS = frozenset({"playwright", "patchright"})
 _GONE = ("has been closed", "Target crashed", "Target closed", "Page crashed", "Connection closed")
 _MOVED_ON = ("context was destroyed", "navigating", "Frame was detached", "not attached to the DOM")
@@ -42,8 +46,9 @@ class StepError(Exception):
 class StepPerformer:
     """Performs the steps of one page. ``human``: where neither an action nor the page says it."""
 
-    def __init__(self, page: Page, browsing: Browsing, hand: Hand, *, human: bool) -> None:
+    def __init__(self, page: Page, browsing: Browsing, hand: Hand, see: See, *, human: bool) -> None:
         self._page = page
+        self._see = see
         self._browsing = browsing
         self._hand = hand
         self._human = human if browsing.human is None else browsing.human
@@ -65,13 +70,12 @@ class StepPerformer:
 
     def _list_steps(self) -> list[tuple[str, Callable[[], Awaitable[None]]]]:
         """All steps but the script, with their words, in their order."""
-        browsing, page = self._browsing, self._page
+        browsing = self._browsing
         steps: list[tuple[str, Callable[[], Awaitable[None]]]] = []
         if browsing.wait_until == "networkidle":
             steps.append(("wait_until 'networkidle'", self._wait_for_idle))
         if browsing.wait_for:
-            target = page.locator(browsing.wait_for).first
-            steps.append((f"wait_for {browsing.wait_for!r}", lambda: self._wait_for(target)))
+            steps.append((f"wait_for {browsing.wait_for!r}", lambda: self._wait_for(browsing.wait_for)))
         if browsing.wait_s:
             steps.append((f"wait_s {browsing.wait_s:g}", lambda: self._sleep(browsing.wait_s)))
         for number, action in enumerate(browsing.actions, 1):
@@ -118,8 +122,17 @@ class StepPerformer:
                 raise
             raise StepError(f"the page was still loading after {limit_s:.3g} s; wait_for is surer") from error
 
-    async def _wait_for(self, target: Locator) -> None:
-        await self._bounded(target, lambda timeout: target.wait_for(state="visible", timeout=timeout))
+    async def _wait_for(self, selector: str) -> None:
+        """Wait until it is seen; the driver, which knows more than CSS, waits for what is not soon there."""
+        loop = asyncio.get_running_loop()
+        began_at = loop.time()
+        if not await self._see(selector, min(self._limit_s() / 2, _GLANCE_S)):
+            target = self._page.locator(selector).first
+            await self._bounded(
+                target,
+                lambda timeout: target.wait_for(state="visible", timeout=timeout),
+                spent_s=loop.time() - began_at,
+            )
 
     async def _sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -146,7 +159,7 @@ class StepPerformer:
             case Wait(selector="", seconds=seconds):
                 await self._sleep(seconds)
             case Wait(selector=selector):
-                await self._wait_for(self._page.locator(selector).first)
+                await self._wait_for(selector)
             case Screenshot(full_page=full_page):
                 self.screenshot = await take_screenshot(self._page, self._limit_s(), full_page=full_page)
             case _:
@@ -186,11 +199,13 @@ class StepPerformer:
         left_s = self._deadline - asyncio.get_running_loop().time()
         return max(min(self._browsing.step_timeout_s, left_s), 0.001)
 
-    async def _bounded(self, target: Locator, work: Callable[[float], Awaitable[object]]) -> None:
+    async def _bounded(
+        self, target: Locator, work: Callable[[float], Awaitable[object]], *, spent_s: float = 0.0
+    ) -> None:
         """Work on an element; raises :class:`StepError` where it cannot be had in time."""
         limit_s = self._limit_s()
         try:
-            await work(limit_s * 1000)
+            await work(max(limit_s - spent_s, 0.001) * 1000)
         except Exception as error:
             if not _is_timeout(error):
                 raise

@@ -53,7 +53,8 @@ class BrowserTab:
         self.navigation: Navigation | None = None
         self.cookies: TabCookies | None = None
         self.crash: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._last_url = ""  # of the page that was left in it; empty: there is none
+        self._last_url = ""  # of the page that was shown last
+        self.has_page = False  # and was left in it
         self._tasks: set[asyncio.Task[Any]] = set()
         self.page: Page
         self.gate: DevToolsGate | FirefoxGate
@@ -105,32 +106,27 @@ class BrowserTab:
 
     def begin_visit(self, navigation: Navigation) -> None:
         """From now on, what goes on in it belongs to this visit."""
-        navigation.follows_page = bool(self._last_url)
-        self._last_url = ""
+        navigation.last_url, navigation.follows_page = self._last_url, self.has_page
+        self.has_page = False
         self.relay.forget_past()
         self.navigation = navigation
 
-    def leave_page(self) -> None:
-        """Let the page stay until the next one takes its place, if it may. It goes nowhere any more."""
+    def end_page(self, *, may_stay: bool) -> None:
+        """The page goes nowhere any more; it may stay until the next one takes its place."""
         navigation, self.navigation = self.navigation, None
+        self._last_url = self.page.url
         is_shown = navigation is not None and navigation.is_shown and not self.page.is_closed()
-        if is_shown and self.gate.knows_requests:
-            self._last_url = self.page.url
-
-    @property
-    def has_page(self) -> bool:
-        """Whether the last page was left in it."""
-        return bool(self._last_url)
+        self.has_page = may_stay and is_shown and self.gate.knows_requests
 
     def is_ready(self, url: str) -> bool:
         """Whether a visit to ``url`` may begin as it is; an empty ``url``: only in an empty tab.
 
         The same page once more would be a person's reload, or nothing at all.
         """
-        if self.crash.done():
-            return False
+        if not self.has_page or self.crash.done():
+            return not self.crash.done()
         here, there = (one.partition("#")[0] for one in (self._last_url, url))
-        return not here or (here != there and urls.origin_of(here) == urls.origin_of(there))
+        return here != there and urls.origin_of(here) == urls.origin_of(there)
 
     async def open_page(self, navigation: Navigation) -> None:
         """Go to the page of this visit. Raises what the driver raises."""
@@ -146,7 +142,7 @@ class BrowserTab:
 
     async def empty(self) -> bool:
         """End what is going on in it. ``False``: it cannot be used any more."""
-        self.navigation, self._last_url = None, ""
+        self.navigation, self.has_page = None, False
         return await self._show_nothing()
 
     async def _show_nothing(self) -> bool:

@@ -15,7 +15,7 @@ from gossamer.core.requests import Request
 from gossamer.fetch.browser.capture import ResponseCapture
 from gossamer.fetch.browser.hand import Hand
 from gossamer.fetch.browser.screenshots import take_screenshot
-from gossamer.fetch.browser.steps import StepPerformer, is_page_gone
+from gossamer.fetch.browser.steps import See, StepPerformer, is_page_gone
 from gossamer.ports.page_guide import PageGuide
 
 if TYPE_CHECKING:
@@ -96,13 +96,14 @@ class PageTask:
             limit = self._options.max_capture_bytes
             self._capture = ResponseCapture(self._page, self._browsing.capture, max_bytes=limit)
 
-    async def perform(self, deadline: float) -> None:
+    async def perform(self, deadline: float, see: See) -> None:
         """Do on the loaded page what is to be done, until ``deadline``, by the loop.
 
-        What fails is in the report. Raises what the driver raises when the page is gone.
+        ``see`` is the quick eye of the page's tab. What fails is in the report. Raises what the driver
+        raises when the page is gone.
         """
         hand = Hand(self._page, self._random)
-        steps = StepPerformer(self._page, self._browsing, hand, human=self._options.human)
+        steps = StepPerformer(self._page, self._browsing, hand, see, human=self._options.human)
         try:
             self._failure = await steps.perform(deadline, self._run_script)
         finally:
