@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, SerializationInfo
+from pydantic_core.core_schema import (
+    CoreSchema,
+    no_info_plain_validator_function,
+    plain_serializer_function_ser_schema,
+)
+
+SectionT = TypeVar("SectionT", bound=BaseModel)
 
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]
@@ -30,5 +37,28 @@ MEANT_BY = {
 class BaseSettings(BaseModel):
     """The base of all settings: frozen, strict about names and types."""
 
-    # What checks a section is built when it is first used by itself: all together are checked by `Settings`.
+    # What checks them is built when it is first used.
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
+
+
+class _BuiltLate:
+    """Builds what checks a section when something in it is set: most crawls set nothing in most sections."""
+
+    def __get_pydantic_core_schema__(
+        self, section: type[BaseModel], handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        as_document = plain_serializer_function_ser_schema(_to_document, info_arg=True)
+        return no_info_plain_validator_function(section.model_validate, serialization=as_document)
+
+
+def _to_document(section: BaseModel, info: SerializationInfo) -> dict[str, Any]:
+    return section.model_dump(mode=info.mode)
+
+
+Late = Annotated[SectionT, _BuiltLate()]
+"""A section of the settings."""
+
+
+def make_section(kind: type[BaseSettings], *, description: str) -> Any:
+    """The field of a section; its default needs no checks."""
+    return Field(default=kind.model_construct(), description=description)

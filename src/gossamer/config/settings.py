@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import Field, field_validator, model_validator
 from pydantic.fields import FieldInfo
@@ -25,7 +25,17 @@ from gossamer.config.ladder import LadderSettings, RungChoice
 from gossamer.config.parsing import ParseSettings, TrapSettings
 from gossamer.config.proxies import ProxySettings
 from gossamer.config.running import BrokerSettings, ClusterSettings, LogSettings
-from gossamer.config.section import BaseSettings, Count, HeaderText, Name, Pattern, Seconds, SectionName
+from gossamer.config.section import (
+    BaseSettings,
+    Count,
+    HeaderText,
+    Late,
+    Name,
+    Pattern,
+    Seconds,
+    SectionName,
+    make_section,
+)
 from gossamer.config.sessions import SessionSettings
 from gossamer.config.storage import FrontierSettings, RedisSettings, SqliteSettings, StoreSettings
 from gossamer.policy.urls import TRACKING_PARAMETERS
@@ -136,37 +146,37 @@ class Settings(BaseSettings):
         description="The way to fetch of requests that do not name one: a rung, such as `impersonate` or "
         "`browser`; `auto` begins at the cheapest rung of `ladder.rungs` and climbs where a host refuses.",
     )
-    http: HttpSettings = Field(default=HttpSettings(), description="Fetching over HTTP.")
-    blocks: BlockSettings = Field(default=BlockSettings(), description="Pages that refuse a visitor.")
-    ladder: LadderSettings = Field(
-        default=LadderSettings(), description="What is tried when a site refuses us."
+    http: Late[HttpSettings] = make_section(HttpSettings, description="Fetching over HTTP.")
+    blocks: Late[BlockSettings] = make_section(BlockSettings, description="Pages that refuse a visitor.")
+    ladder: Late[LadderSettings] = make_section(
+        LadderSettings, description="What is tried when a site refuses us."
     )
-    sessions: SessionSettings = Field(
-        default=SessionSettings(), description="Who a crawl is for a site: cookies, proxy, browser profile."
+    sessions: Late[SessionSettings] = make_section(
+        SessionSettings, description="Who a crawl is for a site: cookies, proxy, browser profile."
     )
-    browser: BrowserSettings = Field(
-        default=BrowserSettings(), description="Fetching in a browser (the way to fetch `browser`)."
+    browser: Late[BrowserSettings] = make_section(
+        BrowserSettings, description="Fetching in a browser (the way to fetch `browser`)."
     )
-    proxies: ProxySettings = Field(default=ProxySettings(), description="Proxies, and how they are used.")
-    impersonate: ImpersonateSettings = Field(
-        default=ImpersonateSettings(), description="Fetching as a browser would."
+    proxies: Late[ProxySettings] = make_section(ProxySettings, description="Proxies, and how they are used.")
+    impersonate: Late[ImpersonateSettings] = make_section(
+        ImpersonateSettings, description="Fetching as a browser would."
     )
-    parse: ParseSettings = Field(default=ParseSettings(), description="Taking pages apart.")
-    frontier: FrontierSettings = Field(default=FrontierSettings(), description="The requests of a crawl.")
-    store: StoreSettings = Field(default=StoreSettings(), description="Items, pages and the ledger.")
-    broker: BrokerSettings = Field(default=BrokerSettings(), description="The broker of a cluster.")
-    redis: RedisSettings = Field(default=RedisSettings(), description="Redis.")
-    cluster: ClusterSettings = Field(default=ClusterSettings(), description="Fleets of workers.")
-    replay: ReplaySettings = Field(
-        default=ReplaySettings(), description="Saved pages instead of the network."
+    parse: Late[ParseSettings] = make_section(ParseSettings, description="Taking pages apart.")
+    frontier: Late[FrontierSettings] = make_section(FrontierSettings, description="The requests of a crawl.")
+    store: Late[StoreSettings] = make_section(StoreSettings, description="Items, pages and the ledger.")
+    broker: Late[BrokerSettings] = make_section(BrokerSettings, description="The broker of a cluster.")
+    redis: Late[RedisSettings] = make_section(RedisSettings, description="Redis.")
+    cluster: Late[ClusterSettings] = make_section(ClusterSettings, description="Fleets of workers.")
+    replay: Late[ReplaySettings] = make_section(
+        ReplaySettings, description="Saved pages instead of the network."
     )
-    gateways: dict[SectionName, GatewaySettings] = Field(
+    gateways: dict[SectionName, Late[GatewaySettings]] = Field(
         default={}, description="HTTP APIs that fetch pages for us, each by a name of its own."
     )
-    budgets: BudgetSettings = Field(default=BudgetSettings(), description="What a crawl may spend.")
-    sqlite: SqliteSettings = Field(default=SqliteSettings(), description="SQLite.")
-    traps: TrapSettings = Field(default=TrapSettings(), description="Sites that never end.")
-    log: LogSettings = Field(default=LogSettings(), description="Logging.")
+    budgets: Late[BudgetSettings] = make_section(BudgetSettings, description="What a crawl may spend.")
+    sqlite: Late[SqliteSettings] = make_section(SqliteSettings, description="SQLite.")
+    traps: Late[TrapSettings] = make_section(TrapSettings, description="Sites that never end.")
+    log: Late[LogSettings] = make_section(LogSettings, description="Logging.")
 
     @field_validator("include", "exclude")
     @classmethod
@@ -240,4 +250,6 @@ def _named_section(field: FieldInfo) -> type[BaseSettings] | None:
     if get_origin(field.annotation) is not dict:
         return None
     kind = get_args(field.annotation)[1]
+    if get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
     return kind if isinstance(kind, type) and issubclass(kind, BaseSettings) else None

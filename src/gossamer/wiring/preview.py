@@ -150,7 +150,7 @@ def _route_parts(
 
 
 def _admission_of(settings: Settings, target: CrawlTarget) -> Admission:
-    traps = TrapRules(**settings.traps.model_dump())
+    traps = TrapRules(**dict(settings.traps))
     scope, options = scope_of(settings, target.spider), url_options_of(settings)
     return PreviewAdmission(scope, options, max_depth=settings.max_depth, traps=traps)
 

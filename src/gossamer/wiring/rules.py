@@ -67,7 +67,7 @@ def admission_of(
         key,
         lanes=lanes,
         max_depth=settings.max_depth,
-        traps=TrapCounter(TrapRules(**settings.traps.model_dump())),
+        traps=TrapCounter(TrapRules(**dict(settings.traps))),
         lane_for=router.lane_for if router is not None and BROWSER_LANE in lanes else None,
     )
 

@@ -22,8 +22,11 @@ from gossamer.targets.discovery import CrawlTarget
 
 def has_identities(settings: Settings) -> bool:
     """Whether the settings ask for more than one identity that lasts as long as the crawl."""
-    return settings.sessions.model_dump(exclude=set(OF_LOG_INS)) != SessionSettings().model_dump(
-        exclude=set(OF_LOG_INS)
+    said = settings.sessions
+    return any(
+        getattr(said, name) != field.default
+        for name, field in SessionSettings.model_fields.items()
+        if name not in OF_LOG_INS
     )
 
 
