@@ -200,9 +200,7 @@ class Kit:
 
     def with_parts(self, **changes: Any) -> EngineParts:
         """The parts with some of them replaced."""
-        from dataclasses import replace as change
-
-        return change(self.parts, **changes)
+        return replace(self.parts, **changes)
 
     async def seeds_of(self, *urls: str, **options: Any) -> Any:
         """Requests as a spider's start gives them."""

@@ -11,12 +11,12 @@ import asyncio
 import inspect
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, MappingView
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 from gossamer.core.drops import DropKind
 from gossamer.core.errors import Fault, FetchError, SelectorError
+from gossamer.core.record import Record
 from gossamer.core.requests import Request
 from gossamer.core.results import ExtractResult, FetchResult
 from gossamer.core.routes import Block, BlockKind
@@ -39,8 +39,7 @@ _TURN_S = 0.05
 """Seconds after which a callback that yields lets others run."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractorOptions:
+class ExtractorOptions(Record, frozen=True, kw_only=True):
     """What one page may cost."""
 
     follow_nofollow: bool = False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
@@ -145,7 +144,7 @@ class ShiftTask:
 
     async def _crawl_lane(self, wired: CrawlParts, settings: Settings) -> EndReason:
         self._worker = Worker(
-            wired.parts, dataclasses.replace(wired.shift, lane=self._shift.lane, worker=self._shift.worker)
+            wired.parts, replace(wired.shift, lane=self._shift.lane, worker=self._shift.worker)
         )
         self._run = ShiftRun(
             self._worker,

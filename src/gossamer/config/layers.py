@@ -9,10 +9,10 @@ Pure but for reading that one file: the environment is a parameter.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
@@ -22,6 +22,7 @@ from gossamer.config.section import MEANT_BY
 from gossamer.config.settings import Settings, find_field, section_groups, setting_fields
 from gossamer.config.values import hide_secrets, parse_text, to_tuple
 from gossamer.core.errors import SettingError
+from gossamer.core.record import Record
 
 PROJECT_FILE = "gossamer.toml"
 PREFIX = "GOSSAMER_"
@@ -39,8 +40,7 @@ class SettingValue(NamedTuple):
     source: str  # for people: ``-s delay``, ``GOSSAMER_DELAY``, ``spider``, the path of the file
 
 
-@dataclass(frozen=True)
-class SettingExplanation:
+class SettingExplanation(Record, frozen=True, kw_only=True):
     """Where one setting's value comes from. Values are as shown to people: without passwords."""
 
     key: str
@@ -52,8 +52,7 @@ class SettingExplanation:
     overridden: tuple[tuple[str, Any], ...] = ()  # weaker layers that set it too: (source, value)
 
 
-@dataclass(frozen=True)
-class LoadedSettings:
+class LoadedSettings(Record, frozen=True, kw_only=True):
     """Settings put together, with where each came from."""
 
     settings: Settings

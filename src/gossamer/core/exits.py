@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 
 class ExitCode(IntEnum):
@@ -18,8 +18,7 @@ class ExitCode(IntEnum):
     NO_READER = 141  # nobody reads the output any longer (what a shell reports for SIGPIPE)
 
 
-@dataclass(frozen=True, slots=True)
-class ExitFacts:
+class ExitFacts(NamedTuple):
     """What decides how the process of a crawl ends. Counts are of the whole job, over all its runs."""
 
     is_early: bool = False  # stopped, failed, or over one of `budgets`; not over `max_pages` or `max_time`

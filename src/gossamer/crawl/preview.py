@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from gossamer.core.drops import DropKind
 from gossamer.core.errors import DropItem, Fault, PipelineError, UnstorableItemError, UsageError
+from gossamer.core.record import Record
 from gossamer.core.requests import Request
 from gossamer.core.results import ExtractResult, FetchResult, ItemRecord
 from gossamer.core.routes import Block
@@ -29,8 +31,7 @@ _ALL_REFUSED = ("too_deep", "trap_same_body")
 """Why no link of a page is admitted."""
 
 
-@dataclass(frozen=True)
-class ItemPreview:
+class ItemPreview(Record, frozen=True):
     """One item: as it would be stored, or why it would not."""
 
     type: str
@@ -40,8 +41,7 @@ class ItemPreview:
     fault: Fault | None = None  # what it would make of its page; None when only the item is dropped
 
 
-@dataclass(frozen=True)
-class LinkPreview:
+class LinkPreview(Record, frozen=True):
     """One request: as it would be admitted, or why it would not."""
 
     url: str
@@ -50,8 +50,7 @@ class LinkPreview:
     refused: str = ""
 
 
-@dataclass(frozen=True)
-class PagePreview:
+class PagePreview(Record, frozen=True, kw_only=True):
     """What became of a page."""
 
     url: str
@@ -62,7 +61,7 @@ class PagePreview:
     error: str = ""  # the traceback of a callback that raised
     items: Sequence[ItemPreview] = ()
     requests: Sequence[LinkPreview] = ()
-    left_out: dict[str, int] = field(default_factory=dict)  # links that were not followed, by reason
+    left_out: dict[str, int] = {}  # links that were not followed, by reason
 
 
 class PreviewExtractor:

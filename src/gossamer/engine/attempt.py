@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from gossamer.core.errors import Fault
 from gossamer.core.hosts import HostSignal, HostSignalKind
@@ -24,8 +24,7 @@ MAX_DETAIL = 4000
 """Characters of a traceback that the ledger keeps: its end tells what happened."""
 
 
-@dataclass(slots=True)
-class OpenAttempt:
+class OpenAttempt(msgspec.Struct):
     """What is known so far of one attempt."""
 
     lease: Lease
@@ -41,7 +40,7 @@ class OpenAttempt:
     picture: bytes = b""  # the page as a PNG, where a browser took one
     log_in: int = 0  # the number of the log-in since which its session is logged in; 0: it needs none
     is_asked: bool = False  # the host was asked for the page: its turn is used up, whatever comes of it
-    preview: RequestPreview | None = field(init=False)  # made before a callback changes what a request holds
+    preview: RequestPreview | None = None  # made before a callback changes what a request holds
 
     def __post_init__(self) -> None:
         self.preview = preview_of(self.lease.entry.request)

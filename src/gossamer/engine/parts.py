@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import field
 
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
+from gossamer.core.record import Record
 from gossamer.core.shifts import PAGE_LANE
 from gossamer.engine.admission import Admission
 from gossamer.engine.fixed_router import FixedRouter
@@ -26,8 +28,7 @@ from gossamer.ports.sink import Sink
 from gossamer.ports.store import Store
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VisitParts:
+class VisitParts(Record, frozen=True, kw_only=True):
     """What a visit works with. It decides what becomes of a request, and writes nothing down."""
 
     rules: FrontierRules
@@ -43,8 +44,7 @@ class VisitParts:
     login: LoginGate | None = None  # None: nobody logs in
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineParts(VisitParts):
+class EngineParts(VisitParts, frozen=True, kw_only=True):
     """What a worker works with: a visit's parts, where requests come from, and where results go."""
 
     job: Job
@@ -54,8 +54,7 @@ class EngineParts(VisitParts):
     sink: Sink
 
 
-@dataclass(frozen=True, slots=True)
-class ShiftOptions:
+class ShiftOptions(Record, frozen=True, kw_only=True):
     """How a worker works."""
 
     worker: str = "w1"
@@ -64,4 +63,4 @@ class ShiftOptions:
     lease_ttl_s: float = 60.0
     max_redirects: int = 10
     idle_wait_s: float = 1.0  # the longest wait before asking the frontier again
-    random: Callable[[], float] = field(default=random.random)
+    random: Callable[[], float] = random.random

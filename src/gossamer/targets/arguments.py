@@ -16,7 +16,6 @@ import re
 import shlex
 import types
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
 from hashlib import scrypt
@@ -26,6 +25,7 @@ from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
 from gossamer.config.settings import setting_fields
 from gossamer.core.errors import UsageError
+from gossamer.core.record import Record
 from gossamer.policy.secret_names import HIDDEN, is_secret
 from gossamer.spiders.spider import Spider
 
@@ -37,8 +37,7 @@ _FINGERPRINT = re.compile(r"\*\*\*[0-9a-f]{8}")
 _NOTHING = ("", "none", "null")
 
 
-@dataclass(frozen=True)
-class SpiderArgument:
+class SpiderArgument(Record, frozen=True):
     """One argument of a spider."""
 
     name: str
@@ -59,8 +58,7 @@ class SpiderArgument:
         return HIDDEN if is_secret(self.name) and self.default != "" else self.default
 
 
-@dataclass(frozen=True)
-class ArgumentRules:
+class ArgumentRules(Record, frozen=True):
     """What a spider can be given."""
 
     arguments: Mapping[str, SpiderArgument]

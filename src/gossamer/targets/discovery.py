@@ -14,7 +14,6 @@ import shlex
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -23,6 +22,7 @@ from types import ModuleType
 from gossamer.compat.scrapy import hints as scrapy
 from gossamer.config.names import suggest_name
 from gossamer.core.errors import UsageError
+from gossamer.core.record import Record
 from gossamer.core.requests import Request
 from gossamer.core.rungs import AUTO, explain_wrong_rung
 from gossamer.observe.text import shown_url
@@ -41,18 +41,20 @@ _FILE = re.compile(r"^(?P<path>.+\.py)(?::(?P<name>\w+))?$")
 _HOST = re.compile(r"^(localhost|[\w-]+(\.[\w-]+)+|\[[0-9a-fA-F:]+\])(:\d+)?([/?#].*)?$")
 
 
-@dataclass(frozen=True)
-class CrawlTarget:
+class CrawlTarget(Record, frozen=True):
     """What to crawl."""
 
     text: str  # the spider with its arguments, or the URL: the same text is the same crawl
     name: str  # whose items these are: the spider's name, or the host of a URL
     spider: Spider
     choose: Callable[[Request], Spider]
-    authorizations: Mapping[str, str] = field(default_factory=dict, repr=False)
+    authorizations: Mapping[str, str] = {}
     """What is sent, by origin, for the user and password of start URLs; it is in none of the above."""
     logs_in: bool = False
     """Whether a spider that may be chosen has ``log_in()``."""
+
+    def __repr__(self) -> str:  # without the authorizations
+        return f"<CrawlTarget {self.text}>"
 
 
 def find_target(
@@ -273,8 +275,7 @@ def _spiders_of(module: ModuleType) -> list[type[Spider]]:
 # --------------------------------------------------------------------------- by name
 
 
-@dataclass(frozen=True)
-class DiscoveryResult:
+class DiscoveryResult(Record, frozen=True):
     """The spiders of a project and of installed packages, by name; and what could not be imported."""
 
     spiders: Mapping[str, type[Spider]]

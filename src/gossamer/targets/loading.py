@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gossamer.config.layers import LoadedSettings, find_project, load_settings
 from gossamer.config.option import SettingOption
 from gossamer.config.settings import Settings
+from gossamer.core.record import Record
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget, find_target
 from gossamer.targets.settings import spider_settings
 
 
-@dataclass(frozen=True)
-class LoadedTarget:
+class LoadedTarget(Record, frozen=True):
     """What to crawl, and how."""
 
     target: CrawlTarget

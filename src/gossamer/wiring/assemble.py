@@ -7,7 +7,8 @@ import sys
 import traceback
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
-from dataclasses import dataclass, field, replace
+
+from msgspec.structs import replace
 
 from gossamer.callbacks.extractor import results_of
 from gossamer.callbacks.pipelines import SpiderPipeline
@@ -16,6 +17,7 @@ from gossamer.core.errors import JobBusyError, OperatorError, StorageError, Usag
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job, tag_of
 from gossamer.core.lifecycle import JobState
+from gossamer.core.record import Record
 from gossamer.core.requests import Request
 from gossamer.engine.parts import EngineParts, ShiftOptions
 from gossamer.engine.store_then_settle import SplitCommitter
@@ -48,8 +50,7 @@ CREW_IDLE_S = 0.1
 """How often a worker without work asks the frontier when other processes may add some, in seconds."""
 
 
-@dataclass(frozen=True)
-class CrawlParts:
+class CrawlParts(Record, frozen=True):
     """The parts of one crawl, and what has to be closed after it."""
 
     parts: EngineParts
@@ -59,9 +60,10 @@ class CrawlParts:
     resumed: bool
     closing: AsyncExitStack
     guard: AddressGuard
-    authorizations: Mapping[str, str] = field(
-        repr=False
-    )  # for the origins of start URLs with user and password
+    authorizations: Mapping[str, str]  # for the origins of start URLs with user and password
+
+    def __repr__(self) -> str:  # without the authorizations
+        return f"<CrawlParts of {self.parts.job.id}>"
 
     async def seeds_of(self, spider: Spider) -> AsyncIterator[Request]:
         """The spider's first requests; their hosts were named by the operator and may be private.

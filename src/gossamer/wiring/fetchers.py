@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 
 from gossamer.config.settings import Settings
 from gossamer.core.errors import MissingServiceError, SettingError, UsageError
+from gossamer.core.record import Record
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.fetcher import HttpFetcher
 from gossamer.fetch.http.limits import HttpOptions
@@ -28,20 +28,21 @@ from gossamer.ports.fetcher import Fetcher
 from gossamer.ports.page_guide import PageGuide
 
 
-@dataclass(frozen=True)
-class FetchParts:
+class FetchParts(Record, frozen=True):
     """What the ways to fetch are opened with; they share the guard and the cookies."""
 
     settings: Settings
     guard: AddressGuard
     clock: Clock
     cookies: CookieStore
-    authorizations: Mapping[str, str] = field(default_factory=dict, repr=False)  # by origin
+    authorizations: Mapping[str, str] = {}  # by origin
     guide: PageGuide | None = None  # what spiders want done on their pages in a browser
 
+    def __repr__(self) -> str:  # without the authorizations
+        return "<FetchParts>"
 
-@dataclass(frozen=True)
-class FetchWay:
+
+class FetchWay(Record, frozen=True):
     """One way to fetch."""
 
     open: Callable[[FetchParts], Fetcher]

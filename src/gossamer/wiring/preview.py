@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, ExitStack
-from dataclasses import dataclass
-from dataclasses import replace as replace_parts
 
 from msgspec.structs import replace
 
@@ -16,6 +14,7 @@ from gossamer.callbacks.pipelines import SpiderPipeline
 from gossamer.config.settings import Settings
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
+from gossamer.core.record import Record
 from gossamer.core.requests import Entry, Request
 from gossamer.engine.admission import Admission
 from gossamer.engine.parts import ShiftOptions, VisitParts
@@ -69,8 +68,7 @@ def _open_admission(options: UrlOptions) -> Admission:
     return Admission(Scope(()), options, b"", traps=TrapCounter(unbounded))
 
 
-@dataclass(frozen=True)
-class PreviewParts:
+class PreviewParts(Record, frozen=True):
     """What single pages are visited with, and what has to be closed after it."""
 
     visit: VisitParts
@@ -117,7 +115,7 @@ async def wire_preview(
             router=router,
         )
         login = login_gate_of(settings, target, parts, shared, WORKER, is_alone=True)
-        parts = replace_parts(parts, login=login)
+        parts = replace(parts, login=login)
         shift = ShiftOptions(
             worker=WORKER, concurrency=1, lease_ttl_s=LEASE_S, max_redirects=settings.http.max_redirects
         )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
 from importlib import import_module
 
 from gossamer.config.settings import Settings
 from gossamer.core.errors import MissingServiceError
 from gossamer.core.jobs import Job
+from gossamer.core.record import Record
 from gossamer.core.requests import Request
 from gossamer.core.rungs import BROWSER_WAY, way_of
 from gossamer.core.shifts import BROWSER_LANE, PAGE_LANE
@@ -33,8 +33,7 @@ from gossamer.wiring.page_tasks import guide_of
 from gossamer.wiring.sessions import SessionFetcher, has_identities
 
 
-@dataclass(frozen=True)
-class RouteParts:
+class RouteParts(Record, frozen=True, kw_only=True):
     """What fetching and its routes are put together from."""
 
     settings: Settings
@@ -46,10 +45,13 @@ class RouteParts:
     cookies: SharedCookieStore
     sink: Sink
     worker: str
-    authorizations: Mapping[str, str] = field(repr=False)  # by origin
+    authorizations: Mapping[str, str]  # by origin
     trust: TrustedHosts | None = None  # the hosts that a fleet's workers share; None: there is one worker
     lanes: Sequence[str] = (PAGE_LANE,)
     is_alone: bool = True
+
+    def __repr__(self) -> str:  # without the authorizations
+        return f"<RouteParts of {self.job.id}>"
 
 
 async def open_ways(parts: RouteParts, opening: AsyncExitStack) -> tuple[Fetcher, Router]:

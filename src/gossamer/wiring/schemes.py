@@ -8,13 +8,13 @@ this file; those of other packages are named by entry points of the groups ``gos
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
 from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
+from gossamer.core.record import Record
 from gossamer.core.redaction import shown_server
 from gossamer.ports.backends import FrontierBackend, StoreBackend
 from gossamer.ports.clock import Clock
@@ -26,16 +26,14 @@ DEFAULT = "sqlite"
 """The scheme of a place that is not named."""
 
 
-@dataclass(frozen=True)
-class BackendParts:
+class BackendParts(Record, frozen=True):
     """What back ends are opened with."""
 
     settings: Settings
     databases: DatabasePool  # the SQLite files, each opened once; others have no use for them
 
 
-@dataclass(frozen=True)
-class FrontierScheme:
+class FrontierScheme(Record, frozen=True):
     """What a scheme of ``frontier.url`` stands for."""
 
     open: Callable[[str | None, BackendParts], Awaitable[FrontierBackend]]
@@ -52,8 +50,7 @@ class FrontierScheme:
     """The extra of Gossamer that it needs, for `gossamer doctor`."""
 
 
-@dataclass(frozen=True)
-class StoreScheme:
+class StoreScheme(Record, frozen=True):
     """What a scheme of ``store.url`` stands for."""
 
     open: Callable[[str | None, BackendParts, Clock], Awaitable[StoreBackend]]

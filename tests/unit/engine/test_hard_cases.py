@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import itertools
 from collections.abc import AsyncIterator
 
@@ -270,7 +269,7 @@ def test_users_code_that_would_end_its_task_costs_its_page_and_not_the_crawl(err
 def test_a_lease_beside_results_that_cannot_be_recorded_is_not_left_behind() -> None:
     async def main() -> tuple[int, int]:
         kit = Kit()
-        kit.shift = dataclasses.replace(kit.shift, concurrency=1)
+        kit.shift = replace(kit.shift, concurrency=1)
         lease, fetched = kit.frontier.lease, kit.site.fetch
         begun, ended = itertools.count(), itertools.count()
 

@@ -11,7 +11,6 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -30,8 +29,7 @@ STDOUT = "-"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 
-@dataclass(frozen=True)
-class ExportFile:
+class ExportFile(Record, frozen=True):
     """One file to export to."""
 
     path: Path | None  # None: stdout

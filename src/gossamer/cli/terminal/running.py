@@ -9,7 +9,6 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from gossamer.config.option import SettingOption
 from gossamer.core.drops import DropKind
 from gossamer.core.errors import LedgerReason, OperatorError, StorageError
 from gossamer.core.exits import ExitCode, exit_of
+from gossamer.core.record import Record
 from gossamer.core.text import format_count
 from gossamer.crawl.notes import by_reason
 from gossamer.crawl.result import CrawlResult
@@ -44,12 +44,11 @@ GARBAGE = 700
 """Objects made between two searches for garbage, Python's own figure: 10,000 makes no crawl faster."""
 
 
-@dataclass(frozen=True)
-class CrawlCommand:
+class CrawlCommand(Record, frozen=True):
     """What was asked for."""
 
     target: str | type[Spider]
-    arguments: dict[str, str] = field(default_factory=dict)
+    arguments: dict[str, str] = {}
     overrides: Mapping[str, Any] | Sequence[SettingOption] = ()
     outputs: tuple[ExportFile, ...] = ()
     fresh: bool = False

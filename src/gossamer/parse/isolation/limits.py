@@ -8,13 +8,13 @@ same: a page below it costs less than about 200 ms and 200 MB, whatever its shap
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from gossamer.core.record import Record
 
 MAX_INLINE_BYTES = 3 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class ParseLimits:
+class ParseLimits(Record, frozen=True, kw_only=True):
     """What a suspicious page may cost the process that judges it, and what is left of one that is cut."""
 
     cpu_s: float = 5.0  # of that process, for one page; how busy the machine is does not count
