@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
 from gossamer.config.section import COUNTRY, HTTP_URL, BaseSettings, Name, Seconds, SectionName
 from gossamer.policy.proxies import BLOCK_S, FAILURE_S
-from gossamer.policy.proxy_list import parse_proxy
 from gossamer.policy.proxy_rotation import RotationOrder
 
 ProxyText = Annotated[str, Field(min_length=1)]
@@ -44,9 +44,10 @@ class ProxyListSettings(BaseSettings):
     @field_validator("urls")
     @classmethod
     def _check_urls(cls, urls: tuple[str, ...]) -> tuple[str, ...]:
+        lists = import_module("gossamer.policy.proxy_list")  # what crawls without proxies have no use for
         for number, text in enumerate(urls, 1):
             try:
-                parse_proxy(text)
+                lists.parse_proxy(text)
             except ValueError as error:
                 raise ValueError(f"entry {number}: {error}") from None
         return urls

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 from gossamer.core.record import Record
 from gossamer.core.results import FetchResult
@@ -108,44 +109,37 @@ _CAPTCHAS = (
     b"mtcaptcha",
     b"captcha",
 )
-_WORDS = re.compile(
-    b"|".join(
-        (
-            rb"access (?:to this (?:page|site|website) )?(?:has been |is |was )?(?:denied|blocked)",
-            rb"you (?:have been|are|were) (?:temporarily )?blocked|request (?:was |has been )?blocked",
-            rb"unusual (?:traffic|activity)|automated (?:access|requests|queries)|suspicious activity",
-            rb"(?:are you|you are|you're|not) (?:not )?a (?:ro)?bot|bot (?:detected|detection)",
-            rb"(?:verify|prove|confirm)(?: that)? you(?: are|'re) (?:a )?human|human verification",
-            rb"security (?:check|verification)|checking your browser|enable javascript and cookies",
-            rb"pardon our interruption|press (?:&amp;|&|and) hold",
-        )
-    )
+_WORDS = (
+    rb"access (?:to this (?:page|site|website) )?(?:has been |is |was )?(?:denied|blocked)",
+    rb"you (?:have been|are|were) (?:temporarily )?blocked|request (?:was |has been )?blocked",
+    rb"unusual (?:traffic|activity)|automated (?:access|requests|queries)|suspicious activity",
+    rb"(?:are you|you are|you're|not) (?:not )?a (?:ro)?bot|bot (?:detected|detection)",
+    rb"(?:verify|prove|confirm)(?: that)? you(?: are|'re) (?:a )?human|human verification",
+    rb"security (?:check|verification)|checking your browser|enable javascript and cookies",
+    rb"pardon our interruption|press (?:&amp;|&|and) hold",
 )
+"""Regular expressions of what pages say that refuse a visitor."""
 _UNSEEN = (b"script", b"style", b"noscript", b"head")
 """Elements whose text no visitor reads."""
 
 
-def _last_parts(*words: str) -> re.Pattern[str]:
-    """Paths that end with one of these parts, or go on below it."""
-    return re.compile(rf"(?i)(?:^|/)(?:{'|'.join(words)})(?:\.\w{{2,5}})?(?:/|$)")
-
-
-_LOG_IN = _last_parts(
+_LOG_IN = (
     *(r"log[-_]?in", r"log[-_]?on", r"sign[-_]?in", r"sign[-_]?on", "sso", "auth", "authenticate"),
     *("session/new", "wp-login"),
 )
-_CHALLENGE = _last_parts(
+_CHALLENGE = (
     *("sorry/index", "validatecaptcha", "recaptcha", "cdn-cgi/challenge", "_sec/cp_challenge", "px/captcha"),
     *("distil_r_captcha", "distil_r_blocked", "_incapsula_resource", "human-verification"),
     *("are-you-(?:a-)?human", "verify-human", "bot-?check", "robot-?check"),
 )
-_MAYBE_CHALLENGE = _last_parts("captcha", "challenge", "blocked")
+_MAYBE_CHALLENGE = ("captcha", "challenge", "blocked")
 _WAYS_OUT = (
     (_CHALLENGE, BlockKind.CHALLENGE, True),
     (_MAYBE_CHALLENGE, BlockKind.CHALLENGE, False),  # there are pages of these names for everybody
     (_LOG_IN, BlockKind.LOG_IN, False),  # members' pages lead there
 )
-_PATH = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?(?://[^/?#]*)?([^?#]*)", re.IGNORECASE)
+"""Regular expressions of the last parts of paths to which redirects lead."""
+_PATH = r"(?:[a-z][a-z0-9+.-]*:)?(?://[^/?#]*)?([^?#]*)"
 
 
 class BlockRules(Record, frozen=True, kw_only=True):
@@ -186,10 +180,30 @@ def _is_small(body: bytes) -> bool:
     return body.count(b"<") <= FEW_TAGS and body.count(b"<a ") <= FEW_LINKS
 
 
+# Compiled where a page needs them: most crawls meet none.
+
+
+@cache
+def _words() -> re.Pattern[bytes]:
+    return re.compile(b"|".join(_WORDS))
+
+
+@cache
+def _path() -> re.Pattern[str]:
+    return re.compile(_PATH, re.IGNORECASE)
+
+
+@cache
+def _last_parts(words: tuple[str, ...]) -> re.Pattern[str]:
+    """Paths that end with one of these parts, or go on below it."""
+    return re.compile(rf"(?i)(?:^|/)(?:{'|'.join(words)})(?:\.\w{{2,5}})?(?:/|$)")
+
+
 def find_redirect_block(url: str, location: str) -> Block | None:
     """That a redirect leads to where visitors log in, or are tested; pages of these kinds may go on there."""
     path, target = _path_of(url), _path_of(location)
-    for pattern, kind, is_certain in _WAYS_OUT:
+    for words, kind, is_certain in _WAYS_OUT:
+        pattern = _last_parts(words)
         if pattern.search(target) and not pattern.search(path):
             return Block(kind=kind, detail=f"redirects to {target[:100]}", is_certain=is_certain)
     return None
@@ -197,7 +211,7 @@ def find_redirect_block(url: str, location: str) -> Block | None:
 
 def _path_of(url: str) -> str:
     """The path as it is written; a Location may be anything."""
-    match = _PATH.match(url.strip())
+    match = _path().match(url.strip())
     return match[1] if match else ""
 
 
@@ -225,7 +239,7 @@ def _find_hints(status: int, text: bytes, hint: BlockKind | None) -> Block | Non
         return Block(kind=hint, detail=f"status {status} of a site it protects", is_certain=False)
     if status == 401:  # asks for a password, as RFC 9110 means it
         return None
-    if is_short and (words := _WORDS.search(shown)):
+    if is_short and (words := _words().search(shown)):
         detail = f"status {status} and {_shown(words[0])}"
         return Block(kind=BlockKind.WORDS, detail=detail, is_certain=False)
     return Block(kind=BlockKind.STATUS, detail=f"status {status}", is_certain=False)
@@ -239,10 +253,10 @@ def _find_on_small_page(text: bytes) -> Block | None:
             return found
         if captcha := _first_of(_CAPTCHAS, text):
             shown = _visible_text(text)
-            if len(shown) <= LITTLE_TEXT and (words := _WORDS.search(shown)):
+            if len(shown) <= LITTLE_TEXT and (words := _words().search(shown)):
                 return Block(kind=BlockKind.CAPTCHA, detail=f"{_shown(captcha)} and {_shown(words[0])}")
     title = text.find(b"<title")
-    words = _WORDS.search(text[title : title + TITLE_BYTES]) if title >= 0 else None
+    words = _words().search(text[title : title + TITLE_BYTES]) if title >= 0 else None
     if words is None or len(_visible_text(text)) > LITTLE_TEXT:
         return None
     return Block(kind=BlockKind.WORDS, detail=f"the title says {_shown(words[0])}", is_certain=False)
