@@ -289,7 +289,7 @@ def _may_wait(returned: Any) -> bool:
 def _find_failure(spider: Spider, name: str, response: Response) -> ExtractResult | None:
     """Why a page is not for its callback: it is one for visitors, or lacks what the spider requires."""
     try:
-        if _is_for_visitors(spider, response):
+        if spider.log_in is not None and _is_for_visitors(spider, response):
             return ExtractResult(fault=Fault.LOGGED_OUT, error="is_logged_in() says no to the page")
     except BaseException as raised:
         if ends_task(raised):

@@ -137,7 +137,7 @@ class Visitor:
             return end
         if parts.login is not None and attempt.log_in:
             end = await settle_log_out(parts.login, attempt, end, parts.clock.now())
-        return await self._learn_from(attempt, end)
+        return end if parts.router.is_fixed else await self._learn_from(attempt, end)
 
     async def _fetch_if_allowed(
         self, attempt: OpenAttempt, request: Request, route: Route
@@ -175,8 +175,6 @@ class Visitor:
         self, attempt: OpenAttempt, result: VisitResult, *, is_probe: bool = False
     ) -> VisitResult:
         """The result; or that the request is tried again, where another route is worth it."""
-        if self._parts.router.is_fixed:
-            return result
         entry = attempt.lease.entry
         report = RouteReport(
             request=entry.request,
@@ -214,7 +212,9 @@ class Visitor:
                 Request(known, session=request.session), attempt.route
             )
         except FetchError as error:  # it may be the proxy, or who asks
-            await self._learn_from(attempt, attempt.make_result(Verdict.RETRY, error.fault), is_probe=True)
+            if not self._parts.router.is_fixed:
+                failed = attempt.make_result(Verdict.RETRY, error.fault)
+                await self._learn_from(attempt, failed, is_probe=True)
             return attempt.host_signal(retry.signal_kind(error.fault))
         fault = retry.fault_of_status(attempt.fetched.status)
         return attempt.host_signal(
@@ -228,8 +228,13 @@ class Visitor:
         is_wanted = self._parts.extractor.wants_status(request, fetched.status)
         is_redirect = fetched.status in redirects.STATUSES and not is_wanted
         try:
-            attempt.block = block = await self._find_block(request, fetched, is_redirect=is_redirect)
-            if block is None and not is_wanted:
+            if is_redirect:
+                block = self._find_redirect_block(request, fetched)
+            else:
+                found = await self._parts.extractor.find_block(request, fetched)
+                block = found or find_block(fetched, self._parts.blocks)
+            attempt.block = block
+            if attempt.log_in and block is None and not is_wanted:
                 self._check_log_in(attempt, fetched.status, "")
         except FetchError as error:
             return self._handle_failure(attempt, error, attempt.host_signal())
@@ -248,14 +253,9 @@ class Visitor:
             attempt, FetchError(fault, f"status {fetched.status}", retry_after_s=retry_after_s)
         )
 
-    async def _find_block(self, request: Request, fetched: FetchResult, *, is_redirect: bool) -> Block | None:
-        """That the answer refuses us, as the spider or its marks say."""
-        if is_redirect:
-            is_looked_for = self._parts.blocks.is_detected
-            return find_redirect_block(request.url, fetched.header("location")) if is_looked_for else None
-        return await self._parts.extractor.find_block(request, fetched) or find_block(
-            fetched, self._parts.blocks
-        )
+    def _find_redirect_block(self, request: Request, fetched: FetchResult) -> Block | None:
+        is_looked_for = self._parts.blocks.is_detected
+        return find_redirect_block(request.url, fetched.header("location")) if is_looked_for else None
 
     def _check_log_in(self, attempt: OpenAttempt, status: int, location: str) -> None:
         """Raise ``FetchError`` if an answer to a session that is logged in is for visitors."""

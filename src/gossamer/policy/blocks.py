@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
+from operator import itemgetter
 
 from gossamer.core.record import Record
 from gossamer.core.results import FetchResult
@@ -133,6 +134,7 @@ _CHALLENGE = (
     *("are-you-(?:a-)?human", "verify-human", "bot-?check", "robot-?check"),
 )
 _MAYBE_CHALLENGE = ("captcha", "challenge", "blocked")
+_name_of = itemgetter(0)
 _WAYS_OUT = (
     (_CHALLENGE, BlockKind.CHALLENGE, True),
     (_MAYBE_CHALLENGE, BlockKind.CHALLENGE, False),  # there are pages of these names for everybody
@@ -157,14 +159,12 @@ def find_block(fetched: FetchResult, rules: BlockRules) -> Block | None:
     if not rules.is_detected:
         return None
     status, marks = fetched.status, rules.marks
-    hint: BlockKind | None = None
-    for name, value in fetched.headers:
-        if name in _DECISIVE_HEADERS:
-            return Block(kind=_DECISIVE_HEADERS[name], detail=f"the header {name}: {value[:60]}")
-        if status >= 400 and name in _HINTING_HEADERS:
-            hint = _HINTING_HEADERS[name]
+    if not _DECISIVE_HEADERS.keys().isdisjoint(map(_name_of, fetched.headers)):
+        name, value = next(field for field in fetched.headers if field[0] in _DECISIVE_HEADERS)
+        return Block(kind=_DECISIVE_HEADERS[name], detail=f"the header {name}: {value[:60]}")
     if status >= 400:
-        return _find_in_error(fetched, marks, hint)
+        hints = [_HINTING_HEADERS[name] for name, _ in fetched.headers if name in _HINTING_HEADERS]
+        return _find_in_error(fetched, marks, hints[-1] if hints else None)
     body = fetched.body
     if status not in _CHALLENGING or not body:
         return None

@@ -114,7 +114,8 @@ class HttpFetcher:
         """The header as bytes."""
         origin = target.origin
         fields = self._headers.list_fields(request, origin, session, self._clock.now())
-        if not any(name.lower() == "host" for name in request.headers):
+        own = request.headers
+        if not own or not any(name.lower() == "host" for name in own):
             fields.insert(0, ("Host", origin.host_header))
         if request.body or request.method not in BODILESS:
             fields.append(("Content-Length", str(len(request.body))))
