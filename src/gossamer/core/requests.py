@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Any
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from gossamer.core.browsing import Browsing, check_browsing
 from gossamer.core.record import Record
@@ -72,21 +73,20 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     redirects: tuple[str, ...] = ()  # the URLs that redirected here, oldest first; set by the engine
 
     def __post_init__(self) -> None:
-        force = msgspec.structs.force_setattr
         if self.callback is not None and type(self.callback) is not str:
-            force(self, "callback", callback_name(self.callback, "callback"))
+            force_setattr(self, "callback", callback_name(self.callback, "callback"))
         if self.errback is not None and type(self.errback) is not str:
-            force(self, "errback", callback_name(self.errback, "errback"))
+            force_setattr(self, "errback", callback_name(self.errback, "errback"))
         if tuple(map(type, _FIELDS(self))) != _TYPES:
             for name, kind in _KINDS.items():
-                force(self, name, convert_field(name, getattr(self, name), kind))
+                force_setattr(self, name, convert_field(name, getattr(self, name), kind))
         if not self.url.startswith(("http://", "https://")):
             check_absolute(self.url)
         if self.method != "GET":
-            force(self, "method", self.method.upper())
+            force_setattr(self, "method", self.method.upper())
         if self.browser is not None:
             check_browsing(self.browser, "a request's browser")
-            force(self, "fetch", self.fetch or "browser")
+            force_setattr(self, "fetch", self.fetch or "browser")
         if self.fetch:
             check_rung(self.fetch)
         if self.body or self.headers or self.meta or self.cb_kwargs:
@@ -99,13 +99,12 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
         """
         if self.body:
             check_size("body", len(self.body))
-        become = msgspec.structs.force_setattr
         if self.headers:
-            become(self, "headers", headers_as_stored(self.headers))
+            force_setattr(self, "headers", headers_as_stored(self.headers))
         if self.meta:
-            become(self, "meta", as_stored(self.meta, "meta"))
+            force_setattr(self, "meta", as_stored(self.meta, "meta"))
         if self.cb_kwargs:
-            become(self, "cb_kwargs", as_stored(self.cb_kwargs, "cb_kwargs"))
+            force_setattr(self, "cb_kwargs", as_stored(self.cb_kwargs, "cb_kwargs"))
 
     def replace(self, **changes: Any) -> Request:
         """The same request with some fields changed."""

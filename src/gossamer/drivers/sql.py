@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 from typing import Any
 
 _SMALL, _LARGE = 64, 256  # rows in a statement: few sizes, so that the statements stay prepared
@@ -49,9 +50,8 @@ def _run_chunks(
         size = min(left, _SMALL) if left < _LARGE else _LARGE
         chunk = rows[start : start + size]
         start += size
-        cursor = conn.execute(
-            _with_rows(statement, size, len(chunk[0])), [value for row in chunk for value in row]
-        )
+        values = tuple(chain.from_iterable(chunk))
+        cursor = conn.execute(_with_rows(statement, size, len(chunk[0])), values)
         yield cursor.fetchall() if fetch else cursor
 
 

@@ -41,7 +41,8 @@ def parse_target(url: str) -> RequestTarget:
     if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
         url = _to_canonical(url)
     match = _SPLIT.match(url)
-    if match is not None and "%" in match[2].rpartition("@")[2]:  # an encoded host is another one to others
+    # An encoded host is another one to others.
+    if "%" in url and match is not None and "%" in match[2].rpartition("@")[2]:
         match = _SPLIT.match(_to_canonical(url))
     if match is None:
         scheme = url.partition(":")[0][:20]
