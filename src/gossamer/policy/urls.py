@@ -12,10 +12,12 @@ from __future__ import annotations
 import hashlib
 import re
 import struct
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import force_setattr
+
+from gossamer.core.record import Record
 from gossamer.policy.url_parser import BaseUrl, head_of, normalise_url, parse_url
 
 if TYPE_CHECKING:
@@ -67,8 +69,7 @@ SESSION_PARAMETERS = (
 """Query parameters that usually name a visit. Not dropped by default: on some sites they are needed."""
 
 
-@dataclass(frozen=True)
-class UrlOptions:
+class UrlOptions(Record, frozen=True, kw_only=True):
     """What the canonical form drops and orders.
 
     ``drop_parameters`` has the form of :data:`TRACKING_PARAMETERS`. ``sort_query`` orders parameters by
@@ -81,13 +82,13 @@ class UrlOptions:
     sort_query: bool = False
     unescape: bool = False
     max_length: int = MAX_URL_LENGTH
-    _names: frozenset[str] = field(init=False, repr=False, compare=False)
-    _prefixes: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    _names: frozenset[str] = frozenset()  # of ``drop_parameters``, those without a `*`
+    _prefixes: tuple[str, ...] = ()  # of the others, what comes before it
 
     def __post_init__(self) -> None:
         words = [word.lower() for word in self.drop_parameters]
-        object.__setattr__(self, "_names", frozenset(word for word in words if not word.endswith("*")))
-        object.__setattr__(self, "_prefixes", tuple(word[:-1] for word in words if word.endswith("*")))
+        force_setattr(self, "_names", frozenset(word for word in words if not word.endswith("*")))
+        force_setattr(self, "_prefixes", tuple(word[:-1] for word in words if word.endswith("*")))
 
 
 DEFAULT_OPTIONS = UrlOptions()
