@@ -10,7 +10,6 @@ from pydantic import Field, field_validator
 
 from gossamer.config.section import COUNTRY, HTTP_URL, BaseSettings, Name, Seconds, SectionName
 from gossamer.policy.proxies import BLOCK_S, FAILURE_S
-from gossamer.policy.proxy_rotation import RotationOrder
 
 ProxyText = Annotated[str, Field(min_length=1)]
 Country = Annotated[str, Field(pattern=COUNTRY)]
@@ -84,7 +83,7 @@ class ProxySettings(ProxyListSettings):
         "rungs that name a kind of proxy, such as `http+residential`.",
     )
     rotation: Literal["round_robin", "sticky", "least_used"] = Field(
-        default=RotationOrder.ROUND_ROBIN.value,
+        default="round_robin",
         description="Which proxy is next: `round_robin` takes one after the other; with `sticky` a session "
         "stays with its proxy at a site; `least_used` takes the one that this worker has used least.",
     )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -26,7 +26,9 @@ from gossamer.parse.selectors import Selector, SelectorList
 from gossamer.parse.xml_text import decode_xml
 from gossamer.policy.urls import UrlJoiner
 from gossamer.ports.page_examiner import PARSE_TRUNCATED, TruncatedPage
-from gossamer.spiders.forms import Filling, request_for_form
+
+if TYPE_CHECKING:
+    from gossamer.spiders.forms import Filling
 
 ROBOTS_NAME = "gossamer"
 """What pages call us that ask something of us alone."""
@@ -346,7 +348,9 @@ class Response:
         equals one that asks for a password. Raises ``ValueError`` where there is none. Options are those of
         :class:`Request`.
         """
-        return request_for_form(self, data, callback, css=css, **options)
+        forms = import_module("gossamer.spiders.forms")  # most spiders fill in none
+        request: Request = forms.request_for_form(self, data, callback, css=css, **options)
+        return request
 
     def _count_dropped(self, reason: str) -> None:
         self.dropped[reason] = self.dropped.get(reason, 0) + 1

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Collection
-from typing import NamedTuple
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -15,10 +16,7 @@ from gossamer.core.jobs import DeadLetterFilter, FrontierStats, Job, JobTotals
 from gossamer.core.lifecycle import JobState
 from gossamer.core.position import QueuePosition
 from gossamer.fetch import robots_cache
-from gossamer.fetch.routing import ladder
-from gossamer.fetch.routing.ladder import decode_state
 from gossamer.policy import urls
-from gossamer.policy.ladder import LadderState
 from gossamer.policy.robots import RobotsRecord, RobotsRules
 from gossamer.policy.shared_hosts import shared_host
 from gossamer.ports.backends import FleetBackend, FrontierBackend, StoreBackend
@@ -27,6 +25,9 @@ from gossamer.ports.job_frontier import JobFrontier
 from gossamer.targets.plan import plan_from
 from gossamer.wiring.open import fleet_of, open_places
 from gossamer.wiring.rules import rules_of
+
+if TYPE_CHECKING:
+    from gossamer.policy.ladder import LadderState
 
 HOSTS_LOOKED_AT = 200
 """Hosts of another job that are compared with those of a new one: those with most requests."""
@@ -112,7 +113,9 @@ class Backends:
 
     async def find_ladder(self, host: str) -> LadderState:
         """What is known of the rung of a host, by its politeness key."""
-        return decode_state(await self.requests.shared.get(ladder.SPACE, host))
+        ladder = import_module("gossamer.fetch.routing.ladder")  # what plain crawls have no use for
+        state: LadderState = ladder.decode_state(await self.requests.shared.get(ladder.SPACE, host))
+        return state
 
     async def at_work(self, job: Job) -> str | None:
         """Who crawls this job now: the number of a process, or words; ``None``: nobody.
