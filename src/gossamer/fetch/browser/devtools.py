@@ -78,6 +78,9 @@ class DevToolsGate:
     async def settle(self) -> None:
         """Nothing is awaited: the browser itself waits for every decision."""
 
+    async def hear_answer(self) -> None:
+        """It was heard before the browser made anything of it."""
+
     async def write_tree(self, most: int) -> str | None:
         """The page's tree as text, from a world of its own, where the page's scripts have changed nothing.
 

@@ -21,7 +21,7 @@ from gossamer.core.results import FetchResult
 from gossamer.core.routes import DIRECT, Route
 from gossamer.fetch.browser.cookies import TabCookies
 from gossamer.fetch.browser.dialers import GuardedDialer
-from gossamer.fetch.browser.faults import NO_PAGE, error_code, translate_code
+from gossamer.fetch.browser.faults import ABORTED, NO_PAGE, error_code, translate_code
 from gossamer.fetch.browser.limits import CLOSE_S, BrowserOptions
 from gossamer.fetch.browser.navigation import Navigation
 from gossamer.fetch.browser.pool import BrowserPool
@@ -244,8 +244,11 @@ class BrowserFetcher:
         except FetchError:
             raise
         except Exception as error:
+            code = error_code(str(error))
+            if not code or code in ABORTED:
+                await tab.gate.hear_answer()
             await tab.gate.settle()  # what is saved and not shown is a failure to the browser
-            if error_code(str(error)) == NO_PAGE:
+            if code == NO_PAGE:
                 return "", TaskReport()
             raise self._explain(tab, str(error), origin) from error
 

@@ -43,6 +43,7 @@ PREFERENCES: dict[str, str | float | bool] = {
 }
 _SAVE_S = 3.0
 """How long Firefox may take to say that it saves what it does not show."""
+_HEAR_S = 1.0
 _HANDED_BYTES = 20_000_000
 """As they are sent: Playwright lets Firefox keep no more of an answer."""
 
@@ -83,6 +84,12 @@ class FirefoxGate:
     async def settle(self) -> None:
         """Wait until an answer that is not shown is read: the browser does not wait for it."""
         await self._reading.wait()
+
+    async def hear_answer(self) -> None:
+        """Wait a moment for an answer without a page: that there is none may be told before."""
+        navigation = self._find_navigation()
+        if navigation is not None and navigation.is_begun and not navigation.status:
+            await asyncio.wait((navigation.end,), timeout=_HEAR_S)
 
     async def see(self, selector: str, wait_s: float) -> bool:
         """Nothing that the driver would not see as cheaply."""
