@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
 
 from gossamer.core.browsing import Browsing
-from gossamer.core.errors import FetchError
+from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
 from gossamer.fetch.browser.fetcher import BrowserFetcher
+from gossamer.fetch.browser.navigation import Navigation
+from gossamer.fetch.browser.processes import find_processes
 from gossamer.fetch.browser.tab import BrowserTab
 from kit.browser_pages import answer, open_fetcher
 from kit.raw_server import Raw
@@ -21,6 +25,8 @@ pytestmark = pytest.mark.server
 LEAVING = "setInterval(() => location = '/trap', 1)"
 STOPPING = "setInterval(() => window.stop(), 1)"
 ASKING = "onbeforeunload = event => { event.preventDefault(); return 'stay'; }"
+BUSY = "setTimeout(() => { for (;;); })"
+BUSY_WHEN_ASKED = "onbeforeunload = () => { for (;;); }"
 ANSWERS = {
     "/": answer("<p>page</p>"),
     "/next": answer("<p>next</p>"),
@@ -164,3 +170,106 @@ async def test_a_failure_is_not_pictured_with_the_page_before() -> None:
         with pytest.raises(FetchError) as caught:
             await show(fetcher, f"{site.url}/stalling")
         assert not caught.value.screenshot
+
+
+@pytest.mark.parametrize("script", [BUSY, BUSY_WHEN_ASKED], ids=["busy", "busy when asked"])
+async def test_a_page_that_never_goes_is_not_the_next_ones_failure(script: str) -> None:
+    async with one_tab() as (site, fetcher):
+        await show(fetcher, f"{site.url}/")
+        await idle_tab(fetcher).page.evaluate(script + "; 0")
+        began_at = asyncio.get_running_loop().time()
+        assert "next" in await show(fetcher, f"{site.url}/next")
+        assert asyncio.get_running_loop().time() - began_at < 15
+
+
+async def test_a_page_that_crashes_while_the_next_one_is_awaited_is_not_its_failure() -> None:
+    async def kill_first(writer: asyncio.StreamWriter) -> None:
+        (browser,) = fetcher._pool._all
+        if asked(site, "/killing") == 1:
+            for process in find_processes(browser.profile):
+                if process.is_renderer:
+                    os.kill(process.pid, signal.SIGKILL)
+            await asyncio.Event().wait()
+        writer.write(answer("<p>alive</p>"))
+
+    async with one_tab() as (site, fetcher):
+        site.answers["/killing"] = kill_first
+        await show(fetcher, f"{site.url}/")
+        assert "alive" in await show(fetcher, f"{site.url}/killing")
+        assert asked(site, "/killing") == 2
+
+
+@pytest.mark.parametrize("test", ["document.forms[0].submit()", "location = location.href"])
+async def test_a_page_that_is_shown_again_may_load_itself_again(test: str) -> None:
+    loads = 0
+
+    async def test_first(writer: asyncio.StreamWriter) -> None:
+        nonlocal loads
+        loads += 1
+        form = f"<form method=post></form><script>{test}</script>"
+        writer.write(answer(form if loads % 2 else "<p>passed</p>"))
+
+    async with one_tab() as (site, fetcher):
+        site.answers["/test"] = test_first
+        for _ in range(2):
+            assert "passed" in await show(fetcher, f"{site.url}/test")
+
+
+async def test_a_page_with_a_fragment_follows_another_and_goes_where_it_wants() -> None:
+    async with one_tab() as (site, fetcher):
+        await show(fetcher, f"{site.url}/")
+        page = await fetcher.fetch(Request(f"{site.url}/sending#part"))
+        assert (page.status, dict(page.headers)["location"]) == (302, f"{site.url}/trap")
+
+
+async def test_what_the_last_page_had_asked_for_is_not_the_next_ones_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    is_awaited, loads = asyncio.Event(), 0
+
+    async def answer_late(writer: asyncio.StreamWriter) -> None:
+        nonlocal loads
+        loads += 1
+        if loads > 1:
+            await is_awaited.wait()
+        writer.write(answer("<p>first</p>") if loads == 1 else ANSWERS["/moved"])
+
+    open_page = BrowserTab.open_page
+
+    async def open_late(tab: BrowserTab, navigation: Navigation) -> None:
+        if loads > 1:
+            is_awaited.set()
+            await asyncio.sleep(0.3)  # until the answer is there
+        await open_page(tab, navigation)
+
+    monkeypatch.setattr(BrowserTab, "open_page", open_late)
+    async with one_tab() as (site, fetcher):
+        site.answers["/reloading"] = answer_late
+        visit = fetcher._visit_page
+
+        async def visit_and_reload(tab: BrowserTab, *rest: object) -> object:
+            result = await visit(tab, *rest)  # type: ignore[arg-type]
+            if loads == 1:
+                await tab.page.evaluate("setTimeout(() => location.reload(), 1); 0")
+                async with asyncio.timeout(10):
+                    while loads == 1:  # noqa: ASYNC110 - the browser's own time
+                        await asyncio.sleep(0.01)
+            return result
+
+        monkeypatch.setattr(fetcher, "_visit_page", visit_and_reload)
+        await show(fetcher, f"{site.url}/reloading")
+        assert "next" in await show(fetcher, f"{site.url}/next")
+
+
+async def test_what_another_page_could_not_reach_is_not_why_a_page_does_not_come() -> None:
+    async def hang_up(writer: asyncio.StreamWriter) -> None:
+        writer.transport.abort()
+
+    async with one_tab() as (site, fetcher):
+        site.answers["/gone"] = hang_up
+        await show(fetcher, f"{site.url}/")
+        asking = "setInterval(() => fetch('http://10.1.2.3:81/').catch(() => 0), 3); 0"
+        await idle_tab(fetcher).page.evaluate(asking)
+        with pytest.raises(FetchError) as caught:
+            await show(fetcher, f"{site.url}/gone")
+        assert caught.value.fault is Fault.CONNECT

@@ -153,6 +153,9 @@ class DevToolsGate:
             await self._fail(event)
 
     async def _take_answer(self, navigation: Navigation, event: dict[str, Any]) -> None:
+        if navigation.is_answer_of_last_page(event["request"]["url"]):
+            await self._fail(event)
+            return
         headers = tuple((field["name"].lower(), field["value"]) for field in event.get("responseHeaders", ()))
         fate = navigation.take_answer(event["responseStatusCode"], headers)
         if fate == "show":

@@ -104,14 +104,18 @@ class BrowserFetcher:
         if refusal not in ("", "no address") and not self._guard.is_trusted(origin.host):
             raise FetchError(Fault.GUARD, f"{origin.host}: not a public address ({refusal})")
 
-    async def _fetch_in_tab(self, request: Request, route: Route, origin: Origin) -> FetchResult:
+    async def _fetch_in_tab(
+        self, request: Request, route: Route, origin: Origin, *, may_follow: bool = True
+    ) -> FetchResult:
+        """The page in a tab; in an empty one where it ``may_follow`` no other, which might be in its way."""
         dial = self._dialer.dial_by(route.proxy)
         task = PageTask(request, self._guide, self._tasks, random=self._random)
-        next_url = request.url if task.may_follow_page else ""
+        next_url = request.url if may_follow and task.may_follow_page else ""
         tab = await self._pool.take_tab(self._key_for(request, route, origin), next_url, dial)
         fault: Fault | None = Fault.LOCAL  # this visit's own end
         loop = asyncio.get_running_loop()
         held_from = loop.time()
+        result: FetchResult | None = None
         try:
             if tab.cookies is None:
                 tab.cookies = TabCookies(tab.context, self._cookies, tab.key.session)
@@ -126,9 +130,12 @@ class BrowserFetcher:
         except FetchError as error:
             fault = error.fault
             error.browser_s = loop.time() - held_from
-            raise
+            if fault is Fault.BROWSER or not tab.is_hindered:
+                raise
         finally:
             self._pool.give_back(tab, fault)
+        if result is None:
+            return await self._fetch_in_tab(request, route, origin, may_follow=False)
         return replace(result, browser_s=loop.time() - held_from)
 
     def _key_for(self, request: Request, route: Route, origin: Origin) -> TabKey:
@@ -270,10 +277,10 @@ class BrowserFetcher:
         failures = tab.relay.failures
         reason = failures.get((origin.host, origin.port))
         is_answered = tab.navigation is not None and tab.navigation.status > 0
-        if (
-            reason is None and len(failures) == 1 and not is_answered
-        ):  # the browser writes the host its own way
-            (reason,) = failures.values()
+        if reason is None and len(failures) == 1 and not is_answered:
+            ((_, port),) = failures
+            if port == origin.port:  # the browser writes the host its own way; else it is of another page
+                (reason,) = failures.values()
         if isinstance(reason, FetchError):
             return reason
         return translate_error(reason, host=origin.host) if isinstance(reason, RAISED) else told

@@ -40,6 +40,7 @@ class Navigation:
         self._loads = 0  # of the main frame, that were let through
         self.last_url = ""  # of the page that was in the tab before
         self.follows_page = False  # and still is, until this one takes its place
+        self.browser_from = self._loop.time()  # the browser has to ask, or to show what came; 0: it waits
         self.end: asyncio.Future[None] = self._loop.create_future()  # there is nothing to show, or a failure
         self.is_loading = False  # the main frame was asked for anew, and has not answered yet
         self.may_leave = False  # the page may go elsewhere: what is done on it may want to
@@ -79,10 +80,18 @@ class Navigation:
             return True
         return bool(self.last_url) and referrer == self.last_url.partition("#")[0]
 
+    def is_answer_of_last_page(self, url: str) -> bool:
+        """Whether an answer from ``url`` is to something that the page before had asked for."""
+        return not self.is_begun or (self.follows_page and not self.is_for(url))
+
+    def is_held_up(self, limit_s: float) -> bool:
+        """Whether the browser has not done its part for so long: the page before keeps it from that."""
+        return self.browser_from > 0 and self._loop.time() - self.browser_from >= limit_s
+
     def is_for(self, url: str) -> bool:
         """Whether ``url``, as a browser writes it, is the one that the tab was told to show."""
-        own = self.request.url.partition("#")[0]
-        return url == own or normalise_url(url) == normalise_url(own)
+        here, own = url.partition("#")[0], self.request.url.partition("#")[0]
+        return here == own or normalise_url(here) == normalise_url(own)
 
     def begin_load(self, url: str, method: str) -> bool:
         """Whether the main frame may load ``url`` now; where it may not, that is a redirect."""
@@ -90,6 +99,7 @@ class Navigation:
             self._conclude_redirect(url)
             return False
         self._loads += 1
+        self.browser_from = 0.0
         self.has_left = self.has_left or self.may_leave
         self.is_loading = True
         return True
@@ -131,7 +141,10 @@ class Navigation:
         except FetchError as error:
             self.conclude(error)
             return "end"
-        return "show" if is_shown else "read"
+        if not is_shown:
+            return "read"
+        self.browser_from = self._loop.time()
+        return "show"
 
     def check_size(self, length: int) -> None:
         """Raise ``FetchError`` where a body of so many bytes is too large."""

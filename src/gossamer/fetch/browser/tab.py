@@ -106,7 +106,8 @@ class BrowserTab:
 
     def begin_visit(self, navigation: Navigation) -> None:
         """From now on, what goes on in it belongs to this visit."""
-        navigation.last_url, navigation.follows_page = self._last_url, self.has_page
+        navigation.last_url = self._last_url if self.has_page else ""
+        navigation.follows_page = self.has_page
         self.has_page = False
         self.relay.forget_past()
         self.navigation = navigation
@@ -131,6 +132,7 @@ class BrowserTab:
     async def open_page(self, navigation: Navigation) -> None:
         """Go to the page of this visit. Raises what the driver raises."""
         url = navigation.request.url
+        self._watch_last_page(navigation)
         try:
             await self.page.goto(url, wait_until="commit", timeout=0)
         except Exception as error:
@@ -139,6 +141,22 @@ class BrowserTab:
                 raise
             navigation.begin_anew()
             await self.page.goto(url, wait_until="commit", timeout=0)
+
+    @property
+    def is_hindered(self) -> bool:
+        """Whether the visit has ended by what became of the page before, which is still in the tab."""
+        return self.crash.done() and self.navigation is not None and self.navigation.follows_page
+
+    def _watch_last_page(self, navigation: Navigation) -> None:
+        """End the visit where the page before it is busy without end, and so never goes."""
+        if navigation is not self.navigation or not navigation.follows_page:
+            return
+        if navigation.end.done() or self.crash.done():
+            return
+        if navigation.is_held_up(_EMPTY_S):
+            self.end_visit(FetchError(Fault.PAGE_CRASH, "the page before it does not go"))
+        else:
+            asyncio.get_running_loop().call_later(_EMPTY_S / 4, self._watch_last_page, navigation)
 
     async def empty(self) -> bool:
         """End what is going on in it. ``False``: it cannot be used any more."""
