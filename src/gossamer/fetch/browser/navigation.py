@@ -165,6 +165,11 @@ class Navigation:
             return 0
         return int(length.lstrip("0")[:_MAX_DIGITS] or 0)  # what has more of them is too large all the same
 
+    @property
+    def answer_bytes(self) -> int:
+        """How many bytes the answer has on the wire, about."""
+        return self.announced_bytes + sum(len(name) + len(value) + 4 for name, value in self.headers)
+
     def header(self, name: str) -> str:
         """The first header of the answer by that name."""
         return next((value for key, value in self.headers if key == name), "")

@@ -156,7 +156,7 @@ class BrowserPool:
             browser.lay_aside(tab, self._limit_stay(browser, tab))
             self._slots.release()
         else:
-            self._start(self._settle_tab(browser, tab, is_clean=fault is None))
+            self._start(self._end_visit(browser, tab, is_clean=fault is None))
 
     async def close(self) -> None:
         """Close every browser, and let no process and no file stay. Idempotent."""
@@ -265,15 +265,18 @@ class BrowserPool:
         return loop.call_later(_STAY_S, lambda: self._start(self._empty_idle(browser, tab)))
 
     async def _empty_idle(self, browser: RunningBrowser, tab: BrowserTab) -> None:
-        timer = browser.idle.get(tab)
-        if timer is None:
-            return
-        await self._slots.acquire()  # as for a visit: there are only so many tabs
-        if browser.idle.get(tab) is not timer:
-            self._slots.release()  # it was taken meanwhile
-            return
+        if browser.idle.get(tab) is None:
+            return  # it was taken meanwhile
         browser.take_up(tab)
-        await self._settle_tab(browser, tab, is_clean=True)
+        # A visit that comes now waits for it, rather than open another; but it waits for no visit.
+        async with contextlib.nullcontext() if self._slots.locked() else self._slots:
+            await self._settle_tab(browser, tab, is_clean=True)
+
+    async def _end_visit(self, browser: RunningBrowser, tab: BrowserTab, *, is_clean: bool) -> None:
+        try:
+            await self._settle_tab(browser, tab, is_clean=is_clean)
+        finally:
+            self._slots.release()
 
     async def _settle_tab(self, browser: RunningBrowser, tab: BrowserTab, *, is_clean: bool) -> None:
         """Keep the tab for the next visit, or close it."""
@@ -287,7 +290,6 @@ class BrowserPool:
                 await self._close_tab(browser, tab)
         finally:
             browser.busy.discard(tab)
-            self._slots.release()
             self._close_if_done(browser)
 
     async def _close_tab(self, browser: RunningBrowser, tab: BrowserTab) -> None:

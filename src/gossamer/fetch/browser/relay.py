@@ -36,6 +36,7 @@ class TabRelay:
         self._tasks: set[asyncio.Task[None]] = set()
         self._most_bytes: int | None = None
         self._report_excess: Callable[[], None] | None = None
+        self._asked = 0  # how often the tab has asked for something, about
         self.received_bytes = 0  # by the tab
         self.failures: dict[tuple[str, int], Exception] = {}  # why a host and port could not be connected
         self.addresses: dict[tuple[str, int], str] = {}  # where the last connection led
@@ -77,10 +78,22 @@ class TabRelay:
 
         So is what still comes on connections that the browser has not used again.
         """
-        self.received_bytes = 0
+        self.received_bytes = self._asked = 0
         self.failures.clear()
         for side in self._sides:
-            side.is_past = True
+            side.is_old = side.is_past = True
+
+    def note_asking(self) -> None:
+        """The tab sends something on a connection that it had before."""
+        self._asked += 1
+
+    def set_apart(self, own_bytes: int) -> None:
+        """What the last page has received until now does not count: the new one, so many bytes.
+
+        Nobody knows that exactly where the last page went on to ask for things.
+        """
+        if self._asked > 1:
+            self.received_bytes = own_bytes
 
     def add_side(self, side: _TabSide) -> None:
         """A connection of the tab was made."""
@@ -92,6 +105,7 @@ class TabRelay:
 
     def connect_side(self, side: _TabSide, host: str, port: int) -> None:
         """Connect what a connection of the tab asked for."""
+        self._asked += 1
         task = asyncio.get_running_loop().create_task(self._connect(side, host, port))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -178,7 +192,8 @@ class _TabSide(_Side):
 
     def __init__(self, relay: TabRelay) -> None:
         self._relay = relay
-        self.is_past = False  # the page that last sent something on it is gone
+        self.is_old = False  # it was there before this page
+        self.is_past = False  # and this page has not sent anything on it
         self._buffer = b""
         self._is_greeted = False
         self._has_asked = False
@@ -194,6 +209,8 @@ class _TabSide(_Side):
     def data_received(self, data: bytes) -> None:
         if self._other is not None:
             self.is_past = False
+            if self.is_old:
+                self._relay.note_asking()
             self._other.send(data)
             return
         self._buffer += data

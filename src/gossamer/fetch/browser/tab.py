@@ -207,6 +207,8 @@ class BrowserTab:
         navigation = self.navigation
         if navigation is not None and navigation.follows_page and frame.parent_frame is None:
             navigation.follows_page = not (navigation.status and navigation.is_for(frame.url))
+            if not navigation.follows_page:
+                self.relay.set_apart(navigation.answer_bytes)
 
     def _report_failure(self, request: PageRequest) -> None:
         """What the browser could not load; the page itself may break off after its header had come."""
