@@ -13,6 +13,7 @@ import pytest
 from gossamer.core.browsing import Browsing
 from gossamer.core.errors import Fault, FetchError
 from gossamer.core.requests import Request
+from gossamer.fetch.browser import pool
 from gossamer.fetch.browser.fetcher import BrowserFetcher
 from gossamer.fetch.browser.navigation import Navigation
 from gossamer.fetch.browser.processes import find_processes
@@ -44,6 +45,12 @@ ANSWERS = {
 async def one_tab() -> AsyncIterator[tuple[Raw, BrowserFetcher]]:
     async with Raw(dict(ANSWERS)) as site, open_fetcher(tabs=1, timeout_s=20) as fetcher:
         yield site, fetcher
+
+
+@pytest.fixture(autouse=True)
+def pages_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow this machine is."""
+    monkeypatch.setattr(pool, "_STAY_S", 60.0)
 
 
 @pytest.fixture
@@ -104,7 +111,10 @@ async def test_the_next_page_may_send_its_visitors_elsewhere_at_once() -> None:
             assert (page.status, dict(page.headers)["location"]) == (302, f"{site.url}/trap")
 
 
-async def test_a_page_that_nobody_follows_is_ended(emptied: list[bool]) -> None:
+async def test_a_page_that_nobody_follows_is_ended(
+    emptied: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "_STAY_S", 0.3)
     async with one_tab() as (site, fetcher):
         await show(fetcher, f"{site.url}/polling")
         tab = idle_tab(fetcher)
