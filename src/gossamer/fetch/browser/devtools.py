@@ -19,6 +19,7 @@ from gossamer.fetch.browser.navigation import Navigation
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession, Page
 
+_WORLD = "gossamer"  # one name, one world: each without a name is a new one, on every page that follows
 _SLICE_BYTES = 256 * 1024
 _PAUSES: tuple[dict[str, str], ...] = (
     {"resourceType": "Document", "requestStage": "Request"},
@@ -101,7 +102,8 @@ class DevToolsGate:
 
     async def _evaluate(self, script: str) -> Any:
         """What a script says in a world of its own; ``None`` for a mistake in it."""
-        world = await self._cdp.send("Page.createIsolatedWorld", {"frameId": self._main_frame})
+        order = {"frameId": self._main_frame, "worldName": _WORLD}
+        world = await self._cdp.send("Page.createIsolatedWorld", order)
         place = {"contextId": world["executionContextId"], "returnByValue": True, "awaitPromise": True}
         answer = await self._cdp.send("Runtime.evaluate", {"expression": script, **place})
         return answer["result"].get("value")
