@@ -130,11 +130,7 @@ class OpenAttempt(msgspec.Struct):
             depth=request.depth,
             via=request.via,
             method=request.method,
-            flags=self._all_flags()
-            if self.flags or self.block is not None
-            else fetched.flags
-            if fetched
-            else (),
+            flags=self._all_flags(),
             request=self.preview,
             proxy=self.proxy,
             session=self.route.session_for(request),
@@ -151,5 +147,7 @@ class OpenAttempt(msgspec.Struct):
     def _all_flags(self) -> tuple[str, ...]:
         """What fetching and parsing say of the page, each word once."""
         fetched = self.fetched.flags if self.fetched else ()
+        if not self.flags and self.block is None:
+            return fetched
         block = (f"block:{self.block.kind}",) if self.block is not None and self.is_marked else ()
         return tuple(dict.fromkeys((*fetched, *self.flags, *block)))

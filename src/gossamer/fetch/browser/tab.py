@@ -53,8 +53,7 @@ class BrowserTab:
         self.navigation: Navigation | None = None
         self.cookies: TabCookies | None = None
         self.crash: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._last_url = ""  # of the page that was shown last
-        self.has_page = False  # and was left in it
+        self._last_url = ""  # of the page that was left in it; empty: there is none
         self._tasks: set[asyncio.Task[Any]] = set()
         self.page: Page
         self.gate: DevToolsGate | FirefoxGate
@@ -106,26 +105,32 @@ class BrowserTab:
 
     def begin_visit(self, navigation: Navigation) -> None:
         """From now on, what goes on in it belongs to this visit."""
-        navigation.last_url = self._last_url if self.has_page else ""
-        navigation.follows_page = self.has_page
-        self.has_page = False
+        navigation.last_url, navigation.follows_page = self._last_url, self.has_page
+        self._last_url = ""
         self.relay.forget_past()
         self.navigation = navigation
 
     def end_page(self, *, may_stay: bool) -> None:
         """The page goes nowhere any more; it may stay until the next one takes its place."""
         navigation, self.navigation = self.navigation, None
-        self._last_url = self.page.url
         is_shown = navigation is not None and navigation.is_shown and not self.page.is_closed()
-        self.has_page = may_stay and is_shown and self.gate.knows_requests
+        if may_stay and is_shown and self.gate.knows_requests:
+            self._last_url = self.page.url
+
+    @property
+    def has_page(self) -> bool:
+        """Whether the last page was left in it."""
+        return bool(self._last_url)
 
     def is_ready(self, url: str) -> bool:
         """Whether a visit to ``url`` may begin as it is; an empty ``url``: only in an empty tab.
 
         The same page once more would be a person's reload, or nothing at all.
         """
-        if not self.has_page or self.crash.done():
-            return not self.crash.done()
+        if self.crash.done():
+            return False
+        if not self.has_page:
+            return True
         here, there = (one.partition("#")[0] for one in (self._last_url, url))
         return here != there and urls.origin_of(here) == urls.origin_of(there)
 
@@ -160,7 +165,7 @@ class BrowserTab:
 
     async def empty(self) -> bool:
         """End what is going on in it. ``False``: it cannot be used any more."""
-        self.navigation, self.has_page = None, False
+        self.navigation, self._last_url = None, ""
         return await self._show_nothing()
 
     async def _show_nothing(self) -> bool:
