@@ -127,3 +127,9 @@ bench-frontier: $(READY)
 profile: $(READY)
 	scripts/bench-setup.sh
 	$(PY) benchmarks/profiling.py $(PROFILE)
+
+# The first answer of each view of the dashboard over a crawl of a million pages; BENCH=--fleet in Redis and PostgreSQL.
+.PHONY: bench-dashboard
+bench-dashboard: $(READY)
+	scripts/servers.sh
+	$(PY) benchmarks/dashboard.py $(BENCH)
