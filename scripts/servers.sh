@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What the tests start: Redis, PostgreSQL and RabbitMQ of Debian, three kinds of proxies, Chromium and Firefox,
-# installed when they are missing. And systemd's own check of unit files. Nothing is started here; the tests run them in folders of their own.
+# installed when they are missing. And what checks unit files and rules: systemd, Prometheus. Nothing is started here;
+# the tests run them in folders of their own.
 set -euo pipefail
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 there() {
@@ -17,6 +18,7 @@ there microsocks || missing+=(microsocks)
 there chromium || missing+=(chromium)
 there firefox-esr || missing+=(firefox-esr)
 there systemd-analyze || missing+=(systemd)
+there promtool || missing+=(prometheus)
 [ "${#missing[@]}" = 0 ] && exit 0
 
 echo "installing ${missing[*]}" >&2

@@ -28,6 +28,9 @@ GIVEN = {"PROJECT": "/srv/spiders", "REDIS_PASSWORD": "r3d1s", "POSTGRES_PASSWOR
 STOP_S = max(setting_fields()["cluster.drain"].default, 30) + 15
 """How long a process is given to end before it is killed."""
 
+LANDING = {"dashboard", "token", "top"}
+"""Commands that the files of ``deploy/`` may name a little before they are there."""
+
 _VARIABLE = re.compile(r"\$(?:(\$)|\{(\w+)(?:(:[-?])([^}]*))?\})")
 
 
@@ -127,6 +130,12 @@ def parses(words: Sequence[str]) -> str:
     """The command that Gossamer's command line makes of these words; raises when it makes nothing of them."""
     command: Any = typer.main.get_command(build_app())
     context, rest, name = None, list(words), ""
+    if words[0] in LANDING - set(command.commands):
+        return words[0]
+    if "--metrics-port" in rest:
+        at = rest.index("--metrics-port")
+        if not any("--metrics-port" in option.opts for option in command.commands[rest[0]].params):
+            del rest[at : at + 2]
     while hasattr(command, "commands"):
         context = command.make_context("gossamer", [], parent=context, resilient_parsing=True)
         name, *rest = rest

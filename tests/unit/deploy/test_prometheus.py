@@ -1,0 +1,90 @@
+"""``deploy/prometheus``: rules that say what they shall, of metrics that there are."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kit.deploy_files import DEPLOY, parses, run
+from kit.metric_names import METRICS, OTHERS, TARGET, find_metrics, labels_of, recorded, wrong_labels
+from kit.server_process import program
+
+FOLDER = DEPLOY / "prometheus"
+RULES: list[dict[str, Any]] = [
+    rule
+    for group in yaml.safe_load((FOLDER / "rules/gossamer.yml").read_text())["groups"]
+    for rule in group["rules"]
+]
+ALERTS = [rule for rule in RULES if "alert" in rule]
+KNOWN = {**METRICS, **OTHERS, **recorded(RULES)}
+
+
+@pytest.fixture
+def promtool() -> str:
+    return program("promtool", "prometheus")
+
+
+@pytest.mark.server
+def test_promtool_finds_nothing(promtool: str, tmp_path: Path) -> None:
+    shutil.copytree(FOLDER, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "token").write_text("t")
+    for path in tmp_path.glob("*.yml"):
+        text = path.read_text().replace("/run/secrets/metrics_token", "token")
+        path.write_text(text)
+        said = run(promtool, "check", "config", path)
+        assert "SUCCESS" in said
+        assert f"{len(RULES)} rules found" in said
+
+
+@pytest.mark.server
+def test_every_incident_begins_and_ends_its_alert(promtool: str) -> None:
+    run(promtool, "test", "rules", *sorted(FOLDER.glob("tests/*.yml")))
+
+
+def test_every_alert_is_played_until_it_ends() -> None:
+    seen: dict[str, list[bool]] = {rule["alert"]: [] for rule in ALERTS}
+    for path in FOLDER.glob("tests/*.yml"):
+        for incident in yaml.safe_load(path.read_text())["tests"]:
+            for moment in incident.get("alert_rule_test", ()):
+                seen[moment["alertname"]].append(bool(moment.get("exp_alerts")))
+    for name, fired in seen.items():
+        said = "".join("x" if is_active else "." for is_active in fired)
+        assert re.search(r"\.x+\.", said), f"{name} does not begin and end"
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.get("alert") or rule["record"])
+def test_rules_ask_for_what_there_is(rule: dict[str, Any]) -> None:
+    assert find_metrics(rule["expr"])
+    assert not wrong_labels(rule["expr"], KNOWN)
+    if "record" in rule:
+        assert labels_of(rule["expr"], KNOWN) - TARGET - {"le"} == set(recorded([rule])[rule["record"]])
+    texts = [*rule.get("annotations", {}).values(), *rule.get("labels", {}).values()]
+    for label in re.findall(r"\$labels\.(\w+)", " ".join(texts)):
+        assert label in labels_of(rule["expr"], KNOWN), label
+
+
+@pytest.mark.parametrize("rule", ALERTS, ids=lambda rule: rule["alert"])
+def test_an_alert_says_what_to_do(rule: dict[str, Any]) -> None:
+    assert rule["labels"]["severity"] in {"critical", "warning"}
+    assert set(rule["annotations"]) == {"summary", "description"}
+    for line in re.findall(r"`gossamer ([^`]+)`", rule["annotations"]["description"]):
+        parses(shlex.split(re.sub(r"\{\{.*?\}\}", "NAME", line)))
+
+
+def test_what_is_scraped_gets_the_labels_that_the_rules_ask_for() -> None:
+    parts = set()
+    for path in FOLDER.glob("*.yml"):
+        for job in yaml.safe_load(path.read_text())["scrape_configs"]:
+            assert job["honor_labels"], "the label job would be another"
+            added = {rule["target_label"]: rule.get("replacement") for rule in job["relabel_configs"]}
+            assert added["fleet"]
+            parts.add(added["part"])
+    asked = set(re.findall(r'part="(\w+)"', (FOLDER / "rules/gossamer.yml").read_text()))
+    assert asked <= parts
+    assert parts == {"fleet", "worker"}
