@@ -133,3 +133,10 @@ profile: $(READY)
 bench-dashboard: $(READY)
 	scripts/servers.sh
 	$(PY) benchmarks/dashboard.py $(BENCH)
+
+# What it costs a fleet that metrics are on and dashboards are open: by turns with the same fleet alone.
+.PHONY: bench-observation
+bench-observation: $(READY)
+	scripts/servers.sh
+	scripts/bench-setup.sh
+	$(PY) benchmarks/observation.py $(BENCH)

@@ -159,6 +159,10 @@ class Gossamer(Fleet):
             "GOSSAMER_BROKER__URL": self.redis_url,
             "GOSSAMER_STORE__URL": database.url,
         }
+        self.start_members()
+
+    def start_members(self) -> None:
+        """The supervisor and the workers."""
         self.workers = [self._command("supervisor"), *(self._command("worker") for _ in range(WORKERS))]
 
     def submit(self) -> None:

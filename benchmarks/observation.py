@@ -1,0 +1,114 @@
+"""What it costs to look on: a fleet alone, observed, and with twenty dashboards. Run: make bench-observation
+
+``alone`` has no metrics and nobody who looks. ``observed`` has metrics on for each process, a dashboard that
+is open on the job, and a Prometheus that asks all of them every 5 s; ``crowded`` has twenty dashboards open.
+They take turns, and each round gives one ratio to ``alone``: by the time of the crawl and by the CPU of the
+workers and their servers. The dashboard's own process and those who look share the machine with the fleet:
+their CPU is not the fleet's, but it takes from its time where there are few cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+# Beside this file.
+from cluster import ClusterRun, run
+from cluster_fleets import Gossamer
+from run import CACHE, HERE, WORKLOADS
+from servers import free_ports, serve, wait_for
+
+ONLOOKERS = Path(__file__).with_name("onlookers.py")
+TIMEOUT_S = 300
+
+
+class Observed(Gossamer):
+    """A fleet with metrics on, and one dashboard open."""
+
+    name = "observed"
+    dashboards = 1
+
+    def start(self) -> None:
+        super().start()
+        (self._port,) = free_ports(1)
+        self._command("dashboard", "--port", str(self._port))
+        wait_for(self._port, 30)
+
+    def start_members(self) -> None:
+        ports = free_ports(3)
+        self._metrics = [f"http://127.0.0.1:{port}/metrics" for port in ports]
+        roles = ("supervisor", "worker", "worker")
+        self.workers = [
+            self._command(role, "--metrics-port", str(port)) for role, port in zip(roles, ports, strict=True)
+        ]
+
+    def submit(self) -> None:
+        super().submit()
+        all_metrics = [*self._metrics, f"http://127.0.0.1:{self._port}/metrics"]
+        looking = (str(self._port), f"{self._job}-1", str(self.dashboards), *all_metrics)
+        self._run(sys.executable, str(ONLOOKERS), *looking)
+
+
+class Crowded(Observed):
+    """The same with twenty dashboards."""
+
+    name = "crowded"
+    dashboards = 20
+
+
+FLEETS = (Gossamer, Observed, Crowded)
+
+
+def cpu_of(run: ClusterRun) -> float:
+    return run.worker_cpu_s_per_1000 + run.server_cpu_s_per_1000
+
+
+def table(rounds: Sequence[dict[str, ClusterRun]]) -> str:
+    lines = [f"{'fleet':<10} {'pages/s':>8} {'CPU s/1000':>11} {'x time':>8} {'x CPU':>8}"]
+    for fleet in FLEETS:
+        runs = [by_name[fleet.name] for by_name in rounds]
+        time_ratio = statistics.median(
+            by_name["gossamer"].pages_per_s / by_name[fleet.name].pages_per_s for by_name in rounds
+        )
+        cpu_ratio = statistics.median(
+            cpu_of(by_name[fleet.name]) / cpu_of(by_name["gossamer"]) for by_name in rounds
+        )
+        problem = next((f"  !! {run.problem}" for run in runs if run.problem), "")
+        pages_per_s = statistics.median(run.pages_per_s for run in runs)
+        cpu_s = statistics.median(map(cpu_of, runs))
+        name = "alone" if fleet is Gossamer else fleet.name
+        lines.append(
+            f"{name:<10} {pages_per_s:8.0f} {cpu_s:11.2f} {time_ratio:8.3f} {cpu_ratio:8.3f}{problem}"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--site", choices=("catalogue", "docs"), default="catalogue")
+    options = parser.parse_args()
+    subprocess.run([sys.executable, str(HERE / "sites.py")], check=True)
+    rounds: list[dict[str, ClusterRun]] = []
+    with serve() as seeds:
+        workload = next(workload for workload in WORKLOADS if workload.name == options.site)
+        for number in range(options.rounds):
+            by_name = {}
+            for fleet in FLEETS:
+                folder = CACHE / "runs" / f"observation-{fleet.name}-{number}"
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir(parents=True)
+                by_name[fleet.name] = run(fleet(workload, seeds[options.site], folder), timeout_s=TIMEOUT_S)
+            rounds.append(by_name)
+            print(table(rounds), flush=True)
+    if any(run.problem for by_name in rounds for run in by_name.values()):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
