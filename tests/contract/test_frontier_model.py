@@ -17,7 +17,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from msgspec.structs import replace
 
 from gossamer.core.errors import TransitionError
-from gossamer.core.hosts import FrontierRules, HostSignal, HostSignalKind
+from gossamer.core.hosts import FrontierRules, HostCommand, HostOrder, HostSignal, HostSignalKind
 from gossamer.core.jobs import DeadLetterFilter
 from gossamer.core.lifecycle import JOB_TABLE, JobCommand, JobState, RequestState
 from gossamer.core.requests import Entry, Request
@@ -105,6 +105,7 @@ class Histories(RuleBasedStateMachine):
         self.rows, self.known, self.tokens = [], set(), set()
         self.job = JobState.RUNNING
         self.pages = self.duplicates = self.too_deep = 0
+        self.skipped = set()
         self.host_pages = dict.fromkeys(HOSTS, 0)
 
     def in_redis(self, rules):
@@ -117,12 +118,12 @@ class Histories(RuleBasedStateMachine):
             self.loop.close()
             shutil.rmtree(self.folder)
 
-    def all_of(self, method, *args):
+    def all_of(self, method, *args, **named):
         """The answer of all frontiers, which must be the same."""
-        one = self.loop.run_until_complete(getattr(self.memory, method)(*args))
-        two = self.loop.run_until_complete(getattr(self.sqlite, method)(*args))
+        one = self.loop.run_until_complete(getattr(self.memory, method)(*args, **named))
+        two = self.loop.run_until_complete(getattr(self.sqlite, method)(*args, **named))
         assert one == two, f"{method}: memory says {one}, SQLite says {two}"
-        three = self.loop.run_until_complete(getattr(self.redis, method)(*args))
+        three = self.loop.run_until_complete(getattr(self.redis, method)(*args, **named))
         assert one == three, f"{method}: memory says {one}, Redis says {three}"
         return one
 
@@ -237,6 +238,7 @@ class Histories(RuleBasedStateMachine):
         assert lease.granted_at == self.now()
         assert lease.deadline == self.now() + ttl
         assert lease.start_by > self.now()
+        assert row.entry.host not in self.skipped
         row.state, row.lease, row.deadline = RequestState.LEASED, lease, lease.deadline
         return row
 
@@ -369,6 +371,27 @@ class Histories(RuleBasedStateMachine):
         assert {lease.token for lease in taken} == {row.lease.token for row in held}
         for row in held:
             self.expire(row)
+
+    @rule(rules=rules_, is_expected=st.booleans())
+    def change_rules(self, rules, is_expected):
+        expected = self.rules if is_expected else replace(self.rules, max_throttled=99)
+        assert self.all_of("change_rules", rules, expected=expected) == is_expected
+        self.rules = rules if is_expected else self.rules
+        assert self.all_of("read_rules") == self.rules
+
+    @rule(
+        host=st.sampled_from(HOSTS),
+        command=st.sampled_from(HostCommand),
+        delay=st.sampled_from([None, 0.0, 0.4, 5.0]),
+        wait=st.sampled_from([0.0, 8.0, 90.0]),
+    )
+    def steer_host(self, host, command, delay, wait):
+        order = HostOrder(command=command, delay_s=delay, until=self.now() + wait)
+        before = self.all_of("find_host", host)
+        assert self.all_of("steer_host", host, order) == (before and before.state)
+        if before is not None and command in (HostCommand.SKIP, HostCommand.TAKE):
+            self.skipped = (self.skipped - {host}) | ({host} if command is HostCommand.SKIP else set())
+        assert self.all_of("find_host", host) is not None or before is None
 
     @rule(verb=st.sampled_from(["revive_letters", "drop_letters"]), host=st.none() | st.sampled_from(HOSTS))
     def sort_out_the_dead(self, verb, host):

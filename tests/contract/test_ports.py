@@ -13,6 +13,7 @@ PORTS = sorted(path.stem for path in (SOURCE / "ports").glob("*.py") if path.ste
 
 ELSEWHERE = {
     "frontier_admin": "frontier",
+    "steered_frontier": "frontier",
     "worker_registry": "roster",
     "backends": "queries",
 }

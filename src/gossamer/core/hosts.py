@@ -10,7 +10,7 @@ from gossamer.core.record import Record
 
 
 class FrontierRules(Record, frozen=True, kw_only=True):
-    """What a job asks of its frontier; frozen into the job when it is opened, changeable by ``control``."""
+    """What a job asks of its frontier; kept with the job's requests; ``change_rules`` changes them."""
 
     delay_s: float | None = None  # None: follow the host's response time
     min_delay_s: float = 0.1  # bounds of the adaptive delay
@@ -49,6 +49,27 @@ class HostState(Record, frozen=True, kw_only=True):
     troubled_by: int = 0  # the mark of the one request that has met this trouble; 0: several, 1: no witness
     pace_s: float = 0.0  # seconds between two starts while it throttles, if that is more than the delay
     limit_s: float = 0.0  # the spacing at which it throttled last
+    is_paced: bool = False  # ``delay_s`` is what a person asked for, and follows nothing
+    is_held: bool = False  # ``hold_until`` is what a person asked for
+    is_skipped: bool = False  # a person wants nothing of it: what waits for it stays where it is
+
+
+class HostCommand(StrEnum):
+    """What a person may ask of a job for one of its hosts."""
+
+    PACE = "pace"  # another delay than the job's; without one, the job's again
+    HOLD = "hold"  # nothing before a certain time
+    ASK = "ask"  # ends a hold, and the host's own pause: its next turn is as soon as its delay allows
+    SKIP = "skip"  # nothing at all; its requests stay where they are
+    TAKE = "take"  # ends that
+
+
+class HostOrder(Record, frozen=True, kw_only=True):
+    """A command for one host, with what goes with it."""
+
+    command: HostCommand
+    delay_s: float | None = None  # of PACE
+    until: float = 0.0  # of HOLD: seconds since the epoch, by the frontier's clock
 
 
 class HostSignalKind(StrEnum):

@@ -57,7 +57,9 @@ def delay_in_force(host: HostState, rules: FrontierRules) -> float:
 
 
 def _own_delay(host: HostState, rules: FrontierRules) -> float:
-    """What the operator asks for."""
+    """What the operator asks for: of this host, else of all."""
+    if host.is_paced:
+        return host.delay_s
     if rules.delay_s is not None:
         return rules.delay_s
     return min(max(host.delay_s or rules.initial_delay_s, rules.min_delay_s), rules.max_delay_s)
@@ -69,8 +71,8 @@ def may_start(host: HostState, rules: FrontierRules, now: float) -> bool:
 
 
 def has_room(host: HostState, rules: FrontierRules) -> bool:
-    """Whether the host has a free slot and page budget, whatever the time."""
-    if host.in_flight >= slots_for(host, rules):
+    """Whether the host has a free slot and page budget, and is not skipped, whatever the time."""
+    if host.is_skipped or host.in_flight >= slots_for(host, rules):
         return False
     return rules.max_pages_per_host is None or host.pages + host.in_flight < rules.max_pages_per_host
 
@@ -214,7 +216,7 @@ def _give_turn_back(host: HostState, rules: FrontierRules, signal: HostSignal, n
 
 def _adapt_delay(host: HostState, rules: FrontierRules, signal: HostSignal) -> HostState:
     """Follow the response time: half-way to the last latency; a failure never makes the delay shorter."""
-    if rules.delay_s is not None or signal.latency_s is None:
+    if host.is_paced or rules.delay_s is not None or signal.latency_s is None:
         return host
     current = host.delay_s or rules.initial_delay_s
     wanted = (current + signal.latency_s) / 2

@@ -1,6 +1,6 @@
 """The whole frontier of a job: what a back end implements.
 
-Fifteen methods, in the parts that they are used by:
+Nineteen methods, in the parts that they are used by:
 
 ========================================================= ======= ========================================
 part                                                      methods used by
@@ -8,12 +8,13 @@ part                                                      methods used by
 :class:`~gossamer.ports.frontier.Frontier`                7       workers
 :class:`~gossamer.ports.owned_frontier.OwnedFrontier`     1       supervisors, when a process died
 :class:`~gossamer.ports.frontier_admin.FrontierAdmin`     6       committers, commands
+:class:`~gossamer.ports.steered_frontier.SteeredFrontier`  4       commands that change a running job
 :class:`JobFrontier` itself                               1       ``explain``, ``status``
 ========================================================= ======= ========================================
 
 One that workers of a fleet share implements :class:`~gossamer.ports.fleet_frontier.FleetFrontier`, too: two
 more. One that lives and dies with its process needs no owners and no positions: it is an
-:class:`AdminFrontier`, thirteen methods.
+:class:`AdminFrontier`, seventeen methods.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ from gossamer.core.position import QueuePosition
 from gossamer.ports.frontier import Frontier
 from gossamer.ports.frontier_admin import FrontierAdmin
 from gossamer.ports.owned_frontier import OwnedFrontier
+from gossamer.ports.steered_frontier import SteeredFrontier
 
 
-class AdminFrontier(Frontier, FrontierAdmin, Protocol):
-    """The requests of a job, to work on and to look into."""
+class AdminFrontier(Frontier, FrontierAdmin, SteeredFrontier, Protocol):
+    """The requests of a job, to work on, to look into and to steer."""
 
 
 class JobFrontier(AdminFrontier, OwnedFrontier, Protocol):

@@ -4,9 +4,16 @@ import random
 
 import msgspec
 
-from gossamer.core.hosts import FrontierRules, HostSignal, HostSignalKind, HostState
+from gossamer.core.hosts import (
+    FrontierRules,
+    HostCommand,
+    HostOrder,
+    HostSignal,
+    HostSignalKind,
+    HostState,
+)
 from gossamer.drivers.redis.server import LuaScript, load_script
-from gossamer.policy import politeness
+from gossamer.policy import politeness, steering
 from gossamer.policy.retry import backoff_s
 
 DRIVER = """
@@ -16,8 +23,10 @@ local answers = {}
 local function tell()
   for _, name in ipairs({'next_at', 'delay_s', 'crawl_delay_s', 'incident_at', 'last_at', 'hold_until',
       'in_flight', 'incidents', 'silences', 'pages', 'answered_at', 'troubled_since', 'troubled_by', 'pace_s',
-      'limit_s'}) do
-    answers[#answers + 1] = string.format('%.17g', h[name] or -1)
+      'limit_s', 'is_paced', 'is_held', 'is_skipped'}) do
+    local value = h[name]
+    if value == true then value = 1 elseif not value then value = -1 end
+    answers[#answers + 1] = string.format('%.17g', value)
   end
 end
 answers[1] = string.format('%.17g', start_by(h, rules, now))
@@ -32,6 +41,10 @@ tell()
 lost(h)
 tell()
 forgive(h)
+tell()
+move_turn(h, rules, now)
+tell()
+steer(h, case.command, case.value, rules, now)
 tell()
 return answers
 """
@@ -70,6 +83,9 @@ def drawn(rng):
         troubled_by=rng.choice([0, 1, 7, 8]),
         pace_s=rng.choice([0.0, 0.0011, rng.random() * 9]),
         limit_s=rng.choice([0.001, 0.5, rng.random() * 9]),
+        is_paced=rng.random() < 0.2,
+        is_held=rng.random() < 0.2,
+        is_skipped=rng.random() < 0.1,
     )
     signal = HostSignal(
         kind=rng.choice(list(HostSignalKind)),
@@ -86,11 +102,12 @@ def told(host):
     values = (host.next_at, host.delay_s, host.crawl_delay_s, host.incident_at, host.last_at)
     values += (host.hold_until, host.in_flight, host.incidents, host.silences, host.pages)
     values += (host.answered_at, host.troubled_since, host.troubled_by, host.pace_s, host.limit_s)
+    values += (host.is_paced or None, host.is_held or None, host.is_skipped or None)
     return [-1.0 if value is None else float(value) for value in values]
 
 
 async def test_lua_and_python_decide_alike(server):
-    library = load_script("gossamer.frontier.redis", "politeness.lua").source
+    library = load_script("gossamer.frontier.redis", "politeness.lua", "steering.lua").source
     both = LuaScript(library + DRIVER, "0" * 40)
     rng = random.Random(11)
     kinds = {kind: number for number, kind in enumerate(HostSignalKind)}
@@ -98,6 +115,11 @@ async def test_lua_and_python_decide_alike(server):
         now, rules, host, signal = drawn(rng)
         is_page, jitter, nth = rng.random() < 0.5, rng.random(), rng.randrange(1, 80)
         mark = politeness.mark_of(rng.choice([7, 8 - 2**40]), rng.choice([0, 1, 2]))
+        order = HostOrder(
+            command=rng.choice(list(HostCommand)),
+            delay_s=rng.choice([None, 0.0, rng.random() * 9]),
+            until=now + rng.choice([-5.0, 0.0, 90.0]),
+        )
         case = {
             "rules": {name: getattr(rules, name) for name in rules.__struct_fields__},
             "host": {name: getattr(host, name) for name in host.__struct_fields__},
@@ -107,6 +129,8 @@ async def test_lua_and_python_decide_alike(server):
             "jitter": jitter,
             "nth": nth,
             "mark": mark,
+            "command": order.command.value,
+            "value": order.until if order.command is HostCommand.HOLD else order.delay_s,
         }
         answers = await server.run_script(both, "k", f"{now:.17g}", msgspec.msgpack.encode(case))
         expected = [politeness.start_by(host, rules, now)]
@@ -121,6 +145,10 @@ async def test_lua_and_python_decide_alike(server):
         )
         expected += told(after)
         expected += told(politeness.expire_lease(after))
-        expected += told(politeness.revive_host(politeness.expire_lease(after)))
+        after = politeness.revive_host(politeness.expire_lease(after))
+        expected += told(after)
+        after = steering.move_turn(after, rules, now)
+        expected += told(after)
+        expected += told(steering.steer_host(after, order, rules, now))
         found = [x.decode() if number == 1 else float(x) for number, x in enumerate(answers)]
         assert found == expected, case

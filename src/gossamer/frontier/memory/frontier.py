@@ -35,7 +35,7 @@ from gossamer.core.lifecycle import (
 from gossamer.core.requests import BANDS, Entry, Grant, Lease
 from gossamer.core.results import Outcome, Verdict
 from gossamer.frontier.memory.rows import MemoryHost, RequestRow
-from gossamer.frontier.memory.schedule import HostSchedule
+from gossamer.frontier.memory.steering import SteeredHosts
 from gossamer.frontier.transitions import (
     EXPIRED,
     ROUND,
@@ -49,19 +49,17 @@ from gossamer.policy.retry import due_after_expiry
 from gossamer.ports.clock import Clock
 
 
-class MemoryFrontier:
+class MemoryFrontier(SteeredHosts):
     """A ``Frontier`` and ``FrontierAdmin`` that lives and dies with its process.
 
     ``seed`` seeds the jitter of back-offs.
     """
 
     def __init__(self, rules: FrontierRules, clock: Clock, *, seed: int | None = None) -> None:
-        self._rules = rules
-        self._clock = clock
+        super().__init__(rules, clock)
         self._random = random.Random(seed)  # noqa: S311 - spreads back-offs, guards nothing
         self._state = next_job_state(None, JobCommand.CREATE)
         self._known: dict[int, RequestRow | None] = {}  # by fingerprint; None: done
-        self._schedule = HostSchedule()
         self._delayed: dict[str, list[tuple[float, int, RequestRow]]] = defaultdict(list)
         self._leased: dict[int, RequestRow] = {}  # by token
         self._deadlines: list[tuple[float, int]] = []  # (deadline, token)
@@ -120,9 +118,7 @@ class MemoryFrontier:
         """See :class:`~gossamer.ports.frontier.Frontier`."""
         self._state = next_job_state(self._state, change)
         if rules is not None:
-            self._rules = rules
-            for host in self._schedule.hosts.values():
-                self._schedule.place_host(host, self._rules)
+            self._apply_rules(rules)
         if change is not JobCommand.RECOVER:
             return ()
         now = self._clock.now()
@@ -182,7 +178,7 @@ class MemoryFrontier:
         reports = [
             HostReport(host=host.name, state=host.state, pending=pending)
             for host in self._schedule.hosts.values()
-            if (pending := sum(map(len, host.queues.values())))
+            if (pending := host.pending)
         ]
         return sorted(reports, key=lambda report: -report.pending)[:limit]
 

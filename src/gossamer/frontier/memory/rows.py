@@ -78,6 +78,11 @@ class MemoryHost:
         self.turns: dict[str, tuple[int, float]] = {}  # by lane: where it stands in the heaps of turns
         self.lane = ""  # the lane that is being served
 
+    @property
+    def pending(self) -> int:
+        """Its requests that wait for a turn."""
+        return sum(map(len, self.queues.values()))
+
     def next_band(self) -> int | None:
         """The band of its next request in the lane that is being served."""
         queue = self.queues.get(self.lane)

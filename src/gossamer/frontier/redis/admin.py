@@ -16,6 +16,7 @@ from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DeadLetter, DeadLetterFilter, HostReport, KnownRequest
 from gossamer.core.lifecycle import JobCommand, RequestState
 from gossamer.core.position import QueuePosition
+from gossamer.core.requests import Lease
 from gossamer.frontier.redis.shard import RedisShard
 from gossamer.frontier.redis.wire import (
     HostRow,
@@ -23,6 +24,7 @@ from gossamer.frontier.redis.wire import (
     fingerprint_bytes,
     host_of,
     lease_of,
+    leases_of,
     raw_bytes,
     stored_of,
     text_bytes,
@@ -143,7 +145,7 @@ async def _find_spot(shard: RedisShard, fingerprint: bytes) -> StoredPosition | 
     async for field, value in _scan_hash(shard, "leases"):
         lease = lease_of(value)
         if lease.element[6:14] == fingerprint:
-            host = await _read_host(shard, lease.host)
+            host = await read_host(shard, lease.host)
             stored = stored_of(lease.element)
             return StoredPosition(
                 shard, RequestState.LEASED, stored, host, granted_at=lease.granted_at, token=field
@@ -170,7 +172,7 @@ async def _search_parts(
     number, rank, element = found
     part = group[number]
     key, stored = (part.host, stored_of(element)) if part.host else unpack_member(element)
-    return StoredPosition(shard, part.state, stored, await _read_host(shard, key), rank, part)
+    return StoredPosition(shard, part.state, stored, await read_host(shard, key), rank, part)
 
 
 async def _iter_parts(shard: RedisShard) -> AsyncIterator[QueueRange]:
@@ -223,16 +225,18 @@ async def place_hosts(shard: RedisShard) -> None:
     (asked,) = await shard.read_meta("placing")
     if asked is None:
         return
+    is_moving = asked.startswith(b"turns:")
     keys: list[bytes] = []
     async for key, _ in _scan_hash(shard, "hosts"):
         keys.append(key)
         if len(keys) == ROUND:
-            await shard.run_script("place", [raw_bytes(key) for key in keys], False)
+            await shard.run_script("place", [raw_bytes(key) for key in keys], False, is_moving)
             keys = []
-    await shard.run_script("place", [raw_bytes(key) for key in keys], asked.decode())
+    await shard.run_script("place", [raw_bytes(key) for key in keys], asked.decode(), is_moving)
 
 
-async def _read_host(shard: RedisShard, key: bytes) -> HostRow:
+async def read_host(shard: RedisShard, key: bytes) -> HostRow:
+    """A host by its key."""
     value = await shard.run_command("HGET", "hosts", key)
     if value is None:
         raise shard.gone_error()
@@ -242,8 +246,18 @@ async def _read_host(shard: RedisShard, key: bytes) -> HostRow:
 # --------------------------------------------------------------------------- leases
 
 
-async def tokens_of(shard: RedisShard, owner: bytes | None) -> list[int]:
-    """The leases of an owner, or all."""
+async def recover_leases(shards: Sequence[RedisShard], owner: bytes | None) -> tuple[Lease, ...]:
+    """Take back the leases of an owner, or all."""
+    taken: list[Lease] = []
+    for shard in shards:
+        tokens = await _tokens_of(shard, owner)
+        for first in range(0, len(tokens), ROUND):
+            shown = await shard.run_script("take_back", tokens[first : first + ROUND])
+            taken += leases_of(shown, shard.index, shard.of)
+    return tuple(sorted(taken, key=lambda lease: (lease.deadline, lease.token)))
+
+
+async def _tokens_of(shard: RedisShard, owner: bytes | None) -> list[int]:
     return [
         int.from_bytes(field)
         async for field, value in _scan_hash(shard, "leases")
@@ -264,7 +278,7 @@ async def dead_letters(shards: Sequence[RedisShard], which: DeadLetterFilter, li
             for member, died_at in page:
                 key, stored = unpack_member(member)
                 if key not in names:
-                    names[key] = (await _read_host(shard, key)).name
+                    names[key] = (await read_host(shard, key)).name
                 ours.append(
                     DeadLetter(
                         id=shard.number_of(stored),

@@ -22,7 +22,7 @@ from typing import Any
 
 from gossamer.core.dedup import Dedup, DedupReport
 from gossamer.core.errors import StorageError
-from gossamer.core.hosts import FrontierRules, HostSignal
+from gossamer.core.hosts import FrontierRules, HostOrder, HostSignal, HostState
 from gossamer.core.jobs import (
     AddResult,
     DeadLetter,
@@ -36,7 +36,7 @@ from gossamer.core.position import QueuePosition
 from gossamer.core.requests import Entry, Grant, Lease
 from gossamer.core.results import Outcome
 from gossamer.drivers.redis.server import RedisServer
-from gossamer.frontier.redis import admin
+from gossamer.frontier.redis import admin, steering
 from gossamer.frontier.redis.dedup import dedup_report
 from gossamer.frontier.redis.losses import Lives, redo_lost
 from gossamer.frontier.redis.shard import RedisShard
@@ -281,7 +281,7 @@ class RedisFrontier:
         if change is not JobCommand.RECOVER:
             return ()
         await self.redo_lost()
-        return await self._recover_leases(shards, None)
+        return await admin.recover_leases(shards, None)
 
     async def finish_seeding(self) -> None:
         """See :class:`~gossamer.ports.fleet_frontier.FleetFrontier`."""
@@ -295,15 +295,7 @@ class RedisFrontier:
 
     async def recover_leases(self, owner: str) -> tuple[Lease, ...]:
         """See :class:`~gossamer.ports.owned_frontier.OwnedFrontier`."""
-        return await self._recover_leases(await self._open_shards(), text_bytes(owner)[:255])
-
-    async def _recover_leases(self, shards: Sequence[RedisShard], owner: bytes | None) -> tuple[Lease, ...]:
-        taken: list[Lease] = []
-        for shard in shards:
-            for tokens in split_chunks(await admin.tokens_of(shard, owner)):
-                shown = await shard.run_script("take_back", tokens)
-                taken += leases_of(shown, shard.index, shard.of)
-        return tuple(sorted(taken, key=lambda lease: (lease.deadline, lease.token)))
+        return await admin.recover_leases(await self._open_shards(), text_bytes(owner)[:255])
 
     async def read_stats(self) -> FrontierStats:
         """See :class:`~gossamer.ports.frontier.Frontier`.
@@ -361,6 +353,22 @@ class RedisFrontier:
     async def find_position(self, fingerprint: int) -> tuple[FrontierRules, QueuePosition]:
         """The rules in force, and where a request stands. Searches all that waits: for people."""
         return await admin.find_position(await self._open_shards(), fingerprint)
+
+    async def read_rules(self) -> FrontierRules:
+        """See :class:`~gossamer.ports.steered_frontier.SteeredFrontier`."""
+        return await steering.read_rules(await self._open_shards())
+
+    async def change_rules(self, rules: FrontierRules, *, expected: FrontierRules) -> bool:
+        """See :class:`~gossamer.ports.steered_frontier.SteeredFrontier`."""
+        return await steering.change_rules(await self._open_shards(), rules, expected)
+
+    async def find_host(self, host: str) -> HostReport | None:
+        """See :class:`~gossamer.ports.steered_frontier.SteeredFrontier`."""
+        return await steering.find_host(shard_of(await self._open_shards(), host), host)
+
+    async def steer_host(self, host: str, order: HostOrder) -> HostState | None:
+        """See :class:`~gossamer.ports.steered_frontier.SteeredFrontier`."""
+        return await steering.steer_host(shard_of(await self._open_shards(), host), host, order)
 
     async def busiest_hosts(self, limit: int) -> list[HostReport]:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""

@@ -18,6 +18,7 @@ from gossamer.ports.clock import Clock
 
 _LIBRARY = ("politeness.lua", "library.lua")
 _ADMITTING = ("add", "settle", "known")
+_STEERING = ("control", "rules", "steer", "place")
 _packed = msgspec.msgpack.Encoder().encode
 
 
@@ -25,8 +26,8 @@ def script_of(name: str) -> LuaScript:
     """A script of the frontier, with what it is made of."""
     if name == "create":
         return load_script("gossamer.frontier.redis", "create.lua")
-    admit = ("admit.lua",) if name in _ADMITTING else ()
-    return load_script("gossamer.frontier.redis", *_LIBRARY, *admit, f"{name}.lua")
+    more = ("admit.lua",) if name in _ADMITTING else ("steering.lua",) if name in _STEERING else ()
+    return load_script("gossamer.frontier.redis", *_LIBRARY, *more, f"{name}.lua")
 
 
 class RedisShard:

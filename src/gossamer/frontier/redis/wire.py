@@ -24,6 +24,7 @@ _SHOWN = Struct("<ddddB")  # granted_at, start_by, deadline, pause, STANDING; be
 _DOWN, _ANSWERED, _SUSPECT, _SILENT = 1, 2, 4, 8  # STANDING of lua/library.lua
 _HOST = Struct("<6d4IBB")
 _HOST_MORE = Struct("<4dI")  # of a host that was written by this version
+_SKIPPED, _PACED, _HELD = 4, 8, 16
 _WAITING = Struct("<BBII")
 _LEASE = Struct("<4sBBddBB")
 _REASON_CHARACTERS = 10_000
@@ -258,6 +259,9 @@ def host_of(raw: bytes) -> HostRow:
         pace_s=more[2],
         limit_s=more[3],
         troubled_by=more[4],
+        is_paced=bool(form & _PACED),
+        is_held=bool(form & _HELD),
+        is_skipped=bool(form & _SKIPPED),
     )
     waiting = tuple(WaitingRow(*slot) for slot in _WAITING.iter_unpack(raw[slots_at:slots_end]))
     return HostRow(text_of(raw[slots_end:]), state, waiting)

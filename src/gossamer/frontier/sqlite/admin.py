@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from sqlite3 import Connection
 from typing import Any
 
+from gossamer.core.hosts import FrontierRules, HostOrder, HostState
 from gossamer.core.jobs import DeadLetter, DeadLetterFilter, HostReport, KnownRequest
 from gossamer.core.lifecycle import (
     JobCommand,
@@ -19,7 +20,7 @@ from gossamer.frontier.codec import read_entry
 from gossamer.frontier.sqlite.hosts import as_json, state_of
 from gossamer.frontier.sqlite.moves import forget_requests
 from gossamer.frontier.sqlite.session import CODES, FrontierTransaction
-from gossamer.policy import politeness
+from gossamer.policy import politeness, steering
 
 SQL = load_statements("gossamer.frontier.sqlite", "admin.sql")
 _STATES = {code: state for state, code in CODES.items()}
@@ -47,6 +48,27 @@ def busiest_hosts(conn: Connection, job: str, limit: int) -> list[HostReport]:
     """The hosts with most pending requests."""
     rows = conn.execute(SQL["hosts"], (job, limit))
     return [HostReport(host=name, pending=pending, state=state_of(state)) for name, pending, state in rows]
+
+
+def read_rules(conn: Connection, job: str) -> FrontierRules:
+    """The rules in force."""
+    return FrontierTransaction(conn, job, 0.0).rules
+
+
+def find_host(conn: Connection, job: str, name: str) -> HostReport | None:
+    """A host by its name."""
+    row = conn.execute(SQL["host"], (job, name)).fetchone()
+    return None if row is None else HostReport(host=name, pending=row[0], state=state_of(row[1]))
+
+
+def steer_host(s: FrontierTransaction, name: str, order: HostOrder) -> HostState | None:
+    """Carry out a person's order; the host as it was before."""
+    known = s.hosts.find_host(s.conn, name)
+    if known is None:
+        return None
+    before, host = known.state, s.hosts.touch_host(known.id)
+    host.state = steering.steer_host(before, order, s.rules, s.now)
+    return before
 
 
 def dead_letters(conn: Connection, job: str, which: DeadLetterFilter, limit: int) -> list[DeadLetter]:

@@ -30,6 +30,11 @@ FROM (SELECT host, count(*) AS number FROM queue GROUP BY host) AS waits
 WHERE host.frontier = (SELECT id FROM frontier WHERE job = ?)
 ORDER BY waits.number DESC, waits.host LIMIT ?;
 
+-- name: host
+SELECT (SELECT count(*) FROM queue WHERE queue.host = host.id), pace.state
+FROM host JOIN pace ON pace.host = host.id
+WHERE host.frontier = (SELECT id FROM frontier WHERE job = ?) AND host.name = ?;
+
 -- name: dead
 SELECT dead.request, host.name, entry.fingerprint, coalesce(trial.due_at, 0.0), trial.reason, trial.attempts,
     dead.died_at, entry.record

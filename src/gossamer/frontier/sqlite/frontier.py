@@ -13,7 +13,7 @@ from math import inf
 from sqlite3 import Connection
 from typing import TypeVar
 
-from gossamer.core.hosts import FrontierRules, HostSignal
+from gossamer.core.hosts import FrontierRules, HostOrder, HostSignal, HostState
 from gossamer.core.jobs import (
     AddResult,
     DeadLetter,
@@ -39,7 +39,7 @@ T = TypeVar("T")
 class SqliteFrontier:
     """An ``OwnedFrontier`` and ``FrontierAdmin`` over a database.
 
-    ``rules`` are those of a new job; a job that exists keeps its own until ``control`` changes them.
+    ``rules`` are those of a new job; a job that exists keeps its own until they are changed.
     ``owner`` is who leases, for ``recover``. ``seed`` seeds the jitter of back-offs. Opening blocks for one
     small transaction.
     """
@@ -143,6 +143,29 @@ class SqliteFrontier:
     async def busiest_hosts(self, limit: int) -> list[HostReport]:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         return await self._db.read(lambda conn: admin.busiest_hosts(conn, self._job, limit))
+
+    async def read_rules(self) -> FrontierRules:
+        """See :class:`~gossamer.ports.steered_frontier.SteeredFrontier`."""
+        return await self._db.read(lambda conn: admin.read_rules(conn, self._job))
+
+    async def change_rules(self, rules: FrontierRules, *, expected: FrontierRules) -> bool:
+        """See :class:`~gossamer.ports.steered_frontier.SteeredFrontier`."""
+
+        def change(s: FrontierTransaction) -> bool:
+            is_expected = s.rules == expected
+            if is_expected:
+                s.apply_rules(rules)
+            return is_expected
+
+        return await self._run_change(change)
+
+    async def find_host(self, host: str) -> HostReport | None:
+        """See :class:`~gossamer.ports.steered_frontier.SteeredFrontier`."""
+        return await self._db.read(lambda conn: admin.find_host(conn, self._job, host))
+
+    async def steer_host(self, host: str, order: HostOrder) -> HostState | None:
+        """See :class:`~gossamer.ports.steered_frontier.SteeredFrontier`."""
+        return await self._run_change(lambda s: admin.steer_host(s, host, order))
 
     async def dead_letters(self, which: DeadLetterFilter, limit: int = 1000) -> list[DeadLetter]:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""

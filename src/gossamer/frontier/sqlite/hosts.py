@@ -72,7 +72,7 @@ class HostCache:
 
     def __init__(self, frontier: int, rules: FrontierRules) -> None:
         self._frontier = frontier
-        self._rules = rules
+        self.rules = rules  # that are in force; another one moves the turns of hosts that are touched
         self._by_id: dict[int, SqliteHost] = {}
         self._by_name: dict[str, SqliteHost] = {}
         self._touched: set[int] = set()  # pace and turns have to be written
@@ -85,6 +85,12 @@ class HostCache:
         missing = [number for number in numbers if number not in self._by_id]
         if missing:
             self._add_hosts(conn.execute(SQL["by_id"], (as_json(missing),)))
+
+    def find_host(self, conn: Connection, name: str) -> SqliteHost | None:
+        """A host by its name, if there is one."""
+        if name not in self._by_name:
+            self._add_hosts(conn.execute(SQL["by_name"], (self._frontier, as_json([name]))))
+        return self._by_name.get(name)
 
     def load_all(self, conn: Connection) -> Iterable[int]:
         """Make every host known; their ids."""
@@ -109,11 +115,6 @@ class HostCache:
         self._touched.add(number)
         return self._by_id[number]
 
-    def apply_rules(self, rules: FrontierRules) -> None:
-        """From now on these rules are in force. The hosts that are known must be all that exist."""
-        self._rules = rules
-        self._touched.update(self._by_id)
-
     def save(self, conn: Connection) -> None:
         """Write the hosts that were touched, and their turns anew."""
         if not self._touched:
@@ -122,7 +123,7 @@ class HostCache:
         for number in sorted(self._touched):
             host = self._by_id[number]
             rows.append((number, as_json(host.state).decode(), as_json(host.waiting).decode()))
-            turns = host.turns_under(self._rules)
+            turns = host.turns_under(self.rules)
             if turns != host.turns:
                 closed += [(self._frontier, *turn, number) for turn in host.turns]
                 opened += [(self._frontier, *turn, number) for turn in turns]
@@ -140,5 +141,5 @@ class HostCache:
 
     def _add_hosts(self, rows: Iterable[Any]) -> None:
         for number, name, state, waiting in rows:
-            host = SqliteHost(number, name, state_of(state), waiting_of(waiting), self._rules)
+            host = SqliteHost(number, name, state_of(state), waiting_of(waiting), self.rules)
             self._by_id[number] = self._by_name[name] = host

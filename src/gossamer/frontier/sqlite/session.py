@@ -23,6 +23,7 @@ from gossamer.core.requests import Entry
 from gossamer.drivers.sql import load_statements, write_rows
 from gossamer.frontier.codec import pack_request
 from gossamer.frontier.sqlite.hosts import HostCache, as_json
+from gossamer.policy.steering import changes_delays, changes_room, move_turn
 
 SQL = load_statements("gossamer.frontier.sqlite", "frontier.sql")
 CODES = {RequestState.PENDING: 0, RequestState.DELAYED: 1, RequestState.LEASED: 2, RequestState.DEAD: 3}
@@ -101,9 +102,17 @@ class FrontierTransaction:
 
     def apply_rules(self, rules: FrontierRules) -> None:
         """From now on these rules are in force."""
-        self.hosts.load_all(self.conn)  # who has room may have changed
-        self.rules = rules
-        self.hosts.apply_rules(rules)
+        before, self.rules = self.rules, rules
+        is_moving = changes_delays(before, rules)
+        if not (is_moving or changes_room(before, rules)):
+            self.hosts.rules = rules
+            return
+        numbers = self.hosts.load_all(self.conn)  # by the former rules: who has room may have changed
+        self.hosts.rules = rules
+        for number in numbers:
+            host = self.hosts.touch_host(number)
+            if is_moving:
+                host.state = move_turn(host.state, rules, self.now)
 
     # ----------------------------------------------------------------- adding
 

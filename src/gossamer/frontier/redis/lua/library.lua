@@ -38,10 +38,12 @@ local META, NAMES, HOSTS = P .. ':meta', P .. ':names', P .. ':hosts'
 local LEASES, DEADLINES, DEAD = P .. ':leases', P .. ':deadlines', P .. ':dead'
 local RELIED = P .. ':relied'
 local ROUND, BANDS = 500, 9
--- A host's last byte but one is 0 or 1 (it has turns), and 2 more where the rest of this form follows: the former
--- version wrote hosts without it (HOST_BEFORE), and knew nothing of when they had answered.
+-- A host's last byte but one is the sum of 1 (it has turns), 2 where the rest of this form follows (the former version
+-- wrote hosts without it, HOST_BEFORE, and knew nothing of when they had answered), and what a person asked for:
+-- SKIPPED, PACED, HELD.
 local HOST, WAITING = '<ddddddIIIIBBddddI', '<BBII' -- lane, band, in the list, come back
 local HOST_BEFORE, FORM_AT = '<ddddddIIIIBB', 65
+local SKIPPED, PACED, HELD = 4, 8, 16
 local LEASE = '<c4BBddBB' -- host, lane, band, granted_at, start_by, STANDING, length of the owner's name after it
 local DOWN, ANSWERED, SUSPECT, SILENT = 1, 2, 4, 8 -- STANDING: of a host when the lease was granted, added up
 local PLACE = '>c4BB'
@@ -187,6 +189,8 @@ local function turns_of(h)
   return turns
 end
 
+local function has_flag(form, flag) return form % (2 * flag) >= flag end
+
 local function read_host(key, raw)
   local is_whole = string.byte(raw, FORM_AT) >= 2
   local next_at, delay_s, crawl_delay_s, incident_at, last_at, hold_until, in_flight, incidents, silences, pages,
@@ -207,6 +211,7 @@ local function read_host(key, raw)
     in_flight = in_flight, incidents = incidents, silences = silences, pages = pages,
     answered_at = answered_at, troubled_since = troubled_since, troubled_by = troubled_by,
     pace_s = pace_s, limit_s = limit_s,
+    is_skipped = has_flag(form, SKIPPED), is_paced = has_flag(form, PACED), is_held = has_flag(form, HELD),
     waiting = waiting, turns = false, turn_at = next_at, is_touched = false,
   }
   h.turns = form % 2 == 1 and turns_of(h) or {}
@@ -234,6 +239,7 @@ local function new_host(name)
     next_at = 0, delay_s = 0, crawl_delay_s = false, incident_at = 0, last_at = 0, hold_until = 0,
     in_flight = 0, incidents = 0, silences = 0, pages = 0,
     answered_at = 0, troubled_since = 0, troubled_by = 0, pace_s = 0, limit_s = 0,
+    is_skipped = false, is_paced = false, is_held = false,
     waiting = {}, turns = {}, turn_at = 0, is_touched = false,
   }
   hosts[h.key] = h
@@ -267,9 +273,11 @@ local function packed_host(h, placed)
       size, slots = size + 1, slots .. pack(WAITING, slot[1], slot[2], slot[3], slot[4])
     end
   end
+  local form = (placed and 3 or 2) + (h.is_skipped and SKIPPED or 0) + (h.is_paced and PACED or 0)
+    + (h.is_held and HELD or 0)
   return pack(
     HOST, h.next_at, h.delay_s, h.crawl_delay_s or -1, h.incident_at, h.last_at, h.hold_until,
-    h.in_flight, h.incidents, h.silences, h.pages, placed and 3 or 2, size,
+    h.in_flight, h.incidents, h.silences, h.pages, form, size,
     h.answered_at, h.troubled_since, h.pace_s, h.limit_s, h.troubled_by
   ) .. slots .. h.name
 end

@@ -18,6 +18,7 @@ local function backoff_s(nth, rules, jitter)
 end
 
 local function own_delay(h, rules)
+  if h.is_paced then return h.delay_s end
   if rules.delay_s then return rules.delay_s end
   local known = h.delay_s ~= 0 and h.delay_s or rules.initial_delay_s
   return min(max(known, rules.min_delay_s), rules.max_delay_s)
@@ -26,7 +27,7 @@ end
 local function delay_in_force(h, rules) return max(own_delay(h, rules), h.crawl_delay_s or 0, h.pace_s) end
 
 local function has_room(h, rules)
-  if h.in_flight >= (h.troubled_since ~= 0 and 1 or rules.per_host) then return false end
+  if h.is_skipped or h.in_flight >= (h.troubled_since ~= 0 and 1 or rules.per_host) then return false end
   return not rules.max_pages_per_host or h.pages + h.in_flight < rules.max_pages_per_host
 end
 
@@ -97,7 +98,7 @@ local function give_turn_back(h, rules, signal, now)
 end
 
 local function adapt(h, rules, signal)
-  if rules.delay_s or not signal.latency_s then return end
+  if h.is_paced or rules.delay_s or not signal.latency_s then return end
   local current = h.delay_s ~= 0 and h.delay_s or rules.initial_delay_s
   local wanted = (current + signal.latency_s) / 2
   if signal.kind ~= OK then wanted = max(wanted, current) end

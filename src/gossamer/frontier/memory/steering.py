@@ -1,0 +1,52 @@
+"""The rules and the hosts of the memory frontier, and how a person changes them."""
+
+from __future__ import annotations
+
+from gossamer.core.hosts import FrontierRules, HostOrder, HostState
+from gossamer.core.jobs import HostReport
+from gossamer.frontier.memory.schedule import HostSchedule
+from gossamer.policy import steering
+from gossamer.ports.clock import Clock
+
+
+class SteeredHosts:
+    """A ``SteeredFrontier`` without requests: what every frontier in memory begins with."""
+
+    def __init__(self, rules: FrontierRules, clock: Clock) -> None:
+        self._rules = rules
+        self._clock = clock
+        self._schedule = HostSchedule()
+
+    async def read_rules(self) -> FrontierRules:
+        """See :class:`~gossamer.ports.steered_frontier.SteeredFrontier`."""
+        return self._rules
+
+    async def change_rules(self, rules: FrontierRules, *, expected: FrontierRules) -> bool:
+        """See :class:`~gossamer.ports.steered_frontier.SteeredFrontier`."""
+        is_expected = self._rules == expected
+        if is_expected:
+            self._apply_rules(rules)
+        return is_expected
+
+    def _apply_rules(self, rules: FrontierRules) -> None:
+        """From now on these rules are in force."""
+        before, self._rules = self._rules, rules
+        for host in self._schedule.hosts.values():
+            if steering.changes_delays(before, rules):
+                host.state = steering.move_turn(host.state, rules, self._clock.now())
+            self._schedule.place_host(host, rules)
+
+    async def find_host(self, host: str) -> HostReport | None:
+        """See :class:`~gossamer.ports.steered_frontier.SteeredFrontier`."""
+        known = self._schedule.hosts.get(host)
+        return None if known is None else HostReport(host=host, state=known.state, pending=known.pending)
+
+    async def steer_host(self, host: str, order: HostOrder) -> HostState | None:
+        """See :class:`~gossamer.ports.steered_frontier.SteeredFrontier`."""
+        known = self._schedule.hosts.get(host)
+        if known is None:
+            return None
+        before = known.state
+        known.state = steering.steer_host(before, order, self._rules, self._clock.now())
+        self._schedule.place_host(known, self._rules)
+        return before

@@ -1,0 +1,63 @@
+"""What a person changes while a crawl runs: a host's pace, its hold, and the rules of all hosts. Pure.
+
+A frontier applies it in the same transaction in which it is stored, so the next lease is granted by it. What
+was granted before stays granted.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from gossamer.core.hosts import FrontierRules, HostCommand, HostOrder, HostState
+from gossamer.policy.politeness import delay_in_force, revive_host
+
+
+def changes_delays(before: FrontierRules, after: FrontierRules) -> bool:
+    """Whether by other rules hosts have other turns."""
+    return _delays_of(before) != _delays_of(after)
+
+
+def changes_room(before: FrontierRules, after: FrontierRules) -> bool:
+    """Whether by other rules other hosts have room."""
+    return (before.per_host, before.max_pages_per_host) != (after.per_host, after.max_pages_per_host)
+
+
+def _delays_of(rules: FrontierRules) -> tuple[float | None, float, float, float]:
+    return rules.delay_s, rules.min_delay_s, rules.max_delay_s, rules.initial_delay_s
+
+
+def move_turn(host: HostState, rules: FrontierRules, now: float) -> HostState:
+    """The host after its delay became another one at ``now``: its next turn keeps that distance.
+
+    Doing it twice changes nothing more. A hold stays.
+    """
+    after_last = host.last_at + delay_in_force(host, rules) if host.last_at else 0.0
+    turn = max(min(host.next_at, _soonest(host, rules, now)), after_last, host.hold_until)
+    return replace(host, next_at=turn)
+
+
+def _soonest(host: HostState, rules: FrontierRules, now: float) -> float:
+    """When the host may be asked next if nothing holds it: what is in flight may have started just now."""
+    delay_s = delay_in_force(host, rules)
+    return now + delay_s if host.in_flight else max(now, host.last_at + delay_s)
+
+
+def steer_host(host: HostState, order: HostOrder, rules: FrontierRules, now: float) -> HostState:
+    """The host after a person's order.
+
+    The time of a hold does not count against the patience with a host in trouble: its troubles are forgotten.
+    """
+    match order.command:
+        case HostCommand.PACE:
+            paced = replace(host, is_paced=order.delay_s is not None, delay_s=order.delay_s or 0.0)
+            return move_turn(paced, rules, now)
+        case HostCommand.HOLD:
+            held = replace(revive_host(host), is_held=True, hold_until=order.until)
+            return replace(held, next_at=max(min(host.next_at, _soonest(held, rules, now)), order.until))
+        case HostCommand.ASK:
+            free = replace(host, is_held=False, hold_until=0.0)
+            return replace(free, next_at=min(host.next_at, _soonest(free, rules, now)))
+        case HostCommand.SKIP:
+            return replace(host, is_skipped=True)
+        case HostCommand.TAKE:
+            return replace(host, is_skipped=False)
