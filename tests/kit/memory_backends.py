@@ -78,6 +78,7 @@ class PluginStoreBackend:
         self.book = MemoryJobStore(clock)
         self.store = MemoryStore()
         self.ledger = PluginLedgerReader()
+        self.series = self.store.series
 
     async def prune_ledger(self, now: float) -> None:
         pass

@@ -154,6 +154,9 @@ class JobTotals(Record, frozen=True, kw_only=True):
     callback_pages: dict[str, int] = {}  # pages that a callback was given and did not fail on, by its name
     callback_items: dict[str, int] = {}  # items that it gave on them, dropped ones included
     callback_requests: dict[str, int] = {}  # requests that it gave on them and that were new
+    by_outcome: dict[str, int] = {}  # attempts by what came of them and by rung: ``success:http``
+    by_latency: dict[str, int] = {}  # answers by ``core.series.LATENCY_BOUNDS_MS``, each in one bucket
+    latency_sum_s: float = 0.0  # until the bodies of all of them had arrived
 
     @property
     def cost(self) -> float:

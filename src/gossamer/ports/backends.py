@@ -15,6 +15,7 @@ from gossamer.ports.job_frontier import JobFrontier
 from gossamer.ports.job_store import JobStore
 from gossamer.ports.ledger_reader import LedgerReader
 from gossamer.ports.roster import Roster
+from gossamer.ports.series import Series
 from gossamer.ports.shared_state import SharedState
 from gossamer.ports.store import Store
 from gossamer.ports.worker_registry import WorkerRegistry
@@ -121,6 +122,11 @@ class StoreBackend(Protocol):
     @property
     def ledger(self) -> LedgerReader:
         """The ledger, for people."""
+        ...
+
+    @property
+    def series(self) -> Series:
+        """The counters over time."""
         ...
 
     async def prune_ledger(self, now: float) -> None:

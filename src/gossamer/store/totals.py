@@ -1,80 +1,44 @@
-"""What a batch of results adds to a job's totals; the same for every store.
+"""What a batch of results adds to a job's counters; the same for every store.
 
 A total is a named counter: ``pages``, ``bytes``, ``status:200``, ``reason:timeout_body``,
-``dropped:link:scheme``. Pure.
+``dropped:link:scheme``, ``outcome:success:http`` (attempts by what came of them and their rung), ``lat:250``
+(see ``store/counters.py``, which also has what is counted over time). Pure.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 from gossamer.core.drops import DropKind
 from gossamer.core.jobs import JobTotals
-from gossamer.core.results import Attempt, Verdict, VisitResult
-
-COST_UNITS = 1_000_000
-"""Costs are counted in millionths."""
-_UNCOUNTED = ("", "http", "replay")
-"""Rungs that are not counted, since every crawl has them: what no other rung has, they have."""
-_LABEL = 100  # characters of a reason that are told apart; reasons may be free text
+from gossamer.core.results import Verdict, VisitResult
+from gossamer.store.counters import COST_UNITS, LABEL, BatchCounts, count_attempts
 
 
-def count_results(results: Iterable[VisitResult]) -> Counter[str]:
-    """The counters a batch adds to, without what only the store knows to be new: pages, items, duplicates."""
-    total: Counter[str] = Counter()
+def count_results(results: Sequence[VisitResult]) -> BatchCounts:
+    """What a batch adds, without what only the store knows to be new: pages, items, duplicates."""
+    changes = count_attempts(attempt for result in results for attempt in result.attempts)
+    total = changes.total
     for result in results:
-        successes = total["successes"]
-        for attempt in result.attempts:
-            _count_attempt(total, attempt)
         for reason, number in result.dropped.items():
-            total[f"dropped:{reason[:_LABEL]}"] += number
-        if result.outcome.is_page and total["successes"] > successes:
+            total[f"dropped:{reason[:LABEL]}"] += number
+        if result.outcome.is_page and any(
+            attempt.verdict is Verdict.SUCCESS and not attempt.reason for attempt in result.attempts
+        ):
             _count_callback(total, result)
-    return +total
-
-
-def count_attempts(attempts: Iterable[Attempt]) -> Counter[str]:
-    """The counters that rows of the ledger add to."""
-    total: Counter[str] = Counter()
-    for attempt in attempts:
-        _count_attempt(total, attempt)
-    return +total
-
-
-def count_stale(attempts: Iterable[Attempt]) -> Counter[str]:
-    """What changes of the counters when rows of the ledger become stale."""
-    attempts = list(attempts)
-    total = count_attempts(attempt.as_stale() for attempt in attempts)
-    total.subtract(count_attempts(attempts))
-    return total
+    return changes
 
 
 def _count_callback(total: Counter[str], result: VisitResult) -> None:
     """What a callback makes of its pages, so that one which never gives anything can be named."""
-    name = (result.outcome.lease.entry.request.callback or "parse")[:_LABEL]
+    name = (result.outcome.lease.entry.request.callback or "parse")[:LABEL]
     items = len(result.items)
     if result.dropped:
         items += DropKind.ITEM.count_in(result.dropped)
     total[f"callback_pages:{name}"] += 1
     total[f"callback_items:{name}"] += items
     total[f"callback_requests:{name}"] += len(result.outcome.outlinks)
-
-
-def _count_attempt(total: Counter[str], attempt: Attempt) -> None:
-    total["attempts"] += bool(attempt.status) or attempt.verdict is not Verdict.SKIPPED  # robots.txt said no
-    total["bytes"] += attempt.size_bytes
-    if attempt.verdict is Verdict.SUCCESS and not attempt.reason:  # that of a lost lease has one
-        total["successes"] += 1
-    total["retries"] += attempt.verdict is Verdict.RETRY
-    if attempt.rung not in _UNCOUNTED:
-        total[f"rung:{attempt.rung[:_LABEL]}"] += 1
-    if attempt.cost:
-        total[f"cost:{attempt.rung[:_LABEL]}"] += round(attempt.cost * COST_UNITS)
-    if attempt.status:
-        total[f"status:{attempt.status}"] += 1
-    if attempt.reason:
-        total[f"reason:{attempt.reason[:_LABEL]}"] += 1
 
 
 def totals_of(total: Mapping[str, int]) -> JobTotals:
@@ -100,6 +64,9 @@ def totals_of(total: Mapping[str, int]) -> JobTotals:
         callback_pages=groups["callback_pages"],
         callback_items=groups["callback_items"],
         callback_requests=groups["callback_requests"],
+        by_outcome=groups["outcome"],
+        by_latency=groups["lat"],
+        latency_sum_s=total.get("lat_sum", 0) / 1_000_000,
     )
 
 

@@ -61,6 +61,7 @@ class Backends:
         self.book = keeping.book
         self.store = keeping.store
         self.ledger = keeping.ledger
+        self.series = keeping.series
 
     @property
     def clock(self) -> Clock:

@@ -8,6 +8,7 @@ from gossamer.ports.clock import Clock
 from gossamer.store.postgres.jobs import PostgresJobStore
 from gossamer.store.postgres.ledger import PostgresLedgerReader
 from gossamer.store.postgres.schema import make_server
+from gossamer.store.postgres.series import PostgresSeries
 from gossamer.store.postgres.store import PostgresStore
 from gossamer.wiring.schemes import BackendParts
 
@@ -23,6 +24,7 @@ class PostgresStoreBackend:
             server, min_interval_s=ours.min_interval, history=ours.history, ledger_days=ours.ledger_days
         )
         self.ledger = PostgresLedgerReader(server)
+        self.series = PostgresSeries(server)
 
     async def prune_ledger(self, now: float) -> None:
         """See :class:`~gossamer.ports.backends.StoreBackend`."""

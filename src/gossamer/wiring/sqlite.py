@@ -17,6 +17,7 @@ from gossamer.runtime.file_lock import JobLock, lock_holder
 from gossamer.shared.sqlite import SqliteSharedState
 from gossamer.store.sqlite.jobs import SqliteJobStore
 from gossamer.store.sqlite.ledger import SqliteLedgerReader
+from gossamer.store.sqlite.series import SqliteSeries
 from gossamer.store.sqlite.store import SqliteStore
 from gossamer.wiring.databases import DatabasePool, database_path
 from gossamer.wiring.schemes import BackendParts
@@ -83,6 +84,7 @@ class SqliteStoreBackend:
         self.store = SqliteStore(databases.store_database)
         databases.write_within = self.store.write_within
         self.ledger = SqliteLedgerReader(databases.store_database)
+        self.series = SqliteSeries(databases.store_database)
 
     async def prune_ledger(self, now: float) -> None:
         """Nothing: a file keeps everything."""

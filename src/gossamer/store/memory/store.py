@@ -10,7 +10,9 @@ from msgspec.structs import replace
 
 from gossamer.core.jobs import Job, JobTotals, StoredItem
 from gossamer.core.results import Attempt, ItemRecord, PageRecord, VisitResult
-from gossamer.store.totals import count_attempts, count_results, count_stale, seen_at, totals_of, visit_of
+from gossamer.store.counters import BatchCounts, count_attempts, count_stale
+from gossamer.store.memory.series import MemorySeries
+from gossamer.store.totals import count_results, seen_at, totals_of, visit_of
 
 
 class MemoryStore:
@@ -27,24 +29,32 @@ class MemoryStore:
         self._former: dict[tuple[int, int | None], StoredItem] = {}  # by id and content
         self._attempts: defaultdict[str, list[Attempt]] = defaultdict(list)
         self._totals: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.series = MemorySeries()
 
     async def write(self, job: Job, results: Sequence[VisitResult]) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
-        total = self._totals[job.id]
-        total.update(count_results(results))
+        pages = items = duplicates = 0
         for result in results:
             self._attempts[job.id] += result.attempts
             if result.page is not None:
-                total["pages"] += self._keep_page(self.pages[job.id], result, result.page)
+                pages += self._keep_page(self.pages[job.id], result, result.page)
             for item in result.items:
                 number, content = self._upsert_item(job.name, item, seen_at(result))
-                total["duplicates" if number in self._sightings[job.id] else "items"] += 1
+                duplicates += number in self._sightings[job.id]
+                items += number not in self._sightings[job.id]
                 self._sightings[job.id][number] = content
+        changes = count_results(results)
+        changes.add_found(pages, items, duplicates)
+        self._count(job, changes)
+
+    def _count(self, job: Job, changes: BatchCounts) -> None:
+        self._totals[job.id].update(changes.total)
+        self.series.add_counts(job, changes)
 
     async def record_attempts(self, job: Job, attempts: Sequence[Attempt]) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
         self._attempts[job.id] += attempts
-        self._totals[job.id].update(count_attempts(attempts))
+        self._count(job, count_attempts(attempts))
 
     async def mark_stale(self, job: Job, attempts: Sequence[Attempt]) -> None:
         """See :class:`~gossamer.ports.store.Store`."""
@@ -52,7 +62,7 @@ class MemoryStore:
         for attempt in attempts:
             if attempt in rows:
                 rows[rows.index(attempt)] = attempt.as_stale()
-                self._totals[job.id].update(count_stale([attempt]))
+                self._count(job, count_stale([attempt]))
 
     @staticmethod
     def _keep_page(pages: dict[tuple[int, int], PageRecord], result: VisitResult, page: PageRecord) -> bool:

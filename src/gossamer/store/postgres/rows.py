@@ -6,7 +6,6 @@ item whose JSON cannot be read is left out and counted: it does not lose the oth
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from operator import attrgetter
 from typing import Any
@@ -15,8 +14,9 @@ import msgspec
 
 from gossamer.core.results import Attempt, VisitResult
 from gossamer.store.attempts import packed_request
+from gossamer.store.counters import BatchCounts, count_attempts, count_stale
 from gossamer.store.postgres.json import clean_text, to_jsonb
-from gossamer.store.totals import count_attempts, count_results, count_stale, seen_at, visit_of
+from gossamer.store.totals import count_results, seen_at, visit_of
 
 Place = tuple[str, str]  # type and key of an item
 Columns = list[Sequence[Any]]
@@ -40,20 +40,22 @@ _PAGE_TEXTS = slice(7, 10)
 class WriteBatch:
     """What is to be written for one job at once."""
 
-    __slots__ = ("attempts", "items", "pages", "seen", "total")
+    __slots__ = ("attempts", "changes", "items", "pages", "seen")
 
     def __init__(self) -> None:
         self.items: dict[Place, tuple[Any, ...]] = {}
         self.seen = 0  # items, the same ones counted as often as they were found
         self.pages: Columns = [()] * 10
         self.attempts: Columns = [()] * _ATTEMPT_COLUMNS
-        self.total: Counter[str] = Counter()
+        self.changes = BatchCounts()
 
     def to_values(self) -> tuple[Any, ...]:
         """The arguments of the statement, from ``$8`` on."""
         columns = _transpose_rows(self.items.values(), 9)
-        names = [clean_text(name) for name in self.total]
-        return (self.seen, *columns, *self.pages, *self.attempts, names, list(self.total.values()))
+        total = self.changes.total
+        totals = ([clean_text(name) for name in total], list(total.values()))
+        over_time = (self.changes.latest, *_series_columns(self.changes), *_hourly_columns(self.changes))
+        return (self.seen, *columns, *self.pages, *self.attempts, *totals, *over_time)
 
     def attempt_days(self) -> set[int]:
         """The days (UTC) of the attempts, counted from the epoch."""
@@ -70,13 +72,13 @@ class WriteBatch:
         for place in refused:
             del self.items[place]
         self.seen -= len(refused)
-        self.total[REFUSED] += len(refused)
+        self.changes.total[REFUSED] += len(refused)
 
 
 def batch_of(results: Sequence[VisitResult]) -> WriteBatch:
     """Everything in these results."""
     batch = WriteBatch()
-    batch.total = count_results(results)
+    batch.changes = count_results(results)
     _add_items(batch, results)
     batch.pages = _page_columns(results)
     batch.attempts = _attempt_columns([attempt for result in results for attempt in result.attempts])
@@ -86,20 +88,39 @@ def batch_of(results: Sequence[VisitResult]) -> WriteBatch:
 def batch_of_attempts(attempts: Sequence[Attempt]) -> WriteBatch:
     """Rows of the ledger alone."""
     batch = WriteBatch()
-    batch.total = count_attempts(attempts)
+    batch.changes = count_attempts(attempts)
     batch.attempts = _attempt_columns(attempts)
     return batch
 
 
 def stale_rows(attempts: Sequence[Attempt]) -> Columns:
-    """Which rows of the ledger are stale, and what that changes of the totals: eight columns."""
+    """Which rows of the ledger are stale, and what that changes of totals, series and hours: 22 columns."""
     rows = [(attempt.fingerprint, attempt.at, clean_text(attempt.worker)) for attempt in attempts]
-    changes = [
-        (*row, clean_text(name), value)
-        for row, attempt in zip(rows, attempts, strict=True)
-        for name, value in count_stale([attempt]).items()
+    changes = [(row, count_stale([attempt])) for row, attempt in zip(rows, attempts, strict=True)]
+    totals = [
+        (*row, clean_text(name), value) for row, change in changes for name, value in change.total.items()
     ]
-    return [*_transpose_rows(rows, 3), *_transpose_rows(changes, 5)]
+    series = [(*row, *more) for row, change in changes for more in change.series_rows()]
+    hourly = [(*row, *_clean_hour(more)) for row, change in changes for more in change.hourly_rows()]
+    return [
+        *_transpose_rows(rows, 3),
+        *_transpose_rows(totals, 5),
+        *_transpose_rows(series, 6),
+        *_transpose_rows(hourly, 8),
+    ]
+
+
+def _series_columns(changes: BatchCounts) -> Columns:
+    return _transpose_rows(changes.series_rows(), 3)
+
+
+def _hourly_columns(changes: BatchCounts) -> Columns:
+    return _transpose_rows(map(_clean_hour, changes.hourly_rows()), 5)
+
+
+def _clean_hour(row: tuple[str, int, str, str, int]) -> tuple[Any, ...]:
+    kind, hour, who, *more = row
+    return (kind, hour, clean_text(who), *more)
 
 
 def _add_items(batch: WriteBatch, results: Sequence[VisitResult]) -> None:
@@ -109,7 +130,7 @@ def _add_items(batch: WriteBatch, results: Sequence[VisitResult]) -> None:
             try:
                 data, layout, is_altered = to_jsonb(item.data)
             except _UNREADABLE:
-                batch.total[UNREADABLE] += 1
+                batch.changes.total[UNREADABLE] += 1
                 continue
             batch.seen += 1
             place = (clean_text(item.type), clean_text(item.key))

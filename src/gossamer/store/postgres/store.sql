@@ -5,8 +5,8 @@
 
 -- name: write
 -- A batch, as one statement: one round trip, one transaction. Nothing of it is done when its receipt is there
--- already. Batches that meet lock rows in one order (receipt, items by key, pages by fingerprint, totals), and
--- the rows that all of them share come last.
+-- already. Batches that meet lock rows in one order (receipt, items by key, pages by fingerprint, totals, hours,
+-- series), and the rows that all of them share come last. `mark_stale` keeps to that order, too.
 WITH receipt_ AS (
     INSERT INTO receipt AS r (writer, batch) VALUES ($1, $2)
     ON CONFLICT (writer) DO UPDATE SET batch = excluded.batch, at = now() WHERE r.batch < excluded.batch
@@ -92,6 +92,24 @@ counted AS (
     UNION ALL SELECT 'items', (SELECT count(*) FROM sighted WHERE is_new)
     UNION ALL SELECT 'duplicates', $8::bigint - (SELECT count(*) FROM sighted WHERE is_new) FROM receipt_
     UNION ALL SELECT 'pages', (SELECT count(*) FROM paged WHERE times = 1)
+),
+timed AS (
+    INSERT INTO series AS s (job, step, at, name, slot, value)
+    SELECT $3, 20, c.at, c.name, $4::smallint % 4, c.value
+    FROM (
+        SELECT g.* FROM receipt_, unnest($53::bigint[], $54::text[], $55::bigint[]) AS g (at, name, value)
+        UNION ALL SELECT $52::bigint, name, value FROM counted WHERE name IN ('items', 'pages')
+    ) AS c (at, name, value)
+    WHERE c.value <> 0 ORDER BY c.at, c.name
+    ON CONFLICT (job, step, at, name, slot) DO UPDATE SET value = s.value + excluded.value
+),
+hours AS (
+    INSERT INTO hourly AS h (job, kind, hour, who, label, slot, value)
+    SELECT $3, c.kind, c.hour, c.who, c.label, $4::smallint % 4, c.value
+    FROM receipt_, unnest($56::text[], $57::bigint[], $58::text[], $59::text[], $60::bigint[])
+        AS c (kind, hour, who, label, value)
+    ORDER BY c.kind, c.hour, c.who, c.label
+    ON CONFLICT (job, kind, hour, who, label, slot) DO UPDATE SET value = h.value + excluded.value
 )
 INSERT INTO tally AS t (job, slot, name, value)
 SELECT $3, $4, name, value FROM counted WHERE value <> 0 ORDER BY name
@@ -113,6 +131,25 @@ counted AS (
         AS c (fingerprint, at, worker, name, value)
         ON (m.fingerprint, m.at, m.worker) = (c.fingerprint, c.at, c.worker)
     GROUP BY c.name
+),
+timed AS (
+    INSERT INTO series AS s (job, step, at, name, slot, value)
+    SELECT $1, 20, c.bucket, c.name, 0, sum(c.value)
+    FROM marked m JOIN unnest($13::bigint[], $14::float8[], $15::text[], $16::bigint[], $17::text[], $18::bigint[])
+        AS c (fingerprint, at, worker, bucket, name, value)
+        ON (m.fingerprint, m.at, m.worker) = (c.fingerprint, c.at, c.worker)
+    GROUP BY c.bucket, c.name ORDER BY c.bucket, c.name
+    ON CONFLICT (job, step, at, name, slot) DO UPDATE SET value = s.value + excluded.value
+),
+hours AS (
+    INSERT INTO hourly AS h (job, kind, hour, who, label, slot, value)
+    SELECT $1, c.kind, c.hour, c.who, c.label, 0, sum(c.value)
+    FROM marked m JOIN unnest(
+        $19::bigint[], $20::float8[], $21::text[], $22::text[], $23::bigint[], $24::text[], $25::text[], $26::bigint[]
+    ) AS c (fingerprint, at, worker, kind, hour, who, label, value)
+        ON (m.fingerprint, m.at, m.worker) = (c.fingerprint, c.at, c.worker)
+    GROUP BY c.kind, c.hour, c.who, c.label ORDER BY c.kind, c.hour, c.who, c.label
+    ON CONFLICT (job, kind, hour, who, label, slot) DO UPDATE SET value = h.value + excluded.value
 )
 INSERT INTO tally AS t (job, slot, name, value)
 SELECT $1, $2, name, value FROM counted WHERE value <> 0 ORDER BY name

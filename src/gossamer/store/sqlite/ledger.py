@@ -36,7 +36,7 @@ class SqliteLedgerReader:
         asked: dict[str, Any] = {
             "status = ?": which.status,
             "verdict = ?": which.verdict or None,
-            "reason = ?": which.reason or None,
+            "reason <> '' AND reason = ?": which.reason or None,  # by the index of those that have one
             "method = ?": which.method or None,
             "fingerprint = ?": which.fingerprint,
             "instr(' ' || flags || ' ', ' ' || ? || ' ') > 0": which.flag or None,

@@ -8,7 +8,7 @@ the same transaction. Text from pages is stored whatever it holds.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from sqlite3 import Connection
 from typing import Any
 
@@ -21,8 +21,10 @@ from gossamer.core.storable import without_surrogates as text
 from gossamer.drivers.sql import load_statements, write_rows, write_rows_returning
 from gossamer.drivers.sqlite.database import Database
 from gossamer.store.attempts import LATEST, attempt_of, packed_request
+from gossamer.store.counters import BatchCounts, count_attempts, count_stale
 from gossamer.store.sqlite.jobs import job_number
-from gossamer.store.totals import count_attempts, count_results, count_stale, seen_at, totals_of, visit_of
+from gossamer.store.sqlite.series import add_counts
+from gossamer.store.totals import count_results, seen_at, totals_of, visit_of
 
 SQL = load_statements("gossamer.store.sqlite", "store.sql")
 PAGE = 500  # items read at a time
@@ -49,7 +51,7 @@ class SqliteStore:
         def record(conn: Connection) -> None:
             number = job_number(conn, job)
             _write_attempts(conn, number, attempts)
-            _add_totals(conn, number, count_attempts(attempts))
+            _add_counters(conn, number, count_attempts(attempts))
 
         await self._db.run(record)
 
@@ -105,14 +107,16 @@ def _write_results(
     write_pages: Callable[[Connection, int, Sequence[VisitResult]], int],
 ) -> None:
     number = job_number(conn, job)
-    total = count_results(results)
-    total.update(_write_items(conn, number, job.name, results))
-    total["pages"] = write_pages(conn, number, [result for result in results if result.page is not None])
+    changes = count_results(results)
+    items, duplicates = _write_items(conn, number, job.name, results)
+    pages = write_pages(conn, number, [result for result in results if result.page is not None])
     _write_attempts(conn, number, [attempt for result in results for attempt in result.attempts])
-    _add_totals(conn, number, total)
+    changes.add_found(pages, items, duplicates)
+    _add_counters(conn, number, changes)
 
 
-def _write_items(conn: Connection, job: int, spider: str, results: Sequence[VisitResult]) -> dict[str, int]:
+def _write_items(conn: Connection, job: int, spider: str, results: Sequence[VisitResult]) -> tuple[int, int]:
+    """How many are new to the job, and how many it had already."""
     spider = text(spider)
     rows = [(spider, *_item_row(item, seen_at(result)), job) for result in results for item in result.items]
     upserted = write_rows_returning(conn, SQL["upsert_items"], rows)
@@ -123,7 +127,7 @@ def _write_items(conn: Connection, job: int, spider: str, results: Sequence[Visi
     fresh = write_rows(conn, SQL["sight"], sighted)
     if fresh < len(sighted):
         write_rows(conn, SQL["sight_again"], sighted)
-    return {"items": fresh, "duplicates": len(rows) - fresh}
+    return fresh, len(rows) - fresh
 
 
 def _item_row(item: ItemRecord, at: float) -> tuple[Any, ...]:
@@ -138,7 +142,7 @@ def _write_attempts(conn: Connection, job: int, attempts: Sequence[Attempt]) -> 
 
 def _mark_rows_stale(conn: Connection, job: int, attempts: Sequence[Attempt]) -> None:
     marked = [attempt for attempt in attempts if _mark_stale(conn, job, attempt)]
-    _add_totals(conn, job, count_stale(marked))
+    _add_counters(conn, job, count_stale(marked))
 
 
 def _mark_stale(conn: Connection, job: int, attempt: Attempt) -> bool:
@@ -147,8 +151,10 @@ def _mark_stale(conn: Connection, job: int, attempt: Attempt) -> bool:
     return conn.execute(SQL["mark_stale"], (*row, LedgerReason.STALE.value, LATEST)).rowcount > 0
 
 
-def _add_totals(conn: Connection, job: int, total: Mapping[str, int]) -> None:
+def _add_counters(conn: Connection, job: int, changes: BatchCounts) -> None:
+    total = changes.total
     write_rows(conn, SQL["count"], [(job, text(name), value) for name, value in total.items() if value])
+    add_counts(conn, job, changes)
 
 
 def _add_pages(conn: Connection, job: int, results: Sequence[VisitResult]) -> int:

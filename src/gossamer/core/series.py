@@ -1,0 +1,56 @@
+"""How the counters of a job grew over time, as stores keep it: in buckets of 20 seconds, and by the hour."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from gossamer.core.record import Record, Time
+
+BUCKET_S = 20
+"""Seconds of a bucket; each begins at a multiple of them since the epoch."""
+HOUR_S = 3600
+FINE_S = 24 * HOUR_S
+"""Buckets are kept for so long; what is older is folded into hours."""
+NAMED_S = 48 * HOUR_S
+"""What each host and each proxy did is kept for so long, by the hour."""
+
+LATENCY_BOUNDS_MS = (10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000)
+"""Where the buckets of response times end, the ends included; what took longer is in one more."""
+OVER = "inf"
+"""How that one is called."""
+
+GAUGE = "now:"
+"""How the names of gauges begin. They are set, and not added up: ``now:pending``."""
+COVERED = "covered"
+"""The seconds of a step in which anything was noted; those of a folded hour are kept under this name."""
+EVERYBODY = ""
+"""Under this name stands what all hosts, or all proxies, did together."""
+ATTEMPTS = ""
+"""The label of attempts; the others are the reasons for which some of them failed."""
+OTHER = "other"
+"""The label of reasons that are not of a fixed set, such as free text."""
+
+
+class HourlyKind(StrEnum):
+    """Whose counts by the hour."""
+
+    HOST = "host"  # who: a politeness key; label: ``ATTEMPTS``, or why some failed
+    PROXY = "proxy"  # who: a proxy, without credentials; the labels are the same
+    REASON = "reason"  # who: a reason of the ledger; label: what came of the attempt, as its verdict
+
+
+class SeriesStep(Record, frozen=True, kw_only=True):
+    """What was counted in one step of time, and how high the gauges stood."""
+
+    at: Time  # when the step begins
+    covered_s: int  # how much of it anything was noted in: before and after, nobody was at work
+    values: dict[str, int]  # by name; of gauges their mean
+
+
+class HourlyRow(Record, frozen=True, kw_only=True):
+    """A count of one hour."""
+
+    hour: Time  # when the hour begins
+    who: str
+    label: str
+    value: int

@@ -1,0 +1,181 @@
+"""What rows of the ledger add to the counters of a job, in total and over time; the same for every store.
+
+An attempt is counted where its answer had arrived. Attempts that are alike are counted together, so a batch
+costs little more than its differences. Pure.
+
+Names over time: ``pages``, ``attempts``, ``items``, ``bytes``, ``retries``, ``failed``, ``dead``; ``class:2``
+by the first digit of the status (0: no response); ``lat:250``, the answers that took at most 250 ms and more
+than the bound before; ``lat_sum``, the microseconds of all of them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+
+from gossamer.core.errors import Fault, LedgerReason
+from gossamer.core.results import Attempt, Verdict
+from gossamer.core.series import (
+    ATTEMPTS,
+    BUCKET_S,
+    EVERYBODY,
+    HOUR_S,
+    LATENCY_BOUNDS_MS,
+    OTHER,
+    OVER,
+    HourlyKind,
+)
+from gossamer.policy.urls import host_key
+
+COST_UNITS = 1_000_000
+"""Costs are counted in millionths."""
+LABEL = 100
+"""Characters of a reason that are told apart; reasons may be free text."""
+
+SeriesKey = tuple[int, str]  # when the bucket begins, name
+HourlyKey = tuple[str, int, str, str]  # kind, when the hour begins, who, label
+
+_BUCKETS = HOUR_S // BUCKET_S
+_UNCOUNTED = ("", "http", "replay")
+"""Rungs that are not counted, since every crawl has them: what no other rung has, they have."""
+_FAILED = frozenset({Verdict.RETRY, Verdict.DEAD, Verdict.EXPIRED})
+_KNOWN = frozenset({*Fault, *LedgerReason})
+_LATENCIES = tuple(f"lat:{bound}" for bound in (*LATENCY_BOUNDS_MS, OVER))
+
+_Group = tuple[
+    int, int, int, Verdict, str, str
+]  # bucket, status, place among the latencies, verdict, reason, rung
+_Whose = tuple[int, str, str]  # hour, who, why it failed
+
+
+class BatchCounts:
+    """What is to be added to the counters of one job: in total, in buckets, by the hour."""
+
+    __slots__ = ("hourly", "latest", "series", "total")
+
+    def __init__(self) -> None:
+        self.total: Counter[str] = Counter()
+        self.series: defaultdict[SeriesKey, int] = defaultdict(int)
+        self.hourly: defaultdict[HourlyKey, int] = defaultdict(int)
+        self.latest = 0  # when the latest bucket begins
+
+    def add_found(self, pages: int, items: int, duplicates: int) -> None:
+        """Count what only the store knows to be new; over time, where the latest attempt is."""
+        for name, number in (("pages", pages), ("items", items), ("duplicates", duplicates)):
+            if number:
+                self.total[name] += number
+                if name != "duplicates":
+                    self.series[self.latest, name] += number
+
+    def subtract(self, other: BatchCounts) -> None:
+        """Take off what others would add."""
+        self.total.subtract(other.total)
+        for at_name, value in other.series.items():
+            self.series[at_name] -= value
+        for whose, value in other.hourly.items():
+            self.hourly[whose] -= value
+
+    def series_rows(self) -> list[tuple[int, str, int]]:
+        """Bucket, name and value of what changes, in one order for all writers."""
+        return [(*key, value) for key, value in sorted(self.series.items()) if value]
+
+    def hourly_rows(self) -> list[tuple[str, int, str, str, int]]:
+        """Kind, hour, who, label and value of what changes, in one order for all writers."""
+        return [(*key, value) for key, value in sorted(self.hourly.items()) if value]
+
+
+def count_attempts(attempts: Iterable[Attempt]) -> BatchCounts:
+    """What rows of the ledger add."""
+    groups: dict[_Group, list[int]] = {}
+    hosts: dict[_Whose, int] = {}
+    proxies: dict[_Whose, int] = {}
+    for a in attempts:
+        status, elapsed_ms, verdict, reason = a.status, a.elapsed_ms, a.verdict, a.reason
+        bucket = int(a.at + elapsed_ms * 0.001) // BUCKET_S
+        place = bisect_left(LATENCY_BOUNDS_MS, elapsed_ms) if status else -1
+        key = (bucket, status, place, verdict, reason, a.rung)
+        took_us = int(elapsed_ms * 1000) if status else 0
+        group = groups.get(key)
+        if group is None:
+            groups[key] = group = [0, 0, 0, 0]
+        group[0] += 1
+        group[1] += a.size_bytes
+        group[2] += took_us
+        if a.cost:
+            group[3] += round(a.cost * COST_UNITS)
+        if status or verdict is not Verdict.SKIPPED:
+            failure = _failure_of(verdict, reason) if reason else ""
+            whose = (bucket // _BUCKETS, host_key(a.url), failure)
+            hosts[whose] = hosts.get(whose, 0) + 1
+            if a.proxy:
+                whose = (whose[0], a.proxy, failure)
+                proxies[whose] = proxies.get(whose, 0) + 1
+    changes = BatchCounts()
+    for key, sums in groups.items():
+        _add_group(changes, key, sums)
+    _add_hours(changes.hourly, HourlyKind.HOST.value, hosts)
+    _add_hours(changes.hourly, HourlyKind.PROXY.value, proxies)
+    return changes
+
+
+def count_stale(attempts: Iterable[Attempt]) -> BatchCounts:
+    """What changes when rows of the ledger become stale: attempts that neither succeeded nor failed."""
+    attempts = list(attempts)
+    changes = count_attempts(attempt.as_stale() for attempt in attempts)
+    changes.subtract(count_attempts(attempts))
+    return changes
+
+
+def _failure_of(verdict: Verdict, reason: str) -> str:
+    """Why an attempt failed; nothing for one that was left out on purpose, or whose lease was lost."""
+    return _label_of(reason) if verdict in _FAILED and reason != LedgerReason.STALE else ""
+
+
+def _label_of(reason: str) -> str:
+    """A reason as one of a fixed set."""
+    return reason if reason in _KNOWN else OTHER
+
+
+def _add_group(changes: BatchCounts, key: _Group, sums: list[int]) -> None:
+    bucket, status, place, verdict, reason, rung = key
+    number, size_bytes, took_us, cost = sums
+    is_stale = reason == LedgerReason.STALE
+    total = changes.total
+    found = {"bytes": size_bytes, "retries": number if verdict is Verdict.RETRY else 0}
+    if status or verdict is not Verdict.SKIPPED:  # else robots.txt said no, and nobody was asked
+        found["attempts"] = number
+        total[f"outcome:{LedgerReason.STALE if is_stale else verdict}:{rung[:LABEL]}"] += number
+    if status:
+        found[_LATENCIES[place]] = number
+        found["lat_sum"] = took_us
+        total[f"status:{status}"] += number
+    for name, value in found.items():
+        total[name] += value
+    if verdict is Verdict.SUCCESS and not reason:
+        total["successes"] += number
+    if rung not in _UNCOUNTED:
+        total[f"rung:{rung[:LABEL]}"] += number
+    if cost:
+        total[f"cost:{rung[:LABEL]}"] += cost
+    if "attempts" in found:
+        found[f"class:{status // 100}"] = number
+    if reason:
+        total[f"reason:{reason[:LABEL]}"] += number
+        found["dead"] = number if verdict is Verdict.DEAD and not is_stale else 0
+        found["failed"] = number if _failure_of(verdict, reason) else 0
+        if found["failed"] or (verdict is Verdict.SKIPPED and not is_stale):
+            hour = bucket // _BUCKETS * HOUR_S
+            changes.hourly[HourlyKind.REASON.value, hour, _label_of(reason), verdict.value] += number
+    at = bucket * BUCKET_S
+    changes.latest = max(changes.latest, at)
+    for name, value in found.items():
+        changes.series[at, name] += value
+
+
+def _add_hours(hourly: dict[HourlyKey, int], kind: str, counted: Mapping[_Whose, int]) -> None:
+    for (number, who, failure), value in counted.items():
+        for name in (who, EVERYBODY) if who else (EVERYBODY,):
+            hourly[kind, number * HOUR_S, name, ATTEMPTS] += value
+            if failure:
+                hourly[kind, number * HOUR_S, name, failure] += value

@@ -1,0 +1,75 @@
+-- Counters over time. Tables: gossamer/drivers/sqlite/migrations/0009_counters_over_time.sql.
+-- Rows at `:rows` (gossamer.drivers.sql.write_rows).
+
+-- name: add_series
+INSERT INTO series (job, step, at, name, value) VALUES :rows
+ON CONFLICT (job, step, at, name) DO UPDATE SET value = value + excluded.value;
+
+-- name: set_series
+INSERT INTO series (job, step, at, name, value) VALUES :rows
+ON CONFLICT (job, step, at, name) DO UPDATE SET value = excluded.value;
+
+-- name: add_hourly
+INSERT INTO hourly (job, kind, hour, who, label, value) VALUES :rows
+ON CONFLICT (job, kind, hour, who, label) DO UPDATE SET value = value + excluded.value;
+
+-- name: steps
+SELECT at / ?4 * ?4, name, sum(value), count(*) FROM series
+WHERE job = (SELECT id FROM job WHERE name = ?1) AND step IN (20, 3600) AND at >= ?2 AND at < ?3
+GROUP BY 1, 2;
+
+-- name: covered
+SELECT at / ?4 * ?4, 20 * count(DISTINCT at) FROM series
+WHERE job = (SELECT id FROM job WHERE name = ?1) AND step = 20 AND at >= ?2 AND at < ?3
+GROUP BY 1;
+
+-- name: hours
+SELECT hour, who, label, value FROM hourly
+WHERE job = (SELECT id FROM job WHERE name = ?1) AND kind = ?2
+    AND hour IN (SELECT value FROM json_each(?3)) AND who IN (SELECT value FROM json_each(?4));
+
+-- name: reasons
+SELECT hour, who, label, value FROM hourly
+WHERE job = (SELECT id FROM job WHERE name = ?1) AND kind = 'reason' AND hour >= ?2;
+
+-- name: failures
+-- Those that failed most for one reason in one hour.
+SELECT who, value FROM hourly
+WHERE job = (SELECT id FROM job WHERE name = ?1) AND kind = ?2 AND label = ?3 AND hour = ?4
+    AND label <> '' AND who <> '' AND kind <> 'reason'
+ORDER BY value DESC LIMIT ?5;
+
+-- name: hosts
+SELECT count(DISTINCT who) FROM (
+    SELECT who FROM hourly
+    WHERE job = (SELECT id FROM job WHERE name = ?1) AND kind = 'host' AND label = ?2 AND hour >= ?3
+        AND label <> '' AND who <> '' AND kind <> 'reason'
+    LIMIT ?4
+);
+
+-- ------------------------------------------------------------------ folding
+
+-- name: fold_series
+-- Of gauges an hour keeps the mean; what comes later, of a lease that was lost, is added.
+INSERT INTO series (job, step, at, name, value)
+SELECT fine.job, 3600, fine.at / 3600 * 3600, fine.name,
+    iif(instr(fine.name, 'now:') = 1, CAST(round(avg(fine.value)) AS INTEGER), sum(fine.value))
+FROM job CROSS JOIN series AS fine ON fine.job = job.id AND fine.step = 20 AND fine.at < ?1
+WHERE true
+GROUP BY 1, 3, 4
+ON CONFLICT (job, step, at, name) DO UPDATE SET
+    value = iif(instr(name, 'now:') = 1, value, value + excluded.value);
+
+-- name: fold_covered
+INSERT INTO series (job, step, at, name, value)
+SELECT fine.job, 3600, fine.at / 3600 * 3600, 'covered', 20 * count(DISTINCT fine.at)
+FROM job CROSS JOIN series AS fine ON fine.job = job.id AND fine.step = 20 AND fine.at < ?1
+WHERE true
+GROUP BY 1, 3
+ON CONFLICT (job, step, at, name) DO UPDATE SET value = min(3600, value + excluded.value);
+
+-- name: drop_series
+DELETE FROM series WHERE job IN (SELECT id FROM job) AND step = 20 AND at < ?1;
+
+-- name: drop_hourly
+DELETE FROM hourly WHERE job IN (SELECT id FROM job) AND kind IN ('host', 'proxy') AND hour < ?1 AND who <> '';
