@@ -1,0 +1,181 @@
+"""What decides the pace of a job, and what its hosts allow. Pure: facts and ``now`` in, an answer out.
+
+The answer is one word (:class:`PaceLimit`), the same in the headline of a job, its strip of limits and its
+alerts. It is looked for each second and changes only when another one has held for :data:`SETTLED_S`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from msgspec.structs import replace
+
+from gossamer.core.hosts import FrontierRules, HostState
+from gossamer.core.record import Record
+from gossamer.policy.politeness import delay_in_force, is_silent, slots_for
+
+SETTLED_S = 30.0
+"""What decides the pace changes only when another answer has held for so long."""
+FULL_SHARE = 0.9
+"""A job that does this share of what its hosts allow goes as fast as they allow."""
+LONGEST_LAG_S = 2.0
+"""A store that is later than this decides the pace."""
+LONGEST_WAIT_SHARE = 0.2
+"""... and so does one that workers spend more of their time waiting for than this."""
+LEAST_WORK_S = 1.0
+"""Less work than this, at what the hosts allow, and nothing to speak of is due."""
+
+
+class PaceLimit(StrEnum):
+    """What decides the pace of a job."""
+
+    HELD = "held"  # all hosts for which requests wait are left alone
+    BUDGET = "budget"  # it is spent
+    POLITENESS = "politeness"  # its hosts allow no more
+    STORE = "store"  # results are stored more slowly than they come
+    WORKERS = "workers"  # no slot is free for work that is due
+    NOTHING_DUE = "nothing_due"  # what waits has a time of its own, or links are not found yet
+
+
+class PaceFacts(Record, frozen=True, kw_only=True):
+    """What is known of a job's pace at one time. Rates are requests per second."""
+
+    is_budget_spent: bool = False
+    waiting_hosts: int = 0  # for which requests wait
+    held_hosts: int = 0  # of these, left alone for now
+    started_per_s: float = 0.0  # requests that were begun
+    allowed_per_s: float | None = None  # None: not known yet
+    store_lag_s: float = 0.0  # how long finished results wait to be stored
+    store_wait_share: float = 0.0  # of the workers' time
+    is_slot_free: bool = True  # on each lane on which requests are due
+    due: int = 0  # requests that may start now
+
+
+def find_limit(facts: PaceFacts) -> PaceLimit | None:
+    """What decides the pace now; ``None``: nothing that is known does, as when a job has just begun."""
+    if facts.waiting_hosts and facts.held_hosts >= facts.waiting_hosts:
+        return PaceLimit.HELD
+    if facts.is_budget_spent:
+        return PaceLimit.BUDGET
+    if facts.allowed_per_s and facts.started_per_s >= FULL_SHARE * facts.allowed_per_s:
+        return PaceLimit.POLITENESS
+    if facts.store_lag_s > LONGEST_LAG_S or facts.store_wait_share > LONGEST_WAIT_SHARE:
+        return PaceLimit.STORE
+    if facts.due and not facts.is_slot_free:
+        return PaceLimit.WORKERS
+    is_idle = not facts.due if not facts.allowed_per_s else facts.due < facts.allowed_per_s * LEAST_WORK_S
+    return PaceLimit.NOTHING_DUE if is_idle else None
+
+
+class LimitState(Record, frozen=True, kw_only=True):
+    """What decides the pace, as it is shown, and what may be shown instead of it soon."""
+
+    limit: PaceLimit | None = None
+    since: float = 0.0
+    other: PaceLimit | None = None  # what was found lately, if that is something else
+    other_since: float = 0.0
+    is_begun: bool = False  # something was found at least once
+
+
+def settle_limit(state: LimitState, found: PaceLimit | None, now: float) -> LimitState:
+    """The state after a look: another answer replaces the one that is shown when it has held long enough."""
+    if not state.is_begun:
+        return LimitState(limit=found, since=now, is_begun=True)
+    if found == state.limit:
+        return replace(state, other=None, other_since=0.0)
+    if not state.other_since or found != state.other:
+        return replace(state, other=found, other_since=now)
+    if now - state.other_since < SETTLED_S:
+        return state
+    return LimitState(limit=found, since=state.other_since, is_begun=True)
+
+
+# --------------------------------------------------------------------------- what hosts allow
+
+
+class DelayReason(StrEnum):
+    """Why a host is asked as often as it is."""
+
+    ADAPTIVE = "adaptive"  # the delay follows its answers
+    ROBOTS = "robots"  # its robots.txt asks for it
+    SET = "set"  # the operator set it
+    PACE = "pace"  # it refused faster requests
+    RETRY_AFTER = "retry_after"  # it asked for time
+    BACKOFF = "backoff"  # it refuses, and is asked again after pauses that grow
+    DOWN = "down"  # it does not answer
+    HOLD = "hold"  # a person put it on hold
+    BUDGET = "budget"  # its own budget of pages is spent
+
+
+STOPPED = frozenset(
+    {DelayReason.RETRY_AFTER, DelayReason.BACKOFF, DelayReason.DOWN, DelayReason.HOLD, DelayReason.BUDGET}
+)
+"""A host with such a reason is not asked at all for now."""
+
+
+def reason_of_delay(host: HostState, rules: FrontierRules, now: float) -> DelayReason:
+    """Why a host is asked as often as it is, or not at all."""
+    if rules.max_pages_per_host is not None and host.pages >= rules.max_pages_per_host:
+        return DelayReason.BUDGET
+    if host.hold_until > now:
+        return _reason_of_hold(host, rules)
+    delay_s = delay_in_force(host, rules)
+    if (host.crawl_delay_s or 0.0) >= delay_s > 0:
+        return DelayReason.ROBOTS
+    if host.pace_s >= delay_s > 0:
+        return DelayReason.PACE
+    return DelayReason.ADAPTIVE if rules.delay_s is None else DelayReason.SET
+
+
+def _reason_of_hold(host: HostState, rules: FrontierRules) -> DelayReason:
+    """Whose wish a hold is: pauses of ours are never longer than the cap of the back-off."""
+    if is_silent(host):
+        return DelayReason.DOWN
+    if not host.troubled_since:
+        return DelayReason.HOLD
+    is_asked_for = host.hold_until - host.incident_at > rules.backoff_cap_s
+    return DelayReason.RETRY_AFTER if is_asked_for else DelayReason.BACKOFF
+
+
+def allowed_per_s(host: HostState, rules: FrontierRules, now: float, p50_s: float | None) -> float | None:
+    """Requests per second that a host allows; 0 while it is not asked.
+
+    ``p50_s`` is its median response time. ``None``: neither that nor a delay says anything.
+    """
+    if reason_of_delay(host, rules, now) in STOPPED:
+        return 0.0
+    delay_s = delay_in_force(host, rules)
+    by_delay = 1 / delay_s if delay_s > 0 else None
+    by_slots = slots_for(host, rules) / p50_s if p50_s else None
+    known = [rate for rate in (by_delay, by_slots) if rate is not None]
+    return min(known, default=None)
+
+
+def sum_allowed(rates: Iterable[float | None], hosts: int) -> float | None:
+    """What all hosts allow together, by what those allow that were looked at.
+
+    ``hosts`` is how many there are: those that were not looked at are taken for average ones.
+    """
+    looked_at = list(rates)
+    known = [rate for rate in looked_at if rate is not None]
+    if not known:
+        return None if looked_at else 0.0
+    return sum(known) * max(hosts, len(looked_at)) / len(known)
+
+
+def empties_in_s(pending: int, allowed: float | None) -> float | None:
+    """Seconds until nothing waits at a host that goes on like this; ``None``: it cannot be said."""
+    if not pending:
+        return 0.0
+    return pending / allowed if allowed else None
+
+
+def time_left_s(by_rates: float | None, by_hosts: Iterable[float | None]) -> float | None:
+    """Seconds until a job is done: by its rates, but not before its last host is empty.
+
+    ``by_rates`` is that of :mod:`~gossamer.policy.eta`; where that cannot be said, this cannot.
+    """
+    if by_rates is None:
+        return None
+    return max([by_rates, *(left for left in by_hosts if left is not None)])

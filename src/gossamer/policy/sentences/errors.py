@@ -1,0 +1,95 @@
+"""What goes wrong in a job and whose fault it is, and what to do about each fault."""
+
+from __future__ import annotations
+
+from gossamer.core.errors import Fault
+from gossamer.core.record import Record
+from gossamer.core.text import format_count
+from gossamer.policy.faults import FAULTS, FaultKind
+from gossamer.policy.sentences.advice import ADVICE
+from gossamer.policy.sentences.words import Saying, SentenceFormatter, count_words, short_name, start_sentence
+
+BLAMED_SHARE = 0.4
+"""A host with this share of all failures is named first."""
+
+
+class ErrorFacts(Record, frozen=True, kw_only=True):
+    """What the sentences about the failures of a job rest on."""
+
+    attempts: int = 0
+    failures: int = 0  # attempts that failed, what was left out on purpose not among them
+    reasons: int = 0  # how many kinds there are
+    largest: str = ""  # the reason of most failures
+    largest_count: int = 0
+    largest_hosts: int = 0  # at how many hosts it was met
+    host: str = ""  # with most failures
+    host_failures: int = 0
+    host_reason: str = ""  # of most of its failures
+    host_since: float | None = None  # its first failure
+    dead: int = 0
+
+
+def describe_errors(facts: ErrorFacts, show: SentenceFormatter) -> Saying:
+    """What goes wrong most."""
+    attempts = format_count(facts.attempts, "attempt")
+    if not facts.failures:
+        if not facts.attempts:
+            return Saying("Nothing was fetched yet.", "Failures show here with the first attempts.")
+        return Saying("Nothing fails.", f"{attempts}, none of them a failure.")
+    second = f"{format_count(facts.failures, 'failure')} in {attempts}."
+    if facts.dead:
+        requests = start_sentence(count_words(facts.dead, "request"))
+        second = f"{second} {requests} {'was' if facts.dead == 1 else 'were'} given up."
+    if facts.host and facts.host_failures >= BLAMED_SHARE * facts.failures:
+        since = f" since {show.time(facts.host_since)}" if facts.host_since is not None else ""
+        share = _share_words(facts.host_failures, facts.failures)
+        reason = f": {words_for(facts.host_reason)}" if facts.host_reason else ""
+        return Saying(
+            f"One host makes {share} of all failures, {short_name(facts.host)}{since}{reason}.", second
+        )
+    where = f" at {count_words(facts.largest_hosts, 'host')}" if facts.largest_hosts else ""
+    if facts.reasons == 1:
+        return Saying(f"One reason: {words_for(facts.largest)}{where}.", second)
+    reasons = start_sentence(count_words(facts.reasons, "reason"))
+    return Saying(f"{reasons}, the largest: {words_for(facts.largest)}{where}.", second)
+
+
+def _share_words(part: int, whole: int) -> str:
+    """A share in words where it is near one that has them."""
+    share = part / whole
+    if part == whole:
+        return "all"
+    if 0.45 <= share <= 0.55:
+        return "half"
+    return f"{min(int(share * 100), 99)}%"
+
+
+def words_for(reason: str) -> str:
+    """A reason of the ledger in words, with its name behind: ``an error of the server (server)``."""
+    row = FAULTS.get(Fault(reason)) if reason in _FAULTS else None
+    return f"{row.words} ({reason})" if row else short_name(reason.replace("_", " ")) or "no reason given"
+
+
+_FAULTS = frozenset(fault.value for fault in Fault)
+
+_FATES = {
+    FaultKind.SETTLED: "skipped: it will not change",
+    FaultKind.THROTTLED: "tried again when the host said, at no charge",
+    FaultKind.MACHINE: "tried again later, at no charge",
+    FaultKind.UNANSWERED: "tried again with back-off; charged only if its host answers others",
+    FaultKind.NAMELESS: "dead at once, unless its host has answered before",
+    FaultKind.OVERLOAD: "tried again with back-off, then dead",
+    FaultKind.TRANSIENT: "tried again with back-off, then dead",
+    FaultKind.LOST_WORKER: "handed out again, later each time, then dead",
+    FaultKind.HOPELESS: "dead at once",
+}
+
+
+def fate_of(reason: str) -> str:
+    """What becomes of a request that met this reason; empty for what is no fault."""
+    return _FATES[FAULTS[Fault(reason)].kind] if reason in _FAULTS else ""
+
+
+def advise_on(reason: str) -> str:
+    """One sentence that says what to do about a reason; empty for what is no fault."""
+    return ADVICE[Fault(reason)] if reason in _FAULTS else ""

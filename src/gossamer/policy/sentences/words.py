@@ -1,0 +1,59 @@
+"""What all sentences share: how numbers are written, and names that are short enough for a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from gossamer.core.text import format_count
+
+LONGEST_NAME = 48
+"""Characters of a name in a sentence; what is longer is cut in the middle."""
+_SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+class SentenceFormatter(NamedTuple):
+    """How numbers are written in a sentence; each with its unit."""
+
+    span: Callable[[float], str]  # a duration in seconds
+    time: Callable[[float], str]  # a point in time, in seconds since the epoch
+    rate: Callable[[float], str]  # things per second
+    size: Callable[[float], str]  # bytes
+
+
+class Saying(NamedTuple):
+    """Two sentences, or more in the second."""
+
+    answer: str  # one sentence that answers
+    reason: str = ""  # why, and what else is worth knowing
+
+
+def number_word(count: int) -> str:
+    """A number as it stands in a sentence: in a word up to nine."""
+    return _SMALL[count] if 0 <= count < len(_SMALL) else f"{count:,}"
+
+
+def count_words(count: int, noun: str, plural: str = "") -> str:
+    """``one job``, ``12 jobs``."""
+    return format_count(count, noun, plural).replace(f"{count:,}", number_word(count), 1)
+
+
+def short_name(name: str, longest: int = LONGEST_NAME) -> str:
+    """A name of strangers' making on one line, cut in the middle when it is too long."""
+    plain = "".join(char if char.isprintable() else "�" for char in name)
+    if len(plain) <= longest:
+        return plain
+    tail = longest // 3
+    return f"{plain[: longest - tail - 1]}…{plain[-tail:]}"
+
+
+def start_sentence(text: str) -> str:
+    """The text with a capital at its beginning."""
+    return text[:1].upper() + text[1:]
+
+
+def list_names(names: list[str], most: int = 3) -> str:
+    """``a, b and c``; ``a, b, c and 4 others``."""
+    if len(names) > most + 1:
+        return f"{', '.join(names[:most])} and {format_count(len(names) - most, 'other')}"
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1] if names else "")))

@@ -1,0 +1,173 @@
+"""Troubles: what is wrong, since when, whether it needs a person, and the ways out. Pure.
+
+A trouble is one sentence about one thing. What needs a person comes before what takes care of itself, and
+that before what is only good to know; of equals the newest comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from urllib.parse import quote
+
+from gossamer.core.record import Record, Time
+
+SHOWN = 5
+"""Troubles that a view shows; how many more there are is said."""
+
+
+class Severity(StrEnum):
+    """Whether a trouble needs a person."""
+
+    NEEDS_YOU = "needs_you"  # it will not become well by itself
+    TAKES_CARE = "takes_care"  # it is being dealt with
+    KNOW = "know"  # good to know
+
+
+class TroubleKind(StrEnum):
+    """What is wrong."""
+
+    AWAY = "away"  # Redis or the database does not answer
+    NO_SUPERVISOR = "no_supervisor"  # nobody looks after the jobs of the fleet
+    NO_WORKER = "no_worker"  # nobody works on a job
+    FAILED = "failed"  # a job ended with an error
+    STALLED = "stalled"  # work is due, and nothing was fetched for a long time
+    NO_ITEMS = "no_items"  # pages come, and no item does
+    DRIFT = "drift"  # a field of the items has become empty
+    DEAD_LETTERS = "dead_letters"  # many requests were given up lately
+    PROXIES = "proxies"  # none of a pool can be used
+    BUDGET = "budget"  # it is nearly spent
+    REDIS_MEMORY = "redis_memory"  # Redis has nearly as much as it may have
+    HOST_FAILS = "host_fails"  # most requests to a host fail
+    STORE_LAG = "store_lag"  # results wait to be stored
+    HELD = "held"  # all hosts of a job are left alone
+    SILENT_WORKER = "silent_worker"  # its beats stay away
+    GROWING = "growing"  # a job finds more than it does, for a long time
+    LACKS_WORKERS = "lacks_workers"  # a job could go faster with more of them
+    REFUSED = "refused"  # a worker cannot do a job
+    UNREADABLE = "unreadable"  # the requests of a job cannot be read
+
+
+SEVERITIES: Mapping[TroubleKind, Severity] = {
+    TroubleKind.AWAY: Severity.NEEDS_YOU,
+    TroubleKind.NO_SUPERVISOR: Severity.NEEDS_YOU,
+    TroubleKind.NO_WORKER: Severity.NEEDS_YOU,
+    TroubleKind.FAILED: Severity.NEEDS_YOU,
+    TroubleKind.STALLED: Severity.NEEDS_YOU,
+    TroubleKind.NO_ITEMS: Severity.NEEDS_YOU,
+    TroubleKind.DRIFT: Severity.NEEDS_YOU,
+    TroubleKind.DEAD_LETTERS: Severity.NEEDS_YOU,
+    TroubleKind.PROXIES: Severity.NEEDS_YOU,
+    TroubleKind.BUDGET: Severity.NEEDS_YOU,
+    TroubleKind.REDIS_MEMORY: Severity.NEEDS_YOU,
+    TroubleKind.UNREADABLE: Severity.NEEDS_YOU,
+    TroubleKind.HOST_FAILS: Severity.TAKES_CARE,
+    TroubleKind.STORE_LAG: Severity.TAKES_CARE,
+    TroubleKind.HELD: Severity.TAKES_CARE,
+    TroubleKind.SILENT_WORKER: Severity.TAKES_CARE,
+    TroubleKind.REFUSED: Severity.TAKES_CARE,
+    TroubleKind.GROWING: Severity.KNOW,
+    TroubleKind.LACKS_WORKERS: Severity.KNOW,
+}
+"""How bad each kind is."""
+_RANKS = {severity: rank for rank, severity in enumerate(Severity)}
+
+
+class TroubleWay(Record, frozen=True, kw_only=True):
+    """A way out of a trouble: a place to look at, an action, or a command."""
+
+    text: str  # what it does: a verb and its object
+    place: str = ""  # in the dashboard, as an address
+    action: str = ""  # to do on the job, in a word
+    command: str = ""  # the same on the command line
+
+
+class Trouble(Record, frozen=True, kw_only=True):
+    """One thing that is wrong."""
+
+    kind: TroubleKind
+    severity: Severity
+    who: str  # the job, host, worker or service that it is about
+    text: str  # what is wrong with it: one sentence that names it
+    since: Time
+    job: str = ""  # "": it is no job's
+    ways: tuple[TroubleWay, ...] = ()
+
+
+def make_trouble(kind: TroubleKind, who: str, text: str, *, since: float, job: str = "") -> Trouble:
+    """A trouble with its severity and its ways out."""
+    return Trouble(
+        kind=kind,
+        severity=SEVERITIES[kind],
+        who=who,
+        text=text,
+        since=since,
+        job=job,
+        ways=ways_out(kind, job, who),
+    )
+
+
+def order_troubles(troubles: Iterable[Trouble]) -> list[Trouble]:
+    """The worst first, and of equals the newest."""
+    return sorted(troubles, key=lambda one: (_RANKS[one.severity], -one.since, one.kind, one.job, one.who))
+
+
+def ways_out(kind: TroubleKind, job: str, who: str) -> tuple[TroubleWay, ...]:
+    """What a person may do about a trouble."""
+    return _WAYS[kind](job, who)
+
+
+def _command(text: str, command: str) -> TroubleWay:
+    return TroubleWay(text=text, command=command)
+
+
+def _place(text: str, job: str, place: str, command: str = "") -> TroubleWay:
+    return TroubleWay(text=text, place=f"/jobs/{quote(job, safe='')}{place}", command=command)
+
+
+def _pause(job: str) -> TroubleWay:
+    return TroubleWay(text="Pause it", action="pause", command=f"gossamer pause {job}")
+
+
+def _host_place(job: str, host: str) -> TroubleWay:
+    return _place("See the host", job, f"/hosts?host={quote(host, safe='')}")
+
+
+_WORKERS = TroubleWay(text="See workers", place="/workers", command="gossamer fleet")
+_DOCTOR = _command("Check that nothing is missing", "gossamer doctor")
+
+_WAYS: Mapping[TroubleKind, Callable[[str, str], tuple[TroubleWay, ...]]] = {
+    TroubleKind.AWAY: lambda job, who: (_DOCTOR,),
+    TroubleKind.NO_SUPERVISOR: lambda job, who: (_command("Start a supervisor", "gossamer supervisor"),),
+    TroubleKind.NO_WORKER: lambda job, who: (_command("Start a worker", "gossamer worker"), _WORKERS),
+    TroubleKind.FAILED: lambda job, who: (_place("See the job", job, "", f"gossamer status {job}"),),
+    TroubleKind.STALLED: lambda job, who: (
+        _place("See its hosts", job, "/hosts", f"gossamer status {job}"),
+        _WORKERS,
+    ),
+    TroubleKind.NO_ITEMS: lambda job, who: (_place("See what changed", job, "/items"), _pause(job)),
+    TroubleKind.DRIFT: lambda job, who: (_place("See what changed", job, "/items"), _pause(job)),
+    TroubleKind.DEAD_LETTERS: lambda job, who: (
+        _place("Look at them", job, "/dead", f"gossamer dead list {job}"),
+        _place("See the errors", job, "/errors"),
+    ),
+    TroubleKind.PROXIES: lambda job, who: (
+        TroubleWay(text="See the proxies", place="/proxies", command="gossamer proxies"),
+    ),
+    TroubleKind.BUDGET: lambda job, who: (
+        TroubleWay(text="Change limits", place=f"/jobs/{quote(job, safe='')}/settings", action="limits"),
+        _pause(job),
+    ),
+    TroubleKind.REDIS_MEMORY: lambda job, who: (_DOCTOR,),
+    TroubleKind.UNREADABLE: lambda job, who: (_DOCTOR,),
+    TroubleKind.HOST_FAILS: lambda job, who: (
+        _host_place(job, who),
+        _place("See the errors", job, "/errors"),
+    ),
+    TroubleKind.STORE_LAG: lambda job, who: (_DOCTOR,),
+    TroubleKind.HELD: lambda job, who: (_place("See its hosts", job, "/hosts"),),
+    TroubleKind.SILENT_WORKER: lambda job, who: (_WORKERS,),
+    TroubleKind.REFUSED: lambda job, who: (_WORKERS,),
+    TroubleKind.GROWING: lambda job, who: (_place("See the job", job, ""),),
+    TroubleKind.LACKS_WORKERS: lambda job, who: (_WORKERS, _command("Start a worker", "gossamer worker")),
+}

@@ -1,0 +1,339 @@
+"""Every state of a job, a host, the fleet and its errors has its sentences; numbers have units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from gossamer.core.errors import Fault
+from gossamer.core.lifecycle import FinishReason, JobState
+from gossamer.core.record import Record
+from gossamer.policy.pace_limit import DelayReason, PaceLimit
+from gossamer.policy.sentences.advice import ADVICE, check_advice
+from gossamer.policy.sentences.errors import ErrorFacts, advise_on, describe_errors, fate_of, words_for
+from gossamer.policy.sentences.fleet import FleetFacts, OverviewFacts, describe_fleet, describe_overview
+from gossamer.policy.sentences.hosts import HostFacts, HostsFacts, describe_host, describe_hosts
+from gossamer.policy.sentences.jobs import JobFacts, SlowHost, describe_job
+from gossamer.policy.sentences.words import LONGEST_NAME, Saying, SentenceFormatter, list_names, short_name
+
+NOW = 1_000_000.0
+SHOW = SentenceFormatter(
+    span=lambda seconds: f"{seconds:.0f} s",
+    time=lambda at: f"T+{at - NOW:.0f} s",
+    rate=lambda rate: f"{rate:.0f}/s",
+    size=lambda count: f"{count:.0f} B",
+)
+LONGEST_HEADLINE = 120
+NUMBER_WITH_UNIT = re.compile(r"(?<![\w:.+-])\d[\d,.]*(?:/s|%| of| [a-z]+)")
+NUMBER = re.compile(r"(?<![\w:.+-])\d[\d,.]*")
+
+SHOPS = JobFacts(
+    id="shops-7",
+    state=JobState.RUNNING,
+    now=NOW,
+    created_at=NOW - 600,
+    is_fleet=True,
+    limit=PaceLimit.POLITENESS,
+    pages=1_204_551,
+    waiting=589_655,
+    pages_per_s=214,
+    allowed_per_s=223,
+    left_s=7680,
+    slowest=SlowHost(
+        host="lamps.example", pending=768, delay_s=10, why=DelayReason.ROBOTS, empties_s=7680, others_s=4000
+    ),
+)
+
+
+def say(**changes: object) -> Saying:
+    return describe_job(replace(SHOPS, **changes), SHOW)
+
+
+@pytest.mark.parametrize(
+    ("changes", "answer"),
+    [
+        ({"state": JobState.PAUSED}, "shops-7 is paused."),
+        ({"state": JobState.CANCELLED}, "shops-7 was cancelled."),
+        ({"state": JobState.FINISHED}, "shops-7 is finished: nothing is left to do."),
+        ({"limit": PaceLimit.BUDGET, "max_pages": 50_000}, "shops-7 reached its budget of 50,000 pages."),
+        ({"limit": PaceLimit.BUDGET}, "shops-7 has spent its budget."),
+        ({"created_at": NOW - 4}, "shops-7 has just begun."),
+        ({"has_supervisor": False}, "Nobody looks after shops-7: no supervisor is there."),
+        ({"has_workers": False}, "Nobody works on shops-7: no worker takes its lane."),
+        ({"is_fleet": False, "is_at_work": False}, "Nobody works on shops-7: no process crawls it."),
+        (
+            {"is_at_work": False, "end_reason": FinishReason.MAX_PAGES, "max_pages": 1},
+            "shops-7 reached its budget of 1 page.",
+        ),
+        ({"is_at_work": False, "end_reason": FinishReason.BUDGET}, "shops-7 has spent its budget."),
+        ({"is_at_work": False, "end_reason": FinishReason.MAX_TIME}, "shops-7 reached its budget of time."),
+        ({"is_at_work": False, "end_reason": FinishReason.ERROR}, "shops-7 ended with an error."),
+        ({"is_at_work": False, "end_reason": FinishReason.INTERRUPTED}, "shops-7 was interrupted."),
+        ({"is_at_work": False, "end_reason": FinishReason.SIGNAL}, "shops-7 was stopped."),
+        (
+            {"limit": PaceLimit.HELD, "held_hosts": 1, "held_until": NOW + 60, "is_asked_for": True},
+            "shops-7 is left alone until T+60 s, as its host asked.",
+        ),
+        (
+            {"limit": PaceLimit.HELD, "held_hosts": 3, "held_until": NOW + 60, "is_asked_for": True},
+            "shops-7 is left alone until T+60 s: all of its 3 hosts are on hold.",
+        ),
+        (
+            {"limit": PaceLimit.STORE, "store": "PostgreSQL", "store_lag_s": 6.0},
+            "shops-7 waits for PostgreSQL, for 6 s.",
+        ),
+        ({"limit": PaceLimit.WORKERS}, "shops-7 goes slower than its hosts allow: it lacks workers."),
+        (
+            {"limit": PaceLimit.NOTHING_DUE, "next_at": NOW + 90},
+            "shops-7 waits: nothing may start before T+90 s.",
+        ),
+        ({}, "shops-7 goes as fast as its hosts allow and is done at about T+7680 s, in 7680 s."),
+        (
+            {"left_s": None, "is_growing": True},
+            "shops-7 goes as fast as its hosts allow; it finds more than it does.",
+        ),
+        ({"left_s": None}, "shops-7 goes as fast as its hosts allow."),
+        ({"left_s": None, "limit": None}, "shops-7 is under way."),
+        ({"limit": PaceLimit.NOTHING_DUE, "left_s": None}, "shops-7 is under way."),
+    ],
+)
+def test_the_first_sentence_of_a_job(changes: dict[str, object], answer: str) -> None:
+    assert say(**changes).answer == answer
+
+
+def test_the_second_sentence_says_pace_what_waits_and_what_comes_last() -> None:
+    assert say().reason == (
+        "Pages: 214/s of the 223/s that its hosts allow. 589,655 requests wait. "
+        "The last host is lamps.example, with 768 requests 10 s apart, as its robots.txt asks; "
+        "all others are through by T+4000 s."
+    )
+    assert say(left_s=None, left_note="too early to say").reason.endswith(
+        "cannot be said yet: too early to say."
+    )
+    assert (
+        "10 more workers would have something to do" in say(limit=PaceLimit.WORKERS, more_workers=10).reason
+    )
+
+
+def test_a_host_that_is_named_by_strangers_is_short_and_on_one_line() -> None:
+    evil = "a" * 300 + "\n\x1b[31m"
+    assert len(short_name(evil)) <= LONGEST_NAME
+    assert short_name(evil).isprintable()
+    assert list_names(["a", "b", "c", "d", "e"]) == "a, b, c and 2 others"
+    assert list_names(["a", "b", "c", "d"]) == "a, b, c and d"
+    assert list_names(["a"]) == "a"
+    assert list_names([]) == ""
+
+
+counts = st.integers(0, 10**8)
+spans = st.none() | st.integers(0, 10**6).map(float)
+rates = st.none() | st.integers(0, 10**5).map(float)
+hosts = st.just("a.example") | st.just("very-long." * 25 + "example")
+
+
+def facts_of(kind: type[Record], **more: st.SearchStrategy[object]) -> st.SearchStrategy[Record]:
+    return st.builds(kind, **more)
+
+
+job_facts = facts_of(
+    JobFacts,
+    id=st.just("a-spider-with-a-name-of-some-length-12"),
+    now=st.just(NOW),
+    created_at=st.sampled_from([NOW, NOW - 1000]),
+    end_error=st.just("boom"),
+    pages=counts,
+    items=counts,
+    waiting=counts,
+    dead=counts,
+    max_pages=st.none() | counts,
+    pages_per_s=rates,
+    allowed_per_s=rates,
+    left_s=spans,
+    left_note=st.sampled_from(["", "too early to say"]),
+    held_until=st.none() | st.just(NOW + 5),
+    held_hosts=counts,
+    next_at=st.none() | st.just(NOW + 5),
+    due=counts,
+    more_workers=counts,
+    store=st.just("PostgreSQL"),
+    store_lag_s=st.sampled_from([0.0, 8.0]),
+    slowest=st.none()
+    | facts_of(
+        SlowHost,
+        host=hosts,
+        pending=counts,
+        delay_s=st.sampled_from([0.0, 9.0]),
+        empties_s=st.just(9.0),
+        others_s=spans,
+    ),
+)
+host_facts = facts_of(
+    HostFacts,
+    host=hosts,
+    now=st.just(NOW),
+    pending=counts,
+    delay_s=st.sampled_from([0.0, 9.0]),
+    hold_until=st.sampled_from([0.0, NOW + 5]),
+    troubled_since=st.sampled_from([0.0, NOW - 5]),
+    incidents=counts,
+    empties_s=spans,
+)
+hosts_facts = facts_of(
+    HostsFacts,
+    job=st.just("shops-7"),
+    hosts=counts,
+    held=st.dictionaries(st.sampled_from(list(DelayReason)), counts),
+    robots=counts,
+    slowest=hosts,
+    slowest_s=spans,
+    allowed_per_s=rates,
+    started_per_s=rates,
+)
+reasons = st.sampled_from([*Fault, "of_another_version"])
+error_facts = facts_of(
+    ErrorFacts,
+    attempts=counts,
+    failures=counts,
+    reasons=counts,
+    largest=reasons,
+    largest_count=counts,
+    largest_hosts=counts,
+    host=hosts | st.just(""),
+    host_failures=counts,
+    host_reason=reasons,
+    host_since=st.none() | st.just(NOW),
+    dead=counts,
+)
+fleet_facts = facts_of(
+    FleetFacts,
+    workers=counts,
+    silent=counts,
+    slots=counts,
+    shifts=counts,
+    leader=st.sampled_from(["", "crawl-one"]),
+    more_workers=counts,
+    due=counts,
+    short_job=st.sampled_from(["", "archive"]),
+    short_per_s=st.just(3.0),
+    short_allowed_per_s=st.just(9.0),
+)
+overview_facts = facts_of(
+    OverviewFacts,
+    jobs=counts,
+    running=counts,
+    need_you=counts,
+    well=counts,
+    pages_per_s=st.just(9.0),
+    allowed_per_s=rates,
+    short_job=st.sampled_from(["", "archive"]),
+    next_job=st.sampled_from(["", "docs"]),
+    next_s=spans,
+)
+
+
+@pytest.mark.parametrize(
+    ("describe", "facts"),
+    [
+        (describe_job, job_facts),
+        (describe_host, host_facts),
+        (describe_hosts, hosts_facts),
+        (describe_errors, error_facts),
+        (describe_fleet, fleet_facts),
+        (describe_overview, overview_facts),
+    ],
+)
+@given(data=st.data())
+def test_every_state_has_its_sentences(
+    data: st.DataObject,
+    describe: Callable[[Record, SentenceFormatter], Saying],
+    facts: st.SearchStrategy[Record],
+) -> None:
+    said = describe(data.draw(facts), SHOW)
+    assert 0 < len(said.answer) <= LONGEST_HEADLINE or describe is describe_errors
+    assert said.answer[0].isupper() or said.answer[0] in "av" or said.answer[0].isdigit()
+    for text in filter(None, said):
+        assert text.endswith(".")
+        assert not re.search(r"None|  |\.\.", text)
+        bare = [
+            text[found.start() :]
+            for found in NUMBER.finditer(text)
+            if not NUMBER_WITH_UNIT.match(text, found.start())
+        ]
+        assert not bare, f"numbers without a unit: {bare}"
+
+
+# --------------------------------------------------------------------------- single sentences
+
+
+def test_one_host_that_makes_most_failures_is_named() -> None:
+    facts = ErrorFacts(attempts=100, failures=50, reasons=2, largest="timeout_headers", largest_hosts=6)
+    one = replace(facts, host="api.shop.example", host_failures=20, host_reason="server", host_since=NOW)
+    assert describe_errors(one, SHOW).answer == (
+        "One host makes 40% of all failures, api.shop.example since T+0 s: an error of the server (server)."
+    )
+    assert describe_errors(replace(one, host_failures=26), SHOW).answer.startswith(
+        "One host makes half of all"
+    )
+    assert describe_errors(replace(one, host_failures=19), SHOW).answer.startswith(
+        "Two reasons, the largest:"
+    )
+    assert describe_errors(facts, SHOW).answer.endswith("(timeout_headers) at six hosts.")
+
+
+def test_each_fault_has_words_a_fate_and_advice() -> None:
+    for fault in Fault:
+        assert words_for(fault).endswith(f"({fault.value})")
+        assert fate_of(fault)
+        assert advise_on(fault).endswith(".")
+    assert words_for("no_such_fault") == "no such fault"
+    assert fate_of("no_such_fault") == advise_on("no_such_fault") == ""
+    with pytest.raises(LookupError, match="DNS"):
+        check_advice({fault: text for fault, text in ADVICE.items() if fault is not Fault.DNS}, Fault)
+
+
+@pytest.mark.parametrize(
+    ("facts", "answer"),
+    [
+        (FleetFacts(), "No worker is there, and nothing waits for one."),
+        (FleetFacts(due=4), "No worker is there, and 4 requests wait. `gossamer worker` starts one."),
+        (FleetFacts(workers=1), "The one worker is there."),
+        (FleetFacts(workers=3), "All three workers are there."),
+        (FleetFacts(workers=14, silent=1), "14 of 15 workers are there and one is silent."),
+        (
+            FleetFacts(workers=14, silent=1, more_workers=10),
+            "14 of 15 workers are there, one is silent and 10 more would have something to do.",
+        ),
+    ],
+)
+def test_how_a_fleet_does(facts: FleetFacts, answer: str) -> None:
+    assert describe_fleet(facts, SHOW).answer == answer
+
+
+@pytest.mark.parametrize(
+    ("facts", "answer"),
+    [
+        (OverviewFacts(), "Nothing was crawled yet."),
+        (OverviewFacts(jobs=3), "Nothing runs, and nothing needs you."),
+        (OverviewFacts(jobs=1, running=1, well=1), "The one job that runs takes care of itself."),
+        (OverviewFacts(jobs=7, running=7, well=7), "All seven jobs take care of themselves."),
+        (
+            OverviewFacts(jobs=7, running=7, need_you=2, well=5),
+            "Two jobs need you. The other five take care of themselves.",
+        ),
+        (
+            OverviewFacts(jobs=2, running=2, need_you=1, well=1),
+            "One job needs you. The other one takes care of itself.",
+        ),
+        (
+            OverviewFacts(jobs=2, running=1, has_place_trouble=True),
+            "The jobs are well, but something that they need is not.",
+        ),
+    ],
+)
+def test_whether_anything_needs_a_person(facts: OverviewFacts, answer: str) -> None:
+    assert describe_overview(facts, SHOW).answer == answer
