@@ -106,6 +106,8 @@ def test_every_file_is_explained() -> None:
     unexplained = [
         path
         for path in files
-        if f"`{path}`" not in readme and f"`{path.parent}/`" not in readme and path.name != "README.md"
+        if f"`{path}`" not in readme
+        and not any(f"`{folder}/`" in readme for folder in path.parents)
+        and path.name != "README.md"
     ]
     assert not unexplained
