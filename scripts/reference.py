@@ -32,6 +32,7 @@ from gossamer.core.lifecycle import (
     RequestState,
     RequestTransition,
 )
+from gossamer.core.logs import LogEvent, LogLine
 from gossamer.core.record import Record
 from gossamer.core.results import Attempt, Verdict
 from gossamer.crawl.result import NOT_IN_JSON, CrawlResult
@@ -64,6 +65,27 @@ def _annotations(base: type) -> dict[str, str]:
 
 
 # --------------------------------------------------------------------------- pages
+
+
+def logs_page() -> str:
+    """What a line of the log says to programs."""
+    parts = [
+        "# Logs",
+        "A crawl, a worker and a supervisor log to stderr, and to [`log.file`](settings.md#log.file) if it "
+        "is set: one event a line, from the level [`log.level`](settings.md#log.level) on. "
+        "[`log.format`](settings.md#log.format) says how. In `text`, further lines of an event (a traceback) "
+        "are indented. In `json` every line is one object, whatever a page, a spider or a library says: its "
+        "fields are those below, control characters are escaped, and what Python would write by itself "
+        "(warnings, errors of threads) is a line as well. Then no live view is drawn and no table is printed "
+        "at the end. What is wrong with the settings themselves is said in plain text.",
+        "In both forms, user names and passwords in URLs are shown as `***`. What your own code prints to "
+        "stdout or stderr goes there as it is; `self.logger` of a spider is part of the log.",
+        "## Fields",
+        record_table(LogLine),
+        "## Values of `event`",
+        enum_table(LogEvent, "event"),
+    ]
+    return "\n\n".join(parts) + "\n"
 
 
 def events_page() -> str:
@@ -233,6 +255,7 @@ REFERENCE: dict[str, Callable[[], str]] = {
     "settings.md": settings_page,
     "commands.md": commands_page,
     "events.md": events_page,
+    "logs.md": logs_page,
     "errors.md": errors_page,
     "states.md": states_page,
     "results.md": results_page,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import signal
 import sys
@@ -10,13 +11,14 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import typer
 
 from gossamer.core.errors import OperatorError
 from gossamer.core.exits import ExitCode
 from gossamer.observe.text import printable_lines
+from gossamer.runtime.log_context import line_details
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """What asks a process to end."""
@@ -49,19 +51,44 @@ def exit_codes() -> Iterator[None]:
         if hasattr(error, "exit_code"):  # typer's own: a wrong option; it says what and how
             raise
         _report_bug()
+    finally:
+        write_messages_with(None)
 
 
-def print_message(message: str) -> None:
-    """Say what went wrong, on stderr."""
+def print_message(message: str, level: int = logging.ERROR, **details: Any) -> None:
+    """Say what went wrong, on stderr; to programs with ``details``."""
+    formatter = _MESSAGES.formatter
+    line = f"gossamer: {printable_lines(message)}"
+    if formatter is not None:
+        about = {"name": "gossamer.cli", "levelno": level, "levelname": logging.getLevelName(level)}
+        line = formatter.format(logging.makeLogRecord({**about, "msg": message, **line_details(**details)}))
     with suppress(OSError):
-        sys.stderr.write(f"gossamer: {printable_lines(message)}\n")
+        sys.stderr.write(f"{line}\n")
+
+
+def write_messages_with(formatter: logging.Formatter | None) -> None:
+    """From now on messages are lines of the log, so that stderr has one form; ``None``: plain text."""
+    _MESSAGES.formatter = formatter
+
+
+class _MessageForm:
+    """How messages are written: as lines of the log, or plainly."""
+
+    formatter: logging.Formatter | None = None
+
+
+_MESSAGES = _MessageForm()
 
 
 def _report_bug() -> None:
     """The exception in hand is none that anybody foresaw."""
+    told = "this is a bug in Gossamer, please report it with the lines"
+    if _MESSAGES.formatter is not None:
+        print_message(f"{told} of its detail\n{traceback.format_exc()}")
+        raise typer.Exit(ExitCode.BUG) from None
     with suppress(OSError):
         sys.stderr.write(f"{printable_lines(traceback.format_exc(), 20_000)}\n")
-    print_message("this is a bug in Gossamer, please report it with the lines above")
+    print_message(f"{told} above")
     raise typer.Exit(ExitCode.BUG) from None
 
 

@@ -14,6 +14,7 @@ from gossamer.config.settings import Settings
 from gossamer.core.errors import OperatorError, StorageError, UsageError
 from gossamer.core.events import Event, PageDoneEvent
 from gossamer.core.jobs import Job
+from gossamer.core.logs import LogEvent
 from gossamer.core.requests import Request
 from gossamer.core.results import Verdict
 from gossamer.core.shifts import SEED_LANE, EndReason, Shift, ShiftResult
@@ -24,6 +25,7 @@ from gossamer.fleet.shift import ShiftRun
 from gossamer.observe.log import LogSink
 from gossamer.observe.text import shown_url
 from gossamer.ports.sink import Sink
+from gossamer.runtime.log_context import describe_lines, line_details
 from gossamer.runtime.user_code import await_endable
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.targets.plan import check_headers, check_proxies, plan_from, settings_under, target_under
@@ -94,7 +96,8 @@ class ShiftTask:
 
     async def run(self) -> ShiftResult:
         """Work to the end, whatever it is. Raises nothing."""
-        detail, clean = "", True
+        shift, detail, clean = self._shift, "", True
+        describe_lines(job=shift.job, lane=shift.lane, shift=shift.id, worker=shift.worker)
         try:
             why, detail = await self._run_lane()
         except StorageError as error:
@@ -106,21 +109,20 @@ class ShiftTask:
         except Exception as error:
             log.exception("a shift of %s failed", self._shift.job)
             why, detail, clean = EndReason.FAILED, trouble_of(error), False
-        shift = self._shift
-        if why in (EndReason.FAILED, EndReason.REFUSED):
-            log.warning("%s: a shift on %s %s: %s", shift.job, shift.lane, why.value, detail)
-        else:
-            log.info(
-                "%s: a shift on %s ends (%s): %s",
-                shift.job,
-                shift.lane,
-                why.value,
-                format_count(self._pages, "page"),
-            )
+        self._log_end(why, detail)
         return ShiftResult(
             id=shift.id, job=shift.job, lane=shift.lane, why=why, detail=detail,
             pages=self._pages, clean=clean,
         )  # fmt: skip
+
+    def _log_end(self, why: EndReason, detail: str) -> None:
+        shift = self._shift
+        extra = line_details(event=LogEvent.SHIFT_ENDED, reason=why.value, pages=self._pages)
+        if why in (EndReason.FAILED, EndReason.REFUSED):
+            log.warning("%s: a shift on %s %s: %s", shift.job, shift.lane, why.value, detail, extra=extra)
+            return
+        pages = format_count(self._pages, "page")
+        log.info("%s: a shift on %s ends (%s): %s", shift.job, shift.lane, why.value, pages, extra=extra)
 
     async def _run_lane(self) -> tuple[EndReason, str]:
         job = await self._backends.book.get(self._shift.job)

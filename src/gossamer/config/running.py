@@ -57,6 +57,11 @@ class LogSettings(BaseSettings):
     level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="The lowest level of messages that are logged."
     )
+    format: Literal["text", "json"] = Field(
+        default="text",
+        description="How lines are written: `text` for people, `json` for programs, one object a line "
+        "([its fields](logs.md)).",
+    )
     file: str | None = Field(default=None, description="A file to log to, in addition to stderr.")
     sinks: tuple[Name, ...] = Field(
         default=(),

@@ -31,6 +31,7 @@ from gossamer.policy.job_life import change_job_record, end_run
 from gossamer.policy.shared_hosts import named_hosts
 from gossamer.ports.sink import Sink
 from gossamer.ports.worker_group import WorkerGroup
+from gossamer.runtime.log_context import describe_lines
 from gossamer.runtime.user_code import await_value, ends_task, traceback_text
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget
@@ -77,6 +78,7 @@ class CrawlRun:
 
     async def run(self) -> CrawlResult:
         """Crawl to the end. Raises ``OperatorError`` when storage fails; what was stored stays."""
+        describe_lines(job=self.job.id)
         store, book = self._wired.backends.store, self._wired.backends.book
         hosts = named_hosts(self.spider.allowed_domains, self.spider.start_urls)
         for other in await self._wired.backends.jobs_sharing_hosts(self.job, hosts):

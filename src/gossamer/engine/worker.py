@@ -27,6 +27,7 @@ from gossamer.engine.parts import EngineParts, ShiftOptions
 from gossamer.engine.recorder import ResultRecorder
 from gossamer.engine.sharing import ConcurrencyLimit
 from gossamer.engine.visit import Visitor
+from gossamer.runtime.log_context import describe_page
 
 GROUP = 256
 """Results that one turn records at most."""
@@ -235,6 +236,7 @@ class Worker:
         self._held[lease.token] = (attempt, asyncio.create_task(self._run_visit(attempt)))
 
     async def _run_visit(self, attempt: OpenAttempt) -> None:
+        describe_page(attempt.lease.entry.request.url)
         try:
             end = await self._visitor.visit(attempt)
             self._ripe.append((attempt, end))

@@ -12,6 +12,7 @@ from gossamer.core.errors import TransitionError
 from gossamer.core.events import JobFinishedEvent, LeaseLostEvent
 from gossamer.core.jobs import FrontierStats, Job
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
+from gossamer.core.logs import LogEvent
 from gossamer.core.shifts import SEED_LANE, Shift
 from gossamer.core.text import format_count
 from gossamer.engine.recorder import expired_attempt
@@ -19,6 +20,7 @@ from gossamer.fleet.marks import forget_spent, spent_s
 from gossamer.fleet.parts import FleetParts, MonitoredJob, log
 from gossamer.policy.job_life import change_job_record, end_run, finish_reason_of
 from gossamer.policy.shifts import LaneDemand, ShiftLimits, demand_of
+from gossamer.runtime.log_context import line_details
 
 
 class JobMonitor:
@@ -126,7 +128,9 @@ class JobMonitor:
             await parts.book.update(again, expected=ended)
             return False
         parts.sink.emit(JobFinishedEvent(at=parts.clock.now(), job=self.job.id, reason=reason.value))
-        log.info("%s: over (%s); %s", self.job.id, reason.value, format_count(stats.pages, "page"))
+        pages = format_count(stats.pages, "page")
+        extra = line_details(event=LogEvent.JOB_FINISHED, reason=reason.value, pages=stats.pages)
+        log.info("%s: over (%s); %s", self.job.id, reason.value, pages, extra=extra)
         return True
 
 

@@ -34,6 +34,7 @@ from gossamer.fleet.job_monitor import JobMonitor
 from gossamer.fleet.parts import FleetOptions, FleetParts, log
 from gossamer.policy.shifts import JobLane, LaneDemand, ShiftPlan, lost_shifts, plan_shifts
 from gossamer.ports.duty import Duty
+from gossamer.runtime.log_context import describe_lines
 from gossamer.runtime.process_name import this_process
 
 T = TypeVar("T")
@@ -214,7 +215,8 @@ class FleetSupervisor:
     async def _look_at_one(
         self, job: Job, gone: Sequence[Shift], *, is_running: bool
     ) -> tuple[LaneDemand, ...]:
-        """What one job asks for; its trouble stays its own."""
+        """What one job asks for; its trouble stays its own. Called in a task of its own."""
+        describe_lines(job=job.id)
         nothing = (LaneDemand(job=job.id, lane="", useful=0),) if is_running else ()
         if self._complaints.leaves_alone(job.id, self._loop_time()) or not self.is_leading:
             return nothing

@@ -1,18 +1,14 @@
 """Events as lines of a log: one event, one line.
 
 Lines go through :mod:`logging` (the logger ``gossamer.crawl``), so that a program which embeds a crawl
-decides itself where they go. ``attach`` is for programs that are nothing but a crawl. Pages that went well
-are ``debug``, because there are thousands of them; what was given up is a ``warning``.
+decides itself where they go (``observe/log_setup.py`` is for programs that are nothing but a crawl). Pages
+that went well are ``debug``, because there are thousands of them; what was given up is a ``warning``.
 """
 
 from __future__ import annotations
 
 import logging
-import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from typing import Any
 
 from gossamer.core.drops import DropKind
 from gossamer.core.errors import Fault
@@ -24,12 +20,14 @@ from gossamer.core.events import (
     NoticeEvent,
     PageDoneEvent,
 )
+from gossamer.core.logs import LogEvent
 from gossamer.core.results import Attempt, Verdict
 from gossamer.core.text import format_count
+from gossamer.observe.log_setup import LEVELS
 from gossamer.observe.silent_hosts import HostMonitor
 from gossamer.observe.text import error_headline, one_line, printable_lines, shown_url
+from gossamer.runtime.log_context import line_details
 
-LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 MAX_TRACEBACKS = 50
 """Different tracebacks of spiders' code that are logged in full; later ones only by their headline."""
 
@@ -49,43 +47,77 @@ class LogSink:
         """Log one event, if its level is asked for."""
         match event:
             case PageDoneEvent():
-                level = _VERDICTS.get(event.attempt.verdict, logging.DEBUG)
-                is_users_code = event.attempt.reason in (Fault.CALLBACK, Fault.PIPELINE)
-                level = logging.ERROR if is_users_code else level
-                if self._logger.isEnabledFor(level):
-                    self._log_line(level, describe_attempt(event))
-                    if is_users_code:
-                        self._log_traceback(event.attempt.detail)
+                self._log_attempt(event)
                 self._log_drops(event)
                 if remark := self._silent_hosts.describe_change(event):
-                    self._log_line(logging.INFO if event.attempt.status else logging.WARNING, remark)
+                    level = logging.INFO if event.attempt.status else logging.WARNING
+                    kind = LogEvent.HOST_ANSWERS if event.attempt.status else LogEvent.HOST_SILENT
+                    self._log_line(level, kind, remark, job=event.job, host=event.host)
             case NoticeEvent():
-                self._log_line(LEVELS.get(event.level, logging.INFO), one_line(event.text, 1000))
+                level = LEVELS.get(event.level, logging.INFO)
+                self._log_line(level, LogEvent.NOTICE, one_line(event.text, 1000))
             case JobStartedEvent():
-                self._log_line(logging.INFO, _describe_start(event))
+                self._log_line(logging.INFO, LogEvent.JOB_STARTED, _describe_start(event), job=event.job)
             case JobFinishedEvent():
-                self._log_line(logging.INFO, f"{event.job} ended: {event.reason}")
+                text = f"{event.job} ended: {event.reason}"
+                self._log_line(logging.INFO, LogEvent.JOB_FINISHED, text, job=event.job, reason=event.reason)
             case LeaseLostEvent():
-                self._log_line(logging.INFO, f"lease lost {shown_url(event.url)}")
+                text = f"lease lost {shown_url(event.url)}"
+                self._log_line(logging.INFO, LogEvent.LEASE_LOST, text, job=event.job, url=event.url)
 
-    def _log_line(self, level: int, text: str) -> None:
-        self._logger.log(level, "%s", text)
+    def _log_line(self, level: int, event: LogEvent, text: str, **details: Any) -> None:
+        self._logger.log(level, "%s", text, extra=line_details(event=event, **details))
+
+    def _log_attempt(self, event: PageDoneEvent) -> None:
+        attempt = event.attempt
+        is_users_code = attempt.reason in (Fault.CALLBACK, Fault.PIPELINE)
+        level = logging.ERROR if is_users_code else _VERDICTS.get(attempt.verdict, logging.DEBUG)
+        if not self._logger.isEnabledFor(level):
+            return
+        text = describe_attempt(event)
+        if is_users_code and self._is_new_traceback(attempt.detail):
+            text = f"{text}\n{printable_lines(attempt.detail.rstrip())}"
+        self._log_line(level, LogEvent.PAGE_DONE, text, **_details_of(event))
 
     def _log_drops(self, event: PageDoneEvent) -> None:
         """Why items are dropped: each reason the first time, for it is mostly a slip of the spider."""
         for reason in DropKind.ITEM.select_from(event.dropped) if event.dropped else ():
             if reason not in self._drops and len(self._drops) < MAX_TRACEBACKS:
                 self._drops.add(reason)
-                where = shown_url(event.attempt.url)
-                self._log_line(logging.WARNING, f"item dropped: {one_line(reason)} (first on {where})")
+                url = event.attempt.url
+                text = f"item dropped: {one_line(reason)} (first on {shown_url(url)})"
+                self._log_line(
+                    logging.WARNING, LogEvent.ITEM_DROPPED, text, job=event.job, url=url, reason=reason
+                )
 
-    def _log_traceback(self, detail: str) -> None:
-        """The traceback of a callback or a pipeline step, the first time that this error occurs."""
+    def _is_new_traceback(self, detail: str) -> bool:
+        """Whether it is the traceback of a callback or a pipeline step whose error occurs the first time."""
         error = error_headline(detail)
         if "\n" not in detail or error in self._tracebacks or len(self._tracebacks) >= MAX_TRACEBACKS:
-            return
+            return False
         self._tracebacks.add(error)
-        self._logger.error("%s", printable_lines(detail.rstrip()))
+        return True
+
+
+def _details_of(event: PageDoneEvent) -> dict[str, Any]:
+    """What a line about an attempt says to programs."""
+    attempt = event.attempt
+    return {
+        "job": event.job,
+        "url": attempt.url,
+        "host": event.host,
+        "verdict": attempt.verdict.value,
+        "status": attempt.status,
+        "reason": attempt.reason,
+        "attempt": attempt.attempt,
+        "elapsed_s": round(attempt.elapsed_ms / 1000, 3),
+        "size_bytes": attempt.size_bytes,
+        "items": event.items,
+        "requests": event.requests,
+        "rung": attempt.rung,
+        "proxy": attempt.proxy,
+        "worker": attempt.worker,
+    }
 
 
 def describe_attempt(event: PageDoneEvent) -> str:
@@ -111,64 +143,3 @@ def _describe_start(event: JobStartedEvent) -> str:
         f", {format_count(event.recovered, 'request')} of the last run taken back" if event.recovered else ""
     )
     return f"{event.job} {'continues' if event.resumed else 'started'}{taken_back}"
-
-
-class LineFormatter(logging.Formatter):
-    """``2026-11-21T06:21:22Z WARNING text``; further lines (a traceback) are indented: none poses as one."""
-
-    def __init__(self) -> None:
-        super().__init__("%(asctime)s %(levelname)-7s %(message)s")
-
-    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
-        """When it was logged, in UTC."""
-        return time.strftime(datefmt or "%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
-
-    def format(self, record: logging.LogRecord) -> str:
-        """The record as a line."""
-        return printable_lines(super().format(record), 20_000).replace("\n", "\n    ")
-
-
-class LogFileHandler(logging.FileHandler):
-    """A file of lines. A disk that takes no more of them ends the file, not the crawl, and is told once."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, encoding="utf-8", errors="backslashreplace")
-        self._is_broken = False
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write one record."""
-        if not self._is_broken:
-            super().emit(record)
-
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
-        """Called by ``emit`` for what it ran into."""
-        error = sys.exc_info()[1]
-        if not isinstance(error, OSError):
-            super().handleError(record)
-            return
-        self._is_broken = True
-        text = f"the log {self.baseFilename} cannot be written ({error.strerror}); continuing without it"
-        logging.getLogger("gossamer.crawl").error("%s", one_line(text))
-
-    def close(self) -> None:
-        """Close the file; what does not fit on the disk any more is lost."""
-        with suppress(OSError):
-            super().close()
-
-
-@contextmanager
-def attach_handlers(level: str, handlers: Sequence[logging.Handler]) -> Iterator[None]:
-    """Send what Gossamer, the spiders (from ``level``) and libraries (warnings) log to ``handlers``."""
-    root, own = logging.getLogger(), logging.getLogger("gossamer")
-    before = own.level
-    own.setLevel(LEVELS[level])
-    for handler in handlers:
-        handler.setFormatter(LineFormatter())
-        root.addHandler(handler)
-    try:
-        yield
-    finally:
-        own.setLevel(before)
-        for handler in handlers:
-            root.removeHandler(handler)
-            handler.close()

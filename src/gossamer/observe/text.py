@@ -6,8 +6,10 @@ one line, moves no cursor, changes no colour, is no longer than asked for, and c
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
+from typing import Any
 
 _USERINFO = re.compile(r"(?<=://)[^/@\s]*@")
 
@@ -28,7 +30,18 @@ def printable_lines(text: str, limit: int = 4000) -> str:
 
 def shown_url(url: str, limit: int = 300) -> str:
     """A URL for people: on one line, without user name and password."""
-    return one_line(_USERINFO.sub("***@", url[: 4 * limit]), limit)
+    return one_line(hide_userinfo(url[: 4 * limit]), limit)
+
+
+def hide_userinfo(text: str) -> str:
+    """``text`` without the user names and passwords of the URLs in it."""
+    return _USERINFO.sub("***@", text) if "://" in text else text
+
+
+def json_line(value: Any) -> str:
+    """A JSON value on one line. Control characters are escaped, so a terminal is safe too."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
+    return text if text.isprintable() else "".join(map(_escape_in_json, text))
 
 
 def error_headline(detail: str) -> str:
@@ -36,6 +49,12 @@ def error_headline(detail: str) -> str:
     found = [line for line in detail.rstrip().split("\n") if not line.lstrip().startswith("For further info")]
     after_frames = max((n for n, line in enumerate(found, start=1) if line.startswith("  ")), default=0)
     return one_line(found[min(after_frames, len(found) - 1)])
+
+
+def _escape_in_json(character: str) -> str:
+    if character.isprintable() or character in "\u00a0\u200c\u200d":
+        return character
+    return json.dumps(character)[1:-1] if ord(character) > 0x7F else f"\\u{ord(character):04x}"
 
 
 def _escape_character(character: str) -> str:

@@ -14,4 +14,9 @@ def worker_name(pid: int) -> str:
 
 def this_process() -> str:
     """``host:pid:random``: people find the process of a fleet by it, and no two are called the same."""
-    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+    return f"{place_of_process()}:{secrets.token_hex(4)}"
+
+
+def place_of_process() -> str:
+    """``host:pid``: which of all processes wrote a line of a log."""
+    return f"{socket.gethostname()}:{os.getpid()}"

@@ -22,7 +22,8 @@ from gossamer.core.events import PageDoneEvent
 from gossamer.core.jobs import StoredItem
 from gossamer.core.results import Attempt, Verdict
 from gossamer.export import write_items
-from gossamer.observe.log import LineFormatter, LogSink
+from gossamer.observe.log import LogSink
+from gossamer.observe.log_lines import LineFormatter
 from gossamer.testing.answers import SiteResponse
 from gossamer.testing.site import serve
 from kit.hostile.inside import (

@@ -19,7 +19,8 @@ from gossamer.core.hosts import HostState
 from gossamer.core.jobs import FrontierStats, HostReport
 from gossamer.core.lifecycle import JobState
 from gossamer.core.results import Attempt, Verdict
-from gossamer.observe.log import LogSink, attach_handlers
+from gossamer.observe.log import LogSink
+from gossamer.observe.log_setup import attach_handlers
 from gossamer.observe.progress import ProgressSink, progress_line
 from gossamer.observe.run_stats import RunStats
 from gossamer.observe.units import format_duration, format_rate, format_size, format_statuses

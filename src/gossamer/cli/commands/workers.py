@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+from contextlib import AbstractContextManager
 from typing import Annotated
 
 import typer
 
+from gossamer.cli.errors import write_messages_with
 from gossamer.cli.options import Data, Set
 from gossamer.config.command_settings import settings_of
 from gossamer.config.settings import Settings
-from gossamer.observe.log import LEVELS, LineFormatter
+from gossamer.observe.log_lines import message_formatter_of
+from gossamer.observe.log_setup import attach_handlers, open_log_file
 
 WORKER_EXAMPLES = """
   gossamer worker                            takes shifts of every job of the fleet
@@ -49,8 +52,8 @@ def start_worker(
     from gossamer.cluster.running import run_worker  # Celery may be missing, which is said as an error
 
     settled = settings_of(data, [*(settings or ()), *([f"proxies.only={proxy}"] if proxy else [])])
-    _log_to_stderr(settled, verbose=verbose)
-    raise typer.Exit(run_worker(settled, slots=slots, lanes=_split_lanes(lanes)))
+    with _logged(settled, verbose=verbose):
+        raise typer.Exit(run_worker(settled, slots=slots, lanes=_split_lanes(lanes)))
 
 
 def start_supervisor(data: Data = None, settings: Set = None, verbose: Verbose = False) -> None:
@@ -62,8 +65,8 @@ def start_supervisor(data: Data = None, settings: Set = None, verbose: Verbose =
     from gossamer.cluster.running import run_supervisor
 
     settled = settings_of(data, settings)
-    _log_to_stderr(settled, verbose=verbose)
-    asyncio.run(run_supervisor(settled))
+    with _logged(settled, verbose=verbose):
+        asyncio.run(run_supervisor(settled))
 
 
 def start_fleet(
@@ -84,7 +87,6 @@ def start_fleet(
 
     settled = settings_of(data, settings)
     broker.broker_url(settled)  # what is wrong with the settings is wrong with those of every process
-    _log_to_stderr(settled, verbose=verbose)
     more = [word for pair in settings or () for word in ("-s", pair)]
     more += [*(["--data", data] if data else []), *(["-v"] if verbose else [])]
     work = ["--slots", str(slots), *(["--lanes", lanes] if lanes else [])]
@@ -93,21 +95,19 @@ def start_fleet(
     commands += [
         (f"worker {number}", [*gossamer, "worker", *work, *more]) for number in range(1, workers + 1)
     ]
-    raise typer.Exit(local_fleet.LocalFleet(commands, drain_s=settled.cluster.drain).run())
+    with _logged(settled, verbose=verbose):
+        raise typer.Exit(local_fleet.LocalFleet(commands, drain_s=settled.cluster.drain).run())
 
 
 def _split_lanes(lanes: str) -> list[str]:
     return [name for name in (lane.strip() for lane in lanes.split(",")) if name]
 
 
-def _log_to_stderr(settings: Settings, *, verbose: bool) -> None:
-    """Lines on stderr for as long as the process lives."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(LineFormatter())
-    root = logging.getLogger()
-    root.addHandler(handler)
-    root.setLevel(logging.WARNING)
-    logging.getLogger("gossamer").setLevel(logging.DEBUG if verbose else LEVELS[settings.log.level])
+def _logged(settings: Settings, *, verbose: bool) -> AbstractContextManager[None]:
+    """Lines on stderr, and in the file that the settings name."""
+    write_messages_with(message_formatter_of(settings.log.format))
+    handlers = [logging.StreamHandler(sys.stderr), *open_log_file(settings.log.file)]
+    return attach_handlers("debug" if verbose else settings.log.level, handlers, settings.log.format)
 
 
 COMMANDS = (

@@ -6,12 +6,11 @@ before it reaches a terminal.
 
 from __future__ import annotations
 
-import json
 import sys
 from datetime import datetime
 from typing import Any
 
-from gossamer.observe.text import one_line, printable_lines, shown_url
+from gossamer.observe.text import json_line, one_line, printable_lines, shown_url
 
 plain = one_line
 """Text of strangers made harmless: one line, no control characters, bounded."""
@@ -25,21 +24,13 @@ LONG = 1000
 
 def print_json(value: Any) -> None:
     """One JSON value on one line of stdout. Control characters are escaped, so a terminal is safe too."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
-    sys.stdout.write(text if text.isprintable() else "".join(map(_escape_character, text)))
-    sys.stdout.write("\n")
+    sys.stdout.write(f"{json_line(value)}\n")
 
 
 def print_progress(line: str) -> None:
     """What happens on the way to a result, on stderr."""
     sys.stderr.write(f"{printable_lines(line)}\n")
     sys.stderr.flush()
-
-
-def _escape_character(character: str) -> str:
-    if character.isprintable() or character in "\u00a0\u200c\u200d":
-        return character
-    return json.dumps(character)[1:-1] if ord(character) > 0x7F else f"\\u{ord(character):04x}"
 
 
 def local_time(at: float | None) -> str:

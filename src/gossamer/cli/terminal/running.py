@@ -12,24 +12,28 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from gossamer.cli.errors import print_message
+from gossamer.cli.errors import print_message, write_messages_with
 from gossamer.cli.terminal.exports import ExportFile, write_export
 from gossamer.cli.terminal.live import LiveView, StderrHandler
 from gossamer.cli.terminal.output import plain, plain_url, print_json
 from gossamer.cli.terminal.signals import StopHandler
 from gossamer.config.option import SettingOption
 from gossamer.core.drops import DropKind
-from gossamer.core.errors import LedgerReason, OperatorError, StorageError
+from gossamer.core.errors import LedgerReason, OperatorError
 from gossamer.core.exits import ExitCode, exit_of
+from gossamer.core.logs import LogEvent
 from gossamer.core.record import Record
 from gossamer.core.text import format_count
 from gossamer.crawl.notes import by_reason
 from gossamer.crawl.result import CrawlResult
 from gossamer.crawl.run import CrawlRun, prepare_crawl
-from gossamer.observe.log import LogFileHandler, LogSink, attach_handlers
+from gossamer.observe.log import LogSink
+from gossamer.observe.log_lines import message_formatter_of
+from gossamer.observe.log_setup import attach_handlers, open_log_file
 from gossamer.observe.progress import ProgressSink
 from gossamer.observe.run_stats import RunStats
 from gossamer.observe.units import format_costs, format_duration, format_rate, format_rungs, format_size
+from gossamer.runtime.log_context import line_details
 from gossamer.spiders.spider import Spider
 from gossamer.wiring.backends import open_backends
 
@@ -68,26 +72,31 @@ def run_to_end(plan: CrawlCommand, *, strict: bool = False) -> ExitCode:
 async def run_crawl(plan: CrawlCommand) -> CrawlResult:
     """Crawl, export, and tell."""
     tallies = RunStats()
-    log = logging.getLogger("gossamer.crawl")
-    # Lines that tell the progress are for logs; on a terminal the live view does.
-    watched = sys.stderr.isatty() and not plan.quiet
-    lines = () if watched or plan.quiet else (ProgressSink(tallies, lambda line: log.info("%s", line)),)
+    is_watched = False
+
+    def log_progress(line: str) -> None:
+        if not is_watched:  # on a terminal the live view tells it
+            logging.getLogger("gossamer.crawl").info("%s", line, extra=line_details(event=LogEvent.PROGRESS))
+
     crawling = await prepare_crawl(
         plan.target,
         arguments=plan.arguments,
         overrides=plan.overrides,
         fresh=plan.fresh,
-        sinks=(tallies, LogSink(), *lines),
+        sinks=(tallies, LogSink(), ProgressSink(tallies, log_progress)),
     )
+    settings = crawling.settings.log
+    is_watched = sys.stderr.isatty() and not plan.quiet and settings.format == "text"
+    write_messages_with(message_formatter_of(settings.format))
     tallies.max_pages = crawling.settings.max_pages
     stopper = StopHandler(crawling)
     try:
         with ExitStack() as stack:
             terminal = StderrHandler()
-            handlers = [terminal, *_log_file(crawling)]
-            stack.enter_context(attach_handlers(_log_level(plan, crawling), handlers))
+            handlers = [terminal, *open_log_file(settings.file)]
+            stack.enter_context(attach_handlers(_log_level(plan, crawling), handlers, settings.format))
             stack.enter_context(stopper)
-            async with LiveView(tallies, crawling, stopper, terminal, on=watched):
+            async with LiveView(tallies, crawling, stopper, terminal, on=is_watched):
                 result = await crawling.run()
     finally:
         await crawling.close()
@@ -103,28 +112,35 @@ def _report_result(
     plan: CrawlCommand, crawling: CrawlRun, result: CrawlResult, exported: Sequence[tuple[ExportFile, int]]
 ) -> None:
     """What the crawl came to: for people, or for programs."""
-    if not plan.quiet and not plan.as_json:
+    if not plan.quiet and crawling.settings.log.format == "json":
+        print_message(f"{result.job} ended ({result.finish_reason})", logging.INFO, **_numbers_of(result))
+    elif not plan.quiet and not plan.as_json:
         print_summary(result, exported, data=crawling.settings.data)
     for note in result.notes if not plan.quiet else ():
-        print_message(note)
+        print_message(note, logging.WARNING)
     if plan.as_json:
         print_json(result.as_json())
+
+
+def _numbers_of(result: CrawlResult) -> dict[str, Any]:
+    """What the crawl came to, as details of a line of JSON."""
+    return {
+        "event": LogEvent.SUMMARY,
+        "job": result.job,
+        "reason": result.finish_reason,
+        "elapsed_s": round(result.seconds, 3),
+        "size_bytes": result.bytes,
+        "pages": result.pages,
+        "items": result.items,
+        "attempts": result.attempts,
+        "retries": result.retries,
+        "dead": result.dead,
+    }
 
 
 def _log_level(plan: CrawlCommand, crawling: CrawlRun) -> str:
     level = crawling.settings.log.level
     return "warning" if plan.quiet and level in ("debug", "info") else level
-
-
-def _log_file(crawling: CrawlRun) -> list[logging.Handler]:
-    if not crawling.settings.log.file:
-        return []
-    path = Path(crawling.settings.log.file).expanduser()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return [LogFileHandler(path)]
-    except OSError as error:
-        raise StorageError(f"the log {path} cannot be written: {error.strerror}") from None
 
 
 async def _write_exports(

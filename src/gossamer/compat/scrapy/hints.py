@@ -62,7 +62,7 @@ ADVICE = {
     "images": _FILES,
     "item_pipelines": "the spider names them: pipelines = [Step], each with process_item(item, spider)",
     "log_enabled": "`gossamer crawl -q` is quiet; log.level says what is logged",
-    "log_format": "log.level and log.file are what can be set",
+    "log_format": "log.format is `text` or `json`",
     "memusage": "memory is bounded by limits of single pages (http.max_size_bytes, parse.*)",
     "metarefresh": "a meta refresh is followed like any redirect, up to http.max_redirects",
     "randomize_download_delay": "the delay is not made random",

@@ -45,6 +45,10 @@ from gossamer.crawl.processes.messages import (
     to_frame,
 )
 from gossamer.engine.worker import Worker
+from gossamer.observe.log_lines import SafeFormatter
+from gossamer.observe.log_setup import capture_stray_lines
+from gossamer.runtime.log_context import describe_lines, details_of
+from gossamer.runtime.process_name import place_of_process
 from gossamer.targets.discovery import find_target
 from gossamer.wiring.assemble import CrawlParts, wire_member
 
@@ -59,7 +63,9 @@ class EventPipe(logging.Handler):
 
     def __init__(self, pipe: BinaryIO) -> None:
         super().__init__(logging.INFO)
+        self.setFormatter(SafeFormatter())
         self._pipe = pipe
+        self._process = place_of_process()
         self._events: list[Event] = []
         self._sending = threading.Lock()
 
@@ -70,7 +76,8 @@ class EventPipe(logging.Handler):
             return
         try:
             text = self.format(event).encode(errors="backslashreplace").decode()
-            self._send_message(LogMessage(event.name, event.levelno, text))
+            details = {"process": self._process, **details_of(event)}
+            self._send_message(LogMessage(event.name, event.levelno, text, details))
         except Exception:  # noqa: BLE001 - as every handler: a line that is wrong costs no page
             self.handleError(event)
 
@@ -112,6 +119,7 @@ async def work_on_job(plan: StartMessage, reader: asyncio.StreamReader, outbox: 
     settings = load_settings(env={}, spider=msgspec.json.decode(plan.settings)).settings
     target = find_target(plan.target, plan.arguments, find_project(Path.cwd()))
     wired = await wire_member(settings, target, plan.job, trusted=plan.trusted, sinks=(outbox,))
+    describe_lines(job=plan.job)
     worker = Worker(wired.parts, wired.shift)
     cost = PageCost()
     listening = asyncio.create_task(obey_messages(reader, worker, wired, cost))
@@ -201,7 +209,8 @@ def main() -> int:
     threading.Thread(target=outbox.keep_beating, name="gossamer-beat", daemon=True).start()
     gc.freeze()
     try:
-        asyncio.run(run_plan(outbox))
+        with capture_stray_lines():
+            asyncio.run(run_plan(outbox))
         outbox.flush()
     except BrokenPipeError:
         return ExitCode.MISSING

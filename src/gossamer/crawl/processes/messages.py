@@ -68,6 +68,7 @@ class LogMessage(msgspec.Struct, frozen=True, tag=True):
     logger: str
     level: int
     text: str
+    details: dict[str, Any]  # what the line is about
 
 
 class IdleMessage(msgspec.Struct, frozen=True, tag=True):

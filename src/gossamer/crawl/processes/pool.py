@@ -45,6 +45,7 @@ from gossamer.crawl.processes.messages import (
 from gossamer.engine.worker import Worker
 from gossamer.ports.owned_frontier import OwnedFrontier
 from gossamer.ports.sink import Sink
+from gossamer.runtime.log_context import line_details
 from gossamer.runtime.process_name import worker_name
 
 MAX_EARLY_DEATHS = 3
@@ -264,7 +265,8 @@ class ProcessPool:
             for name, event in message.events:
                 self._sink.emit(unpack_event(name, event))
         elif isinstance(message, LogMessage):
-            logging.getLogger(message.logger).log(message.level, "%s", message.text)
+            extra = line_details(**message.details)
+            logging.getLogger(message.logger).log(message.level, "%s", message.text, extra=extra)
         elif isinstance(message, HookFailureMessage):
             self._failed_hooks.append(message.failure)
         elif isinstance(message, ShortageMessage):

@@ -1,0 +1,103 @@
+"""How a line of the log is written: for people, or as JSON for programs.
+
+Guarantee: one record of :mod:`logging` is one line of JSON, and in text no further line of it can pose as a
+record, whatever a page, a library or a spider says. Neither moves a cursor or has a control character, and
+user names and passwords in URLs are hidden.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+import msgspec
+
+from gossamer.core.logs import LogEvent, LogLine
+from gossamer.observe.text import hide_userinfo, json_line, printable_lines
+from gossamer.runtime.log_context import details_of
+from gossamer.runtime.process_name import place_of_process
+
+LONGEST = 20_000
+"""Characters of one record, at most."""
+LONGEST_VALUE = 2_000
+"""Characters of one value of a line of JSON; its text and its detail may be longer."""
+FIELDS = frozenset(LogLine.__struct_fields__)
+
+
+def formatter_of(log_format: str) -> logging.Formatter:
+    """What writes lines as ``log.format`` says."""
+    return JsonFormatter() if log_format == "json" else LineFormatter()
+
+
+def message_formatter_of(log_format: str) -> logging.Formatter | None:
+    """What writes a command's own messages; ``None``: they are plain text, which is no line of the log."""
+    return JsonFormatter() if log_format == "json" else None
+
+
+class SafeFormatter(logging.Formatter):
+    """A formatter for lines that users write, too: a wrong ``%d`` in one loses neither it nor the crawl."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as text of one or more lines, bounded, without the passwords of URLs."""
+        try:
+            text = super().format(record)
+        except Exception as error:  # noqa: BLE001 - whatever users' objects raise as they are shown
+            record.msg, record.args = f"{record.msg!r} cannot be written: {error!r}", None
+            text = super().format(record)
+        return hide_userinfo(text[:LONGEST])
+
+
+class LineFormatter(SafeFormatter):
+    """``2026-11-21T06:21:22Z WARNING text``; further lines (a traceback) are indented: none poses as one."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)-7s %(message)s")
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
+        """When it was logged, in UTC."""
+        return time.strftime(datefmt or "%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as a line."""
+        return printable_lines(super().format(record), LONGEST).replace("\n", "\n    ")
+
+
+class JsonFormatter(SafeFormatter):
+    """Lines of JSON: each is a :class:`~gossamer.core.logs.LogLine`."""
+
+    def __init__(self) -> None:
+        super().__init__("%(message)s")
+        self._process = place_of_process()
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as a line; what comes after its first line is ``detail``."""
+        text, _, detail = super().format(record).strip("\n").partition("\n")
+        known: dict[str, Any] = {
+            "event": LogEvent.MESSAGE,
+            "process": self._process,
+            **{name: _bounded(value) for name, value in details_of(record).items() if name in FIELDS},
+        }
+        line = LogLine(
+            at=_time_text(record.created),
+            level=record.levelname.lower(),
+            logger=record.name,
+            text=text,
+            detail=detail,
+            **known,
+        )
+        return json_line(msgspec.to_builtins(line))
+
+
+def _time_text(at: float) -> str:
+    """ISO 8601 in UTC, to the millisecond."""
+    thousandths = round(at * 1000)
+    moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(thousandths // 1000))
+    return f"{moment}.{thousandths % 1000:03d}Z"
+
+
+def _bounded(value: Any) -> Any:
+    """A number as it is; text of bounded length."""
+    if not isinstance(value, str):
+        return value
+    return hide_userinfo(value if len(value) <= LONGEST_VALUE else value[: LONGEST_VALUE - 1] + "…")

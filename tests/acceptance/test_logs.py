@@ -1,0 +1,75 @@
+"""Logs of a crawl for programs: on stderr and in the file nothing but lines of JSON, whatever goes wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gossamer.testing.site import Site, SiteResponse, serve_in_thread
+from kit.programs import run
+
+OPTIONS = ("--delay", "0", "--per-host", "16", "--concurrency", "4")
+JSON = ("-s", "log.format=json", "-s", "log.level=debug", "-s", "log.file=crawl.log")
+SPIDER = """
+import sys, warnings
+from gossamer import Spider
+
+
+class Noisy(Spider):
+    name = "noisy"
+    start_urls = [f"{url}/{number}" for number in range(20)]
+
+    def parse(self, response):
+        self.logger.warning("seen\\n%s\\x1b[31m", response.css("title::text").get())
+        warnings.warn("one\\ntwo", stacklevel=1)
+        if response.url.endswith("/7"):
+            raise ValueError("bad\\r\\nprice")
+        yield {"url": response.url}
+"""
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    title = b'<title>\n{"level": "error"}\xe2\x80\xa8\x1b]0;x</title>'
+    with serve_in_thread(lambda path, headers: SiteResponse(404 if path == "/9" else 200, title)) as served:
+        yield served
+
+
+def lines_of(text: str) -> list[dict[str, Any]]:
+    assert text.replace("\n", "").isprintable()
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_stderr_and_the_log_are_lines_of_json(tmp_path: Path, site: Site, processes: str) -> None:
+    (tmp_path / "noisy.py").write_text(SPIDER.replace("{url}", site.url))
+    done = run("crawl", "noisy.py", "--processes", processes, *OPTIONS, *JSON, cwd=tmp_path)
+    shown, kept = lines_of(done.stderr), lines_of((tmp_path / "crawl.log").read_text())
+    assert kept == [line for line in shown if line["logger"] != "gossamer.cli"]
+    by_event: dict[str, list[dict[str, Any]]] = {}
+    for line in shown:
+        by_event.setdefault(line["event"], []).append(line)
+    assert {line["job"] for line in shown if line["event"] != "message"} == {"noisy-1"}
+    assert len(by_event["page_done"]) == 20
+    (failed,) = [line for line in by_event["page_done"] if line.get("reason") == "callback"]
+    assert (failed["url"], failed["status"], failed["level"]) == (f"{site.url}/7", 200, "error")
+    assert "ValueError: bad" in failed["detail"]
+    said = [line for line in by_event["message"] if line["logger"].startswith("gossamer.spiders")]
+    assert {line["url"] for line in said} == {f"{site.url}/{number}" for number in range(20) if number != 9}
+    assert all('"level": "error"' in line["detail"] for line in said)
+    assert any("UserWarning: one" in line["text"] for line in by_event["message"])
+    (summary,) = by_event["summary"]
+    assert (summary["attempts"], summary["dead"], summary["items"]) == (20, 1, 18)
+
+
+def test_an_error_that_ends_the_command_is_a_line_too(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(SPIDER.replace("{url}", "http://127.0.0.1:1").replace("start_urls", "x"))
+    done = run("crawl", "bad.py", *JSON, "-s", "log.file=/dev/null/x", cwd=tmp_path)
+    assert done.returncode == 4
+    (line,) = lines_of(done.stderr)
+    assert (line["level"], line["logger"]) == ("error", "gossamer.cli")
+    assert "the log /dev/null/x cannot be written" in line["text"]
