@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 from meanings import code, docstring, inherited, meanings, prose, sentence, table
 from reference_commands import commands_page
+from reference_metrics import metrics_page
 from reference_settings import settings_page
 
 from gossamer.core import errors, events
@@ -256,6 +257,7 @@ REFERENCE: dict[str, Callable[[], str]] = {
     "commands.md": commands_page,
     "events.md": events_page,
     "logs.md": logs_page,
+    "metrics.md": metrics_page,
     "errors.md": errors_page,
     "states.md": states_page,
     "results.md": results_page,

@@ -10,9 +10,11 @@ from gossamer.drivers.redis.server import RedisServer
 from gossamer.drivers.sqlite.committer import SameFileCommitter
 from gossamer.drivers.sqlite.database import Database
 from gossamer.engine.store_then_settle import SplitCommitter
+from gossamer.engine.timed_committer import TimedCommitter
 from gossamer.frontier.memory.frontier import MemoryFrontier
 from gossamer.frontier.redis.frontier import RedisFrontier
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
+from gossamer.observe.metrics_sink import MetricsSink
 from gossamer.store.memory.store import MemoryStore
 from gossamer.store.postgres.schema import make_server
 from gossamer.store.postgres.store import PostgresStore
@@ -35,6 +37,14 @@ def split(frontier, store, clock):
 @asynccontextmanager
 async def in_memory(clock):
     yield split(MemoryFrontier(COMMITTER_RULES, clock, seed=1), MemoryStore(), clock)
+
+
+@asynccontextmanager
+async def watched(clock):
+    """As metrics have it."""
+    async with in_memory(clock) as subject:
+        subject.committer = TimedCommitter(subject.committer, MetricsSink())
+        yield subject
 
 
 def in_one_file(folder):
@@ -98,10 +108,10 @@ FILES = {
 }
 
 
-@pytest.fixture(params=["memory", *FILES, *on_servers("redis and postgres")])
+@pytest.fixture(params=["memory", "watched", *FILES, *on_servers("redis and postgres")])
 def make(request, tmp_path):
-    if request.param == "memory":
-        return in_memory
+    if request.param in ("memory", "watched"):
+        return in_memory if request.param == "memory" else watched
     if request.param in FILES:
         return FILES[request.param](tmp_path)
     return on_two_servers(*[request.getfixturevalue(name) for name in ("redis_url", "postgres_url")])

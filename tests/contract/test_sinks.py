@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import msgspec
 import pytest
+from prometheus_client import generate_latest
 
 from gossamer.cluster.shift_task import ShiftTask
 from gossamer.config.settings import Settings
@@ -13,8 +14,10 @@ from gossamer.core import events
 from gossamer.core.events import Event
 from gossamer.crawl.processes.member import EventPipe
 from gossamer.crawl.processes.messages import EventsMessage, unpack_event
+from gossamer.observe.exposition import make_registry
 from gossamer.observe.guarded_sink import GuardedSink
 from gossamer.observe.log import LogSink
+from gossamer.observe.metrics_sink import MetricsSink
 from gossamer.observe.multi_sink import MultiSink
 from gossamer.observe.progress import ProgressSink
 from gossamer.observe.run_stats import RunStats
@@ -103,7 +106,17 @@ async def broken(clock):
     yield SinkSubject(GuardedSink("broken", object()))
 
 
-MAKES = {make.__name__: make for make in (log, run_stats, progress, several, guarded, broken, pipe, shift)}
+@asynccontextmanager
+async def metrics(clock):
+    """Whatever was counted can be shown."""
+    sink = MetricsSink()
+    yield SinkSubject(sink)
+    assert b"gossamer_attempts_total{" in generate_latest(make_registry(sink.read_samples))
+
+
+MAKES = {
+    make.__name__: make for make in (log, run_stats, progress, several, guarded, broken, pipe, shift, metrics)
+}
 
 
 @pytest.mark.parametrize("name", SINK_CHECKS)

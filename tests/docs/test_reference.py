@@ -31,7 +31,7 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """The generator, as a module."""
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     yield importlib.import_module("reference")
-    for name in ("reference", "meanings", "reference_commands", "reference_settings"):
+    for name in ("reference", "meanings", "reference_commands", "reference_metrics", "reference_settings"):
         sys.modules.pop(name, None)
 
 

@@ -49,6 +49,9 @@ PageSpider = Annotated[
         autocompletion=completion.complete_spiders,
     ),
 ]
+MetricsPort = Annotated[
+    int | None, typer.Option(metavar="PORT", help="Serve metrics for Prometheus at this port.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 JobName = Annotated[
     str,

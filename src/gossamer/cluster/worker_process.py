@@ -22,10 +22,12 @@ from gossamer.cluster.heartbeat import BEAT_S, JOIN_S, Heartbeat, thread_of
 from gossamer.cluster.shift_task import ShiftTask
 from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError
+from gossamer.core.events import ShiftEndedEvent
 from gossamer.core.shifts import EndReason, Shift, ShiftResult, WorkerInfo, WorkerState
 from gossamer.core.text import format_count
 from gossamer.fleet.error_throttle import ErrorThrottle
 from gossamer.ports.sink import Sink
+from gossamer.ports.work_watcher import WorkWatcher
 from gossamer.runtime.process_name import this_process
 from gossamer.version import __version__
 from gossamer.wiring.backends import Backends, open_backends
@@ -154,6 +156,9 @@ class WorkerProcess:
 
     async def _wait_for_servers(self) -> bool:
         self._sinks = self._closing.enter_context(open_sinks(self._settings))
+        for sink in self._sinks:
+            if isinstance(sink, WorkWatcher):
+                sink.watch_work(self._count_in_flight, dict.fromkeys(self.card.lanes, self.card.slots))
         complaints = ErrorThrottle()
         while self.card.state is WorkerState.WORKING:
             try:
@@ -199,9 +204,16 @@ class WorkerProcess:
         if self.card.state is not WorkerState.WORKING:  # told so since it was begun
             work.stop(EndReason.DRAINED)
         try:
-            return await work.run()
+            end = await work.run()
         finally:
             del self._works[shift.id]
+        ended = ShiftEndedEvent(at=time.time(), job=end.job, lane=end.lane, why=end.why, pages=end.pages)
+        for sink in self._sinks:
+            sink.emit(ended)
+        return end
+
+    def _count_in_flight(self) -> int:
+        return sum(work.current_shift.in_flight for work in tuple(self._works.values()))
 
     def _state_for_beat(self) -> tuple[WorkerInfo, list[Shift]]:
         """What a beat says; asked in the pulse's thread."""

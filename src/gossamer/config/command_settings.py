@@ -10,7 +10,8 @@ from gossamer.config.overrides import to_overrides
 from gossamer.config.settings import Settings
 
 
-def settings_of(data: str | None, settings: list[str] | None = None) -> Settings:
-    """The settings for commands that look at a data directory."""
-    loaded = load_settings(overrides=to_overrides(settings, data=data), env=os.environ, start=Path.cwd())
+def settings_of(data: str | None, settings: list[str] | None = None, **given: object) -> Settings:
+    """The settings for commands that look at a data directory; ``given`` are options of their own."""
+    overrides = to_overrides(settings, data=data, **given)
+    loaded = load_settings(overrides=overrides, env=os.environ, start=Path.cwd())
     return loaded.settings

@@ -7,6 +7,8 @@ import re
 from gossamer.config.option import SettingOption, read_option
 from gossamer.core.errors import UsageError
 
+_SECTIONED = {"metrics_port": "metrics.port"}
+"""Options of settings that are in a section."""
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhdw]?)")
 
@@ -26,7 +28,7 @@ def to_overrides(settings: list[str] | None, **given: object) -> list[SettingOpt
     Raises ``SettingError`` for an ``-s`` option that is not of the form ``KEY=VALUE``.
     """
     named = [
-        SettingOption(key, value, f"--{key.replace('_', '-')}")
+        SettingOption(_SECTIONED.get(key, key), value, f"--{key.replace('_', '-')}")
         for key, value in given.items()
         if value is not None
     ]

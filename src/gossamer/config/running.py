@@ -51,6 +51,21 @@ class ClusterSettings(BaseSettings):
     )
 
 
+class MetricsSettings(BaseSettings):
+    """What is told to Prometheus."""
+
+    port: Annotated[int, Field(ge=1, le=65535)] | None = Field(
+        default=None,
+        description="The port at which a process of a crawl or a fleet serves its metrics, for Prometheus; "
+        "without one it serves none.",
+    )
+    host: Annotated[str, Field(pattern=r"^[0-9A-Fa-f.:]+$")] = Field(
+        default="127.0.0.1",
+        description="The address at which it does; `0.0.0.0` is every address of this machine. Nobody is "
+        "asked who they are.",
+    )
+
+
 class LogSettings(BaseSettings):
     """What is logged, and where."""
 

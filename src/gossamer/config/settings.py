@@ -24,7 +24,7 @@ from gossamer.config.impersonate import ImpersonateSettings
 from gossamer.config.ladder import LadderSettings, RungChoice
 from gossamer.config.parsing import ParseSettings, TrapSettings
 from gossamer.config.proxies import ProxySettings
-from gossamer.config.running import BrokerSettings, ClusterSettings, LogSettings
+from gossamer.config.running import BrokerSettings, ClusterSettings, LogSettings, MetricsSettings
 from gossamer.config.section import (
     BaseSettings,
     Count,
@@ -177,6 +177,7 @@ class Settings(BaseSettings):
     sqlite: Late[SqliteSettings] = make_section(SqliteSettings, description="SQLite.")
     traps: Late[TrapSettings] = make_section(TrapSettings, description="Sites that never end.")
     log: Late[LogSettings] = make_section(LogSettings, description="Logging.")
+    metrics: Late[MetricsSettings] = make_section(MetricsSettings, description="Metrics for Prometheus.")
 
     @field_validator("include", "exclude")
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gossamer.core.jobs import FrontierStats
 from gossamer.core.record import Record
 from gossamer.core.results import Attempt
+from gossamer.core.shifts import EndReason
 
 
 class Event(Record, frozen=True, kw_only=True):
@@ -28,6 +29,7 @@ class PageDoneEvent(Event, frozen=True, kw_only=True):
     attempt: Attempt  # the row of the ledger: URL, status, verdict, reason, duration, size
     items: int = 0  # items stored from the page
     requests: int = 0  # requests that the page led to
+    is_page: bool = False  # the page was parsed, and is stored
     dropped: dict[str, int] = {}  # items and links of the page that were left out, by reason
     host: str = ""  # the host, with its port where it is not the usual one
 
@@ -51,6 +53,15 @@ class JobFinishedEvent(Event, frozen=True, kw_only=True):
 
     job: str  # the id of the job
     reason: str  # why it ended: a finish reason
+
+
+class ShiftEndedEvent(Event, frozen=True, kw_only=True):
+    """A shift of a fleet's worker ended."""
+
+    job: str  # the id of the job
+    lane: str  # the lane that it worked on
+    why: EndReason  # why it ended
+    pages: int = 0  # results that were recorded
 
 
 class NoticeEvent(Event, frozen=True, kw_only=True):

@@ -68,6 +68,7 @@ class ResultRecorder:
                     job=self._job.id,
                     attempt=attempt,
                     items=len(result.items),
+                    is_page=result.page is not None,
                     requests=len(result.outcome.outlinks),
                     dropped=result.dropped,
                     host=result.outcome.lease.entry.host,

@@ -39,6 +39,7 @@ from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget
 from gossamer.wiring.backends import Backends, open_backends
 from gossamer.wiring.extractors import extractor_of
+from gossamer.wiring.metrics import watched_committer
 from gossamer.wiring.page_tasks import screenshots_of
 from gossamer.wiring.routing import RouteParts, open_ways
 from gossamer.wiring.rules import admission_of, block_rules_of, lanes_of, rules_of, trusted_hosts
@@ -160,7 +161,7 @@ async def assemble_worker(
             job=job,
             rules=rules,
             frontier=frontier,
-            committer=SessionCommitter(committer, ways.cookies),
+            committer=watched_committer(SessionCommitter(committer, ways.cookies), sinks),
             store=backends.store,
             fetcher=fetcher,
             robots=_make_robots_gate(settings, fetcher, backends),

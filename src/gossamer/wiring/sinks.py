@@ -16,6 +16,7 @@ from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
 from gossamer.observe.guarded_sink import GuardedSink
 from gossamer.ports.sink import Sink
+from gossamer.wiring.metrics import serve_metrics
 
 GROUP = "gossamer.sinks"
 
@@ -24,9 +25,13 @@ log = logging.getLogger("gossamer.crawl")
 
 @contextmanager
 def open_sinks(settings: Settings) -> Iterator[tuple[Sink, ...]]:
-    """The sinks of ``settings.log.sinks``, in order. Raises ``SettingError`` for one that does not open."""
+    """The sinks of ``settings.log.sinks``, in order, and that of the metrics if there is a port for them.
+
+    Within a running event loop. Raises ``SettingError`` for one that does not open.
+    """
     with ExitStack() as stack:
-        yield tuple(stack.enter_context(_open_sink(name, settings)) for name in settings.log.sinks)
+        named = [stack.enter_context(_open_sink(name, settings)) for name in settings.log.sinks]
+        yield (*named, *stack.enter_context(serve_metrics(settings.metrics)))
 
 
 @contextmanager

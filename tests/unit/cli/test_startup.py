@@ -31,9 +31,11 @@ class One(Spider):
 # The import packages of everything that a crawl can do without until it is asked for.
 OPTIONAL = {
     "aiohttp", "asyncpg", "attr", "celery", "curl_cffi", "duckdb", "http.client", "http.server", "lxml",
-    "parsel", "playwright", "psycopg", "pyarrow", "redis", "requests", "rich", "scrapy", "tomllib",
-    "unittest", "urllib.request", "xml", "gossamer.cli.commands.shell", "gossamer.cli.terminal.panel",
-    "gossamer.export.csv", "gossamer.export.xml", "gossamer.testing",
+    "opentelemetry", "parsel", "playwright", "prometheus_client", "psycopg", "pyarrow", "redis", "requests",
+    "rich", "scrapy", "tomllib", "unittest", "urllib.request", "wsgiref", "xml",
+    "gossamer.cli.commands.shell", "gossamer.cli.terminal.panel", "gossamer.export.csv",
+    "gossamer.export.xml",
+    "gossamer.observe.metrics", "gossamer.testing",
 }  # fmt: skip
 HEAVY = {"aiohttp", "asyncio", "httptools", "msgspec", "pydantic", "rich", "sqlite3", "ssl", "turbohtml"}
 

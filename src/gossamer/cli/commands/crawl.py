@@ -16,6 +16,7 @@ from gossamer.cli.options import (
     MaxDepth,
     MaxPages,
     MaxTime,
+    MetricsPort,
     NoRobots,
     PerHost,
     Set,
@@ -76,6 +77,7 @@ def crawl_target(
     concurrency: Concurrency = None,
     processes: Processes = None,
     no_robots: NoRobots = False,
+    metrics_port: MetricsPort = None,
     fresh: Fresh = False,
     strict: Strict = False,
     quiet: Quiet = False,
@@ -91,7 +93,7 @@ def crawl_target(
 
     outputs = exports.ExportFile.from_options(append=output, overwrite=overwrite, format=format_)
     _check_outputs(outputs, format_, as_json=as_json)
-    limits = {"data": data, "max_pages": max_pages, "max_depth": max_depth}
+    limits = {"data": data, "metrics_port": metrics_port, "max_pages": max_pages, "max_depth": max_depth}
     pace = {"delay": delay, "per_host": per_host, "concurrency": concurrency, "processes": processes}
     plan = running.CrawlCommand(
         target=target,

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from gossamer.cli.errors import write_messages_with
-from gossamer.cli.options import Data, Set
+from gossamer.cli.options import Data, MetricsPort, Set
 from gossamer.config.command_settings import settings_of
 from gossamer.config.settings import Settings
 from gossamer.observe.log_lines import message_formatter_of
@@ -40,6 +40,7 @@ def start_worker(
     proxy: Annotated[
         str, typer.Option(metavar="NAME", help="The proxy or the provider that it uses: proxies.only.")
     ] = "",
+    metrics_port: MetricsPort = None,
     data: Data = None,
     settings: Set = None,
     verbose: Verbose = False,
@@ -51,12 +52,19 @@ def start_worker(
     """
     from gossamer.cluster.running import run_worker  # Celery may be missing, which is said as an error
 
-    settled = settings_of(data, [*(settings or ()), *([f"proxies.only={proxy}"] if proxy else [])])
+    words = [*(settings or ()), *([f"proxies.only={proxy}"] if proxy else [])]
+    settled = settings_of(data, words, metrics_port=metrics_port)
     with _logged(settled, verbose=verbose):
         raise typer.Exit(run_worker(settled, slots=slots, lanes=_split_lanes(lanes)))
 
 
-def start_supervisor(data: Data = None, settings: Set = None, verbose: Verbose = False) -> None:
+def start_supervisor(
+    *,
+    metrics_port: MetricsPort = None,
+    data: Data = None,
+    settings: Set = None,
+    verbose: Verbose = False,
+) -> None:
     """Supervise the fleet until told to stop.
 
     It asks for shifts, replaces the shifts of lost workers, and ends jobs. It keeps nothing itself: it may be
@@ -64,7 +72,7 @@ def start_supervisor(data: Data = None, settings: Set = None, verbose: Verbose =
     """
     from gossamer.cluster.running import run_supervisor
 
-    settled = settings_of(data, settings)
+    settled = settings_of(data, settings, metrics_port=metrics_port)
     with _logged(settled, verbose=verbose):
         asyncio.run(run_supervisor(settled))
 
@@ -74,6 +82,12 @@ def start_fleet(
     workers: Annotated[int, typer.Option(metavar="N", min=0, help="Workers.")] = 2,
     slots: Slots = 2,
     lanes: Lanes = "",
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(
+            metavar="PORT", help="Serve metrics for Prometheus: the supervisor at PORT, worker N at PORT + N."
+        ),
+    ] = None,
     data: Data = None,
     settings: Set = None,
     verbose: Verbose = False,
@@ -85,18 +99,26 @@ def start_fleet(
     """
     from gossamer.cluster import broker, local_fleet
 
-    settled = settings_of(data, settings)
+    settled = settings_of(data, settings, metrics_port=metrics_port)
     broker.broker_url(settled)  # what is wrong with the settings is wrong with those of every process
     more = [word for pair in settings or () for word in ("-s", pair)]
     more += [*(["--data", data] if data else []), *(["-v"] if verbose else [])]
     work = ["--slots", str(slots), *(["--lanes", lanes] if lanes else [])]
     gossamer = [sys.executable, "-m", "gossamer"]
-    commands = [("the supervisor", [*gossamer, "supervisor", *more])]
-    commands += [
-        (f"worker {number}", [*gossamer, "worker", *work, *more]) for number in range(1, workers + 1)
+    roles = [("the supervisor", ["supervisor"])]
+    roles += [(f"worker {number}", ["worker", *work]) for number in range(1, workers + 1)]
+    commands = [
+        (name, [*gossamer, *role, *more, *_metrics_option(settled, number)])
+        for number, (name, role) in enumerate(roles)
     ]
     with _logged(settled, verbose=verbose):
         raise typer.Exit(local_fleet.LocalFleet(commands, drain_s=settled.cluster.drain).run())
+
+
+def _metrics_option(settings: Settings, number: int) -> list[str]:
+    """The port of a process of its own among several, where they serve metrics."""
+    port = settings.metrics.port
+    return [] if port is None else ["--metrics-port", str(port + number)]
 
 
 def _split_lanes(lanes: str) -> list[str]:

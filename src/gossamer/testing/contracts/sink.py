@@ -17,10 +17,12 @@ from gossamer.core.events import (
     NoticeEvent,
     PageDoneEvent,
     ProgressEvent,
+    ShiftEndedEvent,
 )
 from gossamer.core.jobs import FrontierStats
 from gossamer.core.lifecycle import JobState
 from gossamer.core.results import Attempt, Verdict
+from gossamer.core.shifts import EndReason
 from gossamer.ports.sink import Sink
 from gossamer.testing.contracts.suite import ContractSuite, Make, assert_equal
 
@@ -75,6 +77,7 @@ EVENTS: tuple[Event, ...] = (
     LeaseLostEvent(at=5.0, job="shop-1", url="http://a.example/5"),
     ProgressEvent(at=6.0, job="shop-1", stats=FrontierStats(state=JobState.RUNNING, pending=3)),
     NoticeEvent(at=7.0, level="warning", text="something to know"),
+    ShiftEndedEvent(at=7.5, job="shop-1", lane="http", why=EndReason.IDLE, pages=1),
     JobFinishedEvent(at=8.0, job="shop-1", reason="finished"),
 )
 """The events of a short run, of every kind."""

@@ -1,0 +1,95 @@
+"""Samples as Prometheus reads them: the only place that knows the package ``prometheus-client``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate
+
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    InfoMetricFamily,
+)
+from prometheus_client.core import Metric as Family
+from prometheus_client.registry import Collector
+
+from gossamer.observe.metrics import (
+    LATENCY_BOUNDS_MS,
+    METRICS,
+    SCRAPE_DURATION,
+    LatencyCounts,
+    Metric,
+    MetricKind,
+    MetricSample,
+)
+from gossamer.observe.text import one_line
+
+LABEL = 200
+"""Characters of a label's value; hosts and reasons may be written by strangers."""
+_BOUNDS = (*(str(bound / 1000) for bound in LATENCY_BOUNDS_MS), "+Inf")
+
+
+class SampleCollector(Collector):
+    """Gives a registry the samples that ``read`` tells, at every look anew."""
+
+    def __init__(self, read: Callable[[], Iterable[MetricSample]]) -> None:
+        self._read = read
+
+    def collect(self) -> Iterator[Family]:
+        """The samples by their metrics, in the order of the table; how long that took comes last."""
+        began = time.perf_counter()
+        found: dict[str, Family] = {}
+        for sample in self._read():
+            _add_sample(found, sample)
+        _add_sample(found, MetricSample(SCRAPE_DURATION, time.perf_counter() - began))
+        yield from (found[name] for name in METRICS if name in found)
+
+    def describe(self) -> Iterable[Family]:
+        """Nothing: a registry would read all samples for it."""
+        return ()
+
+
+def make_registry(
+    read: Callable[[], Iterable[MetricSample]], *, has_process: bool = True
+) -> CollectorRegistry:
+    """A registry of its own with these samples and, if wanted, those of the process (``process_...``)."""
+    registry = CollectorRegistry()
+    registry.register(SampleCollector(read))
+    if has_process:
+        ProcessCollector(registry=registry)
+    return registry
+
+
+def _add_sample(found: dict[str, Family], sample: MetricSample) -> None:
+    metric, value, labels = sample
+    family = found.get(metric.name)
+    if family is None:
+        family = found[metric.name] = _open_family(metric)
+    shown = [one_line(label, LABEL) for label in labels]
+    if isinstance(family, InfoMetricFamily):
+        family.add_metric([], dict(zip(metric.labels, shown, strict=True)))
+    elif isinstance(value, LatencyCounts):
+        buckets = list(zip(_BOUNDS, accumulate(value.counts), strict=True))
+        assert isinstance(family, HistogramMetricFamily)
+        family.add_metric(shown, buckets, value.total_s)
+    else:
+        assert isinstance(family, CounterMetricFamily | GaugeMetricFamily)
+        family.add_metric(shown, value)
+
+
+_FAMILIES = {
+    MetricKind.COUNTER: CounterMetricFamily,
+    MetricKind.GAUGE: GaugeMetricFamily,
+    MetricKind.HISTOGRAM: HistogramMetricFamily,
+    MetricKind.INFO: InfoMetricFamily,
+}
+
+
+def _open_family(metric: Metric) -> Family:
+    """What holds the samples of a metric; of some kinds it writes the end of the name itself."""
+    name = metric.name.removesuffix("_info" if metric.kind is MetricKind.INFO else "_total")
+    family: Family = _FAMILIES[metric.kind](name, metric.meaning, labels=metric.labels)
+    return family

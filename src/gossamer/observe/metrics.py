@@ -1,0 +1,167 @@
+"""Every metric: its name, kind, labels and meaning, in one place; who measures gives samples of them.
+
+Names and units follow the conventions of Prometheus. Labels are bounded: of hosts, reasons and jobs only so
+many have values of their own. The reference in the documentation is made from this table.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from gossamer.core.errors import LedgerReason
+from gossamer.policy.faults import FAULTS, FaultKind
+
+LATENCY_BOUNDS_MS = (10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000)
+"""The upper bounds of response times that are counted apart."""
+OTHER = "other"
+"""The value of a label for everything beyond its bound."""
+NO_ANSWER = "none"
+"""The class of the status where there was no answer."""
+
+
+class MetricKind(StrEnum):
+    """How a metric is to be read."""
+
+    COUNTER = "counter"  # only grows: its rate tells something
+    GAUGE = "gauge"  # as it is at the moment
+    HISTOGRAM = "histogram"  # counts by upper bounds, and their sum
+    INFO = "info"  # always 1: its labels tell something
+
+
+class MetricSource(StrEnum):
+    """Who measures it."""
+
+    PROCESS = "process"  # `--metrics-port` of a crawl, a worker or a supervisor: what this process did
+    FLEET = "fleet"  # the dashboard: what store, frontier and roster say of all processes
+
+
+class Metric(NamedTuple):
+    """One metric, as it is exposed."""
+
+    name: str
+    kind: MetricKind
+    meaning: str
+    labels: tuple[str, ...] = ()
+    sources: tuple[MetricSource, ...] = (MetricSource.PROCESS, MetricSource.FLEET)
+
+
+_COUNTER, _GAUGE = MetricKind.COUNTER, MetricKind.GAUGE
+_PROCESS, _FLEET = (MetricSource.PROCESS,), (MetricSource.FLEET,)
+
+BUILD_INFO = Metric("gossamer_build_info", MetricKind.INFO, "The version of Gossamer.", ("version",))
+JOB_INFO = Metric("gossamer_job_info", MetricKind.INFO, "The state of a job.", ("job", "state"))
+PAGES = Metric("gossamer_pages_total", _COUNTER, "Pages that were fetched and parsed.", ("job",))
+ATTEMPTS = Metric(
+    "gossamer_attempts_total",
+    _COUNTER,
+    "Attempts, by verdict and rung (empty: none was used); without those that robots.txt forbids.",
+    ("job", "outcome", "rung"),
+)
+RESPONSES = Metric(
+    "gossamer_responses_total",
+    _COUNTER,
+    "Answers to attempts, by the class of their status (none: there was no answer).",
+    ("job", "code"),
+)
+FAILURES = Metric(
+    "gossamer_failures_total",
+    _COUNTER,
+    "Attempts that failed, by the fault; what was left out on purpose (robots.txt, scope, 404) is none.",
+    ("job", "reason"),
+)
+FETCH_DURATION = Metric(
+    "gossamer_fetch_duration_seconds",
+    MetricKind.HISTOGRAM,
+    "Seconds from the start of a fetch to the end of its body, of those that were answered.",
+    ("job",),
+)
+RECEIVED_BYTES = Metric(
+    "gossamer_received_bytes_total", _COUNTER, "Bytes of response bodies, decoded.", ("job",)
+)
+ITEMS = Metric(
+    "gossamer_items_total",
+    _COUNTER,
+    "Items that passed the pipelines and were stored, those included that the job had already.",
+    ("job",),
+)
+ITEM_DUPLICATES = Metric(
+    "gossamer_item_duplicates_total",
+    _COUNTER,
+    "Items that were stored although the job had them already.",
+    ("job",),
+    _FLEET,
+)
+ITEMS_DROPPED = Metric(
+    "gossamer_items_dropped_total", _COUNTER, "Items that were dropped, by the reason.", ("job", "reason")
+)
+RETRIES = Metric("gossamer_retries_total", _COUNTER, "Attempts after which the request is retried.", ("job",))
+HOST_ATTEMPTS = Metric(
+    "gossamer_host_attempts_total",
+    _COUNTER,
+    "Attempts by host and verdict: of the twenty hosts with most, and of all others together.",
+    ("job", "host", "outcome"),
+    _PROCESS,
+)
+DEAD_LETTERS = Metric("gossamer_dead_letters", _GAUGE, "Requests that were given up.", ("job",))
+FRONTIER_REQUESTS = Metric("gossamer_frontier_requests", _GAUGE, "Requests in each state.", ("job", "state"))
+STORE_LAG = Metric(
+    "gossamer_store_lag_seconds",
+    _GAUGE,
+    "How long the latest commit of results took, or the oldest one under way has taken so far.",
+    (),
+    _PROCESS,
+)
+LOOP_LAG = Metric(
+    "gossamer_event_loop_lag_seconds",
+    _GAUGE,
+    "By how much the event loop was late, at most, in the last 15 seconds.",
+    (),
+    _PROCESS,
+)
+IN_FLIGHT = Metric(
+    "gossamer_in_flight_requests", _GAUGE, "Requests in the hands of this process.", (), _PROCESS
+)
+SHIFT_ENDS = Metric(
+    "gossamer_shift_ends_total", _COUNTER, "Shifts of this worker that ended, by why.", ("why",), _PROCESS
+)
+WORKER_SLOTS = Metric(
+    "gossamer_worker_slots", _GAUGE, "Shifts that workers can work on at once, by lane.", ("lane",)
+)
+SCRAPE_DURATION = Metric(
+    "gossamer_scrape_duration_seconds", _GAUGE, "Seconds that it took to read what is shown here."
+)
+
+METRICS = {metric.name: metric for metric in tuple(globals().values()) if isinstance(metric, Metric)}
+"""All of them by name, in order."""
+
+
+_FAILURES = frozenset(fault.value for fault, row in FAULTS.items() if row.kind is not FaultKind.SETTLED)
+_NO_FAILURES = frozenset({"", *(fault.value for fault in FAULTS), *(reason.value for reason in LedgerReason)})
+
+
+def failure_of(reason: str) -> str:
+    """The label of an attempt's reason among the failures; empty for what was left out on purpose."""
+    if reason in _FAILURES:
+        return reason
+    return "" if reason in _NO_FAILURES else OTHER
+
+
+def code_of(digit: int) -> str:
+    """The label of a status's first digit: ``2xx``; of none, when there was no answer."""
+    return f"{digit}xx" if digit else NO_ANSWER
+
+
+class LatencyCounts(NamedTuple):
+    """How many of some times were at most as long as each bound."""
+
+    counts: tuple[int, ...]  # of each bound alone, the last one of what is longer than all
+    total_s: float
+
+
+class MetricSample(NamedTuple):
+    """One value of a metric."""
+
+    metric: Metric
+    value: float | LatencyCounts
+    labels: tuple[str, ...] = ()

@@ -1,0 +1,143 @@
+"""``/metrics`` and ``/healthz`` of one process: a small server in threads of its own.
+
+It answers whatever the event loop does: that the loop is held up is what it is asked about. It serves
+a few readers at once, waits a few seconds for each, and turns away the others.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from socket import AF_INET, AF_INET6, socket
+from typing import Any, NamedTuple
+
+from prometheus_client.exposition import choose_encoder
+
+from gossamer.observe.exposition import make_registry
+from gossamer.observe.metrics import MetricSample
+
+READERS = 8
+"""Connections that are served at once."""
+READER_S = 5.0
+"""Seconds that a reader may take between two bytes."""
+HELD_UP_S = 60.0
+"""A process whose event loop has been held up for so long is not well."""
+_TEXT = "text/plain; charset=utf-8"
+
+
+class MetricsServer:
+    """Serves the samples that ``read`` tells; ``held_up_s`` says for how long the event loop is held up.
+
+    Raises ``OSError`` where it cannot listen.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        read: Callable[[], Iterable[MetricSample]],
+        held_up_s: Callable[[], float],
+    ) -> None:
+        self._registry = make_registry(read)
+        self._held_up_s = held_up_s
+        self._is_local = is_loopback(host)
+        self._server = _BoundedServer((host, port), self.answer_request)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.1,), name="gossamer-metrics", daemon=True
+        )
+        self._thread.start()
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def answer_request(self, path: str, host: str, accept: str) -> TextResponse:
+        """What is answered to a request, by its headers ``Host`` and ``Accept``."""
+        if self._is_local and not is_loopback(_named_host(host)):  # a page in a browser that renamed itself
+            return TextResponse(403, _TEXT, b"this address is for readers on this machine\n")
+        path = path.partition("?")[0]
+        if path == "/metrics":
+            encode, content_type = choose_encoder(accept)
+            return TextResponse(200, content_type, encode(self._registry))
+        if path != "/healthz":
+            return TextResponse(404, _TEXT, b"there are /metrics and /healthz\n")
+        if (held_up_s := self._held_up_s()) > HELD_UP_S:
+            return TextResponse(503, _TEXT, f"held up for {held_up_s:.0f} s\n".encode())
+        return TextResponse(200, _TEXT, b"ok\n")
+
+
+class TextResponse(NamedTuple):
+    """What is sent to a reader."""
+
+    status: int
+    content_type: str
+    body: bytes
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is an address of this machine that no other one reaches."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _named_host(header: str) -> str:
+    """The host of a ``Host`` header; who sends none is no browser."""
+    if header.startswith("["):
+        return header[1:].partition("]")[0]
+    return header.partition(":")[0] or "localhost"
+
+
+class _BoundedServer(ThreadingHTTPServer):
+    """A thread for each reader, up to a number of them."""
+
+    def __init__(self, address: tuple[str, int], answer: Callable[[str, str, str], TextResponse]) -> None:
+        self.answer = answer
+        self._places = threading.BoundedSemaphore(READERS)
+        self.address_family = AF_INET6 if ":" in address[0] else AF_INET
+        super().__init__(address, _AnswerHandler)
+
+    def process_request(self, request: socket | tuple[bytes, socket], client_address: Any) -> None:
+        """Serve one reader, if there is a place."""
+        if self._places.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: socket | tuple[bytes, socket], client_address: Any) -> None:
+        """In its thread: serve it, and give the place back."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
+
+    def handle_error(self, request: socket | tuple[bytes, socket], client_address: Any) -> None:
+        """A reader that went away is nobody's trouble."""
+
+
+class _AnswerHandler(BaseHTTPRequestHandler):
+    timeout = READER_S
+    server: _BoundedServer
+
+    def do_GET(self) -> None:
+        """Answer one request; the connection ends with it."""
+        headers = self.headers
+        answer = self.server.answer(self.path, headers.get("Host", ""), headers.get("Accept", ""))
+        self.send_response(answer.status)
+        self.send_header("Content-Type", answer.content_type)
+        self.send_header("Content-Length", str(len(answer.body)))
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.end_headers()
+        self.wfile.write(answer.body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - as it is called there
+        """Nothing."""
+
+    def version_string(self) -> str:
+        """What the header ``Server`` says."""
+        return "gossamer"

@@ -1,0 +1,62 @@
+"""Metrics of this process, served where the settings say; without a port nothing of it is imported."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+
+from gossamer.config.running import MetricsSettings
+from gossamer.core.errors import MissingServiceError, SettingError
+from gossamer.engine.timed_committer import TimedCommitter
+from gossamer.ports.committer import Committer
+from gossamer.ports.sink import Sink
+from gossamer.ports.work_watcher import WorkWatcher
+
+log = logging.getLogger("gossamer.crawl")
+
+
+@contextmanager
+def serve_metrics(settings: MetricsSettings) -> Iterator[tuple[Sink, ...]]:
+    """The sink whose counts are served as long as the block lasts; none without a port.
+
+    Within a running event loop. Raises ``MissingServiceError`` without the package, ``SettingError`` where
+    nobody can listen.
+    """
+    if settings.port is None:
+        yield ()
+        return
+    try:
+        server_module = import_module("gossamer.observe.metrics_server")
+    except ImportError as error:
+        raise MissingServiceError(
+            f"metrics need another package ({error.name} is missing): pip install 'gossamer[metrics]'"
+        ) from error
+    lag = import_module("gossamer.observe.loop_lag").LoopLagMonitor()
+    try:
+        sink = import_module("gossamer.observe.metrics_sink").MetricsSink(loop_lag=lag.longest_s)
+        try:
+            server = server_module.MetricsServer(
+                settings.host, settings.port, sink.read_samples, lag.held_up_s
+            )
+        except OSError as error:
+            raise SettingError(
+                f"metrics.port: metrics cannot be served at {settings.host}:{settings.port} "
+                f"({error.strerror or error}); choose another port (--metrics-port) or metrics.host"
+            ) from None
+        log.info("metrics are at http://%s:%d/metrics", settings.host, settings.port)
+        try:
+            yield (sink,)
+        finally:
+            server.close()
+    finally:
+        lag.close()
+
+
+def watched_committer(committer: Committer, sinks: Sequence[Sink]) -> Committer:
+    """The committer, which tells the sinks that want to know how long its commits take."""
+    for sink in sinks:
+        if isinstance(sink, WorkWatcher):
+            committer = TimedCommitter(committer, sink)
+    return committer
