@@ -16,8 +16,10 @@ from gossamer.frontier.memory.frontier import MemoryFrontier
 from gossamer.ports.clock import Clock
 from gossamer.runtime.clock import SystemClock
 from gossamer.shared.memory import MemorySharedState
+from gossamer.store.memory.actions import MemoryActionLog
 from gossamer.store.memory.jobs import MemoryJobStore
 from gossamer.store.memory.store import MemoryStore
+from gossamer.store.memory.tokens import MemoryTokenStore
 from gossamer.wiring.schemes import BackendParts, FrontierScheme, StoreScheme
 
 
@@ -79,6 +81,8 @@ class PluginStoreBackend:
         self.store = MemoryStore()
         self.ledger = PluginLedgerReader()
         self.series = self.store.series
+        self.tokens = MemoryTokenStore()
+        self.actions = MemoryActionLog()
 
     async def prune_ledger(self, now: float) -> None:
         pass

@@ -55,6 +55,8 @@ HOMES: dict[str, dict[str, str]] = {
         "supervisor": "Supervise the fleet until told to stop.",
         "up": "Run a supervisor and some workers here.",
     },
+    "dashboard": {"dashboard": "Show the crawls in a browser, and serve the HTTP API."},
+    "token": {"token": "Tokens: who may use the dashboard and the HTTP API."},
     "attempts": {"attempts": "List every attempt, newest first."},
     "explain": {"explain": "Say why a URL was fetched, was not, or has not been yet."},
     "proxies": {"proxies": "Show how the proxies do, and test them."},
@@ -147,7 +149,7 @@ def build_app(first: str | None = None) -> typer.Typer:
 def _add_commands(app: typer.Typer, home: str) -> None:
     module = import_module(f"gossamer.cli.commands.{home}")
     group = app
-    if home == "dead":  # a group of its own
+    if home in ("dead", "token"):  # a group of its own
         group = typer.Typer(
             help=module.HELP, epilog=format_examples(module.EXAMPLES), no_args_is_help=True, **STYLE
         )

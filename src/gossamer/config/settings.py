@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 from gossamer.config.blocks import BlockSettings
 from gossamer.config.browser import BrowserSettings
 from gossamer.config.budgets import BudgetSettings
+from gossamer.config.dashboard import DashboardSettings
 from gossamer.config.fetching import HttpSettings, ReplaySettings
 from gossamer.config.gateways import GatewaySettings
 from gossamer.config.impersonate import ImpersonateSettings
@@ -176,6 +177,9 @@ class Settings(BaseSettings):
     budgets: Late[BudgetSettings] = make_section(BudgetSettings, description="What a crawl may spend.")
     sqlite: Late[SqliteSettings] = make_section(SqliteSettings, description="SQLite.")
     traps: Late[TrapSettings] = make_section(TrapSettings, description="Sites that never end.")
+    dashboard: Late[DashboardSettings] = make_section(
+        DashboardSettings, description="The dashboard and the HTTP API."
+    )
     log: Late[LogSettings] = make_section(LogSettings, description="Logging.")
     metrics: Late[MetricsSettings] = make_section(MetricsSettings, description="Metrics for Prometheus.")
 

@@ -85,6 +85,10 @@ class UsageError(OperatorError):
     """Wrong use: an unknown spider, a bad option, a file that cannot be imported."""
 
 
+class UnknownJobError(UsageError):
+    """There is no job of that name; the message names those that are there."""
+
+
 class SettingError(UsageError):
     """A setting that does not exist or has the wrong type; names the key, the layer and the nearest name."""
 
@@ -119,6 +123,19 @@ class JobBusyError(OperatorError):
     """Another process is working on this crawl."""
 
     exit_code = 4
+
+
+class AccessError(GossamerError):
+    """Somebody asks the dashboard or the HTTP API who may not. The message says why.
+
+    ``way`` is what to do about it, ``status`` what HTTP calls it, ``wait_s`` how long to wait, if that helps.
+    """
+
+    def __init__(self, why: str, *, way: str, status: int, wait_s: float = 0.0) -> None:
+        super().__init__(why)
+        self.way = way
+        self.status = status
+        self.wait_s = wait_s
 
 
 class TransitionError(GossamerError):

@@ -8,6 +8,7 @@ from typing import Protocol
 from gossamer.core.dedup import DedupReport
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
+from gossamer.ports.action_log import ActionLog
 from gossamer.ports.clock import Clock
 from gossamer.ports.committer import Committer
 from gossamer.ports.fleet_frontier import FleetFrontier
@@ -18,6 +19,7 @@ from gossamer.ports.roster import Roster
 from gossamer.ports.series import Series
 from gossamer.ports.shared_state import SharedState
 from gossamer.ports.store import Store
+from gossamer.ports.token_store import TokenStore
 from gossamer.ports.worker_registry import WorkerRegistry
 
 
@@ -107,7 +109,7 @@ class FleetBackend(FrontierBackend, Protocol):
 
 
 class StoreBackend(Protocol):
-    """The place of jobs, items, pages and the ledger."""
+    """The place of jobs, items, pages, the ledger, tokens and the audit log."""
 
     @property
     def book(self) -> JobStore:
@@ -127,6 +129,16 @@ class StoreBackend(Protocol):
     @property
     def series(self) -> Series:
         """The counters over time."""
+        ...
+
+    @property
+    def tokens(self) -> TokenStore:
+        """Who may use the dashboard and the HTTP API."""
+        ...
+
+    @property
+    def actions(self) -> ActionLog:
+        """The audit log."""
         ...
 
     async def prune_ledger(self, now: float) -> None:

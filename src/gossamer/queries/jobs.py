@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Annotated
 
-from gossamer.core.errors import LostRequestsError, StorageError, UsageError
+from gossamer.core.errors import LostRequestsError, StorageError, UnknownJobError
 from gossamer.core.jobs import FrontierStats, Job, JobTotals
 from gossamer.core.lifecycle import JobState
 from gossamer.core.record import FieldMeaning, Record, Time
@@ -44,7 +44,7 @@ class JobPage(Record, frozen=True, kw_only=True):
 async def find_job(backends: Backends, name: str) -> Job:
     """A job by its id, or the latest by its name: the spider's, or as the id spells it.
 
-    Raises ``UsageError`` that names those that are there.
+    Raises ``UnknownJobError`` that names those that are there.
     """
     job = await backends.book.get(name)
     if job is not None:
@@ -55,7 +55,7 @@ async def find_job(backends: Backends, name: str) -> Job:
         return same
     known = [job.id for job in listed]
     more = f" and {len(known) - NAMED} more" if len(known) > NAMED else ""
-    raise UsageError(f"there is no job {name!r}; there are: {', '.join(known[:NAMED]) or 'none'}{more}")
+    raise UnknownJobError(f"there is no job {name!r}; there are: {', '.join(known[:NAMED]) or 'none'}{more}")
 
 
 async def list_jobs(

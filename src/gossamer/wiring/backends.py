@@ -62,6 +62,8 @@ class Backends:
         self.store = keeping.store
         self.ledger = keeping.ledger
         self.series = keeping.series
+        self.tokens = keeping.tokens
+        self.actions = keeping.actions
 
     @property
     def clock(self) -> Clock:
@@ -161,9 +163,11 @@ def _is_same_crawl(job: Job, ours: Job) -> bool:
     return job.target == ours.target and not ours.is_fleet
 
 
-async def open_backends(settings: Settings, *, create: bool = False) -> Backends:
-    """Open the places that the settings name.
+async def open_backends(
+    settings: Settings, *, create: bool = False, limit_s: float | None = None
+) -> Backends:
+    """Open the places that the settings name; ``limit_s`` is the longest that one question takes, in seconds.
 
     Raises :class:`StorageError` when there is no data directory (and not ``create``).
     """
-    return Backends(settings, *await open_places(settings, create=create))
+    return Backends(settings, *await open_places(settings, create=create, limit_s=limit_s))

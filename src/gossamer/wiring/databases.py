@@ -24,11 +24,12 @@ def database_path(settings: Settings, url: str | None) -> Path:
 
 
 class DatabasePool:
-    """The SQLite files of one data directory, each opened once."""
+    """The SQLite files of one data directory, each opened once; ``limit_s``: the longest a read takes."""
 
-    def __init__(self, settings: Settings, *, create: bool) -> None:
+    def __init__(self, settings: Settings, *, create: bool, limit_s: float | None = None) -> None:
         self._settings = settings
         self._create = create
+        self._limit_s = limit_s
         self._open: dict[Path, Database] = {}
         self.write_within: (
             Callable[[Connection, Job, Sequence[VisitResult], Sequence[VisitResult]], None] | None
@@ -53,7 +54,9 @@ class DatabasePool:
                     f"there is no crawl in {path.parent}: {path} does not exist; "
                     "name the data directory with --data, or start one with `gossamer crawl`"
                 )
-            self._open[path] = Database(path, synchronous=self._settings.sqlite.synchronous)
+            self._open[path] = Database(
+                path, synchronous=self._settings.sqlite.synchronous, read_limit_s=self._limit_s
+            )
         return self._open[path]
 
     def blocking_writers(self) -> set[int]:

@@ -9,8 +9,10 @@ from gossamer.wiring.databases import DatabasePool
 from gossamer.wiring.schemes import FRONTIERS, STORES, BackendParts
 
 
-async def open_places(settings: Settings, *, create: bool) -> tuple[FrontierBackend, StoreBackend]:
-    """Both places of a crawl, as the settings name them.
+async def open_places(
+    settings: Settings, *, create: bool, limit_s: float | None = None
+) -> tuple[FrontierBackend, StoreBackend]:
+    """Both places of a crawl, as the settings name them; ``limit_s``: the longest that one question takes.
 
     Raises ``StorageError`` for a data directory that is not there (unless ``create``),
     ``MissingServiceError`` and ``StorageError`` for servers that are not there, not fit or not ours to use,
@@ -18,7 +20,7 @@ async def open_places(settings: Settings, *, create: bool) -> tuple[FrontierBack
     """
     frontier_url, store_url = settings.frontier.url, settings.store.url
     frontier_scheme, store_scheme = FRONTIERS.find_scheme(frontier_url), STORES.find_scheme(store_url)
-    parts = BackendParts(settings, DatabasePool(settings, create=create))
+    parts = BackendParts(settings, DatabasePool(settings, create=create, limit_s=limit_s), limit_s)
     try:
         requests = await frontier_scheme.open(frontier_url, parts)
         try:

@@ -5,12 +5,17 @@ from __future__ import annotations
 from gossamer.config.settings import Settings
 from gossamer.drivers.postgres.server import PostgresServer
 from gossamer.ports.clock import Clock
+from gossamer.store.postgres.actions import PostgresActionLog
 from gossamer.store.postgres.jobs import PostgresJobStore
 from gossamer.store.postgres.ledger import PostgresLedgerReader
 from gossamer.store.postgres.schema import make_server
 from gossamer.store.postgres.series import PostgresSeries
 from gossamer.store.postgres.store import PostgresStore
+from gossamer.store.postgres.tokens import PostgresTokenStore
 from gossamer.wiring.schemes import BackendParts
+
+TIMEOUT_S = 30.0
+"""The longest that one statement takes, unless whoever opens the store says otherwise."""
 
 
 class PostgresStoreBackend:
@@ -25,6 +30,8 @@ class PostgresStoreBackend:
         )
         self.ledger = PostgresLedgerReader(server)
         self.series = PostgresSeries(server)
+        self.tokens = PostgresTokenStore(server)
+        self.actions = PostgresActionLog(server)
 
     async def prune_ledger(self, now: float) -> None:
         """See :class:`~gossamer.ports.backends.StoreBackend`."""
@@ -41,7 +48,8 @@ class PostgresStoreBackend:
 
 async def open_store(url: str | None, parts: BackendParts, clock: Clock) -> PostgresStoreBackend:
     """Connect and bring the schema up to date. Raises ``MissingServiceError`` and ``StorageError``."""
-    server = make_server(url or "", patience_s=parts.settings.store.patience)
+    timeout_s = TIMEOUT_S if parts.limit_s is None else parts.limit_s
+    server = make_server(url or "", patience_s=parts.settings.store.patience, timeout_s=timeout_s)
     try:
         await server.migrate_schema()
         return PostgresStoreBackend(parts.settings, server, clock)

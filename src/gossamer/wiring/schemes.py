@@ -31,6 +31,7 @@ class BackendParts(Record, frozen=True):
 
     settings: Settings
     databases: DatabasePool  # the SQLite files, each opened once; others have no use for them
+    limit_s: float | None = None  # the longest that one question to a server may take; None: as it likes
 
 
 class FrontierScheme(Record, frozen=True):

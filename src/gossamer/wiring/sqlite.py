@@ -15,10 +15,12 @@ from gossamer.ports.committer import Committer
 from gossamer.runtime.clock import SystemClock
 from gossamer.runtime.file_lock import JobLock, lock_holder
 from gossamer.shared.sqlite import SqliteSharedState
+from gossamer.store.sqlite.actions import SqliteActionLog
 from gossamer.store.sqlite.jobs import SqliteJobStore
 from gossamer.store.sqlite.ledger import SqliteLedgerReader
 from gossamer.store.sqlite.series import SqliteSeries
 from gossamer.store.sqlite.store import SqliteStore
+from gossamer.store.sqlite.tokens import SqliteTokenStore
 from gossamer.wiring.databases import DatabasePool, database_path
 from gossamer.wiring.schemes import BackendParts
 
@@ -85,6 +87,8 @@ class SqliteStoreBackend:
         databases.write_within = self.store.write_within
         self.ledger = SqliteLedgerReader(databases.store_database)
         self.series = SqliteSeries(databases.store_database)
+        self.tokens = SqliteTokenStore(databases.store_database)
+        self.actions = SqliteActionLog(databases.store_database)
 
     async def prune_ledger(self, now: float) -> None:
         """Nothing: a file keeps everything."""

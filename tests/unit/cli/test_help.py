@@ -20,6 +20,7 @@ COMMANDS = [
     ["worker"], ["supervisor"], ["up"], ["doctor"], ["version"],
     ["genspider"], ["fetch"], ["parse"], ["attempts"], ["explain"], ["settings"], ["list"], ["proxies"],
     ["dead"], ["dead", "list"], ["dead", "show"], ["dead", "retry"], ["dead", "drop"],
+    ["dashboard"], ["token"], ["token", "create"], ["token", "list"], ["token", "revoke"],
 ]  # fmt: skip
 
 
@@ -29,7 +30,8 @@ def gossamer(*arguments):
 
 def test_every_command_is_known_here():
     group = typer.main.get_command(build_app())
-    found = [[name] for name in group.commands] + [["dead", name] for name in group.commands["dead"].commands]
+    found = [[name] for name in group.commands]
+    found += [[home, name] for home in ("dead", "token") for name in group.commands[home].commands]
     assert sorted(found) == sorted(COMMANDS)
 
 
@@ -42,7 +44,10 @@ def test_help_is_complete_and_has_examples(command):
     assert "..." not in result.stdout.partition("Commands:")[2].partition("Examples:")[0]
 
 
-WITHOUT_JSON = (["new"], ["genspider"], ["shell"], ["dead"], ["worker"], ["supervisor"], ["up"])
+WITHOUT_JSON = (
+    *(["new"], ["genspider"], ["shell"], ["dead"], ["token"], ["token", "revoke"]),
+    *(["worker"], ["supervisor"], ["up"], ["dashboard"]),
+)
 
 
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c not in WITHOUT_JSON])

@@ -39,6 +39,8 @@ CACHES_KIB = (32768, 8192, 1024)
 """Pages that the writer, the reader and the checkpointer hold in memory, at most."""
 
 
+STEPS = 20_000
+"""Of SQLite's machine, between two looks at the clock where a read has a limit: about a millisecond."""
 TURN_S = 0.0003
 """Between two tries to become the one process that writes, in seconds."""
 
@@ -68,7 +70,8 @@ class Database:
     """One SQLite file, opened and brought to today's schema.
 
     ``synchronous="normal"`` survives the death of any process; a power cut may undo the last commits
-    (never tear them). ``"full"`` survives that too, at one fsync per commit.
+    (never tear them). ``"full"`` survives that too, at one fsync per commit. ``read_limit_s``: a ``read``
+    that takes longer is stopped, with a ``StorageError``.
     Raises :class:`StorageError` or :class:`SchemaVersionError` when the file cannot be used.
     """
 
@@ -78,8 +81,10 @@ class Database:
         *,
         synchronous: Literal["normal", "full"] = "normal",
         busy_timeout_s: float = 10.0,
+        read_limit_s: float | None = None,
     ) -> None:
         self.path = Path(path)
+        self._read_limit_s = read_limit_s
         self._synchronous = synchronous
         self._busy_timeout_s = busy_timeout_s
         self._lock = threading.Lock()
@@ -255,10 +260,23 @@ class Database:
     def _read_group(self, conn: sqlite3.Connection, calls: Sequence[_DatabaseCall]) -> None:
         for call in calls:
             try:
-                with _in_transaction(conn, _begin_reading):
+                with _in_transaction(conn, _begin_reading), self._limited(conn):
                     call.value = call.fn(conn)
             except BaseException as error:  # noqa: BLE001 - as above
                 call.error = self._for_caller(error)
+
+    @contextmanager
+    def _limited(self, conn: sqlite3.Connection) -> Iterator[None]:
+        """Stop what takes longer than a read may."""
+        if self._read_limit_s is None:
+            yield
+            return
+        end = time.monotonic() + self._read_limit_s
+        conn.set_progress_handler(lambda: time.monotonic() > end, STEPS)
+        try:
+            yield
+        finally:
+            conn.set_progress_handler(None, 0)
 
     def _for_caller(self, error: BaseException) -> BaseException:
         if not isinstance(error, sqlite3.Error):

@@ -27,6 +27,7 @@ _WAYS_OUT = {
     sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; check that its directory exists and may be written",
     sqlite3.SQLITE_IOERR: "the disk failed to read or write; check the system's log and the mount",
     sqlite3.SQLITE_PERM: "access was refused; check the owner and the mode of the file",
+    sqlite3.SQLITE_INTERRUPT: "the question took too long and was stopped; ask for less",
     sqlite3.SQLITE_NOLFS: "the file system cannot hold files of this size",
 }
 

@@ -1,0 +1,61 @@
+"""``gossamer dashboard``: crawls in a browser, and the HTTP API."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gossamer.cli.options import Data, Set
+from gossamer.config.layers import load_settings
+from gossamer.config.option import SettingOption
+from gossamer.config.overrides import to_overrides
+from gossamer.observe.log import LEVELS, LineFormatter
+
+EXAMPLES = """
+  gossamer dashboard                         at http://127.0.0.1:8787, for this machine
+  gossamer dashboard --data /srv/crawl --port 9000
+  gossamer token create ann --role operate && gossamer dashboard --host 0.0.0.0
+"""
+
+
+def start_dashboard(
+    *,
+    host: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Listen here [default: 127.0.0.1].")
+    ] = None,
+    port: Annotated[int | None, typer.Option(metavar="PORT", help="At this port [default: 8787].")] = None,
+    data: Data = None,
+    settings: Set = None,
+) -> None:
+    """Show the crawls in a browser, and serve the HTTP API.
+
+    Until told to stop (SIGTERM or Ctrl-C). It looks into the data directory, or into Redis and PostgreSQL
+    where the settings name them; no crawl depends on it. On this machine no token is needed until the first
+    one is made; anywhere else it starts only when there is one.
+    """
+    given = {"dashboard.host": (host, "--host"), "dashboard.port": (port, "--port")}
+    options = [SettingOption(key, value, name) for key, (value, name) in given.items() if value is not None]
+    overrides = [*to_overrides(settings, data=data), *options]
+    loaded = load_settings(overrides=overrides, env=os.environ, start=Path.cwd())
+    _log_to_stderr(loaded.settings.log.level)
+    import_module("gossamer.web.packages")  # says what is missing
+    import_module("gossamer.web.serving").run_dashboard(loaded)
+
+
+def _log_to_stderr(level: str) -> None:
+    """Lines on stderr for as long as the process lives."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(LineFormatter())
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.setLevel(logging.WARNING)
+    logging.getLogger("gossamer").setLevel(LEVELS[level])
+
+
+COMMANDS = (("dashboard", start_dashboard, EXAMPLES),)

@@ -1,0 +1,30 @@
+-- Schema 10: who may use the dashboard and the HTTP API, and what they did.
+
+-- Tokens, and the sessions that were made with them. `digest` is SHA-256 of the secret, which is nowhere.
+CREATE TABLE token (
+    digest BLOB PRIMARY KEY,
+    name TEXT NOT NULL,                  -- of a session: that of its token
+    role TEXT NOT NULL,
+    made_at REAL NOT NULL,
+    expires_at REAL,                     -- NULL: never
+    is_session INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX token_name ON token (name, made_at);
+CREATE UNIQUE INDEX token_once ON token (name) WHERE NOT is_session;
+
+-- The audit log.
+CREATE TABLE action (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at REAL NOT NULL,
+    token TEXT NOT NULL,                 -- its name
+    kind TEXT NOT NULL,
+    job TEXT NOT NULL,                   -- Job.id, or empty
+    what TEXT NOT NULL,
+    before TEXT NOT NULL,                -- JSON
+    after TEXT NOT NULL,                 -- JSON
+    undo_until REAL,                     -- NULL: there is no way back
+    undone_at REAL,
+    key TEXT NOT NULL,
+    UNIQUE (token, key)
+);
+CREATE INDEX action_job ON action (job, id);

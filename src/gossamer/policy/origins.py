@@ -1,0 +1,42 @@
+"""Where a request to the dashboard comes from, by what its headers say. Pure."""
+
+from __future__ import annotations
+
+import ipaddress
+
+NAMES = ("localhost",)
+SAME = ("same-origin", "none")
+"""What browsers send of their own pages' requests, and of what a person typed."""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host, with or without a port, is this machine and no other: by address, or ``localhost``.
+
+    No other name will do: a page may give its own name the address of this machine (DNS rebinding).
+    """
+    name = _without_port(host).lower().rstrip(".")
+    if name in NAMES:
+        return True
+    try:
+        return ipaddress.ip_address(name.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def is_same_origin(host: str, origin: str | None, fetch_site: str | None) -> bool:
+    """Whether a request was made by a page of the host that it goes to, or by no page at all.
+
+    Browsers say what page made a request that may change something, by one of both headers.
+    """
+    if fetch_site is not None:
+        return fetch_site in SAME
+    if origin is None:  # a program
+        return True
+    scheme, _, named = origin.partition("://")
+    return scheme in ("http", "https") and bool(named) and named.lower() == host.lower()
+
+
+def _without_port(host: str) -> str:
+    if host.startswith("["):
+        return host.partition("]")[0] + "]"
+    return host if host.count(":") > 1 else host.partition(":")[0]

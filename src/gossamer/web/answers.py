@@ -1,0 +1,91 @@
+"""Answers, each made once for all who ask the same within a second, in bounded time and memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from gossamer.core.record import Record
+from gossamer.queries.documents import to_answer
+
+FRESH_S = 1.0
+"""For how long an answer stands."""
+LIMIT_S = 5.0
+"""Longer than this no answer is waited for."""
+MAX_BYTES = 32 * 1024 * 1024
+MAX_ANSWERS = 1000
+
+_encode = msgspec.json.Encoder(decimal_format="number").encode
+
+
+class ReadyAnswer(Record, frozen=True):
+    """An answer as it is sent."""
+
+    body: bytes
+    etag: str
+    made_at: float  # by the loop's clock
+
+
+def encode_answer(value: Any) -> bytes:
+    """A record as the JSON of the API."""
+    return _encode(to_answer(value))
+
+
+def etag_of(body: bytes) -> str:
+    """A word that is another one when the answer is another one."""
+    return f'"{blake2b(body, digest_size=12).hexdigest()}"'
+
+
+class AnswerCache:
+    """Keeps answers for a second, and lets all who ask the same meanwhile wait for the same one."""
+
+    def __init__(self) -> None:
+        self._ready: dict[str, ReadyAnswer] = {}  # the oldest first
+        self._bytes = 0
+        self._making: dict[str, asyncio.Task[ReadyAnswer]] = {}
+
+    async def give_answer(self, key: str, ask: Callable[[], Awaitable[Any]]) -> ReadyAnswer:
+        """What ``ask`` answers, or answered to somebody else a moment ago.
+
+        Raises what it raises, and ``TimeoutError`` when it takes too long. Who stops waiting disturbs nobody.
+        """
+        now = asyncio.get_running_loop().time()
+        ready = self._ready.get(key)
+        if ready is not None and now < ready.made_at + FRESH_S:
+            return ready
+        task = self._making.get(key)
+        if task is None:
+            task = self._making[key] = asyncio.create_task(self._make_answer(key, ask))
+            task.add_done_callback(lambda done: self._forget_task(key, done))
+        return await asyncio.shield(task)
+
+    async def _make_answer(self, key: str, ask: Callable[[], Awaitable[Any]]) -> ReadyAnswer:
+        async with asyncio.timeout(LIMIT_S):
+            body = encode_answer(await ask())
+        answer = ReadyAnswer(body, etag_of(body), asyncio.get_running_loop().time())
+        self._keep(key, answer)
+        return answer
+
+    def _forget_task(self, key: str, done: asyncio.Task[ReadyAnswer]) -> None:
+        del self._making[key]
+        if not done.cancelled():
+            done.exception()  # nobody may be waiting any longer; whoever is, is told
+
+    def _keep(self, key: str, answer: ReadyAnswer) -> None:
+        self._drop(key)
+        self._ready[key] = answer
+        self._bytes += len(answer.body)
+        for oldest in list(self._ready):
+            is_stale = self._ready[oldest].made_at + FRESH_S <= answer.made_at
+            if not is_stale and self._bytes <= MAX_BYTES and len(self._ready) <= MAX_ANSWERS:
+                return
+            self._drop(oldest)
+
+    def _drop(self, key: str) -> None:
+        former = self._ready.pop(key, None)
+        if former is not None:
+            self._bytes -= len(former.body)

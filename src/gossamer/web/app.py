@@ -1,0 +1,93 @@
+"""The application: every file of ``routes/`` under ``/api/v1``, the page, and what guards both."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+import msgspec
+from fastapi import Depends, FastAPI, Request, Response
+
+from gossamer.core.access import Role
+from gossamer.version import __version__
+from gossamer.web import routes
+from gossamer.web.body_limit import BodyLimit
+from gossamer.web.errors import add_error_handlers, error_response
+from gossamer.web.headers import HeaderGuard
+from gossamer.web.pages import add_pages, load_files
+from gossamer.web.parts import WebParts, require_role
+from gossamer.web.route_group import RouteGroup
+from gossamer.web.schemas import describe_api
+
+API = "/api/v1"
+ABOUT = (
+    "What the dashboard and the command line know and do. Times are seconds since the epoch, durations end "
+    "in `_s`, sizes in `_bytes`. A list has a cursor where there is more. What goes wrong is said as "
+    "`{error: {what, why, way}}`. A token is sent as `Authorization: Bearer ...`."
+)
+METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+
+
+def make_app(parts: WebParts) -> FastAPI:
+    """The dashboard and the API over these parts."""
+    app = FastAPI(
+        title="Gossamer",
+        version=__version__,
+        description=ABOUT,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.parts = parts
+    groups = load_groups()
+    app.state.topics = {name: rule for group in groups for name, rule in group.topics.items()}
+    for group in groups:
+        app.include_router(group.router, prefix=API)
+    _add_document(app, [record for group in groups for record in group.records])
+    _add_health(app)
+    add_error_handlers(app)
+    add_pages(app, load_files())
+    app.add_middleware(BodyLimit)
+    app.add_middleware(HeaderGuard)
+    return app
+
+
+def load_groups() -> list[RouteGroup]:
+    """The routes of every file that has some, by the files' names."""
+    names = sorted(module.name for module in iter_modules(routes.__path__))
+    return [import_module(f"{routes.__name__}.{name}").ROUTES for name in names]
+
+
+def _add_document(app: FastAPI, records: list[type[msgspec.Struct]]) -> None:
+    """What can be asked, and that nothing else can."""
+    made: list[dict[str, Any]] = []
+
+    async def describe(_request: Request) -> Response:
+        if not made:
+            made.append(describe_api(app, records))
+        return Response(msgspec.json.encode(made[0]), media_type="application/json")
+
+    async def refuse(request: Request) -> Response:
+        return error_response(
+            404,
+            "There is nothing here.",
+            f"{request.url.path[:200]} is no address of the API",
+            f"{API}/openapi.json lists all of them.",
+        )
+
+    readers = [Depends(require_role(Role.READ))]
+    app.add_api_route(f"{API}/openapi.json", describe, dependencies=readers, include_in_schema=False)
+    app.add_api_route(
+        "/api/{path:path}", refuse, methods=METHODS, dependencies=readers, include_in_schema=False
+    )
+
+
+def _add_health(app: FastAPI) -> None:
+    """Whether this process answers; says nothing of crawls and needs no token."""
+
+    async def tell_health() -> Response:
+        return Response(b'{"ok":true}', media_type="application/json")
+
+    app.add_api_route("/healthz", tell_health, include_in_schema=False)

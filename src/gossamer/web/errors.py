@@ -1,0 +1,142 @@
+"""Errors as answers: what happened, why, and what to do; never a traceback, and no 5xx for bad input."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from gossamer.core.errors import (
+    AccessError,
+    GossamerError,
+    MissingServiceError,
+    StorageError,
+    UnknownJobError,
+    UsageError,
+)
+from gossamer.core.record import Record
+from gossamer.observe.text import printable_lines
+from gossamer.web.answers import LIMIT_S
+from gossamer.web.headers import SAID
+
+log = logging.getLogger("gossamer.web")
+
+AGAIN_S = 5
+"""Seconds after which whoever asked may ask again, where something is away."""
+LONGEST = 1000
+
+
+class ErrorFacts(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """What went wrong."""
+
+    what: str  # what happened
+    why: str
+    way: str  # what to do about it
+
+
+class ErrorAnswer(Record, frozen=True, kw_only=True, omit_defaults=False):
+    """The answer where something went wrong."""
+
+    error: ErrorFacts
+
+
+class ConflictError(GossamerError):
+    """What was to be done does not fit what is there any more. The message says what is."""
+
+
+def error_response(status: int, what: str, why: str, way: str, *, wait_s: float = 0.0) -> Response:
+    """An error as a response."""
+    facts = ErrorFacts(what=what, why=printable_lines(why, LONGEST), way=printable_lines(way, LONGEST))
+    headers = {**SAID, "Cache-Control": "no-store"}
+    if wait_s:
+        headers["Retry-After"] = str(math.ceil(wait_s))
+    if status == 401:
+        headers["WWW-Authenticate"] = 'Bearer realm="gossamer"'
+    body = msgspec.json.encode(ErrorAnswer(error=facts))
+    return Response(body, status, headers, media_type="application/json")
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Let an application answer errors in this way."""
+    app.add_exception_handler(GossamerError, _answer_ours)
+    app.add_exception_handler(TimeoutError, _answer_timeout)
+    app.add_exception_handler(RequestValidationError, _answer_invalid)
+    app.add_exception_handler(HTTPException, _answer_http)
+    app.add_exception_handler(Exception, _answer_bug)
+
+
+async def _answer_ours(_request: Request, error: Exception) -> Response:
+    if isinstance(error, AccessError):
+        return error_response(
+            error.status, "This may not be asked.", str(error), error.way, wait_s=error.wait_s
+        )
+    if isinstance(error, UnknownJobError):
+        return error_response(404, "There is no such job.", str(error), "`GET /api/v1/jobs` lists the jobs.")
+    if isinstance(error, ConflictError):
+        return error_response(409, "Nothing was done.", str(error), "Look again, then decide.")
+    if isinstance(error, StorageError | MissingServiceError):
+        return error_response(
+            503,
+            f"{_part_of(str(error))} cannot be read.",
+            str(error),
+            "`gossamer doctor` says what is missing. No crawl depends on the dashboard.",
+            wait_s=AGAIN_S,
+        )
+    if isinstance(error, UsageError):
+        return error_response(400, "This cannot be answered as asked.", str(error), "Ask for something else.")
+    log.error("an answer failed: %s: %s", type(error).__name__, error)
+    return error_response(
+        500, "The answer failed.", str(error), "Please report it: this is a bug in Gossamer."
+    )
+
+
+def _part_of(message: str) -> str:
+    """The service that an error is of: messages begin with its name."""
+    first = message.partition(" ")[0]
+    return first if first in ("Redis", "PostgreSQL") else "The data"
+
+
+async def _answer_timeout(_request: Request, _error: Exception) -> Response:
+    return error_response(
+        503,
+        "The answer took too long.",
+        f"it was not there after {LIMIT_S:g} s, and was stopped",
+        "Ask for less: a filter, a shorter range. `gossamer doctor` says whether a service is away.",
+        wait_s=AGAIN_S,
+    )
+
+
+async def _answer_invalid(_request: Request, error: Exception) -> Response:
+    problems: Sequence[Any] = error.errors() if isinstance(error, RequestValidationError) else ()
+    said = [
+        f"{'.'.join(map(str, problem['loc'][1:])) or 'body'}: {problem['msg']}" for problem in problems[:5]
+    ]
+    return error_response(
+        422, "This cannot be asked so.", "; ".join(said), "/api/v1/openapi.json says what can be asked."
+    )
+
+
+async def _answer_http(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    if status == 404:
+        return error_response(
+            404, "There is nothing here.", f"{request.url.path[:200]} is no address of the API",
+            "/api/v1/openapi.json lists all of them.",
+        )  # fmt: skip
+    detail = str(error.detail) if isinstance(error, HTTPException) else ""
+    response = error_response(status, "This cannot be done.", detail, "/api/v1/openapi.json says what can.")
+    response.headers.update(getattr(error, "headers", None) or {})
+    return response
+
+
+async def _answer_bug(_request: Request, error: Exception) -> Response:
+    return error_response(
+        500, "The answer failed.", type(error).__name__,
+        "Please report it: this is a bug in Gossamer. The log of the dashboard has the details.",
+    )  # fmt: skip

@@ -1,0 +1,15 @@
+"""What the dashboard needs of FastAPI and uvicorn; without them, a message that says what to install."""
+
+from __future__ import annotations
+
+from gossamer.core.errors import MissingServiceError
+
+try:
+    import fastapi
+    import uvicorn
+except ImportError as error:
+    raise MissingServiceError(
+        f"the dashboard needs other packages ({error.name} is missing): pip install 'gossamer[dashboard]'"
+    ) from None
+
+__all__ = ["fastapi", "uvicorn"]

@@ -1,0 +1,100 @@
+"""What routes work with: the back ends, the settings, and who asks."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+
+from fastapi import Depends, Path, Query, Request
+
+from gossamer.access.gate import AccessGate
+from gossamer.config.layers import LoadedSettings
+from gossamer.config.settings import Settings
+from gossamer.core.access import Caller, CallFacts, Role
+from gossamer.core.errors import AccessError
+from gossamer.core.jobs import Job
+from gossamer.core.record import Record
+from gossamer.queries.jobs import find_job
+from gossamer.web.answers import AnswerCache
+from gossamer.wiring.backends import Backends
+
+COOKIE = "gossamer_session"
+UNCHANGING = ("GET", "HEAD", "OPTIONS")
+FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
+"""Headers by which proxies say that they are there."""
+
+
+class WebParts(Record, frozen=True):
+    """What one dashboard works with."""
+
+    backends: Backends
+    loaded: LoadedSettings
+    gate: AccessGate
+    cache: AnswerCache
+    is_local: bool = True  # it listens on this machine's loopback alone
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of this process."""
+        return self.loaded.settings
+
+    def is_secure(self, request: Request) -> bool:
+        """Whether a cookie is for HTTPS alone: everywhere but on this machine, and after HTTPS."""
+        return not self.is_local or request.url.scheme == "https"
+
+    async def find_job(self, name: str) -> Job:
+        """A job by its id, or the latest of that name. Raises ``UnknownJobError``."""
+        return await find_job(self.backends, name)
+
+
+def parts_of(request: Request) -> WebParts:
+    """The parts of the dashboard that a request goes to."""
+    parts: WebParts = request.app.state.parts
+    return parts
+
+
+def call_of(request: Request, *, secret: str = "") -> CallFacts:
+    """What a request says of whoever makes it; ``secret`` is one that its body has."""
+    headers = request.headers
+    kind, _, bearer = headers.get("authorization", "").partition(" ")
+    return CallFacts(
+        address=request.client.host if request.client else "",
+        host=headers.get("host", ""),
+        is_change=request.method not in UNCHANGING,
+        is_forwarded=any(name in headers for name in FORWARDED),
+        secret=secret or (bearer.strip() if kind.lower() == "bearer" else ""),
+        session=request.cookies.get(COOKIE, ""),
+        origin=headers.get("origin"),
+        fetch_site=headers.get("sec-fetch-site"),
+    )
+
+
+def require_role(needed: Role) -> Callable[[Request], Awaitable[Caller]]:
+    """A dependency: who asks, if they have the role. Every route has one; this is the only place."""
+
+    async def identify(request: Request) -> Caller:
+        caller = await parts_of(request).gate.identify_caller(call_of(request))
+        if not caller.role.covers(needed):
+            raise AccessError(
+                f"the token {caller.name!r} has the role {caller.role}, and this needs {needed}",
+                way=f"use a token that may: `gossamer token create NAME --role {needed}` makes one",
+                status=403,
+            )
+        request.state.caller = caller
+        return caller
+
+    return identify
+
+
+def caller_of(request: Request) -> Caller:
+    """Who makes a request that has passed the gate."""
+    caller: Caller = request.state.caller
+    return caller
+
+
+Parts = Annotated[WebParts, Depends(parts_of)]
+WhoAsks = Annotated[Caller, Depends(caller_of)]
+JobName = Annotated[
+    str, Path(alias="job", description="A job's id, or its name for the latest.", max_length=200)
+]
+Limit = Annotated[int, Query(ge=1, le=100, description="At most so many rows.")]

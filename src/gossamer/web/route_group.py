@@ -1,0 +1,160 @@
+"""Routes as ``routes/`` has them: everything that every route needs is added here."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import msgspec
+from fastapi import APIRouter, Depends, Request, Response
+
+from gossamer.core.access import Role
+from gossamer.core.record import Record
+from gossamer.web.answers import ReadyAnswer, encode_answer
+from gossamer.web.errors import ErrorAnswer
+from gossamer.web.parts import parts_of, require_role
+
+Question = Callable[..., Awaitable[Any]]
+
+ERRORS = {
+    400: "It cannot be answered as asked.",
+    401: "No token was given, or one that is not known.",
+    403: "The token's role does not allow it.",
+    404: "It is about something that is not there.",
+    422: "A parameter is not what it must be.",
+    429: "Too many wrong tokens came from this address.",
+    503: "A service is away, or took longer than 5 s.",
+}
+"""What may go wrong with any route."""
+
+
+class TopicRule(Record, frozen=True):
+    """How a topic of the stream becomes a path: ``job:ID`` is ``/jobs/ID``."""
+
+    path: str
+    every_s: float  # between two looks at what has changed
+
+
+class RouteGroup:
+    """The routes of one file. ``title`` is their heading in the OpenAPI document."""
+
+    def __init__(self, title: str) -> None:
+        self.router = APIRouter(tags=[title])
+        self.topics: dict[str, TopicRule] = {}
+        self.records: list[type[msgspec.Struct]] = []
+
+    def read(
+        self,
+        path: str,
+        *,
+        answer: type[msgspec.Struct],
+        role: Role = Role.READ,
+        topic: str = "",
+        every_s: float = 1.0,
+        is_shared: bool = True,
+    ) -> Callable[[Question], Question]:
+        """Add what answers ``GET path`` with a record.
+
+        ``topic``: its name in the stream, where it is looked at every ``every_s`` seconds; ``is_shared``: all
+        who may ask get the same answer.
+        """
+
+        def register(question: Question) -> Question:
+            async def give(*, request: Request, **given: Any) -> Response:
+                async def ask() -> Any:
+                    return await question(**given)
+
+                parts = parts_of(request)
+                who = "" if is_shared else f"{request.state.caller.name} {request.state.caller.role} "
+                ready = await parts.cache.give_answer(who + question_of(request), ask)
+                return ready_response(request, ready)
+
+            self._add_route(path, question, give, answer=answer, role=role)
+            return question
+
+        if topic:
+            self.topics[topic] = TopicRule(path, every_s)
+        return register
+
+    def change(
+        self,
+        path: str,
+        *,
+        answer: type[msgspec.Struct],
+        role: Role = Role.OPERATE,
+        method: str = "POST",
+        status: int = 200,
+    ) -> Callable[[Question], Question]:
+        """Add what does something for ``METHOD path``, and answers with a record."""
+
+        def register(question: Question) -> Question:
+            async def give(*, request: Request, **given: Any) -> Response:
+                body = encode_answer(await question(**given))
+                return Response(body, status, {"Cache-Control": "no-store"}, media_type="application/json")
+
+            self._add_route(path, question, give, answer=answer, role=role, method=method, status=status)
+            return question
+
+        return register
+
+    def _add_route(
+        self,
+        path: str,
+        question: Question,
+        give: Callable[..., Awaitable[Response]],
+        *,
+        answer: type[msgspec.Struct],
+        role: Role,
+        method: str = "GET",
+        status: int = 200,
+    ) -> None:
+        asked = inspect.signature(question, eval_str=True)
+        request = inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY, annotation=Request)
+        own = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in asked.parameters.values()]
+        give.__signature__ = inspect.Signature([request, *own])  # type: ignore[attr-defined]
+        give.__name__, give.__doc__ = question.__name__, question.__doc__
+        self.records += [answer, ErrorAnswer]
+        first, _, rest = inspect.cleandoc(question.__doc__ or "").partition("\n")
+        self.router.add_api_route(
+            path,
+            give,
+            methods=[method],
+            dependencies=[Depends(require_role(role))],
+            response_model=None,
+            status_code=status,
+            summary=first,
+            description=f"{rest.strip()}\n\nNeeds the role `{role}`.".strip(),
+            operation_id=question.__name__,
+            responses=described_responses(answer, status),
+        )
+
+
+def described_responses(answer: type[msgspec.Struct], status: int) -> dict[int | str, dict[str, Any]]:
+    """What a route answers, for the OpenAPI document."""
+    found: dict[int | str, dict[str, Any]] = {
+        status: {"description": inspect.getdoc(answer) or "", "content": _content_of(answer)}
+    }
+    for number, text in ERRORS.items():
+        found[number] = {"description": text, "content": _content_of(ErrorAnswer)}
+    return found
+
+
+def _content_of(record: type[msgspec.Struct]) -> dict[str, Any]:
+    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{record.__name__}"}}}
+
+
+def question_of(request: Request) -> str:
+    """What a request asks for: its path and its parameters, in one spelling."""
+    asked = parse_qsl(request.url.query, keep_blank_values=True)
+    return f"{request.url.path}?{urlencode(sorted(asked))}"
+
+
+def ready_response(request: Request, ready: ReadyAnswer) -> Response:
+    """An answer, or only that it is the one that the caller has."""
+    headers = {"ETag": ready.etag, "Cache-Control": "private, no-cache"}
+    known = {tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")}
+    if ready.etag in known:
+        return Response(status_code=304, headers=headers)
+    return Response(ready.body, headers=headers, media_type="application/json")

@@ -1,0 +1,34 @@
+"""Which jobs there are."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+
+from gossamer.core.lifecycle import JobState
+from gossamer.queries import jobs
+from gossamer.queries.jobs import JobPage
+from gossamer.web.parts import Limit, Parts
+from gossamer.web.route_group import RouteGroup
+
+ROUTES = RouteGroup("Jobs")
+
+After = Annotated[str, Query(max_length=200, description="The job after which the part begins.")]
+Name = Annotated[str, Query(max_length=200, description="Only jobs of this spider, or of this host.")]
+States = Annotated[
+    list[JobState], Query(alias="state", max_length=4, description="Only jobs in these states.")
+]
+
+EVERY_STATE = list(JobState)
+
+
+@ROUTES.read("/jobs", answer=JobPage, topic="jobs")
+async def list_jobs(
+    parts: Parts, limit: Limit = 50, cursor: After = "", name: Name = "", states: States = EVERY_STATE
+) -> JobPage:
+    """The jobs, newest first.
+
+    A job whose requests cannot be read is listed all the same: `waiting` and `dead` are null.
+    """
+    return await jobs.list_jobs(parts.backends, limit, after=cursor, name=name, states=states)

@@ -1,0 +1,108 @@
+"""The process of the dashboard: from the settings to a server that listens, and to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+
+from gossamer.access.gate import AccessGate
+from gossamer.config.layers import LoadedSettings
+from gossamer.config.settings import Settings
+from gossamer.core.errors import MissingServiceError, UsageError
+from gossamer.ports.clock import Clock
+from gossamer.web.answers import LIMIT_S, AnswerCache
+from gossamer.web.app import make_app
+from gossamer.web.packages import uvicorn
+from gossamer.web.parts import WebParts
+from gossamer.wiring.backends import Backends, open_backends
+
+PATIENCE_S = 1.0
+"""How long a store that is away is waited for: whoever looks is told soon."""
+DRAIN_S = 2
+"""Seconds that answers under way have when the dashboard ends; streams never end by themselves."""
+BACKLOG = 128
+
+log = logging.getLogger("gossamer.web")
+
+
+def run_dashboard(loaded: LoadedSettings) -> None:
+    """Serve the dashboard until told to end. Raises ``UsageError`` where it must not listen, and what
+    ``open_backends`` raises.
+    """
+    asyncio.run(_serve(loaded))
+
+
+async def _serve(loaded: LoadedSettings) -> None:
+    settings = _impatient(loaded.settings)
+    backends = await open_backends(settings, create=True, limit_s=LIMIT_S)
+    try:
+        listening = listen_at(settings.dashboard.host, settings.dashboard.port)
+        with listening:
+            is_local = _is_loopback(listening)
+            await check_place(backends, settings.dashboard.host, is_local=is_local)
+            parts = make_parts(loaded, backends, is_local=is_local)
+            log.info("the dashboard is at http://%s", _shown_place(settings.dashboard.host, listening))
+            await _serve_parts(parts, settings, listening)
+    finally:
+        await backends.close()
+
+
+def make_parts(
+    loaded: LoadedSettings, backends: Backends, *, is_local: bool, clock: Clock | None = None
+) -> WebParts:
+    """What a dashboard over these back ends works with; ``clock``: that of tokens, by default theirs."""
+    gate = AccessGate(backends.tokens, clock or backends.clock, is_local=is_local)
+    return WebParts(backends, loaded, gate, AnswerCache(), is_local)
+
+
+async def check_place(backends: Backends, host: str, *, is_local: bool) -> None:
+    """Raise ``UsageError`` where anybody could come, and nobody has a token."""
+    if not is_local and not await backends.tokens.list_tokens():
+        raise UsageError(
+            f"the dashboard would listen at {host}, where others can reach it, and there is no token yet: "
+            "make one with `gossamer token create NAME --role admin`, or listen at 127.0.0.1"
+        )
+
+
+def listen_at(host: str, port: int) -> socket.socket:
+    """A socket that listens. Raises ``MissingServiceError`` where that cannot be."""
+    try:
+        family, *_, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[
+            0
+        ]
+        return socket.create_server(place[:2], family=family, backlog=BACKLOG)
+    except (OSError, OverflowError) as error:
+        raise MissingServiceError(
+            f"the dashboard cannot listen at {host}:{port} ({error}); choose others with --host and --port"
+        ) from None
+
+
+async def _serve_parts(parts: WebParts, settings: Settings, listening: socket.socket) -> None:
+    trusted = list(settings.dashboard.trusted_proxies)
+    config = uvicorn.Config(
+        make_app(parts),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(trusted),
+        forwarded_allow_ips=trusted,
+        lifespan="off",
+        timeout_graceful_shutdown=DRAIN_S,
+    )
+    await uvicorn.Server(config).serve(sockets=[listening])
+
+
+def _impatient(settings: Settings) -> Settings:
+    patience = min(settings.store.patience, PATIENCE_S)
+    return settings.model_copy(update={"store": settings.store.model_copy(update={"patience": patience})})
+
+
+def _is_loopback(listening: socket.socket) -> bool:
+    address = str(listening.getsockname()[0])
+    return address == "::1" or address.startswith("127.")
+
+
+def _shown_place(host: str, listening: socket.socket) -> str:
+    port = listening.getsockname()[1]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
