@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated
@@ -12,10 +10,10 @@ from typing import Annotated
 import typer
 
 from gossamer.cli.options import Data, Set
+from gossamer.cli.terminal.process_log import write_log
 from gossamer.config.layers import load_settings
 from gossamer.config.option import SettingOption
 from gossamer.config.overrides import to_overrides
-from gossamer.observe.log import LEVELS, LineFormatter
 
 EXAMPLES = """
   gossamer dashboard                         at http://127.0.0.1:8787, for this machine
@@ -43,19 +41,10 @@ def start_dashboard(
     options = [SettingOption(key, value, name) for key, (value, name) in given.items() if value is not None]
     overrides = [*to_overrides(settings, data=data), *options]
     loaded = load_settings(overrides=overrides, env=os.environ, start=Path.cwd())
-    _log_to_stderr(loaded.settings.log.level)
     import_module("gossamer.web.packages")  # says what is missing
-    import_module("gossamer.web.serving").run_dashboard(loaded)
-
-
-def _log_to_stderr(level: str) -> None:
-    """Lines on stderr for as long as the process lives."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(LineFormatter())
-    root = logging.getLogger()
-    root.addHandler(handler)
-    root.setLevel(logging.WARNING)
-    logging.getLogger("gossamer").setLevel(LEVELS[level])
+    serving = import_module("gossamer.web.serving")
+    with write_log(loaded.settings):
+        serving.run_dashboard(loaded)
 
 
 COMMANDS = (("dashboard", start_dashboard, EXAMPLES),)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import sys
-from contextlib import AbstractContextManager
 from typing import Annotated
 
 import typer
 
-from gossamer.cli.errors import write_messages_with
+
 from gossamer.cli.options import Data, MetricsPort, Set
+from gossamer.cli.terminal.process_log import write_log
 from gossamer.config.command_settings import settings_of
-from gossamer.config.settings import Settings
-from gossamer.observe.log_lines import message_formatter_of
-from gossamer.observe.log_setup import attach_handlers, open_log_file
 
 WORKER_EXAMPLES = """
   gossamer worker                            takes shifts of every job of the fleet
@@ -54,7 +50,7 @@ def start_worker(
 
     words = [*(settings or ()), *([f"proxies.only={proxy}"] if proxy else [])]
     settled = settings_of(data, words, metrics_port=metrics_port)
-    with _logged(settled, verbose=verbose):
+    with write_log(settled, verbose=verbose):
         raise typer.Exit(run_worker(settled, slots=slots, lanes=_split_lanes(lanes)))
 
 
@@ -73,7 +69,7 @@ def start_supervisor(
     from gossamer.cluster.running import run_supervisor
 
     settled = settings_of(data, settings, metrics_port=metrics_port)
-    with _logged(settled, verbose=verbose):
+    with write_log(settled, verbose=verbose):
         asyncio.run(run_supervisor(settled))
 
 
@@ -111,7 +107,7 @@ def start_fleet(
         (name, [*gossamer, *role, *more, *_metrics_option(settled, number)])
         for number, (name, role) in enumerate(roles)
     ]
-    with _logged(settled, verbose=verbose):
+    with write_log(settled, verbose=verbose):
         raise typer.Exit(local_fleet.LocalFleet(commands, drain_s=settled.cluster.drain).run())
 
 
@@ -123,13 +119,6 @@ def _metrics_option(settings: Settings, number: int) -> list[str]:
 
 def _split_lanes(lanes: str) -> list[str]:
     return [name for name in (lane.strip() for lane in lanes.split(",")) if name]
-
-
-def _logged(settings: Settings, *, verbose: bool) -> AbstractContextManager[None]:
-    """Lines on stderr, and in the file that the settings name."""
-    write_messages_with(message_formatter_of(settings.log.format))
-    handlers = [logging.StreamHandler(sys.stderr), *open_log_file(settings.log.file)]
-    return attach_handlers("debug" if verbose else settings.log.level, handlers, settings.log.format)
 
 
 COMMANDS = (
