@@ -1,0 +1,57 @@
+// What changes something: one request, with what its user saw (`expect`) and a key of its own, then a toast with Undo.
+import { tell } from "./api.js";
+import { toast } from "./dialog.js";
+import { button } from "./ui.js";
+
+let undoLatest = null;
+
+/**
+ * Does something and says so. `path` takes the action, `order` is {do, with, expect}; `said` is what the toast says
+ * (or a function of the answer), `undone` what it says after Undo. Where the server saw another state than this page,
+ * nothing is done, the page is read again, and the toast says what has changed.
+ */
+export async function act(ctx, path, order, said, { undone = "As before." } = {}) {
+  let answer;
+  try {
+    answer = await tell(path, { ...order, key: newKey() });
+  } catch (error) {
+    toast(error.status === 409 ? `Nothing was done: ${error.message}` : `Not done: ${error.message}`, {
+      kind: "failed",
+    });
+    ctx.again();
+    return null;
+  }
+  const undo = answer.undo_until ? () => takeBack(ctx, answer.action, undone) : undefined;
+  undoLatest = undo ?? null;
+  toast(typeof said === "function" ? said(answer) : said, { undo });
+  ctx.again();
+  return answer;
+}
+
+/** Undoes an action by its number. */
+export async function takeBack(ctx, action, undone = "As before.") {
+  undoLatest = null;
+  try {
+    await tell(`/actions/${encodeURIComponent(action)}`, undefined, { method: "DELETE" });
+    toast(undone);
+  } catch (error) {
+    toast(`Not undone: ${error.message}`, { kind: "failed" });
+  }
+  ctx.again();
+}
+
+export const hasUndo = () => undoLatest !== null;
+
+/** A button that changes something: it is there for all, and says why some cannot use it. */
+export function actButton(ctx, label, doIt, props = {}) {
+  const why = ctx.cannotAct;
+  return button(label, doIt, why ? { ...props, disabled: true, why } : props);
+}
+
+/** An action that is sent twice by accident is done once: the server knows its key. */
+const newKey = () =>
+  crypto.randomUUID
+    ? crypto.randomUUID()
+    : [...crypto.getRandomValues(new Uint8Array(16))]
+        .map((byte) => byte.toString(16).padStart(2, "0"))
+        .join("");

@@ -1,0 +1,174 @@
+// What can be done with dead letters: retry, edit and retry, drop, export.
+import { act } from "../actions.js";
+import { addressOf, pathOf } from "../api.js";
+import { confirmDo, openDialog } from "../dialog.js";
+import { h } from "../dom.js";
+import { count, cut, plural } from "../format.js";
+import { button, field, input, select } from "../ui.js";
+import { apiOf, RUNGS } from "./shared.js";
+
+export const exportHref = (ctx, filter) => addressOf(pathOf(apiOf(ctx, "/dead/export"), filter));
+
+/** `which` is {filter, count, is_all}: the server refuses where it finds another number than was seen. */
+const order = (which, more = {}) => ({ filter: which.filter, expect: { count: which.count }, ...more });
+const wait = (n) => `${n === 1 ? "1 request waits" : `${count(n)} requests wait`} again.`;
+
+export function retryLetters(ctx, which) {
+  const go = (when) =>
+    act(
+      ctx,
+      apiOf(ctx, "/dead/retry"),
+      order(which, when && { when }),
+      when ? `${plural(which.count, "request")} wait until the host answers.` : wait(which.count),
+      { undone: "Those not yet begun are dead letters again." },
+    );
+  if (which.count === 1) {
+    go();
+    return;
+  }
+  confirmDo({
+    title: `Retry ${plural(which.count, "dead letter")}?`,
+    lines: ["They wait again with their counts at zero, each at its host’s pace."],
+    leave: "Leave them",
+    does: [
+      ["Retry when the host answers", () => go("host_answers"), ""],
+      [`Retry ${count(which.count)} now`, () => go(), "main"],
+    ],
+  });
+}
+
+export function dropLetters(ctx, which) {
+  const go = () =>
+    act(
+      ctx,
+      apiOf(ctx, "/dead/drop"),
+      order(which),
+      `${plural(which.count, "dead letter")} ${which.count === 1 ? "was" : "were"} dropped.`,
+      { undone: "They are back." },
+    );
+  if (which.count === 1) {
+    go();
+    return;
+  }
+  confirmDo({
+    title: `Drop ${plural(which.count, "dead letter")}?`,
+    leave: "Keep them",
+    does: [[`Drop ${count(which.count)}`, go, "grave sure"]],
+    lines: [
+      "Their URLs stay known and are not fetched again in this job; the ledger keeps their attempts.",
+      "It can be undone for 10 minutes, here or under Changes.",
+    ],
+  });
+}
+
+const AS_BEFORE = "as before";
+
+/** What differs from the letter, as the server takes it; a fault where something cannot be read. */
+function changesOf(form, letter) {
+  const change = {},
+    faults = {};
+  if (letter && form.url.trim() && form.url !== letter.url) change.url = form.url.trim();
+  if (form.rung !== AS_BEFORE) change.rung = form.rung;
+  if (form.callback.trim() && form.callback.trim() !== (letter?.callback ?? ""))
+    change.callback = form.callback.trim();
+  if (form.priority.trim() && Number(form.priority) !== letter?.priority) {
+    if (Number.isInteger(Number(form.priority))) change.priority = Number(form.priority);
+    else faults.priority = "A whole number, such as 1.";
+  }
+  if (form.meta.trim() && form.meta !== metaText(letter)) {
+    try {
+      change.meta = JSON.parse(form.meta);
+    } catch {
+      faults.meta = "This is not JSON.";
+    }
+  }
+  return { change, faults };
+}
+const metaText = (letter) =>
+  letter && Object.keys(letter.meta ?? {}).length ? JSON.stringify(letter.meta, null, 1) : "";
+
+/** A form with what differs; `letter` where it is one. */
+export function editLetters(ctx, which, letter = null) {
+  const form = {
+    url: letter?.url ?? "",
+    rung: AS_BEFORE,
+    callback: letter?.callback ?? "",
+    priority: letter ? String(letter.priority) : "",
+    meta: metaText(letter),
+  };
+  const title = letter
+    ? `Edit and retry letter ${count(letter.id)}`
+    : `Edit and retry ${plural(which.count, "dead letter")}`;
+  openDialog(
+    title,
+    ({ close, again }) => {
+      const { change, faults } = changesOf(form, letter),
+        names = Object.keys(change);
+      const told = names.length
+        ? `Changed: ${names.map((name) => `${name} → ${cut(typeof change[name] === "string" ? change[name] : JSON.stringify(change[name]), 80)}`).join("; ")}`
+        : "Nothing is changed: the same as Retry.";
+      const bind = (name) => ({
+        value: form[name],
+        oninput: (event) => {
+          form[name] = event.target.value;
+          again();
+        },
+      });
+      const send = () => {
+        close();
+        act(ctx, apiOf(ctx, "/dead/retry"), order(which, names.length ? { change } : {}), wait(which.count), {
+          undone: "As before.",
+        });
+      };
+      return {
+        body: [
+          h(
+            "p",
+            {},
+            letter
+              ? "Only this request is changed; the spider and the job stay as they are."
+              : `The same change for ${plural(which.count, "request")}.`,
+          ),
+          letter &&
+            field("URL", h("textarea", { rows: 3, ...bind("url") }), {
+              wide: true,
+              hint: "Another URL becomes a request of its own; this letter is dropped.",
+            }),
+          h(
+            "div",
+            { class: "form" },
+            field(
+              "Rung",
+              select([[AS_BEFORE, "as the ladder says"], ...RUNGS], form.rung, {
+                onchange: (event) => {
+                  form.rung = event.target.value;
+                  again();
+                },
+              }),
+            ),
+            field("Callback", input({ placeholder: "as before", ...bind("callback") })),
+            field(
+              "Priority",
+              input({ placeholder: "as before", inputmode: "numeric", ...bind("priority") }),
+              { error: faults.priority },
+            ),
+          ),
+          field("meta", h("textarea", { rows: 3, placeholder: "as before", ...bind("meta") }), {
+            wide: true,
+            hint: "JSON",
+            error: faults.meta,
+          }),
+          h("p", { class: "hint", role: "status" }, told),
+        ],
+        foot: [
+          button("Leave as it is", close),
+          button(which.count > 1 ? `Retry ${count(which.count)}` : "Retry", send, {
+            kind: "main",
+            disabled: Object.keys(faults).length > 0,
+          }),
+        ],
+      };
+    },
+    { wide: true },
+  );
+}

@@ -1,0 +1,384 @@
+// Items: is the data good, and may I have it?
+import { addressOf, pathOf } from "../api.js";
+import { openDialog, toast } from "../dialog.js";
+import { h } from "../dom.js";
+import { ago, count, plural, share } from "../format.js";
+import { spark } from "../charts.js";
+import { mark, noMark } from "../marks.js";
+import { jobHref } from "../places.js";
+import { sheet } from "../sheet.js";
+import { freeze, noMatch, pager, table } from "../table.js";
+import {
+  blank,
+  button,
+  copyText,
+  facts,
+  field,
+  foreign,
+  head,
+  lifeHref,
+  link,
+  linkButton,
+  num,
+  search,
+  section,
+  segments,
+  select,
+  skeleton,
+  sub,
+  url,
+} from "../ui.js";
+import { apiOf, crumbsOf, when } from "./shared.js";
+
+const FILTERS = ["type", "missing", "changed_since", "q"];
+const DAY_S = 86_400;
+const MOST_FIELDS = 5; // columns of fields that a table has room for
+const idOf = (item) => String(item.id);
+const question = (ctx) =>
+  pathOf(
+    apiOf(ctx, "/items"),
+    Object.fromEntries([...FILTERS, "cursor"].map((name) => [name, ctx.query[name]])),
+  );
+
+/** A value of a field as text: what is no text is shown as JSON. */
+function valueOf(value, max) {
+  if (value === null || value === undefined || value === "") return h("span", { class: "null" }, "empty");
+  return foreign(typeof value === "string" ? value : JSON.stringify(value), { max });
+}
+
+/** The fields that most of the shown items have, in the order of the items. */
+function fieldsOf(rows) {
+  const seen = new Map();
+  for (const row of rows) for (const name of Object.keys(row.data)) seen.set(name, (seen.get(name) ?? 0) + 1);
+  return [...seen].filter(([, n]) => n * 5 >= rows.length).map(([name]) => name);
+}
+
+function columns(ctx, rows) {
+  const fields = fieldsOf(rows).slice(0, MOST_FIELDS);
+  const titled = fields.find((name) => /^(name|title|headline)$/i.test(name)) ?? fields[0];
+  const others = fields.filter((name) => name !== titled);
+  return [
+    {
+      key: "name",
+      label: titled ?? "key",
+      p: 1,
+      cell: (item) => (titled ? valueOf(item.data[titled], 90) : foreign(item.key, { max: 60 })),
+    },
+    ...others.map((name, i) => ({
+      key: `f${i}`,
+      label: name,
+      p: i < 2 ? 2 : i < 3 ? 3 : 4,
+      cell: (item) => h("span", { class: "ell" }, valueOf(item.data[name], 40)),
+    })),
+    { key: "changed", label: "Changed", right: true, p: 2, cell: (item) => ago(ctx.now() - item.changed_at) },
+  ];
+}
+
+function browse(ctx, data) {
+  const { rows, newer, at, again } = freeze(ctx, "items", question(ctx), data.items, idOf),
+    isNarrowed = FILTERS.some((name) => ctx.query[name]);
+  if (!rows.length && !isNarrowed)
+    return blank({
+      title: "No items yet.",
+      text: "If pages come and items do not, look at one page: it says what its callback made of it.",
+      ways: [linkButton(jobHref(ctx.job, "/attempts", { verdict: "success" }), "See parsed pages")],
+    });
+  return table({
+    id: "items",
+    label: "Items",
+    columns: columns(ctx, rows),
+    rows,
+    idOf,
+    newer,
+    order: { at, again },
+    open: (item) => ctx.set({ id: idOf(item) }),
+    chosen: ctx.query.id,
+    empty: noMatch(ctx, "No item is like that.", FILTERS),
+    foot: pager(ctx, {
+      shown: rows.length,
+      total: data.total,
+      isAtLeast: data.total_is_at_least,
+      what: "items, latest change first",
+      next: data.next_cursor,
+    }),
+  });
+}
+
+function filters(ctx, quality) {
+  const fields = [...new Set((quality?.fields ?? []).map((one) => one.field))];
+  const hourAgo = String(Math.floor(ctx.now() / 3600) * 3600 - 3600),
+    dayAgo = String(Math.floor(ctx.now() / DAY_S) * DAY_S - DAY_S);
+  return h(
+    "div",
+    { key: "filters", class: "filters" },
+    search("Text in any field", ctx.query.q, (q) => ctx.set({ q, cursor: null })),
+    select(
+      [
+        ["", "changed at any time"],
+        [hourAgo, "changed in the last hour"],
+        [dayAgo, "changed since yesterday"],
+      ],
+      ctx.query.changed_since,
+      {
+        "aria-label": "Changed since",
+        onchange: (event) => ctx.set({ changed_since: event.target.value, cursor: null }),
+      },
+    ),
+    fields.length > 0 &&
+      select(
+        [["", "no field missing"], ...fields.map((name) => [name, `without ${name}`])],
+        ctx.query.missing,
+        {
+          "aria-label": "Missing field",
+          onchange: (event) => ctx.set({ missing: event.target.value, cursor: null }),
+        },
+      ),
+  );
+}
+
+// ---------------------------------------------------------------- quality
+
+const kindOf = (one) => (one.drift ? (one.fill < 0.5 ? "dead" : "held") : "calm");
+
+function fillOf(ctx, one) {
+  const label =
+    one.base === null || one.base === undefined
+      ? share(one.fill)
+      : `${share(one.fill)}, before ${share(one.base)}`;
+  return h(
+    "span",
+    { class: "fill" },
+    h(
+      "span",
+      { class: ["bullet", kindOf(one)], role: "img", "aria-label": label },
+      h("i", { css: { width: `${one.fill * 100}%` } }),
+      one.base !== null && one.base !== undefined && h("b", { css: { left: `${one.base * 100}%` } }),
+    ),
+    num(jobHref(ctx.job, "/items", { missing: one.field, type: one.type }), share(one.fill)),
+  );
+}
+
+const qualityColumns = (ctx) => [
+  {
+    key: "field",
+    label: "Field",
+    p: 1,
+    cell: (one) =>
+      h(
+        "span",
+        { class: "name" },
+        one.drift ? mark(kindOf(one), "drifts") : noMark(),
+        h("b", { class: "ell" }, foreign(one.field, { max: 40 })),
+      ),
+  },
+  { key: "type", label: "Type", p: 3, cell: (one) => sub(foreign(one.kind ?? one.type ?? "", { max: 30 })) },
+  {
+    key: "fill",
+    label: "Filled, and in the last job (line)",
+    short: "Filled",
+    p: 2,
+    phone: "wide",
+    cell: (one) => fillOf(ctx, one),
+  },
+  { key: "was", label: "Before", right: true, p: 3, cell: (one) => sub(share(one.base)) },
+  {
+    key: "hours",
+    label: "Last 24 h",
+    p: 3,
+    cell: (one) =>
+      one.hours?.length
+        ? spark(one.hours, { label: `${one.field}: share filled by hour`, kind: kindOf(one), top: 1 })
+        : sub("–"),
+  },
+  {
+    key: "say",
+    label: "What to know",
+    p: 2,
+    phone: "block",
+    cell: (one) =>
+      one.drift ? foreign(one.drift, { max: 300 }) : sub(foreign(one.range ?? "", { max: 80 })),
+  },
+];
+
+const quality = (ctx, data) =>
+  data.fields?.length
+    ? section(
+        "Quality by field",
+        {
+          id: "quality",
+          meta: [
+            data.score !== undefined && data.score !== null && `score ${share(data.score)}`,
+            data.base_job && h("span", {}, "baseline: ", link(jobHref(data.base_job), data.base_job)),
+          ],
+        },
+        table({
+          id: "quality",
+          label: "Quality by field",
+          columns: qualityColumns(ctx),
+          rows: data.fields,
+          idOf: (one) => `${one.type}-${one.field}`,
+        }),
+      )
+    : null;
+
+// ---------------------------------------------------------------- one item, and files
+
+function itemSheet(ctx) {
+  const rows = ctx.memory["rows-items"],
+    item = rows?.last.get(ctx.query.id);
+  if (!item) return null;
+  const json = JSON.stringify(item.data, null, 2);
+  return sheet(
+    ctx,
+    {
+      title: [foreign(item.key, { max: 80 }), sub(" ", foreign(item.type, { max: 40 }))],
+      param: "id",
+      neighbours: rows.order,
+      id: ctx.query.id,
+      what: "item",
+    },
+    h(
+      "p",
+      { class: "say" },
+      `First seen ${ago(ctx.now() - item.first_seen)}, last changed ${ago(ctx.now() - item.changed_at)}.`,
+    ),
+    h(
+      "div",
+      { class: "does" },
+      button(
+        "Copy as JSON",
+        () =>
+          copyText(json).then(
+            () => toast("Copied."),
+            () => toast("This browser does not let the page copy."),
+          ),
+        { icon: "copy" },
+      ),
+      item.url && linkButton(lifeHref(item.url, ctx.job), "See its page"),
+    ),
+    section(
+      "Fields",
+      { level: 3, id: "item-fields" },
+      facts(
+        Object.entries(item.data).map(([name, value]) => [foreign(name, { max: 60 }), valueOf(value, 400)]),
+      ),
+    ),
+    section(
+      "Where it is from",
+      { level: 3, id: "item-from" },
+      facts([
+        item.url && ["Page", url(item.url, { max: 80, job: ctx.job })],
+        ["Key", h("code", {}, foreign(item.key, { max: 120 }))],
+        ["First seen", when(ctx, item.first_seen)],
+        ["Last seen", when(ctx, item.last_seen)],
+        ["Changed", when(ctx, item.changed_at)],
+      ]),
+    ),
+  );
+}
+
+const FORMATS = ["jsonl", "json", "csv", "xml", "parquet", "xlsx"];
+function download(ctx, data) {
+  const form = { format: "jsonl", type: ctx.query.type ?? "", only: "all" },
+    types = data.types ?? [],
+    formats = data.formats ?? FORMATS.slice(0, 3);
+  openDialog("Download items", ({ close, again }) => {
+    const bind = (name) => ({
+      onchange: (event) => {
+        form[name] = event.target.value;
+        again();
+      },
+    });
+    const query = {
+      format: form.format,
+      type: form.type,
+      ...(form.only === "shown"
+        ? { missing: ctx.query.missing, q: ctx.query.q, changed_since: ctx.query.changed_since }
+        : {}),
+    };
+    return {
+      body: [
+        h(
+          "div",
+          { class: "form" },
+          field(
+            "Which",
+            select(
+              [
+                ["all", "all of this job"],
+                ["shown", "those shown now (filters)"],
+              ],
+              form.only,
+              bind("only"),
+            ),
+          ),
+          types.length > 0 &&
+            field("Type", select([["", "all"], ...types.map(([type]) => type)], form.type, bind("type"))),
+          field("Format", select(formats, form.format, bind("format"))),
+        ),
+        h(
+          "p",
+          {},
+          "The file is streamed and can be stopped at any time. The same by command line: ",
+          h("code", {}, `gossamer export ${ctx.job} -o items.${form.format}`),
+        ),
+      ],
+      foot: [
+        button("Close", close),
+        h(
+          "a",
+          {
+            class: "btn main",
+            href: addressOf(pathOf(apiOf(ctx, "/export"), query)),
+            download: true,
+            onclick: () => setTimeout(close, 0),
+          },
+          mark("save"),
+          "Download",
+        ),
+      ],
+    };
+  });
+}
+
+const answerOf = (data, found) =>
+  data?.say ?? [found?.total ? `${plural(found.total, "item")}.` : "Items", ""];
+
+export const items = {
+  title: () => "Items",
+  crumbs: (ctx) => crumbsOf(ctx, "Items"),
+  needs: (ctx) => [
+    { name: "items", path: question(ctx), every: ctx.query.cursor ? 0 : 5, keep: true },
+    { name: "quality", path: apiOf(ctx, "/quality"), every: 20, optional: true },
+  ],
+  sideId: (ctx) => ctx.query.id,
+  side: (ctx) => ctx.query.id && itemSheet(ctx),
+  draw: (ctx) => {
+    const found = ctx.data("items"),
+      good = ctx.data("quality"),
+      [first, second] = answerOf(good, found);
+    const types = (found?.types ?? []).map(([type, n]) => [type, type, n]);
+    return [
+      head({
+        answer: first,
+        say: second,
+        does: found?.items?.length
+          ? button("Download…", () => download(ctx, found), { kind: "main", icon: "save" })
+          : null,
+      }),
+      ctx.show("quality", (data) => quality(ctx, data), { waiting: null, what: "The quality of the items" }),
+      section(
+        "Browse",
+        {
+          meta:
+            types.length > 1 &&
+            segments("Type", [["", "All"], ...types], ctx.query.type ?? "", (type) =>
+              ctx.set({ type, cursor: null }),
+            ),
+        },
+        filters(ctx, good),
+        ctx.show("items", (data) => browse(ctx, data), { waiting: skeleton("table", 8), what: "The items" }),
+      ),
+    ];
+  },
+};
