@@ -113,8 +113,20 @@ def job(number: str) -> dict[str, Any] | None:
 
 
 def series(_query: dict[str, str]) -> dict[str, Any]:
-    names = {"pages": 214, "allowed": 223, "p50": 0.128, "p95": 0.41, "2xx": 200, "3xx": 9, "4xx": 6, "5xx": 9, "none": 0.8}
-    values: dict[str, list[float | None]] = {name: list(wander(name, 180, base)) for name, base in names.items()}
+    names = {
+        "pages": 214,
+        "allowed": 223,
+        "p50": 0.128,
+        "p95": 0.41,
+        "2xx": 200,
+        "3xx": 9,
+        "4xx": 6,
+        "5xx": 9,
+        "none": 0.8,
+    }
+    values: dict[str, list[float | None]] = {
+        name: list(wander(name, 180, base)) for name, base in names.items()
+    }
     for line in values.values():
         line[66:71] = [None] * 5
     until = time.time()
@@ -169,8 +181,36 @@ def fleet() -> dict[str, Any]:
         for n in range(many):
             silent = machine == "crawl-3" and n == 1
             pid = made.randint(1200, 9800)
-            shifts = [{"id": f"s{n}{i}", "job": made.choice(["shops-7", "archive-2", "news-12"]), "lane": "http", "age_s": 12.0, "pages": 210, "in_flight": 14} for i in range(0 if silent else 2)]
-            workers.append({"id": f"{machine}:{pid}", "host": machine, "pid": pid, "slots": 2, "lanes": ["http", "seed"], "state": "draining" if (machine, n) == ("crawl-2", 3) else "working", "is_silent": silent, "unseen_s": 42.0 if silent else 0.8, "version": "0.4.1", "memory_bytes": made.randint(142, 900) * 10**6, "memory_max_bytes": 1024 * 10**6, "loop_lag_s": 0.004, "in_flight": 28 if shifts else 0, "pages_per_s": 31.0 if shifts else 0.0, "shifts": shifts})
+            shifts = [
+                {
+                    "id": f"s{n}{i}",
+                    "job": made.choice(["shops-7", "archive-2", "news-12"]),
+                    "lane": "http",
+                    "age_s": 12.0,
+                    "pages": 210,
+                    "in_flight": 14,
+                }
+                for i in range(0 if silent else 2)
+            ]
+            workers.append(
+                {
+                    "id": f"{machine}:{pid}",
+                    "host": machine,
+                    "pid": pid,
+                    "slots": 2,
+                    "lanes": ["http", "seed"],
+                    "state": "draining" if (machine, n) == ("crawl-2", 3) else "working",
+                    "is_silent": silent,
+                    "unseen_s": 42.0 if silent else 0.8,
+                    "version": "0.4.1",
+                    "memory_bytes": made.randint(142, 900) * 10**6,
+                    "memory_max_bytes": 1024 * 10**6,
+                    "loop_lag_s": 0.004,
+                    "in_flight": 28 if shifts else 0,
+                    "pages_per_s": 31.0 if shifts else 0.0,
+                    "shifts": shifts,
+                }
+            )
     return {
         "at": time.time(), "say": ["14 of 15 workers are at work; one is silent, and 10 more would have something to do.", "26 shifts on 28 slots. crawl-1:311 leads, one supervisor stands by."],
         "troubles": TROUBLES[2:], "workers": workers, "slots": 28, "slots_free": 2,
@@ -181,7 +221,22 @@ def fleet() -> dict[str, Any]:
 
 def errors(_query: dict[str, str]) -> dict[str, Any]:
     def group(reason: str, title: str, count: int, dead: int, **more: Any) -> dict[str, Any]:
-        return {"reason": reason, "title": title, "count": count, "hosts": 1, "dead": dead, "first_at": NOW - 3100, "last_at": NOW - 4, "hours": [round(v) for v in wander(reason, 24, count / 24, 0.5)], "who": "the host", "meaning": "The server answers with an error (5xx).", "fate": "tried again with back-off, then dead", "advice": "It hits all of its pages. Other hosts are well, so it is this host: wait until it answers again, then retry.", "detail": "503 Service Unavailable", "samples": [{"url": LONG_URL, "status": 503, "at": NOW - 4, "detail": HOSTILE[1]}]} | more
+        return {
+            "reason": reason,
+            "title": title,
+            "count": count,
+            "hosts": 1,
+            "dead": dead,
+            "first_at": NOW - 3100,
+            "last_at": NOW - 4,
+            "hours": [round(v) for v in wander(reason, 24, count / 24, 0.5)],
+            "who": "the host",
+            "meaning": "The server answers with an error (5xx).",
+            "fate": "tried again with back-off, then dead",
+            "advice": "It hits all of its pages. Other hosts are well, so it is this host: wait until it answers again, then retry.",
+            "detail": "503 Service Unavailable",
+            "samples": [{"url": LONG_URL, "status": 503, "at": NOW - 4, "detail": HOSTILE[1]}],
+        } | more
 
     return {
         "at": time.time(), "say": ["One host makes half of all failures: api.shop.example answers 503 since 13:40.", "17,501 of 1,342,118 attempts failed (1.3%). 61 are your spider’s: one line of shops.py."],
@@ -192,7 +247,11 @@ def errors(_query: dict[str, str]) -> dict[str, Any]:
 
 def heat(query: dict[str, str]) -> dict[str, Any]:
     made, hour = random.Random("heat"), math.floor(time.time() / 3600) * 3600
-    names = ["api.shop.example", "gadgets.example.com", LONG_HOST, "tv.example"] if query.get("by") != "proxy" else ["dc-eu-01", "dc-eu-02"]
+    names = (
+        ["api.shop.example", "gadgets.example.com", LONG_HOST, "tv.example"]
+        if query.get("by") != "proxy"
+        else ["dc-eu-01", "dc-eu-02"]
+    )
     return {"at": time.time(), "hours": [hour - (23 - n) * 3600 for n in range(24)], "rows": [{"name": name, "is_rest": False, "cells": [[made.choice([0, 3, 40, 180, 2204]), 2800] for _ in range(24)]} for name in names] + [{"name": "84 other hosts", "is_rest": True, "cells": [[1, 5]] * 24}]}  # fmt: skip
 
 
@@ -202,29 +261,89 @@ def _tries(reason: str = "server", many: int = 3) -> list[dict[str, Any]]:
 
 def _letter(number: int) -> dict[str, Any]:
     reasons = ["server", "server", "callback", "client", "dns"]
-    url = LONG_URL if number % 7 == 0 else f"https://api.shop.example/v2/products/{number}" + ("\u202efdp.exe?name=<b>%3Cscript%3E" if number % 9 == 0 else "")
+    url = (
+        LONG_URL
+        if number % 7 == 0
+        else f"https://api.shop.example/v2/products/{number}"
+        + ("\u202efdp.exe?name=<b>%3Cscript%3E" if number % 9 == 0 else "")
+    )
     return {"id": number, "url": url, "host": "api.shop.example", "reason": reasons[number % 5], "attempts": 4, "died_at": NOW - (1320 - number) * 11, "method": "GET", "headers": {"accept-language": "de"}, "body": "", "body_bytes": 0, "callback": "parse_product", "meta": {"region": "eu"}, "priority": 1, "depth": 3, "via": "https://www.fabrics.example/c/table-linen?page=7", "session": ""}  # fmt: skip
 
 
 def dead(query: dict[str, str]) -> dict[str, Any]:
-    letters = [one for one in map(_letter, range(1316, 1266, -1)) if query.get("reason", one["reason"]) == one["reason"] and query.get("q", "") in one["url"]]
-    return {"at": time.time(), "letters": letters, "total": 1312, "by_reason": {"server": 1204, "callback": 61, "client": 22, "dns": 12, "tls": 9}, "next_cursor": "1266"}
+    letters = [
+        one
+        for one in map(_letter, range(1316, 1266, -1))
+        if query.get("reason", one["reason"]) == one["reason"] and query.get("q", "") in one["url"]
+    ]
+    return {
+        "at": time.time(),
+        "letters": letters,
+        "total": 1312,
+        "by_reason": {"server": 1204, "callback": 61, "client": 22, "dns": 12, "tls": 9},
+        "next_cursor": "1266",
+    }
 
 
 def attempts(query: dict[str, str]) -> dict[str, Any]:
     made = random.Random("attempts")
-    rows = [{"at": NOW - n * 0.3, "url": LONG_URL if n == 4 else f"https://{made.choice(HOSTS)['host']}/p/{n}", "fingerprint": f"{n:016x}", "verdict": made.choice(["success", "success", "retry", "skipped"]), "reason": made.choice(["", "server", "gone"]), "detail": "", "attempt": 1, "status": made.choice([200, 503, 404, 0]), "size_bytes": 48_000, "elapsed_ms": 131.0, "worker": "crawl-1:2210", "rung": "http", "proxy": ""} for n in range(50)]
+    rows = [
+        {
+            "at": NOW - n * 0.3,
+            "url": LONG_URL if n == 4 else f"https://{made.choice(HOSTS)['host']}/p/{n}",
+            "fingerprint": f"{n:016x}",
+            "verdict": made.choice(["success", "success", "retry", "skipped"]),
+            "reason": made.choice(["", "server", "gone"]),
+            "detail": "",
+            "attempt": 1,
+            "status": made.choice([200, 503, 404, 0]),
+            "size_bytes": 48_000,
+            "elapsed_ms": 131.0,
+            "worker": "crawl-1:2210",
+            "rung": "http",
+            "proxy": "",
+        }
+        for n in range(50)
+    ]
     return {"at": time.time(), "attempts": [one for one in rows if query.get("verdict", one["verdict"]) == one["verdict"]], "total": 1_342_118, "next_cursor": "x"}  # fmt: skip
 
 
 def items(query: dict[str, str]) -> dict[str, Any]:
-    rows = [{"id": 640_632 - n, "type": "Product", "key": f"G{n}-{n * 37:06}", "data": {"sku": f"G{n}", "name": HOSTILE[n % len(HOSTILE)] if n % 3 == 0 else "Brass table lamp", "price": None if n % 9 == 5 else "24.90", "currency": "EUR", "in_stock": True, "brand": "Muster"}, "url": LONG_URL if n == 6 else f"https://www.fabrics.example/p/{n}", "first_seen": NOW - 9000, "last_seen": NOW - 30, "changed_at": NOW - 40 * n} for n in range(50)]
+    rows = [
+        {
+            "id": 640_632 - n,
+            "type": "Product",
+            "key": f"G{n}-{n * 37:06}",
+            "data": {
+                "sku": f"G{n}",
+                "name": HOSTILE[n % len(HOSTILE)] if n % 3 == 0 else "Brass table lamp",
+                "price": None if n % 9 == 5 else "24.90",
+                "currency": "EUR",
+                "in_stock": True,
+                "brand": "Muster",
+            },
+            "url": LONG_URL if n == 6 else f"https://www.fabrics.example/p/{n}",
+            "first_seen": NOW - 9000,
+            "last_seen": NOW - 30,
+            "changed_at": NOW - 40 * n,
+        }
+        for n in range(50)
+    ]
     return {"at": time.time(), "items": rows, "total": 640_632, "types": [["Product", 598_110], ["Offer", 41_204]], "formats": ["jsonl", "json", "csv"], "next_cursor": "x"}  # fmt: skip
 
 
 def quality() -> dict[str, Any]:
     def row(name: str, fill: float, base: float, **more: Any) -> dict[str, Any]:
-        return {"field": name, "type": "Product", "kind": "str", "fill": fill, "base": base, "range": "", "drift": "", "hours": [min(1.0, v) for v in wander(name, 24, fill, 0.005)]} | more
+        return {
+            "field": name,
+            "type": "Product",
+            "kind": "str",
+            "fill": fill,
+            "base": base,
+            "range": "",
+            "drift": "",
+            "hours": [min(1.0, v) for v in wander(name, 24, fill, 0.005)],
+        } | more
 
     return {"at": time.time(), "say": ["The data is good but for price: 93% have one, 99.6% had in the last job.", "640,632 items of 1,204,551 pages."], "score": 0.981, "base_job": "shops-6", "fields": [row("sku", 1.0, 1.0), row("name", 0.9998, 0.9997, range="3 … 214 characters"), row("price", 0.931, 0.996, drift="Down since 13:02. 9 hosts, pages without .price."), row("title", 0.04, 0.999, drift="Empty since 13:54.")]}  # fmt: skip
 
@@ -235,7 +354,15 @@ def explain(query: dict[str, str]) -> dict[str, Any]:
 
 def settings() -> dict[str, Any]:
     def row(key: str, value: Any, layer: str = "default", **more: Any) -> dict[str, Any]:
-        return {"key": key, "value": value, "layer": layer, "origin": "", "instead_of": [], "meaning": "Requests in flight at one host.", "is_live": "." not in key} | more
+        return {
+            "key": key,
+            "value": value,
+            "layer": layer,
+            "origin": "",
+            "instead_of": [],
+            "meaning": "Requests in flight at one host.",
+            "is_live": "." not in key,
+        } | more
 
     return {"at": time.time(), "settings": [row("delay", None), row("per_host", 1, "changed while running", origin="token ops, 14:08:10", instead_of=[{"layer": "command line", "value": 2}]), row("max_pages", 3_000_000, "command line", origin="--max-pages 3000000"), row("exclude", ["/search\\?", "/calendar/"], "file", origin="gossamer.toml"), row("http.headers", {"authorization": "••••"}, "environment"), row("http.max_size_bytes", 33_554_432), row("store.url", "postgresql://gossamer:••••@db.example/gossamer", "environment")]}  # fmt: skip
 
@@ -262,7 +389,20 @@ def answer(path: str, query: dict[str, str]) -> Any:
     if len(parts) == 2:
         return job(parts[1])
     if len(parts) == 4:
-        found = {"hosts": lambda: host(parts[3]), "errors": lambda: heat(query), "dead": lambda: _letter(int(parts[3])) | {"tries": _tries(_letter(int(parts[3]))["reason"])}}.get(parts[2])
+        found = {
+            "hosts": lambda: host(parts[3]),
+            "errors": lambda: heat(query),
+            "dead": lambda: _letter(int(parts[3])) | {"tries": _tries(_letter(int(parts[3]))["reason"])},
+        }.get(parts[2])
     else:
-        found = {"series": lambda: series(query), "hosts": lambda: hosts(query), "errors": lambda: errors(query), "dead": lambda: dead(query), "attempts": lambda: attempts(query), "items": lambda: items(query), "quality": quality, "settings": settings}.get(parts[2])
+        found = {
+            "series": lambda: series(query),
+            "hosts": lambda: hosts(query),
+            "errors": lambda: errors(query),
+            "dead": lambda: dead(query),
+            "attempts": lambda: attempts(query),
+            "items": lambda: items(query),
+            "quality": quality,
+            "settings": settings,
+        }.get(parts[2])
     return found() if found else None

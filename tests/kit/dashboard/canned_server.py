@@ -19,7 +19,11 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import gossamer
 
 STATIC = Path(gossamer.__file__).parent / "web" / "static"
-TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -34,7 +38,9 @@ class CannedServer:
     answers: Answer
     port: int = 0
     status: dict[str, int] = field(default_factory=dict)  # by the beginning of a path: refused with this
-    slow: dict[str, float] = field(default_factory=dict)  # by the beginning of a path: seconds before an answer
+    slow: dict[str, float] = field(
+        default_factory=dict
+    )  # by the beginning of a path: seconds before an answer
     told: list[tuple[str, str, Any]] = field(default_factory=list)  # method, path, document
     has_stream: bool = True
 
@@ -82,7 +88,9 @@ class _Handler(BaseHTTPRequestHandler):
             found = self.site.answers(path, query)
         else:
             found = {"action": 1, "undo_until": time.time() + 600}
-        self._send_json({"error": f"nothing is at {path}"} if found is None else found, 404 if found is None else 200)
+        self._send_json(
+            {"error": f"nothing is at {path}"} if found is None else found, 404 if found is None else 200
+        )
 
     def _send_json(self, document: Any, status: int) -> None:
         self._send(json.dumps(document).encode(), "application/json", status)

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-
 from gossamer.cli.options import Data, MetricsPort, Set
 from gossamer.cli.terminal.process_log import write_log
 from gossamer.config.command_settings import settings_of
+from gossamer.config.settings import Settings
 
 WORKER_EXAMPLES = """
   gossamer worker                            takes shifts of every job of the fleet
