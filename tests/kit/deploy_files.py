@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ import typer
 import yaml
 
 from gossamer.cli.app import build_app
-from gossamer.config.settings import setting_fields
+from gossamer.config.layers import load_settings
+from gossamer.config.settings import Settings, setting_fields
 from kit.server_process import missing
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -126,9 +128,14 @@ def run(*command: str | Path) -> str:
     return done.stdout
 
 
+@cache
+def _gossamer() -> Any:
+    return typer.main.get_command(build_app())
+
+
 def parses(words: Sequence[str]) -> str:
     """The command that Gossamer's command line makes of these words; raises when it makes nothing of them."""
-    command: Any = typer.main.get_command(build_app())
+    command = _gossamer()
     context, rest, name = None, list(words), ""
     if words[0] in LANDING - set(command.commands):
         return words[0]
@@ -142,6 +149,14 @@ def parses(words: Sequence[str]) -> str:
         command = command.commands[name]
     command.make_context(name, rest, parent=context)
     return name
+
+
+def known_settings(environment: Mapping[str, str]) -> Settings:
+    """The settings in these variables; raises where one of them is none, or has a wrong value."""
+    soon = {name for name in environment if name.startswith("GOSSAMER_METRICS__")}
+    if "metrics.host" in setting_fields():
+        soon = set()
+    return load_settings(env={name: environment[name] for name in environment.keys() - soon}).settings
 
 
 def seconds(span: str) -> float:
