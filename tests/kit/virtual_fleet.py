@@ -25,6 +25,7 @@ from gossamer.core.lifecycle import JobCommand, JobState
 from gossamer.core.requests import Request
 from gossamer.core.results import Verdict
 from gossamer.core.shifts import PAGE_LANE, SEED_LANE, EndReason, Shift, ShiftResult, WorkerInfo, WorkerState
+from gossamer.core.steering import SettingChange
 from gossamer.engine.admission import Admission
 from gossamer.engine.parts import EngineParts, ShiftOptions
 from gossamer.engine.seeding import Seeder
@@ -305,7 +306,7 @@ class World:
             roster=self.line(self.roster, way),
             shared=self.line(self.shared, way),
             clock=self.clock,
-            watched=lambda job: self._watched(job, way),
+            watched=lambda job, changes: self._watched(job, changes, way),
             publish=lambda shifts: self._publish_shift(shifts, way),
             sink=self.told,
         )
@@ -315,15 +316,16 @@ class World:
         self.fleets.append((fleet, asyncio.create_task(fleet.run()), way))
         return fleet, way
 
-    def _watched(self, job: Job, way: Line) -> MonitoredJob:
+    def _watched(self, job: Job, changes: Sequence[SettingChange], way: Line) -> MonitoredJob:
         crawl = self.crawls[job.id]
+        changed = {change.key: change.value for change in changes}
         if crawl.plan_trouble:
             raise UsageError(crawl.plan_trouble)
         frontier = crawl.view("", self.redis, way)
         return MonitoredJob(
             frontier=frontier,
-            per_host=crawl.rules.per_host,
-            max_time_s=crawl.max_time_s,
+            per_host=changed.get("per_host", crawl.rules.per_host),
+            max_time_s=changed.get("max_time", crawl.max_time_s),
             is_over_budget=crawl.is_over_budget,
         )
 

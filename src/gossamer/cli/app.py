@@ -50,6 +50,10 @@ HOMES: dict[str, dict[str, str]] = {
         "cancel": "End a crawl for good.",
         "fleet": "Show who works on what.",
     },
+    "steer": {
+        "set": "Change settings of a crawl while it runs.",
+        "host": "Change how one host of a crawl is asked, while it runs.",
+    },
     "workers": {
         "worker": "Work for the fleet until told to stop.",
         "supervisor": "Supervise the fleet until told to stop.",

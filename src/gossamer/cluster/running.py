@@ -18,11 +18,13 @@ from gossamer.cluster.broker import broker_url
 from gossamer.cluster.publisher import ShiftPublisher
 from gossamer.cluster.tasks import register_task
 from gossamer.cluster.worker_process import BEGIN
+from gossamer.config.live import with_changes
 from gossamer.config.settings import Settings
 from gossamer.core.errors import StorageError
 from gossamer.core.jobs import Job
 from gossamer.core.redaction import shown_server
 from gossamer.core.shifts import SEED_LANE, Shift
+from gossamer.core.steering import SettingChange
 from gossamer.fleet.error_throttle import ErrorThrottle
 from gossamer.fleet.parts import FleetParts, MonitoredJob
 from gossamer.fleet.supervisor import FleetSupervisor
@@ -110,8 +112,9 @@ def make_supervisor(
     """A supervisor over its back ends."""
     requests = backends.require_fleet()
 
-    def watched(job: Job) -> MonitoredJob:
-        said = settings_under(plan_from(job.plan), settings)
+    def watched(job: Job, changes: Sequence[SettingChange]) -> MonitoredJob:
+        planned = settings_under(plan_from(job.plan), settings)
+        said = with_changes(planned, {change.key: change.value for change in changes})
         rules = rules_of(said, touches_network=touches_network(said))
         return MonitoredJob(
             frontier=requests.open_frontier(job, rules),

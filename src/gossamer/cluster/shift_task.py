@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from gossamer.config.layers import find_project
+from gossamer.config.live import with_changes
 from gossamer.config.settings import Settings
 from gossamer.core.errors import OperatorError, StorageError, UsageError
 from gossamer.core.events import Event, PageDoneEvent
@@ -131,7 +132,8 @@ class ShiftTask:
         plan = plan_from(job.plan)
         check_headers(plan, self._settings)
         check_proxies(plan, self._settings)
-        settings = settings_under(plan, self._settings)
+        changes = {change.key: change.value for change in await self._backends.book.read_changes(job)}
+        settings = with_changes(settings_under(plan, self._settings), changes)
         target = target_under(plan, find_project(Path.cwd()))
         wired = await assemble_worker(
             settings, target, self._backends, job,

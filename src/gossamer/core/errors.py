@@ -9,7 +9,9 @@ travel further.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
 
 
 class Fault(StrEnum):
@@ -136,6 +138,14 @@ class AccessError(GossamerError):
         self.way = way
         self.status = status
         self.wait_s = wait_s
+
+
+class ConflictError(OperatorError):
+    """Something is not as whoever wants to change it saw it; nothing was changed. ``now`` says how it is."""
+
+    def __init__(self, message: str, *, now: Mapping[str, Any]) -> None:
+        super().__init__(message)
+        self.now = now
 
 
 class TransitionError(GossamerError):

@@ -140,7 +140,7 @@ class FinishReason(StrEnum):
     """Why a run of a job ended. Where more waits, the next run continues with it."""
 
     FINISHED = "finished"  # nothing is left to do
-    MAX_PAGES = "max_pages"  # the page budget is spent; more waits
+    MAX_PAGES = "max_pages"  # the page budget is spent, or all that waits is of hosts that are skipped
     MAX_TIME = "max_time"  # the time budget is spent; more waits
     BUDGET = "budget"  # a budget of money, bytes or browser seconds is spent; more waits
     PAUSED = "paused"  # the job was paused; more waits

@@ -21,6 +21,8 @@ from gossamer.core.errors import LedgerReason, OperatorError, UsageError
 from gossamer.core.jobs import Job, JobTotals
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.results import AttemptFilter
+from gossamer.core.steering import WorkLimits
+from gossamer.crawl.following import ChangeMonitor
 from gossamer.crawl.notes import ending_of, failed_hook_note, log_in_notes, notes_of
 from gossamer.crawl.result import CrawlResult
 from gossamer.engine.supervisor import RunSummary, Supervisor
@@ -35,6 +37,7 @@ from gossamer.runtime.log_context import describe_lines
 from gossamer.runtime.user_code import await_value, ends_task, traceback_text
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget
+from gossamer.targets.launch import launch_of
 from gossamer.targets.loading import load_target
 from gossamer.wiring.assemble import CrawlParts, wire_crawl
 from gossamer.wiring.backends import Backends
@@ -62,7 +65,7 @@ class CrawlRun:
         failed_elsewhere: list[str],
     ) -> None:
         self.spider = target.spider
-        self.settings = settings
+        self.settings = settings  # with what a person changed of the job, when the run began
         self.resumed = wired.resumed
         self.job: Job = wired.parts.job
         self._wired = wired
@@ -86,6 +89,7 @@ class CrawlRun:
         await book.update(change_job_record(self.job, JobCommand.RESUME, self._wired.parts.clock.now()))
         before = await store.read_totals(self.job)
         reason = FinishReason.ERROR
+        following = asyncio.create_task(self._follower().run())
         try:
             ran = await self._supervisor.run(self._wired.seeds_of(self.spider), resumed=self.resumed)
             await book.update(end_run(self.job, ran.reason, ran.stats.state, ran.ended_at))
@@ -94,12 +98,23 @@ class CrawlRun:
             await self._record_failure(error)
             raise
         finally:
+            following.cancel()
             await self._close_spider(reason)
         tally = await store.read_totals(self.job)
         target = await _known_target(self._wired.backends, self.job, tally)
         lost = await self._wired.backends.lost_letters(self.job, tally)
         result = self._make_result(ran, before, tally, lost)
         return replace(result, known_target=target, notes=(*result.notes, *log_in_notes(target)))
+
+    def _follower(self) -> ChangeMonitor:
+        """What sees to it that the run follows whoever changes its settings."""
+
+        def follow(settings: Settings, limits: WorkLimits) -> None:
+            self._shift.follow_limits(limits)
+            shared = self._wired.backends.requests.shared
+            self._supervisor.follow_limits(settings.max_time, budget_check_of(settings, shared, self.job))
+
+        return ChangeMonitor(self._wired, follow)
 
     def stop(self) -> None:
         """Start nothing new and finish what is in hand."""
@@ -249,14 +264,15 @@ async def prepare_crawl(
     options of a command line), ``fresh`` starts over instead of resuming. Raises ``OperatorError``.
     """
     found = load_target(target, arguments or {}, overrides, env=env, start=start)
-    wired = await wire_crawl(found.settings, found.target, fresh=fresh, sinks=sinks)
+    launch = launch_of(target, arguments or {}, found.loaded) if isinstance(target, str) else b""
+    wired = await wire_crawl(found.settings, found.target, fresh=fresh, sinks=sinks, launch=launch)
     try:
         failed_hooks: list[str] = []
-        shift = _make_shift(target, arguments or {}, found.settings, wired, failed_hooks)
+        shift = _make_shift(target, arguments or {}, wired.settings, wired, failed_hooks)
     except BaseException:
         await wired.close()
         raise
-    return CrawlRun(found.target, found.settings, wired, shift, failed_hooks)
+    return CrawlRun(found.target, wired.settings, wired, shift, failed_hooks)
 
 
 async def crawl(

@@ -46,7 +46,7 @@ class Admission:
         self._scope = scope
         self.traps = traps or TrapCounter()
         self._lanes = frozenset(lanes)
-        self._max_depth = max_depth
+        self.max_depth = max_depth
         self._options = options
         self._key = key
         self._lane_for = lane_for
@@ -83,7 +83,7 @@ class Admission:
         entries: list[Entry] = []
         taken: set[int] = set()
         depth, via = parent.depth + 1, parent.url
-        if self._max_depth is not None and depth > self._max_depth:
+        if self.max_depth is not None and depth > self.max_depth:
             # Not for the frontier to refuse: what it refuses must not be remembered as being inside.
             too_deep = sum(1 for _ in requests)
             if too_deep:

@@ -32,6 +32,11 @@ class ConcurrencyLimit:
     def __repr__(self) -> str:
         return f"<ConcurrencyLimit of {self._most} of {self._concurrency}>"
 
+    def set_concurrency(self, concurrency: int) -> None:
+        """How much this worker has from now on when nobody is short of work."""
+        self._most = concurrency if self._most >= self._concurrency else min(self._most, concurrency)
+        self._concurrency = concurrency
+
     def make_room(self, other: float, workers: int, now: float) -> None:
         """Another of ``workers`` is short of work, and has had ``other`` requests in hand lately."""
         part = round((self.usual - other) / workers)

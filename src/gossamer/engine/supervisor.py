@@ -57,6 +57,13 @@ class Supervisor:
         self._look_every_s = look_every_s
         self._stop = asyncio.Event()
 
+    def follow_limits(
+        self, max_time_s: float | None, is_over_budget: Callable[[], Awaitable[bool]] | None
+    ) -> None:
+        """Somebody changed the job: the next look goes by this."""
+        self._max_time_s = max_time_s
+        self._is_over_budget = is_over_budget
+
     def stop(self) -> None:
         """Drain: start nothing new, finish what is in hand within ``drain_s``, give the rest back."""
         self._stop.set()

@@ -43,11 +43,12 @@ _SPIDERS_OWN = frozenset({Fault.CALLBACK, Fault.CALLBACK_TIMEOUT, Fault.PIPELINE
 
 
 class Visitor:
-    """Carries one leased request to its end. Stateless between requests."""
+    """Carries one leased request to its end. Nothing of one request is kept for the next."""
 
     def __init__(self, parts: VisitParts, options: ShiftOptions) -> None:
         self._parts = parts
         self._options = options
+        self.rules = parts.rules  # of retries, as they are now
 
     def open_attempt(self, lease: Lease) -> OpenAttempt:
         """The attempt that a visit will make of this lease."""
@@ -283,7 +284,7 @@ class Visitor:
         decision = retry.decide_retry(
             error.fault,
             attempt.lease,
-            self._parts.rules,
+            self.rules,
             now=now,
             jitter=self._options.random(),
             retry_after_s=error.retry_after_s,

@@ -22,6 +22,7 @@ from gossamer.core.errors import StorageError
 from gossamer.core.hosts import HostSignal
 from gossamer.core.requests import Lease
 from gossamer.core.results import VisitResult
+from gossamer.core.steering import WorkLimits
 from gossamer.engine.attempt import OpenAttempt
 from gossamer.engine.parts import EngineParts, ShiftOptions
 from gossamer.engine.recorder import ResultRecorder
@@ -91,6 +92,13 @@ class Worker:
     def make_room(self, other: float, workers: int) -> None:
         """Another of ``workers`` is short of work with ``other`` requests in hand: leave it its part."""
         self._share.make_room(other, workers, self._parts.clock.now())
+
+    def follow_limits(self, limits: WorkLimits) -> None:
+        """Somebody changed the job; ``limits.concurrency`` is that of this worker."""
+        self._share.set_concurrency(limits.concurrency)
+        self._visitor.rules = limits.rules
+        self._parts.admission.max_depth = limits.rules.max_depth
+        self.wake()
 
     def stop(self) -> None:
         """Take no new work; ``run`` returns when the results of all visits in hand are recorded."""

@@ -7,6 +7,7 @@ nothing the second time, a job that ended ends the same way again.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gossamer.core.errors import TransitionError
 from gossamer.core.events import JobFinishedEvent, LeaseLostEvent
@@ -14,6 +15,7 @@ from gossamer.core.jobs import FrontierStats, Job
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.logs import LogEvent
 from gossamer.core.shifts import SEED_LANE, Shift
+from gossamer.core.steering import SettingChange
 from gossamer.core.text import format_count
 from gossamer.engine.recorder import expired_attempt
 from gossamer.fleet.marks import forget_spent, spent_s
@@ -31,6 +33,7 @@ class JobMonitor:
         self.stats: FrontierStats | None = None  # as last seen
         self._parts = parts
         self._watched = watched
+        self._changes: tuple[SettingChange, ...] = ()
         self._limits = limits
 
     def __repr__(self) -> str:
@@ -59,8 +62,18 @@ class JobMonitor:
             )
             await parts.roster.reap_shifts([shift.id])
 
+    async def _follow_changes(self) -> None:
+        """Go by what a person has changed of the job since the last look."""
+        changes = await self._parts.book.read_changes(self.job)
+        if changes != self._changes:
+            changed = self._parts.watched(self.job, changes)
+            # What this frontier knows of the lives of its servers must not be forgotten.
+            self._watched = replace(changed, frontier=self._watched.frontier)
+            self._changes = changes
+
     async def check_job(self) -> tuple[LaneDemand, ...]:
         """What the job asks for; nothing when it has just ended."""
+        await self._follow_changes()
         parts, watched = self._parts, self._watched
         stats = self.stats = await watched.frontier.read_stats()
         if stats.state is JobState.FINISHED and not _is_done(stats):  # who was about to end it was cut off

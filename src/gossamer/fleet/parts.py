@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from gossamer.core.jobs import Job
 from gossamer.core.shifts import PAGE_LANE, Shift
+from gossamer.core.steering import SettingChange
 from gossamer.observe.multi_sink import MultiSink
 from gossamer.policy.shifts import ShiftLimits
 from gossamer.ports.clock import Clock
@@ -41,7 +42,9 @@ class FleetParts:
     roster: Roster
     shared: SharedState
     clock: Clock
-    watched: Callable[[Job], MonitoredJob]  # raises OperatorError for a job that it cannot make out
+    watched: Callable[
+        [Job, Sequence[SettingChange]], MonitoredJob
+    ]  # as it was changed; raises OperatorError for a job that it cannot make out
     publish: Callable[[Sequence[Shift]], Awaitable[None]]  # messages to workers; may be lost
     sink: Sink = field(default_factory=lambda: MultiSink(()))  # told of lost leases, progress and ends
 

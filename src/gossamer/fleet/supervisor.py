@@ -224,7 +224,7 @@ class FleetSupervisor:
             watch = self._watches.get(job.id)
             if watch is None:
                 limits = self._options.limits
-                watch = JobMonitor(job, self._parts, self._parts.watched(job), limits)
+                watch = JobMonitor(job, self._parts, self._parts.watched(job, ()), limits)
             if is_running:
                 self._watches[job.id] = watch
             await self._with_timeout(watch.take_back(gone))

@@ -52,6 +52,10 @@ class FleetJobStore:
         self.create = book.create
         self.get = book.get
         self.update = book.update
+        self.read_changes = book.read_changes
+        self.save_changes = book.save_changes
+        self.read_launch = book.read_launch
+        self.save_launch = book.save_launch
 
     async def list_jobs(self, *, unfinished: bool = False) -> list[Job]:
         """See :class:`~gossamer.ports.job_store.JobStore`."""

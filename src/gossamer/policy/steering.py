@@ -61,3 +61,20 @@ def steer_host(host: HostState, order: HostOrder, rules: FrontierRules, now: flo
             return replace(host, is_skipped=True)
         case HostCommand.TAKE:
             return replace(host, is_skipped=False)
+
+
+def order_back(before: HostState, order: HostOrder, now: float) -> HostOrder | None:
+    """What undoes an order, by the host as it was before; ``None``: nothing does, or nothing has to."""
+    match order.command:
+        case HostCommand.PACE:
+            return HostOrder(command=HostCommand.PACE, delay_s=before.delay_s if before.is_paced else None)
+        case HostCommand.HOLD | HostCommand.ASK if before.hold_until > now:
+            return HostOrder(command=HostCommand.HOLD, until=before.hold_until)
+        case HostCommand.HOLD:
+            return HostOrder(command=HostCommand.ASK)
+        case HostCommand.ASK:
+            return None
+        case HostCommand.SKIP:
+            return None if before.is_skipped else HostOrder(command=HostCommand.TAKE)
+        case HostCommand.TAKE:
+            return HostOrder(command=HostCommand.SKIP) if before.is_skipped else None

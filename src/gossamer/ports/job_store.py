@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from gossamer.core.jobs import Job
+from gossamer.core.steering import SettingChange
 
 
 class JobStore(Protocol):
@@ -32,4 +34,22 @@ class JobStore(Protocol):
         With ``expected`` only if state and ``finished_at`` in the book are still those: somebody else may
         have changed the job since it was read.
         """
+        ...
+
+    async def read_changes(self, job: Job) -> tuple[SettingChange, ...]:
+        """The settings of a job that a person changed, by their names."""
+        ...
+
+    async def save_changes(
+        self, job: Job, changes: Sequence[SettingChange], put_back: Collection[str] = ()
+    ) -> None:
+        """Keep changed settings, each in the place of a former change; forget those that were put back."""
+        ...
+
+    async def read_launch(self, job: Job) -> bytes:
+        """How a crawl of one machine was begun; empty where nobody has said so."""
+        ...
+
+    async def save_launch(self, job: Job, launch: bytes) -> None:
+        """Keep how it was begun the last time."""
         ...

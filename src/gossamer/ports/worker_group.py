@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from gossamer.core.requests import Lease
+from gossamer.core.steering import WorkLimits
 
 
 class WorkerGroup(Protocol):
@@ -27,6 +28,10 @@ class WorkerGroup(Protocol):
 
     def wake(self) -> None:
         """Something was added to the frontier."""
+        ...
+
+    def follow_limits(self, limits: WorkLimits) -> None:
+        """A person changed the job: ``limits`` are those of all together, from now on."""
         ...
 
     async def abandon(self) -> None:

@@ -6,10 +6,16 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+
 from gossamer.core.jobs import Job, known_end
 from gossamer.core.lifecycle import JobState
+from gossamer.core.steering import SettingChange
 
 _SLUG_LENGTH = 64
+
+change_of = msgspec.json.Decoder(SettingChange).decode
+"""A changed setting, as :func:`change_text` wrote it."""
 
 
 def job_of(row: Iterable[Any]) -> Job:
@@ -39,3 +45,8 @@ def split_job_id(job_id: str) -> tuple[str, int]:
 def slug_of(name: str) -> str:
     """A name as part of a file name: letters, digits, ``. _ -``; never empty, hidden or long."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:_SLUG_LENGTH].rstrip("-.") or "job"
+
+
+def change_text(change: SettingChange) -> str:
+    """A changed setting as it is stored."""
+    return msgspec.json.encode(change).decode()

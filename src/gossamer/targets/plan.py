@@ -54,6 +54,23 @@ class JobPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 def plan_of(target: str, arguments: Mapping[str, str], settings: Settings, found: CrawlTarget) -> bytes:
     """The plan of a crawl, packed."""
+    plan = JobPlan(
+        target=found.text if type(found.spider) is GenericSpider else target,
+        arguments={name: value for name, value in arguments.items() if not is_secret(name)},
+        secrets=tuple(name for name in arguments if is_secret(name)),
+        headers=tuple(name for name in settings.http.headers if is_credential(name)),
+        has_proxies=settings.proxies.are_there,
+        settings=settings_to_keep(settings),
+        fleet=settings.cluster.fleet,
+        hosts=named_hosts(found.spider.allowed_domains, found.spider.start_urls),
+        version=version_of(found),
+        has_closed=type(found.spider).closed is not Spider.closed,
+    )
+    return msgspec.msgpack.encode(plan)
+
+
+def settings_to_keep(settings: Settings) -> str:
+    """Settings as JSON, without secrets and without what is each machine's own."""
     said = settings.model_dump(mode="json", exclude=set(OWN))
     for place in ("frontier", "store"):
         said[place].pop("url")
@@ -61,19 +78,7 @@ def plan_of(target: str, arguments: Mapping[str, str], settings: Settings, found
         said["proxies"].pop(name)
     headers = said["http"]["headers"]
     said["http"]["headers"] = {k: v for k, v in headers.items() if not is_credential(k)}
-    plan = JobPlan(
-        target=found.text if type(found.spider) is GenericSpider else target,
-        arguments={name: value for name, value in arguments.items() if not is_secret(name)},
-        secrets=tuple(name for name in arguments if is_secret(name)),
-        headers=tuple(name for name in headers if is_credential(name)),
-        has_proxies=settings.proxies.are_there,
-        settings=msgspec.json.encode(said).decode(),
-        fleet=settings.cluster.fleet,
-        hosts=named_hosts(found.spider.allowed_domains, found.spider.start_urls),
-        version=version_of(found),
-        has_closed=type(found.spider).closed is not Spider.closed,
-    )
-    return msgspec.msgpack.encode(plan)
+    return msgspec.json.encode(said).decode()
 
 
 def plan_from(packed: bytes) -> JobPlan:

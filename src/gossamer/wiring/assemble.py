@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from gossamer.callbacks.extractor import results_of
 from gossamer.callbacks.pipelines import SpiderPipeline
+from gossamer.config.live import with_changes
 from gossamer.config.settings import Settings
 from gossamer.core.errors import JobBusyError, OperatorError, StorageError, UsageError
 from gossamer.core.hosts import FrontierRules
@@ -19,6 +20,7 @@ from gossamer.core.jobs import Job, tag_of
 from gossamer.core.lifecycle import JobState
 from gossamer.core.record import Record
 from gossamer.core.requests import Request
+from gossamer.core.steering import SettingChange
 from gossamer.engine.parts import EngineParts, ShiftOptions
 from gossamer.engine.store_then_settle import SplitCommitter
 from gossamer.fetch.guard import AddressGuard
@@ -37,6 +39,7 @@ from gossamer.ports.sink import Sink
 from gossamer.runtime.process_name import worker_name
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget
+from gossamer.targets.launch import launch_from, overridden_by
 from gossamer.wiring.backends import Backends, open_backends
 from gossamer.wiring.extractors import extractor_of
 from gossamer.wiring.metrics import watched_committer
@@ -62,6 +65,8 @@ class CrawlParts(Record, frozen=True):
     closing: AsyncExitStack
     guard: AddressGuard
     authorizations: Mapping[str, str]  # for the origins of start URLs with user and password
+    settings: Settings  # with what a person changed of the job
+    changes: tuple[SettingChange, ...] = ()
 
     def __repr__(self) -> str:  # without the authorizations
         return f"<CrawlParts of {self.parts.job.id}>"
@@ -103,20 +108,37 @@ class CrawlParts(Record, frozen=True):
 
 
 async def wire_crawl(
-    settings: Settings, target: CrawlTarget, *, fresh: bool, sinks: Sequence[Sink]
+    settings: Settings, target: CrawlTarget, *, fresh: bool, sinks: Sequence[Sink], launch: bytes = b""
 ) -> CrawlParts:
     """Put a crawl together: its job (an unfinished one of this target, unless ``fresh``), and its parts.
 
-    Events go to ``sinks`` and to those that the settings name.
+    Events go to ``sinks`` and to those that the settings name. ``launch`` is how it is begun, for whoever
+    lets it go on.
     """
     async with AsyncExitStack() as opening:
         backends = await open_backends(settings, create=True)
         opening.push_async_callback(backends.close)
         await opening.enter_async_context(backends.requests.lock_target(target.text))
         job, resumed = await _choose_job(backends, target, fresh=fresh)
+        changes = await _take_up_changes(backends, job, launch)
+        settings = with_changes(settings, {change.key: change.value for change in changes})
         more = opening.enter_context(open_sinks(settings))
         wired = await assemble_worker(settings, target, backends, job, sinks=(*sinks, *more), resumed=resumed)
-        return _closed_with(wired, opening)
+        return replace(_closed_with(wired, opening), changes=changes)
+
+
+async def _take_up_changes(backends: Backends, job: Job, launch: bytes) -> tuple[SettingChange, ...]:
+    """What a person changed of a job, but for settings that whoever runs it now says in another way."""
+    changes = await backends.book.read_changes(job)
+    new = launch_from(launch)
+    if new is None:
+        return changes
+    former = launch_from(await backends.book.read_launch(job))
+    said = overridden_by(new, former)
+    if stale := [change.key for change in changes if change.key in said]:
+        await backends.book.save_changes(job, (), stale)
+    await backends.book.save_launch(job, launch)
+    return tuple(change for change in changes if change.key not in said)
 
 
 async def wire_member(
@@ -176,7 +198,9 @@ async def assemble_worker(
         )
         parts = replace(parts, login=_open_login(ways, parts))
         shift, kept = _shift_options(settings, ways.worker, is_alone=ways.is_alone), opening.pop_all()
-        return CrawlParts(parts, shift, pipeline, backends, resumed, kept, guard, target.authorizations)
+        return CrawlParts(
+            parts, shift, pipeline, backends, resumed, kept, guard, target.authorizations, settings
+        )
 
 
 def _route_parts(

@@ -66,6 +66,11 @@ class Backends:
         self.actions = keeping.actions
 
     @property
+    def settings(self) -> Settings:
+        """The settings that name the places."""
+        return self._settings
+
+    @property
     def clock(self) -> Clock:
         """The time that leases and hosts are kept by."""
         return self.requests.clock

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from msgspec.structs import replace
+
+from gossamer.config.layers import load_settings
+from gossamer.config.option import SettingOption
 from gossamer.config.settings import Settings
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
@@ -37,6 +42,41 @@ def rules_of(settings: Settings, *, touches_network: bool = True) -> FrontierRul
         max_pages_per_host=settings.max_pages_per_host,
         max_depth=settings.max_depth,
     )
+
+
+_RULES = {
+    "delay": ("delay_s",),
+    "min_delay": ("min_delay_s", "initial_delay_s"),
+    "max_delay": ("max_delay_s", "initial_delay_s"),
+    "per_host": ("per_host",),
+    "crawl_delay_cap": ("crawl_delay_cap_s",),
+    "retry_after_cap": ("retry_after_cap_s",),
+    "retry_backoff": ("backoff_base_s",),
+    "retry_backoff_cap": ("backoff_cap_s",),
+    "max_retries": ("max_retries",),
+    "host_patience": ("host_patience_s",),
+    "max_pages": ("max_pages",),
+    "max_pages_per_host": ("max_pages_per_host",),
+    "max_depth": ("max_depth",),
+}
+"""The rules that a setting decides; the first one has its value."""
+
+
+def settings_in(rules: FrontierRules) -> dict[str, Any]:
+    """The settings that rules are made of, by their names."""
+    return {name: getattr(rules, fields[0]) for name, fields in _RULES.items()}
+
+
+def change_rules(rules: FrontierRules, options: Sequence[SettingOption]) -> tuple[FrontierRules, Settings]:
+    """Rules with some settings changed, and settings that hold the new values.
+
+    Raises ``SettingError`` for values that do not do, alone or together with the rules in force.
+    """
+    said = [SettingOption(name, value, f"{name} now") for name, value in settings_in(rules).items()]
+    settings = load_settings(overrides=[*said, *options], env={}).settings
+    wanted = rules_of(settings)
+    fields = {field for option in options for field in _RULES.get(option.key, ())}
+    return replace(rules, **{field: getattr(wanted, field) for field in fields}), settings
 
 
 def block_rules_of(settings: Settings) -> BlockRules:

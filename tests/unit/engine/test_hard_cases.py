@@ -34,7 +34,7 @@ async def run(kit: Kit, *urls: str, **options: object) -> RunSummary:
 def test_a_page_found_too_deep_first_is_fetched_when_found_nearer() -> None:
     async def main() -> Kit:
         kit = Kit(replace(CALM, max_depth=1, per_host=1))
-        kit.admission._max_depth = 1
+        kit.admission.max_depth = 1
         kit.pages.yields = {URL + "near": follow(URL + "x"), URL + "far": follow(URL + "x")}
         far = Request(URL + "far", depth=1)
         worker, supervisor = parts_of(kit)

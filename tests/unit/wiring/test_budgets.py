@@ -28,7 +28,7 @@ async def test_the_workers_of_a_fleet_keep_to_one_budget_and_its_supervisor_sees
             await assemble_worker(settings, target, backends, job, sinks=(), resumed=True, owner=owner)
             for owner in ("one", "two")
         ]
-        is_over = make_supervisor(settings, backends, None, "me")._parts.watched(job).is_over_budget
+        is_over = make_supervisor(settings, backends, None, "me")._parts.watched(job, ()).is_over_budget
         request, chosen = Request(f"{site.url}/"), []
         for number in range(10):
             parts = workers[number % 2].parts

@@ -34,7 +34,7 @@ async def test_a_fleets_job_has_the_lanes_of_the_settings(redis_url, tmp_path):
     wired = await assemble_worker(settings, target, backends, job, sinks=(), resumed=True, owner="shift")
     assert answers(wired) == [Entry, Entry, "lane"]
     await wired.close()
-    assert make_supervisor(settings, backends, None, "me")._parts.watched(job).lanes == ("http", "slow")
+    assert make_supervisor(settings, backends, None, "me")._parts.watched(job, ()).lanes == ("http", "slow")
     await backends.close()
 
 

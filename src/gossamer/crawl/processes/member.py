@@ -33,6 +33,7 @@ from gossamer.crawl.processes.messages import (
     HeartbeatMessage,
     HookFailureMessage,
     IdleMessage,
+    LimitsMessage,
     LogMessage,
     ShortageMessage,
     StartMessage,
@@ -144,6 +145,9 @@ async def obey_messages(
         message = decode(frame)
         if isinstance(message, TrustMessage):
             wired.guard.trust_host(message.host)
+            continue
+        if isinstance(message, LimitsMessage):
+            worker.follow_limits(message.limits)
             continue
         if isinstance(message, FreeSlotsMessage):
             if cost.is_high:

@@ -13,6 +13,7 @@ import msgspec
 
 from gossamer.core import events
 from gossamer.core.events import Event
+from gossamer.core.steering import WorkLimits
 from gossamer.core.storable import without_surrogates
 
 BEAT_S = 1.0
@@ -56,6 +57,12 @@ class FreeSlotsMessage(msgspec.Struct, frozen=True, tag=True):
     workers: int
 
 
+class LimitsMessage(msgspec.Struct, frozen=True, tag=True):
+    """To a member: a person changed the job; the limits are those of one member."""
+
+    limits: WorkLimits
+
+
 class EventsMessage(msgspec.Struct, frozen=True, tag=True):
     """From a member: events, in order."""
 
@@ -91,7 +98,7 @@ class ShortageMessage(msgspec.Struct, frozen=True, tag=True):
     held: float
 
 
-ToMember = TrustMessage | StopMessage | FreeSlotsMessage
+ToMember = TrustMessage | StopMessage | FreeSlotsMessage | LimitsMessage
 FromMember = (
     EventsMessage | LogMessage | IdleMessage | HeartbeatMessage | HookFailureMessage | ShortageMessage
 )

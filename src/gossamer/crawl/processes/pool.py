@@ -19,9 +19,11 @@ import time
 from collections.abc import Callable, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from gossamer.core.errors import StorageError
 from gossamer.core.requests import Lease
+from gossamer.core.steering import WorkLimits
 from gossamer.core.text import format_count
 from gossamer.crawl.processes.cost import PageCost
 from gossamer.crawl.processes.messages import (
@@ -32,6 +34,7 @@ from gossamer.crawl.processes.messages import (
     FromMember,
     HookFailureMessage,
     IdleMessage,
+    LimitsMessage,
     LogMessage,
     ShortageMessage,
     StartMessage,
@@ -94,6 +97,7 @@ class ProcessPool:
         self._failed_hooks = [] if failed_hooks is None else failed_hooks
         self._trusted = list(plan.trusted)
         self._stop: StopMessage | None = None
+        self._limits: LimitsMessage | None = None  # of each member, since somebody changed them
         self._members: dict[asyncio.subprocess.Process, int] = {}  # beats missed
         self._killing: asyncio.TimerHandle | None = None
 
@@ -141,6 +145,13 @@ class ProcessPool:
     async def record_expired(self, leases: Sequence[Lease]) -> None:
         """See :meth:`~gossamer.engine.worker.Worker.record_expired`."""
         await self._worker.record_expired(leases)
+
+    def follow_limits(self, limits: WorkLimits) -> None:
+        """See :class:`~gossamer.ports.worker_group.WorkerGroup`."""
+        own = replace(limits, concurrency=-(-limits.concurrency // (self._others + 1)))
+        self._limits = LimitsMessage(own)
+        self._worker.follow_limits(own)
+        self._broadcast_message(self._limits)
 
     def trust_host(self, host: str) -> None:
         """The operator named this host; everybody hears of it before its first request is added."""
@@ -228,8 +239,10 @@ class ProcessPool:
         )  # fmt: skip
         assert member.stdin is not None
         assert member.stdout is not None
-        plan = msgspec.structs.replace(self._plan, trusted=self._trusted)
+        plan = replace(self._plan, trusted=self._trusted)
         member.stdin.write(to_frame(plan))
+        if self._limits is not None:
+            member.stdin.write(to_frame(self._limits))
         self._members[member] = 0
         try:
             if self._stop is not None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
 from gossamer.core.jobs import Job
+from gossamer.core.steering import SettingChange
 from gossamer.ports.clock import Clock
 from gossamer.store.job_rows import slug_of
 
@@ -17,6 +19,8 @@ class MemoryJobStore:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._jobs: dict[str, Job] = {}
+        self._changes: dict[str, dict[str, SettingChange]] = {}
+        self._launches: dict[str, bytes] = {}
 
     async def create(self, name: str, target: str, plan: bytes = b"") -> Job:
         """See :class:`~gossamer.ports.job_store.JobStore`."""
@@ -58,3 +62,24 @@ class MemoryJobStore:
             end_error=job.end_error,
         )
         return True
+
+    async def read_changes(self, job: Job) -> tuple[SettingChange, ...]:
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
+        return tuple(change for _, change in sorted(self._changes.get(job.id, {}).items()))
+
+    async def save_changes(
+        self, job: Job, changes: Sequence[SettingChange], put_back: Collection[str] = ()
+    ) -> None:
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
+        kept = self._changes.setdefault(job.id, {})
+        kept.update({change.key: change for change in changes})
+        for key in put_back:
+            kept.pop(key, None)
+
+    async def read_launch(self, job: Job) -> bytes:
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
+        return self._launches.get(job.id, b"")
+
+    async def save_launch(self, job: Job, launch: bytes) -> None:
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
+        self._launches[job.id] = launch

@@ -7,14 +7,16 @@ name; who creates one while the connection is lost has created one.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gossamer.core.jobs import Job
+from gossamer.core.steering import SettingChange
 from gossamer.drivers.postgres.schema import LOCK
 from gossamer.drivers.postgres.server import PostgresServer
 from gossamer.drivers.sql import load_statements
 from gossamer.ports.clock import Clock
-from gossamer.store.job_rows import job_of, slug_of, split_job_id
+from gossamer.store.job_rows import change_of, change_text, job_of, slug_of, split_job_id
 from gossamer.store.postgres.json import clean_text
 
 if TYPE_CHECKING:
@@ -77,6 +79,33 @@ class PostgresJobStore:
         if expected is not None:
             sql, values = SQL["update_job_if"], (*values, expected.state.value, expected.finished_at)
         return await self._server.run(lambda conn: conn.fetchval(sql, *values)) is not None
+
+    async def read_changes(self, job: Job) -> tuple[SettingChange, ...]:
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
+        rows = await self._server.run(lambda conn: conn.fetch(SQL["changes"], job.id))
+        return tuple(change_of(row[0]) for row in rows)
+
+    async def save_changes(
+        self, job: Job, changes: Sequence[SettingChange], put_back: Collection[str] = ()
+    ) -> None:
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
+        rows = [(job.id, clean_text(one.key), clean_text(change_text(one))) for one in changes]
+
+        async def save(conn: Connection) -> None:
+            async with conn.transaction():
+                await conn.executemany(SQL["save_change"], rows)
+                await conn.execute(SQL["put_back"], job.id, [clean_text(key) for key in put_back])
+
+        await self._server.run(save)
+
+    async def read_launch(self, job: Job) -> bytes:
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
+        found = await self._server.run(lambda conn: conn.fetchval(SQL["launch"], job.id))
+        return bytes(found or b"")
+
+    async def save_launch(self, job: Job, launch: bytes) -> None:
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
+        await self._server.run(lambda conn: conn.execute(SQL["save_launch"], job.id, launch))
 
 
 async def job_number(conn: Connection, job: Job) -> int:

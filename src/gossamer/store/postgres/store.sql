@@ -267,3 +267,21 @@ FROM job ORDER BY id DESC;
 -- name: unfinished_jobs
 SELECT name, spider, target, created_at, state, finished_at, finish_reason, end_error, key, plan
 FROM job WHERE state IN ('running', 'paused') AND finished_at IS NULL ORDER BY id DESC;
+
+-- ------------------------------------------------------------------ what a person changed of a job
+
+-- name: changes
+SELECT record FROM job_setting WHERE job = $1 ORDER BY key COLLATE "C";
+
+-- name: save_change
+INSERT INTO job_setting (job, key, record) VALUES ($1, $2, $3)
+ON CONFLICT (job, key) DO UPDATE SET record = excluded.record;
+
+-- name: put_back
+DELETE FROM job_setting WHERE job = $1 AND key = ANY ($2::text[]);
+
+-- name: launch
+SELECT record FROM launch WHERE job = $1;
+
+-- name: save_launch
+INSERT INTO launch (job, record) VALUES ($1, $2) ON CONFLICT (job) DO UPDATE SET record = excluded.record;

@@ -7,14 +7,16 @@ archives are named after it.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection, Sequence
 from sqlite3 import Connection
 from typing import Any
 
 from gossamer.core.jobs import Job
+from gossamer.core.steering import SettingChange
 from gossamer.drivers.sql import load_statements
 from gossamer.drivers.sqlite.database import Database
 from gossamer.ports.clock import Clock
-from gossamer.store.job_rows import job_of, slug_of, split_job_id
+from gossamer.store.job_rows import change_of, change_text, job_of, slug_of, split_job_id
 
 SQL = load_statements("gossamer.store.sqlite", "store.sql")
 
@@ -60,6 +62,33 @@ class SqliteJobStore:
         if expected is not None:
             sql, values = SQL["update_job_if"], (*values, expected.state.value, expected.finished_at)
         return await self._db.run(lambda conn: conn.execute(sql, values).rowcount) > 0
+
+    async def read_changes(self, job: Job) -> tuple[SettingChange, ...]:
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
+        sql = SQL["changes"]
+        rows = await self._db.read(lambda conn: conn.execute(sql, (job.id,)).fetchall())
+        return tuple(change_of(row[0]) for row in rows)
+
+    async def save_changes(
+        self, job: Job, changes: Sequence[SettingChange], put_back: Collection[str] = ()
+    ) -> None:
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
+
+        def save(conn: Connection) -> None:
+            conn.executemany(SQL["save_change"], [(job.id, one.key, change_text(one)) for one in changes])
+            conn.executemany(SQL["put_back"], [(job.id, key) for key in put_back])
+
+        await self._db.run(save)
+
+    async def read_launch(self, job: Job) -> bytes:
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
+        sql = SQL["launch"]
+        row = await self._db.read(lambda conn: conn.execute(sql, (job.id,)).fetchone())
+        return b"" if row is None else row[0]
+
+    async def save_launch(self, job: Job, launch: bytes) -> None:
+        """See :class:`~gossamer.ports.job_store.JobStore`."""
+        await self._db.run(lambda conn: conn.execute(SQL["save_launch"], (job.id, launch)).rowcount)
 
 
 def job_number(conn: Connection, job: Job) -> int:

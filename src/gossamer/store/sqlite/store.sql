@@ -123,3 +123,20 @@ FROM job ORDER BY id DESC;
 -- name: unfinished_jobs
 SELECT name, spider, target, created_at, state, finished_at, finish_reason, end_error, key, plan
 FROM job WHERE state IN ('running', 'paused') AND finished_at IS NULL ORDER BY id DESC;
+
+-- ------------------------------------------------------------------ what a person changed of a job
+
+-- name: changes
+SELECT record FROM job_setting WHERE job = ? ORDER BY key;
+
+-- name: save_change
+REPLACE INTO job_setting (job, key, record) VALUES (?, ?, ?);
+
+-- name: put_back
+DELETE FROM job_setting WHERE job = ? AND key = ?;
+
+-- name: launch
+SELECT record FROM launch WHERE job = ?;
+
+-- name: save_launch
+REPLACE INTO launch (job, record) VALUES (?, ?);

@@ -12,6 +12,7 @@ import asyncio
 from msgspec.structs import replace
 
 from gossamer.core.lifecycle import FinishReason, JobState
+from gossamer.core.steering import SettingChange
 from gossamer.ports.job_store import JobStore
 from gossamer.testing.contracts.suite import ContractSuite, Make, assert_equal, assert_holds
 
@@ -108,3 +109,31 @@ async def stale_updates_are_refused(jobs: JobStore) -> None:
     assert_equal(await jobs.update(job, expected=done), True, "to the digit")
     assert_equal(await jobs.update(paused), True, "whatever it is")
     assert_equal(await jobs.update(replace(job, id="shop-9")), False, "no such job")
+
+
+@JOB_STORE_CHECKS.register
+async def changed_settings_are_kept(jobs: JobStore) -> None:
+    """Each with who changed it, when, and what it was; the latest change of one counts."""
+    job, other = await jobs.create("shop", "shop.py"), await jobs.create("shop", "shop.py")
+    assert_equal(await jobs.read_changes(job), (), "nobody has changed anything")
+    delay = SettingChange(key="delay", value=2.5, before=None, at=7.25, by="anna")
+    pages = SettingChange(key="max_pages", value=None, before=100, at=8.0, by="bo\u00df")
+    cost = SettingChange(key="budgets.cost", value=0.1, before=3, at=8.0, by="anna")
+    await jobs.save_changes(job, [pages, delay])
+    await jobs.save_changes(job, [cost])
+    assert_equal(await jobs.read_changes(job), (cost, delay, pages), "by their names")
+    assert_equal(await jobs.read_changes(other), (), "of one job alone")
+    again = replace(delay, value=1, at=9.0, by="bo")
+    await jobs.save_changes(job, [again], ["max_pages", "no_such_one"])
+    assert_equal(await jobs.read_changes(job), (cost, again), "one is another one, one was put back")
+
+
+@JOB_STORE_CHECKS.register
+async def launches_are_kept(jobs: JobStore) -> None:
+    """Byte for byte; the latest counts."""
+    job, other = await jobs.create("shop", "shop.py"), await jobs.create("shop", "shop.py")
+    assert_equal(await jobs.read_launch(job), b"", "nobody has said so")
+    await jobs.save_launch(job, b"former")
+    await jobs.save_launch(job, bytes(range(256)))
+    assert_equal(await jobs.read_launch(job), bytes(range(256)), "how it was begun the last time")
+    assert_equal(await jobs.read_launch(other), b"", "of one job alone")

@@ -1,0 +1,63 @@
+"""Which settings of a job may be changed while it runs, and the settings of a job that had some changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from gossamer.config.names import canonical_name, suggest_name
+from gossamer.config.settings import Settings, find_field
+from gossamer.core.errors import SettingError
+
+
+class FollowingKind(StrEnum):
+    """How soon a running job follows."""
+
+    LEASE = "lease"  # at once, and wherever it is worked on: by the next request
+    LOOK = "look"  # within a second on one machine; on a fleet by the shifts that begin from then on
+
+
+_BY_LEASE = (
+    "delay", "min_delay", "max_delay", "per_host", "max_pages", "max_pages_per_host", "crawl_delay_cap",
+    "retry_after_cap", "host_patience",
+)  # fmt: skip
+_BY_LOOK = (
+    "concurrency", "max_depth", "max_time", "max_retries", "retry_backoff", "retry_backoff_cap",
+    "budgets.cost", "budgets.bytes", "budgets.browser_seconds",
+)  # fmt: skip
+LIVE_SETTINGS: Mapping[str, FollowingKind] = {
+    **dict.fromkeys(_BY_LEASE, FollowingKind.LEASE),
+    **dict.fromkeys(_BY_LOOK, FollowingKind.LOOK),
+}
+"""The settings that a running job follows, by their full names."""
+
+
+def live_name(key: str) -> str:
+    """The full name of a setting that may be changed while a job runs. Raises ``SettingError`` for others."""
+    name = canonical_name(key)
+    if find_field(name) is None:
+        raise SettingError(f"there is no setting {key!r}{suggest_name(key)}")
+    if name not in LIVE_SETTINGS:
+        raise SettingError(
+            f"{name} holds for a job from its beginning, and a running one does not follow it: end the job, "
+            f"and begin another one with it. What can be changed meanwhile: {', '.join(LIVE_SETTINGS)}"
+        )
+    return name
+
+
+def with_changes(settings: Settings, changes: Mapping[str, Any]) -> Settings:
+    """Settings with other values, which were checked before, by their full names."""
+    for name, value in changes.items():
+        section, _, key = name.rpartition(".")
+        inner = getattr(settings, section).model_copy(update={key: value}) if section else value
+        settings = settings.model_copy(update={section or key: inner})
+    return settings
+
+
+def setting_value(settings: Settings, name: str) -> Any:
+    """The value of a setting by its full name."""
+    value: Any = settings
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value

@@ -1,0 +1,132 @@
+"""Settings of a job that are changed while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from gossamer.config.live import LIVE_SETTINGS, FollowingKind, live_name, setting_value
+from gossamer.config.option import SettingOption
+from gossamer.config.settings import Settings
+from gossamer.core.errors import ConflictError, UsageError
+from gossamer.core.jobs import Job
+from gossamer.core.lifecycle import OVER
+from gossamer.core.record import Record
+from gossamer.core.steering import SettingChange
+from gossamer.ports.job_frontier import JobFrontier
+from gossamer.targets.launch import launch_from
+from gossamer.targets.plan import plan_from, settings_under
+from gossamer.wiring.backends import Backends
+from gossamer.wiring.rules import change_rules, settings_in
+
+TRIES = 20
+"""How often rules are read again that somebody else has changed meanwhile."""
+
+
+class SettingReport(Record, frozen=True, kw_only=True):
+    """A setting of a job, as it was and as it is now."""
+
+    key: str
+    before: Any
+    after: Any
+    follows: FollowingKind = FollowingKind.LEASE
+
+
+async def change_settings(
+    backends: Backends,
+    job: Job,
+    options: Sequence[SettingOption],
+    by: str,
+    *,
+    expected: Mapping[str, Any] | None = None,
+) -> tuple[SettingReport, ...]:
+    """Change settings of a job that is not over; running workers follow.
+
+    ``by`` is who does it, ``expected`` what they saw. Raises ``SettingError`` for what cannot be changed
+    or is no value, ``ConflictError`` where a setting is not as it was seen, ``UsageError`` for a job that is
+    over.
+    """
+    options = [option._replace(key=live_name(option.key)) for option in options]
+    _check_open(job)
+    former = {change.key: change for change in await backends.book.read_changes(job)}
+    known = {**await _begun_with(backends, job), **{key: change.value for key, change in former.items()}}
+    before, settings = await _change_rules(backends.open_frontier(job), options, known, expected or {})
+    at = backends.clock.now()
+    changes = [
+        SettingChange(
+            key=key,
+            value=setting_value(settings, key),
+            before=former[key].before if key in former else before[key],
+            at=at,
+            by=by,
+        )
+        for key in dict.fromkeys(option.key for option in options)
+    ]
+    await backends.book.save_changes(job, changes)
+    await _tell_fleet(backends, job)
+    return tuple(
+        SettingReport(
+            key=change.key, before=before[change.key], after=change.value, follows=LIVE_SETTINGS[change.key]
+        )
+        for change in changes
+    )
+
+
+async def put_back(backends: Backends, job: Job, keys: Collection[str], by: str) -> tuple[SettingReport, ...]:
+    """Give settings the values again with which the job was begun. Raises as :func:`change_settings`."""
+    former = {change.key: change for change in await backends.book.read_changes(job)}
+    names = [live_name(key) for key in keys]
+    if missing := [name for name in names if name not in former]:
+        raise UsageError(f"nobody has changed {', '.join(missing)} of {job.id}")
+    options = [SettingOption(name, former[name].before, name) for name in names]
+    changed = await change_settings(backends, job, options, by)
+    await backends.book.save_changes(job, (), names)
+    return changed
+
+
+def _check_open(job: Job) -> None:
+    if job.state in OVER:
+        raise UsageError(f"{job.id} is {job.state}: its settings change nothing any more")
+
+
+async def _change_rules(
+    frontier: JobFrontier,
+    options: Sequence[SettingOption],
+    known: Mapping[str, Any],
+    expected: Mapping[str, Any],
+) -> tuple[Mapping[str, Any], Settings]:
+    """Put other rules in force: the settings as they were, and settings that hold the new values."""
+    for _ in range(TRIES):
+        rules = await frontier.read_rules()
+        now = {**known, **settings_in(rules)}
+        _check_expected(now, expected)
+        after, settings = change_rules(rules, options)
+        if await frontier.change_rules(after, expected=rules):
+            return now, settings
+    raise ConflictError("others change the settings of this job at the same time: look again", now={})
+
+
+def _check_expected(now: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+    other = {
+        key: now.get(live_name(key)) for key, seen in expected.items() if now.get(live_name(key)) != seen
+    }
+    if other:
+        said = ", ".join(f"{key} is {value} now" for key, value in other.items())
+        raise ConflictError(f"somebody else has changed it: {said}", now=other)
+
+
+async def _begun_with(backends: Backends, job: Job) -> dict[str, Any]:
+    """What was set when a job was begun; ``None`` for a crawl that a program of one's own began."""
+    if job.is_fleet:
+        begun = settings_under(plan_from(job.plan), backends.settings)
+    else:
+        launch = launch_from(await backends.book.read_launch(job))
+        if launch is None:
+            return dict.fromkeys(LIVE_SETTINGS)
+        begun = launch.read_settings()
+    return {key: setting_value(begun, key) for key in LIVE_SETTINGS}
+
+
+async def _tell_fleet(backends: Backends, job: Job) -> None:
+    if job.is_fleet and backends.requests.fleet is not None:
+        await backends.requests.fleet.notify_supervisor(job)
