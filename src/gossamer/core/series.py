@@ -19,10 +19,22 @@ LATENCY_BOUNDS_MS = (10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000
 OVER = "inf"
 """How that one is called."""
 
+LATENCIES = tuple(f"lat:{bound}" for bound in (*LATENCY_BOUNDS_MS, OVER))
+"""The names of these buckets."""
+CLASSES = tuple(f"class:{digit}" for digit in range(6))
+"""Attempts by the first digit of their status; 0: no response, 5: all above, too."""
+COUNTERS = (
+    *("pages", "attempts", "items", "bytes", "retries", "failed", "dead"),
+    *CLASSES,
+    "lat_sum",
+    *LATENCIES,
+)
+"""What is counted over time."""
+COLUMNS = tuple(name.replace(":", "_") for name in COUNTERS)
+"""How databases call them."""
+
 GAUGE = "now:"
 """How the names of gauges begin. They are set, and not added up: ``now:pending``."""
-COVERED = "covered"
-"""The seconds of a step in which anything was noted; those of a folded hour are kept under this name."""
 EVERYBODY = ""
 """Under this name stands what all hosts, or all proxies, did together."""
 ATTEMPTS = ""

@@ -19,11 +19,13 @@ from gossamer.core.results import Attempt, Verdict
 from gossamer.core.series import (
     ATTEMPTS,
     BUCKET_S,
+    CLASSES,
+    COUNTERS,
     EVERYBODY,
     HOUR_S,
+    LATENCIES,
     LATENCY_BOUNDS_MS,
     OTHER,
-    OVER,
     HourlyKind,
 )
 from gossamer.policy.urls import host_key
@@ -33,7 +35,6 @@ COST_UNITS = 1_000_000
 LABEL = 100
 """Characters of a reason that are told apart; reasons may be free text."""
 
-SeriesKey = tuple[int, str]  # when the bucket begins, name
 HourlyKey = tuple[str, int, str, str]  # kind, when the hour begins, who, label
 
 _BUCKETS = HOUR_S // BUCKET_S
@@ -41,7 +42,6 @@ _UNCOUNTED = ("", "http", "replay")
 """Rungs that are not counted, since every crawl has them: what no other rung has, they have."""
 _FAILED = frozenset({Verdict.RETRY, Verdict.DEAD, Verdict.EXPIRED})
 _KNOWN = frozenset({*Fault, *LedgerReason})
-_LATENCIES = tuple(f"lat:{bound}" for bound in (*LATENCY_BOUNDS_MS, OVER))
 
 _Group = tuple[
     int, int, int, Verdict, str, str
@@ -56,7 +56,7 @@ class BatchCounts:
 
     def __init__(self) -> None:
         self.total: Counter[str] = Counter()
-        self.series: defaultdict[SeriesKey, int] = defaultdict(int)
+        self.series: defaultdict[int, Counter[str]] = defaultdict(Counter)  # by when the bucket begins
         self.hourly: defaultdict[HourlyKey, int] = defaultdict(int)
         self.latest = 0  # when the latest bucket begins
 
@@ -66,19 +66,19 @@ class BatchCounts:
             if number:
                 self.total[name] += number
                 if name != "duplicates":
-                    self.series[self.latest, name] += number
+                    self.series[self.latest][name] += number
 
     def subtract(self, other: BatchCounts) -> None:
         """Take off what others would add."""
         self.total.subtract(other.total)
-        for at_name, value in other.series.items():
-            self.series[at_name] -= value
+        for at, counts in other.series.items():
+            self.series[at].subtract(counts)
         for whose, value in other.hourly.items():
             self.hourly[whose] -= value
 
-    def series_rows(self) -> list[tuple[int, str, int]]:
-        """Bucket, name and value of what changes, in one order for all writers."""
-        return [(*key, value) for key, value in sorted(self.series.items()) if value]
+    def series_rows(self) -> list[tuple[int, ...]]:
+        """When each bucket begins and what is added to its counters, in one order for all writers."""
+        return [(at, *(counts[name] for name in COUNTERS)) for at, counts in sorted(self.series.items())]
 
     def hourly_rows(self) -> list[tuple[str, int, str, str, int]]:
         """Kind, hour, who, label and value of what changes, in one order for all writers."""
@@ -147,7 +147,7 @@ def _add_group(changes: BatchCounts, key: _Group, sums: list[int]) -> None:
         found["attempts"] = number
         total[f"outcome:{LedgerReason.STALE if is_stale else verdict}:{rung[:LABEL]}"] += number
     if status:
-        found[_LATENCIES[place]] = number
+        found[LATENCIES[place]] = number
         found["lat_sum"] = took_us
         total[f"status:{status}"] += number
     for name, value in found.items():
@@ -159,7 +159,7 @@ def _add_group(changes: BatchCounts, key: _Group, sums: list[int]) -> None:
     if cost:
         total[f"cost:{rung[:LABEL]}"] += cost
     if "attempts" in found:
-        found[f"class:{status // 100}"] = number
+        found[CLASSES[min(status // 100, 5)]] = number
     if reason:
         total[f"reason:{reason[:LABEL]}"] += number
         found["dead"] = number if verdict is Verdict.DEAD and not is_stale else 0
@@ -169,8 +169,9 @@ def _add_group(changes: BatchCounts, key: _Group, sums: list[int]) -> None:
             changes.hourly[HourlyKind.REASON.value, hour, _label_of(reason), verdict.value] += number
     at = bucket * BUCKET_S
     changes.latest = max(changes.latest, at)
+    counts = changes.series[at]
     for name, value in found.items():
-        changes.series[at, name] += value
+        counts[name] += value
 
 
 def _add_hours(hourly: dict[HourlyKey, int], kind: str, counted: Mapping[_Whose, int]) -> None:

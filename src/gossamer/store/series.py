@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
-from gossamer.core.series import BUCKET_S, COVERED, FINE_S, GAUGE, HOUR_S, NAMED_S, SeriesStep
+from gossamer.core.series import BUCKET_S, COLUMNS, COUNTERS, FINE_S, GAUGE, HOUR_S, NAMED_S, SeriesStep
 
 
-def steps_of(rows: Iterable[tuple[int, str, int, int]], covered: Mapping[int, int]) -> list[SeriesStep]:
-    """Steps in their order, from the sum and the number of rows of each name at each time.
+def steps_of(
+    counted: Iterable[Sequence[int | None]], gauges: Iterable[tuple[int, str, float]]
+) -> list[SeriesStep]:
+    """Steps in their order.
 
-    ``covered``: seconds of buckets that are not folded, by step.
+    ``counted`` has when each begins, the seconds that it covers, and its ``COUNTERS``; ``gauges`` has means.
     """
-    values: defaultdict[int, dict[str, int]] = defaultdict(dict)
-    for at, name, total, number in rows:
-        values[at][name] = round(total / number) if name.startswith(GAUGE) else int(total)
-    return [
-        SeriesStep(at=at, covered_s=covered.get(at, 0) + named.pop(COVERED, 0), values=named)
-        for at, named in sorted(values.items())
-    ]
+    steps = {
+        at: SeriesStep(
+            at=at or 0,
+            covered_s=int(covered_s or 0),
+            values={name: int(value) for name, value in zip(COUNTERS, values, strict=True) if value},
+        )
+        for at, covered_s, *values in counted
+    }
+    for at, name, value in gauges:
+        steps[at].values[f"{GAUGE}{name}"] = round(value)
+    return [steps[at] for at in sorted(steps)]  # type: ignore[type-var]
+
+
+def fill_columns(statements: Mapping[str, str]) -> dict[str, str]:
+    """SQL with the counters in place of ``:columns``, ``:sums`` and, for a row that is there, ``:added``."""
+    words = {
+        ":columns": ", ".join(COLUMNS),
+        ":sums": ", ".join(f"sum({name})" for name in COLUMNS),
+        ":added": ", ".join(f"{name} = series.{name} + excluded.{name}" for name in COLUMNS),
+    }
+    filled = dict(statements)
+    for word, text in words.items():
+        filled = {name: statement.replace(word, text) for name, statement in filled.items()}
+    return filled
 
 
 def bucket_of(at: float) -> int:

@@ -14,12 +14,16 @@ from gossamer.core.drops import DropKind
 from gossamer.core.jobs import JobTotals
 from gossamer.core.results import Verdict, VisitResult
 from gossamer.store.counters import COST_UNITS, LABEL, BatchCounts, count_attempts
+from gossamer.store.series import bucket_of
 
 
 def count_results(results: Sequence[VisitResult]) -> BatchCounts:
     """What a batch adds, without what only the store knows to be new: pages, items, duplicates."""
     changes = count_attempts(attempt for result in results for attempt in result.attempts)
     total = changes.total
+    if results and not changes.series:  # none of them was tried
+        changes.latest = bucket_of(max(map(seen_at, results)))
+        changes.series[changes.latest]
     for result in results:
         for reason, number in result.dropped.items():
             total[f"dropped:{reason[:LABEL]}"] += number

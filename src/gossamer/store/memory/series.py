@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from gossamer.core.jobs import Job
 from gossamer.core.series import (
     ATTEMPTS,
     BUCKET_S,
-    COVERED,
+    COUNTERS,
     EVERYBODY,
-    GAUGE,
     HOUR_S,
     HourlyKind,
     HourlyRow,
@@ -20,45 +19,50 @@ from gossamer.core.series import (
 from gossamer.store.counters import BatchCounts
 from gossamer.store.series import bucket_of, fold_limits, hours_between, steps_of, worst_of
 
-Place = tuple[int, int, str]  # seconds of the bucket, when it begins, name
+COVERED = "covered"
+"""Among the counters of a bucket, the seconds in which anything was noted."""
+
+Place = tuple[int, int]  # seconds of the bucket, when it begins
 
 
 class MemorySeries:
     """A ``Series`` that lives and dies with its process."""
 
     def __init__(self) -> None:
-        self._series: defaultdict[str, dict[Place, int]] = defaultdict(dict)  # by job
+        self._series: defaultdict[str, dict[Place, Counter[str]]] = defaultdict(dict)  # by job
+        self._gauges: defaultdict[str, dict[Place, dict[str, int]]] = defaultdict(dict)
         self._hourly: defaultdict[str, Counter[tuple[str, int, str, str]]] = defaultdict(Counter)
 
     def add_counts(self, job: Job, changes: BatchCounts) -> None:
         """Add what a batch changes over time."""
-        for at, name, value in changes.series_rows():
-            self._add(job.id, (BUCKET_S, at, name), value)
-        for *whose, value in changes.hourly_rows():
-            self._hourly[job.id][tuple(whose)] += value  # type: ignore[index]
+        for at, *counts in changes.series_rows():
+            counted = self._cover(job, at)
+            counted.update(dict(zip(COUNTERS, counts, strict=True)))
+        for kind, hour, who, label, value in changes.hourly_rows():
+            self._hourly[job.id][kind, hour, who, label] += value
 
-    def _add(self, job: str, place: Place, value: int) -> None:
-        self._series[job][place] = self._series[job].get(place, 0) + value
+    def _cover(self, job: Job, at: int) -> Counter[str]:
+        return self._series[job.id].setdefault((BUCKET_S, at), Counter({COVERED: BUCKET_S}))
 
     async def set_gauges(self, job: Job, at: float, gauges: Mapping[str, int]) -> None:
         """See :class:`~gossamer.ports.series.Series`."""
-        for name, value in gauges.items():
-            self._series[job.id][BUCKET_S, bucket_of(at), f"{GAUGE}{name}"] = value
+        bucket = bucket_of(at)
+        self._cover(job, bucket)
+        self._gauges[job.id].setdefault((BUCKET_S, bucket), {}).update(gauges)
 
     async def read_steps(self, job: Job, since: int, until: int, step_s: int) -> list[SeriesStep]:
         """See :class:`~gossamer.ports.series.Series`."""
-        sums: Counter[tuple[int, str]] = Counter()
-        numbers: Counter[tuple[int, str]] = Counter()
-        fine: set[int] = set()
-        for (bucket_s, at, name), value in self._series[job.id].items():
+        sums: defaultdict[int, Counter[str]] = defaultdict(Counter)
+        for (_, at), counts in self._series[job.id].items():
             if since <= at < until:
-                step = at // step_s * step_s
-                sums[step, name] += value
-                numbers[step, name] += 1
-                fine |= {at} if bucket_s == BUCKET_S else set()
-        covered = Counter(at // step_s * step_s for at in fine)
-        rows = [(at, name, value, numbers[at, name]) for (at, name), value in sums.items()]
-        return steps_of(rows, {at: number * BUCKET_S for at, number in covered.items()})
+                sums[at // step_s * step_s].update(counts)
+        found: defaultdict[tuple[int, str], list[int]] = defaultdict(list)
+        for (_, at), gauges in self._gauges[job.id].items():
+            if since <= at < until:
+                for name, value in gauges.items():
+                    found[at // step_s * step_s, name].append(value)
+        counted = [(at, counts[COVERED], *(counts[name] for name in COUNTERS)) for at, counts in sums.items()]
+        return steps_of(counted, [(at, name, _mean_of(values)) for (at, name), values in found.items()])
 
     async def read_hours(
         self, job: Job, kind: HourlyKind, since: int, until: int, who: Collection[str]
@@ -87,24 +91,18 @@ class MemorySeries:
     async def fold_buckets(self, now: float) -> None:
         """See :class:`~gossamer.ports.series.Series`."""
         fine, named = fold_limits(now)
-        for job, counted in self._series.items():
-            old = {
-                place: value for place, value in counted.items() if place[0] == BUCKET_S and place[1] < fine
-            }
-            for at in {at for _, at, _ in old}:
-                place = (HOUR_S, at // HOUR_S * HOUR_S, COVERED)
-                counted[place] = min(HOUR_S, counted.get(place, 0) + BUCKET_S)
-            gauges: defaultdict[Place, list[int]] = defaultdict(list)
-            for (_, at, name), value in old.items():
-                place = (HOUR_S, at // HOUR_S * HOUR_S, name)
-                if name.startswith(GAUGE):
-                    gauges[place].append(value)
-                else:
-                    self._add(job, place, value)
-            for place, values in gauges.items():
-                counted.setdefault(place, round(sum(values) / len(values)))
-            for key in old:
-                del counted[key]
+        for counted in self._series.values():
+            for place in _old_places(counted, fine):
+                hour = counted.setdefault((HOUR_S, place[1] // HOUR_S * HOUR_S), Counter())
+                hour.update(counted.pop(place))
+                hour[COVERED] = min(HOUR_S, hour[COVERED])
+        for noted in self._gauges.values():
+            folded: defaultdict[Place, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+            for place in _old_places(noted, fine):
+                for name, value in noted.pop(place).items():
+                    folded[HOUR_S, place[1] // HOUR_S * HOUR_S][name].append(value)
+            for place, gauges in folded.items():
+                noted.setdefault(place, {name: round(_mean_of(values)) for name, values in gauges.items()})
         for hourly in self._hourly.values():
             for whose in [key for key in hourly if key[0] != HourlyKind.REASON and key[1] < named and key[2]]:
                 del hourly[whose]
@@ -116,3 +114,11 @@ class MemorySeries:
             for (of, hour, who, label), value in self._hourly[job.id].items()
             if of == kind and hour >= since and value and (hours is None or hour in hours)
         ]
+
+
+def _old_places(places: Iterable[Place], before: int) -> list[Place]:
+    return [place for place in places if place[0] == BUCKET_S and place[1] < before]
+
+
+def _mean_of(values: list[int]) -> float:
+    return sum(values) / len(values)

@@ -54,8 +54,10 @@ class WriteBatch:
         columns = _transpose_rows(self.items.values(), 9)
         total = self.changes.total
         totals = ([clean_text(name) for name in total], list(total.values()))
-        over_time = (self.changes.latest, *_series_columns(self.changes), *_hourly_columns(self.changes))
-        return (self.seen, *columns, *self.pages, *self.attempts, *totals, *over_time)
+        series = self.changes.series_rows()
+        over_time = (self.changes.latest, [row[0] for row in series], [list(row[1:]) for row in series])
+        hourly = _transpose_rows(map(_clean_hour, self.changes.hourly_rows()), 5)
+        return (self.seen, *columns, *self.pages, *self.attempts, *totals, *over_time, *hourly)
 
     def attempt_days(self) -> set[int]:
         """The days (UTC) of the attempts, counted from the epoch."""
@@ -100,7 +102,11 @@ def stale_rows(attempts: Sequence[Attempt]) -> Columns:
     totals = [
         (*row, clean_text(name), value) for row, change in changes for name, value in change.total.items()
     ]
-    series = [(*row, *more) for row, change in changes for more in change.series_rows()]
+    series = [
+        (*row, at, counts["failed"], counts["dead"])
+        for row, change in changes
+        for at, counts in change.series.items()
+    ]
     hourly = [(*row, *_clean_hour(more)) for row, change in changes for more in change.hourly_rows()]
     return [
         *_transpose_rows(rows, 3),
@@ -108,14 +114,6 @@ def stale_rows(attempts: Sequence[Attempt]) -> Columns:
         *_transpose_rows(series, 6),
         *_transpose_rows(hourly, 8),
     ]
-
-
-def _series_columns(changes: BatchCounts) -> Columns:
-    return _transpose_rows(changes.series_rows(), 3)
-
-
-def _hourly_columns(changes: BatchCounts) -> Columns:
-    return _transpose_rows(map(_clean_hour, changes.hourly_rows()), 5)
 
 
 def _clean_hour(row: tuple[str, int, str, str, int]) -> tuple[Any, ...]:

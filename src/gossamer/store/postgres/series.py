@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gossamer.core.jobs import Job
-from gossamer.core.series import GAUGE, HourlyKind, HourlyRow, SeriesStep
+from gossamer.core.series import HourlyKind, HourlyRow, SeriesStep
 from gossamer.drivers.postgres.server import PostgresServer
 from gossamer.drivers.sql import load_statements
 from gossamer.store.postgres.jobs import job_number
 from gossamer.store.postgres.json import clean_text
-from gossamer.store.series import bucket_of, fold_limits, hours_between, steps_of, worst_of
+from gossamer.store.series import bucket_of, fill_columns, fold_limits, hours_between, steps_of, worst_of
 
-SQL = load_statements("gossamer.store.postgres", "series.sql")
+if TYPE_CHECKING:
+    from gossamer.drivers.postgres.types import Connection
+
+SQL = fill_columns(load_statements("gossamer.store.postgres", "series.sql"))
 SLOTS = 4
 """Rows among which the writers of one counter are spread, at most."""
 
@@ -29,18 +32,20 @@ class PostgresSeries:
 
     async def set_gauges(self, job: Job, at: float, gauges: Mapping[str, int]) -> None:
         """See :class:`~gossamer.ports.series.Series`."""
-        names = [f"{GAUGE}{name}" for name in gauges]
-        number = await self._server.run(lambda conn: job_number(conn, job))
-        values = (number, bucket_of(at), names, list(gauges.values()))
-        await self._server.run(lambda conn: conn.execute(SQL["set_series"], *values))
+        bucket, names, values = bucket_of(at), [clean_text(name) for name in gauges], list(gauges.values())
+
+        async def write(conn: Connection) -> None:
+            number = await job_number(conn, job)
+            await conn.execute(SQL["cover_bucket"], number, bucket)
+            await conn.execute(SQL["set_gauges"], number, bucket, names, values)
+
+        await self._server.run(write)
 
     async def read_steps(self, job: Job, since: int, until: int, step_s: int) -> list[SeriesStep]:
         """See :class:`~gossamer.ports.series.Series`."""
         values = (job.id, since, until, step_s)
-        covered = {row[0]: row[1] for row in await self._fetch("covered", *values)}
-        return steps_of(
-            ((row[0], row[1], row[2], row[3]) for row in await self._fetch("steps", *values)), covered
-        )
+        counted = await self._fetch("steps", *values)
+        return steps_of(counted, await self._fetch("gauges", *values))
 
     async def read_hours(
         self, job: Job, kind: HourlyKind, since: int, until: int, who: Collection[str]
@@ -67,7 +72,8 @@ class PostgresSeries:
     async def fold_buckets(self, now: float) -> None:
         """See :class:`~gossamer.ports.series.Series`."""
         fine, named = fold_limits(now)
-        await self._server.run(lambda conn: conn.execute(SQL["fold"], fine))
+        await self._server.run(lambda conn: conn.execute(SQL["fold_series"], fine))
+        await self._server.run(lambda conn: conn.execute(SQL["fold_gauges"], fine))
         await self._server.run(lambda conn: conn.execute(SQL["drop_hourly"], named))
 
     async def _fetch(self, name: str, *values: Any) -> Sequence[Any]:

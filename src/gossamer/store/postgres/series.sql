@@ -1,21 +1,24 @@
 -- Counters over time in PostgreSQL. Tables: migrations/0006_counters_over_time.sql. What a batch adds is added by
--- the statement `write` of store.sql.
+-- the statement `write` of store.sql. `:columns`, `:sums` and `:added` are the counters
+-- (gossamer.store.series.fill_columns).
 
--- name: set_series
-INSERT INTO series AS s (job, step, at, name, slot, value)
-SELECT $1, 20, $2, g.name, 0, g.value FROM unnest($3::text[], $4::bigint[]) AS g (name, value) ORDER BY g.name
-ON CONFLICT (job, step, at, name, slot) DO UPDATE SET value = excluded.value;
+-- name: cover_bucket
+INSERT INTO series (job, step, at, slot) VALUES ($1, 20, $2, 0) ON CONFLICT DO NOTHING;
+
+-- name: set_gauges
+INSERT INTO gauge (job, step, at, name, value)
+SELECT $1, 20, $2, g.name, g.value FROM unnest($3::text[], $4::bigint[]) AS g (name, value) ORDER BY g.name
+ON CONFLICT (job, step, at, name) DO UPDATE SET value = excluded.value;
 
 -- name: steps
-SELECT at / $4::bigint * $4::bigint, name, sum(value)::bigint, count(*) FROM series
+SELECT at / $4::bigint * $4::bigint, 20 * count(DISTINCT at) FILTER (WHERE step = 20) + sum(covered), :sums FROM series
+WHERE job = (SELECT id FROM job WHERE name = $1) AND step IN (20, 3600) AND at >= $2 AND at < $3
+GROUP BY 1;
+
+-- name: gauges
+SELECT at / $4::bigint * $4::bigint, name, avg(value) FROM gauge
 WHERE job = (SELECT id FROM job WHERE name = $1) AND step IN (20, 3600) AND at >= $2 AND at < $3
 GROUP BY 1, 2;
-
--- name: covered
-SELECT step, 20 * count(*) FROM (
-    SELECT DISTINCT at, at / $4::bigint * $4::bigint AS step FROM series
-    WHERE job = (SELECT id FROM job WHERE name = $1) AND step = 20 AND at >= $2 AND at < $3
-) AS buckets GROUP BY step;
 
 -- name: hours
 SELECT hour, who, label, sum(value)::bigint FROM hourly
@@ -49,24 +52,24 @@ SELECT count(DISTINCT who) FROM (
     LIMIT $4
 ) AS found;
 
--- name: fold
--- Of gauges an hour keeps the mean; what comes later, of a lease that was lost, is added.
+-- name: fold_series
+-- What comes later, of a lease that was lost, is added.
 WITH fine AS (
-    DELETE FROM series WHERE job IN (SELECT id FROM job) AND step = 20 AND at < $1 RETURNING job, at, name, value
-),
-folded AS (
-    SELECT job, at / 3600 * 3600 AS hour, name,
-        CASE WHEN starts_with(name, 'now:') THEN round(avg(value)) ELSE sum(value) END AS value
-    FROM fine GROUP BY 1, 2, 3
-    UNION ALL SELECT job, at / 3600 * 3600, 'covered', 20 * count(DISTINCT at) FROM fine GROUP BY 1, 2
+    DELETE FROM series WHERE job IN (SELECT id FROM job) AND step = 20 AND at < $1 RETURNING *
 )
-INSERT INTO series AS s (job, step, at, name, slot, value)
-SELECT job, 3600, hour, name, 0, value FROM folded ORDER BY job, hour, name
-ON CONFLICT (job, step, at, name, slot) DO UPDATE SET value = CASE
-    WHEN starts_with(s.name, 'now:') THEN s.value
-    WHEN s.name = 'covered' THEN least(3600, s.value + excluded.value)
-    ELSE s.value + excluded.value
-END;
+INSERT INTO series (job, step, at, slot, covered, :columns)
+SELECT job, 3600, at / 3600 * 3600 AS hour, 0, 20 * count(DISTINCT at), :sums
+FROM fine GROUP BY job, hour ORDER BY job, hour
+ON CONFLICT (job, step, at, slot) DO UPDATE SET covered = least(3600, series.covered + excluded.covered), :added;
+
+-- name: fold_gauges
+WITH fine AS (
+    DELETE FROM gauge WHERE job IN (SELECT id FROM job) AND step = 20 AND at < $1 RETURNING *
+)
+INSERT INTO gauge (job, step, at, name, value)
+SELECT job, 3600, at / 3600 * 3600 AS hour, name, round(avg(value))
+FROM fine GROUP BY job, hour, name ORDER BY job, hour, name
+ON CONFLICT DO NOTHING;
 
 -- name: drop_hourly
 DELETE FROM hourly WHERE job IN (SELECT id FROM job) AND kind IN ('host', 'proxy') AND hour < $1 AND who <> '';

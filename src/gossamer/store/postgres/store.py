@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from gossamer.core.errors import LedgerReason
 from gossamer.core.jobs import Job, JobTotals, StoredItem
 from gossamer.core.results import Attempt, VisitResult
+from gossamer.core.series import COLUMNS
 from gossamer.drivers.postgres.errors import RefusedValueError
 from gossamer.drivers.postgres.schema import LOCK
 from gossamer.drivers.postgres.server import PostgresServer
@@ -29,12 +30,21 @@ from gossamer.store.attempts import LATEST, NEWEST, attempt_of
 from gossamer.store.postgres.jobs import job_number
 from gossamer.store.postgres.json import clean_text, from_jsonb
 from gossamer.store.postgres.rows import DAY_S, Place, WriteBatch, batch_of, batch_of_attempts, stale_rows
+from gossamer.store.series import fill_columns
 from gossamer.store.totals import totals_of
 
 if TYPE_CHECKING:
     from gossamer.drivers.postgres.types import Connection
 
-SQL = load_statements("gossamer.store.postgres", "store.sql")
+_FOUND = "(SELECT value FROM counted WHERE name = ':name') * (($53::bigint[])[i] = $52::bigint)::int"
+_CELLS = ", ".join(
+    _FOUND.replace(":name", name) if name in ("pages", "items") else f"($54::bigint[])[i][{place}]"
+    for place, name in enumerate(COLUMNS, 1)
+)
+SQL = {
+    name: statement.replace(":cells", _CELLS)
+    for name, statement in fill_columns(load_statements("gossamer.store.postgres", "store.sql")).items()
+}
 PAGE = 500  # items read at a time
 SLOTS = 16
 """Rows among which the writers of one total are spread."""

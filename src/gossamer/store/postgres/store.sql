@@ -94,19 +94,17 @@ counted AS (
     UNION ALL SELECT 'pages', (SELECT count(*) FROM paged WHERE times = 1)
 ),
 timed AS (
-    INSERT INTO series AS s (job, step, at, name, slot, value)
-    SELECT $3, 20, c.at, c.name, $4::smallint % 4, c.value
-    FROM (
-        SELECT g.* FROM receipt_, unnest($53::bigint[], $54::text[], $55::bigint[]) AS g (at, name, value)
-        UNION ALL SELECT $52::bigint, name, value FROM counted WHERE name IN ('items', 'pages')
-    ) AS c (at, name, value)
-    WHERE c.value <> 0 ORDER BY c.at, c.name
-    ON CONFLICT (job, step, at, name, slot) DO UPDATE SET value = s.value + excluded.value
+    -- `:cells` are the counters of bucket i; pages and items, of which only now is known what is new, stand where
+    -- the latest attempt is.
+    INSERT INTO series (job, step, at, slot, :columns)
+    SELECT $3, 20, ($53::bigint[])[i], $4::smallint % 4, :cells
+    FROM receipt_, generate_subscripts($53::bigint[], 1) AS i ORDER BY i
+    ON CONFLICT (job, step, at, slot) DO UPDATE SET :added
 ),
 hours AS (
     INSERT INTO hourly AS h (job, kind, hour, who, label, slot, value)
     SELECT $3, c.kind, c.hour, c.who, c.label, $4::smallint % 4, c.value
-    FROM receipt_, unnest($56::text[], $57::bigint[], $58::text[], $59::text[], $60::bigint[])
+    FROM receipt_, unnest($55::text[], $56::bigint[], $57::text[], $58::text[], $59::bigint[])
         AS c (kind, hour, who, label, value)
     ORDER BY c.kind, c.hour, c.who, c.label
     ON CONFLICT (job, kind, hour, who, label, slot) DO UPDATE SET value = h.value + excluded.value
@@ -133,13 +131,14 @@ counted AS (
     GROUP BY c.name
 ),
 timed AS (
-    INSERT INTO series AS s (job, step, at, name, slot, value)
-    SELECT $1, 20, c.bucket, c.name, 0, sum(c.value)
-    FROM marked m JOIN unnest($13::bigint[], $14::float8[], $15::text[], $16::bigint[], $17::text[], $18::bigint[])
-        AS c (fingerprint, at, worker, bucket, name, value)
+    INSERT INTO series AS s (job, step, at, slot, failed, dead)
+    SELECT $1, 20, c.bucket, 0, sum(c.failed), sum(c.dead)
+    FROM marked m JOIN unnest($13::bigint[], $14::float8[], $15::text[], $16::bigint[], $17::bigint[], $18::bigint[])
+        AS c (fingerprint, at, worker, bucket, failed, dead)
         ON (m.fingerprint, m.at, m.worker) = (c.fingerprint, c.at, c.worker)
-    GROUP BY c.bucket, c.name ORDER BY c.bucket, c.name
-    ON CONFLICT (job, step, at, name, slot) DO UPDATE SET value = s.value + excluded.value
+    GROUP BY c.bucket ORDER BY c.bucket
+    ON CONFLICT (job, step, at, slot) DO UPDATE SET
+        failed = s.failed + excluded.failed, dead = s.dead + excluded.dead
 ),
 hours AS (
     INSERT INTO hourly AS h (job, kind, hour, who, label, slot, value)

@@ -11,15 +11,15 @@ from sqlite3 import Connection
 import msgspec
 
 from gossamer.core.jobs import Job
-from gossamer.core.series import ATTEMPTS, BUCKET_S, EVERYBODY, GAUGE, HourlyKind, HourlyRow, SeriesStep
+from gossamer.core.series import ATTEMPTS, BUCKET_S, EVERYBODY, HourlyKind, HourlyRow, SeriesStep
 from gossamer.core.storable import without_surrogates as text
 from gossamer.drivers.sql import load_statements, write_rows
 from gossamer.drivers.sqlite.database import Database
 from gossamer.store.counters import BatchCounts
-from gossamer.store.series import bucket_of, fold_limits, hours_between, steps_of, worst_of
+from gossamer.store.series import bucket_of, fill_columns, fold_limits, hours_between, steps_of, worst_of
 from gossamer.store.sqlite.jobs import job_number
 
-SQL = load_statements("gossamer.store.sqlite", "series.sql")
+SQL = fill_columns(load_statements("gossamer.store.sqlite", "series.sql"))
 
 
 class SqliteSeries:
@@ -35,9 +35,10 @@ class SqliteSeries:
         """See :class:`~gossamer.ports.series.Series`."""
 
         def write(conn: Connection) -> None:
-            place = (job_number(conn, job), BUCKET_S, bucket_of(at))
-            rows = [(*place, f"{GAUGE}{name}", value) for name, value in sorted(gauges.items())]
-            write_rows(conn, SQL["set_series"], rows)
+            number, bucket = job_number(conn, job), bucket_of(at)
+            conn.execute(SQL["cover_bucket"], (number, bucket))
+            rows = [(number, BUCKET_S, bucket, text(name), value) for name, value in gauges.items()]
+            write_rows(conn, SQL["set_gauges"], rows)
 
         await self._db.run(write)
 
@@ -46,8 +47,8 @@ class SqliteSeries:
         values = (job.id, since, until, step_s)
 
         def read(conn: Connection) -> list[SeriesStep]:
-            covered = dict(conn.execute(SQL["covered"], values).fetchall())
-            return steps_of(conn.execute(SQL["steps"], values), covered)
+            counted = conn.execute(SQL["steps"], values).fetchall()
+            return steps_of(counted, conn.execute(SQL["gauges"], values))
 
         return await self._db.read(read)
 
@@ -90,8 +91,9 @@ class SqliteSeries:
 
         def fold(conn: Connection) -> None:
             conn.execute(SQL["fold_series"], (fine,))
-            conn.execute(SQL["fold_covered"], (fine,))
+            conn.execute(SQL["fold_gauges"], (fine,))
             conn.execute(SQL["drop_series"], (fine,))
+            conn.execute(SQL["drop_gauges"], (fine,))
             conn.execute(SQL["drop_hourly"], (named,))
 
         await self._db.run(fold)
@@ -99,7 +101,7 @@ class SqliteSeries:
 
 def add_counts(conn: Connection, job: int, changes: BatchCounts) -> None:
     """Add what a batch changes over time, in the caller's transaction."""
-    series = [(job, BUCKET_S, *row) for row in changes.series_rows()]
+    series = [(job, BUCKET_S, at, BUCKET_S, *counts) for at, *counts in changes.series_rows()]
     write_rows(conn, SQL["add_series"], series)
     hourly = [(job, kind, hour, text(who), *more) for kind, hour, who, *more in changes.hourly_rows()]
     write_rows(conn, SQL["add_hourly"], hourly)

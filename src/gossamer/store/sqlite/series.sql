@@ -1,27 +1,35 @@
 -- Counters over time. Tables: gossamer/drivers/sqlite/migrations/0009_counters_over_time.sql.
--- Rows at `:rows` (gossamer.drivers.sql.write_rows).
+-- Rows at `:rows` (gossamer.drivers.sql.write_rows); `:columns`, `:sums`, `:added` are the counters
+-- (gossamer.store.series.fill_columns).
+
+-- ------------------------------------------------------------------ writing
 
 -- name: add_series
-INSERT INTO series (job, step, at, name, value) VALUES :rows
-ON CONFLICT (job, step, at, name) DO UPDATE SET value = value + excluded.value;
+INSERT INTO series (job, step, at, covered, :columns) VALUES :rows
+ON CONFLICT (job, step, at) DO UPDATE SET :added;
 
--- name: set_series
-INSERT INTO series (job, step, at, name, value) VALUES :rows
+-- name: cover_bucket
+INSERT INTO series (job, step, at, covered) VALUES (?, 20, ?, 20) ON CONFLICT DO NOTHING;
+
+-- name: set_gauges
+INSERT INTO gauge (job, step, at, name, value) VALUES :rows
 ON CONFLICT (job, step, at, name) DO UPDATE SET value = excluded.value;
 
 -- name: add_hourly
 INSERT INTO hourly (job, kind, hour, who, label, value) VALUES :rows
 ON CONFLICT (job, kind, hour, who, label) DO UPDATE SET value = value + excluded.value;
 
+-- ------------------------------------------------------------------ reading
+
 -- name: steps
-SELECT at / ?4 * ?4, name, sum(value), count(*) FROM series
+SELECT at / ?4 * ?4, sum(covered), :sums FROM series
+WHERE job = (SELECT id FROM job WHERE name = ?1) AND step IN (20, 3600) AND at >= ?2 AND at < ?3
+GROUP BY 1;
+
+-- name: gauges
+SELECT at / ?4 * ?4, name, avg(value) FROM gauge
 WHERE job = (SELECT id FROM job WHERE name = ?1) AND step IN (20, 3600) AND at >= ?2 AND at < ?3
 GROUP BY 1, 2;
-
--- name: covered
-SELECT at / ?4 * ?4, 20 * count(DISTINCT at) FROM series
-WHERE job = (SELECT id FROM job WHERE name = ?1) AND step = 20 AND at >= ?2 AND at < ?3
-GROUP BY 1;
 
 -- name: hours
 SELECT hour, who, label, value FROM hourly
@@ -50,26 +58,27 @@ SELECT count(DISTINCT who) FROM (
 -- ------------------------------------------------------------------ folding
 
 -- name: fold_series
--- Of gauges an hour keeps the mean; what comes later, of a lease that was lost, is added.
-INSERT INTO series (job, step, at, name, value)
-SELECT fine.job, 3600, fine.at / 3600 * 3600, fine.name,
-    iif(instr(fine.name, 'now:') = 1, CAST(round(avg(fine.value)) AS INTEGER), sum(fine.value))
-FROM job CROSS JOIN series AS fine ON fine.job = job.id AND fine.step = 20 AND fine.at < ?1
-WHERE true
-GROUP BY 1, 3, 4
-ON CONFLICT (job, step, at, name) DO UPDATE SET
-    value = iif(instr(name, 'now:') = 1, value, value + excluded.value);
-
--- name: fold_covered
-INSERT INTO series (job, step, at, name, value)
-SELECT fine.job, 3600, fine.at / 3600 * 3600, 'covered', 20 * count(DISTINCT fine.at)
-FROM job CROSS JOIN series AS fine ON fine.job = job.id AND fine.step = 20 AND fine.at < ?1
+-- What comes later, of a lease that was lost, is added.
+INSERT INTO series (job, step, at, covered, :columns)
+SELECT job.id, 3600, at / 3600 * 3600, sum(covered), :sums
+FROM job CROSS JOIN series ON series.job = job.id AND step = 20 AND at < ?1
 WHERE true
 GROUP BY 1, 3
-ON CONFLICT (job, step, at, name) DO UPDATE SET value = min(3600, value + excluded.value);
+ON CONFLICT (job, step, at) DO UPDATE SET covered = min(3600, covered + excluded.covered), :added;
+
+-- name: fold_gauges
+INSERT INTO gauge (job, step, at, name, value)
+SELECT job.id, 3600, at / 3600 * 3600, gauge.name, CAST(round(avg(value)) AS INTEGER)
+FROM job CROSS JOIN gauge ON gauge.job = job.id AND step = 20 AND at < ?1
+WHERE true
+GROUP BY 1, 3, 4
+ON CONFLICT DO NOTHING;
 
 -- name: drop_series
 DELETE FROM series WHERE job IN (SELECT id FROM job) AND step = 20 AND at < ?1;
+
+-- name: drop_gauges
+DELETE FROM gauge WHERE job IN (SELECT id FROM job) AND step = 20 AND at < ?1;
 
 -- name: drop_hourly
 DELETE FROM hourly WHERE job IN (SELECT id FROM job) AND kind IN ('host', 'proxy') AND hour < ?1 AND who <> '';
