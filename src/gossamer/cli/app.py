@@ -60,7 +60,6 @@ HOMES: dict[str, dict[str, str]] = {
         "up": "Run a supervisor and some workers here.",
     },
     "dashboard": {"dashboard": "Show the crawls in a browser, and serve the HTTP API."},
-    "token": {"token": "Tokens: who may use the dashboard and the HTTP API."},
     "attempts": {"attempts": "List every attempt, newest first."},
     "explain": {"explain": "Say why a URL was fetched, was not, or has not been yet."},
     "proxies": {"proxies": "Show how the proxies do, and test them."},
@@ -68,6 +67,7 @@ HOMES: dict[str, dict[str, str]] = {
     "doctor": {"doctor": "Check that nothing is missing."},
     "version": {"version": "Show the version."},
     "dead": {"dead": "Dead letters: requests that were given up."},
+    "token": {"token": "Tokens: who may use the dashboard and the HTTP API."},
 }
 """The commands of each module with their short help, in the order in which a newcomer needs them."""
 STYLE: dict[str, Any] = {
