@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
@@ -15,10 +16,12 @@ from gossamer.web import routes
 from gossamer.web.body_limit import BodyLimit
 from gossamer.web.errors import add_error_handlers, error_response
 from gossamer.web.headers import HeaderGuard
+from gossamer.web.monitors import MonitorPool
 from gossamer.web.pages import add_pages, load_files
 from gossamer.web.parts import WebParts, require_role
 from gossamer.web.route_group import RouteGroup
 from gossamer.web.schemas import describe_api
+from gossamer.web.topics import ask_within
 
 API = "/api/v1"
 ABOUT = (
@@ -42,6 +45,7 @@ def make_app(parts: WebParts) -> FastAPI:
     )
     app.state.parts = parts
     groups = load_groups()
+    app.state.monitors = MonitorPool(partial(ask_within, app, API))
     app.state.topics = {name: rule for group in groups for name, rule in group.topics.items()}
     for group in groups:
         app.include_router(group.router, prefix=API)

@@ -11,10 +11,10 @@ import msgspec
 from fastapi import APIRouter, Depends, Request, Response
 
 from gossamer.core.access import Role
-from gossamer.core.record import Record
 from gossamer.web.answers import ReadyAnswer, encode_answer
 from gossamer.web.errors import ErrorAnswer
 from gossamer.web.parts import parts_of, require_role
+from gossamer.web.topics import TopicRule
 
 Question = Callable[..., Awaitable[Any]]
 
@@ -28,13 +28,6 @@ ERRORS = {
     503: "A service is away, or took longer than 5 s.",
 }
 """What may go wrong with any route."""
-
-
-class TopicRule(Record, frozen=True):
-    """How a topic of the stream becomes a path: ``job:ID`` is ``/jobs/ID``."""
-
-    path: str
-    every_s: float  # between two looks at what has changed
 
 
 class RouteGroup:
@@ -75,7 +68,7 @@ class RouteGroup:
             return question
 
         if topic:
-            self.topics[topic] = TopicRule(path, every_s)
+            self.topics[topic] = TopicRule(path, every_s, role)
         return register
 
     def change(
@@ -133,12 +126,16 @@ class RouteGroup:
 
 def described_responses(answer: type[msgspec.Struct], status: int) -> dict[int | str, dict[str, Any]]:
     """What a route answers, for the OpenAPI document."""
-    found: dict[int | str, dict[str, Any]] = {
+    return described_errors() | {
         status: {"description": inspect.getdoc(answer) or "", "content": _content_of(answer)}
     }
-    for number, text in ERRORS.items():
-        found[number] = {"description": text, "content": _content_of(ErrorAnswer)}
-    return found
+
+
+def described_errors() -> dict[int | str, dict[str, Any]]:
+    """What any route may answer instead."""
+    return {
+        number: {"description": text, "content": _content_of(ErrorAnswer)} for number, text in ERRORS.items()
+    }
 
 
 def _content_of(record: type[msgspec.Struct]) -> dict[str, Any]:

@@ -1,0 +1,229 @@
+"""The stream: what has changed, told to all who look by looking once, within bounds."""
+
+import asyncio
+import json
+import socket
+
+import httpx2
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gossamer.core.access import Role
+from gossamer.core.errors import UsageError
+from gossamer.testing.clock import run_virtual
+from gossamer.web.deltas import find_delta
+from gossamer.web.monitors import MAX_BUFFER, MonitorPool, StreamBuffer
+from gossamer.web.packages import uvicorn
+from gossamer.web.topics import TopicQuestion, TopicRule, ask_within, read_topics
+from kit.web import open_web
+
+RULES = {
+    "jobs": TopicRule("/jobs", 1.0, Role.READ),
+    "job": TopicRule("/jobs/{job}", 1.0, Role.READ),
+    "host": TopicRule("/jobs/{job}/hosts/{host}", 1.0, Role.READ),
+}
+QUESTION = TopicQuestion("jobs", "/jobs", RULES["jobs"])
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["", "a"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def applied(former, delta):
+    whole = {"": json.loads(json.dumps(former))}
+    for path in delta.drop:
+        place = whole[""]
+        for step in path[:-1]:
+            place = place[step]
+        del place[path[-1]]
+    for path, value in delta.set:
+        place, last = whole, ""
+        for step in path:
+            place, last = place[last], step
+        place[last] = value
+    return whole[""]
+
+
+@given(json_values, json_values)
+def test_a_delta_makes_the_later_answer_of_the_former_one(former, later):
+    delta = find_delta(former, later)
+    assert json.dumps(applied(former, delta), sort_keys=True) == json.dumps(later, sort_keys=True)
+    assert find_delta(later, later) == ([], [])
+
+
+def test_a_delta_has_what_has_changed_and_nothing_else():
+    former = {"jobs": [{"id": "a", "pages": 1}, {"id": "b", "pages": 1}], "more": True, "x": 1}
+    later = {"jobs": [{"id": "a", "pages": 2}, {"id": "b", "pages": 1}], "more": True}
+    assert find_delta(former, later) == ([(("jobs", 0, "pages"), 2)], [("x",)])
+
+
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("jobs", ["/jobs"]),
+        ("jobs,job:a-1", ["/jobs", "/jobs/a-1"]),
+        ("jobs:state=paused&limit=5", ["/jobs?state=paused&limit=5"]),
+        ("host:a-1:h%3A80:q=x:y", ["/jobs/a-1/hosts/h%3A80?q=x:y"]),
+        ("job:..%2F..%2Fme", ["/jobs/..%2F..%2Fme"]),
+        ("job:a/b?c", ["/jobs/a%2Fb%3Fc"]),
+    ],
+)
+def test_a_topic_is_a_path(text, paths):
+    assert [question.path for question in read_topics(text, RULES)] == paths
+
+
+@pytest.mark.parametrize(
+    "text", ["", ",", "nothing", "job", "jobs,job:1,job:2,job:3,job:4", "jobs:" + "x" * 3000]
+)
+def test_what_is_no_topic_is_refused(text):
+    with pytest.raises(UsageError):
+        read_topics(text, RULES)
+
+
+class Answers:
+    """Answers that change when they are told to, and counts who asks."""
+
+    def __init__(self, answer):
+        self.status, self.answer, self.asked = 200, answer, 0
+
+    async def __call__(self, _question):
+        self.asked += 1
+        return self.status, msgspec.json.encode(self.answer)
+
+
+def told(events):
+    return [
+        (event.kind, {k: v for k, v in json.loads(event.data).items() if k not in ("topic", "at")})
+        for event in events
+    ]
+
+
+def test_all_who_look_are_told_by_looking_once():
+    async def main(_clock):
+        answers = Answers({"n": 1})
+        pool, buffers = MonitorPool(answers), [StreamBuffer() for _ in range(20)]
+        for buffer in buffers:
+            await pool.open_stream(buffer, [QUESTION], "")
+            assert told(await buffer.take_events(0.0)) == [("snapshot", {"data": {"n": 1}})]
+        answers.answer = {"n": 2}
+        await asyncio.sleep(10.5)
+        for buffer in buffers:
+            expected = [("delta", {"set": [[["n"], 2]], "drop": []})]
+            assert told(await buffer.take_events(0.0)) == expected
+        assert answers.asked <= 12
+        for buffer in buffers:
+            pool.close_stream(buffer)
+        asked = answers.asked
+        await asyncio.sleep(10)
+        assert (answers.asked, pool.streams) == (asked, 0), "nobody looks any more"
+
+    run_virtual(main)
+
+
+def test_what_was_missed_is_told_again_or_all_of_it():
+    async def main(_clock):
+        answers = Answers({"n": 0})
+        pool, stays, leaves = MonitorPool(answers), StreamBuffer(), StreamBuffer()
+        await pool.open_stream(stays, [QUESTION], "")
+        await pool.open_stream(leaves, [QUESTION], "")
+        last = (await leaves.take_events(0.0))[-1].number
+        pool.close_stream(leaves)
+        for number in (1, 2):
+            answers.answer = {"n": number}
+            await asyncio.sleep(1.5)
+        back = StreamBuffer()
+        await pool.open_stream(back, [QUESTION], f"{pool.counter.epoch}-{last}")
+        assert [said["set"] for _, said in told(await back.take_events(0.0))] == [[[["n"], 1]], [[["n"], 2]]]
+        await asyncio.sleep(70)
+        answers.answer = {"n": 3}
+        await asyncio.sleep(1.5)
+        for late in (f"{pool.counter.epoch}-{last}", "other-7", "nonsense"):
+            again = StreamBuffer()
+            await pool.open_stream(again, [QUESTION], late)
+            assert told(await again.take_events(0.0)) == [("reset", {}), ("snapshot", {"data": {"n": 3}})], (
+                late
+            )
+            pool.close_stream(again)
+        for buffer in (stays, back):
+            pool.close_stream(buffer)
+
+    run_virtual(main)
+
+
+def test_who_does_not_keep_up_is_given_the_whole_answer():
+    async def main(_clock):
+        answers = Answers({"text": ""})
+        pool, slow = MonitorPool(answers), StreamBuffer()
+        await pool.open_stream(slow, [QUESTION], "")
+        for number in range(60):
+            answers.answer = {"text": f"{number:07000}"}
+            await asyncio.sleep(1.0)
+            assert slow._bytes <= MAX_BUFFER
+        await asyncio.sleep(1.0)
+        (event,) = await slow.take_events(0.0)
+        assert told([event]) == [("snapshot", {"data": answers.answer})]
+        answers.answer = {"text": "x"}
+        await asyncio.sleep(1.5)
+        assert told(await slow.take_events(0.0)) == [("delta", {"set": [[["text"], "x"]], "drop": []})]
+        pool.close_stream(slow)
+
+    run_virtual(main)
+
+
+def test_an_error_is_told_once_and_its_end_too():
+    async def main(_clock):
+        answers = Answers({"error": {"what": "Redis cannot be read."}})
+        answers.status = 503
+        pool, buffer = MonitorPool(answers), StreamBuffer()
+        await pool.open_stream(buffer, [QUESTION], "")
+        await asyncio.sleep(5)
+        answers.status, answers.answer = 200, {"n": 1}
+        await asyncio.sleep(1.5)
+        answers.answer = {"n": "x" * 70_000}
+        await asyncio.sleep(1.5)
+        found = told(await buffer.take_events(0.0))
+        assert [kind for kind, _ in found] == ["error", "snapshot", "error"]
+        assert (found[0][1]["error"]["status"], found[1][1]["data"]) == (503, {"n": 1})
+        assert found[2][1]["error"]["what"] == "This is too large for the stream."
+        pool.close_stream(buffer)
+
+    run_virtual(main)
+
+
+async def test_a_topic_is_asked_as_the_path_is(tmp_path):
+    async with open_web(tmp_path, is_local=False) as web:
+        (question,) = read_topics("jobs:limit=5", web.app.state.topics)
+        assert await ask_within(web.app, "/api/v1", question) == (200, b'{"jobs":[],"next_after":""}')
+        (wrong,) = read_topics("jobs:limit=x", web.app.state.topics)
+        assert (await ask_within(web.app, "/api/v1", wrong))[0] == 422
+
+
+async def test_a_stream_over_a_connection(tmp_path):
+    """Its first events, as they come; a token that is revoked ends it."""
+    async with open_web(tmp_path, is_local=False) as web:
+        token = await web.make_token("ann")
+        listening = socket.create_server(("127.0.0.1", 0))
+        config = uvicorn.Config(web.app, log_config=None, lifespan="off", timeout_graceful_shutdown=1)
+        server = uvicorn.Server(config)
+        serving = asyncio.create_task(server.serve(sockets=[listening]))
+        where = f"http://127.0.0.1:{listening.getsockname()[1]}/api/v1/stream"
+        async with httpx2.AsyncClient(headers=token) as client:
+            assert (await client.get(where, params={"topics": "nothing"})).status_code == 400
+            async with client.stream("GET", where, params={"topics": "jobs"}) as answer:
+                assert answer.headers["content-type"].startswith("text/event-stream")
+                lines = answer.aiter_lines()
+                found = [await anext(lines) for _ in range(5)]
+                assert found[:3] == ["retry: 2000", "", "event: snapshot"]
+                assert json.loads(found[4].removeprefix("data: "))["data"] == {"jobs": [], "next_after": ""}
+                await web.backends.book.create("shop", "shop")
+                while not (line := await anext(lines)).startswith("data: "):
+                    pass
+                (change,) = json.loads(line.removeprefix("data: "))["set"]
+                assert (change[0], change[1][0]["job"]) == (["jobs"], "shop-1")
+        server.should_exit = True
+        await serving
+        assert web.app.state.monitors.streams == 0
