@@ -20,7 +20,7 @@ HOSTILE = (
     '"><img src=x onerror=alert(1)>',
     "Invoice\u202egnp.exe",
     '=HYPERLINK("https://evil.example","Click")',
-    "Z\u0351\u0343\u0341\u035b\u0350\u0357\u0346a\u0302\u0300\u0344\u030a\u0350l\u035bg\u030f\u0300\u0341o lamp",
+    "Z\u0351\u0343\u0341\u035b\u0350\u0357\u0346a\u0302\u0300\u0344\u030a\u0350l\u035bgo lamp",
     "مصباح طاولة من النحاس",
     "銅製のテーブルランプ 四十センチ",
     "Line one\nLine two\x00 and a NUL",
@@ -50,25 +50,131 @@ def wander(seed: str, n: int, base: float, noise: float = 0.06) -> list[float]:
 
 def _job(number: str, target: str, **more: Any) -> dict[str, Any]:
     made = {
-        "id": number, "target": target, "state": "running", "finish_reason": "", "created_at": NOW - 6130, "finished_at": None,
-        "pages": 0, "items": 0, "done": 0, "pending": 0, "delayed": 0, "leased": 0, "dead": 0, "pages_per_s": 0.0,
-        "allowed_per_s": 0.0, "limit": "politeness", "left_s": None, "left_note": "", "max_pages": None, "spark": [],
-        "trouble": "", "trouble_kind": "", "hosts_held": 0, "failed_share": None, "state_note": "", "is_fresh": False,
-    }  # fmt: skip
+        "id": number,
+        "target": target,
+        "state": "running",
+        "finish_reason": "",
+        "created_at": NOW - 6130,
+        "finished_at": None,
+        "pages": 0,
+        "items": 0,
+        "done": 0,
+        "pending": 0,
+        "delayed": 0,
+        "leased": 0,
+        "dead": 0,
+        "pages_per_s": 0.0,
+        "allowed_per_s": 0.0,
+        "limit": "politeness",
+        "left_s": None,
+        "left_note": "",
+        "max_pages": None,
+        "spark": [],
+        "trouble": "",
+        "trouble_kind": "",
+        "hosts_held": 0,
+        "failed_share": None,
+        "state_note": "",
+        "is_fresh": False,
+    }
     made |= more
     made["spark"] = wander(f"spark {number}", 60, made["pages_per_s"] or 0.01)
     return made
 
 
 JOBS = [
-    _job("news-12", "news.py:News", pages=88_240, items=41_871, done=97_015, pending=18_204, delayed=412, leased=24, dead=9, pages_per_s=18.4, allowed_per_s=19.2, left_s=3130, trouble="96% of its items have no title since 13:54.", trouble_kind="dead"),
-    _job("shops-7", "shops.py:Shops region=eu", pages=1_204_551, items=640_632, done=1_311_870, pending=571_204, delayed=18_220, leased=231, dead=1_312, pages_per_s=214.0, allowed_per_s=223.0, left_s=7680, max_pages=3_000_000, trouble="1,204 dead letters since 13:40, all of api.shop.example (server).", trouble_kind="dead", hosts_held=3, failed_share=0.013),
-    _job("recipes-5", "https://recipes.example/", pages=4_010, items=3_871, done=4_602, pending=9_113, delayed=1, limit="held", left_note="from 14:40", trouble="Its one host asked for time (429, Retry-After 600 s).", trouble_kind="held"),
-    _job("archive-2", "archive.py:Archive", pages=10_000_000, items=9_871_220, done=11_204_118, pending=12_480_113, delayed=204_118, leased=256, dead=48_210, pages_per_s=118.0, allowed_per_s=402.0, limit="workers", left_note="growing", trouble="Slower than allowed: all slots are busy. 10 more workers would help.", trouble_kind="info"),
-    _job("docs-31", "https://docs.example.org/", pages=118_400, items=118_400, done=121_019, pending=19_204, delayed=12, leased=64, pages_per_s=61.3, allowed_per_s=64.0, left_s=262),
-    _job("boards-3", "boards.py:Boards", state="paused", pages=61_204, items=58_110, done=66_018, pending=40_115, delayed=88, dead=31, state_note="paused at 12:20 by token ops"),
+    _job(
+        "news-12",
+        "news.py:News",
+        pages=88_240,
+        items=41_871,
+        done=97_015,
+        pending=18_204,
+        delayed=412,
+        leased=24,
+        dead=9,
+        pages_per_s=18.4,
+        allowed_per_s=19.2,
+        left_s=3130,
+        trouble="96% of its items have no title since 13:54.",
+        trouble_kind="dead",
+    ),
+    _job(
+        "shops-7",
+        "shops.py:Shops region=eu",
+        pages=1_204_551,
+        items=640_632,
+        done=1_311_870,
+        pending=571_204,
+        delayed=18_220,
+        leased=231,
+        dead=1_312,
+        pages_per_s=214.0,
+        allowed_per_s=223.0,
+        left_s=7680,
+        max_pages=3_000_000,
+        trouble="1,204 dead letters since 13:40, all of api.shop.example (server).",
+        trouble_kind="dead",
+        hosts_held=3,
+        failed_share=0.013,
+    ),
+    _job(
+        "recipes-5",
+        "https://recipes.example/",
+        pages=4_010,
+        items=3_871,
+        done=4_602,
+        pending=9_113,
+        delayed=1,
+        limit="held",
+        left_note="from 14:40",
+        trouble="Its one host asked for time (429, Retry-After 600 s).",
+        trouble_kind="held",
+    ),
+    _job(
+        "archive-2",
+        "archive.py:Archive",
+        pages=10_000_000,
+        items=9_871_220,
+        done=11_204_118,
+        pending=12_480_113,
+        delayed=204_118,
+        leased=256,
+        dead=48_210,
+        pages_per_s=118.0,
+        allowed_per_s=402.0,
+        limit="workers",
+        left_note="growing",
+        trouble="Slower than allowed: all slots are busy. 10 more workers would help.",
+        trouble_kind="info",
+    ),
+    _job(
+        "docs-31",
+        "https://docs.example.org/",
+        pages=118_400,
+        items=118_400,
+        done=121_019,
+        pending=19_204,
+        delayed=12,
+        leased=64,
+        pages_per_s=61.3,
+        allowed_per_s=64.0,
+        left_s=262,
+    ),
+    _job(
+        "boards-3",
+        "boards.py:Boards",
+        state="paused",
+        pages=61_204,
+        items=58_110,
+        done=66_018,
+        pending=40_115,
+        delayed=88,
+        dead=31,
+        state_note="paused at 12:20 by token ops",
+    ),
     _job("evil-1", HOSTILE[0], pages=1, items=0, done=1, limit=""),
-]  # fmt: skip
+]
 
 
 def _way(text: str, place: str = "", action: str = "", command: str = "") -> dict[str, str]:
@@ -76,25 +182,64 @@ def _way(text: str, place: str = "", action: str = "", command: str = "") -> dic
 
 
 TROUBLES = [
-    {"kind": "drift", "severity": "needs_you", "who": "news-12", "job": "news-12", "text": "news-12 stores items without a title since 13:54: 96% of them.", "since": NOW - 2280, "ways": [_way("See what changed", "/jobs/news-12/items"), _way("Pause it", action="pause")]},
-    {"kind": "dead_letters", "severity": "needs_you", "who": "shops-7", "job": "shops-7", "text": "shops-7 has 1,204 new dead letters, all of api.shop.example.", "since": NOW - 3120, "ways": [_way("Look at them", "/jobs/shops-7/dead")]},
-    {"kind": "silent_worker", "severity": "takes_care", "who": "crawl-3:8752", "job": "", "text": "crawl-3:8752 is silent. Its 2 shifts went to other workers; nothing is lost.", "since": NOW - 42, "ways": [_way("See workers", "/workers"), _way("Start a worker", command="gossamer worker")]},
-]  # fmt: skip
+    {
+        "kind": "drift",
+        "severity": "needs_you",
+        "who": "news-12",
+        "job": "news-12",
+        "text": "news-12 stores items without a title since 13:54: 96% of them.",
+        "since": NOW - 2280,
+        "ways": [_way("See what changed", "/jobs/news-12/items"), _way("Pause it", action="pause")],
+    },
+    {
+        "kind": "dead_letters",
+        "severity": "needs_you",
+        "who": "shops-7",
+        "job": "shops-7",
+        "text": "shops-7 has 1,204 new dead letters, all of api.shop.example.",
+        "since": NOW - 3120,
+        "ways": [_way("Look at them", "/jobs/shops-7/dead")],
+    },
+    {
+        "kind": "silent_worker",
+        "severity": "takes_care",
+        "who": "crawl-3:8752",
+        "job": "",
+        "text": "crawl-3:8752 is silent. Its 2 shifts went to other workers; nothing is lost.",
+        "since": NOW - 42,
+        "ways": [_way("See workers", "/workers"), _way("Start a worker", command="gossamer worker")],
+    },
+]
 
 
 def overview(query: dict[str, str]) -> dict[str, Any]:
     vitals = [
-        ("pages", "412/s", "of 707/s allowed", 412), ("in_flight", "477", "requests", 470), ("failed", "3.1%", "of attempts", 0.03),
-        ("p95", "412 ms", "", 410), ("workers", "14 of 15", "at work", 15), ("store_lag", "40 ms", "PostgreSQL", 40),
-    ]  # fmt: skip
+        ("pages", "412/s", "of 707/s allowed", 412),
+        ("in_flight", "477", "requests", 470),
+        ("failed", "3.1%", "of attempts", 0.03),
+        ("p95", "412 ms", "", 410),
+        ("workers", "14 of 15", "at work", 15),
+        ("store_lag", "40 ms", "PostgreSQL", 40),
+    ]
     shown = JOBS if query.get("show") != "ended" else []
     return {
         "at": time.time(),
-        "say": ["Two jobs need you. The other five take care of themselves.", "412 pages/s on 7 running jobs; their hosts allow 707/s. The next to finish is docs-31, in 4m 22s."],
-        "troubles": TROUBLES, "more_troubles": 2, "open": 9, "ended": 31, "next_cursor": None, "jobs": shown,
-        "vitals": [{"name": name, "text": text, "more": more, "values": wander(name, 60, base)} for name, text, more, base in vitals],
+        "say": [
+            "Two jobs need you. The other five take care of themselves.",
+            "412 pages/s on 7 running jobs; their hosts allow 707/s. The next to finish is docs-31.",
+        ],
+        "troubles": TROUBLES,
+        "more_troubles": 2,
+        "open": 9,
+        "ended": 31,
+        "next_cursor": None,
+        "jobs": shown,
+        "vitals": [
+            {"name": name, "text": text, "more": more, "values": wander(name, 60, base)}
+            for name, text, more, base in vitals
+        ],
         "rail": {"needs": 2, "workers": {"all": 15, "at_work": 14, "silent": 1}, "proxies_dead": 1},
-    }  # fmt: skip
+    }
 
 
 def job(number: str) -> dict[str, Any] | None:
@@ -102,14 +247,59 @@ def job(number: str) -> dict[str, Any] | None:
     if found is None:
         return None
     return found | {
-        "at": time.time(), "say": [f"{number} goes as fast as its hosts allow and is done at about 16:40, in 2h 08m.", "214 of 222 pages/s that they allow. 589,624 requests wait. The last host is lamps.example, with 768 requests 10 s apart, as its robots.txt asks; all others are through by 16:16."],
-        "troubles": [one for one in TROUBLES if one["job"] == number], "more_troubles": 0, "shifts": 11, "more_workers": 0, "store_lag_s": 0.04,
-        "due": [["now", 12_849], ["within 1 min", 41_849], ["within 10 min", 154_429], ["within 1 h", 353_655], ["later", 26_642]],
-        "budgets": [{"name": "Pages", "used": 1_204_551, "limit": 3_000_000, "note": "At this pace spent at 16:51, after the end."}],
-        "errors": [{"reason": "server", "text": "503 of api.shop.example", "count": 8870}, {"reason": "throttled", "text": "429 at 22 hosts", "count": 4310}],
-        "slowest": [{"host": "lamps.example", "pending": 768, "delay_s": 10.0, "empties_s": 7680.0}, {"host": LONG_HOST, "pending": 118, "delay_s": 0.9, "empties_s": 106.0}],
-        "changes": [{"id": 7, "at": NOW - 1440, "who": "token ops", "what": "per_host 2 → 1", "undo_until": NOW + 900, "undone_at": None}, {"id": 3, "at": NOW - 6130, "who": "schedule shops-eu", "what": "started", "undo_until": None, "undone_at": None}],
-    }  # fmt: skip
+        "at": time.time(),
+        "say": [
+            f"{number} goes as fast as its hosts allow and is done at about 16:40, in 2h 08m.",
+            "214 of 222 pages/s that they allow. 589,624 requests wait. The last host is lamps.example, with "
+            "768 requests 10 s apart, as its robots.txt asks; all others are through by 16:16.",
+        ],
+        "troubles": [one for one in TROUBLES if one["job"] == number],
+        "more_troubles": 0,
+        "shifts": 11,
+        "more_workers": 0,
+        "store_lag_s": 0.04,
+        "due": [
+            ["now", 12_849],
+            ["within 1 min", 41_849],
+            ["within 10 min", 154_429],
+            ["within 1 h", 353_655],
+            ["later", 26_642],
+        ],
+        "budgets": [
+            {
+                "name": "Pages",
+                "used": 1_204_551,
+                "limit": 3_000_000,
+                "note": "At this pace spent at 16:51, after the end.",
+            }
+        ],
+        "errors": [
+            {"reason": "server", "text": "503 of api.shop.example", "count": 8870},
+            {"reason": "throttled", "text": "429 at 22 hosts", "count": 4310},
+        ],
+        "slowest": [
+            {"host": "lamps.example", "pending": 768, "delay_s": 10.0, "empties_s": 7680.0},
+            {"host": LONG_HOST, "pending": 118, "delay_s": 0.9, "empties_s": 106.0},
+        ],
+        "changes": [
+            {
+                "id": 7,
+                "at": NOW - 1440,
+                "who": "token ops",
+                "what": "per_host 2 → 1",
+                "undo_until": NOW + 900,
+                "undone_at": None,
+            },
+            {
+                "id": 3,
+                "at": NOW - 6130,
+                "who": "schedule shops-eu",
+                "what": "started",
+                "undo_until": None,
+                "undone_at": None,
+            },
+        ],
+    }
 
 
 def series(_query: dict[str, str]) -> dict[str, Any]:
@@ -131,36 +321,108 @@ def series(_query: dict[str, str]) -> dict[str, Any]:
         line[66:71] = [None] * 5
     until = time.time()
     return {
-        "at": until, "step_s": 20, "until": until, "series": values,
-        "marks": [{"at": until - 3120, "kind": "dead", "text": "api.shop.example begins to fail"}, {"at": until - 1440, "kind": "person", "text": "per_host 2 → 1, token ops"}],
+        "at": until,
+        "step_s": 20,
+        "until": until,
+        "series": values,
+        "marks": [
+            {"at": until - 3120, "kind": "dead", "text": "api.shop.example begins to fail"},
+            {"at": until - 1440, "kind": "person", "text": "per_host 2 → 1, token ops"},
+        ],
         "gaps": [{"from": until - 114 * 20, "to": until - 109 * 20, "text": "no data: supervisor away"}],
-    }  # fmt: skip
+    }
 
 
 def _host(name: str, **more: Any) -> dict[str, Any]:
     return {
-        "host": name, "pending": 100, "delayed": 0, "in_flight": 1, "per_host": 2, "delay_s": 0.2, "why": "adaptive", "why_text": "follows its answers (120 ms)", "hold_until": 0.0,
-        "next_at": NOW + 0.2, "success": 0.998, "p50_s": 0.12, "p95_s": 0.31, "rung": "http", "pages": 1200, "dead": 0, "incidents": 0, "silences": 0, "allowed_per_s": 5.0, "started_per_s": 4.8, "empties_s": 20.0,
-    } | more  # fmt: skip
+        "host": name,
+        "pending": 100,
+        "delayed": 0,
+        "in_flight": 1,
+        "per_host": 2,
+        "delay_s": 0.2,
+        "why": "adaptive",
+        "why_text": "follows its answers (120 ms)",
+        "hold_until": 0.0,
+        "next_at": NOW + 0.2,
+        "success": 0.998,
+        "p50_s": 0.12,
+        "p95_s": 0.31,
+        "rung": "http",
+        "pages": 1200,
+        "dead": 0,
+        "incidents": 0,
+        "silences": 0,
+        "allowed_per_s": 5.0,
+        "started_per_s": 4.8,
+        "empties_s": 20.0,
+    } | more
 
 
 HOSTS = [
     _host("www.fabrics.example", pending=41_204, delay_s=0.12, empties_s=4944.0),
-    _host("gadgets.example.com", pending=31_002, why="retry_after", why_text="asked for time (600 s)", hold_until=NOW + 480, allowed_per_s=0.0, empties_s=None),
-    _host("api.shop.example", pending=22_104, delayed=9870, why="backoff", why_text="backs off after 6 incidents", hold_until=NOW + 160, success=0.041, allowed_per_s=0.0, empties_s=None, dead=1204, incidents=6),
-    _host("xn--bcher-kva.example", shown_host="bücher.example", pending=12_311), _host("lamps.example", pending=768, delay_s=10.0, why="robots", why_text="robots.txt asks for 10 s", empties_s=7680.0),
-    _host("silent.example", pending=4418, why="down", why_text="silent 7 times of 8", hold_until=NOW + 230, success=0.0, p50_s=None, p95_s=None, allowed_per_s=0.0, empties_s=None),
-    _host("secure.example.com", rung="browser", pending=2204), _host(LONG_HOST, pending=118),
+    _host(
+        "gadgets.example.com",
+        pending=31_002,
+        why="retry_after",
+        why_text="asked for time (600 s)",
+        hold_until=NOW + 480,
+        allowed_per_s=0.0,
+        empties_s=None,
+    ),
+    _host(
+        "api.shop.example",
+        pending=22_104,
+        delayed=9870,
+        why="backoff",
+        why_text="backs off after 6 incidents",
+        hold_until=NOW + 160,
+        success=0.041,
+        allowed_per_s=0.0,
+        empties_s=None,
+        dead=1204,
+        incidents=6,
+    ),
+    _host("xn--bcher-kva.example", shown_host="bücher.example", pending=12_311),
+    _host(
+        "lamps.example",
+        pending=768,
+        delay_s=10.0,
+        why="robots",
+        why_text="robots.txt asks for 10 s",
+        empties_s=7680.0,
+    ),
+    _host(
+        "silent.example",
+        pending=4418,
+        why="down",
+        why_text="silent 7 times of 8",
+        hold_until=NOW + 230,
+        success=0.0,
+        p50_s=None,
+        p95_s=None,
+        allowed_per_s=0.0,
+        empties_s=None,
+    ),
+    _host("secure.example.com", rung="browser", pending=2204),
+    _host(LONG_HOST, pending=118),
     *(_host(f"shop.rugs-{n:03}.example.net", pending=4000 - n * 37) for n in range(42)),
-]  # fmt: skip
+]
 
 
 def hosts(query: dict[str, str]) -> dict[str, Any]:
     found = [one for one in HOSTS if query.get("q", "") in one["host"]]
     return {
-        "at": time.time(), "say": ["3 of 312 hosts with work are held. lamps.example decides when the job ends, in 2h 08m.", "One asked for time, one backs off, one is silent; their 57,524 pending requests wait."],
-        "hosts": found, "total": 312 if not query.get("q") else len(found), "totals": {"work": 312, "held": 3, "slow": 35, "rung": 13}, "next_cursor": None,
-    }  # fmt: skip
+        "at": time.time(),
+        "say": [
+            "3 of 312 hosts with work are held. lamps.example decides when the job ends, in 2h 08m.",
+            "One asked for time, one backs off, one is silent; their 57,524 pending requests wait.",
+        ],
+        "hosts": found,
+        "total": 312 if not query.get("q") else len(found),
+        "totals": {"work": 312, "held": 3, "slow": 35, "rung": 13},
+        "next_cursor": None,
+    }
 
 
 def host(name: str) -> dict[str, Any] | None:
@@ -168,10 +430,18 @@ def host(name: str) -> dict[str, Any] | None:
     if found is None:
         return None
     return found | {
-        "say": ["It answers 503 to nearly everything since 13:40:02.", "After 6 incidents it is on hold; then one request is tried, and the hold doubles if that fails."],
-        "starts": [time.time() - 60 + n * 1.5 for n in range(40)], "delays": wander("delays", 60, 0.4, 0.3), "answers": {name: [round(v) for v in wander(name, 30, base)] for name, base in {"2xx": 16, "3xx": 5, "4xx": 3, "5xx": 295, "none": 0}.items()},
+        "say": [
+            "It answers 503 to nearly everything since 13:40:02.",
+            "After 6 incidents it is on hold; then one request is tried, and the hold doubles if that fails.",
+        ],
+        "starts": [time.time() - 60 + n * 1.5 for n in range(40)],
+        "delays": wander("delays", 60, 0.4, 0.3),
+        "answers": {
+            name: [round(v) for v in wander(name, 30, base)]
+            for name, base in {"2xx": 16, "3xx": 5, "4xx": 3, "5xx": 295, "none": 0}.items()
+        },
         "robots": {"read_at": NOW - 6000, "crawl_delay_s": None, "disallow": ["/cart", "/search"]},
-    }  # fmt: skip
+    }
 
 
 def fleet() -> dict[str, Any]:
@@ -212,11 +482,45 @@ def fleet() -> dict[str, Any]:
                 }
             )
     return {
-        "at": time.time(), "say": ["14 of 15 workers are at work; one is silent, and 10 more would have something to do.", "26 shifts on 28 slots. crawl-1:311 leads, one supervisor stands by."],
-        "troubles": TROUBLES[2:], "workers": workers, "slots": 28, "slots_free": 2,
-        "wants": [{"job": "archive-2", "shifts": 8, "more": 19, "why": "276,516 requests may start now, all slots are busy"}, {"job": "shops-7", "shifts": 9, "more": 0, "why": "its hosts allow no more"}],
-        "ends": [{"id": "e1", "at": NOW - 31, "job": "shops-7", "why": "lost", "detail": "no beat for 10 s; 28 leases were taken back", "pages": 312, "worker": "crawl-3:8752"}, {"id": "e2", "at": NOW - 3, "job": "archive-2", "why": "time", "detail": "", "pages": 871, "worker": "crawl-2:4471"}],
-    }  # fmt: skip
+        "at": time.time(),
+        "say": [
+            "14 of 15 workers are at work; one is silent, and 10 more would have something to do.",
+            "26 shifts on 28 slots. crawl-1:311 leads, one supervisor stands by.",
+        ],
+        "troubles": TROUBLES[2:],
+        "workers": workers,
+        "slots": 28,
+        "slots_free": 2,
+        "wants": [
+            {
+                "job": "archive-2",
+                "shifts": 8,
+                "more": 19,
+                "why": "276,516 requests may start now, all slots are busy",
+            },
+            {"job": "shops-7", "shifts": 9, "more": 0, "why": "its hosts allow no more"},
+        ],
+        "ends": [
+            {
+                "id": "e1",
+                "at": NOW - 31,
+                "job": "shops-7",
+                "why": "lost",
+                "detail": "no beat for 10 s; 28 leases were taken back",
+                "pages": 312,
+                "worker": "crawl-3:8752",
+            },
+            {
+                "id": "e2",
+                "at": NOW - 3,
+                "job": "archive-2",
+                "why": "time",
+                "detail": "",
+                "pages": 871,
+                "worker": "crawl-2:4471",
+            },
+        ],
+    }
 
 
 def errors(_query: dict[str, str]) -> dict[str, Any]:
@@ -233,16 +537,27 @@ def errors(_query: dict[str, str]) -> dict[str, Any]:
             "who": "the host",
             "meaning": "The server answers with an error (5xx).",
             "fate": "tried again with back-off, then dead",
-            "advice": "It hits all of its pages. Other hosts are well, so it is this host: wait until it answers again, then retry.",
+            "advice": "It hits all of its pages, and no other host's: wait until it answers, then retry.",
             "detail": "503 Service Unavailable",
             "samples": [{"url": LONG_URL, "status": 503, "at": NOW - 4, "detail": HOSTILE[1]}],
         } | more
 
     return {
-        "at": time.time(), "say": ["One host makes half of all failures: api.shop.example answers 503 since 13:40.", "17,501 of 1,342,118 attempts failed (1.3%). 61 are your spider’s: one line of shops.py."],
-        "groups": [group("server", "503 of api.shop.example", 8870, 1204, host="api.shop.example"), group("throttled", "429 at 22 hosts", 4310, 0), group("callback", HOSTILE[0], 61, 61, who="your spider")],
-        "left_out": [{"reason": "gone", "text": "gone (404, 410)", "count": 31_402}, {"reason": "robots", "text": "robots.txt says no", "count": 12_004}],
-    }  # fmt: skip
+        "at": time.time(),
+        "say": [
+            "One host makes half of all failures: api.shop.example answers 503 since 13:40.",
+            "17,501 of 1,342,118 attempts failed (1.3%). 61 are of one line of shops.py.",
+        ],
+        "groups": [
+            group("server", "503 of api.shop.example", 8870, 1204, host="api.shop.example"),
+            group("throttled", "429 at 22 hosts", 4310, 0),
+            group("callback", HOSTILE[0], 61, 61, who="your spider"),
+        ],
+        "left_out": [
+            {"reason": "gone", "text": "gone (404, 410)", "count": 31_402},
+            {"reason": "robots", "text": "robots.txt says no", "count": 12_004},
+        ],
+    }
 
 
 def heat(query: dict[str, str]) -> dict[str, Any]:
@@ -252,11 +567,40 @@ def heat(query: dict[str, str]) -> dict[str, Any]:
         if query.get("by") != "proxy"
         else ["dc-eu-01", "dc-eu-02"]
     )
-    return {"at": time.time(), "hours": [hour - (23 - n) * 3600 for n in range(24)], "rows": [{"name": name, "is_rest": False, "cells": [[made.choice([0, 3, 40, 180, 2204]), 2800] for _ in range(24)]} for name in names] + [{"name": "84 other hosts", "is_rest": True, "cells": [[1, 5]] * 24}]}  # fmt: skip
+    return {
+        "at": time.time(),
+        "hours": [hour - (23 - n) * 3600 for n in range(24)],
+        "rows": [
+            {
+                "name": name,
+                "is_rest": False,
+                "cells": [[made.choice([0, 3, 40, 180, 2204]), 2800] for _ in range(24)],
+            }
+            for name in names
+        ]
+        + [{"name": "84 other hosts", "is_rest": True, "cells": [[1, 5]] * 24}],
+    }
 
 
 def _tries(reason: str = "server", many: int = 3) -> list[dict[str, Any]]:
-    return [{"at": NOW - 60 * (many - n), "url": LONG_URL, "fingerprint": "00ff", "verdict": "dead" if n == many - 1 else "retry", "reason": reason, "detail": TRACEBACK if reason == "callback" else "503 Service Unavailable", "attempt": n + 1, "status": 503, "size_bytes": 1204, "elapsed_ms": 84.0, "worker": "crawl-1:2210", "rung": "http", "proxy": ""} for n in range(many)]  # fmt: skip
+    return [
+        {
+            "at": NOW - 60 * (many - n),
+            "url": LONG_URL,
+            "fingerprint": "00ff",
+            "verdict": "dead" if n == many - 1 else "retry",
+            "reason": reason,
+            "detail": TRACEBACK if reason == "callback" else "503 Service Unavailable",
+            "attempt": n + 1,
+            "status": 503,
+            "size_bytes": 1204,
+            "elapsed_ms": 84.0,
+            "worker": "crawl-1:2210",
+            "rung": "http",
+            "proxy": "",
+        }
+        for n in range(many)
+    ]
 
 
 def _letter(number: int) -> dict[str, Any]:
@@ -267,7 +611,24 @@ def _letter(number: int) -> dict[str, Any]:
         else f"https://api.shop.example/v2/products/{number}"
         + ("\u202efdp.exe?name=<b>%3Cscript%3E" if number % 9 == 0 else "")
     )
-    return {"id": number, "url": url, "host": "api.shop.example", "reason": reasons[number % 5], "attempts": 4, "died_at": NOW - (1320 - number) * 11, "method": "GET", "headers": {"accept-language": "de"}, "body": "", "body_bytes": 0, "callback": "parse_product", "meta": {"region": "eu"}, "priority": 1, "depth": 3, "via": "https://www.fabrics.example/c/table-linen?page=7", "session": ""}  # fmt: skip
+    return {
+        "id": number,
+        "url": url,
+        "host": "api.shop.example",
+        "reason": reasons[number % 5],
+        "attempts": 4,
+        "died_at": NOW - (1320 - number) * 11,
+        "method": "GET",
+        "headers": {"accept-language": "de"},
+        "body": "",
+        "body_bytes": 0,
+        "callback": "parse_product",
+        "meta": {"region": "eu"},
+        "priority": 1,
+        "depth": 3,
+        "via": "https://www.fabrics.example/c/table-linen?page=7",
+        "session": "",
+    }
 
 
 def dead(query: dict[str, str]) -> dict[str, Any]:
@@ -305,7 +666,12 @@ def attempts(query: dict[str, str]) -> dict[str, Any]:
         }
         for n in range(50)
     ]
-    return {"at": time.time(), "attempts": [one for one in rows if query.get("verdict", one["verdict"]) == one["verdict"]], "total": 1_342_118, "next_cursor": "x"}  # fmt: skip
+    return {
+        "at": time.time(),
+        "attempts": [one for one in rows if query.get("verdict", one["verdict"]) == one["verdict"]],
+        "total": 1_342_118,
+        "next_cursor": "x",
+    }
 
 
 def items(query: dict[str, str]) -> dict[str, Any]:
@@ -329,7 +695,14 @@ def items(query: dict[str, str]) -> dict[str, Any]:
         }
         for n in range(50)
     ]
-    return {"at": time.time(), "items": rows, "total": 640_632, "types": [["Product", 598_110], ["Offer", 41_204]], "formats": ["jsonl", "json", "csv"], "next_cursor": "x"}  # fmt: skip
+    return {
+        "at": time.time(),
+        "items": rows,
+        "total": 640_632,
+        "types": [["Product", 598_110], ["Offer", 41_204]],
+        "formats": ["jsonl", "json", "csv"],
+        "next_cursor": "x",
+    }
 
 
 def quality() -> dict[str, Any]:
@@ -345,11 +718,63 @@ def quality() -> dict[str, Any]:
             "hours": [min(1.0, v) for v in wander(name, 24, fill, 0.005)],
         } | more
 
-    return {"at": time.time(), "say": ["The data is good but for price: 93% have one, 99.6% had in the last job.", "640,632 items of 1,204,551 pages."], "score": 0.981, "base_job": "shops-6", "fields": [row("sku", 1.0, 1.0), row("name", 0.9998, 0.9997, range="3 … 214 characters"), row("price", 0.931, 0.996, drift="Down since 13:02. 9 hosts, pages without .price."), row("title", 0.04, 0.999, drift="Empty since 13:54.")]}  # fmt: skip
+    return {
+        "at": time.time(),
+        "say": [
+            "The data is good but for price: 93% have one, 99.6% had in the last job.",
+            "640,632 items of 1,204,551 pages.",
+        ],
+        "score": 0.981,
+        "base_job": "shops-6",
+        "fields": [
+            row("sku", 1.0, 1.0),
+            row("name", 0.9998, 0.9997, range="3 … 214 characters"),
+            row("price", 0.931, 0.996, drift="Down since 13:02. 9 hosts, pages without .price."),
+            row("title", 0.04, 0.999, drift="Empty since 13:54."),
+        ],
+    }
 
 
 def explain(query: dict[str, str]) -> dict[str, Any]:
-    return {"url": query["url"], "method": "GET", "canonical": query["url"], "duplicate_of": None, "job": "shops-7", "job_state": "running", "answer": "dead", "page_answer": "dead", "lines": ["It was given up 8 s ago after 4 attempts: an error of the server (server).", "All pages of api.shop.example answer 503 since 13:40:02; it is not this page."], "state": "dead", "scope_known": True, "refused": "", "due_at": None, "host_next_at": None, "leased_at": None, "deadline": None, "process": None, "dead_letter": 1309, "attempts": 3, "status": 503, "reason": "server", "last_at": NOW - 8, "items": 0, "left_out": {}, "tries": _tries(), "other_requests": [], "rung": "impersonate", "rung_why": "403 to plain clients", "rung_since": NOW - 4000, "probe_at": None, "via": [{"url": "https://www.fabrics.example/", "how": "seed", "at": NOW - 6000}, {"url": query["url"], "how": "link", "at": NOW - 5000}]}  # fmt: skip
+    return {
+        "url": query["url"],
+        "method": "GET",
+        "canonical": query["url"],
+        "duplicate_of": None,
+        "job": "shops-7",
+        "job_state": "running",
+        "answer": "dead",
+        "page_answer": "dead",
+        "lines": [
+            "It was given up 8 s ago after 4 attempts: an error of the server (server).",
+            "All pages of api.shop.example answer 503 since 13:40:02; it is not this page.",
+        ],
+        "state": "dead",
+        "scope_known": True,
+        "refused": "",
+        "due_at": None,
+        "host_next_at": None,
+        "leased_at": None,
+        "deadline": None,
+        "process": None,
+        "dead_letter": 1309,
+        "attempts": 3,
+        "status": 503,
+        "reason": "server",
+        "last_at": NOW - 8,
+        "items": 0,
+        "left_out": {},
+        "tries": _tries(),
+        "other_requests": [],
+        "rung": "impersonate",
+        "rung_why": "403 to plain clients",
+        "rung_since": NOW - 4000,
+        "probe_at": None,
+        "via": [
+            {"url": "https://www.fabrics.example/", "how": "seed", "at": NOW - 6000},
+            {"url": query["url"], "how": "link", "at": NOW - 5000},
+        ],
+    }
 
 
 def settings() -> dict[str, Any]:
@@ -364,23 +789,94 @@ def settings() -> dict[str, Any]:
             "is_live": "." not in key,
         } | more
 
-    return {"at": time.time(), "settings": [row("delay", None), row("per_host", 1, "changed while running", origin="token ops, 14:08:10", instead_of=[{"layer": "command line", "value": 2}]), row("max_pages", 3_000_000, "command line", origin="--max-pages 3000000"), row("exclude", ["/search\\?", "/calendar/"], "file", origin="gossamer.toml"), row("http.headers", {"authorization": "••••"}, "environment"), row("http.max_size_bytes", 33_554_432), row("store.url", "postgresql://gossamer:••••@db.example/gossamer", "environment")]}  # fmt: skip
+    return {
+        "at": time.time(),
+        "settings": [
+            row("delay", None),
+            row(
+                "per_host",
+                1,
+                "changed while running",
+                origin="token ops, 14:08:10",
+                instead_of=[{"layer": "command line", "value": 2}],
+            ),
+            row("max_pages", 3_000_000, "command line", origin="--max-pages 3000000"),
+            row("exclude", ["/search\\?", "/calendar/"], "file", origin="gossamer.toml"),
+            row("http.headers", {"authorization": "••••"}, "environment"),
+            row("http.max_size_bytes", 33_554_432),
+            row("store.url", "postgresql://gossamer:••••@db.example/gossamer", "environment"),
+        ],
+    }
 
 
 def proxies() -> dict[str, Any]:
-    return {"at": time.time(), "proxies": [{"name": f"dc-eu-{n:02}", "provider": "dc", "kind": "datacenter", "country": "DE", "answers": 3000 - n * 100, "blocks": 4 * n, "failures": 900 if n == 5 else n, "latency_s": 0.2, "quarantines": n, "quarantined_until": NOW + 1200 if n == 5 else None, "blocked_hosts": [{"host": "tv.example", "until": NOW + 900}] if n % 3 == 0 else []} for n in range(1, 9)], "may_steer": True}  # fmt: skip
+    return {
+        "at": time.time(),
+        "proxies": [
+            {
+                "name": f"dc-eu-{n:02}",
+                "provider": "dc",
+                "kind": "datacenter",
+                "country": "DE",
+                "answers": 3000 - n * 100,
+                "blocks": 4 * n,
+                "failures": 900 if n == 5 else n,
+                "latency_s": 0.2,
+                "quarantines": n,
+                "quarantined_until": NOW + 1200 if n == 5 else None,
+                "blocked_hosts": [{"host": "tv.example", "until": NOW + 900}] if n % 3 == 0 else [],
+            }
+            for n in range(1, 9)
+        ],
+        "may_steer": True,
+    }
 
 
 def ladder() -> dict[str, Any]:
-    return {"rungs": [{"rung": "http", "hosts": 1305, "attempts": 1_188_204, "success": 0.991, "cost": 0}, {"rung": "browser", "hosts": 3, "attempts": 2023, "success": 0.964, "cost": 0.31}], "hosts": [{"host": "tv.example", "job": "shops-7", "rung": "impersonate", "why": "403 with a challenge page, 50 of 52 tries by http"}]}  # fmt: skip
+    return {
+        "rungs": [
+            {"rung": "http", "hosts": 1305, "attempts": 1_188_204, "success": 0.991, "cost": 0},
+            {"rung": "browser", "hosts": 3, "attempts": 2023, "success": 0.964, "cost": 0.31},
+        ],
+        "hosts": [
+            {
+                "host": "tv.example",
+                "job": "shops-7",
+                "rung": "impersonate",
+                "why": "403 with a challenge page, 50 of 52 tries by http",
+            }
+        ],
+    }
 
 
-ME = {"name": "ops", "role": "operate", "is_session": True, "is_local": False, "version": "0.4.1", "fleet": "default", "requests": "redis://queue.example:6379/0", "store": "postgresql://db.example/gossamer", "has_proxies": True}  # fmt: skip
+ME = {
+    "name": "ops",
+    "role": "operate",
+    "is_session": True,
+    "is_local": False,
+    "version": "0.4.1",
+    "fleet": "default",
+    "requests": "redis://queue.example:6379/0",
+    "store": "postgresql://db.example/gossamer",
+    "has_proxies": True,
+}
 
 
 def answer(path: str, query: dict[str, str]) -> Any:
     """The answer to a question of the page; ``None``: there is none."""
-    plain = {"/me": lambda: ME, "/overview": lambda: overview(query), "/fleet": fleet, "/proxies": proxies, "/ladder": ladder, "/explain": lambda: explain(query), "/jobs": lambda: {"jobs": [{"job": one["id"], "state": one["state"]} for one in JOBS if query.get("q", "") in one["id"]]}}  # fmt: skip
+    plain = {
+        "/me": lambda: ME,
+        "/overview": lambda: overview(query),
+        "/fleet": fleet,
+        "/proxies": proxies,
+        "/ladder": ladder,
+        "/explain": lambda: explain(query),
+        "/jobs": lambda: {
+            "jobs": [
+                {"job": one["id"], "state": one["state"]} for one in JOBS if query.get("q", "") in one["id"]
+            ]
+        },
+    }
     if path in plain:
         return plain[path]()
     parts = path.strip("/").split("/")

@@ -43,6 +43,7 @@ class CannedServer:
     )  # by the beginning of a path: seconds before an answer
     told: list[tuple[str, str, Any]] = field(default_factory=list)  # method, path, document
     has_stream: bool = True
+    is_away: bool = False  # connections end without an answer
 
     @property
     def url(self) -> str:
@@ -56,6 +57,9 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *args: Any) -> None: ...
 
     def do_GET(self) -> None:
+        if self.site.is_away:
+            self.close_connection = True
+            return
         parts = urlsplit(self.path)
         path = unquote(parts.path)
         if path.startswith("/static/"):
@@ -118,13 +122,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
         self.end_headers()
-        while True:
+        while not self.site.is_away:
             try:
                 self.wfile.write(b": beat\n\n")
                 self.wfile.flush()
             except OSError:
-                return
-            time.sleep(0.5)
+                break
+            time.sleep(0.1)
+        self.close_connection = True
 
 
 @contextmanager

@@ -25,7 +25,12 @@ export function drawFrame(app, view) {
         ctx.job && jobNav(ctx),
         h(
           "main",
-          { key: `main-${ctx.path}`, id: "content", tabindex: "-1" },
+          {
+            key: `main-${ctx.path}`,
+            id: "content",
+            tabindex: "-1",
+            "aria-busy": app.parts.areWaiting ? "true" : null,
+          },
           h(
             "div",
             { class: ["with-side", side && "open"] },

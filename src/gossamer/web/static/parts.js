@@ -39,6 +39,10 @@ export class Parts {
   get(name) {
     return this.all.get(name);
   }
+  /** Whether something that is shown has no answer yet. */
+  get areWaiting() {
+    return [...this.all.values()].some((part) => part.isLoading || part.isFormer);
+  }
   get topics() {
     return [...new Set([...this.all.values()].map((part) => part.topic).filter(Boolean))];
   }

@@ -1,0 +1,194 @@
+"""The page of the dashboard in a real browser, over canned answers: its views, states and keys."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from kit.dashboard.canned_answers import ME
+from kit.dashboard.canned_server import CannedServer
+from kit.dashboard.visitor import Visitor
+
+VIEWS = [
+    "/",
+    "/workers",
+    "/proxies",
+    "/new",
+    "/page",
+    "/page?url=https://a.example/x&job=shops-7",
+    "/jobs/shops-7",
+    "/jobs/shops-7/hosts?host=api.shop.example",
+    "/jobs/shops-7/errors",
+    "/jobs/shops-7/dead?id=1312",
+    "/jobs/shops-7/items?id=640632",
+    "/jobs/shops-7/attempts",
+    "/jobs/shops-7/settings",
+]
+
+
+def test_every_view_is_there_on_a_wide_screen_and_on_a_phone(chromium: Browser, canned: CannedServer) -> None:
+    for width, scheme in ((1440, "light"), (390, "dark")):
+        with Visitor(chromium, canned.url, width=width, scheme=scheme) as someone:
+            someone.go("/")
+            for path in VIEWS:
+                page = someone.walk(path)
+                assert page.locator("main h1").count() == 1, path
+                assert not page.locator(".fault").count(), path
+                assert someone.spilled() == [], (path, width)
+
+
+def test_what_strangers_wrote_is_text(visitor: Visitor) -> None:
+    for path in ("/", "/jobs/shops-7/items?id=640632", "/jobs/shops-7/errors", "/jobs/shops-7/dead?id=1314"):
+        page = visitor.go(path)
+        assert page.locator("main img, main script, main iframe, main object").count() == 0
+        assert "broken" not in page.title()
+        assert page.locator("main a[href^='javascript:' i]").count() == 0
+    page = visitor.go("/jobs/shops-7/items")
+    expect(page.locator("main")).to_contain_text("<script>document.title='broken'</script>")
+    expect(page.locator(".odd").first).to_have_text("U+202E")
+    visitor.go("/jobs/%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E")
+    expect(page.locator("h1")).to_have_text("There is no job <img src=x onerror=alert(1)>.")
+
+
+def test_keys_lead_everywhere(visitor: Visitor) -> None:
+    page = visitor.go("/jobs/shops-7")
+    for keys, address in (
+        ("gh", "/jobs/shops-7/hosts"),
+        ("ge", "/jobs/shops-7/errors"),
+        ("go", "/"),
+        ("gw", "/workers"),
+        ("n", "/new"),
+    ):
+        page.keyboard.type(keys)
+        page.wait_for_url(f"{visitor.url}{address}")
+        page.locator("h1").first.click()  # the form has the focus in none of its fields
+    page.keyboard.press("?")
+    expect(page.locator("dialog h2")).to_have_text("Keys")
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    page.keyboard.type("docs")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{visitor.url}/jobs/docs-31")
+
+
+def test_rows_are_walked_opened_picked_and_closed_by_keys(visitor: Visitor) -> None:
+    page = visitor.go("/jobs/shops-7/dead")
+    page.keyboard.type("jjx")
+    expect(page.locator(".bulk")).to_contain_text("1 picked")
+    page.keyboard.press("Enter")
+    expect(page.locator(".side h2")).to_contain_text("Letter 1,315")
+    page.keyboard.type("]")
+    expect(page.locator(".side h2")).to_contain_text("Letter 1,314")
+    page.go_back()
+    expect(page.locator(".side h2")).to_contain_text("Letter 1,315")
+    page.keyboard.press("Escape")
+    expect(page.locator(".side")).to_have_count(0)
+    assert page.evaluate("document.activeElement.dataset.id") == "1315"
+
+
+def test_nothing_moves_under_the_pointer(visitor: Visitor, canned: CannedServer) -> None:
+    page = visitor.go("/jobs/shops-7/hosts")
+    third = page.locator("tbody tr").nth(2)
+    third.hover()
+    before, place = third.get_attribute("data-id"), third.bounding_box()
+    given = canned.answers
+
+    def turned(path: str, query: dict[str, str]) -> object:
+        found = given(path, query)
+        if path.endswith("/hosts"):
+            new = [found["hosts"][0] | {"host": f"new-{n}.example", "pending": 7} for n in range(5)]
+            found["hosts"] = [*new, *({**one, "pending": 12_345} for one in reversed(found["hosts"]))]
+        return found
+
+    canned.answers = turned
+    page.keyboard.type("..")  # held, and not held any more: asked anew
+    expect(third.locator("td").first).to_have_text("12,345")
+    assert (third.get_attribute("data-id"), third.bounding_box()) == (before, place)
+    expect(page.locator(".table-foot")).to_contain_text("5 newer")
+    page.keyboard.press("s")
+    expect(page.locator("tbody tr").first).to_have_attribute("data-id", "new-0.example")
+
+
+def test_a_part_fails_alone_and_keeps_what_it_had(visitor: Visitor, canned: CannedServer) -> None:
+    canned.status["/jobs/shops-7/series"] = 503
+    page = visitor.go("/jobs/shops-7")
+    expect(page.locator(".fault")).to_contain_text("The rates could not be read.")
+    expect(page.locator(".fault")).to_contain_text("The crawls do not depend on this page.")
+    expect(page.locator("h1")).to_contain_text("goes as fast as its hosts allow")
+    canned.status.clear()
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator(".bands")).to_be_visible()
+    canned.status["/jobs/shops-7"] = 503
+    page.keyboard.type("..")
+    expect(page.locator(".stale h1")).to_be_visible()
+
+
+def test_without_the_right_to_act_buttons_say_why(visitor: Visitor, canned: CannedServer) -> None:
+    given = canned.answers
+    canned.answers = lambda path, query: ME | {"role": "read"} if path == "/me" else given(path, query)
+    page = visitor.go("/jobs/shops-7")
+    expect(page.get_by_role("button", name="Pause")).to_be_disabled()
+    assert (
+        page.get_by_role("button", name="Pause").get_attribute("title")
+        == "Your token may look, not change (role read)."
+    )
+
+
+def test_an_action_says_what_was_seen_and_can_be_undone(visitor: Visitor, canned: CannedServer) -> None:
+    page = visitor.go("/jobs/shops-7")
+    page.keyboard.press("p")
+    expect(page.locator(".toast")).to_contain_text("shops-7 is paused.")
+    page.keyboard.press("u")
+    expect(page.locator(".toast").last).to_contain_text("goes on")
+    (method, path, order), (undo, undone, _) = canned.told
+    assert (method, path, order["do"], order["expect"]) == (
+        "POST",
+        "/jobs/shops-7/actions",
+        "pause",
+        {"state": "running"},
+    )
+    assert order["key"]
+    assert (undo, undone) == ("DELETE", "/actions/1")
+
+
+def test_signing_in_leads_back_to_where_one_was(visitor: Visitor, canned: CannedServer) -> None:
+    canned.status[""] = 401
+    page = visitor.page
+    page.goto(visitor.url + "/jobs/shops-7/dead")
+    expect(page.locator("h1")).to_have_text("Sign in with a token")
+    canned.status.clear()
+    page.get_by_label("Token").fill("gsm_read_x")
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_contain_text("1,312 requests were given up")
+    assert canned.told == [("POST", "/session", {"token": "gsm_read_x"})]
+
+
+def test_without_a_connection_the_page_says_so_and_comes_back(visitor: Visitor, canned: CannedServer) -> None:
+    page = visitor.page
+    page.clock.install()
+    visitor.go("/jobs/shops-7")
+    canned.is_away = True
+    expect(page.locator(".banner")).to_have_count(0)
+    page.clock.run_for(12_000)
+    expect(page.locator(".banner")).to_contain_text("No connection to the dashboard")
+    expect(page.get_by_role("button", name="Pause")).to_be_disabled()
+    canned.is_away = False
+    page.get_by_role("button", name="Try now").click()
+    expect(page.locator(".banner")).to_have_count(0)
+
+
+def test_what_takes_long_shows_its_frame_first(visitor: Visitor, canned: CannedServer) -> None:
+    canned.slow["/jobs/shops-7/dead"] = 1.0
+    page = visitor.page
+    page.goto(visitor.url + "/jobs/shops-7/dead")
+    expect(page.locator("main .skeleton")).to_be_visible()
+    expect(page.locator("main h1")).to_have_text("Dead letters")
+    expect(page.locator("main h1")).to_contain_text("were given up")
+
+
+@pytest.mark.parametrize("path", ["/nowhere", "/jobs/shops-7/nowhere"])
+def test_an_address_that_leads_nowhere(visitor: Visitor, path: str) -> None:
+    page = visitor.go(path)
+    expect(page.locator("h1")).to_have_text("There is no such page.")
+    page.get_by_role("link", name="Overview").last.click()
+    page.wait_for_url(visitor.url + "/")
