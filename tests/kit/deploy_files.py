@@ -16,22 +16,23 @@ import typer
 import yaml
 
 from gossamer.cli.app import build_app
-from gossamer.config.layers import load_settings
-from gossamer.config.settings import Settings, setting_fields
+from gossamer.config.settings import setting_fields
 from kit.server_process import missing
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 UNITS = sorted([*DEPLOY.glob("systemd/*.service"), *DEPLOY.glob("systemd/*.target")])
-PAGES = (ROOT / "docs/how-to/deploy.md", DEPLOY / "README.md")
+PAGES = (
+    ROOT / "docs/how-to/deploy.md",
+    DEPLOY / "README.md",
+    ROOT / "docs/how-to/kubernetes.md",
+    ROOT / "docs/how-to/alerts-and-grafana.md",
+)
 
 GIVEN = {"PROJECT": "/srv/spiders", "REDIS_PASSWORD": "r3d1s", "POSTGRES_PASSWORD": "p0stgr3s"}
 """What a person fills in."""
 STOP_S = max(setting_fields()["cluster.drain"].default, 30) + 15
 """How long a process is given to end before it is killed."""
-
-LANDING = {"dashboard", "token", "top"}
-"""Commands that the files of ``deploy/`` may name a little before they are there."""
 
 _VARIABLE = re.compile(r"\$(?:(\$)|\{(\w+)(?:(:[-?])([^}]*))?\})")
 
@@ -49,7 +50,11 @@ def compose(environment: Mapping[str, str]) -> dict[str, Any]:
 
 def variables() -> set[str]:
     """The variables that ``compose.yaml`` uses."""
-    return {name for _, name, _, _ in _VARIABLE.findall((DEPLOY / "compose.yaml").read_text()) if name}
+    text = (DEPLOY / "compose.yaml").read_text()
+    secrets = yaml.safe_load(text)["secrets"].values()
+    return {name for _, name, _, _ in _VARIABLE.findall(text) if name} | {
+        one["environment"] for one in secrets
+    }
 
 
 def env_file(path: Path) -> dict[str, str]:
@@ -87,7 +92,7 @@ def typed(text: str) -> Iterator[list[str]]:
     lines = [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]
     inline = re.findall(r"`(gossamer [^`\n]+)`", text)
     for line in (*lines, *inline):
-        found = re.search(r"(?:^|compose run --rm(?: -T)? |bin/)gossamer ([^&>|]+)", line)
+        found = re.search(r"(?:^|compose run --rm(?: -T)? |bin/|exec [\w/-]+ -- )gossamer ([^&>|]+)", line)
         if found:
             yield shlex.split(found[1])
 
@@ -137,26 +142,12 @@ def parses(words: Sequence[str]) -> str:
     """The command that Gossamer's command line makes of these words; raises when it makes nothing of them."""
     command = _gossamer()
     context, rest, name = None, list(words), ""
-    if words[0] in LANDING - set(command.commands):
-        return words[0]
-    if "--metrics-port" in rest:
-        at = rest.index("--metrics-port")
-        if not any("--metrics-port" in option.opts for option in command.commands[rest[0]].params):
-            del rest[at : at + 2]
     while hasattr(command, "commands"):
         context = command.make_context("gossamer", [], parent=context, resilient_parsing=True)
         name, *rest = rest
         command = command.commands[name]
     command.make_context(name, rest, parent=context)
     return name
-
-
-def known_settings(environment: Mapping[str, str]) -> Settings:
-    """The settings in these variables; raises where one of them is none, or has a wrong value."""
-    soon = {name for name in environment if name.startswith("GOSSAMER_METRICS__")}
-    if "metrics.host" in setting_fields():
-        soon = set()
-    return load_settings(env={name: environment[name] for name in environment.keys() - soon}).settings
 
 
 def seconds(span: str) -> float:

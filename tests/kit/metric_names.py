@@ -7,41 +7,45 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gossamer.core.record import Record
+from gossamer.observe.metrics import METRICS as TABLE
+from gossamer.observe.metrics import MetricKind, MetricSource
 
-METRICS: dict[str, tuple[str, ...]] = {
-    "gossamer_build_info": ("version",),
-    "gossamer_job_info": ("job", "state"),
-    "gossamer_pages_total": ("job",),
-    "gossamer_attempts_total": ("job", "outcome", "rung"),
-    "gossamer_responses_total": ("job", "code"),
-    "gossamer_failures_total": ("job", "reason"),
-    "gossamer_fetch_duration_seconds_bucket": ("job", "le"),
-    "gossamer_fetch_duration_seconds_sum": ("job",),
-    "gossamer_fetch_duration_seconds_count": ("job",),
-    "gossamer_received_bytes_total": ("job",),
-    "gossamer_items_total": ("job",),
-    "gossamer_item_duplicates_total": ("job",),
-    "gossamer_items_dropped_total": ("job", "reason"),
-    "gossamer_retries_total": ("job",),
-    "gossamer_dead_letters": ("job",),
-    "gossamer_frontier_requests": ("job", "state"),
+_COMING = {
     "gossamer_frontier_due_requests": ("job", "lane"),
     "gossamer_frontier_oldest_waiting_seconds": ("job",),
     "gossamer_shifts": ("job", "lane", "state"),
-    "gossamer_shift_ends_total": ("why",),
     "gossamer_workers": ("state",),
-    "gossamer_worker_slots": ("lane",),
     "gossamer_proxies": ("pool", "state"),
-    "gossamer_host_attempts_total": ("job", "host", "outcome"),
-    "gossamer_store_lag_seconds": (),
-    "gossamer_event_loop_lag_seconds": (),
     "gossamer_alert_active": ("alert", "job", "who"),
-    "gossamer_scrape_duration_seconds": (),
-    "process_resident_memory_bytes": (),
-    "process_cpu_seconds_total": (),
-    "process_open_fds": (),
 }
-"""What dashboards and workers give."""
+"""Those that the dashboard serves next."""
+_OF_PROCESSES = ("process_resident_memory_bytes", "process_cpu_seconds_total", "process_open_fds")
+
+
+def _list_series() -> Iterator[tuple[str, tuple[str, ...]]]:
+    for metric in TABLE.values():
+        if metric.kind is MetricKind.HISTOGRAM:
+            yield f"{metric.name}_bucket", (*metric.labels, "le")
+            yield from ((f"{metric.name}_{end}", metric.labels) for end in ("sum", "count"))
+        else:
+            yield metric.name, metric.labels
+    yield from ((name, ()) for name in _OF_PROCESSES)
+
+
+METRICS: dict[str, tuple[str, ...]] = {**_COMING, **dict(_list_series())}
+"""The series that dashboards and workers serve, with their labels."""
+
+PARTS = {"fleet": MetricSource.FLEET, "worker": MetricSource.PROCESS}
+"""What the label ``part`` says of a series: who serves it."""
+
+
+def sources_of(name: str) -> set[MetricSource]:
+    """Who serves a series."""
+    if name in _OF_PROCESSES:
+        return set(MetricSource)
+    whole = re.sub(r"_(bucket|sum|count)$", "", name)
+    return set(TABLE[whole].sources) if whole in TABLE else {MetricSource.FLEET}
+
 
 OTHERS = {"up": ("job",), "redis_memory_used_bytes": (), "redis_memory_max_bytes": ()}
 """What Prometheus itself and the exporter of Redis give."""
@@ -85,6 +89,9 @@ def wrong_labels(expression: str, known: Mapping[str, tuple[str, ...]]) -> list[
     for name, labels in _scan(text):
         there = {*known.get(name, ()), *TARGET}
         wrong += [f"{name}{{{label}}}" for label in labels if label not in there]
+    for name, part in re.findall(r'(\w+)\{[^}]*part="(\w+)"', expression):
+        if name in METRICS and PARTS[part] not in sources_of(name):
+            wrong.append(f"{name} of {part}")
     for group in _GROUPING.finditer(text):
         inner = _balanced(text, group.end()) if group[1] == "by" else ""
         for name, _ in _scan(inner):

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 import redis
+import yaml
 
 from gossamer.config.layers import load_settings
+from gossamer.config.settings import setting_fields
 from kit.deploy_files import (
     DEPLOY,
     GIVEN,
@@ -29,7 +31,9 @@ from kit.deploy_files import (
 )
 from kit.server_process import Process, program
 
-OURS = ("supervisor", "worker", "browser-worker", "gossamer")
+OURS = ("supervisor", "worker", "browser-worker", "dashboard", "gossamer")
+
+WATCHING = ("prometheus", "grafana")
 
 
 def test_compose_follows_its_specification() -> None:
@@ -40,13 +44,21 @@ def test_compose_follows_its_specification() -> None:
 def test_compose_starts_commands_that_there_are() -> None:
     services = compose(GIVEN)["services"]
     started = {name: parses(services[name]["command"]) for name in OURS if name != "gossamer"}
-    assert started == {"supervisor": "supervisor", "worker": "worker", "browser-worker": "worker"}
+    assert started == {
+        "supervisor": "supervisor",
+        "worker": "worker",
+        "browser-worker": "worker",
+        "dashboard": "dashboard",
+    }
     assert services["gossamer"]["command"] == ["--help"]
     for name in OURS:
         check = services[name]["healthcheck"].get("test", ["CMD", "gossamer", "fleet"])
         line = check[1:] if check[0] == "CMD" else shlex.split(check[1].partition("|")[0])
-        assert line[0] == "gossamer"
-        parses(line[1:])
+        if line[0] == "gossamer":
+            parses(line[1:])
+        else:
+            assert name == "dashboard"
+            assert compile(line[-1], "the check", "exec")
 
 
 def test_compose_sets_settings_that_there_are() -> None:
@@ -57,6 +69,8 @@ def test_compose_sets_settings_that_there_are() -> None:
         ).settings
         assert settings.frontier.url == "redis://:r3d1s@redis:6379/0"
         assert settings.store.url == "postgresql://gossamer:p0stgr3s@postgres:5432/gossamer"
+        assert settings.cluster.lanes == setting_fields()["cluster.lanes"].default
+        assert (settings.browser.sandbox is False) == (name == "browser-worker")
         # It may write there, though the rest is read-only; and to what the pages of others need.
         places = [place.partition(":")[0] for place in services[name]["tmpfs"]]
         assert services[name]["read_only"]
@@ -87,10 +101,15 @@ def test_compose_takes_its_secrets_from_the_environment_file() -> None:
 def test_compose_publishes_nothing_and_grants_nothing() -> None:
     whole = compose(GIVEN)
     services = whole["services"]
-    assert not any("ports" in service or "privileged" in service for service in services.values())
-    assert whole["networks"]["servers"] == {"internal": True}
-    assert all(services[name]["networks"] == ["servers"] for name in ("redis", "postgres", "supervisor"))
-    assert all(services[name]["cap_drop"] == ["ALL"] for name in (*OURS, "redis"))
+    assert not any("privileged" in service for service in services.values())
+    # What is published is so on this machine only.
+    published = {name: service["ports"] for name, service in services.items() if "ports" in service}
+    assert published == {"dashboard": ["127.0.0.1:8787:8787"], "grafana": ["127.0.0.1:3000:3000"]}
+    assert whole["networks"]["servers"] == whole["networks"]["watch"] == {"internal": True}
+    assert all(services[name]["networks"] == ["servers"] for name in ("redis", "postgres"))
+    assert not any("servers" in services[name]["networks"] for name in WATCHING)
+    assert all(services[name]["cap_drop"] == ["ALL"] for name in (*OURS, *WATCHING, "redis"))
+    assert all(services[name]["read_only"] for name in (*OURS, *WATCHING))
     assert services["browser-worker"]["build"]["target"] == "browser"
     assert services["browser-worker"]["profiles"] == ["browser"]
     for name in ("redis", "postgres"):
@@ -99,6 +118,37 @@ def test_compose_publishes_nothing_and_grants_nothing() -> None:
         assert any(
             volume.startswith(f"{name}:") and name in whole["volumes"] for volume in services[name]["volumes"]
         )
+
+
+def test_prometheus_and_grafana_find_what_they_watch() -> None:
+    whole = compose(GIVEN)
+    services = whole["services"]
+    assert all("monitoring" in services[name]["profiles"] for name in (*WATCHING, "dashboard"))
+    for name in WATCHING:
+        for volume in services[name]["volumes"]:
+            here, _, there = volume.partition(":")
+            assert (DEPLOY / here).is_dir() if here.startswith(".") else here in whole["volumes"]
+            assert not here.startswith(".") or there.endswith(":ro")
+        for secret in services[name]["secrets"]:
+            assert whole["secrets"][secret]["environment"] in env_file(DEPLOY / ".env.example")
+    scraped = yaml.safe_load((DEPLOY / "prometheus/prometheus.yml").read_text())["scrape_configs"]
+    for job in scraped:
+        for place in job["dns_sd_configs"]:
+            for name in place["names"]:
+                option = "--port" if name == "dashboard" else "--metrics-port"
+                words = services[name]["command"]
+                assert words[words.index(option) + 1] == str(place["port"])
+                assert "watch" in services[name]["networks"]
+    [token] = [job["authorization"]["credentials_file"] for job in scraped if "authorization" in job]
+    assert token == f"/run/secrets/{services['prometheus']['secrets'][0]}"
+    # And Grafana finds Prometheus, and its dashboard.
+    provided = DEPLOY / "grafana/provisioning"
+    [source] = yaml.safe_load((provided / "datasources/prometheus.yml").read_text())["datasources"]
+    assert source["url"] == "http://prometheus:9090"
+    [provider] = yaml.safe_load((provided / "dashboards/gossamer.yml").read_text())["providers"]
+    assert f"./grafana/dashboards:{provider['options']['path']}:ro" in services["grafana"]["volumes"]
+    home = services["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
+    assert (DEPLOY / "grafana/dashboards" / Path(home).name).exists()
 
 
 class ComposeRedis(Process):

@@ -10,13 +10,13 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from gossamer.config.layers import load_settings
 from gossamer.config.settings import setting_fields
 from kit.deploy_files import (
     DEPLOY,
     STOP_S,
     compose,
     image_environment,
-    known_settings,
     parses,
     stages,
 )
@@ -139,7 +139,7 @@ def test_it_sets_settings_that_there_are(documents: list[Document]) -> None:
         stage = "browser" if "browser" in name else "runtime"
         own = {one["name"]: one["value"] for one in container(documents, name).get("env", ())}
         secret = {key: value for key, value in GIVEN.items() if key.startswith("GOSSAMER_")}
-        settings = known_settings({**image_environment(stage), **data, **secret, **own})
+        settings = load_settings(env={**image_environment(stage), **data, **secret, **own}).settings
         assert settings.cluster.lanes == ("http", "browser")
         mounted = {one["mountPath"]: one["name"] for one in container(documents, name)["volumeMounts"]}
         assert {settings.data, "/tmp"} <= set(mounted)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kit.deploy_files import DEPLOY, parses, run
+from kit.deploy_files import DEPLOY, ROOT, parses, run
 from kit.metric_names import METRICS, OTHERS, TARGET, find_metrics, labels_of, recorded, wrong_labels
 from kit.server_process import program
 
@@ -89,3 +89,11 @@ def test_what_is_scraped_gets_the_labels_that_the_rules_ask_for() -> None:
     asked = set(re.findall(r'part="(\w+)"', (FOLDER / "rules/gossamer.yml").read_text()))
     assert asked <= parts
     assert parts == {"fleet", "worker"}
+
+
+def test_the_page_explains_every_alert() -> None:
+    page = (ROOT / "docs/how-to/alerts-and-grafana.md").read_text()
+    rows = re.findall(r"^\| (Gossamer\w+) \| (.*?) \|", page, re.MULTILINE)
+    assert [name for name, _ in rows] == [rule["alert"] for rule in ALERTS]
+    for (_, when), rule in zip(rows, ALERTS, strict=True):
+        assert ("(warning)" in when) == (rule["labels"]["severity"] == "warning"), rule["alert"]

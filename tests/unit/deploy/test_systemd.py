@@ -23,7 +23,13 @@ def units(tmp_path: Path) -> Path:
     return tmp_path
 
 
-INSTANCES = ("gossamer-worker@1.service", "gossamer-worker@browser.service", "gossamer-supervisor.service")
+INSTANCES = {
+    "gossamer-worker@1.service": 1.5,
+    "gossamer-worker@browser.service": 4.0,
+    "gossamer-supervisor.service": 1.5,
+    "gossamer-dashboard.service": 1.5,
+}
+"""With how much of the system each may reach, of 10."""
 
 
 @pytest.mark.server
@@ -35,7 +41,7 @@ def test_systemd_finds_nothing(units: Path) -> None:
 @pytest.mark.server
 def test_the_units_are_closed_to_the_system(units: Path) -> None:
     analyze = program("systemd-analyze", "systemd")
-    for name, exposure in zip(INSTANCES, (1.5, 4.0, 1.5), strict=True):
+    for name, exposure in INSTANCES.items():
         run(analyze, "security", "--offline=true", f"--threshold={exposure * 10:.0f}", units / name)
 
 
@@ -47,7 +53,11 @@ def test_the_units_start_commands_that_there_are() -> None:
                 binary, *words = value.split()
                 assert binary == "/opt/gossamer/bin/gossamer"
                 started[path.name] = parses([word for word in words if not word.startswith("$")])
-    assert started == {"gossamer-worker@.service": "worker", "gossamer-supervisor.service": "supervisor"}
+    assert started == {
+        "gossamer-worker@.service": "worker",
+        "gossamer-supervisor.service": "supervisor",
+        "gossamer-dashboard.service": "dashboard",
+    }
     [browser] = DEPLOY.glob("systemd/*@browser.service.d/*.conf")
     [options] = [value for name, value in unit(browser) if "WORKER_OPTIONS" in value]
     assert parses(["worker", *options.strip('"').partition("=")[2].split()]) == "worker"
