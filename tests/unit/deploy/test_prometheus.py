@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from gossamer.policy.troubles import SEVERITIES, Severity, TroubleKind
 from kit.deploy_files import DEPLOY, ROOT, parses, run
 from kit.metric_names import METRICS, OTHERS, TARGET, find_metrics, labels_of, recorded, wrong_labels
 from kit.server_process import program
@@ -76,6 +77,36 @@ def test_an_alert_says_what_to_do(rule: dict[str, Any]) -> None:
     assert set(rule["annotations"]) == {"summary", "description"}
     for line in re.findall(r"`gossamer ([^`]+)`", rule["annotations"]["description"]):
         parses(shlex.split(re.sub(r"\{\{.*?\}\}", "NAME", line)))
+
+
+COVERED = {
+    TroubleKind.NO_SUPERVISOR: "GossamerNoSupervisor",
+    TroubleKind.NO_WORKER: "GossamerNoWorker",
+    TroubleKind.STALLED: "GossamerJobStalled",
+    TroubleKind.NO_ITEMS: "GossamerNoItems",
+    TroubleKind.DEAD_LETTERS: "GossamerDeadLettersGrow",
+    TroubleKind.PROXIES: "GossamerProxiesExhausted",
+    TroubleKind.REDIS_MEMORY: "GossamerRedisMemory",
+    TroubleKind.HOST_FAILS: "GossamerHostFails",
+    TroubleKind.STORE_LAG: "GossamerStoreLags",
+    TroubleKind.SILENT_WORKER: "GossamerWorkerAway",
+    TroubleKind.GROWING: "GossamerFrontierGrows",
+}
+"""The rules that find out by themselves what Gossamer finds out too."""
+
+
+def test_what_needs_a_person_has_a_rule() -> None:
+    """One of its own, or Gossamer's word for it is passed on."""
+    passed_on: set[str] = set()
+    for rule in ALERTS:
+        for names in re.findall(r'gossamer_alert_active\{.*?alert=~?"([\w|]+)"', rule["expr"]):
+            passed_on |= set(names.split("|"))
+    assert passed_on <= {kind.value for kind in TroubleKind}
+    needed = {kind for kind, severity in SEVERITIES.items() if severity is Severity.NEEDS_YOU}
+    assert needed == {kind for kind in needed if kind in COVERED or kind.value in passed_on}
+    by_name = {rule["alert"]: rule for rule in ALERTS}
+    for kind, name in COVERED.items():
+        assert (by_name[name]["labels"]["severity"] == "critical") == (kind in needed), name
 
 
 def test_what_is_scraped_gets_the_labels_that_the_rules_ask_for() -> None:
