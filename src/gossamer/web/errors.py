@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 
 from gossamer.core.errors import (
     AccessError,
+    ConflictError,
     GossamerError,
     MissingServiceError,
     StorageError,
@@ -32,33 +33,37 @@ AGAIN_S = 5
 LONGEST = 1000
 
 
-class ErrorFacts(Record, frozen=True, kw_only=True, omit_defaults=False):
+class ErrorReport(Record, frozen=True, kw_only=True):
     """What went wrong."""
 
     what: str  # what happened
     why: str
     way: str  # what to do about it
+    now: dict[str, Any] | None = None  # how a thing is that is not as it was seen
 
 
 class ErrorAnswer(Record, frozen=True, kw_only=True, omit_defaults=False):
     """The answer where something went wrong."""
 
-    error: ErrorFacts
+    error: ErrorReport
 
 
-class ConflictError(GossamerError):
-    """What was to be done does not fit what is there any more. The message says what is."""
-
-
-def error_response(status: int, what: str, why: str, way: str, *, wait_s: float = 0.0) -> Response:
+def error_response(
+    status: int, what: str, why: str, way: str, *, wait_s: float = 0.0, now: Mapping[str, Any] | None = None
+) -> Response:
     """An error as a response."""
-    facts = ErrorFacts(what=what, why=printable_lines(why, LONGEST), way=printable_lines(way, LONGEST))
+    report = ErrorReport(
+        what=what,
+        why=printable_lines(why, LONGEST),
+        way=printable_lines(way, LONGEST),
+        now=None if now is None else dict(now),
+    )
     headers = {**SAID, "Cache-Control": "no-store"}
     if wait_s:
         headers["Retry-After"] = str(math.ceil(wait_s))
     if status == 401:
         headers["WWW-Authenticate"] = 'Bearer realm="gossamer"'
-    body = msgspec.json.encode(ErrorAnswer(error=facts))
+    body = msgspec.json.encode(ErrorAnswer(error=report))
     return Response(body, status, headers, media_type="application/json")
 
 
@@ -79,7 +84,7 @@ async def _answer_ours(_request: Request, error: Exception) -> Response:
     if isinstance(error, UnknownJobError):
         return error_response(404, "There is no such job.", str(error), "`GET /api/v1/jobs` lists the jobs.")
     if isinstance(error, ConflictError):
-        return error_response(409, "Nothing was done.", str(error), "Look again, then decide.")
+        return error_response(409, "Nothing was done.", str(error), "Look again, then decide.", now=error.now)
     if isinstance(error, StorageError | MissingServiceError):
         return error_response(
             503,

@@ -61,6 +61,7 @@ def test_names_and_units_follow_the_conventions() -> None:
         assert len(set(metric.labels)) == len(metric.labels)
 
 
+@pytest.mark.server
 def test_every_metric_can_be_shown_and_promtool_has_nothing_to_say() -> None:
     latencies = LatencyCounts((1,) * (len(LATENCY_BOUNDS_MS) + 1), 2.5)
     found = show(
@@ -74,6 +75,7 @@ def test_every_metric_can_be_shown_and_promtool_has_nothing_to_say() -> None:
     assert lint(found.text) == ""
 
 
+@pytest.mark.server
 def test_promtool_does_look() -> None:
     assert "no help text" in lint("# TYPE some_total gauge\nsome_total 1\n")
 

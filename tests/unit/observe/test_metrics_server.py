@@ -41,6 +41,7 @@ def answer(port: int, path: str, **headers: str) -> tuple[int, str]:
         return error.code, error.read().decode()
 
 
+@pytest.mark.server
 def test_metrics_are_served_with_those_of_the_process(port: int) -> None:
     found = scrape(port)
     assert found.value("build_info", version=__version__) == 1

@@ -32,6 +32,7 @@ def replay(tmp_path):
     return urls, {"replay.folder": str(saved), "replay.rules": rules, "data": str(tmp_path / "data")}
 
 
+@pytest.mark.server
 async def test_a_crawl_serves_its_metrics_as_long_as_it_lasts(replay):
     urls, settings = replay
     port, seen = free_port(), []
