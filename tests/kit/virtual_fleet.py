@@ -303,6 +303,7 @@ class World:
         parts = FleetParts(
             book=Line(self.book, self.postgres, way),  # type: ignore[arg-type]
             store=Line(self.store, self.postgres, way),  # type: ignore[arg-type]
+            series=Line(self.store.series, self.postgres, way),  # type: ignore[arg-type]
             roster=self.line(self.roster, way),
             shared=self.line(self.shared, way),
             clock=self.clock,

@@ -135,6 +135,7 @@ def make_supervisor(
         clock=backends.clock,
         watched=watched,
         publish=publish,
+        series=backends.series,
         sink=MultiSink(sinks),
     )
     return FleetSupervisor(parts, me=me, duties=duties_of(settings, backends))

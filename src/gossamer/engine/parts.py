@@ -24,6 +24,7 @@ from gossamer.ports.pipeline import Pipeline
 from gossamer.ports.robots_gate import RobotsGate
 from gossamer.ports.router import Router
 from gossamer.ports.screenshot_store import ScreenshotStore
+from gossamer.ports.series import Series
 from gossamer.ports.sink import Sink
 from gossamer.ports.store import Store
 
@@ -52,6 +53,7 @@ class EngineParts(VisitParts, frozen=True, kw_only=True):
     committer: Committer
     store: Store
     sink: Sink
+    series: Series | None = None  # None: nobody asks how the job went on
 
 
 class ShiftOptions(Record, frozen=True, kw_only=True):

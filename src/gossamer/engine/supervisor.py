@@ -18,6 +18,7 @@ from gossamer.core.jobs import FrontierStats
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
 from gossamer.core.record import Record
 from gossamer.core.requests import Request
+from gossamer.engine.gauges import GaugeRecorder
 from gossamer.engine.parts import EngineParts
 from gossamer.engine.seeding import Seeder, SeedingResult
 from gossamer.policy.job_life import finish_reason_of
@@ -56,6 +57,7 @@ class Supervisor:
         self._drain_s = drain_s
         self._look_every_s = look_every_s
         self._stop = asyncio.Event()
+        self._gauges = GaugeRecorder(parts.series, parts.job, folds=True)
 
     def follow_limits(
         self, max_time_s: float | None, is_over_budget: Callable[[], Awaitable[bool]] | None
@@ -94,6 +96,7 @@ class Supervisor:
             reason = await self._finish_job()
         ended_at = parts.clock.now()
         stats = await self._read_stats()
+        await self._gauges.record_stats(stats, ended_at, at_once=True)
         parts.sink.emit(JobFinishedEvent(at=ended_at, job=parts.job.id, reason=reason))
         return RunSummary(
             reason=reason,
@@ -164,7 +167,9 @@ class Supervisor:
 
     async def _read_stats(self) -> FrontierStats:
         stats = await self._parts.frontier.read_stats()
-        self._parts.sink.emit(ProgressEvent(at=self._parts.clock.now(), job=self._parts.job.id, stats=stats))
+        now = self._parts.clock.now()
+        self._parts.sink.emit(ProgressEvent(at=now, job=self._parts.job.id, stats=stats))
+        await self._gauges.record_stats(stats, now)
         return stats
 
 

@@ -17,6 +17,7 @@ from gossamer.core.logs import LogEvent
 from gossamer.core.shifts import SEED_LANE, Shift
 from gossamer.core.steering import SettingChange
 from gossamer.core.text import format_count
+from gossamer.engine.gauges import GaugeRecorder
 from gossamer.engine.recorder import expired_attempt
 from gossamer.fleet.marks import forget_spent, spent_s
 from gossamer.fleet.parts import FleetParts, MonitoredJob, log
@@ -35,6 +36,7 @@ class JobMonitor:
         self._watched = watched
         self._changes: tuple[SettingChange, ...] = ()
         self._limits = limits
+        self._gauges = GaugeRecorder(parts.series, job)
 
     def __repr__(self) -> str:
         is_seeded = self.stats is not None and self.stats.seeded
@@ -80,6 +82,7 @@ class JobMonitor:
             await watched.frontier.apply_change(JobCommand.REOPEN)
             stats = self.stats = await watched.frontier.read_stats()
         now = parts.clock.now()
+        await self._gauges.record_stats(stats, now)
         reason = finish_reason_of(
             stats,
             elapsed_s=await self._elapsed_s(now),

@@ -15,6 +15,7 @@ from gossamer.ports.clock import Clock
 from gossamer.ports.fleet_frontier import FleetFrontier
 from gossamer.ports.job_store import JobStore
 from gossamer.ports.roster import Roster
+from gossamer.ports.series import Series
 from gossamer.ports.shared_state import SharedState
 from gossamer.ports.sink import Sink
 from gossamer.ports.store import Store
@@ -46,6 +47,7 @@ class FleetParts:
         [Job, Sequence[SettingChange]], MonitoredJob
     ]  # as it was changed; raises OperatorError for a job that it cannot make out
     publish: Callable[[Sequence[Shift]], Awaitable[None]]  # messages to workers; may be lost
+    series: Series | None = None  # None: nobody asks how the jobs went on
     sink: Sink = field(default_factory=lambda: MultiSink(()))  # told of lost leases, progress and ends
 
 

@@ -1,4 +1,4 @@
-"""What the supervisor that leads a fleet sees to: old requests and old rows of the ledger."""
+"""What the supervisor that leads a fleet sees to: old requests, old rows of the ledger, old counters."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from gossamer.config.settings import Settings
 from gossamer.jobs.retention import RetentionDuty
 from gossamer.ports.backends import StoreBackend
 from gossamer.ports.duty import Duty
+from gossamer.ports.series import Series
 from gossamer.wiring.backends import Backends
 
 
@@ -23,6 +24,20 @@ class LedgerDuty:
         await self._keeping.prune_ledger(now)
 
 
+class SeriesDuty:
+    """Counters of more than a day ago are folded into hours."""
+
+    name = "series"
+    every_s = 3600.0
+
+    def __init__(self, series: Series) -> None:
+        self._series = series
+
+    async def run(self, now: float) -> None:
+        """See :class:`~gossamer.ports.duty.Duty`."""
+        await self._series.fold_buckets(now)
+
+
 def duties_of(settings: Settings, backends: Backends) -> tuple[Duty, ...]:
     """The duties of a fleet; a further one is added here."""
-    return LedgerDuty(backends.keeping), RetentionDuty(settings, backends)
+    return LedgerDuty(backends.keeping), RetentionDuty(settings, backends), SeriesDuty(backends.series)

@@ -185,6 +185,7 @@ async def assemble_worker(
             frontier=frontier,
             committer=watched_committer(SessionCommitter(committer, ways.cookies), sinks),
             store=backends.store,
+            series=backends.series,
             fetcher=fetcher,
             robots=_make_robots_gate(settings, fetcher, backends),
             extractor=extractor_of(settings, target, opening.enter_context(ExitStack())),

@@ -57,6 +57,20 @@ async def test_the_sinks_of_a_supervisor_are_told_of_progress_and_of_the_end(wor
 
 
 @play
+async def test_how_many_requests_wait_is_noted_over_time(world):
+    world.supervisor()
+    world.station()
+    crawl = await world.submit(1000, latency_s=10.0)
+    began = int(world.clock.now() // 20) * 20
+    await world.until_over(crawl)
+    steps = await world.store.series.read_steps(crawl.job, began, began + 400, 20)
+    noted = [step.values["now:pending"] for step in steps if "now:pending" in step.values]
+    assert len(noted) >= 3
+    assert noted[-1] < noted[1]
+    assert [step.at for step in steps] == [began + 20 * number for number in range(len(steps))], "no gap"
+
+
+@play
 async def test_jobs_share_the_workers(world):
     world.supervisor()
     for _ in range(2):
