@@ -372,6 +372,28 @@ class Histories(RuleBasedStateMachine):
         for row in held:
             self.expire(row)
 
+    @rule()
+    def count_due(self):
+        """All say the same, and of no lane more than waits in it or in its delayed requests that are due."""
+        for due in self.all_of("count_due"):
+            waiting = [
+                row
+                for row in self.in_state(RequestState.PENDING, RequestState.DELAYED)
+                if row.entry.request.lane == due.lane
+                and (row.state is RequestState.PENDING or row.due_at <= self.now())
+            ]
+            assert 0 < due.requests <= len(waiting)
+            assert due.since <= self.now()
+            assert self.budget_left()
+
+    @rule(lane=st.sampled_from(LANES))
+    def lease_all_that_is_due(self, lane):
+        """As many as was said. What is overdue is taken back before, and changes hosts."""
+        if any(row.deadline <= self.now() for row in self.in_state(RequestState.LEASED)):
+            return
+        said = sum(due.requests for due in self.all_of("count_due") if due.lane == lane)
+        assert len(self.lease_(lane, 400, 30)) == said
+
     @rule(rules=rules_, is_expected=st.booleans())
     def change_rules(self, rules, is_expected):
         expected = self.rules if is_expected else replace(self.rules, max_throttled=99)

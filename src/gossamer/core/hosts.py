@@ -52,6 +52,7 @@ class HostState(Record, frozen=True, kw_only=True):
     is_paced: bool = False  # ``delay_s`` is what a person asked for, and follows nothing
     is_held: bool = False  # ``hold_until`` is what a person asked for
     is_skipped: bool = False  # a person wants nothing of it: what waits for it stays where it is
+    waiting_since: float = 0.0  # since when something waits for it without a break; decides nothing
 
 
 class HostCommand(StrEnum):

@@ -7,7 +7,7 @@ from typing import Any
 
 from gossamer.core.hosts import HostState
 from gossamer.core.lifecycle import OVER, FinishReason, JobState, RequestState
-from gossamer.core.record import Record
+from gossamer.core.record import Record, Time
 from gossamer.core.requests import (
     Entry,
 )
@@ -50,6 +50,15 @@ class FrontierStats(Record, frozen=True, kw_only=True):
     def waiting(self) -> int:
         """Requests that still have to be done."""
         return self.pending + self.delayed + self.leased
+
+
+class DueCounts(Record, frozen=True, kw_only=True):
+    """How many requests of one lane may start now."""
+
+    lane: str
+    requests: int  # whose hosts' turns have come, with free slots for them
+    since: Time | None = None  # since when the first of them could; None: there is none
+    has_more: bool = False  # more hosts wait than were looked at, of which each counts as one request
 
 
 class HostReport(Record, frozen=True, kw_only=True):

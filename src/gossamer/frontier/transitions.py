@@ -18,6 +18,9 @@ from gossamer.policy.politeness import may_start
 ROUND = 500
 """Overdue leases, and delayed requests come due, that one call takes in at most: a bound on its time."""
 
+DUE_HOSTS = 500
+"""Hosts, and delayed requests come due, of one lane that are looked at to count what may start now."""
+
 _MOVES = {
     Verdict.SUCCESS: RequestTransition.FINISH,
     Verdict.REDIRECT: RequestTransition.FINISH,

@@ -126,6 +126,26 @@ def is_suspect(host: HostState) -> bool:
     return host.troubled_since > 0 and host.troubled_by != SEVERAL
 
 
+def begin_waiting(host: HostState, now: float) -> HostState:
+    """The host when something begins to wait for it, and nothing did before."""
+    return replace(host, waiting_since=now)
+
+
+def count_startable(host: HostState, rules: FrontierRules, waiting: int, now: float) -> int:
+    """How many of the requests that wait for the host may start now."""
+    if not may_start(host, rules, now):
+        return 0
+    free = 1 if delay_in_force(host, rules) > 0 else slots_for(host, rules) - host.in_flight
+    if rules.max_pages_per_host is not None:
+        free = min(free, rules.max_pages_per_host - host.pages - host.in_flight)
+    return min(waiting, free)
+
+
+def ready_since(host: HostState) -> float:
+    """Since when a host that may be asked could have been: it was its turn, with a free slot and work."""
+    return max(host.next_at, host.waiting_since, host.answered_at, host.incident_at)
+
+
 def revive_host(host: HostState) -> HostState:
     """The host after a person retried its dead letters: its troubles are forgotten, its pace is not."""
     return replace(host, incidents=0, silences=0, incident_at=0.0, troubled_since=0.0, troubled_by=0)

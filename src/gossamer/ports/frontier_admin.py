@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from gossamer.core.jobs import DeadLetter, DeadLetterFilter, HostReport, KnownRequest
+from gossamer.core.jobs import DeadLetter, DeadLetterFilter, DueCounts, HostReport, KnownRequest
 from gossamer.core.requests import Entry
 
 
@@ -22,6 +22,14 @@ class FrontierAdmin(Protocol):
 
     async def busiest_hosts(self, limit: int) -> list[HostReport]:
         """The hosts with most pending requests, busiest first."""
+        ...
+
+    async def count_due(self) -> list[DueCounts]:
+        """How many requests may start now, by lane; lanes with none are left out.
+
+        So many would :meth:`~gossamer.ports.frontier.Frontier.lease` hand out, if it was asked for all. The
+        cost is bounded (``DUE_HOSTS``) and does not grow with what waits.
+        """
         ...
 
     async def dead_letters(self, which: DeadLetterFilter, limit: int = 1000) -> list[DeadLetter]:

@@ -16,6 +16,7 @@ from gossamer.testing.contracts.frontier_harness import make_entry, make_outcome
 
 NEW_FIELDS = struct.calcsize("<4dI")
 FORM_AT, FIXED = 64, 66
+TIME, DATED = 8, 32
 
 
 async def test_a_job_of_the_former_version_goes_on(server: RedisServer) -> None:
@@ -27,7 +28,9 @@ async def test_a_job_of_the_former_version_goes_on(server: RedisServer) -> None:
     await frontier.add([make_entry(number) for number in range(3)])
     key = server.key_for("former-1:0")
     ((host, row),) = (await server.run_command("HGETALL", f"{key}:hosts")).items()
-    former = row[:FORM_AT] + bytes([row[FORM_AT] - 2]) + row[FORM_AT + 1 : FIXED] + row[FIXED + NEW_FIELDS :]
+    dated_at = len(row) - len("a.example") - TIME
+    former = row[:FORM_AT] + bytes([row[FORM_AT] - 2 - DATED]) + row[FORM_AT + 1 : FIXED]
+    former += row[FIXED + NEW_FIELDS : dated_at] + row[dated_at + TIME :]
     await server.run_command("HSET", f"{key}:hosts", host, former)
     rules = msgspec.msgpack.decode(await server.run_command("HGET", f"{key}:meta", "rules"))
     del rules["host_patience_s"]

@@ -23,7 +23,8 @@ local answers = {}
 local function tell()
   for _, name in ipairs({'next_at', 'delay_s', 'crawl_delay_s', 'incident_at', 'last_at', 'hold_until',
       'in_flight', 'incidents', 'silences', 'pages', 'answered_at', 'troubled_since', 'troubled_by', 'pace_s',
-      'limit_s', 'is_paced', 'is_held', 'is_skipped'}) do
+      'limit_s', 'is_paced', 'is_held', 'is_skipped',
+      'waiting_since'}) do
     local value = h[name]
     if value == true then value = 1 elseif not value then value = -1 end
     answers[#answers + 1] = string.format('%.17g', value)
@@ -34,6 +35,8 @@ answers[2] = (is_down(h, rules) and 'down' or 'up') .. (has_room(h, rules) and '
 answers[3] = string.format('%.17g', backoff_s(case.nth, rules, case.jitter))
 answers[4] = string.format('%.17g', delay_in_force(h, rules))
 answers[5] = string.format('%.17g', next_pause_s(h, rules))
+answers[6] = startable(h, rules, case.waiting, now)
+answers[7] = string.format('%.17g', ready_since(h))
 grant(h, rules, now)
 tell()
 settle_host(h, rules, signal, now, case.is_page, case.jitter, case.mark)
@@ -41,6 +44,8 @@ tell()
 lost(h)
 tell()
 forgive(h)
+tell()
+begin_waiting(h, now)
 tell()
 move_turn(h, rules, now)
 tell()
@@ -86,6 +91,7 @@ def drawn(rng):
         is_paced=rng.random() < 0.2,
         is_held=rng.random() < 0.2,
         is_skipped=rng.random() < 0.1,
+        waiting_since=moment(),
     )
     signal = HostSignal(
         kind=rng.choice(list(HostSignalKind)),
@@ -102,7 +108,7 @@ def told(host):
     values = (host.next_at, host.delay_s, host.crawl_delay_s, host.incident_at, host.last_at)
     values += (host.hold_until, host.in_flight, host.incidents, host.silences, host.pages)
     values += (host.answered_at, host.troubled_since, host.troubled_by, host.pace_s, host.limit_s)
-    values += (host.is_paced or None, host.is_held or None, host.is_skipped or None)
+    values += (host.is_paced or None, host.is_held or None, host.is_skipped or None, host.waiting_since)
     return [-1.0 if value is None else float(value) for value in values]
 
 
@@ -129,6 +135,7 @@ async def test_lua_and_python_decide_alike(server):
             "jitter": jitter,
             "nth": nth,
             "mark": mark,
+            "waiting": rng.randrange(5),
             "command": order.command.value,
             "value": order.until if order.command is HostCommand.HOLD else order.delay_s,
         }
@@ -138,6 +145,8 @@ async def test_lua_and_python_decide_alike(server):
         expected.append(down + (" room" if politeness.has_room(host, rules) else " full"))
         expected += [backoff_s(nth, rules, jitter), politeness.delay_in_force(host, rules)]
         expected.append(politeness.next_pause_s(host, rules))
+        expected.append(politeness.count_startable(host, rules, case["waiting"], now))
+        expected.append(politeness.ready_since(host))
         after = politeness.grant_lease(host, rules, now)
         expected += told(after)
         after = politeness.settle_lease(
@@ -146,6 +155,8 @@ async def test_lua_and_python_decide_alike(server):
         expected += told(after)
         expected += told(politeness.expire_lease(after))
         after = politeness.revive_host(politeness.expire_lease(after))
+        expected += told(after)
+        after = politeness.begin_waiting(after, now)
         expected += told(after)
         after = steering.move_turn(after, rules, now)
         expected += told(after)

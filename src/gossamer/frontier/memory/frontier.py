@@ -20,8 +20,8 @@ from gossamer.core.jobs import (
     AddResult,
     DeadLetter,
     DeadLetterFilter,
+    DueCounts,
     FrontierStats,
-    HostReport,
     KnownRequest,
 )
 from gossamer.core.lifecycle import (
@@ -34,6 +34,7 @@ from gossamer.core.lifecycle import (
 )
 from gossamer.core.requests import BANDS, Entry, Grant, Lease
 from gossamer.core.results import Outcome, Verdict
+from gossamer.frontier.memory.due import count_due
 from gossamer.frontier.memory.rows import MemoryHost, RequestRow
 from gossamer.frontier.memory.steering import SteeredHosts
 from gossamer.frontier.transitions import (
@@ -173,14 +174,12 @@ class MemoryFrontier(SteeredHosts):
             host=item.host.state,
         )
 
-    async def busiest_hosts(self, limit: int) -> list[HostReport]:
-        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
-        reports = [
-            HostReport(host=host.name, state=host.state, pending=pending)
-            for host in self._schedule.hosts.values()
-            if (pending := host.pending)
-        ]
-        return sorted(reports, key=lambda report: -report.pending)[:limit]
+    async def count_due(self) -> list[DueCounts]:
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`. Here it looks at every host."""
+        left = leases_left(self._rules, self._pages, self._counts[RequestState.LEASED])
+        if self._state is not JobState.RUNNING or left == 0:
+            return []
+        return count_due(self._schedule, self._delayed, self._rules, left, self._clock.now())
 
     async def dead_letters(self, which: DeadLetterFilter, limit: int = 1000) -> list[DeadLetter]:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
@@ -198,11 +197,12 @@ class MemoryFrontier(SteeredHosts):
 
     async def revive_letters(self, which: DeadLetterFilter) -> int:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
-        chosen = self._find_letters(which)
+        chosen, now = self._find_letters(which), self._clock.now()
         for item in chosen:
             item.reset_counts()
             item.reason, item.died_at = "", 0.0
             item.host.state = politeness.revive_host(item.host.state)
+            item.host.begin_waiting(now)
             del self._dead[item.id]
             self._move_item(item, next_state(item.state, RequestTransition.REVIVE))
         if chosen:
@@ -243,6 +243,8 @@ class MemoryFrontier(SteeredHosts):
         self._next_id += 1
         self._known[entry.fingerprint] = item
         self._counts[state] += 1
+        if state is RequestState.PENDING:
+            host.begin_waiting(now)
         self._insert_item(item)
 
     # ----------------------------------------------------------------- leasing
@@ -277,7 +279,8 @@ class MemoryFrontier(SteeredHosts):
         for _ in range(ROUND):
             if not queue or queue[0][0] > now:
                 break
-            item = heappop(queue)[2]
+            due_at, _, item = heappop(queue)
+            item.host.begin_waiting(due_at)
             self._move_item(item, next_state(item.state, RequestTransition.COME_DUE))
 
     def _next_at(self, lanes: Iterable[str]) -> float | None:

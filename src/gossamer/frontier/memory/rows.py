@@ -87,3 +87,8 @@ class MemoryHost:
         """The band of its next request in the lane that is being served."""
         queue = self.queues.get(self.lane)
         return queue[0][0] if queue else None
+
+    def begin_waiting(self, at: float) -> None:
+        """A request begins to wait at this time, if it is the only one."""
+        if not self.pending:
+            self.state = politeness.begin_waiting(self.state, at)

@@ -50,3 +50,12 @@ class SteeredHosts:
         known.state = steering.steer_host(before, order, self._rules, self._clock.now())
         self._schedule.place_host(known, self._rules)
         return before
+
+    async def busiest_hosts(self, limit: int) -> list[HostReport]:
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
+        reports = [
+            HostReport(host=host.name, state=host.state, pending=pending)
+            for host in self._schedule.hosts.values()
+            if (pending := host.pending)
+        ]
+        return sorted(reports, key=lambda report: -report.pending)[:limit]

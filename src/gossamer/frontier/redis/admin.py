@@ -13,11 +13,12 @@ from typing import NamedTuple
 import msgspec
 
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.jobs import DeadLetter, DeadLetterFilter, HostReport, KnownRequest
+from gossamer.core.jobs import DeadLetter, DeadLetterFilter, DueCounts, HostReport, KnownRequest
 from gossamer.core.lifecycle import JobCommand, RequestState
 from gossamer.core.position import QueuePosition
 from gossamer.core.requests import Lease
 from gossamer.frontier.redis.shard import RedisShard
+from gossamer.frontier.redis.stats import due_of
 from gossamer.frontier.redis.wire import (
     HostRow,
     StoredRequest,
@@ -30,7 +31,7 @@ from gossamer.frontier.redis.wire import (
     text_bytes,
     unpack_member,
 )
-from gossamer.frontier.transitions import ROUND, job_moves_of
+from gossamer.frontier.transitions import DUE_HOSTS, ROUND, job_moves_of
 
 _rules = msgspec.msgpack.Decoder(FrontierRules)
 
@@ -60,6 +61,15 @@ class StoredPosition(NamedTuple):
     part: QueueRange | None = None
     granted_at: float = 0.0
     token: bytes = b""
+
+
+# --------------------------------------------------------------------------- all of them
+
+
+async def count_due(shards: Sequence[RedisShard]) -> list[DueCounts]:
+    """How many requests may start now, by lane."""
+    rows = [await shard.run_script("due", DUE_HOSTS, repeat=True) for shard in shards]
+    return due_of(row for found in rows for row in found)
 
 
 # --------------------------------------------------------------------------- one request

@@ -27,6 +27,7 @@ from gossamer.core.jobs import (
     AddResult,
     DeadLetter,
     DeadLetterFilter,
+    DueCounts,
     FrontierStats,
     HostReport,
     KnownRequest,
@@ -373,6 +374,10 @@ class RedisFrontier:
     async def busiest_hosts(self, limit: int) -> list[HostReport]:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         return await admin.busiest_hosts(await self._open_shards(), limit)
+
+    async def count_due(self) -> list[DueCounts]:
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
+        return await admin.count_due(await self._open_shards())
 
     async def dead_letters(self, which: DeadLetterFilter, limit: int = 1000) -> list[DeadLetter]:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""

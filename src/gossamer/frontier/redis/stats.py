@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gossamer.core.jobs import FrontierStats
+from gossamer.core.jobs import DueCounts, FrontierStats
 from gossamer.core.lifecycle import JobState
 
 _COUNTED = ("pending", "delayed", "leased", "done", "dead", "pages", "duplicates", "too_deep", "hosts")
@@ -21,6 +21,21 @@ def stats_of(rows: Sequence[Any]) -> FrontierStats:
         seeded=all(row[3] for row in rows),
         **dict(zip(_COUNTED, counts, strict=True)),
     )
+
+
+def due_of(rows: Iterable[Sequence[Any]]) -> list[DueCounts]:
+    """The sums of what the script ``due`` says of each shard's lanes."""
+    found: dict[str, DueCounts] = {}
+    for name, requests, since, has_more in rows:
+        lane = name.decode()
+        known = found.get(lane, DueCounts(lane=lane, requests=0))
+        found[lane] = DueCounts(
+            lane=lane,
+            requests=known.requests + requests,
+            since=earliest_time((known.since, float(since) if since else None)),
+            has_more=known.has_more or bool(has_more),
+        )
+    return [found[lane] for lane in sorted(found)]
 
 
 def may_be_over(stats: FrontierStats) -> bool:

@@ -24,7 +24,8 @@ _SHOWN = Struct("<ddddB")  # granted_at, start_by, deadline, pause, STANDING; be
 _DOWN, _ANSWERED, _SUSPECT, _SILENT = 1, 2, 4, 8  # STANDING of lua/library.lua
 _HOST = Struct("<6d4IBB")
 _HOST_MORE = Struct("<4dI")  # of a host that was written by this version
-_SKIPPED, _PACED, _HELD = 4, 8, 16
+_WHOLE, _SKIPPED, _PACED, _HELD, _DATED = 2, 4, 8, 16, 32
+_TIME = Struct("<d")
 _WAITING = Struct("<BBII")
 _LEASE = Struct("<4sBBddBB")
 _REASON_CHARACTERS = 10_000
@@ -240,9 +241,12 @@ def host_of(raw: bytes) -> HostRow:
     next_at, delay_s, crawl_delay_s, incident_at, last_at, hold_until, *counts = _HOST.unpack_from(raw)
     in_flight, incidents, silences, pages, form, size = counts
     more, slots_at = (0.0, 0.0, 0.0, 0.0, 0), _HOST.size
-    if form >= 2:
+    if form & _WHOLE:
         more, slots_at = _HOST_MORE.unpack_from(raw, slots_at), slots_at + _HOST_MORE.size
-    slots_end = slots_at + size * _WAITING.size
+    slots_end = name_at = slots_at + size * _WAITING.size
+    waiting_since = 0.0
+    if form & _DATED:
+        ((waiting_since,), name_at) = _TIME.unpack_from(raw, slots_end), slots_end + _TIME.size
     state = HostState(
         next_at=next_at,
         delay_s=delay_s,
@@ -262,9 +266,10 @@ def host_of(raw: bytes) -> HostRow:
         is_paced=bool(form & _PACED),
         is_held=bool(form & _HELD),
         is_skipped=bool(form & _SKIPPED),
+        waiting_since=waiting_since,
     )
     waiting = tuple(WaitingRow(*slot) for slot in _WAITING.iter_unpack(raw[slots_at:slots_end]))
-    return HostRow(text_of(raw[slots_end:]), state, waiting)
+    return HostRow(text_of(raw[name_at:]), state, waiting)
 
 
 def lease_of(raw: bytes) -> LeaseRow:

@@ -100,6 +100,7 @@ def revive_letters(s: FrontierTransaction, job: str, which: DeadLetterFilter) ->
     for number in numbers:
         host = s.hosts.touch_host(number)
         host.state = politeness.revive_host(host.state)
+    s.begin_waiting((number, s.now) for number in numbers)
     s.enqueue_requests(rows)
     s.count_move(len(rows), RequestState.DEAD, next_state(RequestState.DEAD, RequestTransition.REVIVE))
     s.state = next_job_state(s.state, JobCommand.REOPEN)

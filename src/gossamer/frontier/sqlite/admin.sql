@@ -31,8 +31,8 @@ WHERE host.frontier = (SELECT id FROM frontier WHERE job = ?)
 ORDER BY waits.number DESC, waits.host LIMIT ?;
 
 -- name: host
-SELECT (SELECT count(*) FROM queue WHERE queue.host = host.id), pace.state
-FROM host JOIN pace ON pace.host = host.id
+SELECT (SELECT count(*) FROM queue WHERE queue.host = host.id), coalesce(pace.state, '{}')
+FROM host LEFT JOIN pace ON pace.host = host.id
 WHERE host.frontier = (SELECT id FROM frontier WHERE job = ?) AND host.name = ?;
 
 -- name: dead

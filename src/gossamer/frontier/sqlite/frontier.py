@@ -18,6 +18,7 @@ from gossamer.core.jobs import (
     AddResult,
     DeadLetter,
     DeadLetterFilter,
+    DueCounts,
     FrontierStats,
     HostReport,
     KnownRequest,
@@ -28,6 +29,7 @@ from gossamer.core.requests import Entry, Grant, Lease
 from gossamer.core.results import Outcome
 from gossamer.drivers.sqlite.database import Database
 from gossamer.frontier.sqlite import admin, moves
+from gossamer.frontier.sqlite.due import count_due
 from gossamer.frontier.sqlite.position import read_position
 from gossamer.frontier.sqlite.session import SQL, FrontierTransaction, lane_key, pack_rules
 from gossamer.frontier.transitions import ROUND
@@ -166,6 +168,12 @@ class SqliteFrontier:
     async def steer_host(self, host: str, order: HostOrder) -> HostState | None:
         """See :class:`~gossamer.ports.steered_frontier.SteeredFrontier`."""
         return await self._run_change(lambda s: admin.steer_host(s, host, order))
+
+    async def count_due(self) -> list[DueCounts]:
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
+        return await self._db.read(
+            lambda conn: count_due(FrontierTransaction(conn, self._job, self._clock.now()))
+        )
 
     async def dead_letters(self, which: DeadLetterFilter, limit: int = 1000) -> list[DeadLetter]:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""

@@ -173,6 +173,7 @@ def promote_due(s: FrontierTransaction, lane: str) -> None:
         return
     s.fetch_all("undelay", s.id, lane, rows[-1][3], as_json([row[0] for row in rows]))
     s.hosts.load_by_id(s.conn, {row[1] for row in rows})
+    s.begin_waiting({host: due_at for _, host, _, due_at in reversed(rows)}.items())
     s.enqueue_requests([(host, lane, band, number) for number, host, band, _ in rows])
     s.count_move(
         len(rows), RequestState.DELAYED, next_state(RequestState.DELAYED, RequestTransition.COME_DUE)

@@ -23,6 +23,7 @@ from gossamer.core.requests import Entry
 from gossamer.drivers.sql import load_statements, write_rows
 from gossamer.frontier.codec import pack_request
 from gossamer.frontier.sqlite.hosts import HostCache, as_json
+from gossamer.policy import politeness
 from gossamer.policy.steering import changes_delays, changes_room, move_turn
 
 SQL = load_statements("gossamer.frontier.sqlite", "frontier.sql")
@@ -41,6 +42,11 @@ def _unpack_rules(record: bytes) -> FrontierRules:
 def lane_key(lane: str) -> str:
     """A lane as the tables name it: the usual one takes no room."""
     return "" if lane == "http" else "=" + lane
+
+
+def lane_name(key: str) -> str:
+    """A lane by the key that the tables have."""
+    return key[1:] if key else "http"
 
 
 class FrontierTransaction:
@@ -92,6 +98,13 @@ class FrontierTransaction:
         self.execute_many("enqueue", rows)
         for host, lane, band, _ in rows:
             self.hosts.touch_host(host).count_waiting(lane, band, 1)
+
+    def begin_waiting(self, waiting: Iterable[tuple[int, float]]) -> None:
+        """Requests (host, time) are about to wait for a turn: hosts for which none did remember when."""
+        for number, at in waiting:
+            if not self.hosts[number].waiting:
+                host = self.hosts.touch_host(number)
+                host.state = politeness.begin_waiting(host.state, at)
 
     def delay_requests(self, rows: Sequence[tuple[str, float, int, int, int]]) -> None:
         """Requests (lane, due_at, id, host, band) begin to wait for a time of their own."""
@@ -171,6 +184,7 @@ class FrontierTransaction:
         self.execute_many(
             "see", [(self.id, fingerprint, latest[fingerprint]) for fingerprint in sorted(latest)]
         )
+        self.begin_waiting((host, self.now) for host in {row[0] for row in waiting})
         self.enqueue_requests(waiting)
         self.delay_requests(later)
         self.execute_many("due", due)

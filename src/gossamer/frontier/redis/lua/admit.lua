@@ -110,6 +110,7 @@ local function admit(batch, wanted)
           move(nil, 'delayed', 1)
         else
           add_to(pushes, key_of('q', h, lane, band), element)
+          if not has_waiting(h) then begin_waiting(h, now) end
           local slot = slot_of(touch(h), lane, band)
           slot[3] = slot[3] + 1
           move(nil, 'pending', 1)

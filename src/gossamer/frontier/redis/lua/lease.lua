@@ -18,12 +18,12 @@ end
 local function promote()
   if count.delayed == 0 then return end
   local key = P .. ':d:' .. lane
-  local members = call('ZRANGEBYSCORE', key, '-inf', exact(now), 'LIMIT', 0, ROUND)
-  if #members == 0 then return end
-  local rows, keys = {}, {}
-  for i, member in ipairs(members) do
-    local host, of_lane, band, element = unplaced(member)
-    keys[i], rows[i] = host, {host, of_lane, band, element}
+  local found = call('ZRANGEBYSCORE', key, '-inf', exact(now), 'WITHSCORES', 'LIMIT', 0, ROUND)
+  if #found == 0 then return end
+  local rows, keys, members = {}, {}, {}
+  for i = 1, #found / 2 do
+    local host, of_lane, band, element = unplaced(found[2 * i - 1])
+    members[i], keys[i], rows[i] = found[2 * i - 1], host, {host, of_lane, band, element, tonumber(found[2 * i])}
   end
   load_hosts(keys)
   for _, row in ipairs(rows) do row[1] = hosts[row[1]] end

@@ -39,11 +39,11 @@ local LEASES, DEADLINES, DEAD = P .. ':leases', P .. ':deadlines', P .. ':dead'
 local RELIED = P .. ':relied'
 local ROUND, BANDS = 500, 9
 -- A host's last byte but one is the sum of 1 (it has turns), 2 where the rest of this form follows (the former version
--- wrote hosts without it, HOST_BEFORE, and knew nothing of when they had answered), and what a person asked for:
--- SKIPPED, PACED, HELD.
+-- wrote hosts without it, HOST_BEFORE, and knew nothing of when they had answered), what a person asked for (SKIPPED,
+-- PACED, HELD), and DATED where it ends, before the name, with the time since when something waits for the host.
 local HOST, WAITING = '<ddddddIIIIBBddddI', '<BBII' -- lane, band, in the list, come back
 local HOST_BEFORE, FORM_AT = '<ddddddIIIIBB', 65
-local SKIPPED, PACED, HELD = 4, 8, 16
+local WHOLE, SKIPPED, PACED, HELD, DATED = 2, 4, 8, 16, 32
 local LEASE = '<c4BBddBB' -- host, lane, band, granted_at, start_by, STANDING, length of the owner's name after it
 local DOWN, ANSWERED, SUSPECT, SILENT = 1, 2, 4, 8 -- STANDING: of a host when the lease was granted, added up
 local PLACE = '>c4BB'
@@ -192,7 +192,7 @@ end
 local function has_flag(form, flag) return form % (2 * flag) >= flag end
 
 local function read_host(key, raw)
-  local is_whole = string.byte(raw, FORM_AT) >= 2
+  local is_whole = has_flag(string.byte(raw, FORM_AT), WHOLE)
   local next_at, delay_s, crawl_delay_s, incident_at, last_at, hold_until, in_flight, incidents, silences, pages,
     form, size, answered_at, troubled_since, pace_s, limit_s, troubled_by, at = read(is_whole and HOST or HOST_BEFORE, raw)
   if not is_whole then
@@ -204,6 +204,8 @@ local function read_host(key, raw)
     lane, band, listed, back, at = read(WAITING, raw, at)
     waiting[i] = {lane, band, listed, back}
   end
+  local waiting_since = 0
+  if has_flag(form, DATED) then waiting_since, at = read('<d', raw, at) end
   local h = { -- all at once, so that the table does not grow field by field
     key = key, name = sub(raw, at),
     next_at = next_at, delay_s = delay_s, crawl_delay_s = crawl_delay_s >= 0 and crawl_delay_s,
@@ -211,7 +213,7 @@ local function read_host(key, raw)
     in_flight = in_flight, incidents = incidents, silences = silences, pages = pages,
     answered_at = answered_at, troubled_since = troubled_since, troubled_by = troubled_by,
     pace_s = pace_s, limit_s = limit_s,
-    is_skipped = has_flag(form, SKIPPED), is_paced = has_flag(form, PACED), is_held = has_flag(form, HELD),
+    waiting_since = waiting_since, is_skipped = has_flag(form, SKIPPED), is_paced = has_flag(form, PACED), is_held = has_flag(form, HELD),
     waiting = waiting, turns = false, turn_at = next_at, is_touched = false,
   }
   h.turns = form % 2 == 1 and turns_of(h) or {}
@@ -239,7 +241,7 @@ local function new_host(name)
     next_at = 0, delay_s = 0, crawl_delay_s = false, incident_at = 0, last_at = 0, hold_until = 0,
     in_flight = 0, incidents = 0, silences = 0, pages = 0,
     answered_at = 0, troubled_since = 0, troubled_by = 0, pace_s = 0, limit_s = 0,
-    is_skipped = false, is_paced = false, is_held = false,
+    is_skipped = false, is_paced = false, is_held = false, waiting_since = 0,
     waiting = {}, turns = {}, turn_at = 0, is_touched = false,
   }
   hosts[h.key] = h
@@ -274,12 +276,12 @@ local function packed_host(h, placed)
     end
   end
   local form = (placed and 3 or 2) + (h.is_skipped and SKIPPED or 0) + (h.is_paced and PACED or 0)
-    + (h.is_held and HELD or 0)
+    + (h.is_held and HELD or 0) + (h.waiting_since > 0 and DATED or 0)
   return pack(
     HOST, h.next_at, h.delay_s, h.crawl_delay_s or -1, h.incident_at, h.last_at, h.hold_until,
     h.in_flight, h.incidents, h.silences, h.pages, form, size,
     h.answered_at, h.troubled_since, h.pace_s, h.limit_s, h.troubled_by
-  ) .. slots .. h.name
+  ) .. slots .. (h.waiting_since > 0 and pack('<d', h.waiting_since) or '') .. h.name
 end
 
 -- Write the hosts that were touched, and their turns anew.
@@ -358,11 +360,20 @@ local function unplaced(member)
   return key, lane, band, sub(member, 1, 6) .. sub(member, 13)
 end
 
--- Requests come back into their old places: {host, lane, band, element} each.
+local function has_waiting(h)
+  for _, slot in ipairs(h.waiting) do
+    if slot[3] + slot[4] > 0 then return true end
+  end
+  return false
+end
+
+-- Requests come back into their old places: {host, lane, band, element} each, and for those that waited for no turn
+-- meanwhile since when they do.
 local function come_back(rows)
   local lists = {}
   for _, row in ipairs(rows) do
-    local h, lane, band, element = unpack(row)
+    local h, lane, band, element, at = unpack(row)
+    if at and not has_waiting(h) then begin_waiting(h, at) end
     add_pair(lists, key_of('b', h, lane, band), id_of(element), element)
     local slot = slot_of(touch(h), lane, band)
     slot[4] = slot[4] + 1

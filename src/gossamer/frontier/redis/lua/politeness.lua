@@ -31,6 +31,18 @@ local function has_room(h, rules)
   return not rules.max_pages_per_host or h.pages + h.in_flight < rules.max_pages_per_host
 end
 
+local function begin_waiting(h, now) h.waiting_since = now end
+
+local function startable(h, rules, waiting, now)
+  if h.next_at > now or not has_room(h, rules) then return 0 end
+  local free = 1
+  if delay_in_force(h, rules) <= 0 then free = (h.troubled_since ~= 0 and 1 or rules.per_host) - h.in_flight end
+  if rules.max_pages_per_host then free = min(free, rules.max_pages_per_host - h.pages - h.in_flight) end
+  return min(waiting, free)
+end
+
+local function ready_since(h) return max(h.next_at, h.waiting_since, h.answered_at, h.incident_at) end
+
 local function is_down(h, rules)
   if h.answered_at ~= 0 then
     return h.troubled_since > 0 and h.incident_at - h.troubled_since >= rules.host_patience_s

@@ -25,7 +25,7 @@ for i, row in ipairs(rows) do
     if row.is_page then
       count.pages, h.pages = count.pages - 1, max(h.pages - 1, 0)
     end
-    back[#back + 1] = {h, row[2], row[3], row[4]}
+    back[#back + 1] = {h, row[2], row[3], row[4], now}
   end
 end
 come_back(back)
