@@ -39,6 +39,7 @@ from gossamer.wiring.budgets import budget_check_of
 from gossamer.wiring.fetchers import touches_network
 from gossamer.wiring.rules import lanes_of, rules_of
 from gossamer.wiring.sinks import open_sinks
+from gossamer.wiring.watch import watch_fleet
 
 AGAIN_S = 1.0
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -102,7 +103,15 @@ async def _supervise_fleet(settings: Settings, publisher: ShiftPublisher, me: st
         backends = await _desk_in_time(settings)
         closing.push_async_callback(backends.close)
         fleet = make_supervisor(settings, backends, publisher, me, sinks)
+        watch = watch_fleet(
+            settings,
+            backends,
+            FleetJobStore(backends.book, settings.cluster.fleet),
+            is_leading=lambda: fleet.is_leading,
+        )
         log.info("supervisor %s of the fleet %r", me, settings.cluster.fleet)
+        watching = asyncio.create_task(watch.run())
+        closing.push_async_callback(cancel_tasks, {watching})
         await fleet.run()
 
 

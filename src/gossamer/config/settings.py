@@ -15,6 +15,7 @@ from typing import Annotated, Any, get_args, get_origin
 from pydantic import Field, field_validator, model_validator
 from pydantic.fields import FieldInfo
 
+from gossamer.config.alerts import AlertSettings
 from gossamer.config.blocks import BlockSettings
 from gossamer.config.browser import BrowserSettings
 from gossamer.config.budgets import BudgetSettings
@@ -179,6 +180,9 @@ class Settings(BaseSettings):
     traps: Late[TrapSettings] = make_section(TrapSettings, description="Sites that never end.")
     dashboard: Late[DashboardSettings] = make_section(
         DashboardSettings, description="The dashboard and the HTTP API."
+    )
+    alerts: Late[AlertSettings] = make_section(
+        AlertSettings, description="Troubles of which somebody is told."
     )
     log: Late[LogSettings] = make_section(LogSettings, description="Logging.")
     metrics: Late[MetricsSettings] = make_section(MetricsSettings, description="Metrics for Prometheus.")

@@ -120,6 +120,11 @@ class JobSample(Record, frozen=True, kw_only=True):
     at: float
     pages: int = 0  # of the job, so far
     waiting: int = 0  # requests that still have to be done
+    attempts: int = 0
+    items: int = 0  # found, those that the job had already among them
+    dead: int = 0  # dead letters that there are
+    answers: int = 0
+    latency_sum_s: float = 0.0  # of all answers, until their bodies had arrived
     trouble: str = ""  # for people: why it cannot be looked at, or why nobody works on it
 
 

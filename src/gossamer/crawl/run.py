@@ -42,6 +42,7 @@ from gossamer.targets.loading import load_target
 from gossamer.wiring.assemble import CrawlParts, wire_crawl
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.budgets import budget_check_of
+from gossamer.wiring.watch import watch_crawl
 
 log = logging.getLogger("gossamer.crawl")
 
@@ -51,6 +52,10 @@ LATEST_REDIRECTS = 1000
 
 RECORD_S = 5.0
 """How long the book of jobs may take to note that a run has failed, in seconds; it may be what failed."""
+
+
+LAST_NEWS_S = 5.0
+"""How long a crawl waits at its end for those who are told of alerts, in seconds."""
 
 
 class CrawlRun:
@@ -90,6 +95,8 @@ class CrawlRun:
         before = await store.read_totals(self.job)
         reason = FinishReason.ERROR
         following = asyncio.create_task(self._follower().run())
+        watch = watch_crawl(self.settings, self._wired.backends, self.job)
+        watching = asyncio.create_task(watch.run())
         try:
             ran = await self._supervisor.run(self._wired.seeds_of(self.spider), resumed=self.resumed)
             await book.update(end_run(self.job, ran.reason, ran.stats.state, ran.ended_at))
@@ -99,7 +106,9 @@ class CrawlRun:
             raise
         finally:
             following.cancel()
+            watching.cancel()
             await self._close_spider(reason)
+            await watch.end(LAST_NEWS_S)
         tally = await store.read_totals(self.job)
         target = await _known_target(self._wired.backends, self.job, tally)
         lost = await self._wired.backends.lost_letters(self.job, tally)

@@ -105,17 +105,27 @@ class DelayReason(StrEnum):
     BACKOFF = "backoff"  # it refuses, and is asked again after pauses that grow
     DOWN = "down"  # it does not answer
     HOLD = "hold"  # a person put it on hold
+    SKIPPED = "skipped"  # a person wants nothing of it
     BUDGET = "budget"  # its own budget of pages is spent
 
 
 STOPPED = frozenset(
-    {DelayReason.RETRY_AFTER, DelayReason.BACKOFF, DelayReason.DOWN, DelayReason.HOLD, DelayReason.BUDGET}
+    {
+        DelayReason.RETRY_AFTER,
+        DelayReason.BACKOFF,
+        DelayReason.DOWN,
+        DelayReason.HOLD,
+        DelayReason.SKIPPED,
+        DelayReason.BUDGET,
+    }
 )
 """A host with such a reason is not asked at all for now."""
 
 
 def reason_of_delay(host: HostState, rules: FrontierRules, now: float) -> DelayReason:
     """Why a host is asked as often as it is, or not at all."""
+    if host.is_skipped:
+        return DelayReason.SKIPPED
     if rules.max_pages_per_host is not None and host.pages >= rules.max_pages_per_host:
         return DelayReason.BUDGET
     if host.hold_until > now:
@@ -125,15 +135,16 @@ def reason_of_delay(host: HostState, rules: FrontierRules, now: float) -> DelayR
         return DelayReason.ROBOTS
     if host.pace_s >= delay_s > 0:
         return DelayReason.PACE
-    return DelayReason.ADAPTIVE if rules.delay_s is None else DelayReason.SET
+    is_set = host.is_paced or rules.delay_s is not None
+    return DelayReason.SET if is_set else DelayReason.ADAPTIVE
 
 
 def _reason_of_hold(host: HostState, rules: FrontierRules) -> DelayReason:
     """Whose wish a hold is: pauses of ours are never longer than the cap of the back-off."""
+    if host.is_held:
+        return DelayReason.HOLD
     if is_silent(host):
         return DelayReason.DOWN
-    if not host.troubled_since:
-        return DelayReason.HOLD
     is_asked_for = host.hold_until - host.incident_at > rules.backoff_cap_s
     return DelayReason.RETRY_AFTER if is_asked_for else DelayReason.BACKOFF
 

@@ -99,6 +99,10 @@ class FleetBackend(FrontierBackend, Protocol):
         """A job's frontier; ``owner`` is the shift that will hold its leases."""
         ...
 
+    async def read_memory(self) -> tuple[int, int]:
+        """The bytes of memory that the server uses, and may use (0: it has no limit)."""
+        ...
+
     async def forget_job(self, job: Job) -> bool:
         """Delete all that is here of a job; whether there was anything."""
         ...

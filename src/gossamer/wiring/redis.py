@@ -87,6 +87,10 @@ class RedisFrontierBackend:
         """See :class:`~gossamer.ports.backends.FrontierBackend`."""
         return await self.open_frontier(job, FrontierRules()).dedup_report()
 
+    async def read_memory(self) -> tuple[int, int]:
+        """See :class:`~gossamer.ports.backends.FleetBackend`; of a cluster, its fullest server."""
+        return await self.server.read_memory()
+
     async def forget_job(self, job: Job) -> bool:
         """See :class:`~gossamer.ports.backends.FleetBackend`."""
         frontier = RedisFrontier(self.server, job.id, FrontierRules(), self.clock, tag=tag_of(job))

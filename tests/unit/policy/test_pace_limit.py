@@ -131,7 +131,9 @@ def test_what_a_host_allows(
         (HostState(delay_s=0.5), FrontierRules(delay_s=1.0), DelayReason.SET),
         (HostState(crawl_delay_s=10.0), FrontierRules(delay_s=1.0), DelayReason.ROBOTS),
         (HostState(pace_s=10.0), FrontierRules(delay_s=1.0), DelayReason.PACE),
-        (HostState(hold_until=NOW + 9), RULES, DelayReason.HOLD),
+        (HostState(is_paced=True, delay_s=1.0), RULES, DelayReason.SET),
+        (HostState(hold_until=NOW + 9, is_held=True, troubled_since=NOW), RULES, DelayReason.HOLD),
+        (HostState(is_skipped=True, hold_until=NOW + 9), RULES, DelayReason.SKIPPED),
         (HostState(hold_until=NOW + 9, troubled_since=NOW, incident_at=NOW), RULES, DelayReason.BACKOFF),
         (
             HostState(hold_until=NOW + 9, troubled_since=NOW - 600, incident_at=NOW - 600),

@@ -15,7 +15,7 @@ from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.record import Record
 from gossamer.policy.pace_limit import DelayReason, PaceLimit
 from gossamer.policy.sentences.advice import ADVICE, check_advice
-from gossamer.policy.sentences.errors import ErrorFacts, advise_on, describe_errors, fate_of, words_for
+from gossamer.policy.sentences.errors import FailureFacts, advise_on, describe_errors, fate_of, words_for
 from gossamer.policy.sentences.fleet import FleetFacts, OverviewFacts, describe_fleet, describe_overview
 from gossamer.policy.sentences.hosts import HostFacts, HostsFacts, describe_host, describe_hosts
 from gossamer.policy.sentences.jobs import JobFacts, SlowHost, describe_job
@@ -196,7 +196,7 @@ hosts_facts = facts_of(
 )
 reasons = st.sampled_from([*Fault, "of_another_version"])
 error_facts = facts_of(
-    ErrorFacts,
+    FailureFacts,
     attempts=counts,
     failures=counts,
     reasons=counts,
@@ -271,7 +271,7 @@ def test_every_state_has_its_sentences(
 
 
 def test_one_host_that_makes_most_failures_is_named() -> None:
-    facts = ErrorFacts(attempts=100, failures=50, reasons=2, largest="timeout_headers", largest_hosts=6)
+    facts = FailureFacts(attempts=100, failures=50, reasons=2, largest="timeout_headers", largest_hosts=6)
     one = replace(facts, host="api.shop.example", host_failures=20, host_reason="server", host_since=NOW)
     assert describe_errors(one, SHOW).answer == (
         "One host makes 40% of all failures, api.shop.example since T+0 s: an error of the server (server)."

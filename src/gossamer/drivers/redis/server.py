@@ -191,6 +191,21 @@ class RedisServer:
                 f"redis-cli CONFIG SET appendonly yes. {way_out}"
             )
 
+    async def read_memory(self) -> tuple[int, int]:
+        """The bytes that it uses, and may use; of a cluster, those of its fullest server.
+
+        0 for what has no limit, or what it does not report to this user.
+        """
+        try:
+            with self.translate_errors():
+                found = await self._read_infos()
+        except StorageError as error:
+            if isinstance(error.__cause__, driver.NoPermissionError):
+                return 0, 0
+            raise
+        sizes = [(int(info.get("used_memory", 0)), int(info.get("maxmemory", 0))) for info in found]
+        return max(sizes, key=lambda size: size[0] / size[1] if size[1] else 0.0, default=(0, 0))
+
     async def delete_keys(self, pattern: str, *, but: bytes = b"") -> None:
         """Delete the keys of a pattern, but one, in small steps. Goes through all keys that there are."""
         with self.translate_errors():

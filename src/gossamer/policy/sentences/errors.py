@@ -13,7 +13,7 @@ BLAMED_SHARE = 0.4
 """A host with this share of all failures is named first."""
 
 
-class ErrorFacts(Record, frozen=True, kw_only=True):
+class FailureFacts(Record, frozen=True, kw_only=True):
     """What the sentences about the failures of a job rest on."""
 
     attempts: int = 0
@@ -29,7 +29,7 @@ class ErrorFacts(Record, frozen=True, kw_only=True):
     dead: int = 0
 
 
-def describe_errors(facts: ErrorFacts, show: SentenceFormatter) -> Saying:
+def describe_errors(facts: FailureFacts, show: SentenceFormatter) -> Saying:
     """What goes wrong most."""
     attempts = format_count(facts.attempts, "attempt")
     if not facts.failures:

@@ -60,6 +60,8 @@ def describe_host(facts: HostFacts, show: SentenceFormatter) -> Saying:
             first, second = f"{name} asked for time: it is left alone{until}.", waits
         case DelayReason.HOLD:
             first, second = f"{name} is on hold{until}.", waits
+        case DelayReason.SKIPPED:
+            first, second = f"{name} is skipped: nothing of it is fetched.", waits
         case DelayReason.BUDGET:
             first, second = f"The budget of pages of {name} is spent.", waits
         case _:
@@ -101,6 +103,7 @@ _HELD_WORDS = {
     DelayReason.BACKOFF: ("refuses", "refuse"),
     DelayReason.DOWN: ("does not answer", "do not answer"),
     DelayReason.HOLD: ("is on hold", "are on hold"),
+    DelayReason.SKIPPED: ("is skipped", "are skipped"),
     DelayReason.BUDGET: ("has spent its budget", "have spent their budgets"),
 }
 

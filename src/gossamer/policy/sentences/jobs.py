@@ -20,6 +20,7 @@ WHOSE_DELAY = {
     DelayReason.BACKOFF: "as it refuses",
     DelayReason.DOWN: "as it does not answer",
     DelayReason.HOLD: "as it is on hold",
+    DelayReason.SKIPPED: "but it is skipped",
     DelayReason.BUDGET: "but its budget of pages is spent",
 }
 """Why a host is asked so often, to stand behind its delay."""

@@ -1,0 +1,19 @@
+"""How numbers are written in sentences: with the units of ``observe.units``, times in our own zone."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from gossamer.observe.units import format_duration, format_rate, format_size
+from gossamer.policy.sentences.words import SentenceFormatter
+
+
+def formatter_at(now: float) -> SentenceFormatter:
+    """How numbers are written at a time: that of today without its day."""
+    today = datetime.fromtimestamp(now).astimezone().date()
+
+    def show_time(at: float) -> str:
+        local = datetime.fromtimestamp(at).astimezone()
+        return local.strftime("%H:%M" if local.date() == today else "%m-%d %H:%M")
+
+    return SentenceFormatter(span=format_duration, time=show_time, rate=format_rate, size=format_size)

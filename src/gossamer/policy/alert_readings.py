@@ -1,0 +1,202 @@
+"""What is wrong at one look: with a job, and with what all jobs need. Pure.
+
+Each rule has two limits: from the one on it is bad, and beyond the other it is well again. A rule whose limit
+is 0 is off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gossamer.core.lifecycle import FinishReason
+from gossamer.core.record import Record
+from gossamer.core.shifts import JobSample
+from gossamer.core.text import format_count
+from gossamer.policy.alerts import AlertReading, AlertRules, ReadingState
+from gossamer.policy.job_samples import KEPT_S, covered_s, growth_of
+from gossamer.policy.sentences.words import SentenceFormatter, short_name
+from gossamer.policy.troubles import TroubleKind
+
+WELL_SHARE = 0.5
+"""What was bad at its limit is well at this share of it."""
+GROWN = 1.1
+"""A frontier that has grown by so much within an hour grows."""
+BAND = 0.05
+"""A share that was bad at its limit is well when it is lower by so much."""
+
+
+class FailingHost(Record, frozen=True, kw_only=True):
+    """What came of the requests to one host lately."""
+
+    host: str
+    attempts: int
+    failed: int
+
+
+class BudgetUse(Record, frozen=True, kw_only=True):
+    """How much of one budget of a job is spent."""
+
+    kind: str  # pages, cost, bytes, browser_seconds, time
+    used: float
+    limit: float
+
+    @property
+    def share(self) -> float:
+        """Of the whole."""
+        return self.used / self.limit if self.limit else 1.0
+
+
+class ProxyPoolState(Record, frozen=True, kw_only=True):
+    """How many proxies of a pool can be used."""
+
+    pool: str
+    proxies: int
+    usable: int
+
+
+class JobLook(Record, frozen=True, kw_only=True):
+    """What one look found of a job that runs, or ended lately."""
+
+    id: str
+    at: float
+    is_running: bool = True
+    end_reason: FinishReason | None = None
+    end_error: str = ""
+    due: int = 0  # requests that may start now
+    has_workers: bool = True  # somebody could work on it
+    samples: tuple[JobSample, ...] = ()  # the last one is of this look
+    attempted_at: float = 0.0  # when its attempts last grew; 0: never while it was watched
+    item_pages: int = 0  # its pages when its items last grew
+    failing: tuple[FailingHost, ...] = ()  # the hosts with most failures
+    budgets: tuple[BudgetUse, ...] = ()
+    drifted: dict[str, float] = {}  # fields of items that have become empty, with the share that has a value
+    unreadable: str = ""  # why its requests cannot be read
+
+
+class PlaceLook(Record, frozen=True, kw_only=True):
+    """What one look found of what all jobs need."""
+
+    at: float
+    is_fleet: bool = False
+    has_leader: bool = True
+    jobs: int = 0  # that run
+    store: str = "the store"
+    store_lag_s: float = 0.0  # how long it took to answer
+    redis_used: int = 0  # bytes
+    redis_max: int = 0  # 0: it has no limit
+    pools: tuple[ProxyPoolState, ...] = ()
+    away: dict[str, str] = {}  # services that do not answer, and what they said
+
+
+# --------------------------------------------------------------------------- a job
+
+
+def read_job(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Iterator[AlertReading]:
+    """What is wrong with a job."""
+    if look.end_reason is FinishReason.ERROR:
+        error = f": {short_name(look.end_error, 200)}" if look.end_error else ""
+        yield _reading(look, TroubleKind.FAILED, f"{look.id} ended with an error{error}.")
+    if look.unreadable:
+        why = short_name(look.unreadable, 200)
+        yield _reading(look, TroubleKind.UNREADABLE, f"The requests of {look.id} cannot be read: {why}.")
+    if not look.is_running:
+        return
+    yield from _read_work(look, rules, show)
+    yield from _read_counts(look, rules)
+    yield from _read_budgets(look, rules)
+    for field, share in look.drifted.items():
+        text = f"{1 - share:.0%} of the latest items of {look.id} have no {short_name(field)}."
+        yield _reading(look, TroubleKind.DRIFT, text, who=field)
+
+
+def _reading(
+    look: JobLook, kind: TroubleKind, text: str, state: ReadingState = ReadingState.BAD, *, who: str = ""
+) -> AlertReading:
+    return AlertReading(kind=kind, who=who or look.id, job=look.id, text=text, state=state)
+
+
+def _judge(value: float, bad: float, well: float) -> ReadingState:
+    """Whether a value is bad, or well, or in the band between."""
+    if value >= bad:
+        return ReadingState.BAD
+    return ReadingState.WELL if value < well else ReadingState.UNSURE
+
+
+def _read_work(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Iterator[AlertReading]:
+    """Whether anybody works on what is due."""
+    if look.due and not look.has_workers:
+        waits = f"{format_count(look.due, 'request')} of {look.id} may start now"
+        yield _reading(look, TroubleKind.NO_WORKER, f"{waits}, and no worker takes its lane.")
+        return
+    idle_s = look.at - look.attempted_at if look.attempted_at else 0.0
+    if rules.stalled_s and look.due and idle_s >= rules.stalled_s:
+        text = f"{look.id} stands still: work is due, and nothing was tried for {show.span(idle_s)}."
+        yield _reading(look, TroubleKind.STALLED, text)
+
+
+def _read_counts(look: JobLook, rules: AlertRules) -> Iterator[AlertReading]:
+    """What its counters say: dead letters, items, what waits, single hosts."""
+    dead = growth_of(look.samples, "dead", rules.window_s)
+    attempts = growth_of(look.samples, "attempts", rules.window_s)
+    if rules.dead_letters and dead > 0:
+        text = f"{look.id} has {format_count(dead, 'new dead letter')}."
+        state = _judge(dead, rules.dead_letters, rules.dead_letters * WELL_SHARE)
+        if dead <= rules.dead_share * attempts:
+            state = ReadingState.WELL
+        yield _reading(look, TroubleKind.DEAD_LETTERS, text, state)
+    latest = look.samples[-1] if look.samples else None
+    if latest is None:
+        return
+    barren = latest.pages - look.item_pages
+    if rules.no_items_pages and barren >= rules.no_items_pages:
+        text = f"{look.id} has found no item on its latest {format_count(barren, 'page')}."
+        yield _reading(look, TroubleKind.NO_ITEMS, text)
+    if rules.growing and latest.waiting >= rules.growing and covered_s(look.samples) >= KEPT_S:
+        before = latest.waiting - growth_of(look.samples, "waiting", KEPT_S)
+        text = f"{look.id} finds more than it does: {format_count(latest.waiting, 'request')} wait."
+        state = _judge(latest.waiting, before * GROWN, before)
+        yield _reading(look, TroubleKind.GROWING, text, state)
+    for host in look.failing:
+        if rules.host_failures and host.attempts >= rules.host_attempts:
+            share = host.failed / host.attempts
+            text = f"{share:.0%} of the requests to {short_name(host.host)} fail, in {look.id}."
+            state = _judge(share, rules.host_failures, rules.host_failures * WELL_SHARE)
+            yield _reading(look, TroubleKind.HOST_FAILS, text, state, who=host.host)
+
+
+def _read_budgets(look: JobLook, rules: AlertRules) -> Iterator[AlertReading]:
+    for budget in look.budgets if rules.budget_share else ():
+        text = (
+            f"{look.id} has used {min(budget.share, 1):.0%} of its budget of {budget.kind.replace('_', ' ')}."
+        )
+        state = _judge(budget.share, rules.budget_share, rules.budget_share - BAND)
+        yield _reading(look, TroubleKind.BUDGET, text, state, who=budget.kind)
+
+
+# --------------------------------------------------------------------------- what all jobs need
+
+
+def read_place(look: PlaceLook, rules: AlertRules, show: SentenceFormatter) -> Iterator[AlertReading]:
+    """What is wrong with the services, the supervisors and the proxies."""
+    for service, error in look.away.items():
+        why = f": {short_name(error, 200)}" if error else ""
+        yield AlertReading(kind=TroubleKind.AWAY, who=service, text=f"{service} does not answer{why}.")
+    if look.is_fleet and look.jobs and not look.has_leader:
+        jobs = format_count(look.jobs, "job")
+        text = f"No supervisor leads the fleet, and {jobs} {'runs' if look.jobs == 1 else 'run'}."
+        yield AlertReading(kind=TroubleKind.NO_SUPERVISOR, who="fleet", text=text)
+    if rules.store_lag_s:
+        state = _judge(look.store_lag_s, rules.store_lag_s, rules.store_lag_s * WELL_SHARE)
+        text = f"{look.store} takes {show.span(look.store_lag_s)} to answer; crawls go as fast as it does."
+        yield AlertReading(kind=TroubleKind.STORE_LAG, who=look.store, text=text, state=state)
+    if rules.redis_memory_share and look.redis_max:
+        share = look.redis_used / look.redis_max
+        used, most = show.size(look.redis_used), show.size(look.redis_max)
+        state = _judge(share, rules.redis_memory_share, rules.redis_memory_share - BAND)
+        text = f"Redis uses {used} of the {most} that it may have."
+        yield AlertReading(kind=TroubleKind.REDIS_MEMORY, who="Redis", text=text, state=state)
+    for pool in look.pools:
+        if pool.proxies and not pool.usable:
+            proxies = format_count(pool.proxies, "proxy", "proxies")
+            text = f"All {proxies} of {short_name(pool.pool)} are out of use."
+            yield AlertReading(kind=TroubleKind.PROXIES, who=pool.pool, text=text)

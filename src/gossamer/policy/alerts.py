@@ -1,0 +1,172 @@
+"""Alerts: troubles that have lasted for long enough to be told, until they have been over for long enough.
+
+Pure. What was found wrong at one look is a *reading*. One that stays bad begins an alert, and the alert ends
+when its readings have stayed well: between bad and well lies a band in which nothing changes, so that what
+wavers at a threshold is told once. An alert whose thing could not be looked at stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import StrEnum
+
+from msgspec.structs import replace
+
+from gossamer.core.record import Record, Time
+from gossamer.policy.troubles import Trouble, TroubleKind, make_trouble
+
+MOST_ALERTS = 200
+"""States that are kept of one job, or of one place: of more, the latest are not taken up."""
+
+AlertKey = tuple[TroubleKind, str, str]
+"""What an alert is about: its kind, the job, and who else."""
+
+
+class AlertRules(Record, frozen=True, kw_only=True):
+    """From when on something is told. A limit of 0 turns its rule off."""
+
+    holds_s: float = 300.0  # a trouble is told when it has lasted for so long
+    clears_s: float = 60.0  # ... and is over when it has been gone for so long
+    window_s: float = 900.0  # in which dead letters and failures are counted
+    dead_letters: int = 20  # new ones in the window
+    dead_share: float = 0.05  # ... if they are more than this share of the attempts
+    host_failures: float = 0.5  # the share of attempts at one host that fail
+    host_attempts: int = 50  # ... of at least so many
+    no_items_pages: int = 100  # pages since the latest item
+    stalled_s: float = 900.0  # without an attempt, although work is due
+    growing: int = 10_000  # requests that wait, and a tenth more than an hour ago
+    store_lag_s: float = 5.0
+    budget_share: float = 0.9
+    redis_memory_share: float = 0.85
+    no_worker_s: float = 120.0
+    no_supervisor_s: float = 60.0
+    away_s: float = 30.0
+
+    def holds_for(self, kind: TroubleKind) -> float:
+        """The seconds that a trouble of this kind has to last."""
+        own = _PATIENCE.get(kind)
+        return own(self) if own else self.holds_s
+
+
+_PATIENCE: Mapping[TroubleKind, Callable[[AlertRules], float]] = {
+    TroubleKind.NO_WORKER: lambda rules: rules.no_worker_s,
+    TroubleKind.NO_SUPERVISOR: lambda rules: rules.no_supervisor_s,
+    TroubleKind.AWAY: lambda rules: rules.away_s,
+    TroubleKind.STALLED: lambda rules: 0.0,  # it has lasted for ``stalled_s`` already
+    TroubleKind.FAILED: lambda rules: 0.0,
+    TroubleKind.BUDGET: lambda rules: 0.0,
+}
+
+
+class ReadingState(StrEnum):
+    """How it stands with what a rule looks at."""
+
+    BAD = "bad"
+    UNSURE = "unsure"  # between bad and well: nothing changes
+    WELL = "well"
+
+
+class AlertReading(Record, frozen=True, kw_only=True):
+    """What one look found of one thing."""
+
+    kind: TroubleKind
+    who: str
+    text: str  # what is wrong with it, in one sentence
+    job: str = ""  # "": it is no job's
+    state: ReadingState = ReadingState.BAD
+
+    @property
+    def key(self) -> AlertKey:
+        """What it is about."""
+        return self.kind, self.job, self.who
+
+
+class AlertState(Record, frozen=True, kw_only=True):
+    """An alert, or what may become one."""
+
+    kind: TroubleKind
+    who: str
+    text: str  # as of the latest bad reading
+    job: str = ""
+    bad_since: Time
+    well_since: Time | None = None  # None: it is not well now
+    began_at: Time | None = None  # when it was told; None: it is not an alert yet
+
+    @property
+    def key(self) -> AlertKey:
+        """What it is about."""
+        return self.kind, self.job, self.who
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it is an alert."""
+        return self.began_at is not None
+
+    def as_trouble(self) -> Trouble:
+        """The same for people."""
+        return make_trouble(self.kind, self.who, self.text, since=self.bad_since, job=self.job)
+
+
+class AlertChanges(Record, frozen=True, kw_only=True):
+    """What a look changes."""
+
+    states: tuple[AlertState, ...] = ()
+    begun: tuple[AlertState, ...] = ()
+    ended: tuple[AlertState, ...] = ()
+
+
+def judge_readings(
+    states: Sequence[AlertState],
+    readings: Iterable[AlertReading],
+    rules: AlertRules,
+    now: float,
+    *,
+    unread: Iterable[TroubleKind] = (),
+) -> AlertChanges:
+    """What begins and what ends by a look.
+
+    Readings are of everything that could be looked at: what has none is well, but for the kinds ``unread``.
+    """
+    found = {reading.key: reading for reading in readings}
+    blind = frozenset(unread)
+    kept: list[AlertState] = []
+    begun: list[AlertState] = []
+    ended: list[AlertState] = []
+    for state in states:
+        reading = found.pop(state.key, None)
+        if reading is None and state.kind in blind:
+            kept.append(state)
+            continue
+        after = _note_reading(state, reading, now)
+        if after.well_since is not None and (not after.is_active or now - after.well_since >= rules.clears_s):
+            if after.is_active:
+                ended.append(after)
+            continue
+        kept.append(after)
+    room = max(MOST_ALERTS - len(kept), 0)
+    kept += [_first_state(reading, now) for reading in found.values() if reading.state is ReadingState.BAD][
+        :room
+    ]
+    for number, state in enumerate(kept):
+        if state.is_active or state.well_since is not None or not _has_lasted(state, rules, now):
+            continue
+        kept[number] = replace(state, began_at=now)
+        begun.append(kept[number])
+    return AlertChanges(states=tuple(kept), begun=tuple(begun), ended=tuple(ended))
+
+
+def _first_state(reading: AlertReading, now: float) -> AlertState:
+    return AlertState(kind=reading.kind, who=reading.who, text=reading.text, job=reading.job, bad_since=now)
+
+
+def _note_reading(state: AlertState, reading: AlertReading | None, now: float) -> AlertState:
+    """The state after a look at its thing; without a reading it is well."""
+    if reading is not None and reading.state is ReadingState.BAD:
+        return replace(state, text=reading.text, well_since=None)
+    if reading is not None and reading.state is ReadingState.UNSURE:
+        return state
+    return replace(state, well_since=now if state.well_since is None else state.well_since)
+
+
+def _has_lasted(state: AlertState, rules: AlertRules, now: float) -> bool:
+    return now - state.bad_since >= rules.holds_for(state.kind)

@@ -1,0 +1,121 @@
+"""What the hosts of a job come to: what they allow together, which are left alone, which come last. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import HostReport
+from gossamer.core.record import Record
+from gossamer.policy.pace_limit import (
+    STOPPED,
+    DelayReason,
+    allowed_per_s,
+    empties_in_s,
+    reason_of_delay,
+    sum_allowed,
+)
+from gossamer.policy.politeness import delay_in_force, may_start, slots_for
+from gossamer.policy.sentences.jobs import SlowHost
+
+LATE_HOSTS = 6
+"""Hosts that are kept of those that decide when a job is done."""
+
+
+class HostPace(Record, frozen=True, kw_only=True):
+    """How one host is asked, and what it could take. Rates are requests per second."""
+
+    host: str
+    pending: int
+    delay_s: float  # in force
+    why: DelayReason
+    allowed_per_s: float | None  # None: neither a delay nor a response time says anything
+    empties_s: float | None  # until nothing waits for it; None: it cannot be said
+    slots: int  # requests that it may have in flight at once
+
+
+class HostSums(Record, frozen=True, kw_only=True):
+    """All hosts of a job for which requests wait."""
+
+    hosts: int = 0
+    looked_at: int = 0  # of them; the others are taken for average ones
+    allowed_per_s: float | None = None
+    held: dict[DelayReason, int] = {}  # hosts that are not asked for now, by the reason
+    held_until: float | None = None  # when the first of those may be asked again
+    robots: int = 0  # hosts whose robots.txt decides the delay
+    due: int = 0  # requests of hosts whose turn has come and that have a free slot
+    latest: tuple[SlowHost, ...] = ()  # those that decide the end, the last one first
+
+    @property
+    def held_hosts(self) -> int:
+        """How many are not asked for now; at least, where not all were looked at."""
+        return sum(self.held.values())
+
+
+def pace_of(report: HostReport, rules: FrontierRules, now: float, p50_s: float | None) -> HostPace:
+    """How a host is asked; ``p50_s``: its usual response time, or that of all hosts, where it is known.
+
+    Where the delay follows the answers, it says that better than an average of all hosts.
+    """
+    is_fixed = report.state.is_paced or rules.delay_s is not None
+    p50_s = p50_s if is_fixed else None
+    allowed = allowed_per_s(report.state, rules, now, p50_s)
+    return HostPace(
+        host=report.host,
+        pending=report.pending,
+        delay_s=delay_in_force(report.state, rules),
+        why=reason_of_delay(report.state, rules, now),
+        allowed_per_s=allowed,
+        empties_s=empties_in_s(report.pending, allowed),
+        slots=slots_for(report.state, rules),
+    )
+
+
+def sum_hosts(
+    reports: Iterable[HostReport],
+    rules: FrontierRules,
+    now: float,
+    *,
+    hosts: int,
+    p50_s: float | None = None,
+) -> HostSums:
+    """What hosts with waiting requests come to, of ``hosts`` that there are.
+
+    ``p50_s`` is the usual response time of all of them.
+    """
+    reports = list(reports)
+    paces = [pace_of(report, rules, now, p50_s) for report in reports]
+    held = Counter(pace.why for pace in paces if pace.why in STOPPED)
+    ends = [
+        report.state.hold_until
+        for report, pace in zip(reports, paces, strict=True)
+        if pace.why in STOPPED and report.state.hold_until > now
+    ]
+    return HostSums(
+        hosts=max(hosts, len(reports)),
+        looked_at=len(reports),
+        allowed_per_s=sum_allowed((pace.allowed_per_s for pace in paces), hosts),
+        held=dict(held),
+        held_until=min(ends, default=None),
+        robots=sum(pace.why is DelayReason.ROBOTS for pace in paces),
+        due=sum(report.pending for report in reports if may_start(report.state, rules, now)),
+        latest=_latest_hosts(paces),
+    )
+
+
+def _latest_hosts(paces: Iterable[HostPace]) -> tuple[SlowHost, ...]:
+    """The hosts that are empty last; each knows when those before it are through."""
+    known = sorted(((pace.empties_s, pace) for pace in paces if pace.empties_s), key=lambda found: -found[0])
+    ends = [empties_s for empties_s, _ in known[1:]] + [None]
+    return tuple(
+        SlowHost(
+            host=pace.host,
+            pending=pace.pending,
+            delay_s=pace.delay_s,
+            why=pace.why,
+            empties_s=empties_s,
+            others_s=others_s,
+        )
+        for (empties_s, pace), others_s in zip(known[:LATE_HOSTS], ends[:LATE_HOSTS], strict=False)
+    )

@@ -1,0 +1,71 @@
+"""What is remembered of a watched job, and of the place of all jobs, from one look to the next. Pure.
+
+All of it may be lost: rates are known again after seconds, and alerts after their patience.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from gossamer.core.record import Record, Time
+from gossamer.core.shifts import JobSample
+from gossamer.policy.alert_readings import JobLook, PlaceLook
+from gossamer.policy.alerts import AlertState
+from gossamer.policy.host_sums import HostSums
+from gossamer.policy.job_samples import add_sample
+from gossamer.policy.pace_limit import LimitState
+
+OLD_S = 45.0
+"""What is older says nothing of now: nobody watches the job any more."""
+
+
+class JobMemory(Record, frozen=True, kw_only=True):
+    """What is remembered of one job."""
+
+    at: Time = 0.0  # of the latest look; 0: there was none
+    samples: tuple[JobSample, ...] = ()
+    pace: LimitState = LimitState()
+    hosts: HostSums = HostSums()
+    attempted_at: Time = 0.0  # when its attempts last grew
+    item_pages: int = 0  # its pages when its items last grew
+    alerts: tuple[AlertState, ...] = ()
+
+    def is_fresh(self, now: float) -> bool:
+        """Whether somebody watches the job."""
+        return self.at > now - OLD_S
+
+
+class PlaceMemory(Record, frozen=True, kw_only=True):
+    """What is remembered of what all jobs need."""
+
+    at: Time = 0.0
+    look: PlaceLook = PlaceLook(at=0.0)
+    alerts: tuple[AlertState, ...] = ()
+
+    def is_fresh(self, now: float) -> bool:
+        """Whether somebody watches the place."""
+        return self.at > now - OLD_S
+
+
+def remember_sample(memory: JobMemory, sample: JobSample) -> JobMemory:
+    """The memory with the counts of one more look."""
+    before = memory.samples[-1] if memory.samples else None
+    has_tried = before is None or sample.attempts > before.attempts
+    has_found = sample.items > before.items if before else sample.items > 0
+    return replace(
+        memory,
+        at=sample.at,
+        samples=add_sample(memory.samples, sample),
+        attempted_at=sample.at if has_tried else memory.attempted_at,
+        item_pages=sample.pages if has_found else min(memory.item_pages, sample.pages),
+    )
+
+
+def fill_look(look: JobLook, memory: JobMemory) -> JobLook:
+    """A look with what is remembered."""
+    return replace(
+        look,
+        samples=memory.samples,
+        attempted_at=memory.attempted_at,
+        item_pages=memory.item_pages,
+    )

@@ -1,0 +1,122 @@
+"""One look at one job: its counts, its hosts, what decides its pace, what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import FrontierStats, Job
+from gossamer.core.series import ATTEMPTS, HOUR_S, HourlyKind
+from gossamer.core.shifts import JobSample, RosterView, ShiftState, WorkerState
+from gossamer.policy.alert_readings import FailingHost, JobLook
+from gossamer.policy.host_sums import HostSums, sum_hosts
+from gossamer.policy.job_memory import JobMemory, fill_look, remember_sample
+from gossamer.policy.job_samples import mean_latency_s, rate_of
+from gossamer.policy.pace_limit import PaceFacts, find_limit, settle_limit
+from gossamer.ports.job_frontier import JobFrontier
+from gossamer.ports.series import Series
+from gossamer.watch.parts import WatchedJob, WatchParts
+
+HOSTS_LOOKED_AT = 2000
+"""Hosts of a job that are looked at one by one, those with most requests; others count as average ones."""
+RATE_S = 60.0
+"""Rates are those of so many seconds."""
+FAILING_HOSTS = 10
+"""Hosts with most failures that are looked at."""
+SILENT_S = 10.0
+"""A worker without a beat for so long is not there."""
+
+
+async def look_at_job(
+    parts: WatchParts, watched: WatchedJob, memory: JobMemory, view: RosterView | None, store_lag_s: float
+) -> tuple[JobLook, JobMemory]:
+    """What is found of a job that runs, and what is to be remembered. Raises ``StorageError``."""
+    job, now = watched.job, parts.clock.now()
+    stats = await watched.frontier.read_stats()
+    totals = await parts.store.read_totals(job)
+    sample = JobSample(
+        at=now,
+        pages=stats.pages,
+        waiting=stats.waiting,
+        attempts=totals.attempts,
+        items=totals.items + totals.duplicates,
+        dead=stats.dead,
+        answers=sum(totals.by_latency.values()),
+        latency_sum_s=totals.latency_sum_s,
+    )
+    memory = remember_sample(memory, sample)
+    rules, _ = await watched.frontier.find_position(0)
+    hosts = await observe_hosts(watched.frontier, stats, rules, now, memory)
+    facts = pace_facts(memory, stats, hosts, store_lag_s, is_slot_free=is_slot_free(watched, stats, view))
+    memory = replace(memory, hosts=hosts, pace=settle_limit(memory.pace, find_limit(facts), now))
+    budgets = await watched.read_budgets() if watched.read_budgets else ()
+    look = JobLook(
+        id=job.id,
+        at=now,
+        due=hosts.due,
+        has_workers=view is None or bool(takers_of(view, watched.lanes)),
+        failing=await find_failing(parts.series, job, now, parts.rules.window_s),
+        budgets=tuple(budgets),
+    )
+    return fill_look(look, memory), memory
+
+
+async def observe_hosts(
+    frontier: JobFrontier, stats: FrontierStats, rules: FrontierRules, now: float, memory: JobMemory
+) -> HostSums:
+    """The hosts of a job for which requests wait, all together."""
+    reports = await frontier.busiest_hosts(HOSTS_LOOKED_AT) if stats.hosts else []
+    usual_s = mean_latency_s(memory.samples, RATE_S)
+    return sum_hosts(reports, rules, now, hosts=stats.hosts, p50_s=usual_s)
+
+
+def pace_facts(
+    memory: JobMemory, stats: FrontierStats, hosts: HostSums, store_lag_s: float, *, is_slot_free: bool
+) -> PaceFacts:
+    """What decides the pace, as far as one look tells."""
+    return PaceFacts(
+        is_budget_spent=stats.budget_spent,
+        waiting_hosts=hosts.hosts,
+        held_hosts=hosts.held_hosts,
+        started_per_s=rate_of(memory.samples, "attempts", RATE_S) or 0.0,
+        allowed_per_s=hosts.allowed_per_s,
+        store_lag_s=store_lag_s,
+        is_slot_free=is_slot_free,
+        due=hosts.due,
+    )
+
+
+def is_slot_free(watched: WatchedJob, stats: FrontierStats, view: RosterView | None) -> bool:
+    """Whether somebody could begin another request at once."""
+    if view is None:
+        return watched.concurrency is None or stats.leased < watched.concurrency
+    takers = takers_of(view, watched.lanes)
+    ids = {worker_id for worker_id, _ in takers}
+    taken = sum(shift.worker in ids for shift in view.shifts if shift.state is ShiftState.WORKING)
+    return taken < sum(slots for _, slots in takers)
+
+
+def takers_of(view: RosterView, lanes: Sequence[str]) -> list[tuple[str, int]]:
+    """The workers that are there and take shifts of one of these lanes, with their slots."""
+    return [
+        (worker.id, worker.slots)
+        for worker in view.workers
+        if worker.state is WorkerState.WORKING
+        and worker.beat_at + SILENT_S > view.at
+        and not set(lanes).isdisjoint(worker.lanes)
+    ]
+
+
+async def find_failing(series: Series, job: Job, now: float, window_s: float) -> tuple[FailingHost, ...]:
+    """The hosts at which most attempts failed lately, in the hours that the window touches."""
+    since, until = int((now - window_s) // HOUR_S * HOUR_S), int(now) + 1
+    worst = await series.rank_failures(job, HourlyKind.HOST, since, until, FAILING_HOSTS)
+    if not worst:
+        return ()
+    attempts, failed = dict.fromkeys(worst, 0), dict.fromkeys(worst, 0)
+    for row in await series.read_hours(job, HourlyKind.HOST, since, until, worst):
+        counted = attempts if row.label == ATTEMPTS else failed
+        counted[row.who] += row.value
+    return tuple(FailingHost(host=host, attempts=attempts[host], failed=failed[host]) for host in worst)

@@ -1,0 +1,65 @@
+"""What a watch remembers, in shared state: who watches next goes on with it, and whoever asks reads it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gossamer.core.jobs import Job, tag_of
+from gossamer.policy.job_memory import JobMemory, PlaceMemory
+from gossamer.policy.notices import NoticeMemory
+from gossamer.ports.shared_state import SharedState
+
+SPACE = "watch"
+KEPT_S = 7 * 86_400.0
+"""What nobody adds to is forgotten after so long."""
+
+_decode_job = msgspec.msgpack.Decoder(JobMemory).decode
+_decode_place = msgspec.msgpack.Decoder(PlaceMemory).decode
+_decode_notices = msgspec.msgpack.Decoder(NoticeMemory).decode
+_encode = msgspec.msgpack.Encoder().encode
+
+
+async def load_job_memory(shared: SharedState, job: Job) -> JobMemory:
+    """What is remembered of a job; nothing, where another version wrote it. Raises ``StorageError``."""
+    stored = await shared.get(SPACE, _key_of(job))
+    try:
+        return _decode_job(stored) if stored else JobMemory()
+    except msgspec.DecodeError:
+        return JobMemory()
+
+
+async def save_job_memory(shared: SharedState, job: Job, memory: JobMemory) -> None:
+    """Keep what is remembered of a job. Raises ``StorageError``."""
+    await shared.put(SPACE, _key_of(job), _encode(memory), KEPT_S)
+
+
+async def load_place_memory(shared: SharedState, place: str) -> PlaceMemory:
+    """What is remembered of a place: of a fleet by its name, or of where one job runs by its id."""
+    stored = await shared.get(SPACE, f"place:{place}")
+    try:
+        return _decode_place(stored) if stored else PlaceMemory()
+    except msgspec.DecodeError:
+        return PlaceMemory()
+
+
+async def save_place_memory(shared: SharedState, place: str, memory: PlaceMemory) -> None:
+    """Keep what is remembered of a place. Raises ``StorageError``."""
+    await shared.put(SPACE, f"place:{place}", _encode(memory), KEPT_S)
+
+
+async def load_notices(shared: SharedState, place: str) -> NoticeMemory:
+    """The news of a place that wait for their targets. Raises ``StorageError``."""
+    stored = await shared.get(SPACE, f"news:{place}")
+    try:
+        return _decode_notices(stored) if stored else NoticeMemory()
+    except msgspec.DecodeError:
+        return NoticeMemory()
+
+
+async def save_notices(shared: SharedState, place: str, memory: NoticeMemory) -> None:
+    """Keep the news of a place. Raises ``StorageError``."""
+    await shared.put(SPACE, f"news:{place}", _encode(memory), KEPT_S)
+
+
+def _key_of(job: Job) -> str:
+    return f"job:{tag_of(job)}"

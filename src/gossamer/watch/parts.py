@@ -1,0 +1,59 @@
+"""What a watch works with."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gossamer.core.jobs import Job
+from gossamer.core.shifts import PAGE_LANE, RosterView
+from gossamer.policy.alert_readings import BudgetUse, ProxyPoolState
+from gossamer.policy.alerts import AlertRules
+from gossamer.policy.sentences.words import SentenceFormatter
+from gossamer.policy.troubles import Severity
+from gossamer.ports.alert_target import AlertTarget
+from gossamer.ports.clock import Clock
+from gossamer.ports.job_frontier import JobFrontier
+from gossamer.ports.series import Series
+from gossamer.ports.shared_state import SharedState
+from gossamer.ports.store import Store
+
+log = logging.getLogger("gossamer.alerts")
+
+
+@dataclass(frozen=True)
+class WatchedJob:
+    """A job as a watch sees it."""
+
+    job: Job
+    frontier: JobFrontier
+    lanes: tuple[str, ...] = (PAGE_LANE,)  # of its requests
+    concurrency: int | None = (
+        None  # requests that may be in hand at once; None: as many as the fleet's slots take
+    )
+    read_budgets: Callable[[], Awaitable[Sequence[BudgetUse]]] | None = None  # of money, bytes, browser time
+
+
+@dataclass(frozen=True)
+class WatchParts:
+    """The places that are looked at, and how."""
+
+    name: str  # of the place, by which its memory is kept: the fleet's, or the job's id
+    title: str  # what its alerts call it
+    shared: SharedState
+    store: Store
+    series: Series
+    clock: Clock
+    list_jobs: Callable[[], Awaitable[Sequence[Job]]]  # that are to be watched
+    refresh: Callable[[Job], Awaitable[Job | None]]  # a job as it is now
+    open_job: Callable[[Job], WatchedJob]  # raises OperatorError for a job that it cannot make out
+    show: Callable[[float], SentenceFormatter]  # how numbers are written at this time
+    rules: AlertRules = field(default_factory=AlertRules)
+    read_roster: Callable[[], Awaitable[RosterView]] | None = None  # None: no fleet
+    read_memory: Callable[[], Awaitable[tuple[int, int]]] | None = None  # bytes that Redis has, and may have
+    read_pools: Callable[[], Awaitable[Sequence[ProxyPoolState]]] | None = None  # None: there are no proxies
+    requests_name: str = "the frontier"  # what people call the two places
+    store_name: str = "the store"
+    targets: Sequence[AlertTarget] = ()
+    wanted: Mapping[str, frozenset[Severity]] = field(default_factory=dict)  # by target: what it is told of

@@ -1,0 +1,234 @@
+"""The watch: a look at all jobs and what they need every few seconds, kept for whoever asks, and told.
+
+One process watches a fleet: the one whose supervisor leads. When the fleet's server is away nobody leads, and
+the one that did so last goes on, by what it remembers: that is how the absence itself is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from gossamer.core.errors import OperatorError, StorageError
+from gossamer.core.jobs import Job
+from gossamer.core.lifecycle import JobState
+from gossamer.core.shifts import RosterView
+from gossamer.policy.alert_readings import JobLook, PlaceLook, ProxyPoolState, read_job, read_place
+from gossamer.policy.alerts import AlertChanges, AlertRules, judge_readings
+from gossamer.policy.job_memory import JobMemory, PlaceMemory
+from gossamer.policy.notices import make_notices
+from gossamer.policy.troubles import TroubleKind
+from gossamer.watch.delivery import NoticeDelivery
+from gossamer.watch.job_look import look_at_job
+from gossamer.watch.memories import (
+    load_job_memory,
+    load_place_memory,
+    save_job_memory,
+    save_place_memory,
+)
+from gossamer.watch.parts import WatchParts, log
+
+T = TypeVar("T")
+
+EVERY_S = 5.0
+"""Seconds from the end of a look to the beginning of the next."""
+LEAST_REST = 20
+"""A look that takes long is followed by a rest of so many times its length: it costs a twentieth at most."""
+PATIENCE_S = 10.0
+"""For any one answer of a server."""
+ALONE_S = 3600.0
+"""For so long the last leader goes on watching while nobody can lead."""
+
+
+class AlertWatch:
+    """Watches the jobs of one place."""
+
+    def __init__(
+        self, parts: WatchParts, *, is_leading: Callable[[], bool] = lambda: True, every_s: float = EVERY_S
+    ) -> None:
+        self._parts = parts
+        self._is_leading = is_leading
+        self._every_s = every_s
+        self._jobs: dict[str, tuple[Job, JobMemory]] = {}
+        self._place: PlaceMemory | None = None
+        self._led_at: float | None = None
+        self._delivery = NoticeDelivery(parts.name, parts.targets, parts.shared, parts.clock)
+
+    def __repr__(self) -> str:
+        return f"<AlertWatch of {self._parts.name}, {len(self._jobs)} jobs>"
+
+    async def run(self) -> None:
+        """Watch until cancelled, beginning after a first rest. Raises nothing else."""
+        await self._parts.clock.sleep(self._every_s)
+        while True:
+            began = self._parts.clock.now()
+            delivering = asyncio.create_task(self._delivery.deliver())
+            try:
+                await self.look()
+                await delivering
+            except Exception:  # noqa: BLE001 - the watch's boundary: jobs do not depend on it
+                log.exception("the jobs could not be watched; they go on")
+            finally:
+                delivering.cancel()
+            took_s = self._parts.clock.now() - began
+            await self._parts.clock.sleep(max(self._every_s, min(took_s * LEAST_REST, 12 * self._every_s)))
+
+    async def end(self, patience_s: float) -> None:
+        """A last look, and what it has to tell, within a time. Raises nothing.
+
+        Nothing is done where no look was due yet, and nobody wants news.
+        """
+        if not self._jobs and not self._parts.targets:
+            return
+        with contextlib.suppress(TimeoutError, OperatorError):
+            async with asyncio.timeout(patience_s):
+                await self.look()
+                await self._delivery.deliver()
+
+    async def look(self) -> None:
+        """One look at everything. Raises nothing for trouble of a server or of a job."""
+        now = self._parts.clock.now()
+        place, jobs, view = await self._look_at_place(now)
+        if not self._is_responsible(place, now):
+            self._jobs.clear()
+            self._place = None
+            self._delivery.forget()
+            return
+        known = [job for job, _ in self._jobs.values()]
+        changes = [await self._judge_place(place)]
+        for job in known if jobs is None else jobs:
+            changes += [await self._watch_job(job, place, view)]
+        here = {job.id for job in (known if jobs is None else jobs)}
+        for job in known:
+            if job.id not in here:
+                changes += [await self._end_job(job, now)]
+        for change in changes:
+            await self._delivery.add(make_notices(change, self._parts.wanted, self._parts.title, now))
+
+    def _is_responsible(self, place: PlaceLook, now: float) -> bool:
+        """Whether this process watches: it leads, or was the last to lead and nobody can."""
+        if self._is_leading():
+            self._led_at = now
+            return True
+        can_somebody_lead = self._parts.requests_name not in place.away
+        if can_somebody_lead or self._led_at is None or now - self._led_at > ALONE_S:
+            self._led_at = None
+            return False
+        return True
+
+    # ----------------------------------------------------------------- the place
+
+    async def _look_at_place(self, now: float) -> tuple[PlaceLook, Sequence[Job] | None, RosterView | None]:
+        """What all jobs need, which jobs there are (``None``: they cannot be listed), and the roster."""
+        parts, away, view = self._parts, {}, None
+        used, most = 0, 0
+        try:
+            view = await _in_time(parts.read_roster()) if parts.read_roster else None
+            used, most = await _in_time(parts.read_memory()) if parts.read_memory else (0, 0)
+        except StorageError as error:
+            away[parts.requests_name] = str(error)
+        began, jobs = parts.clock.now(), None
+        try:
+            jobs = await _in_time(parts.list_jobs())
+        except StorageError as error:
+            away[parts.store_name] = str(error)
+        lag_s = max(parts.clock.now() - began, 0.0)
+        pools: tuple[ProxyPoolState, ...] = ()
+        with contextlib.suppress(OperatorError):
+            pools = tuple(await _in_time(parts.read_pools())) if parts.read_pools else ()
+        look = PlaceLook(
+            at=now,
+            is_fleet=parts.read_roster is not None,
+            has_leader=view is None or bool(view.leader),
+            jobs=len(jobs or ()),
+            store=parts.store_name,
+            store_lag_s=lag_s,
+            redis_used=used,
+            redis_max=most,
+            pools=pools,
+            away=away,
+        )
+        return look, jobs, view
+
+    async def _judge_place(self, look: PlaceLook) -> AlertChanges:
+        parts = self._parts
+        before = self._place
+        with contextlib.suppress(StorageError):
+            before = before or await _in_time(load_place_memory(parts.shared, parts.name))
+        alerts = before.alerts if before else ()
+        unread = {TroubleKind.REDIS_MEMORY, TroubleKind.NO_SUPERVISOR, TroubleKind.PROXIES}
+        changes = judge_readings(
+            alerts,
+            read_place(look, parts.rules, parts.show(look.at)),
+            parts.rules,
+            look.at,
+            unread=unread if look.away else (),
+        )
+        self._place = PlaceMemory(at=look.at, look=look, alerts=changes.states)
+        with contextlib.suppress(StorageError):
+            await _in_time(save_place_memory(parts.shared, parts.name, self._place))
+        return changes
+
+    # ----------------------------------------------------------------- jobs
+
+    async def _watch_job(self, job: Job, place: PlaceLook, view: RosterView | None) -> AlertChanges:
+        """A look at one job; its trouble stays its own."""
+        known = self._jobs.get(job.id)
+        try:
+            memory = known[1] if known else await _in_time(load_job_memory(self._parts.shared, job))
+            if job.state is not JobState.RUNNING or job.end_reason is not None:
+                look = JobLook(
+                    id=job.id,
+                    at=place.at,
+                    is_running=False,
+                    end_reason=job.end_reason,
+                    end_error=job.end_error,
+                )
+            else:
+                watched = self._parts.open_job(job)
+                look, memory = await _in_time(
+                    look_at_job(self._parts, watched, memory, view, place.store_lag_s)
+                )
+        except OperatorError as error:
+            memory = known[1] if known else JobMemory()
+            if place.away:  # that says it all
+                self._jobs[job.id] = job, memory
+                return AlertChanges()
+            look = JobLook(id=job.id, at=place.at, unreadable=str(error))
+        return await self._judge_job(job, look, memory, self._parts.rules)
+
+    async def _end_job(self, job: Job, now: float) -> AlertChanges:
+        """A job that is no longer to be watched: what was wrong with it is over, but for its end."""
+        try:
+            ended = await _in_time(self._parts.refresh(job)) or job
+        except StorageError:
+            return AlertChanges()
+        _, memory = self._jobs.pop(job.id)
+        look = JobLook(
+            id=job.id, at=now, is_running=False, end_reason=ended.end_reason, end_error=ended.end_error
+        )
+        changes = await self._judge_job(ended, look, memory, replace(self._parts.rules, clears_s=0.0))
+        self._jobs.pop(job.id, None)
+        return changes
+
+    async def _judge_job(self, job: Job, look: JobLook, memory: JobMemory, rules: AlertRules) -> AlertChanges:
+        parts = self._parts
+        changes = judge_readings(memory.alerts, read_job(look, rules, parts.show(look.at)), rules, look.at)
+        memory = replace(memory, alerts=changes.states)
+        self._jobs[job.id] = job, memory
+        with contextlib.suppress(StorageError):
+            await _in_time(save_job_memory(parts.shared, job, memory))
+        return changes
+
+
+async def _in_time(answer: Awaitable[T]) -> T:
+    """An answer, unless it takes too long: then ``StorageError``."""
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            return await answer
+    except TimeoutError:
+        raise StorageError(f"no answer within {PATIENCE_S:g} seconds") from None

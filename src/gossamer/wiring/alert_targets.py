@@ -1,0 +1,104 @@
+"""The targets of alerts that the settings name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from urllib.parse import urlsplit
+
+from gossamer.config.alerts import AlertSettings, AlertTargetSettings
+from gossamer.config.settings import Settings
+from gossamer.core.errors import SettingError
+from gossamer.policy.alerts import AlertRules
+from gossamer.policy.troubles import Severity
+from gossamer.ports.alert_target import AlertTarget
+
+TargetMaker = Callable[[str, str, AlertTargetSettings, Settings], AlertTarget]
+
+
+def alert_targets_of(settings: Settings, env: Mapping[str, str] = os.environ) -> tuple[AlertTarget, ...]:
+    """All targets, in the order of the settings.
+
+    Raises ``SettingError`` for one whose URL is not there or not fit, ``MissingServiceError`` for a missing
+    extra. Neither shows a URL.
+    """
+    return tuple(_make_target(name, ours, settings, env) for name, ours in settings.alerts.targets.items())
+
+
+def wanted_severities(settings: AlertSettings) -> dict[str, frozenset[Severity]]:
+    """What each target wants to be told of."""
+    return {name: frozenset(map(Severity, one.severities)) for name, one in settings.targets.items()}
+
+
+def alert_rules_of(settings: AlertSettings) -> AlertRules:
+    """From when on something is told."""
+    return AlertRules(
+        holds_s=settings.holds,
+        clears_s=settings.clears,
+        window_s=settings.window,
+        dead_letters=settings.dead_letters,
+        dead_share=settings.dead_share,
+        host_failures=settings.host_failures,
+        host_attempts=settings.host_attempts,
+        no_items_pages=settings.no_items_pages,
+        stalled_s=settings.stalled,
+        growing=settings.growing,
+        store_lag_s=settings.store_lag,
+        budget_share=settings.budget,
+        redis_memory_share=settings.redis_memory,
+        no_worker_s=settings.no_worker,
+        no_supervisor_s=settings.no_supervisor,
+        away_s=settings.away,
+    )
+
+
+def _make_target(
+    name: str, ours: AlertTargetSettings, settings: Settings, env: Mapping[str, str]
+) -> AlertTarget:
+    where = f"alerts.targets.{name}"
+    url = env.get(ours.url_env, "").strip()
+    if not url:
+        raise SettingError(f"{where}: the environment variable {ours.url_env} holds no URL")
+    return _MAKERS[ours.kind](name, url, ours, settings)
+
+
+def _make_webhook(name: str, url: str, ours: AlertTargetSettings, settings: Settings) -> AlertTarget:
+    _check_scheme(name, url, ours, ("http", "https"))
+    room = import_module("gossamer.watch.targets.webhook")
+    made: AlertTarget = room.WebhookTarget(name, url, user_agent=settings.user_agent, timeout_s=ours.timeout)
+    return made
+
+
+def _make_mail(name: str, url: str, ours: AlertTargetSettings, settings: Settings) -> AlertTarget:
+    _check_scheme(name, url, ours, ("smtp", "smtps"))
+    room = import_module("gossamer.watch.targets.mail")
+    made: AlertTarget = room.MailTarget(name, url, sender=ours.sender, to=ours.to, timeout_s=ours.timeout)
+    return made
+
+
+def _make_apprise(name: str, url: str, ours: AlertTargetSettings, settings: Settings) -> AlertTarget:
+    room = import_module("gossamer.watch.targets.chat")
+    made: AlertTarget = room.AppriseTarget(name, url, timeout_s=ours.timeout)
+    return made
+
+
+_MAKERS: Mapping[str, TargetMaker] = {
+    "webhook": _make_webhook,
+    "email": _make_mail,
+    "apprise": _make_apprise,
+}
+"""What makes a target of each kind. What it needs is imported when there is such a target: most have none."""
+
+
+def _check_scheme(name: str, url: str, ours: AlertTargetSettings, schemes: tuple[str, ...]) -> None:
+    try:
+        parts = urlsplit(url)
+        is_fit = parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_fit = False
+    if not is_fit:
+        raise SettingError(
+            f"alerts.targets.{name}: the URL in {ours.url_env} does not begin with "
+            f"{' or '.join(f'{scheme}://' for scheme in schemes)} and a host"
+        )

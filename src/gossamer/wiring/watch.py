@@ -1,0 +1,162 @@
+"""What a watch looks at, by the settings: a fleet, or a crawl of one machine."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from gossamer.config.settings import Settings
+from gossamer.core.jobs import Job, tag_of
+from gossamer.core.routes import Proxy
+from gossamer.fetch.routing.spending import read_spending
+from gossamer.observe.sentences import formatter_at
+from gossamer.policy.alert_readings import BudgetUse, ProxyPoolState
+from gossamer.policy.budgets import BudgetLimits, Spending
+from gossamer.ports.job_store import JobStore
+from gossamer.ports.shared_state import SharedState
+from gossamer.targets.plan import plan_from, settings_under
+from gossamer.watch.parts import WatchedJob, WatchParts
+from gossamer.watch.watch import AlertWatch
+from gossamer.wiring.alert_targets import alert_rules_of, alert_targets_of, wanted_severities
+from gossamer.wiring.backends import Backends
+from gossamer.wiring.budgets import budget_rules_of
+from gossamer.wiring.proxies import read_listed, read_proxy_health
+from gossamer.wiring.rules import lanes_of
+
+PLACES = {"postgresql": "PostgreSQL", "postgres": "PostgreSQL", "redis": "Redis", "rediss": "Redis"}
+"""What people call the places of crawls, by the scheme of their URLs; any other is a file."""
+FILE = "the file"
+POOLS_READ_S = 600.0
+"""For so long a list of proxies is not read again."""
+
+
+def watch_fleet(
+    settings: Settings, backends: Backends, book: JobStore, *, is_leading: Callable[[], bool]
+) -> AlertWatch:
+    """The watch of a fleet, whose jobs are those of ``book``. Raises as ``alert_targets_of`` does."""
+    fleet = backends.require_fleet()
+
+    def open_job(job: Job) -> WatchedJob:
+        said = settings_under(plan_from(job.plan), settings)
+        return WatchedJob(
+            job=job,
+            frontier=backends.open_frontier(job),
+            lanes=lanes_of(said, job),
+            read_budgets=partial(read_budgets, said, fleet.shared, job),
+        )
+
+    parts = _make_parts(
+        settings,
+        backends,
+        name=f"fleet:{settings.cluster.fleet}",
+        title=f"the fleet {settings.cluster.fleet}",
+        list_jobs=partial(book.list_jobs, unfinished=True),
+        open_job=open_job,
+    )
+    parts = replace(parts, read_roster=fleet.roster.read_roster, read_memory=fleet.read_memory)
+    return AlertWatch(parts, is_leading=is_leading)
+
+
+def watch_crawl(settings: Settings, backends: Backends, job: Job) -> AlertWatch:
+    """The watch of a crawl of one machine, in its own process. Raises as :func:`watch_fleet` does."""
+
+    async def list_jobs() -> Sequence[Job]:
+        return [found] if (found := await backends.book.get(job.id)) else []
+
+    def open_job(job: Job) -> WatchedJob:
+        return WatchedJob(
+            job=job,
+            frontier=backends.open_frontier(job),
+            lanes=lanes_of(settings, job),
+            concurrency=settings.concurrency,
+            read_budgets=partial(read_budgets, settings, backends.requests.shared, job),
+        )
+
+    title = str(Path(settings.data).resolve())
+    return AlertWatch(
+        _make_parts(
+            settings, backends, name=f"job:{job.id}", title=title, list_jobs=list_jobs, open_job=open_job
+        )
+    )
+
+
+def _make_parts(
+    settings: Settings,
+    backends: Backends,
+    *,
+    name: str,
+    title: str,
+    list_jobs: Callable[[], Awaitable[Sequence[Job]]],
+    open_job: Callable[[Job], WatchedJob],
+) -> WatchParts:
+    return WatchParts(
+        name=name,
+        title=title,
+        list_jobs=list_jobs,
+        refresh=lambda job: backends.book.get(job.id),
+        open_job=open_job,
+        shared=backends.requests.shared,
+        store=backends.store,
+        series=backends.series,
+        clock=backends.clock,
+        show=formatter_at,
+        rules=alert_rules_of(settings.alerts),
+        read_pools=PoolReader(settings, backends).read_pools if settings.proxies.are_there else None,
+        requests_name=name_place(settings.frontier.url),
+        store_name=name_place(settings.store.url),
+        targets=alert_targets_of(settings),
+        wanted=wanted_severities(settings.alerts),
+    )
+
+
+def name_place(url: str | None) -> str:
+    """What people call a place of crawls."""
+    return PLACES.get((url or "").partition(":")[0].partition("+")[0], FILE)
+
+
+async def read_budgets(settings: Settings, shared: SharedState, job: Job) -> Sequence[BudgetUse]:
+    """How much of a job's budgets of money, bytes and browser time is spent. Raises ``StorageError``."""
+    rules = budget_rules_of(settings)
+    if rules is None or rules.job == BudgetLimits():
+        return ()
+    spent = await read_spending(shared, tag_of(job))
+    return tuple(_uses_of(rules.job, spent))
+
+
+def _uses_of(limits: BudgetLimits, spent: Spending) -> list[BudgetUse]:
+    kinds = (
+        ("cost", limits.cost, spent.cost),
+        ("bytes", limits.bytes, spent.bytes),
+        ("browser_seconds", limits.browser_s, spent.browser_s),
+    )
+    return [BudgetUse(kind=kind, used=used, limit=limit) for kind, limit, used in kinds if limit is not None]
+
+
+class PoolReader:
+    """Counts the proxies of each provider that can be used; their lists are read now and then."""
+
+    def __init__(self, settings: Settings, backends: Backends) -> None:
+        self._settings = settings
+        self._clock = backends.clock
+        self._shared = backends.requests.shared
+        self._proxies: tuple[Proxy, ...] = ()
+        self._read_at: float | None = None
+
+    async def read_pools(self) -> Sequence[ProxyPoolState]:
+        """How each pool does. Raises ``OperatorError``."""
+        now = self._clock.now()
+        if self._read_at is None or now - self._read_at > POOLS_READ_S:
+            self._proxies = await read_listed(self._settings, self._clock)
+            self._read_at = now
+        healths = await read_proxy_health(self._shared, self._proxies)
+        pools: dict[str, list[bool]] = {}
+        for proxy, health in zip(self._proxies, healths, strict=True):
+            whole = health.whole
+            is_out = whole is not None and not whole.ended_at  # in quarantine, or nobody knows if it is well
+            pools.setdefault(proxy.provider or "the proxies", []).append(not is_out)
+        return [
+            ProxyPoolState(pool=pool, proxies=len(usable), usable=sum(usable))
+            for pool, usable in pools.items()
+        ]

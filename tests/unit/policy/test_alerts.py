@@ -1,0 +1,315 @@
+"""Alerts in virtual time: each begins in its incident and ends after it, once; what wavers is told once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from gossamer.core.lifecycle import FinishReason
+from gossamer.core.record import Record
+from gossamer.core.shifts import JobSample
+from gossamer.policy.alert_readings import (
+    BudgetUse,
+    FailingHost,
+    JobLook,
+    PlaceLook,
+    ProxyPoolState,
+    read_job,
+    read_place,
+)
+from gossamer.policy.alerts import (
+    MOST_ALERTS,
+    AlertReading,
+    AlertRules,
+    AlertState,
+    ReadingState,
+    judge_readings,
+)
+from gossamer.policy.job_samples import KEPT_S, LATELY_S, add_sample, growth_of, rate_of, sample_before
+from gossamer.policy.sentences.words import SentenceFormatter
+from gossamer.policy.troubles import TroubleKind
+
+NOW = 1_000_000.0
+RULES = AlertRules()
+SHOW = SentenceFormatter(
+    span=lambda seconds: f"{seconds:.0f} s",
+    time=lambda at: f"T+{at - NOW:.0f} s",
+    rate=lambda rate: f"{rate:.0f}/s",
+    size=lambda count: f"{count:.0f} B",
+)
+EVERY_S = 10.0
+
+
+class Incident:
+    """A job and its place, looked at every ten seconds of virtual time; what begins and ends is noted."""
+
+    def __init__(self, rules: AlertRules = RULES) -> None:
+        self.rules = rules
+        self.now = NOW
+        self.job = JobLook(id="shops-7", at=NOW, attempted_at=NOW)
+        self.place = PlaceLook(at=NOW, is_fleet=True, jobs=1, store="PostgreSQL")
+        self.counts = JobSample(at=NOW)
+        self.states: tuple[AlertState, ...] = ()
+        self.told: list[tuple[float, str, TroubleKind, str]] = []
+
+    def let_pass(self, seconds: float, change: Callable[[], None] = lambda: None) -> None:
+        for _ in range(int(seconds / EVERY_S)):
+            self.now += EVERY_S
+            change()
+            self.look()
+
+    def look(self) -> None:
+        before = self.job.samples[-1] if self.job.samples else None
+        sample = replace(self.counts, at=self.now)
+        has_tried = before is None or sample.attempts > before.attempts
+        self.job = replace(
+            self.job,
+            at=self.now,
+            samples=add_sample(self.job.samples, sample),
+            attempted_at=self.now if has_tried else self.job.attempted_at,
+            item_pages=sample.pages if before and sample.items > before.items else self.job.item_pages,
+        )
+        self.place = replace(self.place, at=self.now)
+        changes = judge_readings(self.states, self.readings(), self.rules, self.now)
+        self.states = changes.states
+        since = self.now - NOW
+        self.told += [(since, "begins", state.kind, state.text) for state in changes.begun]
+        self.told += [(since, "ends", state.kind, state.text) for state in changes.ended]
+
+    def readings(self) -> Iterator[AlertReading]:
+        yield from read_job(self.job, self.rules, SHOW)
+        yield from read_place(self.place, self.rules, SHOW)
+
+    def set_job(self, **changes: object) -> None:
+        self.job = replace(self.job, **changes)
+
+    def set_place(self, **changes: object) -> None:
+        self.place = replace(self.place, **changes)
+
+    def add(self, **more: int) -> Callable[[], None]:
+        """A change that adds to the counts at each look."""
+
+        def change() -> None:
+            grown = {name: getattr(self.counts, name) + number for name, number in more.items()}
+            self.counts = replace(self.counts, **grown)
+
+        return change
+
+
+CALM: dict[str, int] = {"attempts": 20, "pages": 20, "items": 10}
+
+
+def play(
+    w: Incident, begin: Callable[[], None], end: Callable[[], None], seconds: float = 1200, **during: int
+) -> list[tuple[str, TroubleKind]]:
+    """A calm quarter of an hour, the incident, a calm hour."""
+    w.let_pass(900, w.add(**CALM))
+    begin()
+    w.let_pass(seconds, w.add(**(during or CALM)))
+    end()
+    w.let_pass(3600, w.add(**CALM))
+    return [(what, kind) for _, what, kind, _ in w.told]
+
+
+def nothing() -> None:
+    """No change but the counts'."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "begin", "end", "during"),
+    [
+        (TroubleKind.DEAD_LETTERS, {}, {}, {"attempts": 20, "pages": 18, "items": 9, "dead": 2}),
+        (TroubleKind.NO_ITEMS, {}, {}, {"attempts": 20, "pages": 20}),
+        (TroubleKind.STALLED, {"job": {"due": 9}}, {}, {"attempts": 0}),
+        (
+            TroubleKind.HOST_FAILS,
+            {"job": {"failing": (FailingHost(host="a.example", attempts=60, failed=40),)}},
+            {"job": {"failing": (FailingHost(host="a.example", attempts=60, failed=14),)}},
+            {},
+        ),
+        (
+            TroubleKind.BUDGET,
+            {"job": {"budgets": (BudgetUse(kind="pages", used=91, limit=100),)}},
+            {"job": {"budgets": (BudgetUse(kind="pages", used=91, limit=200),)}},
+            {},
+        ),
+        (
+            TroubleKind.NO_WORKER,
+            {"job": {"due": 9, "has_workers": False}},
+            {"job": {"due": 0, "has_workers": True}},
+            {"attempts": 0},
+        ),
+        (TroubleKind.FAILED, {"job": {"end_reason": FinishReason.ERROR}}, {"job": {"end_reason": None}}, {}),
+        (TroubleKind.UNREADABLE, {"job": {"unreadable": "it is gone"}}, {"job": {"unreadable": ""}}, {}),
+        (TroubleKind.DRIFT, {"job": {"drifted": {"title": 0.04}}}, {"job": {"drifted": {}}}, {}),
+        (TroubleKind.AWAY, {"place": {"away": {"Redis": "refused"}}}, {"place": {"away": {}}}, {}),
+        (TroubleKind.NO_SUPERVISOR, {"place": {"has_leader": False}}, {"place": {"has_leader": True}}, {}),
+        (TroubleKind.STORE_LAG, {"place": {"store_lag_s": 6.0}}, {"place": {"store_lag_s": 0.1}}, {}),
+        (
+            TroubleKind.REDIS_MEMORY,
+            {"place": {"redis_used": 86, "redis_max": 100}},
+            {"place": {"redis_used": 70}},
+            {},
+        ),
+        (
+            TroubleKind.PROXIES,
+            {"place": {"pools": (ProxyPoolState(pool="dc", proxies=3, usable=0),)}},
+            {"place": {"pools": (ProxyPoolState(pool="dc", proxies=3, usable=1),)}},
+            {},
+        ),
+    ],
+)
+def test_each_alert_begins_in_its_incident_and_ends_after_it(
+    kind: TroubleKind,
+    begin: dict[str, dict[str, object]],
+    end: dict[str, dict[str, object]],
+    during: dict[str, int],
+) -> None:
+    w = Incident()
+
+    def change(to: dict[str, dict[str, object]]) -> None:
+        w.set_job(**to.get("job", {}))
+        w.set_place(**to.get("place", {}))
+
+    assert play(w, lambda: change(begin), lambda: change(end), **during) == [("begins", kind), ("ends", kind)]
+    began_at, ended_at = (at for at, *_ in w.told)
+    assert 900 < began_at <= 900 + 1200
+    assert ended_at > 2100
+    text = w.told[0][3]
+    assert text.endswith(".")
+    assert text[0].isupper() or text[0].isdigit() or text.startswith("shops-7 ")
+
+
+def test_a_frontier_that_grows_is_told_when_it_has_grown_for_hours() -> None:
+    w = Incident()
+    w.counts = replace(w.counts, waiting=20_000)
+    w.let_pass(KEPT_S + 600, w.add(**CALM))
+    assert not w.told
+    w.let_pass(2 * 3600, w.add(**CALM, waiting=50))
+    assert [(what, kind) for _, what, kind, _ in w.told] == [("begins", TroubleKind.GROWING)]
+    w.let_pass(2 * 3600, w.add(**CALM, waiting=-40))
+    assert [what for _, what, *_ in w.told] == ["begins", "ends"]
+
+
+def test_a_short_incident_is_not_told() -> None:
+    w = Incident()
+    assert play(w, lambda: w.set_place(has_leader=False), lambda: w.set_place(has_leader=True), 50) == []
+
+
+@pytest.mark.parametrize(
+    ("rules", "during"),
+    [
+        (AlertRules(dead_letters=0), {"attempts": 20, "items": 1, "pages": 1, "dead": 20}),
+        (AlertRules(no_items_pages=0), {"attempts": 20, "pages": 20}),
+        (AlertRules(dead_share=0.2), {"attempts": 200, "items": 1, "pages": 1, "dead": 20}),
+    ],
+)
+def test_a_rule_can_be_turned_off_and_few_of_many_are_no_growth(
+    rules: AlertRules, during: dict[str, int]
+) -> None:
+    assert play(Incident(rules), nothing, nothing, **during) == []
+
+
+def test_a_job_that_is_over_has_only_its_error() -> None:
+    w = Incident()
+    w.set_job(due=5, has_workers=False, is_running=False)
+    w.let_pass(2000)
+    assert w.told == []
+
+
+def test_what_could_not_be_looked_at_stays_as_it_is() -> None:
+    bad = AlertReading(kind=TroubleKind.STORE_LAG, who="PostgreSQL", text="It lags.")
+    rules = AlertRules(holds_s=0)
+    active = judge_readings((), [bad], rules, NOW).states
+    blind = judge_readings(active, [], rules, NOW + 1000, unread=[TroubleKind.STORE_LAG])
+    assert (blind.states, blind.ended) == (active, ())
+    seen = judge_readings(active, [], rules, NOW + 1000).states
+    assert judge_readings(seen, [], rules, NOW + 1060).ended[0].key == bad.key
+
+
+def test_alerts_are_bounded() -> None:
+    readings = [
+        AlertReading(kind=TroubleKind.HOST_FAILS, job="j", who=f"h{n}", text="It fails.") for n in range(500)
+    ]
+    assert len(judge_readings((), readings, RULES, NOW).states) == MOST_ALERTS
+
+
+looks = st.lists(st.tuples(st.floats(1, 200), st.sampled_from([None, *ReadingState])), max_size=80)
+
+
+@given(looks)
+def test_an_alert_begins_and_ends_by_turns_and_neither_too_soon(
+    found: list[tuple[float, ReadingState | None]],
+) -> None:
+    states: tuple[AlertState, ...] = ()
+    now, bad_since, well_since, is_told = NOW, None, None, False
+    for wait_s, state in found:
+        now += wait_s
+        readings = (
+            []
+            if state is None
+            else [AlertReading(kind=TroubleKind.STORE_LAG, who="it", text="It lags.", state=state)]
+        )
+        changes = judge_readings(states, readings, RULES, now)
+        states = changes.states
+        if state is ReadingState.BAD:
+            bad_since, well_since = bad_since or now, None
+        elif state is not ReadingState.UNSURE and bad_since is not None:
+            well_since = well_since or now
+            if not is_told:
+                bad_since = well_since = None
+        for begun in changes.begun:
+            assert not is_told
+            assert bad_since is not None
+            assert now - bad_since >= RULES.holds_s
+            assert begun.began_at == now
+            is_told = True
+        for _ in changes.ended:
+            assert is_told
+            assert well_since is not None
+            assert now - well_since >= RULES.clears_s
+            is_told, bad_since, well_since = False, None, None
+        assert is_told == any(one.is_active for one in states)
+
+
+# --------------------------------------------------------------------------- samples
+
+
+@given(st.lists(st.floats(1, 300), max_size=300))
+def test_samples_are_bounded_ordered_and_reach_back_an_hour(waits: list[float]) -> None:
+    samples: tuple[JobSample, ...] = ()
+    every: list[float] = []
+    now = NOW
+    for wait_s in waits:
+        now += wait_s
+        samples = add_sample(samples, JobSample(at=now))
+        every.append(now)
+    at = [sample.at for sample in samples]
+    assert at == sorted(set(at))
+    assert set(at) <= set(every)
+    assert {one for one in every if one > now - LATELY_S} <= set(at)
+    assert len(at) <= LATELY_S + 2 * KEPT_S / 60 + 3
+    if every and every[0] <= now - KEPT_S:
+        assert at[0] <= now - KEPT_S
+
+
+def test_rates_are_between_samples() -> None:
+    samples = tuple(JobSample(at=NOW + second, attempts=second * 3) for second in range(0, 100, 10))
+    assert rate_of(samples, "attempts", 30) == 3.0
+    assert growth_of(samples, "attempts", 30) == 90
+    assert growth_of(samples, "attempts", 10_000) == 270
+    assert rate_of(samples[:1], "attempts", 30) is None
+    assert rate_of((), "attempts", 30) is None
+    assert growth_of((), "attempts", 30) == 0
+    assert sample_before((), NOW) is None
+
+
+def test_a_record_of_an_alert_survives_its_way_to_storage() -> None:
+    state = AlertState(kind=TroubleKind.AWAY, who="Redis", text="It is away.", bad_since=NOW)
+    assert isinstance(state, Record)
+    assert state.as_trouble().who == "Redis"
+    assert not state.is_active

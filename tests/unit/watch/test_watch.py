@@ -1,0 +1,214 @@
+"""The watch on a clock that is moved by hand: what it remembers, whom it tells, what it does when alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace as replace_part
+
+import pytest
+from msgspec.structs import replace
+
+from gossamer.core.alerts import AlertChange
+from gossamer.core.errors import MissingServiceError
+from gossamer.core.hosts import FrontierRules
+from gossamer.core.lifecycle import FinishReason, JobState
+from gossamer.core.results import Verdict
+from gossamer.policy.pace_limit import PaceLimit
+from gossamer.watch.memories import load_job_memory, load_notices, load_place_memory
+from kit.watched_place import EVERY_S, WatchedPlace
+
+FAST = FrontierRules(delay_s=0.0, per_host=100)
+
+
+async def told(place: WatchedPlace) -> list[tuple[str, str]]:
+    return [(notice.change.value, notice.alert) for notice in place.target.notices]
+
+
+async def test_a_look_remembers_counts_hosts_and_what_decides_the_pace() -> None:
+    w = await WatchedPlace.open()
+    await w.add_requests(40, hosts=2)
+    watch = w.make_watch()
+    for _ in range(8):
+        await w.fetch(2)
+        await w.let_pass(watch, EVERY_S)
+    memory = await load_job_memory(w.shared, w.job)
+    assert [sample.attempts for sample in memory.samples] == [2, 4, 6, 8, 10, 12, 14, 16]
+    assert memory.samples[-1].waiting == 24
+    assert memory.hosts.hosts == memory.hosts.looked_at == 2
+    assert memory.hosts.allowed_per_s == pytest.approx(2 / 5.0)
+    assert memory.pace.limit is PaceLimit.POLITENESS
+    assert memory.is_fresh(w.clock.now())
+
+
+@pytest.mark.parametrize(
+    ("rules", "limit"),
+    [
+        (FrontierRules(delay_s=5.0, max_pages=4), PaceLimit.BUDGET),
+        (FrontierRules(delay_s=1.0, per_host=100), PaceLimit.WORKERS),
+    ],
+)
+async def test_other_things_decide_the_pace(rules: FrontierRules, limit: PaceLimit) -> None:
+    w = await WatchedPlace.open(rules)
+    await w.add_requests(60, hosts=1)
+    watch = w.make_watch(concurrency=1)
+    for number in range(20):
+        await w.fetch(1, keep=number % 2 if limit is PaceLimit.WORKERS else 0)
+        await w.let_pass(watch, EVERY_S)
+    assert (await load_job_memory(w.shared, w.job)).pace.limit is limit
+
+
+async def test_an_alert_is_told_when_it_begins_and_when_it_ends_and_each_once() -> None:
+    w = await WatchedPlace.open(FAST)
+    await w.add_requests(2000, hosts=1)
+    watch = w.make_watch()
+    await w.let_pass(watch, 30)
+    for _ in range(10):
+        await w.fetch(4, items=0, verdict=Verdict.SUCCESS)
+        await w.let_pass(watch, EVERY_S)
+    assert await told(w) == [("begun", "no_items")]
+    notice = w.target.notices[0]
+    assert (notice.place, notice.job, notice.severity) == ("a place", w.job.id, "needs_you")
+    assert notice.ways == (f"gossamer pause {w.job.id}",)
+    for _ in range(30):
+        await w.fetch(1, items=1)
+        await w.let_pass(watch, EVERY_S)
+    assert await told(w) == [("begun", "no_items"), ("ended", "no_items")]
+    assert w.target.notices[1].headline.startswith("Over: ")
+
+
+async def test_a_restart_repeats_nothing_and_goes_on_with_what_was_not_taken() -> None:
+    w = await WatchedPlace.open()
+    w.roster_leader = ""
+    first = w.make_watch(is_fleet=True)
+    w.target.trouble = MissingServiceError("it is away")
+    await w.let_pass(first, 60)
+    assert w.target.tries >= 2
+    assert await told(w) == []
+    w.target.trouble = None
+    second = w.make_watch(is_fleet=True)
+    await w.let_pass(second, 60)
+    assert await told(w) == [("begun", "no_supervisor")]
+    third = w.make_watch(is_fleet=True)
+    await w.let_pass(third, 60)
+    w.roster_leader = "s1"
+    await w.let_pass(third, 60)
+    assert await told(w) == [("begun", "no_supervisor"), ("ended", "no_supervisor")]
+    assert (await load_notices(w.shared, w.parts.name)).waiting == ()
+
+
+async def test_a_crash_between_the_news_and_the_memory_tells_nothing_twice() -> None:
+    w = await WatchedPlace.open()
+    w.roster_leader = ""
+    watch = w.make_watch(is_fleet=True)
+    await w.let_pass(watch, 15)
+    before = await load_place_memory(w.shared, w.parts.name)
+    await w.let_pass(watch, 30)
+    assert await told(w) == [("begun", "no_supervisor")]
+    await w.forget_since(before)
+    await w.let_pass(w.make_watch(is_fleet=True), 60)
+    assert await told(w) == [("begun", "no_supervisor")]
+
+
+async def test_the_last_leader_tells_that_the_server_is_away_and_nobody_else_does() -> None:
+    w = await WatchedPlace.open()
+    leads = {"first": True, "second": False}
+    first = w.make_watch(is_fleet=True, is_leading=lambda: leads["first"])
+    second = w.make_watch(is_fleet=True, is_leading=lambda: leads["second"])
+    await w.let_pass(first, 20, second)
+    w.cut_requests("Redis at queue:6379 refuses connections")
+    leads["first"] = False
+    await w.let_pass(first, 60, second)
+    assert await told(w) == [("begun", "away")]
+    assert "Redis at queue:6379 refuses connections" in w.target.notices[0].text
+    w.mend_requests()
+    leads["first"] = True
+    await w.let_pass(first, 60, second)
+    assert await told(w) == [("begun", "away"), ("ended", "away")]
+
+
+async def test_one_that_was_deposed_while_the_server_was_there_leaves_it_to_the_other() -> None:
+    w = await WatchedPlace.open()
+    leads = {"first": True, "second": False}
+    first = w.make_watch(is_fleet=True, is_leading=lambda: leads["first"])
+    second = w.make_watch(is_fleet=True, is_leading=lambda: leads["second"])
+    await w.let_pass(first, 20, second)
+    leads |= {"first": False, "second": True}
+    await w.let_pass(first, 20, second)
+    w.cut_requests("it is gone")
+    leads["second"] = False
+    await w.let_pass(first, 60, second)
+    assert await told(w) == [("begun", "away")]
+
+
+async def test_what_is_wrong_with_a_job_is_over_with_it_but_for_its_error() -> None:
+    w = await WatchedPlace.open(FAST)
+    await w.add_requests(500, hosts=1)
+    watch = w.make_watch()
+    for _ in range(10):
+        await w.fetch(4, items=0)
+        await w.let_pass(watch, EVERY_S)
+    ended = replace(
+        w.job,
+        state=JobState.RUNNING,
+        end_reason=FinishReason.ERROR,
+        end_error="boom",
+        finished_at=w.clock.now(),
+    )
+    await w.book.update(ended)
+    w.listed = []
+    await w.let_pass(watch, EVERY_S)
+    assert await told(w) == [("begun", "no_items"), ("begun", "failed"), ("ended", "no_items")]
+    assert "boom" in w.target.notices[1].text
+
+
+async def test_a_job_that_cannot_be_read_is_told_and_the_others_are_watched() -> None:
+    w = await WatchedPlace.open()
+    await w.add_requests(5, hosts=1)
+    other = await w.book.create("other", "other")
+    w.listed = [other, w.job]
+    watch = w.make_watch()
+    await w.let_pass(watch, 60)
+    assert await told(w) == [("begun", "unreadable")]
+    assert w.target.notices[0].job == other.id
+    assert (await load_job_memory(w.shared, w.job)).is_fresh(w.clock.now())
+
+
+async def test_targets_are_told_what_they_want_and_one_that_raises_anything_holds_up_no_other() -> None:
+    w = await WatchedPlace.open()
+    w.roster_leader = ""
+    w.target.trouble = RuntimeError("a bug")
+    other = w.add_target("other")
+    quiet = w.add_target("quiet", severities=())
+    watch = w.make_watch(is_fleet=True)
+    await w.let_pass(watch, 40)
+    assert [notice.change for notice in other.notices] == [AlertChange.BEGUN]
+    assert quiet.notices == []
+    assert w.target.tries > 1
+
+
+async def test_a_short_crawl_without_targets_is_not_looked_at_at_its_end() -> None:
+    w = await WatchedPlace.open()
+    watch = w.make_watch()
+    w.parts = replace_part(w.parts, targets=())
+    quiet = w.make_watch()
+    await quiet.end(1.0)
+    assert (await load_job_memory(w.shared, w.job)).at == 0.0
+    await watch.end(1.0)
+    assert (await load_job_memory(w.shared, w.job)).at > 0.0
+
+
+async def test_the_pauses_between_tries_grow_and_old_news_are_given_up() -> None:
+    w = await WatchedPlace.open()
+    w.roster_leader = ""
+    w.target.trouble = MissingServiceError("it is away")
+    watch = w.make_watch(is_fleet=True)
+    tries: list[int] = []
+    for _ in range(3):
+        await w.let_pass(watch, 600, step_s=20)
+        tries.append(w.target.tries)
+    assert tries[0] >= 5
+    assert tries[2] - tries[1] <= 2
+    w.clock.advance(90_000)
+    w.target.trouble = None
+    w.roster_leader = "s1"
+    await w.let_pass(watch, 60)
+    assert await told(w) == [("ended", "no_supervisor")]
