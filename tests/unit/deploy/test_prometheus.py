@@ -45,6 +45,18 @@ def test_promtool_finds_nothing(promtool: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.server
+def test_what_the_page_shows_is_right(promtool: str, tmp_path: Path) -> None:
+    page = (ROOT / "docs/how-to/alerts-and-grafana.md").read_text()
+    [shown] = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    shutil.copytree(FOLDER / "rules", tmp_path / "rules")
+    (tmp_path / "shown.yml").write_text(shown)
+    run(promtool, "check", "config", "--syntax-only", tmp_path / "shown.yml")
+    jobs = yaml.safe_load(shown)["scrape_configs"]
+    assert all(job["honor_labels"] for job in jobs)
+    assert [job["static_configs"][0]["labels"]["part"] for job in jobs] == ["fleet", "worker"]
+
+
+@pytest.mark.server
 def test_every_incident_begins_and_ends_its_alert(promtool: str) -> None:
     run(promtool, "test", "rules", *sorted(FOLDER.glob("tests/*.yml")))
 
