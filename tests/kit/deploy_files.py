@@ -50,11 +50,7 @@ def compose(environment: Mapping[str, str]) -> dict[str, Any]:
 
 def variables() -> set[str]:
     """The variables that ``compose.yaml`` uses."""
-    text = (DEPLOY / "compose.yaml").read_text()
-    secrets = yaml.safe_load(text)["secrets"].values()
-    return {name for _, name, _, _ in _VARIABLE.findall(text) if name} | {
-        one["environment"] for one in secrets
-    }
+    return {name for _, name, _, _ in _VARIABLE.findall((DEPLOY / "compose.yaml").read_text()) if name}
 
 
 def env_file(path: Path) -> dict[str, str]:

@@ -129,8 +129,6 @@ def test_prometheus_and_grafana_find_what_they_watch() -> None:
             here, _, there = volume.partition(":")
             assert (DEPLOY / here).is_dir() if here.startswith(".") else here in whole["volumes"]
             assert not here.startswith(".") or there.endswith(":ro")
-        for secret in services[name]["secrets"]:
-            assert whole["secrets"][secret]["environment"] in env_file(DEPLOY / ".env.example")
     scraped = yaml.safe_load((DEPLOY / "prometheus/prometheus.yml").read_text())["scrape_configs"]
     for job in scraped:
         for place in job["dns_sd_configs"]:
@@ -139,8 +137,6 @@ def test_prometheus_and_grafana_find_what_they_watch() -> None:
                 words = services[name]["command"]
                 assert words[words.index(option) + 1] == str(place["port"])
                 assert "watch" in services[name]["networks"]
-    [token] = [job["authorization"]["credentials_file"] for job in scraped if "authorization" in job]
-    assert token == f"/run/secrets/{services['prometheus']['secrets'][0]}"
     # And Grafana finds Prometheus, and its dashboard.
     provided = DEPLOY / "grafana/provisioning"
     [source] = yaml.safe_load((provided / "datasources/prometheus.yml").read_text())["datasources"]
@@ -149,6 +145,50 @@ def test_prometheus_and_grafana_find_what_they_watch() -> None:
     assert f"./grafana/dashboards:{provider['options']['path']}:ro" in services["grafana"]["volumes"]
     home = services["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
     assert (DEPLOY / "grafana/dashboards" / Path(home).name).exists()
+
+
+def test_prometheus_reads_its_token_from_a_file_that_nobody_else_reads(tmp_path: Path) -> None:
+    service = compose({**GIVEN, "METRICS_TOKEN": "t0k3n"})["services"]["prometheus"]
+    [place] = service["tmpfs"]
+    folder, _, options = place.partition(":")
+    assert "uid=65534" in options
+    assert "mode=0700" in options
+    scraped = yaml.safe_load((DEPLOY / "prometheus/prometheus.yml").read_text())["scrape_configs"]
+    [token] = [job["authorization"]["credentials_file"] for job in scraped if "authorization" in job]
+    assert token.startswith(f"{folder}/")
+    (tmp_path / "prometheus").write_text('#!/bin/sh\nprintf "%s " "$METRICS_TOKEN" "$@"\n')
+    (tmp_path / "prometheus").chmod(0o755)
+    [script] = service["command"]
+    done = subprocess.run(
+        [*service["entrypoint"], script.replace(folder, str(tmp_path))],
+        env={**service["environment"], "PATH": f"{tmp_path}:/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == [
+        "--config.file=/etc/prometheus/prometheus.yml",
+        "--storage.tsdb.path=/prometheus",
+        "--storage.tsdb.retention.time=30d",
+    ], "the token is in its environment, or it was started wrongly"
+    written = tmp_path / Path(token).name
+    assert written.read_text() == "t0k3n"
+    assert written.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("name", WATCHING)
+def test_without_its_secret_it_does_not_start(name: str) -> None:
+    service = compose(GIVEN)["services"][name]
+    variables_there = {**service.get("environment", {}), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(
+        [*service["entrypoint"], *service["command"]],
+        env=variables_there,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert ".env" in done.stderr
 
 
 class ComposeRedis(Process):
