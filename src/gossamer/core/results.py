@@ -85,6 +85,8 @@ class AttemptFilter(Record, frozen=True, kw_only=True):
     urls: tuple[str, ...] = ()  # spellings of one URL, any of which fits
     host: str = ""  # a politeness key: ``host`` or ``host:port``
     status: int | None = None  # 0: no response
+    statuses: tuple[int, int] | None = None  # from one status on and below another
+    worker: str = ""  # by its name
     verdict: str = ""
     reason: str = ""
     method: str = ""
@@ -92,6 +94,21 @@ class AttemptFilter(Record, frozen=True, kw_only=True):
     rung: str = ""  # whole, or without its kind of proxy
     proxy: str = ""  # by its name
     fingerprint: int | None = None  # of the request
+    since: float | None = None  # begun then or later
+    until: float | None = None  # begun before
+
+
+class NumberedAttempt(Attempt, frozen=True, kw_only=True):
+    """A row of the ledger with its place in it."""
+
+    id: int  # ascends with the time at which rows were written
+
+
+class AttemptRows(Record, frozen=True, kw_only=True):
+    """A part of a ledger, newest first."""
+
+    attempts: tuple[NumberedAttempt, ...] = ()
+    next_before: int | None = None  # the id before which the next part begins; None: there is no more
 
 
 EVERY_ATTEMPT = AttemptFilter()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from gossamer.core.jobs import Job
-from gossamer.core.results import EVERY_ATTEMPT, Attempt, AttemptFilter, PageRecord
+from gossamer.core.results import EVERY_ATTEMPT, Attempt, AttemptFilter, AttemptRows, PageRecord
 
 
 class LedgerReader(Protocol):
@@ -15,6 +15,15 @@ class LedgerReader(Protocol):
         self, job: Job, limit: int, which: AttemptFilter = EVERY_ATTEMPT
     ) -> list[Attempt]:
         """The latest attempts that fit the filter, newest first, at most ``limit``."""
+        ...
+
+    async def page_attempts(
+        self, job: Job, limit: int, which: AttemptFilter = EVERY_ATTEMPT, before_id: int | None = None
+    ) -> AttemptRows:
+        """The same in bounded time: a part that ends early may have fewer, or none, and says where to go on.
+
+        Of what ``since`` and ``until`` say, ten minutes count: rows are written after their attempts.
+        """
         ...
 
     async def find_page(self, job: Job, fingerprint: int) -> PageRecord | None:

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from gossamer.core.jobs import Job
-from gossamer.core.results import EVERY_ATTEMPT, Attempt, AttemptFilter, PageRecord
+from gossamer.core.results import EVERY_ATTEMPT, Attempt, AttemptFilter, AttemptRows, PageRecord
 from gossamer.drivers.postgres.server import PostgresServer
 from gossamer.drivers.sql import load_statements
-from gossamer.store.attempts import latest_attempts
+from gossamer.store.attempts import NEWEST, SLICE, latest_attempts, page_attempts
 from gossamer.store.postgres.json import clean_text
 
 SQL = load_statements("gossamer.store.postgres", "store.sql")
@@ -31,15 +31,14 @@ class PostgresLedgerReader:
         self, job: Job, limit: int, which: AttemptFilter = EVERY_ATTEMPT
     ) -> list[Attempt]:
         """See :class:`~gossamer.ports.ledger_reader.LedgerReader`."""
-        spellings = [clean_text(url) for url in which.urls] or None
-        words = (which.verdict, which.reason, which.method, which.flag, which.rung, which.proxy)
-        asked = (which.status, which.fingerprint, *(word or None for word in words))
+        rows = _PostgresLedgerRows(self._server, job, which, within=NEWEST)
+        return await latest_attempts(rows.read_slice, limit, which.host)
 
-        async def older_than(last: int, count: int) -> Sequence[Any]:
-            values = (job.id, last, count, spellings, *asked)
-            return await self._server.run(lambda conn: conn.fetch(SQL["attempts"], *values))
-
-        return await latest_attempts(older_than, limit, which.host)
+    async def page_attempts(
+        self, job: Job, limit: int, which: AttemptFilter = EVERY_ATTEMPT, before_id: int | None = None
+    ) -> AttemptRows:
+        """See :class:`~gossamer.ports.ledger_reader.LedgerReader`."""
+        return await page_attempts(_PostgresLedgerRows(self._server, job, which), limit, which, before_id)
 
     async def find_page(self, job: Job, fingerprint: int) -> PageRecord | None:
         """See :class:`~gossamer.ports.ledger_reader.LedgerReader`."""
@@ -51,3 +50,48 @@ class PostgresLedgerReader:
         return int(
             await self._server.run(lambda conn: conn.fetchval(SQL["items_on"], job.id, clean_text(url)))
         )
+
+
+class _PostgresLedgerRows:
+    """A part of one job's ledger: ``store.attempts.LedgerRows``; ``within``: so many of the newest rows."""
+
+    def __init__(
+        self, server: PostgresServer, job: Job, which: AttemptFilter, *, within: int = SLICE
+    ) -> None:
+        self._server = server
+        self._within = within
+        self._job = job.id
+        self._reason = clean_text(which.reason) or None
+        words = (which.verdict, which.method, which.flag, which.rung, which.proxy)
+        self._asked = (
+            [clean_text(url) for url in which.urls] or None,
+            which.status,
+            which.fingerprint,
+            *(clean_text(word) or None for word in words),
+            which.since,
+            which.until,
+            *(which.statuses or (None, None)),
+            clean_text(which.worker) or None,
+            clean_text(which.host) or None,  # nearly: what of these is of another host is left out later
+        )
+        base = "reason = $3 AND reason <> ''" if self._reason else "$3::text IS NULL"
+        self._slice = SQL["slice"].replace(":base", base)
+        self._below = SQL["row_below"].replace(":base", base)
+
+    async def read_slice(self, before: int, count: int) -> Sequence[Any]:
+        """See :class:`~gossamer.store.attempts.LedgerRows`."""
+        values = (self._job, before, self._reason, self._within, count, *self._asked)
+        return await self._server.run(lambda conn: conn.fetch(self._slice, *values))
+
+    async def find_edge(self, before: int) -> tuple[int, float] | None:
+        """See :class:`~gossamer.store.attempts.LedgerRows`."""
+        return await self._find_row(before, SLICE - 1)
+
+    async def find_below(self, number: int) -> tuple[int, float] | None:
+        """See :class:`~gossamer.store.attempts.LedgerRows`."""
+        return await self._find_row(number, 0)
+
+    async def _find_row(self, before: int, behind: int) -> tuple[int, float] | None:
+        values = (self._job, before, self._reason, behind)
+        row = await self._server.run(lambda conn: conn.fetchrow(self._below, *values))
+        return None if row is None else (row[0], row[1])

@@ -26,7 +26,7 @@ from gossamer.drivers.postgres.errors import RefusedValueError
 from gossamer.drivers.postgres.schema import LOCK
 from gossamer.drivers.postgres.server import PostgresServer
 from gossamer.drivers.sql import load_statements
-from gossamer.store.attempts import LATEST, NEWEST, attempt_of
+from gossamer.store.attempts import LATEST, attempt_of
 from gossamer.store.postgres.jobs import job_number
 from gossamer.store.postgres.json import clean_text, from_jsonb
 from gossamer.store.postgres.rows import DAY_S, Place, WriteBatch, batch_of, batch_of_attempts, stale_rows
@@ -162,7 +162,7 @@ class PostgresStore:
     async def latest_attempts(self, job: Job, url: str | None = None, limit: int = 1000) -> list[Attempt]:
         """See :class:`~gossamer.ports.store.Store`."""
         urls = None if url is None else [clean_text(url)]
-        values = (job.id, NEWEST, limit, urls, *[None] * 8)
+        values = (job.id, limit, urls)
         rows = await self._server.run(lambda conn: conn.fetch(SQL["attempts"], *values))
         return [attempt_of(row[1:]) for row in rows]
 

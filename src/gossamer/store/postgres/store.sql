@@ -192,19 +192,36 @@ WHERE s.job = (SELECT id FROM job WHERE name = $3) AND s.item > $1
 ORDER BY s.item LIMIT $2;
 
 -- name: attempts
--- The latest of a job that fit; NULL is any.
+-- The latest of a job, at one of these URLs; NULL is any.
 SELECT id, at, url, fingerprint, verdict, reason, detail, attempt, status, size_bytes, elapsed_ms, worker, rung,
     depth, via, method, flags, request, proxy, session, cost, wire_bytes, address
 FROM attempt
-WHERE job = (SELECT id FROM job WHERE name = $1) AND id < $2
-    AND ($4::text[] IS NULL OR url = ANY ($4)) AND ($5::int IS NULL OR status = $5)
-    AND ($6::bigint IS NULL OR fingerprint = $6)
-    AND ($7::text IS NULL OR verdict = $7) AND ($8::text IS NULL OR reason = $8)
-    AND ($9::text IS NULL OR method = $9)
-    AND ($10::text IS NULL OR $10 = ANY (string_to_array(flags, ' ')))
-    AND ($11::text IS NULL OR starts_with(rung || '+', $11 || '+'))
-    AND ($12::text IS NULL OR proxy = $12)
-ORDER BY id DESC LIMIT $3;
+WHERE job = (SELECT id FROM job WHERE name = $1) AND ($3::text[] IS NULL OR url = ANY ($3))
+ORDER BY id DESC LIMIT $2;
+
+-- name: slice
+-- Of the newest rows of a job below an id those that fit; `:base` is what has an index.
+SELECT id, at, url, fingerprint, verdict, reason, detail, attempt, status, size_bytes, elapsed_ms, worker, rung,
+    depth, via, method, flags, request, proxy, session, cost, wire_bytes, address
+FROM (
+    SELECT * FROM attempt WHERE job = (SELECT id FROM job WHERE name = $1) AND :base AND id < $2
+    ORDER BY id DESC LIMIT $4
+) newest
+WHERE ($6::text[] IS NULL OR url = ANY ($6)) AND ($7::int IS NULL OR status = $7)
+    AND ($8::bigint IS NULL OR fingerprint = $8) AND ($9::text IS NULL OR verdict = $9)
+    AND ($10::text IS NULL OR method = $10)
+    AND ($11::text IS NULL OR $11 = ANY (string_to_array(flags, ' ')))
+    AND ($12::text IS NULL OR starts_with(rung || '+', $12 || '+'))
+    AND ($13::text IS NULL OR proxy = $13)
+    AND ($14::float8 IS NULL OR at >= $14) AND ($15::float8 IS NULL OR at < $15)
+    AND ($16::int IS NULL OR status >= $16) AND ($17::int IS NULL OR status < $17)
+    AND ($18::text IS NULL OR worker = $18) AND ($19::text IS NULL OR strpos(url, '//' || $19) > 0)
+ORDER BY id DESC LIMIT $5;
+
+-- name: row_below
+-- The newest row of a job below an id, or so many behind it.
+SELECT id, at FROM attempt
+WHERE job = (SELECT id FROM job WHERE name = $1) AND :base AND id < $2 ORDER BY id DESC LIMIT 1 OFFSET $4;
 
 -- name: tally
 SELECT name, sum(value)::bigint FROM tally WHERE job = (SELECT id FROM job WHERE name = $1) GROUP BY name;

@@ -7,6 +7,20 @@ FROM attempt
 WHERE job = (SELECT id FROM job WHERE name = ?) AND id < ? :which
 ORDER BY id DESC LIMIT ?;
 
+-- name: slice
+-- Of the newest rows below an id those that fit; `:base` is what has an index.
+SELECT id, at, url, fingerprint, verdict, reason, detail, attempt, status, size_bytes, elapsed_ms, worker, rung,
+    depth, via, method, flags, request, proxy, session, cost, wire_bytes, address
+FROM (
+    SELECT * FROM attempt WHERE job = (SELECT id FROM job WHERE name = ?) :base AND id < ? ORDER BY id DESC LIMIT ?
+) WHERE true :which
+ORDER BY id DESC LIMIT ?;
+
+-- name: row_below
+-- The newest row below an id, or so many behind it.
+SELECT id, at FROM attempt
+WHERE job = (SELECT id FROM job WHERE name = ?) :base AND id < ? ORDER BY id DESC LIMIT 1 OFFSET ?;
+
 -- name: page
 SELECT url, fingerprint, status, content_type, title, depth, size_bytes, at
 FROM page

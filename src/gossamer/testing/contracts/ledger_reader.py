@@ -15,7 +15,7 @@ from gossamer.ports.job_store import JobStore
 from gossamer.ports.ledger_reader import LedgerReader
 from gossamer.ports.store import Store
 from gossamer.testing.contracts.store_harness import make_item, make_visit_result
-from gossamer.testing.contracts.suite import ContractSuite, Make, assert_equal
+from gossamer.testing.contracts.suite import ContractSuite, Make, assert_equal, assert_holds
 
 __all__ = ["LEDGER_READER_CHECKS", "LedgerSubject", "check_ledger_reader"]
 
@@ -41,6 +41,7 @@ ROWS = tuple(
         reason="server" if number % 3 == 0 else "",
         status=500 if number % 3 == 0 else 200,
         method="POST" if number % 5 == 0 else "GET",
+        worker="w-1" if number % 6 == 0 and number < 18 else "w-2",
         rung="browser+mobile" if number % 4 == 1 else "http",
         proxy="http://10.0.0.1:80" if number % 4 == 1 else "",
         flags=(("truncated", "parse_truncated"), ("truncated",), ())[number % 3],
@@ -70,6 +71,11 @@ FILTERS: tuple[tuple[AttemptFilter, list[int]], ...] = (
     (AttemptFilter(flag="parse_truncated"), [18, 15]),
     (AttemptFilter(flag="trunc"), []),
     (AttemptFilter(fingerprint=4), [4]),
+    (AttemptFilter(statuses=(500, 600)), [18, 15]),
+    (AttemptFilter(statuses=(0, 1)), []),
+    (AttemptFilter(worker="w-1"), [12, 6]),
+    (AttemptFilter(since=800_000.0, status=200), [19, 17]),
+    (AttemptFilter(until=150_000.0), [2, 1]),
     (AttemptFilter(rung="browser+mobile"), [17, 13]),
     (AttemptFilter(rung="browser"), [17, 13]),
     (AttemptFilter(rung="brow"), []),
@@ -106,6 +112,48 @@ async def filters_look_as_far_back_as_needed(s: LedgerSubject) -> None:
         assert_equal([row.fingerprint for row in found], expected, f"the attempts that fit {which}")
     retries = await s.ledger.find_attempts(job, 100, AttemptFilter(verdict="retry"))
     assert_equal(len(retries), sum(row.status == 500 for row in ROWS), "all that fit, however far back")
+
+
+@LEDGER_READER_CHECKS.register
+async def a_part_goes_on_where_the_former_ended(s: LedgerSubject) -> None:
+    """With any filter, until there is no more."""
+    job, other = await s.book.create("a", "a"), await s.book.create("b", "b")
+    await s.store.record_attempts(job, ROWS)
+    await s.store.record_attempts(other, ROWS[:1])
+    for which, _ in (*FILTERS, (AttemptFilter(), [])):
+        parts: list[Attempt] = []
+        before: int | None = None
+        while True:
+            part = await s.ledger.page_attempts(job, 3, which, before)
+            assert_holds(len(part.attempts) <= 3, "a part has no more rows than asked for")
+            parts += part.attempts
+            before = part.next_before
+            if before is None:
+                break
+        expected = await s.ledger.find_attempts(job, 100, which)
+        assert_equal([row.fingerprint for row in parts], [row.fingerprint for row in expected], f"{which}")
+    (first,) = (await s.ledger.page_attempts(other, 3)).attempts
+    plain = Attempt(**{name: getattr(first, name) for name in Attempt.__struct_fields__})
+    assert_equal(plain, ROWS[0], "a row of a part is whole")
+
+
+@LEDGER_READER_CHECKS.register
+async def a_part_is_of_a_time(s: LedgerSubject) -> None:
+    """From its beginning on, and before its end."""
+    job = await s.book.create("a", "a")
+    await s.store.record_attempts(job, ROWS)
+    for since, until in (
+        (None, 250_000.0),
+        (700_000.0, None),
+        (100_000.0, 200_000.0),
+        (None, 0.0),
+        (1e9, None),
+    ):
+        which = AttemptFilter(since=since, until=until)
+        found = (await s.ledger.page_attempts(job, 100, which)).attempts
+        low, high = (0.0 if since is None else since), (1e12 if until is None else until)
+        expected = [row.fingerprint for row in reversed(ROWS) if low <= row.at < high]
+        assert_equal([row.fingerprint for row in found], expected, f"from {since} to {until}")
 
 
 @LEDGER_READER_CHECKS.register

@@ -1,4 +1,7 @@
--- Schema 7: who may use the dashboard and the HTTP API, and what they did.
+-- Schema 7: who may use the dashboard and the HTTP API, what they did, and what lets them look at large crawls.
+
+-- Items by their latest change.
+CREATE INDEX item_recent ON item (spider, changed_at, id);
 
 -- Tokens, and the sessions that were made with them. `digest` is SHA-256 of the secret, which is nowhere.
 CREATE TABLE token (
