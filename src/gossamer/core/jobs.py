@@ -97,6 +97,25 @@ class DeadLetterFilter(Record, frozen=True, kw_only=True):
     host: str | None = None
     older_than: float | None = None  # died before this time
     ids: tuple[int, ...] = ()
+    text: str = ""  # in its URL; capitals are the same
+
+
+LetterPlace = tuple[float, int]
+"""Where a dead letter stands among others: when it died, and its id."""
+
+
+class LetterRows(Record, frozen=True, kw_only=True):
+    """A part of a job's dead letters, newest first."""
+
+    letters: tuple[DeadLetter, ...] = ()
+    next_before: LetterPlace | None = None  # the next part is older than this; None: there is no more
+
+
+class LetterCounts(Record, frozen=True, kw_only=True):
+    """How many dead letters there are of a kind."""
+
+    by_reason: dict[str, int] = {}
+    is_all: bool = True  # False: only the newest were counted
 
 
 class Job(Record, frozen=True, kw_only=True):

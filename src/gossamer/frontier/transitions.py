@@ -17,6 +17,8 @@ from gossamer.policy.politeness import may_start
 
 ROUND = 500
 """Overdue leases, and delayed requests come due, that one call takes in at most: a bound on its time."""
+LETTERS = 10_000
+"""Dead letters that are looked at for one part of a listing, and that are counted."""
 
 DUE_HOSTS = 500
 """Hosts, and delayed requests come due, of one lane that are looked at to count what may start now."""

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from gossamer.core.jobs import DeadLetter, DeadLetterFilter, DueCounts, HostReport, KnownRequest
+from gossamer.core.jobs import (
+    DeadLetter,
+    DeadLetterFilter,
+    DueCounts,
+    HostReport,
+    KnownRequest,
+    LetterCounts,
+    LetterPlace,
+    LetterRows,
+)
 from gossamer.core.requests import Entry
 
 
@@ -34,6 +43,19 @@ class FrontierAdmin(Protocol):
 
     async def dead_letters(self, which: DeadLetterFilter, limit: int = 1000) -> list[DeadLetter]:
         """Dead letters, oldest first."""
+        ...
+
+    async def page_letters(
+        self, which: DeadLetterFilter, limit: int, before: LetterPlace | None = None
+    ) -> LetterRows:
+        """Dead letters older than a place, newest first, in bounded time.
+
+        A part that ends early may have fewer than asked for, or none, and says where to go on.
+        """
+        ...
+
+    async def count_letters(self, which: DeadLetterFilter) -> LetterCounts:
+        """How many of the newest ten thousand dead letters fit, by their reasons."""
         ...
 
     async def revive_letters(self, which: DeadLetterFilter) -> int:

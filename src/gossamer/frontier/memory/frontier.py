@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from gossamer.core.hosts import FrontierRules, HostSignal
 from gossamer.core.jobs import (
     AddResult,
-    DeadLetter,
     DeadLetterFilter,
     DueCounts,
     FrontierStats,
@@ -35,8 +34,8 @@ from gossamer.core.lifecycle import (
 from gossamer.core.requests import BANDS, Entry, Grant, Lease
 from gossamer.core.results import Outcome, Verdict
 from gossamer.frontier.memory.due import count_due
+from gossamer.frontier.memory.letters import MemoryLetters
 from gossamer.frontier.memory.rows import MemoryHost, RequestRow
-from gossamer.frontier.memory.steering import SteeredHosts
 from gossamer.frontier.transitions import (
     EXPIRED,
     ROUND,
@@ -50,7 +49,7 @@ from gossamer.policy.retry import due_after_expiry
 from gossamer.ports.clock import Clock
 
 
-class MemoryFrontier(SteeredHosts):
+class MemoryFrontier(MemoryLetters):
     """A ``Frontier`` and ``FrontierAdmin`` that lives and dies with its process.
 
     ``seed`` seeds the jitter of back-offs.
@@ -180,20 +179,6 @@ class MemoryFrontier(SteeredHosts):
         if self._state is not JobState.RUNNING or left == 0:
             return []
         return count_due(self._schedule, self._delayed, self._rules, left, self._clock.now())
-
-    async def dead_letters(self, which: DeadLetterFilter, limit: int = 1000) -> list[DeadLetter]:
-        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
-        chosen = sorted(self._find_letters(which), key=lambda item: (item.died_at, item.id))
-        return [
-            DeadLetter(
-                id=item.id,
-                entry=item.entry,
-                reason=item.reason,
-                attempts=item.attempts,
-                died_at=item.died_at,
-            )
-            for item in chosen[:limit]
-        ]
 
     async def revive_letters(self, which: DeadLetterFilter) -> int:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
@@ -392,7 +377,3 @@ class MemoryFrontier(SteeredHosts):
         elif item.state is RequestState.DONE and self._known[item.entry.fingerprint] is item:
             self._known[item.entry.fingerprint] = None
         self._schedule.place_host(item.host, self._rules)
-
-    def _find_letters(self, which: DeadLetterFilter) -> list[RequestRow]:
-        ids = set(which.ids)
-        return [item for item in self._dead.values() if item.matches(which) and (not ids or item.id in ids)]

@@ -37,6 +37,7 @@ class RequestRow:
             (which.reason is None or self.reason == which.reason)
             and (which.host is None or self.entry.host == which.host)
             and (which.older_than is None or self.died_at < which.older_than)
+            and which.text.lower() in self.entry.request.url.lower()
         )
 
     def lease_order(self) -> tuple[float, int]:

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import msgspec
 
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.jobs import DeadLetter, DeadLetterFilter, DueCounts, HostReport, KnownRequest
-from gossamer.core.lifecycle import JobCommand, RequestState
+from gossamer.core.jobs import DueCounts, HostReport, KnownRequest
+from gossamer.core.lifecycle import RequestState
 from gossamer.core.position import QueuePosition
 from gossamer.core.requests import Lease
 from gossamer.frontier.redis.shard import RedisShard
@@ -31,7 +31,7 @@ from gossamer.frontier.redis.wire import (
     text_bytes,
     unpack_member,
 )
-from gossamer.frontier.transitions import DUE_HOSTS, ROUND, job_moves_of
+from gossamer.frontier.transitions import DUE_HOSTS, ROUND
 
 _rules = msgspec.msgpack.Decoder(FrontierRules)
 
@@ -273,77 +273,6 @@ async def _tokens_of(shard: RedisShard, owner: bytes | None) -> list[int]:
         async for field, value in _scan_hash(shard, "leases")
         if owner is None or lease_of(value).owner == owner
     ]
-
-
-# --------------------------------------------------------------------------- dead letters
-
-
-async def dead_letters(shards: Sequence[RedisShard], which: DeadLetterFilter, limit: int) -> list[DeadLetter]:
-    """Dead letters, oldest first."""
-    letters: list[DeadLetter] = []
-    for shard in shards:
-        names: dict[bytes, str] = {}
-        ours: list[DeadLetter] = []
-        async for page in _letter_pages(shard, which):
-            for member, died_at in page:
-                key, stored = unpack_member(member)
-                if key not in names:
-                    names[key] = (await read_host(shard, key)).name
-                ours.append(
-                    DeadLetter(
-                        id=shard.number_of(stored),
-                        entry=stored.to_entry(names[key]),
-                        reason=stored.reason,
-                        attempts=stored.attempts,
-                        died_at=died_at,
-                    )
-                )
-            if len(ours) >= limit:
-                break
-        letters += ours
-    return sorted(letters, key=lambda letter: (letter.died_at, letter.id))[:limit]
-
-
-async def judge_dead(shards: Sequence[RedisShard], verb: str, which: DeadLetterFilter) -> int:
-    """Revive or drop dead letters; how many."""
-    total = 0
-    for shard in shards:
-        chosen = [member async for page in _letter_pages(shard, which) for member, _ in page]
-        for first in range(0, len(chosen), ROUND):
-            members = [raw_bytes(member) for member in chosen[first : first + ROUND]]
-            total += await shard.run_script("judge_dead", verb, members)
-    if total and verb == "revive":
-        for shard in shards:
-            await shard.run_script("judge_dead", "wake", job_moves_of(JobCommand.REOPEN))
-    return total
-
-
-async def _letter_pages(
-    shard: RedisShard, which: DeadLetterFilter
-) -> AsyncIterator[list[tuple[bytes, float]]]:
-    """The chosen dead letters, by the page: what is stored, and the time of death."""
-    first, host = 0, b""
-    ids = {number // shard.of for number in which.ids if number % shard.of == shard.index}
-    if which.host is not None:
-        host = await shard.run_command("HGET", "names", text_bytes(which.host)) or b"none"
-    while True:
-        flat = await shard.run_command("ZRANGE", "dead", first, first + ROUND - 1, "WITHSCORES")
-        rows = [(flat[at], float(flat[at + 1])) for at in range(0, len(flat), 2)]
-        yield [row for row in rows if _is_chosen(row, which, host, ids)]
-        first += len(rows)
-        if len(rows) < ROUND:
-            return
-
-
-def _is_chosen(row: tuple[bytes, float], which: DeadLetterFilter, host: bytes, ids: set[int]) -> bool:
-    member, died_at = row
-    key, stored = unpack_member(member)
-    return (
-        (which.reason is None or stored.reason == which.reason)
-        and (not host or key == host)
-        and (which.older_than is None or died_at < which.older_than)
-        and (not which.ids or stored.id in ids)
-    )
 
 
 # --------------------------------------------------------------------------- everything

@@ -25,8 +25,6 @@ from gossamer.core.errors import StorageError
 from gossamer.core.hosts import FrontierRules, HostOrder, HostSignal, HostState
 from gossamer.core.jobs import (
     AddResult,
-    DeadLetter,
-    DeadLetterFilter,
     DueCounts,
     FrontierStats,
     HostReport,
@@ -39,6 +37,7 @@ from gossamer.core.results import Outcome
 from gossamer.drivers.redis.server import RedisServer
 from gossamer.frontier.redis import admin, steering
 from gossamer.frontier.redis.dedup import dedup_report
+from gossamer.frontier.redis.letter_admin import RedisLetters
 from gossamer.frontier.redis.losses import Lives, redo_lost
 from gossamer.frontier.redis.shard import RedisShard
 from gossamer.frontier.redis.shard_pool import NewShardOptions, ShardPool, check_budget, packed_rules
@@ -57,7 +56,7 @@ from gossamer.frontier.transitions import ROUND, job_moves_of, state_after
 from gossamer.ports.clock import Clock
 
 
-class RedisFrontier:
+class RedisFrontier(RedisLetters):
     """An ``OwnedFrontier`` and ``FrontierAdmin`` over a Redis.
 
     ``create`` makes a job's requests a place once; ``rules``, ``shards``, ``dedup``, ``seen_ttl_s`` and
@@ -378,18 +377,6 @@ class RedisFrontier:
     async def count_due(self) -> list[DueCounts]:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         return await admin.count_due(await self._open_shards())
-
-    async def dead_letters(self, which: DeadLetterFilter, limit: int = 1000) -> list[DeadLetter]:
-        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
-        return await admin.dead_letters(await self._open_shards(), which, limit)
-
-    async def revive_letters(self, which: DeadLetterFilter) -> int:
-        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
-        return await admin.judge_dead(await self._open_shards(), "revive", which)
-
-    async def drop_letters(self, which: DeadLetterFilter) -> int:
-        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
-        return await admin.judge_dead(await self._open_shards(), "drop", which)
 
     async def dedup_report(self) -> DedupReport:
         """How URLs are known again, and how often a new one is taken for a known one."""

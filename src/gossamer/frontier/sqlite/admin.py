@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from sqlite3 import Connection
 from typing import Any
 
 from gossamer.core.hosts import FrontierRules, HostOrder, HostState
-from gossamer.core.jobs import DeadLetter, DeadLetterFilter, HostReport, KnownRequest
+from gossamer.core.jobs import (
+    DeadLetter,
+    DeadLetterFilter,
+    HostReport,
+    KnownRequest,
+    LetterCounts,
+    LetterPlace,
+    LetterRows,
+)
 from gossamer.core.lifecycle import (
     JobCommand,
     RequestState,
@@ -20,6 +29,7 @@ from gossamer.frontier.codec import read_entry
 from gossamer.frontier.sqlite.hosts import as_json, state_of
 from gossamer.frontier.sqlite.moves import forget_requests
 from gossamer.frontier.sqlite.session import CODES, FrontierTransaction
+from gossamer.frontier.transitions import LETTERS
 from gossamer.policy import politeness, steering
 
 SQL = load_statements("gossamer.frontier.sqlite", "admin.sql")
@@ -73,18 +83,42 @@ def steer_host(s: FrontierTransaction, name: str, order: HostOrder) -> HostState
 
 def dead_letters(conn: Connection, job: str, which: DeadLetterFilter, limit: int) -> list[DeadLetter]:
     """Dead letters, oldest first."""
-    return [
-        DeadLetter(
-            id=number,
-            entry=read_entry(record, fingerprint, host, due_at),
-            reason=reason,
-            attempts=attempts,
-            died_at=died_at,
-        )
-        for number, host, fingerprint, due_at, reason, attempts, died_at, record in _select_letters(
-            conn, "dead", job, which, limit
-        )
-    ]
+    return [_letter_of(row) for row in _select_letters(conn, "dead", job, which, limit)]
+
+
+def page_letters(
+    conn: Connection, job: str, which: DeadLetterFilter, limit: int, before: LetterPlace | None
+) -> LetterRows:
+    """Dead letters older than a place, newest first."""
+    place = before or (inf, 0)
+    conditions = _conditions_of(which, "newest")
+    sql = SQL["letters"].replace(":which", " ".join(conditions))
+    rows = conn.execute(sql, (job, *place, LETTERS, *conditions.values(), limit + 1)).fetchall()
+    letters = tuple(_letter_of(row) for row in rows[:limit])
+    if len(rows) > limit:
+        return LetterRows(letters=letters, next_before=(letters[-1].died_at, letters[-1].id))
+    below = conn.execute(SQL["letter_below"], (job, *place, LETTERS - 1)).fetchone()
+    return LetterRows(letters=letters, next_before=below)
+
+
+def count_letters(conn: Connection, job: str, which: DeadLetterFilter) -> LetterCounts:
+    """How many of the newest dead letters fit, by their reasons."""
+    conditions = _conditions_of(which, "newest")
+    sql = SQL["count_letters"].replace(":which", " ".join(conditions))
+    found = conn.execute(sql, (job, LETTERS, *conditions.values())).fetchall()
+    is_all = conn.execute(SQL["letter_below"], (job, inf, 0, LETTERS)).fetchone() is None
+    return LetterCounts(by_reason=dict(found), is_all=is_all)
+
+
+def _letter_of(row: Sequence[Any]) -> DeadLetter:
+    number, host, fingerprint, due_at, reason, attempts, died_at, record = row
+    return DeadLetter(
+        id=number,
+        entry=read_entry(record, fingerprint, host, due_at),
+        reason=reason,
+        attempts=attempts,
+        died_at=died_at,
+    )
 
 
 def revive_letters(s: FrontierTransaction, job: str, which: DeadLetterFilter) -> int:
@@ -119,12 +153,18 @@ def drop_letters(s: FrontierTransaction, job: str, which: DeadLetterFilter) -> i
 def _select_letters(
     conn: Connection, statement: str, job: str, which: DeadLetterFilter, *more: Any
 ) -> Sequence[Any]:
+    asked = _conditions_of(which, "dead")
+    sql = SQL[statement].replace(":which", " ".join(asked))
+    return conn.execute(sql, (job, *asked.values(), *more)).fetchall()
+
+
+def _conditions_of(which: DeadLetterFilter, letters: str) -> dict[str, Any]:
+    """The conditions of a filter, with their values; ``letters`` is the table that they are in."""
     conditions = {
         "AND trial.reason = ?": which.reason,
         "AND host.name = ?": which.host,
-        "AND dead.died_at < ?": which.older_than,
-        "AND dead.request IN (SELECT value FROM json_each(?))": as_json(which.ids) if which.ids else None,
+        f"AND {letters}.died_at < ?": which.older_than,
+        "AND entry.id IN (SELECT value FROM json_each(?))": as_json(which.ids) if which.ids else None,
+        f"AND instr(lower({SQL['url']}), ?) > 0": which.text.lower() or None,
     }
-    asked = {text: value for text, value in conditions.items() if value is not None}
-    sql = SQL[statement].replace(":which", " ".join(asked))
-    return conn.execute(sql, (job, *asked.values(), *more)).fetchall()
+    return {text: value for text, value in conditions.items() if value is not None}

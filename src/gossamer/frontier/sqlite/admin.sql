@@ -43,6 +43,47 @@ FROM dead JOIN entry ON entry.id = dead.request JOIN host ON host.id = entry.hos
 WHERE dead.frontier = (SELECT id FROM frontier WHERE job = ?) :which
 ORDER BY dead.died_at, dead.request LIMIT ?;
 
+-- name: url
+-- Of an entry, as gossamer.frontier.codec packs it.
+CASE substr(entry.record, 1, 1)
+    WHEN 's' THEN 'https://' || host.name || substr(entry.record, 2, instr(entry.record || char(9), char(9)) - 2)
+    WHEN 'p' THEN 'http://' || host.name || substr(entry.record, 2, instr(entry.record || char(9), char(9)) - 2)
+    WHEN '=' THEN substr(entry.record, 2, instr(entry.record || char(9), char(9)) - 2)
+    ELSE iif(json_valid(substr(entry.record, 7)), json_extract(substr(entry.record, 7), '$.url'), '')
+END;
+
+-- name: letters
+-- Of the newest dead letters before a place those that fit.
+SELECT newest.request, host.name, entry.fingerprint, coalesce(trial.due_at, 0.0), trial.reason, trial.attempts,
+    newest.died_at, entry.record
+FROM (
+    SELECT request, died_at FROM dead
+    WHERE frontier = (SELECT id FROM frontier WHERE job = ?1) AND died_at <= ?2
+        AND (died_at < ?2 OR request < ?3)
+    ORDER BY died_at DESC, request DESC LIMIT ?4
+) AS newest
+    CROSS JOIN entry ON entry.id = newest.request JOIN host ON host.id = entry.host
+    JOIN trial ON trial.request = newest.request
+WHERE true :which
+ORDER BY newest.died_at DESC, newest.request DESC LIMIT ?;
+
+-- name: letter_below
+-- The last of so many before a place.
+SELECT died_at, request FROM dead
+WHERE frontier = (SELECT id FROM frontier WHERE job = ?1) AND died_at <= ?2 AND (died_at < ?2 OR request < ?3)
+ORDER BY died_at DESC, request DESC LIMIT 1 OFFSET ?4;
+
+-- name: count_letters
+SELECT trial.reason, count(*)
+FROM (
+    SELECT request, died_at FROM dead WHERE frontier = (SELECT id FROM frontier WHERE job = ?1)
+    ORDER BY died_at DESC LIMIT ?2
+) AS newest
+    CROSS JOIN entry ON entry.id = newest.request JOIN host ON host.id = entry.host
+    JOIN trial ON trial.request = newest.request
+WHERE true :which
+GROUP BY trial.reason;
+
 -- name: chosen
 SELECT entry.host, entry.lane, entry.band, dead.request
 FROM dead JOIN entry ON entry.id = dead.request JOIN host ON host.id = entry.host

@@ -22,6 +22,9 @@ from gossamer.core.jobs import (
     FrontierStats,
     HostReport,
     KnownRequest,
+    LetterCounts,
+    LetterPlace,
+    LetterRows,
 )
 from gossamer.core.lifecycle import JobCommand, RequestState, next_job_state
 from gossamer.core.position import QueuePosition
@@ -178,6 +181,16 @@ class SqliteFrontier:
     async def dead_letters(self, which: DeadLetterFilter, limit: int = 1000) -> list[DeadLetter]:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         return await self._db.read(lambda conn: admin.dead_letters(conn, self._job, which, limit))
+
+    async def page_letters(
+        self, which: DeadLetterFilter, limit: int, before: LetterPlace | None = None
+    ) -> LetterRows:
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
+        return await self._db.read(lambda conn: admin.page_letters(conn, self._job, which, limit, before))
+
+    async def count_letters(self, which: DeadLetterFilter) -> LetterCounts:
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
+        return await self._db.read(lambda conn: admin.count_letters(conn, self._job, which))
 
     async def revive_letters(self, which: DeadLetterFilter) -> int:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 
 from gossamer.core.errors import TransitionError
 from gossamer.core.hosts import FrontierRules, HostSignal
-from gossamer.core.jobs import DeadLetterFilter
+from gossamer.core.jobs import DeadLetter, DeadLetterFilter, LetterPlace
 from gossamer.core.lifecycle import JOB_TABLE, JobCommand, JobState, RequestState
 from gossamer.core.results import Verdict
 from gossamer.testing.contracts.frontier_harness import (
@@ -176,7 +177,43 @@ async def dead_letters_can_be_chosen(w: FrontierHarness) -> None:
     assert_equal(await chosen(DeadLetterFilter(host="b.example")), [2], "by host")
     assert_equal(await chosen(DeadLetterFilter(older_than=start + 1)), [1], "by age")
     assert_equal(await chosen(DeadLetterFilter(ids=(letters[1].id,))), [2], "by id")
+    assert_equal(await chosen(DeadLetterFilter(text="B.Example/2")), [2], "by a part of its URL")
+    assert_equal(await chosen(DeadLetterFilter(text="http://a.example")), [1, 3], "with the scheme, too")
     assert_equal(len(await w.frontier.dead_letters(DeadLetterFilter(), limit=2)), 2, "as many as asked for")
+
+
+@register_check()
+async def dead_letters_come_in_parts(w: FrontierHarness) -> None:
+    """Newest first, each in one part, also where many died at one time; and they are counted."""
+    await w.add_entries(*[make_entry(number, f"{number % 3}.example") for number in range(1, 13)])
+    for lease in sorted((await w.lease_requests()).leases, key=lambda lease: lease.entry.fingerprint):
+        number = lease.entry.fingerprint
+        await w.settle_lease(lease, Verdict.DEAD, reason="tls" if number % 4 == 0 else "server")
+        if number in (3, 9):
+            w.clock.advance(1)
+    filters = (
+        DeadLetterFilter(),
+        DeadLetterFilter(reason="tls"),
+        DeadLetterFilter(host="1.example"),
+        DeadLetterFilter(text="2.example/"),
+        DeadLetterFilter(older_than=w.clock.now()),
+    )
+    for which in filters:
+        whole = await w.frontier.dead_letters(which)
+        parts: list[DeadLetter] = []
+        before: LetterPlace | None = None
+        while True:
+            part = await w.frontier.page_letters(which, 2, before)
+            assert_holds(len(part.letters) <= 2, "a part has no more than asked for")
+            parts += part.letters
+            before = part.next_before
+            if before is None:
+                break
+        assert_equal(parts, whole[::-1], f"all that fit {which}, newest first, each once")
+        counts = await w.frontier.count_letters(which)
+        assert_equal(counts.is_all, True, "so few are all counted")
+        expected = Counter(letter.reason for letter in whole)
+        assert_equal(counts.by_reason, dict(expected), f"those that fit {which}, by reason")
 
 
 @register_check(FrontierRules(delay_s=0.0, per_host=9, max_retries=1))
