@@ -67,6 +67,12 @@ async def test_filters_look_as_far_back_as_needed_however_much_is_read_at_once(
     await LEDGER_READER_CHECKS["filters_look_as_far_back_as_needed"](make)
 
 
+async def test_parts_of_few_rows_lead_to_all_of_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "SLICES", 2)
+    monkeypatch.setattr("gossamer.store.sqlite.ledger.SLICE", 3)
+    await LEDGER_READER_CHECKS["a_part_goes_on_where_the_former_ended"](sqlite_in(tmp_path))
+
+
 async def test_the_suite_runs_every_check(tmp_path):
     await check_ledger_reader(sqlite_in(tmp_path))
     assert len(LEDGER_READER_CHECKS) >= 4

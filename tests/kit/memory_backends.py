@@ -73,6 +73,10 @@ class PluginLedgerReader:
     """Of a store whose ledger nobody reads."""
 
 
+class PluginItemReader:
+    """Of a store whose items nobody looks at."""
+
+
 class PluginStoreBackend:
     """Port ``StoreBackend`` in memory."""
 
@@ -81,6 +85,7 @@ class PluginStoreBackend:
         self.store = MemoryStore()
         self.ledger = PluginLedgerReader()
         self.series = self.store.series
+        self.items = PluginItemReader()
         self.tokens = MemoryTokenStore()
         self.actions = MemoryActionLog()
 

@@ -203,3 +203,23 @@ class StoredItem(Record, frozen=True, kw_only=True):
     last_seen: float  # when a page last showed it
     changed_at: float  # when a page last showed it with other values
     id: int = 0  # its number in the store
+
+
+class ItemFilter(Record, frozen=True, kw_only=True):
+    """Which items of a job; an empty filter means all of them."""
+
+    type: str = ""
+    missing: str = ""  # those in which this field is absent, null or empty
+    changed_since: float | None = None  # by their latest change
+    text: str = ""  # in any field, the key or the URL
+
+
+ItemPlace = tuple[float, int]
+"""Where an item stands among others: its latest change, and its id."""
+
+
+class ItemRows(Record, frozen=True, kw_only=True):
+    """A part of a job's items, the newest change first."""
+
+    items: tuple[StoredItem, ...] = ()
+    next_before: ItemPlace | None = None  # the next part is older than this; None: there is no more

@@ -12,6 +12,7 @@ from gossamer.ports.action_log import ActionLog
 from gossamer.ports.clock import Clock
 from gossamer.ports.committer import Committer
 from gossamer.ports.fleet_frontier import FleetFrontier
+from gossamer.ports.item_reader import ItemReader
 from gossamer.ports.job_frontier import JobFrontier
 from gossamer.ports.job_store import JobStore
 from gossamer.ports.ledger_reader import LedgerReader
@@ -133,6 +134,11 @@ class StoreBackend(Protocol):
     @property
     def series(self) -> Series:
         """The counters over time."""
+        ...
+
+    @property
+    def items(self) -> ItemReader:
+        """The items, for people."""
         ...
 
     @property

@@ -62,6 +62,7 @@ class Backends:
         self.store = keeping.store
         self.ledger = keeping.ledger
         self.series = keeping.series
+        self.items = keeping.items
         self.tokens = keeping.tokens
         self.actions = keeping.actions
 

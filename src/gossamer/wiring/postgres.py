@@ -6,6 +6,7 @@ from gossamer.config.settings import Settings
 from gossamer.drivers.postgres.server import PostgresServer
 from gossamer.ports.clock import Clock
 from gossamer.store.postgres.actions import PostgresActionLog
+from gossamer.store.postgres.items import PostgresItemReader
 from gossamer.store.postgres.jobs import PostgresJobStore
 from gossamer.store.postgres.ledger import PostgresLedgerReader
 from gossamer.store.postgres.schema import make_server
@@ -30,6 +31,7 @@ class PostgresStoreBackend:
         )
         self.ledger = PostgresLedgerReader(server)
         self.series = PostgresSeries(server)
+        self.items = PostgresItemReader(server)
         self.tokens = PostgresTokenStore(server)
         self.actions = PostgresActionLog(server)
 

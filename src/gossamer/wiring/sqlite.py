@@ -16,6 +16,7 @@ from gossamer.runtime.clock import SystemClock
 from gossamer.runtime.file_lock import JobLock, lock_holder
 from gossamer.shared.sqlite import SqliteSharedState
 from gossamer.store.sqlite.actions import SqliteActionLog
+from gossamer.store.sqlite.items import SqliteItemReader
 from gossamer.store.sqlite.jobs import SqliteJobStore
 from gossamer.store.sqlite.ledger import SqliteLedgerReader
 from gossamer.store.sqlite.series import SqliteSeries
@@ -87,6 +88,7 @@ class SqliteStoreBackend:
         databases.write_within = self.store.write_within
         self.ledger = SqliteLedgerReader(databases.store_database)
         self.series = SqliteSeries(databases.store_database)
+        self.items = SqliteItemReader(databases.store_database)
         self.tokens = SqliteTokenStore(databases.store_database)
         self.actions = SqliteActionLog(databases.store_database)
 

@@ -1,0 +1,24 @@
+"""The items of a job, as a person looks at them."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from gossamer.core.jobs import ItemFilter, ItemPlace, ItemRows, Job
+
+
+class ItemReader(Protocol):
+    """What a person asks of items. Reads only, and in bounded time however many there are."""
+
+    async def page_items(
+        self, job: Job, limit: int, which: ItemFilter, before: ItemPlace | None = None
+    ) -> ItemRows:
+        """Items that a job saw, as it saw them, those first whose latest change is the newest.
+
+        A part that ends early may have fewer than asked for, or none, and says where to go on.
+        """
+        ...
+
+    async def list_types(self, job: Job) -> list[str]:
+        """The types of items that the job's spider has."""
+        ...

@@ -1,0 +1,52 @@
+"""How any store reads the items of a job in parts: in slices by their latest change."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from math import inf
+from typing import Any
+
+from gossamer.core.jobs import ItemPlace, ItemRows, StoredItem
+
+SLICES = (500, 5_000, 20_000, 20_000, 20_000)
+"""Items that are looked at by one statement after the other, for one part: what fits a filter may be rare."""
+NEWEST: ItemPlace = (inf, 0)
+
+ReadSlice = Callable[[ItemPlace, int, int], Awaitable[Sequence[tuple[StoredItem, float]]]]
+"""Of so many items before a place those that fit, at most as many as asked for, with their latest change."""
+FindEdge = Callable[[ItemPlace, int], Awaitable[ItemPlace | None]]
+"""The last of so many items before a place; ``None``: there are fewer."""
+
+
+async def page_items(
+    read_slice: ReadSlice, find_edge: FindEdge, limit: int, before: ItemPlace | None
+) -> ItemRows:
+    """A part of a job's items."""
+    place = before or NEWEST
+    found: list[tuple[StoredItem, float]] = []
+    for size in SLICES:
+        found += await read_slice(place, size, limit + 1 - len(found))
+        if len(found) > limit:
+            last, changed_at = found[limit - 1]
+            items = tuple(item for item, _ in found[:limit])
+            return ItemRows(items=items, next_before=(changed_at, last.id))
+        edge = await find_edge(place, size)
+        if edge is None:
+            return ItemRows(items=tuple(item for item, _ in found))
+        place = edge
+    return ItemRows(items=tuple(item for item, _ in found), next_before=place)
+
+
+def item_of(row: Sequence[Any], data: dict[str, Any]) -> StoredItem:
+    """The record of a row: ``id, type, key, url, first_seen, last_seen, changed_at``."""
+    number, kind, key, url, first_seen, last_seen, changed_at = row
+    return StoredItem(
+        id=number,
+        type=kind,
+        key=key,
+        data=data,
+        url=url,
+        first_seen=first_seen,
+        last_seen=last_seen,
+        changed_at=changed_at,
+    )

@@ -1,0 +1,52 @@
+"""Looking at items in the one SQLite file. Guarantee: reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from gossamer.core.jobs import ItemFilter, ItemPlace, ItemRows, Job, StoredItem
+from gossamer.core.storable import without_surrogates as clean
+from gossamer.drivers.sql import load_statements
+from gossamer.drivers.sqlite.database import Database
+from gossamer.store.items import item_of, page_items
+
+SQL = load_statements("gossamer.store.sqlite", "items.sql")
+_from_json: Callable[[str], dict[str, Any]] = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class SqliteItemReader:
+    """An ``ItemReader`` over a database."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def page_items(
+        self, job: Job, limit: int, which: ItemFilter, before: ItemPlace | None = None
+    ) -> ItemRows:
+        """See :class:`~gossamer.ports.item_reader.ItemReader`."""
+        named = {"of_type": which.type, "without_field": which.missing, "with_text": which.text}
+        asked = {SQL[name]: clean(text) for name, text in named.items() if text}
+        sql = SQL["slice"].replace(":which", " ".join(asked))
+        spider, since = clean(job.name), which.changed_since or 0.0
+
+        async def read_slice(place: ItemPlace, size: int, count: int) -> list[tuple[StoredItem, float]]:
+            values = (spider, *place, since, size, job.id, *asked.values(), count)
+            rows = await self._db.read(lambda conn: conn.execute(sql, values).fetchall())
+            return [(item_of(row[:7], _from_json(row[7])), row[8]) for row in rows]
+
+        async def find_edge(place: ItemPlace, size: int) -> ItemPlace | None:
+            values = (spider, *place, since, size - 1)
+            row: ItemPlace | None = await self._db.read(
+                lambda conn: conn.execute(SQL["edge"], values).fetchone()
+            )
+            return row
+
+        return await page_items(read_slice, find_edge, limit, before)
+
+    async def list_types(self, job: Job) -> list[str]:
+        """See :class:`~gossamer.ports.item_reader.ItemReader`."""
+        rows = await self._db.read(lambda conn: conn.execute(SQL["types"], (clean(job.name),)).fetchall())
+        return [row[0] for row in rows]

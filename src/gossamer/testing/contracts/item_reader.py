@@ -1,0 +1,112 @@
+"""The contract of a reader of items, as named checks.
+
+Use: ``await check_item_reader(make)``, or one by one from ``ITEM_READER_CHECKS``; ``make(clock)`` is an async
+context manager that gives an :class:`ItemSubject` with nothing in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gossamer.core.jobs import ItemFilter, ItemPlace, Job
+from gossamer.ports.item_reader import ItemReader
+from gossamer.ports.job_store import JobStore
+from gossamer.ports.store import Store
+from gossamer.testing.contracts.store_harness import make_item, make_visit_result
+from gossamer.testing.contracts.suite import ContractSuite, Make, assert_equal, assert_holds
+
+__all__ = ["ITEM_READER_CHECKS", "ItemSubject", "check_item_reader"]
+
+EVERY_ITEM = ItemFilter()
+
+
+@dataclass
+class ItemSubject:
+    """What is checked, and the store that writes what it reads."""
+
+    reader: ItemReader
+    store: Store
+    book: JobStore
+
+    async def read_keys(self, job: Job, which: ItemFilter = EVERY_ITEM, limit: int = 2) -> list[str]:
+        """The keys of all items that fit, part by part."""
+        found: list[str] = []
+        before: ItemPlace | None = None
+        while True:
+            part = await self.reader.page_items(job, limit, which, before)
+            assert_holds(len(part.items) <= limit, "a part has no more items than asked for")
+            found += [item.key for item in part.items]
+            before = part.next_before
+            if before is None:
+                return found
+
+
+ITEM_READER_CHECKS: ContractSuite[ItemSubject] = ContractSuite()
+"""The checks by name."""
+
+
+async def check_item_reader(make: Make[ItemSubject]) -> None:
+    """Run every check against fresh items each. Raises ``AssertionError`` for a broken promise."""
+    await ITEM_READER_CHECKS.run(make)
+
+
+@ITEM_READER_CHECKS.register
+async def the_newest_change_comes_first(s: ItemSubject) -> None:
+    """Each in one part, also where many changed at one time."""
+    job = await s.book.create("shop", "shop")
+    for number, at in enumerate((5.0, 7.0, 7.0, 7.0, 6.0)):
+        await s.store.write(job, [make_visit_result(make_item(f"{number}"), at=at, number=number)])
+    assert_equal(
+        await s.read_keys(job), ["3", "2", "1", "4", "0"], "by their latest change, then by their id"
+    )
+    assert_equal(await s.read_keys(job, limit=5), ["3", "2", "1", "4", "0"], "a full part may be all")
+    part = await s.reader.page_items(job, 1, ItemFilter())
+    (first,) = [item async for item in s.store.read_items(job) if item.key == "3"]
+    assert_equal(part.items, (first,), "an item is whole")
+
+
+@ITEM_READER_CHECKS.register
+async def filters_have_to_fit_together(s: ItemSubject) -> None:
+    """Type, missing field, time of change, text."""
+    job = await s.book.create("shop", "shop")
+    data = (
+        b'{"name":"Lamp","price":1}',
+        b'{"name":"","price":2}',
+        b'{"price":null}',
+        b'{"name":"\xc3\x84pfel"}',
+    )
+    for number, packed in enumerate(data):
+        kind = "Offer" if number == 3 else "Product"
+        item = make_item(f"k{number}", packed, kind, url=f"http://a/{number}")
+        await s.store.write(job, [make_visit_result(item, at=10.0 * number, number=number)])
+    for which, expected in (
+        (ItemFilter(type="Offer"), ["k3"]),
+        (ItemFilter(type="Nothing"), []),
+        (ItemFilter(missing="name"), ["k2", "k1"]),
+        (ItemFilter(missing="price"), ["k3", "k2"]),
+        (ItemFilter(missing="price", type="Product"), ["k2"]),
+        (ItemFilter(changed_since=20.0), ["k3", "k2"]),
+        (ItemFilter(text="lamp"), ["k0"]),
+        (ItemFilter(text="\N{LATIN CAPITAL LETTER A WITH DIAERESIS}pf"), ["k3"]),
+        (ItemFilter(text="HTTP://A/1"), ["k1"]),
+        (ItemFilter(text="k2"), ["k2"]),
+        (ItemFilter(text="no such text"), []),
+        (ItemFilter(missing='na"me'), ["k3", "k2", "k1", "k0"]),
+    ):
+        assert_equal(await s.read_keys(job, which), expected, f"those that fit {which}")
+    assert_equal(await s.reader.list_types(job), ["Offer", "Product"], "the types of the spider's items")
+
+
+@ITEM_READER_CHECKS.register
+async def a_job_has_what_it_saw(s: ItemSubject) -> None:
+    """Its own items, with the values that it saw."""
+    first, other = await s.book.create("shop", "shop"), await s.book.create("news", "news")
+    await s.store.write(first, [make_visit_result(make_item("a", b'{"n":1}'), make_item("b"), at=1.0)])
+    await s.store.write(other, [make_visit_result(make_item("x"), at=2.0)])
+    second = await s.book.create("shop", "shop")
+    await s.store.write(second, [make_visit_result(make_item("a", b'{"n":2}'), at=3.0)])
+    assert_equal(sorted(await s.read_keys(first)), ["a", "b"], "the first job's own")
+    assert_equal(await s.read_keys(second), ["a"], "the second job's own")
+    assert_equal(await s.read_keys(other), ["x"], "those of another spider are its own")
+    values = [(await s.reader.page_items(job, 9, ItemFilter(text='"n"'))).items for job in (first, second)]
+    assert_equal([item.data for items in values for item in items], [{"n": 1}, {"n": 2}], "as each saw them")
