@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 
 from gossamer.config.settings import Settings
 from gossamer.core.errors import GossamerError, OperatorError
-from gossamer.core.shifts import EndReason, RosterView, Shift, ShiftResult, WorkerInfo
+from gossamer.core.shifts import EndReason, RosterView, Shift, ShiftResult, WorkerInfo, WorkerState
+from gossamer.fleet.worker_orders import take_order
 from gossamer.ports.backends import FleetBackend
 from gossamer.wiring.open import open_fleet
 
@@ -43,7 +44,8 @@ def thread_of(loop: asyncio.AbstractEventLoop, name: str) -> threading.Thread:
 class Heartbeat:
     """One worker's connection to the roster. Its public methods are for any thread; they block.
 
-    ``said`` is what a beat says, asked in the pulse's thread; ``obey`` is called in ``loop`` with the answer.
+    ``said`` is what a beat says, asked in the pulse's thread; ``obey`` is called in ``loop`` with the answer,
+    ``told`` with what a person asks of this worker.
     """
 
     def __init__(
@@ -52,11 +54,12 @@ class Heartbeat:
         loop: asyncio.AbstractEventLoop,
         said: Callable[[], tuple[WorkerInfo, list[Shift]]],
         obey: Callable[[dict[str, EndReason]], None],
+        told: Callable[[WorkerState], None] = lambda _: None,
         *,
         hung_s: float,
     ) -> None:
         self._settings = settings
-        self._said, self._obey = said, obey
+        self._said, self._obey, self._told = said, obey, told
         self._works_in = loop
         self._hung_s = hung_s
         self._unheard = 0  # beats whose answer has not come through to the loop
@@ -166,8 +169,12 @@ class Heartbeat:
             self._soon.clear()
 
     async def _one_beat(self) -> dict[str, EndReason]:
-        roster = (await self._open_frontier()).roster
-        return await roster.record_heartbeat(*self._said())
+        requests, (worker, shifts) = await self._open_frontier(), self._said()
+        orders = await requests.roster.record_heartbeat(worker, shifts)
+        state = await take_order(requests.shared, worker.id)
+        if state is not None:
+            self._works_in.call_soon_threadsafe(self._told, state)
+        return orders
 
     def _deliver_orders(self, orders: dict[str, EndReason]) -> None:
         """In the loop of the shifts: it turns."""

@@ -65,6 +65,7 @@ class SignalHandler:
         self._queues = [queue.name for queue in controller.app.amqp.queues.consume_from.values()]
         lanes = [name.removeprefix(prefix) for name in self._queues if name.startswith(prefix)]
         self.place = WorkerProcess(self._settings, slots=controller.concurrency, lanes=lanes)
+        self.place.obey_person = self._obey_person
         try:
             if not self.place.start():
                 return
@@ -100,6 +101,11 @@ class SignalHandler:
         self._is_told = True
         self.place.set_state(WorkerState.DRAINING)
         celery_state.should_stop = 0
+
+    def _obey_person(self, state: WorkerState) -> None:
+        """Do what the dashboard was asked for; a worker that is told to end ends."""
+        if not self._is_told:
+            self.set_state(state)
 
     def set_state(self, state: WorkerState) -> None:
         """Take shifts from now on, or none: no message either, which another worker could begin."""

@@ -13,7 +13,7 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -55,7 +55,15 @@ class WorkerProcess:
         self._works: dict[str, ShiftTask] = {}
         self._begun: dict[str, Shift] = {}  # from their beginning until their end is told
         hung_s = settings.frontier.lease_ttl  # by then others have what it held
-        self._pulse = Heartbeat(settings, self._loop, self._state_for_beat, self._obey_orders, hung_s=hung_s)
+        self.obey_person: Callable[[WorkerState], None] = self.set_state  # what to do for a person who asks
+        self._pulse = Heartbeat(
+            settings,
+            self._loop,
+            self._state_for_beat,
+            self._obey_orders,
+            self._obey_person,
+            hung_s=hung_s,
+        )
         self.card = WorkerInfo(
             id=this_process(),
             slots=slots,
@@ -225,6 +233,9 @@ class WorkerProcess:
         for shift_id, why in orders.items():
             if shift_id in self._works:
                 self._works[shift_id].stop(why)
+
+    def _obey_person(self, state: WorkerState) -> None:
+        self.obey_person(state)
 
     def _report_end(self, end: ShiftResult) -> None:
         """Report an end; without a report the missing beats say the same, only later."""

@@ -10,7 +10,7 @@ from gossamer.config.section import BaseSettings, Name
 
 
 class DashboardSettings(BaseSettings):
-    """Where the dashboard listens."""
+    """Where the dashboard listens, and what it may do."""
 
     host: Annotated[str, Field(min_length=1, max_length=253)] = Field(
         default="127.0.0.1",
@@ -24,4 +24,9 @@ class DashboardSettings(BaseSettings):
         default=(),
         description="Addresses of reverse proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are "
         "believed.",
+    )
+    allow_private: bool = Field(
+        default=False,
+        description="Whether crawls that are started from the dashboard or the HTTP API may reach private "
+        "addresses: those of this machine and of its network.",
     )

@@ -37,6 +37,11 @@ class HttpSettings(BaseSettings):
         description="`compatible` also connects to old servers: TLS 1.0 and 1.1, RSA key exchange, SHA-1, "
         "small keys, unsafe legacy renegotiation. Certificates are checked all the same.",
     )
+    private_hosts: Literal["named", "none"] = Field(
+        default="named",
+        description="Which hosts may have private addresses (loopback, a local network): those that the "
+        "operator names in start URLs and `allowed_domains`, or none at all.",
+    )
     headers: dict[HeaderName, HeaderText] = Field(
         default={}, description="Headers sent with every request, by name."
     )

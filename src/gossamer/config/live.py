@@ -33,6 +33,27 @@ LIVE_SETTINGS: Mapping[str, FollowingKind] = {
 """The settings that a running job follows, by their full names."""
 
 
+START_SETTINGS = frozenset({
+    *LIVE_SETTINGS, "include", "exclude", "deny_extensions", "follow_nofollow", "sort_query", "unescape",
+    "drop_session_ids", "tracking_params", "contact",
+})  # fmt: skip
+"""The settings that may be given to a crawl that is started from afar: none names code, files or secrets."""
+
+
+def check_startable_settings(given: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Settings by their full names. Raises ``SettingError`` for those that are not given from afar."""
+    named = [(canonical_name(key), value) for key, value in given.items()]
+    for key, _ in named:
+        if find_field(key) is None:
+            raise SettingError(f"there is no setting {key!r}{suggest_name(key)}")
+        if key not in START_SETTINGS:
+            raise SettingError(
+                f"{key} is not given to a crawl that is started here: set it in gossamer.toml, or start the "
+                f"crawl at a terminal. What can be given: {', '.join(sorted(START_SETTINGS))}"
+            )
+    return named
+
+
 def live_name(key: str) -> str:
     """The full name of a setting that may be changed while a job runs. Raises ``SettingError`` for others."""
     name = canonical_name(key)

@@ -91,6 +91,10 @@ class UnknownJobError(UsageError):
     """There is no job of that name; the message names those that are there."""
 
 
+class UnknownActionError(UsageError):
+    """There is no action of that number in the audit log."""
+
+
 class SettingError(UsageError):
     """A setting that does not exist or has the wrong type; names the key, the layer and the nearest name."""
 

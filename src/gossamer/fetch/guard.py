@@ -124,10 +124,14 @@ def _normalise_host(host: str) -> str:
 
 
 class AddressGuard:
-    """Which hosts may be private, and what is left of the addresses of those that may not."""
+    """Which hosts may be private, and what is left of the addresses of those that may not.
 
-    def __init__(self, trusted_hosts: Iterable[str] = ()) -> None:
-        self._trusted = set(map(_normalise_host, trusted_hosts))
+    One that is strict trusts nobody, whoever is named.
+    """
+
+    def __init__(self, trusted_hosts: Iterable[str] = (), *, is_strict: bool = False) -> None:
+        self._is_strict = is_strict
+        self._trusted = set[str]() if is_strict else set(map(_normalise_host, trusted_hosts))
         self.told: Callable[[str], None] | None = None  # who else is to hear of a host that is trusted
 
     def __repr__(self) -> str:
@@ -136,7 +140,7 @@ class AddressGuard:
     def trust_host(self, host: str) -> None:
         """The operator named this host too (a spider's start found it)."""
         bare = _normalise_host(host)
-        if bare not in self._trusted:
+        if bare not in self._trusted and not self._is_strict:
             self._trusted.add(bare)
             if self.told is not None:
                 self.told(bare)

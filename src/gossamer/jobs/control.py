@@ -100,16 +100,21 @@ async def revive_letters(backends: Backends, job: Job, which: DeadLetterFilter) 
     A job of the fleet runs again if it was over. One of this machine is taken up by its next crawl.
     """
     count = await backends.open_frontier(job).revive_letters(which)
+    return (await reopen_job(backends, job) if count else job), count
+
+
+async def reopen_job(backends: Backends, job: Job) -> Job:
+    """A job of the fleet that is over runs again: it has work. One of this machine waits for its next run."""
     if not job.is_fleet:
-        return job, count
+        return job
     job = await backends.book.get(job.id) or job
     is_over = job.state is JobState.FINISHED or (
         job.state is JobState.RUNNING and job.finished_at is not None
     )
-    if count and is_over:
+    if is_over:
         running = change_job_record(job, JobCommand.REOPEN, backends.clock.now())
         if await backends.book.update(running, expected=job):
             job = running
-    if count and backends.requests.fleet is not None:
+    if backends.requests.fleet is not None:
         await backends.requests.fleet.notify_supervisor(job)
-    return job, count
+    return job

@@ -49,7 +49,7 @@ async def change_settings(
     options = [option._replace(key=live_name(option.key)) for option in options]
     _check_open(job)
     former = {change.key: change for change in await backends.book.read_changes(job)}
-    known = {**await _begun_with(backends, job), **{key: change.value for key, change in former.items()}}
+    known = await _known_values(backends, job)
     before, settings = await _change_rules(backends.open_frontier(job), options, known, expected or {})
     at = backends.clock.now()
     changes = [
@@ -70,6 +70,16 @@ async def change_settings(
         )
         for change in changes
     )
+
+
+async def read_limits(backends: Backends, job: Job, keys: Collection[str]) -> dict[str, Any]:
+    """What settings of a job are, by the names that were given. Raises ``SettingError`` for fixed ones."""
+    names = {key: live_name(key) for key in keys}
+    now = {
+        **await _known_values(backends, job),
+        **settings_in(await backends.open_frontier(job).read_rules()),
+    }
+    return {key: now[name] for key, name in names.items()}
 
 
 async def put_back(backends: Backends, job: Job, keys: Collection[str], by: str) -> tuple[SettingReport, ...]:
@@ -113,6 +123,12 @@ def _check_expected(now: Mapping[str, Any], expected: Mapping[str, Any]) -> None
     if other:
         said = ", ".join(f"{key} is {value} now" for key, value in other.items())
         raise ConflictError(f"somebody else has changed it: {said}", now=other)
+
+
+async def _known_values(backends: Backends, job: Job) -> dict[str, Any]:
+    """The settings that can be changed, as far as they are not those of the frontier."""
+    changed = {change.key: change.value for change in await backends.book.read_changes(job)}
+    return {**await _begun_with(backends, job), **changed}
 
 
 async def _begun_with(backends: Backends, job: Job) -> dict[str, Any]:

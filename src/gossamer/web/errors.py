@@ -16,8 +16,10 @@ from gossamer.core.errors import (
     AccessError,
     ConflictError,
     GossamerError,
+    JobBusyError,
     MissingServiceError,
     StorageError,
+    UnknownActionError,
     UnknownJobError,
     UsageError,
 )
@@ -81,10 +83,14 @@ async def _answer_ours(_request: Request, error: Exception) -> Response:
         return error_response(
             error.status, "This may not be asked.", str(error), error.way, wait_s=error.wait_s
         )
-    if isinstance(error, UnknownJobError):
-        return error_response(404, "There is no such job.", str(error), "`GET /api/v1/jobs` lists the jobs.")
-    if isinstance(error, ConflictError):
-        return error_response(409, "Nothing was done.", str(error), "Look again, then decide.", now=error.now)
+    if isinstance(error, UnknownJobError | UnknownActionError):
+        what = "job" if isinstance(error, UnknownJobError) else "action"
+        return error_response(
+            404, f"There is no such {what}.", str(error), f"`GET /api/v1/{what}s` lists the {what}s."
+        )
+    if isinstance(error, ConflictError | JobBusyError):
+        now = error.now if isinstance(error, ConflictError) else None
+        return error_response(409, "Nothing was done.", str(error), "Look again, then decide.", now=now)
     if isinstance(error, StorageError | MissingServiceError):
         return error_response(
             503,

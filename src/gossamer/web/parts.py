@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Annotated
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Annotated, Any
 
+import msgspec
 from fastapi import Depends, Path, Query, Request
 
 from gossamer.access.gate import AccessGate
 from gossamer.config.layers import LoadedSettings
 from gossamer.config.settings import Settings
 from gossamer.core.access import Caller, CallFacts, Role
-from gossamer.core.errors import AccessError
+from gossamer.core.errors import AccessError, GossamerError
 from gossamer.core.jobs import Job
 from gossamer.core.record import Record
+from gossamer.jobs.action_kind import ActionParts
 from gossamer.queries.jobs import find_job
 from gossamer.web.answers import AnswerCache
 from gossamer.wiring.backends import Backends
+
+log = logging.getLogger("gossamer.web")
 
 COOKIE = "gossamer_session"
 ASKED_WITHIN = "gossamer.caller"
@@ -34,6 +40,7 @@ class WebParts(Record, frozen=True):
     gate: AccessGate
     cache: AnswerCache
     is_local: bool = True  # it listens on this machine's loopback alone
+    tasks: set[asyncio.Task[None]] = msgspec.field(default_factory=set)  # what goes on after an answer
 
     @property
     def settings(self) -> Settings:
@@ -44,9 +51,27 @@ class WebParts(Record, frozen=True):
         """Whether a cookie is for HTTPS alone: everywhere but on this machine, and after HTTPS."""
         return not self.is_local or request.url.scheme == "https"
 
+    @property
+    def acting(self) -> ActionParts:
+        """What actions work with."""
+        return ActionParts(self.backends, self.loaded, self._do_later)
+
+    def _do_later(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(_log_trouble(work))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
     async def find_job(self, name: str) -> Job:
         """A job by its id, or the latest of that name. Raises ``UnknownJobError``."""
         return await find_job(self.backends, name)
+
+
+async def _log_trouble(work: Coroutine[Any, Any, None]) -> None:
+    """What goes on after an answer: nobody waits for its errors."""
+    try:
+        await work
+    except GossamerError as error:
+        log.warning("an action did not go on to its end: %s", error)
 
 
 def parts_of(request: Request) -> WebParts:

@@ -23,6 +23,7 @@ ERRORS = {
     401: "No token was given, or one that is not known.",
     403: "The token's role does not allow it.",
     404: "It is about something that is not there.",
+    409: "Something is not as whoever asks saw it, or is under way already: nothing was done.",
     422: "A parameter is not what it must be.",
     429: "Too many wrong tokens came from this address.",
     503: "A service is away, or took longer than 5 s.",

@@ -173,7 +173,7 @@ async def assemble_worker(
     ``trusted``: hosts that the operator named elsewhere. ``owner``: the fleet's shift that holds its leases.
     """
     async with AsyncExitStack() as opening:
-        guard = AddressGuard((*trusted_hosts(target.spider), *trusted))
+        guard = _make_guard(settings, target, trusted)
         ways = _route_parts(settings, target, backends, job, guard=guard, sinks=sinks, owner=owner)
         fetcher, router = await open_ways(ways, opening)
         rules = rules_of(settings, touches_network=fetcher.touches_network)
@@ -202,6 +202,12 @@ async def assemble_worker(
         return CrawlParts(
             parts, shift, pipeline, backends, resumed, kept, guard, target.authorizations, settings
         )
+
+
+def _make_guard(settings: Settings, target: CrawlTarget, trusted: Iterable[str]) -> AddressGuard:
+    """What keeps the crawl out of private networks, but for hosts that the operator named."""
+    is_strict = settings.http.private_hosts == "none"
+    return AddressGuard((*trusted_hosts(target.spider), *trusted), is_strict=is_strict)
 
 
 def _route_parts(

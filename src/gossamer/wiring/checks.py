@@ -12,7 +12,9 @@ from gossamer.config.settings import Settings
 from gossamer.core.errors import SettingError
 from gossamer.core.rungs import GATEWAY_WAY, way_of
 from gossamer.fetch.browser.driver import find_executable
+from gossamer.fetch.guard import is_private_name
 from gossamer.fetch.machine import max_idle_connections, open_files_allowed
+from gossamer.policy import urls
 from gossamer.runtime.clock import SystemClock
 from gossamer.wiring.fetchers import WAYS
 from gossamer.wiring.gateways import account_of
@@ -91,3 +93,8 @@ def look_at_open_files() -> tuple[int, int, int]:
     """Files this process may open, how many a crawl raises that to, and idle connections it keeps then."""
     now, raised = open_files_allowed()
     return now, raised, max_idle_connections(raised)
+
+
+def is_private_url(url: str) -> bool:
+    """Whether the host of a URL is private by what it is called. What its name leads to is checked later."""
+    return is_private_name(urls.hostname_of(url))

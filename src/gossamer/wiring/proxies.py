@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -17,7 +17,7 @@ from gossamer.core.requests import Request
 from gossamer.core.routes import Proxy
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.routing.proxies import ProxyPool
-from gossamer.fetch.routing.proxy_health import read_records
+from gossamer.fetch.routing.proxy_health import SharedProxyHealth, read_records
 from gossamer.policy.credentials import authorizations_for
 from gossamer.policy.proxies import ProxyHealth, QuarantineRules
 from gossamer.policy.proxy_list import ProxyAttributes, fill_in, read_proxies
@@ -69,6 +69,13 @@ async def read_listed(settings: Settings, clock: Clock) -> tuple[Proxy, ...]:
 async def read_proxy_health(shared: SharedState, proxies: Sequence[Proxy]) -> list[ProxyHealth]:
     """What is known of each of some proxies. Raises ``StorageError``."""
     return await read_records(shared, [proxy.name for proxy in proxies])
+
+
+async def change_proxy_health(
+    shared: SharedState, clock: Clock, name: str, change: Callable[[ProxyHealth], ProxyHealth]
+) -> ProxyHealth:
+    """Change what is known of a proxy, for all workers at once. Raises ``StorageError``."""
+    return await SharedProxyHealth(shared, clock).change(name, change)
 
 
 def open_trial_fetcher(settings: Settings, host: str, clock: Clock) -> Fetcher:

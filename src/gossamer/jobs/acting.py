@@ -1,0 +1,127 @@
+"""Doing what somebody asks for: once, if things are as they saw them, noted, and with a way back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from gossamer.core.access import LoggedAction
+from gossamer.core.actions import ActionOrder
+from gossamer.core.errors import ConflictError, GossamerError, UnknownActionError, UsageError
+from gossamer.jobs.action_kind import ActionKind, ActionParts
+from gossamer.jobs.fleet_actions import FLEET_ACTIONS
+from gossamer.jobs.host_actions import HOST_ACTIONS
+from gossamer.jobs.job_actions import JOB_ACTIONS
+from gossamer.jobs.letter_actions import LETTER_ACTIONS
+from gossamer.policy.undo import orders_back, undo_until
+
+ACTIONS: Mapping[str, ActionKind] = {**JOB_ACTIONS, **HOST_ACTIONS, **LETTER_ACTIONS, **FLEET_ACTIONS}
+"""What can be done, by its name."""
+
+
+async def perform_action(parts: ActionParts, order: ActionOrder) -> LoggedAction:
+    """Do what is asked for, and note it; an order whose key was used before is not carried out again.
+
+    Raises ``ConflictError`` where things are not as whoever asks saw them, and what the action itself does:
+    then it is noted as failed.
+    """
+    kind = _kind_of(order)
+    if order.key and (done := await parts.backends.actions.find_key(order.by, order.key)):
+        return _done_before(done, order)
+    facts = await kind.look(parts, order)
+    _check_expected(facts.seen, order.expected)
+    now = parts.backends.clock.now()
+    logged = await parts.backends.actions.add_action(
+        LoggedAction(
+            at=now,
+            token=order.by,
+            kind=order.kind,
+            job=order.job,
+            what=facts.what,
+            before=facts.before,
+            undo_until=undo_until(order.kind, now),
+            key=order.key,
+        )
+    )
+    if logged is None:  # the same order came twice at the same time
+        done = await parts.backends.actions.find_key(order.by, order.key)
+        if done is None:
+            raise ConflictError("the action is being done", now={})
+        return _done_before(done, order)
+    logged = replace(logged, after=await _carry_out(parts, order, logged.id))
+    if kind.follow is not None:
+        parts.later(kind.follow(parts, order, logged))
+    return logged
+
+
+async def find_action(parts: ActionParts, number: int) -> LoggedAction:
+    """An action by its number. Raises ``UnknownActionError``."""
+    action = await parts.backends.actions.find_action(number)
+    if action is None:
+        raise UnknownActionError(f"there is no action {number}")
+    return action
+
+
+async def undo_action(parts: ActionParts, number: int, by: str) -> LoggedAction:
+    """Undo an action; what it was. What was done since by somebody else stays.
+
+    Raises ``UnknownActionError``, and ``ConflictError`` where there is no way back any more.
+    """
+    log, now = parts.backends.actions, parts.backends.clock.now()
+    action = await find_action(parts, number)
+    if action.undone_at is not None:
+        raise ConflictError("it is undone already", now={"undone_at": action.undone_at})
+    if action.undo_until is None or action.undo_until <= now:
+        raise ConflictError("there is no way back any more", now={"undo_until": action.undo_until})
+    orders = orders_back(action, by, now)
+    for order in orders:  # before anything is done
+        _check_expected((await _kind_of(order).look(parts, order)).seen, order.expected)
+    if not await log.mark_undone(number, now):
+        raise ConflictError("somebody else has undone it", now={})
+    before = {"action": number, "kind": action.kind}
+    noted = await log.add_action(
+        LoggedAction(at=now, token=by, kind="undo", job=action.job, what=action.what, before=before)
+    )
+    for order in orders:
+        after = await _carry_out(parts, order, noted.id if noted else 0)
+        if (follow := _kind_of(order).follow) is not None:
+            parts.later(follow(parts, order, replace(action, after=after, undo_until=None)))
+    return replace(action, undone_at=now)
+
+
+async def _carry_out(parts: ActionParts, order: ActionOrder, number: int) -> dict[str, Any]:
+    """Do it, and note what came of it."""
+    try:
+        after = await _kind_of(order).act(parts, order)
+    except GossamerError as error:
+        await parts.backends.actions.note_after(number, {"failed": str(error)})
+        raise
+    await parts.backends.actions.note_after(number, after)
+    return after
+
+
+def _kind_of(order: ActionOrder) -> ActionKind:
+    if order.kind not in ACTIONS:
+        raise UsageError(f"{order.kind!r} is nothing that can be done; what can is: {', '.join(ACTIONS)}")
+    return ACTIONS[order.kind]
+
+
+def _done_before(done: LoggedAction, order: ActionOrder) -> LoggedAction:
+    """What came of an order whose key was used before."""
+    if (done.kind, done.job) != (order.kind, order.job):
+        raise UsageError(f"the key {order.key!r} was used for another action: take a new one for each")
+    if "failed" in done.after:
+        raise UsageError(str(done.after["failed"]))
+    return done
+
+
+def _check_expected(seen: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+    """Raise ``ConflictError`` where something is not as it was seen; what nobody knows of is left aside."""
+    other = {name: seen[name] for name, value in expected.items() if name in seen and seen[name] != value}
+    if other:
+        said = ", ".join(
+            f"{name} is {'none' if value is None else value} now" for name, value in other.items()
+        )
+        raise ConflictError(f"it is not as you saw it any more: {said}", now=other)

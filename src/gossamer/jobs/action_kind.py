@@ -1,0 +1,44 @@
+"""What an action consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, NamedTuple
+
+from gossamer.config.layers import LoadedSettings
+from gossamer.core.access import LoggedAction
+from gossamer.core.actions import ActionOrder
+from gossamer.core.errors import UnknownJobError
+from gossamer.core.jobs import Job
+from gossamer.wiring.backends import Backends
+
+
+class ActionParts(NamedTuple):
+    """What actions work with."""
+
+    backends: Backends
+    loaded: LoadedSettings  # of the process that does them: its project, and what it allows
+    later: Callable[[Coroutine[Any, Any, None]], None]  # lets something go on after the answer
+
+    async def find_job(self, order: ActionOrder) -> Job:
+        """The job that an order is about. Raises ``UnknownJobError``."""
+        job = await self.backends.book.get(order.job)
+        if job is None:
+            raise UnknownJobError(f"there is no job {order.job!r}")
+        return job
+
+
+class ActionFacts(NamedTuple):
+    """How things are before an action."""
+
+    what: str  # what it is done to, for people
+    before: dict[str, Any]  # what it will change, for the log and for the way back
+    seen: dict[str, Any]  # what whoever asks may have seen, by the names that they see
+
+
+class ActionKind(NamedTuple):
+    """One kind of action. ``act`` may be done twice; ``follow`` goes on after the answer."""
+
+    look: Callable[[ActionParts, ActionOrder], Awaitable[ActionFacts]]
+    act: Callable[[ActionParts, ActionOrder], Awaitable[dict[str, Any]]]
+    follow: Callable[[ActionParts, ActionOrder, LoggedAction], Coroutine[Any, Any, None]] | None = None

@@ -1,0 +1,74 @@
+"""What is done to one host of a job: another pace, a hold, its end, leaving it out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gossamer.core.actions import ActionOrder
+from gossamer.core.errors import UsageError
+from gossamer.core.hosts import HostCommand, HostOrder, HostState
+from gossamer.jobs.action_kind import ActionFacts, ActionKind, ActionParts
+from gossamer.jobs.hosts import LONGEST_HOLD_S, steer_host
+
+Reader = Callable[[dict[str, Any], float], HostOrder]
+
+
+async def _look_at_host(parts: ActionParts, order: ActionOrder) -> ActionFacts:
+    job = await parts.find_job(order)
+    report = await parts.backends.open_frontier(job).find_host(order.who)
+    if report is None:
+        raise UsageError(f"{job.id} has no host {order.who!r}")
+    seen = _seen_of(report.state, parts.backends.clock.now())
+    return ActionFacts(order.who, {"host": order.who, **seen}, seen)
+
+
+def _seen_of(state: HostState, now: float) -> dict[str, Any]:
+    """A host as people see it."""
+    return {
+        "set_delay_s": state.delay_s if state.is_paced else None,
+        "hold_until": state.hold_until if state.hold_until > now else None,
+        "is_skipped": state.is_skipped,
+    }
+
+
+def _steering(read: Reader) -> ActionKind:
+    async def act(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
+        now, job = parts.backends.clock.now(), await parts.find_job(order)
+        await steer_host(parts.backends, job, order.who, read(order.given, now))
+        report = await parts.backends.open_frontier(job).find_host(order.who)
+        return {"host": order.who, **(_seen_of(report.state, now) if report else {})}
+
+    return ActionKind(_look_at_host, act)
+
+
+def _plain(command: HostCommand) -> Reader:
+    return lambda _given, _now: HostOrder(command=command)
+
+
+def _pace(given: dict[str, Any], _now: float) -> HostOrder:
+    return HostOrder(command=HostCommand.PACE, delay_s=_number(given.get("delay"), "delay"))
+
+
+def _hold(given: dict[str, Any], now: float) -> HostOrder:
+    """Until a time, for so many seconds, or (without either) until somebody ends it."""
+    until, seconds = _number(given.get("until"), "until"), _number(given.get("seconds"), "seconds")
+    if until is None:
+        until = now + (seconds or LONGEST_HOLD_S)
+    return HostOrder(command=HostCommand.HOLD, until=until)
+
+
+def _number(value: Any, name: str) -> float | None:
+    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+        return value
+    raise UsageError(f"{name} is a number, or null")
+
+
+HOST_ACTIONS = {
+    "pace": _steering(_pace),
+    "hold": _steering(_hold),
+    "release": _steering(_plain(HostCommand.ASK)),
+    "skip": _steering(_plain(HostCommand.SKIP)),
+    "take": _steering(_plain(HostCommand.TAKE)),
+}
+"""What can be done to a host."""

@@ -1,0 +1,158 @@
+"""What is done to a job: pause, resume, cancel, other limits, one page more."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import Any
+
+from gossamer.config.option import SettingOption
+from gossamer.core.access import LoggedAction
+from gossamer.core.actions import ActionOrder
+from gossamer.core.errors import OperatorError, UsageError
+from gossamer.core.jobs import Job
+from gossamer.core.lifecycle import OVER, JobCommand, JobState
+from gossamer.core.requests import Entry, Request
+from gossamer.jobs.action_kind import ActionFacts, ActionKind, ActionParts
+from gossamer.jobs.control import change_job, reopen_job
+from gossamer.jobs.limits import change_settings, put_back, read_limits
+from gossamer.jobs.starting import check_startable, start_again
+from gossamer.policy import urls
+from gossamer.policy.undo import CANCEL_S
+from gossamer.wiring.rules import url_options_of
+
+FIRST = 1000
+"""The priority of a page that a person asks for: before all others."""
+
+log = logging.getLogger("gossamer.actions")
+
+
+async def _look_at_job(parts: ActionParts, order: ActionOrder) -> ActionFacts:
+    job = await parts.find_job(order)
+    stats = None if job.state in OVER else await parts.backends.read_stats(job)
+    state = (stats or job).state.value  # the record of a crawl that is under way follows a little later
+    return ActionFacts(job.id, {"state": state}, {"state": state})
+
+
+async def _change(command: JobCommand, parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
+    job = await change_job(parts.backends, await parts.find_job(order), command)
+    return {"state": job.state.value}
+
+
+# --------------------------------------------------------------------------- resume
+
+
+async def _resume(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
+    job = await parts.find_job(order)
+    if not job.is_fleet:
+        await check_startable(parts, job)
+    return await _change(JobCommand.RESUME, parts, order)
+
+
+async def _go_on(parts: ActionParts, order: ActionOrder, _done: LoggedAction) -> None:
+    """A crawl of this machine needs a process."""
+    job = await parts.find_job(order)
+    if job.is_fleet:
+        return
+    try:
+        await start_again(parts, job)
+    except OperatorError as error:
+        log.warning("%s does not go on: %s", job.id, error)
+
+
+# --------------------------------------------------------------------------- cancel
+
+
+async def _pause_first(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
+    """Nothing is fetched from now on; for a while that can be undone."""
+    job = await parts.find_job(order)
+    if job.state in OVER:
+        raise UsageError(f"{job.id} is {job.state}; there is nothing to cancel")
+    return await _change(JobCommand.PAUSE, parts, order)
+
+
+async def _cancel(parts: ActionParts, order: ActionOrder, done: LoggedAction) -> None:
+    """Cancel it, unless that was undone meanwhile. Should this process end before, the job stays paused."""
+    backends = parts.backends
+    await backends.clock.sleep(CANCEL_S)
+    action = await backends.actions.find_action(done.id)
+    if action is None or action.undone_at is not None:
+        return
+    try:
+        after = await _change(JobCommand.CANCEL, parts, order)
+    except OperatorError as error:
+        log.warning("%s is not cancelled: %s", order.job, error)
+        after = {"state": JobState.PAUSED.value, "failed": str(error)}
+    await backends.actions.note_after(done.id, after)
+
+
+# --------------------------------------------------------------------------- limits
+
+
+async def _look_at_limits(parts: ActionParts, order: ActionOrder) -> ActionFacts:
+    job = await parts.find_job(order)
+    now = await read_limits(parts.backends, job, tuple(order.given))
+    changed = [change.key for change in await parts.backends.book.read_changes(job)]
+    return ActionFacts(job.id, {"settings": now, "changed": changed}, now)
+
+
+async def _change_limits(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
+    options = [SettingOption(name, value, name) for name, value in order.given.items()]
+    if not options:
+        raise UsageError('say which settings are to be changed, as in {"delay": 2}')
+    changed = await change_settings(parts.backends, await parts.find_job(order), options, order.by)
+    return {"settings": {one.key: one.after for one in changed}}
+
+
+async def _put_back(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
+    changed = await put_back(parts.backends, await parts.find_job(order), tuple(order.given), order.by)
+    return {"settings": {one.key: one.after for one in changed}}
+
+
+# --------------------------------------------------------------------------- one page more
+
+
+async def _look_at_page(parts: ActionParts, order: ActionOrder) -> ActionFacts:
+    entry = _entry_of(parts, await parts.find_job(order), order)
+    return ActionFacts(entry.request.url, {"url": entry.request.url}, {})
+
+
+async def _fetch(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
+    """A request of its own, before all others of its host, whatever is known of the page already."""
+    job = await parts.find_job(order)
+    if job.state is JobState.CANCELLED:
+        raise UsageError(f"{job.id} is cancelled: nothing of it is fetched any more")
+    entry = _entry_of(parts, job, order)
+    frontier = parts.backends.open_frontier(job)
+    await frontier.add([entry])
+    await frontier.apply_change(JobCommand.REOPEN)
+    await reopen_job(parts.backends, job)
+    return {"url": entry.request.url, "state": "pending"}
+
+
+def _entry_of(parts: ActionParts, job: Job, order: ActionOrder) -> Entry:
+    """The request for a page. Raises ``UsageError`` for what is no URL of a page."""
+    given = order.given.get("url")
+    url = (
+        urls.canonicalise_url(given, url_options_of(parts.loaded.settings))
+        if isinstance(given, str)
+        else None
+    )
+    if url is None:
+        raise UsageError('say which page: its URL, as in {"url": "https://shop.example/"}')
+    return Entry(
+        request=Request(url, priority=FIRST, dont_filter=True),
+        fingerprint=urls.fingerprint_of("GET", url, b"", job.key),
+        host=urls.host_key(url),
+    )
+
+
+JOB_ACTIONS = {
+    "pause": ActionKind(_look_at_job, partial(_change, JobCommand.PAUSE)),
+    "resume": ActionKind(_look_at_job, _resume, _go_on),
+    "cancel": ActionKind(_look_at_job, _pause_first, _cancel),
+    "limits": ActionKind(_look_at_limits, _change_limits),
+    "back": ActionKind(_look_at_limits, _put_back),
+    "fetch": ActionKind(_look_at_page, _fetch),
+}
+"""What can be done to a job."""

@@ -1,0 +1,138 @@
+"""What is done to dead letters: tried again, as they are or changed; forgotten. Many of them in slices."""
+
+from __future__ import annotations
+
+import re
+from math import inf
+from typing import Any
+
+from msgspec.structs import replace
+
+from gossamer.core.access import LoggedAction
+from gossamer.core.actions import ActionOrder
+from gossamer.core.errors import UsageError
+from gossamer.core.jobs import DeadLetter, DeadLetterFilter, Job
+from gossamer.core.lifecycle import JobCommand
+from gossamer.core.requests import Entry
+from gossamer.core.rungs import AUTO, explain_wrong_rung
+from gossamer.jobs.action_kind import ActionFacts, ActionKind, ActionParts
+from gossamer.jobs.control import reopen_job
+from gossamer.policy import urls
+from gossamer.wiring.rules import url_options_of
+
+SLICE = 500
+"""Letters that are worked on at once."""
+COUNTED = 10_000
+"""More letters are not counted one by one."""
+PRIORITIES = 1000
+CALLBACK = re.compile(r"[A-Za-z]\w{0,99}")
+CHANGES = ("url", "rung", "callback", "priority", "meta")
+"""What may be changed of a request that is tried again."""
+
+
+async def _look_at_letters(parts: ActionParts, order: ActionOrder) -> ActionFacts:
+    job = await parts.find_job(order)
+    letters = await parts.backends.open_frontier(job).dead_letters(filter_of(order), COUNTED + 1)
+    count = len(letters)
+    what = f"more than {COUNTED:,} dead letters" if count > COUNTED else f"{count:,} dead letters"
+    if count == 1:
+        what = letters[0].entry.request.url
+    return ActionFacts(what, {"count": count}, {"count": count})
+
+
+def filter_of(order: ActionOrder) -> DeadLetterFilter:
+    """Which letters are meant. Raises ``UsageError``."""
+    said = order.given.get("filter") or {}
+    ids, known = said.get("ids", ()), {"reason", "host", "older_than", "ids"}
+    if unknown := set(said) - known:
+        raise UsageError(
+            f"dead letters have no {', '.join(sorted(unknown))}: choose by {', '.join(sorted(known))}"
+        )
+    if not all(isinstance(number, int) for number in ids):
+        raise UsageError("ids are whole numbers")
+    return DeadLetterFilter(
+        reason=said.get("reason"), host=said.get("host"), older_than=said.get("older_than"), ids=tuple(ids)
+    )
+
+
+async def _begin(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
+    """The first slice; the others follow after the answer."""
+    job = await parts.find_job(order)
+    if order.given.get("when"):
+        raise UsageError("letters are retried at once; where a host does not answer, hold it until it does")
+    _check_change(order.given.get("change") or {})
+    return {"done": await _do_slice(parts, job, order, parts.backends.clock.now())}
+
+
+async def _go_on(parts: ActionParts, order: ActionOrder, done: LoggedAction) -> None:
+    job, count = await parts.find_job(order), int(done.after.get("done", 0))
+    while count and (more := await _do_slice(parts, job, order, done.at)) > 0:
+        count += more
+        await parts.backends.actions.note_after(done.id, {"done": count})
+
+
+async def _do_slice(parts: ActionParts, job: Job, order: ActionOrder, before: float) -> int:
+    """Work on a slice of those that were dead ``before``: what dies again is not taken up again."""
+    frontier, which = parts.backends.open_frontier(job), filter_of(order)
+    which = replace(which, older_than=min(before + 1e-6, which.older_than or inf))
+    letters = await frontier.dead_letters(which, SLICE)
+    if not letters:
+        return 0
+    ids = DeadLetterFilter(ids=tuple(letter.id for letter in letters))
+    if order.kind == "drop":
+        return await frontier.drop_letters(ids)
+    if change := order.given.get("change"):
+        # The new requests are there before the letters are gone.
+        await frontier.add([_changed_entry(parts, job, letter, change) for letter in letters])
+        await frontier.drop_letters(ids)
+        await frontier.apply_change(JobCommand.REOPEN)
+    else:
+        await frontier.revive_letters(ids)
+    await reopen_job(parts.backends, job)
+    return len(letters)
+
+
+# --------------------------------------------------------------------------- edited
+
+
+def _check_change(change: dict[str, Any]) -> None:
+    """Raise ``UsageError`` for what cannot be changed of a request, or not so."""
+    if unknown := set(change) - set(CHANGES):
+        raise UsageError(f"{', '.join(sorted(unknown))} cannot be changed: {', '.join(CHANGES)} can")
+    callback, priority, meta = change.get("callback", ""), change.get("priority", 0), change.get("meta", {})
+    if callback and (not isinstance(callback, str) or not CALLBACK.fullmatch(callback)):
+        raise UsageError("a callback is the name of a method of the spider")
+    if not isinstance(priority, int) or abs(priority) > PRIORITIES:
+        raise UsageError(f"a priority is a whole number between -{PRIORITIES} and {PRIORITIES}")
+    if not isinstance(meta, dict):
+        raise UsageError("meta is an object")
+    rung = change.get("rung", AUTO)
+    if rung != AUTO and (not isinstance(rung, str) or explain_wrong_rung(rung)):
+        raise UsageError(explain_wrong_rung(str(rung)))
+    if "url" in change and not (isinstance(change["url"], str) and urls.canonicalise_url(change["url"])):
+        raise UsageError("the URL of a page begins with http:// or https://")
+
+
+def _changed_entry(parts: ActionParts, job: Job, letter: DeadLetter, change: dict[str, Any]) -> Entry:
+    """A request in the place of a letter; one for another URL is another page."""
+    former = letter.entry
+    named = {"fetch": change.get("rung"), **{name: change.get(name) for name in CHANGES[2:]}}
+    request = former.request.replace(
+        dont_filter=True, **{name: value for name, value in named.items() if value is not None}
+    )
+    url = change.get("url")
+    if url is None:
+        return replace(former, request=request, due_at=0.0)
+    canonical = urls.canonicalise_url(url, url_options_of(parts.loaded.settings)) or url
+    return Entry(
+        request=request.replace(url=canonical, redirects=()),
+        fingerprint=urls.fingerprint_of(request.method, canonical, request.body, job.key),
+        host=urls.host_key(canonical),
+    )
+
+
+LETTER_ACTIONS = {
+    "retry": ActionKind(_look_at_letters, _begin, _go_on),
+    "drop": ActionKind(_look_at_letters, _begin, _go_on),
+}
+"""What can be done to dead letters."""

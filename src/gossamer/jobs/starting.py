@@ -1,0 +1,181 @@
+"""Starting a crawl for somebody who is not at the command line, and letting one of this machine go on.
+
+Guarantee: what runs is in the project, what is set is on a list, and no private address is reached unless the
+operator allowed it (``dashboard.allow_private``): who may start crawls need not be who owns this machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from subprocess import Popen
+from typing import Any
+
+from gossamer.config.live import check_startable_settings
+from gossamer.config.option import SettingOption
+from gossamer.core.access import LoggedAction
+from gossamer.core.errors import JobBusyError, MissingServiceError, StorageError, UsageError
+from gossamer.core.jobs import Job
+from gossamer.core.lifecycle import JobState
+from gossamer.core.record import Record
+from gossamer.jobs.action_kind import ActionParts
+from gossamer.jobs.control import prepare_submission, submit_job
+from gossamer.policy import urls
+from gossamer.policy.secret_names import is_secret
+from gossamer.runtime.detached import last_words, start_detached
+from gossamer.targets.discovery import CrawlTarget
+from gossamer.targets.launch import LaunchPlan, launch_from, to_text
+from gossamer.targets.loading import load_target
+from gossamer.targets.start_url import absolute_url
+from gossamer.wiring.checks import is_private_url
+
+BEGIN_S = 30.0
+"""So long a process may take until its crawl has begun."""
+DRAIN_S = 20.0
+"""So long a process may take to end that was told to."""
+LOOK_S = 0.1
+NO_PRIVATE = SettingOption("http.private_hosts", "none", "the dashboard")
+
+
+class CrawlOrder(Record, frozen=True, kw_only=True):
+    """A crawl that somebody asks for."""
+
+    target: str  # a URL, the name of a spider, or ``FILE.py:Class`` in the project
+    arguments: dict[str, str] = {}
+    settings: dict[str, Any] = {}
+
+
+async def start_crawl(parts: ActionParts, start: CrawlOrder, by: str) -> Job:
+    """Start a crawl for ``by``: on the fleet, or in a process of its own on this machine; it is noted.
+
+    Raises ``UsageError`` for what may not be asked for, ``JobBusyError`` while the same is under way.
+    """
+    target = _allowed_target(parts, start.target)
+    if secrets := [name for name in start.arguments if is_secret(name)]:
+        raise UsageError(f"{', '.join(secrets)}: secrets are not given here; start this crawl at a terminal")
+    options = [SettingOption(name, value, name) for name, value in check_startable_settings(start.settings)]
+    if not parts.loaded.settings.dashboard.allow_private:
+        options.append(NO_PRIVATE)
+    if parts.backends.requests.fleet is not None:
+        prepared = await asyncio.to_thread(prepare_submission, target, start.arguments, options)
+        job = await submit_job(parts.backends, *prepared)
+    else:
+        job = await _start_here(parts, target, start.arguments, options)
+    said = {"target": start.target, "arguments": start.arguments, "settings": start.settings}
+    noted = LoggedAction(at=job.created_at, token=by, kind="start", job=job.id, what=job.target, after=said)
+    await parts.backends.actions.add_action(noted)
+    return job
+
+
+def _allowed_target(parts: ActionParts, target: str) -> str:
+    """The target as it is started. Raises ``UsageError`` for what is no URL and not in the project."""
+    path, is_file, _ = target.partition(".py")
+    if "://" not in target and is_file and (not _ or _.startswith(":")):
+        project = parts.loaded.project
+        file = None if project is None else (project / f"{path}.py").resolve()
+        if (
+            project is None
+            or file is None
+            or not file.is_relative_to(project.resolve())
+            or not file.is_file()
+        ):
+            raise UsageError(f"{target}: only files inside the project can be started here")
+        return f"{file}{_}"
+    if "://" not in target and "." not in target.partition(":")[0] and target != "localhost":
+        return target  # the name of a spider: whoever looks for it says so if there is none
+    url = absolute_url(target)
+    if urls.canonicalise_url(url) is None:
+        raise UsageError(f"{target!r} is neither a URL nor the name of a spider of this project")
+    if not parts.loaded.settings.dashboard.allow_private and is_private_url(url):
+        raise UsageError(
+            f"{target} is not a public address, and crawls that are started here may not reach private ones: "
+            "set dashboard.allow_private = true, or start this crawl at a terminal"
+        )
+    return target
+
+
+# --------------------------------------------------------------------------- on this machine
+
+
+async def _start_here(
+    parts: ActionParts, target: str, arguments: Mapping[str, str], options: list[SettingOption]
+) -> Job:
+    folder = parts.loaded.project or parts.loaded.start
+    loaded = await asyncio.to_thread(load_target, target, arguments, options, start=folder)
+    await _check_free(parts, loaded.target)
+    given = {option.key: to_text(option.value) for option in options}
+    given["data"] = str(_data_of(parts))
+    plan = LaunchPlan(
+        folder=str(folder), target=target, arguments=dict(arguments), options=tuple(given.items())
+    )
+    began_at = parts.backends.clock.now()
+    name = f"{loaded.target.name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    process, log = _run_crawl(parts, [*plan.to_command(), "--fresh"], folder, name)
+    for _ in range(round(BEGIN_S / LOOK_S)):
+        for job in await parts.backends.book.list_jobs():
+            is_ours = (job.name, job.target) == (loaded.target.name, loaded.target.text)
+            if is_ours and not job.is_fleet and job.created_at >= began_at:
+                return job
+        if process.poll() is not None:
+            raise UsageError(f"the crawl did not begin: {last_words(log)}")
+        await parts.backends.clock.sleep(LOOK_S)
+    raise MissingServiceError(f"the crawl has not begun within {BEGIN_S:.0f} s: see {log}")
+
+
+async def _check_free(parts: ActionParts, target: CrawlTarget) -> None:
+    """Raise ``JobBusyError`` for a crawl that is not over."""
+    for job in await parts.backends.book.list_jobs(unfinished=True):
+        if (job.name, job.target) == (target.name, target.text):
+            way = "resume it, or cancel it first" if job.state is JobState.PAUSED else "cancel it first"
+            raise JobBusyError(f"{job.id} is a crawl of the same, and is not over: {way}")
+
+
+def _run_crawl(parts: ActionParts, command: list[str], folder: Path, name: str) -> tuple[Popen[bytes], Path]:
+    """A process that outlives this one, and its log."""
+    log = _data_of(parts) / "logs" / f"{name}.log"
+    at = command.index("--")  # options stand before it
+    whole = [sys.executable, "-m", "gossamer", *command[:at], *command[at + 2 :], *command[at : at + 2]]
+    try:
+        return start_detached(whole, folder, log), log
+    except OSError as error:
+        raise StorageError(f"a process for the crawl cannot be started: {error}") from None
+
+
+def _data_of(parts: ActionParts) -> Path:
+    return Path(parts.loaded.settings.data).absolute()
+
+
+async def check_startable(parts: ActionParts, job: Job) -> LaunchPlan:
+    """How a crawl of this machine goes on. Raises ``UsageError`` where only a person can let it."""
+    plan = launch_from(await parts.backends.book.read_launch(job))
+    if plan is None:
+        raise UsageError(
+            f"nobody has kept how {job.id} was begun: the command or the program that began it continues it"
+        )
+    plan.to_command()
+    if not _is_within(plan.folder, parts.loaded.project or parts.loaded.start):
+        raise UsageError(
+            f"{job.id} was begun in {plan.folder}, which is not in the project that this server looks after: "
+            "continue it there"
+        )
+    return plan
+
+
+def _is_within(folder: str, project: Path) -> bool:
+    return Path(folder).is_dir() and Path(folder).resolve().is_relative_to(project.resolve())
+
+
+async def start_again(parts: ActionParts, job: Job) -> None:
+    """Let a crawl of this machine go on, when the process that was told to pause has ended."""
+    plan, backends = await check_startable(parts, job), parts.backends
+    for _ in range(round(DRAIN_S / LOOK_S)):
+        if await backends.at_work(job) is None:
+            break
+        await backends.clock.sleep(LOOK_S)
+    else:
+        return  # it goes on already: it has not heard of the pause
+    if (await backends.open_frontier(job).read_stats()).state is JobState.RUNNING:
+        _run_crawl(parts, plan.to_command(), Path(plan.folder), job.id)

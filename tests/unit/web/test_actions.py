@@ -1,0 +1,250 @@
+"""What the API changes: once, if things are as they were seen, noted, and with a way back."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from gossamer.core.access import Role
+from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import DeadLetterFilter
+from gossamer.core.lifecycle import JobState
+from gossamer.core.results import Verdict
+from gossamer.policy.undo import CANCEL_S
+from gossamer.testing.clock import ManualClock
+from gossamer.testing.contracts.frontier_harness import make_entry, make_outcome
+from kit.web import WebHarness, open_web
+
+
+@pytest.fixture
+async def web(tmp_path):
+    async with open_web(tmp_path) as opened:
+        yield opened
+
+
+async def make_job(web: WebHarness):
+    job = await web.backends.book.create("shop", "http://a.example/")
+    await web.backends.requests.create_frontier(job, FrontierRules())
+    frontier = web.backends.open_frontier(job)
+    await frontier.add([make_entry(number) for number in range(3)])
+    return job, frontier
+
+
+async def do(web: WebHarness, path: str, status: int = 200, **body):
+    answer = await web.client.post(f"/api/v1{path}", json=body)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+async def undo(web: WebHarness, action: int, status: int = 200):
+    answer = await web.client.request("DELETE", f"/api/v1/actions/{action}")
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+async def test_a_job_is_paused_and_that_is_undone(web):
+    job, frontier = await make_job(web)
+    done = await do(web, f"/jobs/{job.id}/actions", do="pause", expect={"state": "running"}, key="k1")
+    assert (done["before"], done["after"]) == ({"state": "running"}, {"state": "paused"})
+    assert (await frontier.read_stats()).state is JobState.PAUSED
+    again = await do(web, f"/jobs/{job.id}/actions", do="pause", expect={"state": "running"}, key="k1")
+    assert again["action"] == done["action"], "with its key it is done once"
+    refused = await do(web, f"/jobs/{job.id}/actions", 409, do="pause", expect={"state": "running"})
+    assert refused["error"]["now"] == {"state": "paused"}
+    assert "state is paused now" in refused["error"]["why"]
+
+
+async def test_a_job_is_cancelled_unless_that_is_undone(web, monkeypatch):
+    started = []
+
+    async def start(parts, job):
+        started.append(job.id)
+
+    monkeypatch.setattr("gossamer.jobs.job_actions.check_startable", start)
+    monkeypatch.setattr("gossamer.jobs.job_actions.start_again", start)
+    web.backends.requests.clock = clock = ManualClock()
+    job, frontier = await make_job(web)
+    tasks = web.app.state.parts.tasks
+
+    done = await do(web, f"/jobs/{job.id}/actions", do="cancel")
+    assert done["undo_until"] == clock.now() + CANCEL_S
+    assert (await frontier.read_stats()).state is JobState.PAUSED, "at once"
+    (waiting,) = tasks
+    await asyncio.sleep(0)  # it waits from now on
+    clock.advance(CANCEL_S - 1)
+    await undo(web, done["action"])
+    assert (await frontier.read_stats()).state is JobState.RUNNING
+    clock.advance(1)
+    await waiting
+    assert (await frontier.read_stats()).state is JobState.RUNNING, "it was undone"
+    assert set(started) == {job.id}, "a process takes it up again"
+
+    done = await do(web, f"/jobs/{job.id}/actions", do="cancel")
+    (waiting,) = tasks
+    await asyncio.sleep(0)  # it waits from now on
+    clock.advance(CANCEL_S)
+    await undo(web, done["action"], 409)
+    await waiting
+    assert (await web.backends.book.get(job.id)).state is JobState.CANCELLED
+    assert (await web.get(f"/actions/{done['action']}"))["after"] == {"state": "cancelled"}
+    await do(web, f"/jobs/{job.id}/actions", 400, do="resume")
+
+
+async def test_settings_are_changed_and_put_back(web):
+    job, frontier = await make_job(web)
+    path = f"/jobs/{job.id}/actions"
+    first = await do(
+        web, path, do="limits", **{"with": {"delay": 2, "max_pages": "50"}}, expect={"delay": None}
+    )
+    assert first["after"] == {"settings": {"delay": 2.0, "max_pages": 50}}
+    rules = await frontier.read_rules()
+    assert (rules.delay_s, rules.max_pages) == (2.0, 50)
+    await do(web, path, 409, do="limits", **{"with": {"delay": 9}}, expect={"delay": None})
+    second = await do(web, path, do="limits", **{"with": {"delay": 7}})
+    await undo(web, first["action"], 409)
+    await undo(web, second["action"])
+    assert (await frontier.read_rules()).delay_s == 2.0, "what it was before, which somebody had changed"
+    await undo(web, first["action"])
+    assert await frontier.read_rules() == FrontierRules()
+    assert await web.backends.book.read_changes(job) == ()
+    await undo(web, first["action"], 409)
+    for wrong in ({"processes": 2}, {"delay": -1}, {"no_such": 1}, {"delay": "soon"}, {}):
+        await do(web, path, 400, do="limits", **{"with": wrong})
+    assert await frontier.read_rules() == FrontierRules()
+
+
+async def test_a_host_is_steered(web):
+    job, frontier = await make_job(web)
+    path = f"/jobs/{job.id}/hosts/a.example/actions"
+    held = await do(web, path, do="hold", **{"with": {"seconds": 600}}, expect={"hold_until": None})
+    state = (await frontier.find_host("a.example")).state
+    assert (state.is_held, state.hold_until) == (True, held["after"]["hold_until"])
+    await do(web, path, 409, do="skip", expect={"hold_until": None})
+    await do(web, path, do="pace", **{"with": {"delay": 5}})
+    await undo(web, held["action"])
+    state = (await frontier.find_host("a.example")).state
+    assert (state.hold_until, state.delay_s) == (0.0, 5.0), "the pace, which is another's, stays"
+    skipped = await do(web, path, do="skip")
+    assert (await frontier.find_host("a.example")).state.is_skipped
+    await undo(web, skipped["action"])
+    assert not (await frontier.find_host("a.example")).state.is_skipped
+    await do(web, path, 400, do="hold", **{"with": {"until": 1}})
+    await do(web, path, 400, do="pace", **{"with": {"delay": "5"}})
+    await do(web, path, 400, do="pause")
+    await do(web, f"/jobs/{job.id}/hosts/z.example/actions", 400, do="skip")
+
+
+async def bury(frontier, clock):
+    leases = (await frontier.lease("http", 9, 60.0)).leases
+    return await frontier.settle([make_outcome(lease, Verdict.DEAD, clock.now()) for lease in leases])
+
+
+async def test_letters_are_retried_edited_and_dropped(web):
+    job, frontier = await make_job(web)
+    await frontier.change_rules(FrontierRules(delay_s=0.0, per_host=9), expected=FrontierRules())
+    clock = web.backends.clock
+    await bury(frontier, clock)
+    path = f"/jobs/{job.id}/dead"
+    await do(web, f"{path}/retry", 409, expect={"count": 2})
+    (one, two, three) = await frontier.dead_letters(DeadLetterFilter())
+    done = await do(web, f"{path}/retry", filter={"ids": [one.id]}, expect={"count": 1})
+    assert (done["after"], done["undo_until"]) == ({"done": 1}, None)
+    change = {"callback": "parse_again", "priority": 2, "meta": {"a": 1}, "rung": "browser"}
+    await do(web, f"{path}/retry", filter={"ids": [two.id]}, change=change)
+    await do(web, f"{path}/drop", filter={"ids": [three.id]})
+    assert await frontier.dead_letters(DeadLetterFilter()) == []
+    (edited, plain) = (await frontier.lease("http", 9, 60.0)).leases
+    request = edited.entry.request
+    assert (request.callback, request.priority, request.meta) == ("parse_again", 2, {"a": 1})
+    assert (request.fetch, edited.entry.fingerprint) == ("browser", two.entry.fingerprint)
+    assert plain.entry.request == one.entry.request
+    assert (await frontier.read_stats()).waiting == 2
+    for wrong in (
+        {"callback": "os.system"},
+        {"rung": "no"},
+        {"priority": "x"},
+        {"body": "x"},
+        {"url": "file:///x"},
+    ):
+        await do(web, f"{path}/retry", 400, change=wrong)
+    await do(web, f"{path}/retry", 400, filter={"nothing": 1})
+
+
+async def test_many_letters_in_slices(web, monkeypatch):
+    monkeypatch.setattr("gossamer.jobs.letter_actions.SLICE", 2)
+    job, frontier = await make_job(web)
+    await frontier.change_rules(FrontierRules(delay_s=0.0, per_host=9), expected=FrontierRules())
+    await frontier.add([make_entry(number) for number in range(3, 7)])
+    await bury(frontier, web.backends.clock)
+    done = await do(web, f"/jobs/{job.id}/dead/retry", expect={"count": 7})
+    assert done["after"] == {"done": 2}, "the first slice"
+    while web.app.state.parts.tasks:
+        await web.app.state.parts.tasks.copy().pop()
+    assert (await web.get(f"/actions/{done['action']}"))["after"] == {"done": 7}
+    assert (await frontier.read_stats()).pending == 7
+
+
+async def test_one_page_more(web):
+    job, frontier = await make_job(web)
+    path = f"/jobs/{job.id}/actions"
+    await do(web, path, do="fetch", **{"with": {"url": "http://a.example/new"}})
+    (lease,) = (await frontier.lease("http", 1, 60.0)).leases
+    assert lease.entry.request.url == "http://a.example/new", "before all others"
+    for wrong in ({}, {"url": "javascript:alert(1)"}, {"url": 5}):
+        await do(web, path, 400, do="fetch", **{"with": wrong})
+
+
+async def test_who_may_do_what(web):
+    job, _ = await make_job(web)
+    path = f"/api/v1/jobs/{job.id}/actions"
+    reader, worker = await web.make_token("looks"), await web.make_token("acts", Role.OPERATE)
+    refused = await web.client.post(path, json={"do": "pause"}, headers=reader)
+    assert refused.status_code == 403
+    refused = await web.client.request("DELETE", "/api/v1/actions/1", headers=reader)
+    assert refused.status_code == 403
+    done = await web.client.post(path, json={"do": "pause"}, headers=worker)
+    assert done.status_code == 200
+    assert (await web.client.get("/api/v1/actions", headers=worker)).status_code == 403, "admins read the log"
+    admin = await web.make_token("sees", Role.ADMIN)
+    (noted,) = (await web.client.get("/api/v1/actions", headers=admin)).json()["actions"]
+    assert (noted["token"], noted["kind"], noted["job"]) == ("acts", "pause", job.id)
+
+
+async def test_what_is_not_there(web):
+    await do(web, "/jobs/none/actions", 404, do="pause")
+    await undo(web, 99, 404)
+    job, _ = await make_job(web)
+    await do(web, f"/jobs/{job.id}/actions", 400, do="explode")
+    await do(web, f"/jobs/{job.id}/actions", 422, do="pause", force=True)
+    await do(web, "/workers/w1/actions", 400, do="drain")
+    await do(web, "/proxies/p1/actions", 400, do="rest")
+
+
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        ("http://127.0.0.1:9/", "not a public address"),
+        ("http://[::1]/", "not a public address"),
+        ("http://10.0.0.1/", "not a public address"),
+        ("localhost", "not a public address"),
+        ("http://printer.local/", "not a public address"),
+        ("/etc/passwd.py", "inside the project"),
+        ("../other.py:Spider", "inside the project"),
+        ("file:///etc/passwd", "neither a URL"),
+        ("no_such_spider", "no spider"),
+    ],
+)
+async def test_what_is_not_started(web, target, why):
+    refused = await do(web, "/jobs", 400, target=target)
+    assert why in refused["error"]["why"]
+    assert await web.backends.book.list_jobs() == []
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"http.headers": {"a": "b"}}, {"data": "/tmp/x"}, {"replay.folder": "/etc"}, {"robots": False}],
+)
+async def test_settings_that_are_not_given_from_afar(web, settings):
+    refused = await do(web, "/jobs", 400, target="https://shop.example/", settings=settings)
+    assert "set it in gossamer.toml" in refused["error"]["why"]
