@@ -11,11 +11,6 @@ from gossamer.observe.metrics import METRICS as TABLE
 from gossamer.observe.metrics import MetricKind, MetricSource
 
 _COMING = {
-    "gossamer_frontier_due_requests": ("job", "lane"),
-    "gossamer_frontier_oldest_waiting_seconds": ("job",),
-    "gossamer_shifts": ("job", "lane", "state"),
-    "gossamer_workers": ("state",),
-    "gossamer_proxies": ("pool", "state"),
     "gossamer_alert_active": ("alert", "job", "who"),
 }
 """Those that the dashboard serves next."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
 
@@ -16,10 +15,9 @@ from prometheus_client.core import (
 from prometheus_client.core import Metric as Family
 from prometheus_client.registry import Collector
 
+from gossamer.core.series import LATENCY_BOUNDS_MS
 from gossamer.observe.metrics import (
-    LATENCY_BOUNDS_MS,
     METRICS,
-    SCRAPE_DURATION,
     LatencyCounts,
     Metric,
     MetricKind,
@@ -39,12 +37,10 @@ class SampleCollector(Collector):
         self._read = read
 
     def collect(self) -> Iterator[Family]:
-        """The samples by their metrics, in the order of the table; how long that took comes last."""
-        began = time.perf_counter()
+        """The samples by their metrics, in the order of the table."""
         found: dict[str, Family] = {}
         for sample in self._read():
             _add_sample(found, sample)
-        _add_sample(found, MetricSample(SCRAPE_DURATION, time.perf_counter() - began))
         yield from (found[name] for name in METRICS if name in found)
 
     def describe(self) -> Iterable[Family]:

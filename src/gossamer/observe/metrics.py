@@ -6,14 +6,15 @@ many have values of their own. The reference in the documentation is made from t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
 from gossamer.core.errors import LedgerReason
+from gossamer.core.jobs import FrontierStats
+from gossamer.core.lifecycle import RequestState
 from gossamer.policy.faults import FAULTS, FaultKind
 
-LATENCY_BOUNDS_MS = (10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000)
-"""The upper bounds of response times that are counted apart."""
 OTHER = "other"
 """The value of a label for everything beyond its bound."""
 NO_ANSWER = "none"
@@ -105,6 +106,37 @@ HOST_ATTEMPTS = Metric(
 )
 DEAD_LETTERS = Metric("gossamer_dead_letters", _GAUGE, "Requests that were given up.", ("job",))
 FRONTIER_REQUESTS = Metric("gossamer_frontier_requests", _GAUGE, "Requests in each state.", ("job", "state"))
+DUE_REQUESTS = Metric(
+    "gossamer_frontier_due_requests",
+    _GAUGE,
+    "Requests that may start now, by lane; where very many hosts wait, at least so many.",
+    ("job", "lane"),
+    _FLEET,
+)
+OLDEST_WAITING = Metric(
+    "gossamer_frontier_oldest_waiting_seconds",
+    _GAUGE,
+    "For how long the first of the requests that may start now could have started.",
+    ("job",),
+    _FLEET,
+)
+SHIFTS = Metric(
+    "gossamer_shifts", _GAUGE, "Shifts that were asked for or are at work.", ("job", "lane", "state"), _FLEET
+)
+WORKERS = Metric(
+    "gossamer_workers",
+    _GAUGE,
+    "Workers of the fleet, by what they are willing to do (silent: not heard of for a while).",
+    ("state",),
+    _FLEET,
+)
+PROXIES = Metric(
+    "gossamer_proxies",
+    _GAUGE,
+    "Proxies of each provider (empty: of no section), in use or quarantined.",
+    ("pool", "state"),
+    _FLEET,
+)
 STORE_LAG = Metric(
     "gossamer_store_lag_seconds",
     _GAUGE,
@@ -134,6 +166,14 @@ SCRAPE_DURATION = Metric(
 
 METRICS = {metric.name: metric for metric in tuple(globals().values()) if isinstance(metric, Metric)}
 """All of them by name, in order."""
+
+
+def state_samples(stats: FrontierStats) -> Iterator[MetricSample]:
+    """What a frontier says of itself, without the job's label."""
+    yield MetricSample(JOB_INFO, 1, (stats.state.value,))
+    yield MetricSample(DEAD_LETTERS, stats.dead)
+    for state in RequestState:
+        yield MetricSample(FRONTIER_REQUESTS, getattr(stats, state.value), (state.value,))
 
 
 _FAILURES = frozenset(fault.value for fault, row in FAULTS.items() if row.kind is not FaultKind.SETTLED)

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Mapping
 from gossamer.core.drops import DropKind
 from gossamer.core.events import Event, PageDoneEvent, ProgressEvent, ShiftEndedEvent
 from gossamer.core.jobs import FrontierStats
-from gossamer.core.lifecycle import RequestState
 from gossamer.core.results import Verdict
+from gossamer.core.series import LATENCY_BOUNDS_MS
 from gossamer.observe import metrics
 from gossamer.observe.host_counts import HostCounts
 from gossamer.observe.metrics import OTHER, LatencyCounts, Metric, MetricSample, failure_of
@@ -89,7 +89,8 @@ class MetricsSink:
     # ------------------------------------------------------------------ what is told
 
     def read_samples(self) -> Iterator[MetricSample]:
-        """All samples as they are now."""
+        """All samples as they are now; the last one is how long that took."""
+        began = self._monotonic()
         yield MetricSample(metrics.BUILD_INFO, 1, (__version__,))
         for job, counts in self._jobs.copy().items():
             for sample in counts.read_samples():
@@ -103,6 +104,7 @@ class MetricsSink:
         yield MetricSample(metrics.LOOP_LAG, self._loop_lag())
         if (lag_s := self._store_lag_s()) is not None:
             yield MetricSample(metrics.STORE_LAG, lag_s)
+        yield MetricSample(metrics.SCRAPE_DURATION, self._monotonic() - began)
 
     def _store_lag_s(self) -> float | None:
         now = self._monotonic()
@@ -123,7 +125,7 @@ class JobCounts:
         self.heard_at = 0.0  # by the latest event
         self.pages = self.items = self.bytes = 0
         self.attempts: defaultdict[AttemptKey, int] = defaultdict(int)
-        self.latencies = [0] * (len(metrics.LATENCY_BOUNDS_MS) + 1)
+        self.latencies = [0] * (len(LATENCY_BOUNDS_MS) + 1)
         self.latency_ms = 0.0
         self.dropped: dict[str, int] = {}
         self.hosts = HostCounts()
@@ -141,7 +143,7 @@ class JobCounts:
         if status:
             self.bytes += attempt.size_bytes
             self.latency_ms += attempt.elapsed_ms
-            self.latencies[bisect_left(metrics.LATENCY_BOUNDS_MS, attempt.elapsed_ms)] += 1
+            self.latencies[bisect_left(LATENCY_BOUNDS_MS, attempt.elapsed_ms)] += 1
         elif verdict is Verdict.SKIPPED:  # nobody was asked
             return
         failure = failure_of(attempt.reason) if attempt.reason else ""
@@ -176,15 +178,7 @@ class JobCounts:
         for host, outcome, number in self.hosts.read_counts():
             yield MetricSample(metrics.HOST_ATTEMPTS, number, (host, outcome))
         if self.stats is not None:
-            yield from frontier_samples(self.stats)
-
-
-def frontier_samples(stats: FrontierStats) -> Iterator[MetricSample]:
-    """What a frontier says of itself, without the job's label."""
-    yield MetricSample(metrics.JOB_INFO, 1, (stats.state.value,))
-    yield MetricSample(metrics.DEAD_LETTERS, stats.dead)
-    for state in RequestState:
-        yield MetricSample(metrics.FRONTIER_REQUESTS, getattr(stats, state.value), (state.value,))
+            yield from metrics.state_samples(self.stats)
 
 
 def _sum_samples(

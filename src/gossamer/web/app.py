@@ -16,6 +16,7 @@ from gossamer.web import routes
 from gossamer.web.body_limit import BodyLimit
 from gossamer.web.errors import add_error_handlers, error_response
 from gossamer.web.headers import HeaderGuard
+from gossamer.web.metrics import add_metrics
 from gossamer.web.monitors import MonitorPool
 from gossamer.web.pages import add_pages, load_files
 from gossamer.web.parts import WebParts, require_role
@@ -51,6 +52,7 @@ def make_app(parts: WebParts) -> FastAPI:
         app.include_router(group.router, prefix=API)
     _add_document(app, [record for group in groups for record in group.records])
     _add_health(app)
+    add_metrics(app, parts)
     add_error_handlers(app)
     add_pages(app, load_files())
     app.add_middleware(BodyLimit)

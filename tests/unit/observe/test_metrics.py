@@ -14,11 +14,11 @@ from gossamer.core.events import PageDoneEvent, ProgressEvent, ShiftEndedEvent
 from gossamer.core.jobs import FrontierStats
 from gossamer.core.lifecycle import JobState
 from gossamer.core.results import Attempt, Verdict
+from gossamer.core.series import LATENCY_BOUNDS_MS
 from gossamer.core.shifts import EndReason
 from gossamer.observe import host_counts
 from gossamer.observe.host_counts import HostCounts
 from gossamer.observe.metrics import (
-    LATENCY_BOUNDS_MS,
     METRICS,
     LatencyCounts,
     MetricKind,

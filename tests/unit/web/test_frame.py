@@ -8,9 +8,11 @@ from fastapi.routing import APIRoute
 from gossamer.core.access import Role
 from gossamer.core.errors import UsageError
 from gossamer.testing.clock import ManualClock
+from gossamer.version import __version__
 from gossamer.web.app import API, load_groups
 from gossamer.web.pages import PLACES
 from gossamer.web.serving import check_place, listen_at
+from kit.scraping import Scraped, lint
 from kit.web import open_web
 
 OPEN = {"/healthz", "/static/{path:path}", "/{path:path}", *PLACES}
@@ -196,3 +198,18 @@ async def test_where_others_can_come_there_must_be_a_token(web):
 def test_a_port_that_is_taken_is_an_error_that_says_so():
     with listen_at("127.0.0.1", 0) as taken, pytest.raises(Exception, match="choose others with --host"):
         listen_at("127.0.0.1", taken.getsockname()[1])
+
+
+async def test_metrics_are_for_readers(elsewhere):
+    token = await elsewhere.make_token("prometheus", Role.READ)
+    answer = await elsewhere.client.get("/metrics", headers=token)
+    assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
+    found = Scraped(answer.text)
+    assert found.value("build_info", version=__version__) == 1
+    assert found.samples["process_resident_memory_bytes", frozenset()] > 1e6
+    assert lint(answer.text) == ""
+    assert (await elsewhere.client.get("/metrics")).status_code == 401
+
+
+async def test_on_this_machine_metrics_need_no_token_while_there_is_none(web):
+    assert (await web.client.get("/metrics")).status_code == 200

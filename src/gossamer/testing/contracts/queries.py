@@ -17,12 +17,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gossamer.testing.contracts.query_checks import dead_letters, explain, fleet, items, jobs, ledger, status
+from gossamer.testing.contracts.query_checks import (
+    dead_letters,
+    explain,
+    fleet,
+    items,
+    jobs,
+    ledger,
+    metrics,
+    status,
+)
 from gossamer.testing.contracts.query_harness import QUERY_CHECKS, Check, Make
 
 __all__ = ["Check", "Make", "check_queries", "query_checks"]
 
-MODULES = (jobs, status, ledger, dead_letters, items, explain, fleet)
+MODULES = (jobs, status, ledger, dead_letters, items, explain, fleet, metrics)
 """Where the checks are; they register themselves."""
 
 

@@ -1,0 +1,183 @@
+"""What store, frontier and roster say of all crawls, as samples for Prometheus."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from gossamer.config.settings import Settings
+from gossamer.core.drops import DropKind
+from gossamer.core.errors import MissingServiceError, SettingError, StorageError
+from gossamer.core.jobs import DueCounts, FrontierStats, Job, JobTotals
+from gossamer.core.record import Record
+from gossamer.core.series import LATENCY_BOUNDS_MS, OVER
+from gossamer.core.shifts import RosterView, ShiftState, WorkerInfo, WorkerState
+from gossamer.observe import metrics
+from gossamer.observe.metrics import LatencyCounts, MetricSample, code_of, failure_of, state_samples
+from gossamer.policy.shifts import ShiftLimits
+from gossamer.queries.jobs import refresh_job
+from gossamer.queries.proxies import ProxyStatus, list_proxies
+from gossamer.version import __version__
+from gossamer.wiring.backends import Backends
+from gossamer.wiring.rules import lanes_of
+
+JOBS = 50
+"""Jobs that are told of: those that are not over, and those that ended lately, the newest first."""
+ENDED_S = 3600.0
+"""For so long after its end a job is told of, so that its last counts are seen."""
+FRESH_S = 1.0
+"""Who asks again within so long gets the same samples, whoever asked before."""
+PROXIES_S = 60.0
+"""How often proxies are looked at: their list may be at a URL."""
+DROPS = 50
+"""Reasons of drops, which users' code gives, that are told apart: the commonest."""
+SILENT = "silent"
+"""The state of a worker that has not been heard of for longer than the supervisor waits."""
+DEAD_AFTER_S = ShiftLimits().dead_after_s
+
+
+class JobSnapshot(Record, frozen=True):
+    """One job as its places have it."""
+
+    job: Job
+    totals: JobTotals
+    stats: FrontierStats | None = None  # None: its requests cannot be read, or are forgotten
+    due: tuple[DueCounts, ...] = ()
+    lanes: tuple[str, ...] = ()
+    at: float = 0.0  # by the frontier's clock
+
+
+class MetricsReader:
+    """Reads the samples of one place of crawls."""
+
+    def __init__(self, settings: Settings, backends: Backends) -> None:
+        self._settings = settings
+        self._backends = backends
+        self._proxies: Sequence[ProxyStatus] = ()
+        self._proxies_at: float | None = None
+        self._latest: tuple[float, list[MetricSample]] | None = None  # since when, by the loop's time
+        self._reading = asyncio.Lock()
+
+    async def read_samples(self) -> list[MetricSample]:
+        """All samples, at most ``FRESH_S`` old. Raises ``StorageError`` when store or roster is away."""
+        now = asyncio.get_running_loop().time
+        async with self._reading:
+            if self._latest is None or now() >= self._latest[0] + FRESH_S:
+                began = now()
+                samples = await self._read_all()
+                samples.append(MetricSample(metrics.SCRAPE_DURATION, now() - began))
+                self._latest = now(), samples
+            return self._latest[1]
+
+    async def _read_all(self) -> list[MetricSample]:
+        found = [MetricSample(metrics.BUILD_INFO, 1, (__version__,))]
+        for job in await self._list_jobs():
+            snapshot = await self._read_job(job)
+            found += (sample._replace(labels=(job.id, *sample.labels)) for sample in job_samples(snapshot))
+        if self._backends.requests.fleet is not None:
+            roster = self._backends.requests.fleet.roster
+            found += roster_samples(await roster.read_roster(), self._settings.cluster.lanes)
+        found += proxy_samples(await self._read_proxies())
+        return found
+
+    async def _list_jobs(self) -> list[Job]:
+        since = self._backends.clock.now() - ENDED_S
+        listed = await self._backends.book.list_jobs()
+        return [job for job in listed if job.is_unfinished or (job.finished_at or 0.0) >= since][:JOBS]
+
+    async def _read_job(self, job: Job) -> JobSnapshot:
+        job = await refresh_job(self._backends, job)
+        totals = await self._backends.store.read_totals(job)
+        frontier = self._backends.open_frontier(job)
+        try:
+            stats, due = await frontier.read_stats(), await frontier.count_due()
+        except StorageError:  # whoever looks after it says so
+            return JobSnapshot(job=job, totals=totals)
+        lanes = lanes_of(self._settings, job) if job.is_unfinished else ()
+        now = self._backends.clock.now()
+        return JobSnapshot(job=job, totals=totals, stats=stats, due=tuple(due), lanes=lanes, at=now)
+
+    async def _read_proxies(self) -> Sequence[ProxyStatus]:
+        now = self._backends.clock.now()
+        if self._settings.proxies.are_there and (
+            self._proxies_at is None or now >= self._proxies_at + PROXIES_S
+        ):
+            self._proxies_at = now
+            try:
+                self._proxies = await list_proxies(self._settings, self._backends)
+            except (SettingError, MissingServiceError):  # the crawls that need them say so
+                self._proxies = ()
+        return self._proxies
+
+
+def job_samples(found: JobSnapshot) -> Iterator[MetricSample]:
+    """What is told of a job, without its own label."""
+    yield from total_samples(found.totals)
+    if found.stats is None:
+        yield MetricSample(metrics.JOB_INFO, 1, (found.job.state.value,))
+        return
+    yield from state_samples(found.stats)
+    due = {count.lane: count.requests for count in found.due}
+    for lane in dict.fromkeys((*found.lanes, *due)):
+        yield MetricSample(metrics.DUE_REQUESTS, due.get(lane, 0), (lane,))
+    waits = [found.at - count.since for count in found.due if count.since is not None]
+    yield MetricSample(metrics.OLDEST_WAITING, max((0.0, *waits)))
+
+
+def total_samples(totals: JobTotals) -> Iterator[MetricSample]:
+    """What the store has counted of a job."""
+    yield MetricSample(metrics.PAGES, totals.pages)
+    known = 0
+    for key, number in totals.by_outcome.items():
+        outcome, _, rung = key.partition(":")
+        known += number
+        yield MetricSample(metrics.ATTEMPTS, number, (outcome, rung))
+    if totals.attempts > known:  # of a version that did not tell them apart
+        yield MetricSample(metrics.ATTEMPTS, totals.attempts - known, (metrics.OTHER, ""))
+    codes, failures = Counter[str](), Counter[str]()
+    for status, number in totals.by_status.items():
+        codes[code_of(int(status) // 100)] += number
+    codes[metrics.NO_ANSWER] = totals.attempts - codes.total()
+    for reason, number in totals.by_reason.items():
+        failures[failure_of(reason)] += number
+    yield from (MetricSample(metrics.RESPONSES, number, (code,)) for code, number in codes.items())
+    yield from (MetricSample(metrics.FAILURES, number, (why,)) for why, number in failures.items() if why)
+    latencies = tuple(totals.by_latency.get(str(bound), 0) for bound in (*LATENCY_BOUNDS_MS, OVER))
+    yield MetricSample(metrics.FETCH_DURATION, LatencyCounts(latencies, totals.latency_sum_s))
+    yield MetricSample(metrics.RECEIVED_BYTES, totals.bytes)
+    yield MetricSample(metrics.ITEMS, totals.items + totals.duplicates)
+    yield MetricSample(metrics.ITEM_DUPLICATES, totals.duplicates)
+    yield MetricSample(metrics.RETRIES, totals.retries)
+    dropped = Counter(DropKind.ITEM.select_from(totals.dropped))
+    shown = dropped.most_common(DROPS)
+    yield from (MetricSample(metrics.ITEMS_DROPPED, number, (reason,)) for reason, number in shown)
+    if rest := dropped.total() - sum(number for _, number in shown):
+        yield MetricSample(metrics.ITEMS_DROPPED, rest, (metrics.OTHER,))
+
+
+def roster_samples(view: RosterView, lanes: Sequence[str]) -> Iterator[MetricSample]:
+    """Who works on what; lanes of the fleet that nobody serves are told of, too."""
+    states = Counter(_state_of(worker, view.at) for worker in view.workers)
+    for state in (*WorkerState, SILENT):
+        yield MetricSample(metrics.WORKERS, states[state], (state,))
+    slots = Counter[str](dict.fromkeys(lanes, 0))
+    for worker in view.workers:
+        if _state_of(worker, view.at) == WorkerState.WORKING:
+            slots.update(dict.fromkeys(worker.lanes, worker.slots))
+    yield from (MetricSample(metrics.WORKER_SLOTS, number, (lane,)) for lane, number in slots.items())
+    shifts = Counter((shift.job, shift.lane, ShiftState(shift.state).value) for shift in view.shifts)
+    yield from (MetricSample(metrics.SHIFTS, number, labels) for labels, number in shifts.items())
+
+
+def _state_of(worker: WorkerInfo, now: float) -> str:
+    return SILENT if worker.beat_at + DEAD_AFTER_S <= now else worker.state.value
+
+
+def proxy_samples(proxies: Sequence[ProxyStatus]) -> Iterator[MetricSample]:
+    """How many proxies of each provider are in use, and how many are left alone."""
+    found = Counter(
+        (proxy.provider, "quarantined" if proxy.quarantined_until is not None else "in_use")
+        for proxy in proxies
+    )
+    yield from (MetricSample(metrics.PROXIES, number, labels) for labels, number in found.items())

@@ -1,0 +1,85 @@
+"""Metrics of a place of crawls: the counts of its store, its frontiers and its roster, and no others."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from gossamer.config.settings import Settings
+from gossamer.core.errors import Fault
+from gossamer.core.lifecycle import FinishReason, JobState
+from gossamer.core.results import ItemRecord, Verdict
+from gossamer.core.shifts import WorkerInfo
+from gossamer.observe.metrics import LatencyCounts
+from gossamer.queries.metrics import ENDED_S, MetricsReader
+from gossamer.testing.contracts.frontier_harness import make_entry
+from gossamer.testing.contracts.query_harness import QueryHarness, register_check
+from gossamer.testing.contracts.suite import assert_equal, assert_holds
+
+ITEM = ItemRecord(type="item", key="1", data=b'{"a":1}', hash=1)
+
+
+async def _read_values(w: QueryHarness) -> dict[tuple[str, ...], float]:
+    """By name and labels, times aside; each is there once."""
+    samples = await MetricsReader(Settings(), w.backends).read_samples()
+    found = {(sample.metric.name.removeprefix("gossamer_"), *sample.labels): sample for sample in samples}
+    assert_equal(len(found), len(samples), "no sample is there twice")
+    return {key: one.value for key, one in found.items() if not isinstance(one.value, LatencyCounts)}
+
+
+@register_check
+async def metrics_are_the_counts_of_store_and_frontier(w: QueryHarness) -> None:
+    """Of each job: what was counted, what waits, and what may start now."""
+    entries = [make_entry(number, f"{number % 3}.example") for number in range(9)]
+    job = await w.make_job("shop", *entries, make_entry(20, due_at=w.now() + 500.0))
+    ends = dict.fromkeys(range(3), (Verdict.SUCCESS, ""))
+    ends |= {3: (Verdict.RETRY, Fault.CONNECT.value), 4: (Verdict.DEAD, Fault.SERVER.value)}
+    await w.end_visits(job, ends, items=[ITEM])
+    totals, stats = await w.backends.store.read_totals(job), await w.open_frontier(job).read_stats()
+    (due,) = await w.open_frontier(job).count_due()
+    found = await _read_values(w)
+    assert_equal(found["pages_total", job.id], totals.pages, "pages are those of the store")
+    assert_equal(found["items_total", job.id], totals.items, "items are those of the store")
+    assert_equal(found["received_bytes_total", job.id], totals.bytes, "bytes are those of the store")
+    attempts = {key: value for key, value in found.items() if key[:2] == ("attempts_total", job.id)}
+    assert_equal(sum(attempts.values()), totals.attempts, "each attempt is counted once")
+    codes = {key[2]: value for key, value in found.items() if key[:2] == ("responses_total", job.id)}
+    assert_equal(codes, {"2xx": 4, "none": 1}, "answers are told by class")
+    assert_equal(found["failures_total", job.id, "server"], 1, "failures are told by reason")
+    for state in ("pending", "delayed", "leased", "done", "dead"):
+        shown = found["frontier_requests", job.id, state]
+        assert_equal(shown, getattr(stats, state), f"{state} is that of the frontier")
+    assert_equal(found["dead_letters", job.id], 1, "dead letters are told")
+    assert_equal(found["frontier_due_requests", job.id, "http"], due.requests, "what is due is told")
+    assert_holds(0 <= found["frontier_oldest_waiting_seconds", job.id] < 300, "and since when")
+
+
+@register_check
+async def metrics_are_of_jobs_that_run_and_of_those_that_ended_lately(w: QueryHarness) -> None:
+    """A job that is over long since is told of no more."""
+    for name, ended_s in (("late", 60.0), ("old", ENDED_S + 60.0)):
+        job = await w.make_job(name, make_entry(1))
+        ended = replace(
+            job, state=JobState.FINISHED, end_reason=FinishReason.FINISHED, finished_at=w.now() - ended_s
+        )
+        await w.backends.book.update(ended)
+    await w.make_job("open", make_entry(1))
+    found = await _read_values(w)
+    told = {key[1] for key in found if key[0] == "pages_total"}
+    assert_equal(told, {"late-1", "open-1"}, "jobs that run, and those that ended lately")
+
+
+@register_check
+async def metrics_of_a_fleet_say_who_works(w: QueryHarness) -> None:
+    """Its workers, their slots by lane; nothing of a place that no fleet shares."""
+    fleet = w.backends.requests.fleet
+    if fleet is None:
+        assert_holds(("workers", "working") not in await _read_values(w), "there is no fleet here")
+        return
+    for number, lanes in enumerate((("http", "seed"), ("http", "browser"))):
+        worker = WorkerInfo(id=f"h:{number}:x", slots=2, lanes=lanes)
+        await fleet.roster.record_heartbeat(worker, ())
+    found = await _read_values(w)
+    assert_equal(found["workers", "working"], 2, "workers are told")
+    assert_equal(found["workers", "silent"], 0, "states without any, too")
+    slots = {key[1]: value for key, value in found.items() if key[0] == "worker_slots"}
+    assert_equal(slots, {"http": 4, "browser": 2, "seed": 2}, "slots are told by lane")

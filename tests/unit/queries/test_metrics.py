@@ -1,0 +1,110 @@
+"""Samples of what store and roster say; the same read on real back ends is in the contract of queries."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from msgspec.structs import replace
+
+from gossamer.config.settings import Settings
+from gossamer.core.jobs import JobTotals
+from gossamer.core.shifts import RosterView, Shift, ShiftState, WorkerInfo, WorkerState
+from gossamer.observe.metrics import MetricSample
+from gossamer.queries import metrics
+from gossamer.queries.metrics import DEAD_AFTER_S, MetricsReader, proxy_samples, roster_samples, total_samples
+from gossamer.queries.proxies import ProxyStatus
+from kit.scraping import lint, show
+
+
+def of_job(samples):
+    return show(
+        sample._replace(labels=("shop-1", *sample.labels)) if sample.metric.labels[:1] == ("job",) else sample
+        for sample in samples
+    )
+
+
+def test_totals_are_told_as_they_are() -> None:
+    totals = JobTotals(
+        pages=8,
+        items=5,
+        duplicates=2,
+        attempts=12,
+        retries=3,
+        bytes=900,
+        dropped={"item:price": 4, "link:offsite": 7},
+        by_status={"200": 8, "404": 1, "503": 2},
+        by_reason={"throttled": 2, "gone": 1, "connect": 1, "odd": 1},
+        by_outcome={"success:http": 7, "success:gateway:zyte": 1, "retry:": 1, "retry:http": 2},
+        by_latency={"10": 3, "100": 5, "inf": 1},
+        latency_sum_s=71.5,
+    )
+    found = of_job(total_samples(totals))
+    job = {"job": "shop-1"}
+    assert found.value("attempts_total", outcome="success", rung="gateway:zyte", **job) == 1
+    assert found.value("attempts_total", outcome="retry", rung="", **job) == 1
+    assert found.value("attempts_total", outcome="other", rung="", **job) == 1, "of a former version"
+    assert found.by("responses_total", "code") == {"2xx": 8, "4xx": 1, "5xx": 2, "none": 1}
+    assert found.by("failures_total", "reason") == {"throttled": 2, "connect": 1, "other": 1}
+    assert found.value("items_total", **job) == 7
+    assert found.value("item_duplicates_total", **job) == 2
+    assert found.by("items_dropped_total", "reason") == {"price": 4}
+    assert found.value("fetch_duration_seconds_bucket", le="0.05", **job) == 3
+    assert found.value("fetch_duration_seconds_count", **job) == 9
+    assert found.value("fetch_duration_seconds_sum", **job) == 71.5
+    assert lint(found.text) == ""
+
+
+def test_drops_by_many_reasons_are_bounded() -> None:
+    totals = JobTotals(dropped={f"item:{number}": number + 1 for number in range(metrics.DROPS + 10)})
+    dropped = of_job(total_samples(totals)).by("items_dropped_total", "reason")
+    assert len(dropped) == metrics.DROPS + 1
+    assert dropped["other"] == sum(range(1, 11))
+
+
+def test_who_is_silent_has_no_slots() -> None:
+    here = WorkerInfo(id="a", slots=3, lanes=("http", "seed"), beat_at=99.0)
+    workers = (
+        here,
+        replace(here, id="b", state=WorkerState.DRAINING),
+        replace(here, id="c", beat_at=100.0 - DEAD_AFTER_S),
+    )
+    shifts = [Shift(id=str(number), job="shop-1", lane="http") for number in range(3)]
+    shifts[0] = replace(shifts[0], state=ShiftState.WORKING)
+    found = show(
+        roster_samples(RosterView(at=100.0, workers=workers, shifts=tuple(shifts)), ("http", "browser"))
+    )
+    assert found.by("workers", "state") == {"working": 1, "draining": 1, "paused": 0, "silent": 1}
+    assert found.by("worker_slots", "lane") == {"http": 3, "browser": 0, "seed": 3}
+    assert found.by("shifts", "state") == {"asked": 2, "working": 1}
+
+
+def proxy(provider, until=None):
+    fields = dict.fromkeys(("answers", "blocks", "failures", "latency_s", "quarantines"), 0)
+    return ProxyStatus(
+        name="p", provider=provider, kind="", country="", quarantined_until=until, blocked_hosts=(), **fields
+    )
+
+
+def test_proxies_are_told_by_provider() -> None:
+    found = show(proxy_samples([proxy("acme"), proxy("acme", 9.0), proxy("acme"), proxy("")]))
+    assert found.value("proxies", pool="acme", state="in_use") == 2
+    assert found.value("proxies", pool="acme", state="quarantined") == 1
+    assert found.value("proxies", pool="", state="in_use") == 1
+
+
+async def test_many_readers_at_once_cost_one_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = []
+
+    async def read_all(self: MetricsReader) -> list[MetricSample]:
+        looks.append(1)
+        return []
+
+    monkeypatch.setattr(MetricsReader, "_read_all", read_all)
+    reader = MetricsReader(Settings(), SimpleNamespace())
+    first = await reader.read_samples()
+    assert await reader.read_samples() is first
+    assert len(looks) == 1
+    monkeypatch.setattr(metrics, "FRESH_S", 0.0)
+    await reader.read_samples()
+    assert len(looks) == 2
