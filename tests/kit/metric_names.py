@@ -10,10 +10,6 @@ from gossamer.core.record import Record
 from gossamer.observe.metrics import METRICS as TABLE
 from gossamer.observe.metrics import MetricKind, MetricSource
 
-_COMING = {
-    "gossamer_alert_active": ("alert", "job", "who"),
-}
-"""Those that the dashboard serves next."""
 _OF_PROCESSES = ("process_resident_memory_bytes", "process_cpu_seconds_total", "process_open_fds")
 
 
@@ -27,7 +23,7 @@ def _list_series() -> Iterator[tuple[str, tuple[str, ...]]]:
     yield from ((name, ()) for name in _OF_PROCESSES)
 
 
-METRICS: dict[str, tuple[str, ...]] = {**_COMING, **dict(_list_series())}
+METRICS: dict[str, tuple[str, ...]] = dict(_list_series())
 """The series that dashboards and workers serve, with their labels."""
 
 PARTS = {"fleet": MetricSource.FLEET, "worker": MetricSource.PROCESS}

@@ -140,9 +140,15 @@ PROXIES = Metric(
 STORE_LAG = Metric(
     "gossamer_store_lag_seconds",
     _GAUGE,
-    "How long the latest commit of results took, or the oldest one under way has taken so far.",
-    (),
-    _PROCESS,
+    "How long the latest commit of results took, or the oldest one under way has taken so far; of a fleet, "
+    "how long the store takes to answer its supervisor.",
+)
+ALERT_ACTIVE = Metric(
+    "gossamer_alert_active",
+    _GAUGE,
+    "1 while an alert of Gossamer's own lasts, with the job and whatever else it is about.",
+    ("alert", "job", "who"),
+    _FLEET,
 )
 LOOP_LAG = Metric(
     "gossamer_event_loop_lag_seconds",

@@ -15,10 +15,13 @@ from gossamer.core.series import LATENCY_BOUNDS_MS, OVER
 from gossamer.core.shifts import RosterView, ShiftState, WorkerInfo, WorkerState
 from gossamer.observe import metrics
 from gossamer.observe.metrics import LatencyCounts, MetricSample, code_of, failure_of, state_samples
+from gossamer.policy.alerts import AlertState
 from gossamer.policy.shifts import ShiftLimits
+from gossamer.policy.troubles import TroubleKind
 from gossamer.queries.jobs import refresh_job
 from gossamer.queries.proxies import ProxyStatus, list_proxies
 from gossamer.version import __version__
+from gossamer.watch.memories import load_job_memory, load_place_memory
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.rules import lanes_of
 
@@ -32,6 +35,8 @@ PROXIES_S = 60.0
 """How often proxies are looked at: their list may be at a URL."""
 DROPS = 50
 """Reasons of drops, which users' code gives, that are told apart: the commonest."""
+ALERTS = 100
+"""Alerts of one job that are told of."""
 SILENT = "silent"
 """The state of a worker that has not been heard of for longer than the supervisor waits."""
 DEAD_AFTER_S = ShiftLimits().dead_after_s
@@ -75,9 +80,11 @@ class MetricsReader:
         for job in await self._list_jobs():
             snapshot = await self._read_job(job)
             found += (sample._replace(labels=(job.id, *sample.labels)) for sample in job_samples(snapshot))
+            found += alert_samples(await self._read_alerts(job))
         if self._backends.requests.fleet is not None:
-            roster = self._backends.requests.fleet.roster
-            found += roster_samples(await roster.read_roster(), self._settings.cluster.lanes)
+            view = await self._backends.requests.fleet.roster.read_roster()
+            found += roster_samples(view, self._settings.cluster.lanes)
+            found += await self._read_place(has_leader=bool(view.leader))
         found += proxy_samples(await self._read_proxies())
         return found
 
@@ -97,6 +104,23 @@ class MetricsReader:
         lanes = lanes_of(self._settings, job) if job.is_unfinished else ()
         now = self._backends.clock.now()
         return JobSnapshot(job=job, totals=totals, stats=stats, due=tuple(due), lanes=lanes, at=now)
+
+    async def _read_alerts(self, job: Job) -> Sequence[AlertState]:
+        memory = await load_job_memory(self._backends.requests.shared, job)
+        is_told = not job.is_running or memory.is_fresh(self._backends.clock.now())
+        return memory.alerts if is_told else ()
+
+    async def _read_place(self, *, has_leader: bool) -> Sequence[MetricSample]:
+        """What whoever watches the fleet says of its place; that nobody does, nobody else would say."""
+        memory = await load_place_memory(self._backends.requests.shared, self._settings.cluster.fleet)
+        found: list[MetricSample] = []
+        if memory.is_fresh(self._backends.clock.now()):
+            found += alert_samples(memory.alerts)
+            found.append(MetricSample(metrics.STORE_LAG, memory.look.store_lag_s))
+        labels = (TroubleKind.NO_SUPERVISOR.value, "", "")
+        if not has_leader and all(sample.labels != labels for sample in found):
+            found.append(MetricSample(metrics.ALERT_ACTIVE, 1, labels))
+        return found
 
     async def _read_proxies(self) -> Sequence[ProxyStatus]:
         now = self._backends.clock.now()
@@ -172,6 +196,13 @@ def roster_samples(view: RosterView, lanes: Sequence[str]) -> Iterator[MetricSam
 
 def _state_of(worker: WorkerInfo, now: float) -> str:
     return SILENT if worker.beat_at + DEAD_AFTER_S <= now else worker.state.value
+
+
+def alert_samples(alerts: Sequence[AlertState]) -> Iterator[MetricSample]:
+    """The alerts that last now."""
+    for alert in alerts[:ALERTS]:
+        if alert.is_active:
+            yield MetricSample(metrics.ALERT_ACTIVE, 1, (alert.kind.value, alert.job, alert.who))
 
 
 def proxy_samples(proxies: Sequence[ProxyStatus]) -> Iterator[MetricSample]:

@@ -11,8 +11,17 @@ from gossamer.config.settings import Settings
 from gossamer.core.jobs import JobTotals
 from gossamer.core.shifts import RosterView, Shift, ShiftState, WorkerInfo, WorkerState
 from gossamer.observe.metrics import MetricSample
+from gossamer.policy.alerts import AlertState
+from gossamer.policy.troubles import TroubleKind
 from gossamer.queries import metrics
-from gossamer.queries.metrics import DEAD_AFTER_S, MetricsReader, proxy_samples, roster_samples, total_samples
+from gossamer.queries.metrics import (
+    DEAD_AFTER_S,
+    MetricsReader,
+    alert_samples,
+    proxy_samples,
+    roster_samples,
+    total_samples,
+)
 from gossamer.queries.proxies import ProxyStatus
 from kit.scraping import lint, show
 
@@ -91,6 +100,14 @@ def test_proxies_are_told_by_provider() -> None:
     assert found.value("proxies", pool="acme", state="in_use") == 2
     assert found.value("proxies", pool="acme", state="quarantined") == 1
     assert found.value("proxies", pool="", state="in_use") == 1
+
+
+def test_alerts_that_last_are_told() -> None:
+    alert = AlertState(kind=TroubleKind.HOST_FAILS, who='a"b', text="bad", job="shop-1", bad_since=1.0)
+    found = show(alert_samples([replace(alert, began_at=2.0), replace(alert, who="not yet")]))
+    assert found.samples == {
+        ("gossamer_alert_active", frozenset({("alert", "host_fails"), ("job", "shop-1"), ("who", 'a"b')})): 1
+    }
 
 
 async def test_many_readers_at_once_cost_one_look(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,15 @@ from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.results import ItemRecord, Verdict
 from gossamer.core.shifts import WorkerInfo
 from gossamer.observe.metrics import LatencyCounts
+from gossamer.policy.alert_readings import PlaceLook
+from gossamer.policy.alerts import AlertState
+from gossamer.policy.job_memory import PlaceMemory
+from gossamer.policy.troubles import TroubleKind
 from gossamer.queries.metrics import ENDED_S, MetricsReader
 from gossamer.testing.contracts.frontier_harness import make_entry
 from gossamer.testing.contracts.query_harness import QueryHarness, register_check
 from gossamer.testing.contracts.suite import assert_equal, assert_holds
+from gossamer.watch.memories import save_place_memory
 
 ITEM = ItemRecord(type="item", key="1", data=b'{"a":1}', hash=1)
 
@@ -78,7 +83,13 @@ async def metrics_of_a_fleet_say_who_works(w: QueryHarness) -> None:
     for number, lanes in enumerate((("http", "seed"), ("http", "browser"))):
         worker = WorkerInfo(id=f"h:{number}:x", slots=2, lanes=lanes)
         await fleet.roster.record_heartbeat(worker, ())
+    alert = AlertState(kind=TroubleKind.STORE_LAG, who="store", text="slow", bad_since=1.0, began_at=2.0)
+    memory = PlaceMemory(at=w.now(), look=PlaceLook(at=w.now(), store_lag_s=2.5), alerts=(alert,))
+    await save_place_memory(w.backends.requests.shared, "default", memory)
     found = await _read_values(w)
+    assert_equal(found["store_lag_seconds",], 2.5, "as whoever watches the fleet has measured it")
+    assert_equal(found["alert_active", "store_lag", "", "store"], 1, "its alerts are told")
+    assert_equal(found["alert_active", "no_supervisor", "", ""], 1, "and that nobody leads")
     assert_equal(found["workers", "working"], 2, "workers are told")
     assert_equal(found["workers", "silent"], 0, "states without any, too")
     slots = {key[1]: value for key, value in found.items() if key[0] == "worker_slots"}
