@@ -5,25 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Browser, expect
 
-from kit.dashboard.canned_answers import ME
+from kit.dashboard.canned_answers import ME, VIEWS
 from kit.dashboard.canned_server import CannedServer
 from kit.dashboard.visitor import Visitor
-
-VIEWS = [
-    "/",
-    "/workers",
-    "/proxies",
-    "/new",
-    "/page",
-    "/page?url=https://a.example/x&job=shops-7",
-    "/jobs/shops-7",
-    "/jobs/shops-7/hosts?host=api.shop.example",
-    "/jobs/shops-7/errors",
-    "/jobs/shops-7/dead?id=1312",
-    "/jobs/shops-7/items?id=640632",
-    "/jobs/shops-7/attempts",
-    "/jobs/shops-7/settings",
-]
 
 
 def test_every_view_is_there_on_a_wide_screen_and_on_a_phone(chromium: Browser, canned: CannedServer) -> None:
@@ -107,6 +91,27 @@ def test_nothing_moves_under_the_pointer(visitor: Visitor, canned: CannedServer)
     expect(page.locator(".table-foot")).to_contain_text("5 newer")
     page.keyboard.press("s")
     expect(page.locator("tbody tr").first).to_have_attribute("data-id", "new-0.example")
+
+
+def test_what_the_stream_tells_is_shown_and_can_be_held(visitor: Visitor, canned: CannedServer) -> None:
+    page = visitor.go("/jobs/docs-31")
+    pending, topic = page.locator(".states .n").first, "job:docs-31"
+    canned.tell(
+        "snapshot", {"topic": topic, "at": 1.0, "data": canned.answers("/jobs/docs-31", {}) | {"pending": 41}}
+    )
+    expect(pending).to_have_text("41")
+    canned.tell(
+        "delta",
+        {"topic": topic, "at": 2.0, "set": [[["pending"], 42], [["due", 0, 1], 7]], "drop": [["budgets"]]},
+    )
+    expect(pending).to_have_text("42")
+    expect(page.locator("#h-due + ul, section[aria-labelledby=h-due] li b").first).to_have_text("7")
+    expect(page.locator("#h-budgets")).to_have_count(0)
+    page.keyboard.press(".")
+    expect(page.locator(".alive")).to_contain_text("Held at")
+    canned.tell("delta", {"topic": topic, "at": 3.0, "set": [[["pending"], 43]], "drop": []})
+    canned.tell("delta", {"topic": "overview", "at": 3.0, "set": [], "drop": []})
+    expect(pending).to_have_text("42")
 
 
 def test_a_part_fails_alone_and_keeps_what_it_had(visitor: Visitor, canned: CannedServer) -> None:

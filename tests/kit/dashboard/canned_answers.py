@@ -11,6 +11,22 @@ import time
 from typing import Any
 
 NOW = time.time()
+VIEWS = [
+    "/",
+    "/workers",
+    "/proxies",
+    "/new",
+    "/page",
+    "/page?url=https://a.example/x&job=shops-7",
+    "/jobs/shops-7",
+    "/jobs/shops-7/hosts?host=api.shop.example",
+    "/jobs/shops-7/errors",
+    "/jobs/shops-7/dead?id=1312",
+    "/jobs/shops-7/items?id=640632",
+    "/jobs/shops-7/attempts",
+    "/jobs/shops-7/settings",
+]
+"""Every view, with a sheet where it has one."""
 LONG_HOST = "very-long-label-that-somebody-really-registered-" * 3 + "x.example"
 LONG_URL = "https://www.fabrics.example/search?" + "&".join(
     f"filter%5B{i}%5D%5Battribute_name%5D=value-{i * 7919 % 1000}" for i in range(90)

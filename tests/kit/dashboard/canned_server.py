@@ -44,6 +44,13 @@ class CannedServer:
     told: list[tuple[str, str, Any]] = field(default_factory=list)  # method, path, document
     has_stream: bool = True
     is_away: bool = False  # connections end without an answer
+    events: list[bytes] = field(default_factory=list)  # that streams tell
+
+    def tell(self, kind: str, document: Any) -> None:
+        """Tell all streams something."""
+        self.events.append(
+            f"event: {kind}\nid: e-{len(self.events)}\ndata: {json.dumps(document)}\n\n".encode()
+        )
 
     @property
     def url(self) -> str:
@@ -122,9 +129,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
         self.end_headers()
+        told = 0
         while not self.site.is_away:
+            new, told = self.site.events[told:], len(self.site.events)
             try:
-                self.wfile.write(b": beat\n\n")
+                self.wfile.write(b"".join([b": beat\n\n", *new]))
                 self.wfile.flush()
             except OSError:
                 break

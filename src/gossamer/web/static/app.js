@@ -22,6 +22,7 @@ class App {
     this.parts = new Parts({
       changed: () => this.redraw(),
       failed: (error) => error.status === 401 && this.signedOut(),
+      isStreaming: () => this.live.isStreaming,
     });
     this.live = new Live({
       frame: (event, data) => this.onFrame(event, data),
@@ -130,7 +131,12 @@ class App {
         every: 10,
         keep: true,
       },
-      job && { name: "job", path: `/jobs/${encodeURIComponent(job)}`, topic: `job:${job}`, every: 5 },
+      job && {
+        name: "job",
+        path: `/jobs/${encodeURIComponent(job)}`,
+        topic: `job:${encodeURIComponent(job)}`,
+        every: 5,
+      },
       ...(this.view.needs?.(this.ctx) ?? []),
     ]);
     this.live.watch(this.parts.topics);
@@ -141,8 +147,8 @@ class App {
   onFrame(event, data) {
     if (data.at) this.ahead_s = data.at - Date.now() / 1000;
     if (event === "snapshot") this.parts.tell(data.topic, () => data.data);
-    else if (event === "delta") this.parts.tell(data.topic, (former) => applyDelta(former, data.changes));
-    else if (event === "reset" || event === "action") this.parts.everythingAgain();
+    else if (event === "delta") this.parts.tell(data.topic, (former) => former && applyDelta(former, data));
+    else if (event === "error") this.parts.fail(data.topic, data.error);
   }
 
   hold() {

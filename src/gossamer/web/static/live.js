@@ -20,6 +20,7 @@ export class Live {
     this.nextTry = 0;
     this.lastId = "";
     this.isPolling = false;
+    this.isStreaming = false;
     this.isLost = false;
     setInterval(() => this.look(), 1000);
     window.addEventListener("online", () => this.tryNow());
@@ -53,6 +54,7 @@ export class Live {
   stop() {
     this.reading?.abort();
     this.reading = null;
+    this.isStreaming = false;
     clearTimeout(this.later);
   }
 
@@ -81,11 +83,14 @@ export class Live {
       }
       this.isPolling = false;
       this.failures = 0;
+      this.isStreaming = true;
       await this.read(answer.body, reading.signal);
     } catch {
       /* what went wrong does not matter: it is tried again */
     }
-    if (this.reading === reading) this.openLater();
+    if (this.reading !== reading) return;
+    this.isStreaming = false;
+    this.openLater();
   }
 
   async read(body, signal) {
@@ -164,17 +169,21 @@ export class Live {
   }
 }
 
-/** Changed values by their path ("jobs/3/rate" or ["jobs", 3, "rate"]) in a copy: the former answer stays as it was. */
-export function applyDelta(data, changes) {
-  const copy = { ...data };
-  for (const [path, value] of Object.entries(changes)) {
-    const steps = path.split("/").filter(Boolean);
-    let place = copy;
-    for (const step of steps.slice(0, -1)) {
-      place[step] = Array.isArray(place[step]) ? [...place[step]] : { ...place[step] };
-      place = place[step];
-    }
-    place[steps.at(-1)] = value;
+/** What makes the later answer of the former one, in a copy: the former stays as it was. */
+export function applyDelta(former, { set, drop }) {
+  const root = { answer: former };
+  for (const [path, value] of set) holderOf(root, path)[lastOf(path)] = value;
+  for (const path of drop) delete holderOf(root, path)[lastOf(path)];
+  return root.answer;
+}
+const lastOf = (path) => path.at(-1) ?? "answer";
+
+/** What holds the value at a path, copied on the way to it. */
+function holderOf(root, path) {
+  let place = root;
+  for (const step of path.length ? ["answer", ...path.slice(0, -1)] : []) {
+    place[step] = Array.isArray(place[step]) ? [...place[step]] : { ...place[step] };
+    place = place[step];
   }
-  return copy;
+  return place;
 }

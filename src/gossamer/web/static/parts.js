@@ -1,5 +1,5 @@
 // What a view asks the server for, part by part: each may be late or fail alone, and says so alone.
-import { ask } from "./api.js";
+import { ask, AskError } from "./api.js";
 
 const QUIET_MS = 300; // an answer that comes sooner needs no "loading"
 const LATE_MS = 5000;
@@ -28,8 +28,10 @@ class Part {
 
 /** All parts of what is shown. `changed` is called when one of them has something new. */
 export class Parts {
-  constructor({ changed, failed }) {
+  constructor({ changed, failed, isStreaming }) {
     this.changed = changed;
+    this.isStreaming = isStreaming;
+    this.told = new Map(); // topic -> the answer as the stream told it: what its changes refer to
     this.failed = failed;
     this.all = new Map();
     this.isHeld = false;
@@ -61,6 +63,7 @@ export class Parts {
     }
     for (const [name, part] of this.all) if (!next.has(name)) part.attempt?.abort();
     this.all = next;
+    for (const topic of this.told.keys()) if (!this.topics.includes(topic)) this.told.delete(topic);
     for (const part of next.values()) if (part.askedAt === null) this.load(part);
   }
 
@@ -100,13 +103,18 @@ export class Parts {
     part.at = data?.at ?? Date.now() / 1000;
   }
 
-  /** What the stream told of a topic: `change` makes the new answer of the former one. */
+  /** What the stream told of a topic: `change` makes the new answer of the one that it told before. */
   tell(topic, change) {
+    const answer = change(this.told.get(topic));
+    if (!answer) return;
+    this.told.set(topic, answer);
     if (this.isHeld) return;
-    for (const part of this.all.values()) {
-      if (part.topic !== topic || (part.data === undefined && change.length)) continue;
-      this.put(part, change(part.data));
-    }
+    for (const part of this.all.values()) if (part.topic === topic) this.put(part, answer);
+    this.changed();
+  }
+  /** A topic cannot be answered now. */
+  fail(topic, { status, ...said }) {
+    for (const part of this.all.values()) if (part.topic === topic) part.error = new AskError(said, status);
     this.changed();
   }
 
@@ -125,7 +133,8 @@ export class Parts {
   look() {
     if (this.isHeld || document.hidden) return;
     for (const part of this.all.values()) {
-      const waits = part.error ? 15 : part.every;
+      const isTold = part.topic && !part.error && this.isStreaming();
+      const waits = isTold ? 0 : part.error ? 15 : part.every;
       if (waits && !part.attempt && Date.now() - part.askedAt >= waits * 1000) this.load(part);
     }
   }

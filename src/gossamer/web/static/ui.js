@@ -170,23 +170,21 @@ export const segments = (name, options, chosen, choose) =>
   h(
     "div",
     { class: "segments", role: "group", "aria-label": name },
-    options
-      .filter(Boolean)
-      .map(([value, label, extra]) =>
-        h(
-          "button",
-          {
-            key: `s-${value}`,
-            type: "button",
-            "aria-pressed": String(value === chosen),
-            onclick: () => choose(value),
-          },
-          label,
-          extra !== undefined &&
-            extra !== null &&
-            h("span", { class: "seg-count" }, typeof extra === "number" ? count(extra) : extra),
-        ),
+    options.filter(Boolean).map(([value, label, extra]) =>
+      h(
+        "button",
+        {
+          key: `s-${value}`,
+          type: "button",
+          "aria-pressed": String(value === chosen),
+          onclick: () => choose(value),
+        },
+        label,
+        extra !== undefined &&
+          extra !== null &&
+          h("span", { class: "seg-count" }, typeof extra === "number" ? count(extra) : extra),
       ),
+    ),
   );
 
 /** A control with its label, its hint, and what is wrong with it. `control` is a function of the props to add. */

@@ -234,7 +234,7 @@ export const hosts = {
       path: question(ctx),
       topic: ctx.query.cursor
         ? null
-        : `hosts:${ctx.job}${question(ctx).includes("?") ? `:${question(ctx).split("?")[1]}` : ""}`,
+        : `hosts:${encodeURIComponent(ctx.job)}${question(ctx).includes("?") ? `:${question(ctx).split("?")[1]}` : ""}`,
       every: 5,
       keep: true,
     },
