@@ -339,13 +339,14 @@ def series(_query: dict[str, str]) -> dict[str, Any]:
     return {
         "at": until,
         "step_s": 20,
+        "since": until - 180 * 20,
         "until": until,
         "series": values,
         "marks": [
             {"at": until - 3120, "kind": "dead", "text": "api.shop.example begins to fail"},
             {"at": until - 1440, "kind": "person", "text": "per_host 2 → 1, token ops"},
         ],
-        "gaps": [{"from": until - 114 * 20, "to": until - 109 * 20, "text": "no data: supervisor away"}],
+        "gaps": [{"since": until - 114 * 20, "until": until - 109 * 20, "text": "no data: supervisor away"}],
     }
 
 

@@ -17,6 +17,8 @@ PARSES = re.compile(
     r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser|"
     r"createContextualFragment|srcdoc|setHTML"
 )
+NAMES = re.compile(r"^import {([^}]*)} from", re.MULTILINE)
+EXPORTS = re.compile(r"^export (?:async )?(?:function|const|class) (\w+)", re.MULTILINE)
 IMPORT = re.compile(r'(?:from|import) "(\./|\.\./)([^"]+)"')
 
 
@@ -28,6 +30,15 @@ def test_a_script_is_small_says_what_it_is_for_and_parses_no_html(script: Path) 
     assert not PARSES.findall(text.replace("Nothing here, or anywhere in the page, parses HTML.", ""))
     for before, name in IMPORT.findall(text):
         assert (script.parent / before / name).is_file(), name
+    taken = [name for names in NAMES.findall(text) for name in re.findall(r"\w+", names)]
+    assert [name for name in taken if len(re.findall(rf"\b{name}\b", text)) < 2] == []
+
+
+def test_what_is_imported_is_exported() -> None:
+    for script in SCRIPTS:
+        for names, before, path in re.findall(r'import {([^}]*)} from "(\.\.?/)([^"]+)"', script.read_text()):
+            given = EXPORTS.findall((script.parent / before / path).read_text())
+            assert {name for name in re.findall(r"\w+", names)} - {*given} == set(), (script.name, path)
 
 
 def test_every_script_and_every_sheet_is_used() -> None:

@@ -6,7 +6,7 @@ import { button } from "./ui.js";
 
 /**
  * `bands`: {title, height, show, axis, lines: [{name, kind, values, fill, href}]} or {title, strips: [...]}.
- * `marks`: {at, kind, text}, `gaps`: {from, to, text}; times in seconds. What the cursor points at, and whether the
+ * `marks`: {at, kind, text}, `gaps`: {since, until, text}; times in seconds. What the cursor points at, and whether the
  * table is shown instead, is kept in `state` while the view is shown.
  */
 export function bands(ctx, { bands: list, points, step_s, until, marks = [], gaps = [], label, state }) {
@@ -164,7 +164,7 @@ const overlay = ({ gaps, marks, place, cursor, points }) => [
   gaps.map((gap) =>
     h("span", {
       class: "gap",
-      css: { left: `${place(gap.from)}%`, width: `${Math.max(0.4, place(gap.to) - place(gap.from))}%` },
+      css: { left: `${place(gap.since)}%`, width: `${Math.max(0.4, place(gap.until) - place(gap.since))}%` },
     }),
   ),
   marks.map((one) => h("span", { class: ["event", one.kind], css: { left: `${place(one.at)}%` } })),
@@ -173,7 +173,7 @@ const overlay = ({ gaps, marks, place, cursor, points }) => [
 ];
 
 function eventsBand({ marks, gaps, place }) {
-  const told = [...marks, ...gaps.map((gap) => ({ at: gap.from, text: gap.text, kind: "none" }))].sort(
+  const told = [...marks, ...gaps.map((gap) => ({ at: gap.since, text: gap.text, kind: "none" }))].sort(
     (a, b) => a.at - b.at,
   );
   if (!told.length) return null;

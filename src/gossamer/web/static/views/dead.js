@@ -76,7 +76,6 @@ function bulk(ctx, data, state) {
   const which = {
     filter: state.all ? filterOf(ctx) : { ids: [...state.ids].map(Number) },
     count: many,
-    is_all: state.all,
   };
   const pickAll = () => {
       state.all = true;
@@ -102,7 +101,10 @@ function bulk(ctx, data, state) {
           ]
         : ["None picked. ", sub("x picks a row.")],
     ),
-    !state.all && total > 0 && button(`Pick all ${count(total)} that match`, pickAll, { kind: "quiet" }),
+    !state.all &&
+      total > 0 &&
+      !ctx.query.q &&
+      button(`Pick all ${count(total)} that match`, pickAll, { kind: "quiet" }),
     many > 0 && button("Pick none", pickNone, { kind: "quiet" }),
     h(
       "div",

@@ -9,19 +9,17 @@ import { apiOf, RUNGS } from "./shared.js";
 
 export const exportHref = (ctx, filter) => addressOf(pathOf(apiOf(ctx, "/dead/export"), filter));
 
-/** `which` is {filter, count, is_all}: the server refuses where it finds another number than was seen. */
-const order = (which, more = {}) => ({ filter: which.filter, expect: { count: which.count }, ...more });
+const COUNTED = 10_000; // the server counts no further
+/** `which` is {filter, count}: the server refuses where it finds another number than was seen. */
+const order = (which, more = {}) => ({
+  filter: which.filter,
+  expect: which.count > COUNTED ? {} : { count: which.count },
+  ...more,
+});
 const wait = (n) => `${n === 1 ? "1 request waits" : `${count(n)} requests wait`} again.`;
 
 export function retryLetters(ctx, which) {
-  const go = (when) =>
-    act(
-      ctx,
-      apiOf(ctx, "/dead/retry"),
-      order(which, when && { when }),
-      when ? `${plural(which.count, "request")} wait until the host answers.` : wait(which.count),
-      { undone: "Those not yet begun are dead letters again." },
-    );
+  const go = () => act(ctx, apiOf(ctx, "/dead/retry"), order(which), wait(which.count));
   if (which.count === 1) {
     go();
     return;
@@ -30,36 +28,32 @@ export function retryLetters(ctx, which) {
     title: `Retry ${plural(which.count, "dead letter")}?`,
     lines: ["They wait again with their counts at zero, each at its host’s pace."],
     leave: "Leave them",
-    does: [
-      ["Retry when the host answers", () => go("host_answers"), ""],
-      [`Retry ${count(which.count)} now`, () => go(), "main"],
-    ],
+    does: [[`Retry ${count(which.count)} now`, go, "main"]],
   });
 }
 
-export function dropLetters(ctx, which) {
-  const go = () =>
-    act(
-      ctx,
-      apiOf(ctx, "/dead/drop"),
-      order(which),
-      `${plural(which.count, "dead letter")} ${which.count === 1 ? "was" : "were"} dropped.`,
-      { undone: "They are back." },
-    );
-  if (which.count === 1) {
-    go();
-    return;
-  }
+export const dropLetters = (ctx, which) =>
   confirmDo({
     title: `Drop ${plural(which.count, "dead letter")}?`,
-    leave: "Keep them",
-    does: [[`Drop ${count(which.count)}`, go, "grave sure"]],
+    leave: which.count === 1 ? "Keep it" : "Keep them",
     lines: [
       "Their URLs stay known and are not fetched again in this job; the ledger keeps their attempts.",
-      "It can be undone for 10 minutes, here or under Changes.",
+      "There is no way back.",
+    ],
+    does: [
+      [
+        `Drop ${count(which.count)}`,
+        () =>
+          act(
+            ctx,
+            apiOf(ctx, "/dead/drop"),
+            order(which),
+            `${plural(which.count, "dead letter")} ${which.count === 1 ? "was" : "were"} dropped.`,
+          ),
+        "grave sure",
+      ],
     ],
   });
-}
 
 const AS_BEFORE = "as before";
 
@@ -116,9 +110,7 @@ export function editLetters(ctx, which, letter = null) {
       });
       const send = () => {
         close();
-        act(ctx, apiOf(ctx, "/dead/retry"), order(which, names.length ? { change } : {}), wait(which.count), {
-          undone: "As before.",
-        });
+        act(ctx, apiOf(ctx, "/dead/retry"), order(which, names.length ? { change } : {}), wait(which.count));
       };
       return {
         body: [

@@ -20,15 +20,25 @@ export const WHYS = {
   backoff: "backs off",
   down: "is silent",
   hold: "is on hold",
+  skipped: "is skipped",
   budget: "its budget is spent",
 };
-export const KIND_OF = { retry_after: "held", backoff: "held", hold: "held", budget: "held", down: "dead" };
+export const KIND_OF = {
+  skipped: "info",
+  retry_after: "held",
+  backoff: "held",
+  hold: "held",
+  budget: "held",
+  down: "dead",
+};
 const FILTERS = ["only", "why", "q"];
 const question = (ctx) =>
   pathOf(
     apiOf(ctx, "/hosts"),
     Object.fromEntries([...FILTERS, "sort", "order", "cursor"].map((name) => [name, ctx.query[name]])),
   );
+/** How bad a share of successes is; unknown is not bad. */
+const successKind = (part) => (part === null || part >= 0.95 ? "" : part < 0.5 ? "is-dead" : "is-held");
 const isHeld = (one, now) => one.hold_until > now;
 
 function delayCell(one, now) {
@@ -59,10 +69,10 @@ function usedCell(one) {
   );
 }
 
-function columns(ctx) {
+function columns(ctx, rows) {
   const now = ctx.now(),
     ledger = (one, query) => jobHref(ctx.job, "/attempts", { host: one.host, ...query });
-  return [
+  const all = [
     {
       key: "host",
       label: "Host",
@@ -112,18 +122,11 @@ function columns(ctx) {
       right: true,
       p: 3,
       sort: "success",
-      cell: (one) =>
-        num(
-          ledger(one, {}),
-          h(
-            "span",
-            { class: one.success < 0.5 ? "is-dead" : one.success < 0.95 ? "is-held" : "" },
-            share(one.success),
-          ),
-        ),
+      cell: (one) => num(ledger(one, {}), h("span", { class: successKind(one.success) }, share(one.success))),
     },
     {
       key: "p95",
+      known: "p50_s",
       label: "p50 / p95",
       right: true,
       p: 4,
@@ -152,14 +155,16 @@ function columns(ctx) {
     },
     {
       key: "dead",
+      known: "dead",
       label: "Dead",
       right: true,
       p: 4,
-      sort: "dead",
       cell: (one) =>
         one.dead ? num(jobHref(ctx.job, "/dead", { host: one.host }), count(one.dead)) : sub("0"),
     },
   ];
+  // What nobody counts for a whole list has no column.
+  return all.filter(({ known }) => !known || rows.some((one) => one[known] !== null));
 }
 
 const ONLY = [
@@ -175,7 +180,7 @@ const filters = (ctx, data) =>
     search("Part of a host’s name", ctx.query.q, (q) => ctx.set({ q, cursor: null })),
     segments(
       "Which hosts",
-      ONLY.filter(([value]) => !data?.totals || value in data.totals).map(([value, label]) => [
+      ONLY.filter(([value]) => !data || data.totals[value] !== null).map(([value, label]) => [
         value,
         label,
         data?.totals?.[value],
@@ -203,7 +208,7 @@ function list(ctx, data) {
   return table({
     id: "hosts",
     label: "Hosts",
-    columns: columns(ctx),
+    columns: columns(ctx, rows),
     rows,
     idOf: (one) => one.host,
     sort: { by: sort, order, choose },

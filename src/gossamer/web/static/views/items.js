@@ -2,9 +2,8 @@
 import { addressOf, pathOf } from "../api.js";
 import { openDialog, toast } from "../dialog.js";
 import { h } from "../dom.js";
-import { ago, count, plural, share } from "../format.js";
-import { spark } from "../charts.js";
-import { mark, noMark } from "../marks.js";
+import { ago, plural } from "../format.js";
+import { mark } from "../marks.js";
 import { jobHref } from "../places.js";
 import { sheet } from "../sheet.js";
 import { freeze, noMatch, pager, table } from "../table.js";
@@ -17,9 +16,7 @@ import {
   foreign,
   head,
   lifeHref,
-  link,
   linkButton,
-  num,
   search,
   section,
   segments,
@@ -28,6 +25,7 @@ import {
   sub,
   url,
 } from "../ui.js";
+import { quality } from "./quality.js";
 import { apiOf, crumbsOf, when } from "./shared.js";
 
 const FILTERS = ["type", "missing", "changed_since", "q"];
@@ -135,91 +133,6 @@ function filters(ctx, quality) {
       ),
   );
 }
-
-// ---------------------------------------------------------------- quality
-
-const kindOf = (one) => (one.drift ? (one.fill < 0.5 ? "dead" : "held") : "calm");
-
-function fillOf(ctx, one) {
-  const label =
-    one.base === null || one.base === undefined
-      ? share(one.fill)
-      : `${share(one.fill)}, before ${share(one.base)}`;
-  return h(
-    "span",
-    { class: "fill" },
-    h(
-      "span",
-      { class: ["bullet", kindOf(one)], role: "img", "aria-label": label },
-      h("i", { css: { width: `${one.fill * 100}%` } }),
-      one.base !== null && one.base !== undefined && h("b", { css: { left: `${one.base * 100}%` } }),
-    ),
-    num(jobHref(ctx.job, "/items", { missing: one.field, type: one.type }), share(one.fill)),
-  );
-}
-
-const qualityColumns = (ctx) => [
-  {
-    key: "field",
-    label: "Field",
-    p: 1,
-    cell: (one) =>
-      h(
-        "span",
-        { class: "name" },
-        one.drift ? mark(kindOf(one), "drifts") : noMark(),
-        h("b", { class: "ell" }, foreign(one.field, { max: 40 })),
-      ),
-  },
-  { key: "type", label: "Type", p: 3, cell: (one) => sub(foreign(one.kind ?? one.type ?? "", { max: 30 })) },
-  {
-    key: "fill",
-    label: "Filled, and in the last job (line)",
-    short: "Filled",
-    p: 2,
-    phone: "wide",
-    cell: (one) => fillOf(ctx, one),
-  },
-  { key: "was", label: "Before", right: true, p: 3, cell: (one) => sub(share(one.base)) },
-  {
-    key: "hours",
-    label: "Last 24 h",
-    p: 3,
-    cell: (one) =>
-      one.hours?.length
-        ? spark(one.hours, { label: `${one.field}: share filled by hour`, kind: kindOf(one), top: 1 })
-        : sub("–"),
-  },
-  {
-    key: "say",
-    label: "What to know",
-    p: 2,
-    phone: "block",
-    cell: (one) =>
-      one.drift ? foreign(one.drift, { max: 300 }) : sub(foreign(one.range ?? "", { max: 80 })),
-  },
-];
-
-const quality = (ctx, data) =>
-  data.fields?.length
-    ? section(
-        "Quality by field",
-        {
-          id: "quality",
-          meta: [
-            data.score !== undefined && data.score !== null && `score ${share(data.score)}`,
-            data.base_job && h("span", {}, "baseline: ", link(jobHref(data.base_job), data.base_job)),
-          ],
-        },
-        table({
-          id: "quality",
-          label: "Quality by field",
-          columns: qualityColumns(ctx),
-          rows: data.fields,
-          idOf: (one) => `${one.type}-${one.field}`,
-        }),
-      )
-    : null;
 
 // ---------------------------------------------------------------- one item, and files
 

@@ -1,25 +1,17 @@
 // Job: does it go well, how fast, when is it done, what holds it back?
 import { actButton, takeBack } from "../actions.js";
-import { pathOf } from "../api.js";
-import { bands } from "../bands.js";
 import { bullet, shares } from "../charts.js";
 import { h } from "../dom.js";
-import { count, duration, ms, pace, plural, rate, share } from "../format.js";
+import { count, duration, money, ms, pace, plural, rate, share, size } from "../format.js";
 import { jobMark } from "../marks.js";
 import { jobHref } from "../places.js";
 import { table } from "../table.js";
-import { blank, foreign, head, link, num, section, segments, skeleton, sub, tag } from "../ui.js";
+import { foreign, head, link, num, section, skeleton, sub, tag } from "../ui.js";
 import { cancelJob, changeLimits, pauseJob, resumeJob } from "./job_actions.js";
-import { apiOf, STATUS_KINDS, when } from "./shared.js";
+import { rates, ratesNeed } from "./rates.js";
+import { when } from "./shared.js";
 import { troubleList } from "./troubles.js";
 
-const RANGES = [
-  ["15m", "15 min", "The last 15 minutes"],
-  ["1h", "1 h", "The last hour"],
-  ["6h", "6 h", "The last 6 hours"],
-  ["24h", "24 h", "The last day"],
-  ["all", "whole job", "The whole job"],
-];
 const waiting = (job) => job.pending + job.delayed + job.leased;
 
 function controls(ctx, job) {
@@ -109,7 +101,7 @@ function limits(ctx, job) {
       box(
         "store",
         "Store",
-        [h("b", {}, ms(job.store_lag_s)), " behind"],
+        job.store_lag_s === null ? "not measured" : [h("b", {}, ms(job.store_lag_s)), " behind"],
         job.store_lag_s ?? 0,
         2,
         jobHref(job.id),
@@ -128,77 +120,10 @@ function limits(ctx, job) {
   );
 }
 
-// ---------------------------------------------------------------- over time
-
-/** The series of the answer by their names; what is not counted is not drawn. */
-function charts(ctx, data) {
-  const series = data.series,
-    base = (query) => jobHref(ctx.job, "/attempts", query),
-    perSecond = (v) => `${v >= 10 ? count(v) : Number(v.toFixed(2))}/s`;
-  const line = (name, kind, href, fill) =>
-    series[name] && { name: kind, kind, values: series[name], fill, href };
-  const list = [
-    {
-      title: "Pages a second",
-      height: 108,
-      show: rate,
-      axis: perSecond,
-      lines: [
-        line("allowed", "allowed", jobHref(ctx.job, "/hosts")),
-        line("pages", "pages", base({ verdict: "success" }), true),
-      ].filter(Boolean),
-    },
-    {
-      title: "Response time",
-      height: 76,
-      show: ms,
-      axis: (v) => ms(v),
-      lines: [line("p95", "p95", base({})), line("p50", "p50", base({}))].filter(Boolean),
-    },
-    {
-      title: "Answers by status,",
-      strips: Object.entries(STATUS_KINDS)
-        .filter(([name]) => series[name])
-        .map(([name, kind]) => ({ name, kind, values: series[name], href: base({ status: name }) })),
-    },
-  ].filter((band) => (band.lines ?? band.strips).length);
-  const points = Math.max(0, ...Object.values(series).map((values) => values.length));
-  if (points < 2)
-    return blank({ small: true, title: "No page yet.", text: "Rates show 5 s after the first pages." });
-  return bands(ctx, {
-    bands: list,
-    points,
-    step_s: data.step_s,
-    until: data.until,
-    marks: data.marks ?? [],
-    gaps: data.gaps ?? [],
-    label: `${ctx.job}: rates`,
-    state: (ctx.memory.bands ??= {}),
-  });
-}
-
-function rates(ctx) {
-  const range = ctx.query.range ?? "1h",
-    title = RANGES.find(([value]) => value === range)?.[2] ?? "Rates";
-  return section(
-    title,
-    {
-      id: "rates",
-      meta: segments(
-        "How far back",
-        RANGES.map(([value, label]) => [value, label]),
-        range,
-        (value) => ctx.set({ range: value === "1h" ? null : value }),
-      ),
-    },
-    ctx.show("series", (data) => charts(ctx, data), { waiting: skeleton("chart", 2), what: "The rates" }),
-  );
-}
-
 // ---------------------------------------------------------------- frontier, due, budgets
 
 function frontier(ctx, job) {
-  if (job.is_forgotten)
+  if (job.done === null)
     return section(
       "Frontier",
       { id: "frontier" },
@@ -264,6 +189,8 @@ const due = (job) =>
     ),
   );
 
+const AMOUNTS = { pages: count, cost: money, bytes: size, browser_seconds: duration };
+const amountOf = (kind, n) => (AMOUNTS[kind] ?? count)(n);
 const budgets = (ctx, job) =>
   job.budgets?.length > 0 &&
   section(
@@ -277,12 +204,7 @@ const budgets = (ctx, job) =>
           "li",
           { key: one.name },
           h("span", {}, one.name),
-          h(
-            "span",
-            {},
-            h("b", {}, one.used_text ?? count(one.used)),
-            ` of ${one.limit_text ?? count(one.limit)}`,
-          ),
+          h("span", {}, h("b", {}, amountOf(one.kind, one.used)), ` of ${amountOf(one.kind, one.limit)}`),
           bullet(one.used, one.limit, `${one.name} used`, "calm"),
           one.note && sub(one.note),
         ),
@@ -385,15 +307,7 @@ function draw(ctx, job) {
 export const job = {
   title: (ctx) => (ctx.data("job")?.troubles?.some((one) => one.severity === "needs_you") ? "Needs you" : ""),
   crumbs: (ctx) => [["/", "Overview"], ctx.job],
-  needs: (ctx) => [
-    {
-      name: "series",
-      path: pathOf(apiOf(ctx, "/series"), { range: ctx.query.range ?? "1h" }),
-      every: 5,
-      keep: true,
-      optional: true,
-    },
-  ],
+  needs: (ctx) => [ratesNeed(ctx)],
   draw: (ctx) =>
     ctx.whole("job", ctx.job, [skeleton("chart", 2), skeleton("lines", 8)], (data) => draw(ctx, data)),
 };

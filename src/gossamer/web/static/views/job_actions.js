@@ -5,7 +5,7 @@ import { confirmDo, openDialog, toast } from "../dialog.js";
 import { h } from "../dom.js";
 import { count } from "../format.js";
 import { button, field, input } from "../ui.js";
-import { typed } from "./settings.js";
+import { typed, untyped } from "./settings.js";
 
 const path = (id, end = "/actions") => `/jobs/${encodeURIComponent(id)}${end}`;
 
@@ -107,7 +107,7 @@ export async function changeLimits(ctx, id) {
           path(id),
           {
             do: "limits",
-            with: Object.fromEntries(changed.map((name) => [name, form[name].trim() || null])),
+            with: Object.fromEntries(changed.map((name) => [name, untyped(form[name])])),
             expect: was,
           },
           `Limits of ${id} were changed; they hold from the next lease on.`,

@@ -35,7 +35,7 @@ function read(form) {
   if (form.contact?.trim()) settings.contact = form.contact.trim();
   if (!form.target?.trim())
     faults.target = "Say what to crawl: a URL, the name of a spider, or FILE.py:Class.";
-  return { document: { target: form.target?.trim(), args, settings }, faults };
+  return { document: { target: form.target?.trim(), arguments: args, settings }, faults };
 }
 
 async function start(ctx, state) {
@@ -51,8 +51,8 @@ async function start(ctx, state) {
   ctx.redraw();
   try {
     const answer = await tell("/jobs", order);
-    const id = answer.job?.id ?? answer.job ?? answer.id;
-    toast(`${id} was submitted; a worker adds its seeds.`);
+    const id = answer.job;
+    toast(`${id} was started.`);
     ctx.go(jobHref(id));
   } catch (error) {
     state.error = error.message;

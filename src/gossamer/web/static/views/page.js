@@ -83,10 +83,11 @@ function ways(ctx, data) {
       seeHost,
       open,
     ];
-  if (!ctx.me?.may_fetch) return [seeHost, open];
   if (data.page_answer === "done") return [fetchIt("Fetch it again", "It waits for its host’s turn."), open];
   if (data.page_answer === "never_seen")
     return [fetchIt("Fetch it now", "It was admitted and waits for its host’s turn."), seeHost, open];
+  if (data.page_answer === "waiting")
+    return [fetchIt("Fetch it first", "It is the next of its host."), seeHost, open];
   return [seeHost, open];
 }
 function hostOf(address) {

@@ -68,14 +68,14 @@ function columns(ctx) {
           ? h("span", { class: "is-held" }, "rests until ", when(ctx, one.quarantined_until, false))
           : sub("in use"),
     },
-    ctx.data("proxies")?.may_steer && {
+    {
       key: "does",
       label: "",
       right: true,
       p: 2,
       cell: (one) => doesCell(ctx, one, now),
     },
-  ].filter(Boolean);
+  ];
 }
 
 function doesCell(ctx, one, now) {

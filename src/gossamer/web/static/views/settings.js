@@ -20,6 +20,14 @@ export function typed(value) {
     return "empty";
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
+/** What was typed, as the server takes it. */
+export function untyped(text) {
+  const said = text.trim();
+  if (said === "none" || said === "empty" || said === "") return null;
+  if (said === "true" || said === "false") return said === "true";
+  if (Number.isFinite(Number(said))) return Number(said);
+  return said;
+}
 const shown = (value) => (Number.isInteger(value) && value > 9999 ? count(value) : typed(value));
 const isSet = (row) => row.layer !== "default";
 
@@ -74,9 +82,18 @@ function change(ctx, row) {
       act(
         ctx,
         apiOf(ctx, "/actions"),
-        { do: "limits", with: { [row.key]: form.value }, expect: { [row.key]: row.value } },
+        { do: "limits", with: { [row.key]: untyped(form.value) }, expect: { [row.key]: row.value } },
         `${row.key} was changed; it holds from the next lease on.`,
         { undone: "The former value holds again." },
+      );
+    };
+    const putBack = () => {
+      close();
+      act(
+        ctx,
+        apiOf(ctx, "/actions"),
+        { do: "back", with: { [row.key]: null } },
+        `${row.key} is as the job was begun.`,
       );
     };
     return {
@@ -102,7 +119,11 @@ function change(ctx, row) {
           "It holds for this job only. The next crawl of this target takes the value of the other layers again.",
         ),
       ],
-      foot: [button("Keep it", close), button("Change it", send, { kind: "main" })],
+      foot: [
+        button("Keep it", close),
+        row.layer === RUNNING && button("Put it back", putBack),
+        button("Change it", send, { kind: "main" }),
+      ],
     };
   });
 }
