@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from gossamer.policy.alerts import AlertRules
 from gossamer.policy.troubles import SEVERITIES, Severity, TroubleKind
 from kit.deploy_files import DEPLOY, ROOT, parses, run
 from kit.metric_names import METRICS, OTHERS, TARGET, find_metrics, labels_of, recorded, wrong_labels
@@ -119,6 +120,28 @@ def test_what_needs_a_person_has_a_rule() -> None:
     by_name = {rule["alert"]: rule for rule in ALERTS}
     for kind, name in COVERED.items():
         assert (by_name[name]["labels"]["severity"] == "critical") == (kind in needed), name
+
+
+def test_the_rules_have_the_limits_of_gossamer_itself() -> None:
+    rules = AlertRules()
+    window, half_hour = f"[{rules.window_s / 60:.0f}m]", "[30m]"
+    limits = {
+        TroubleKind.DEAD_LETTERS: (window, f"> {rules.dead_letters}\n", f"> {rules.dead_share} *"),
+        TroubleKind.HOST_FAILS: (f"> {rules.host_failures}\n", f"> {rules.host_attempts}\n"),
+        TroubleKind.NO_ITEMS: (half_hour, f"> {rules.no_items_pages}\n"),
+        TroubleKind.STALLED: (f"increase{rules.stalled_s / 60:.0f}m == 0",),
+        TroubleKind.GROWING: (f"> {rules.growing}\n", "> 1.1 *", "offset 1h"),
+        TroubleKind.STORE_LAG: (f"> {rules.store_lag_s:g}\n",),
+        TroubleKind.REDIS_MEMORY: (f"> {rules.redis_memory_share}\n",),
+    }
+    by_name = {rule["alert"]: rule for rule in ALERTS}
+    for kind, parts in limits.items():
+        expression = re.sub(r" (and|or|unless) ", r"\n\1 ", by_name[COVERED[kind]]["expr"]) + "\n"
+        for part in parts:
+            assert part in expression, (kind, part, expression)
+    for kind, name in COVERED.items():
+        lasts_s = rules.holds_for(kind) or rules.holds_s  # of those that are at once, what is counted wavers
+        assert by_name[name]["for"] == f"{lasts_s / 60:.0f}m", kind
 
 
 def test_what_is_scraped_gets_the_labels_that_the_rules_ask_for() -> None:
