@@ -79,8 +79,13 @@ def logs_page() -> str:
         "fields are those below, control characters are escaped, and what Python would write by itself "
         "(warnings, errors of threads) is a line as well. Then no live view is drawn and no table is printed "
         "at the end. What is wrong with the settings themselves is said in plain text.",
-        "In both forms, user names and passwords in URLs are shown as `***`. What your own code prints to "
-        "stdout or stderr goes there as it is; `self.logger` of a spider is part of the log.",
+        "In both forms, user names and passwords in URLs are shown as `***`, and so are secrets that the "
+        "process was told, wherever they turn up: passwords of servers and proxies, keys of gateways, URLs "
+        "of webhooks, headers of the settings that carry credentials, spider arguments that are named like a "
+        "secret, and what the "
+        "request in hand has under such names in its headers, `meta`, `cb_kwargs` and body. A value of fewer "
+        "than six characters is not looked for. What your own code prints to stdout or stderr goes there as "
+        "it is; `self.logger` of a spider is part of the log.",
         "## Fields",
         record_table(LogLine),
         "## Values of `event`",

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from gossamer.runtime.known_secrets import forget_secrets
 from kit import corpora
 from kit.environment import keep_plain
 from kit.server_process import Process
@@ -51,6 +52,11 @@ def _needs_server(item: pytest.Function) -> bool:
     """Whether it asks for a server, or its module starts servers of its own."""
     own = [value for value in vars(item.module).values() if isinstance(value, type)]
     return bool(SERVER_FIXTURES & {*item.fixturenames}) or any(issubclass(kind, Process) for kind in own)
+
+
+def pytest_runtest_teardown() -> None:
+    """What one test was told is no secret to the next one."""
+    forget_secrets()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -10,8 +10,10 @@ from gossamer.core.errors import FetchError, OperatorError, UsageError
 from gossamer.core.requests import Request
 from gossamer.core.results import FetchResult
 from gossamer.policy.log_in import fails_log_in, is_log_in_page
+from gossamer.policy.request_secrets import secret_values_of
 from gossamer.ports.login_guide import Ask
 from gossamer.ports.page_examiner import ParseInterruptError, ParseLimitError
+from gossamer.runtime.known_secrets import remember_secrets
 from gossamer.runtime.user_code import await_endable, ends_task
 from gossamer.spiders.login import Login
 from gossamer.spiders.response import Response
@@ -48,6 +50,7 @@ class SpiderLogin:
         assert spider.log_in is not None, "its log-in page was asked for before"
 
         async def ask_for(step: Request) -> Response:
+            remember_secrets(secret_values_of(step))
             return await self._read_response(step, await ask(step))
 
         login = Login(ask_for, request.session, login_url=spider.login_url)

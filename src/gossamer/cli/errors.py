@@ -18,6 +18,7 @@ import typer
 from gossamer.core.errors import OperatorError
 from gossamer.core.exits import ExitCode
 from gossamer.observe.text import printable_lines
+from gossamer.runtime.known_secrets import hide_secrets
 from gossamer.runtime.log_context import line_details
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -57,7 +58,7 @@ def exit_codes() -> Iterator[None]:
 
 def print_message(message: str, level: int = logging.ERROR, **details: Any) -> None:
     """Say what went wrong, on stderr; to programs with ``details``."""
-    formatter = _MESSAGES.formatter
+    formatter, message = _MESSAGES.formatter, hide_secrets(message)
     line = f"gossamer: {printable_lines(message)}"
     if formatter is not None:
         about = {"name": "gossamer.cli", "levelno": level, "levelname": logging.getLevelName(level)}
@@ -87,7 +88,7 @@ def _report_bug() -> None:
         print_message(f"{told} of its detail\n{traceback.format_exc()}")
         raise typer.Exit(ExitCode.BUG) from None
     with suppress(OSError):
-        sys.stderr.write(f"{printable_lines(traceback.format_exc(), 20_000)}\n")
+        sys.stderr.write(f"{printable_lines(hide_secrets(traceback.format_exc()), 20_000)}\n")
     print_message(f"{told} above")
     raise typer.Exit(ExitCode.BUG) from None
 

@@ -26,6 +26,7 @@ from gossamer.fleet.shift import ShiftRun
 from gossamer.observe.log import LogSink
 from gossamer.observe.text import shown_url
 from gossamer.ports.sink import Sink
+from gossamer.runtime.known_secrets import hide_secrets
 from gossamer.runtime.log_context import describe_lines, line_details
 from gossamer.runtime.user_code import await_endable
 from gossamer.targets.discovery import CrawlTarget
@@ -110,6 +111,7 @@ class ShiftTask:
         except Exception as error:
             log.exception("a shift of %s failed", self._shift.job)
             why, detail, clean = EndReason.FAILED, trouble_of(error), False
+        detail = hide_secrets(detail)
         self._log_end(why, detail)
         return ShiftResult(
             id=shift.id, job=shift.job, lane=shift.lane, why=why, detail=detail,

@@ -20,9 +20,10 @@ from gossamer.config.names import canonical_name, is_section, suggest_name
 from gossamer.config.option import SettingOption
 from gossamer.config.section import MEANT_BY
 from gossamer.config.settings import Settings, find_field, section_groups, setting_fields
-from gossamer.config.values import hide_secrets, parse_text, to_tuple
+from gossamer.config.values import hide_secrets, parse_text, secrets_in, to_tuple
 from gossamer.core.errors import SettingError
 from gossamer.core.record import Record
+from gossamer.runtime.known_secrets import remember_secrets
 
 PROJECT_FILE = "gossamer.toml"
 PREFIX = "GOSSAMER_"
@@ -134,6 +135,7 @@ def load_settings(
         *(_read_file(project / PROJECT_FILE) if project else ()),
     ):
         layers.setdefault(name, []).append(setting)
+        remember_secrets(secrets_in(name, setting.value))
     loaded = LoadedSettings(
         settings=_validate_settings({name: found[0] for name, found in layers.items()}),
         project=project,

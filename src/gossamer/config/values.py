@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 import types
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Union, get_args, get_origin
+from urllib.parse import unquote
 
 from pydantic.fields import FieldInfo
 
 from gossamer.config.section import VARIABLE
 from gossamer.core.redaction import shown_server
+from gossamer.policy.request_secrets import header_secrets, is_header_secret
 
 WORDS = {
     **dict.fromkeys(("true", "yes", "on", "1"), True),
@@ -20,9 +22,12 @@ WORDS = {
 NOTHING = ("none", "null")
 SECRET_HEADERS = re.compile(r"auth|cookie|token|secret|key|password", re.IGNORECASE)
 USERINFO = re.compile(r"(?<=://)[^/@\s]*@")
+SERVERS = ("frontier.url", "store.url", "broker.url")
 PROXY_LISTS = re.compile(r"proxies\.(?:pools\.[^.]*\.)?urls?")
 # HOST:PORT, with or without :USER:PASSWORD
 BARE_PROXY = re.compile(r"((?:\[[0-9A-Fa-f:.]*\]|[^\[:/@\s]+):[0-9]{1,5})(:.*)?$")
+PASSWORDS = (re.compile(r"://[^/@\s:]*:([^/@\s]+)@"), re.compile(r"://[^/@\s:]*:(\S+)@"))
+_PARAMETER_VALUE = re.compile(r"(?i)[?&][^=&\s]*(?:auth|token|secret|key|password)[^=&\s]*=(?!\{)([^&#\s]+)")
 SECRET_PARAMETER = re.compile(r"(?i)([?&][^=&\s]*(?:auth|token|secret|key|password)[^=&\s]*=)(?!\{)[^&#\s]+")
 
 
@@ -86,7 +91,10 @@ def hide_secrets(key: str, value: Any) -> Any:
         is_name = key.endswith("_env") and re.match(VARIABLE, value)
         if (SECRET_HEADERS.search(key) and not is_name) or (is_like_headers and SECRET_HEADERS.search(value)):
             return "***"
-        return SECRET_PARAMETER.sub(r"\1***", USERINFO.sub("***@", value))
+        shown = SECRET_PARAMETER.sub(r"\1***", USERINFO.sub("***@", value))
+        # A password with a slash in it ends the part of the URL in which it is looked for.
+        is_mangled = key in SERVERS and "@" in shown.replace("://***@", "://", 1)
+        return shown_server(value) if is_mangled else shown
     if isinstance(value, Mapping):
         return {
             name: "***" if SECRET_HEADERS.search(str(name)) else hide_secrets(key, inner)
@@ -95,6 +103,24 @@ def hide_secrets(key: str, value: Any) -> Any:
     if isinstance(value, tuple | list):
         return type(value)(hide_secrets(key, element) for element in value)
     return value
+
+
+def secrets_in(key: str, value: Any) -> Iterator[str]:
+    """What :func:`hide_secrets` hides in a value: passwords, headers, keys, as they may turn up elsewhere."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            if is_header_secret(str(name)) and isinstance(inner, str):
+                yield from header_secrets(str(name), inner)
+            else:
+                yield from secrets_in(key, inner)
+    elif isinstance(value, tuple | list):
+        for element in value:
+            yield from secrets_in(key, element)
+    elif isinstance(value, str) and hide_secrets(key, value) != value:
+        yield from (unquote(found[1]) for kind in PASSWORDS for found in kind.finditer(value))
+        yield from (found[1] for found in _PARAMETER_VALUE.finditer(value))
+        if bare := BARE_PROXY.match(value):
+            yield (bare[2] or "").rpartition(":")[2]
 
 
 def _hide_in_proxy(text: str) -> str:

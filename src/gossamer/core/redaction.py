@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,31}://")
 _NO_URL = re.compile(r"[\w./:+-]+")  # a slip (redis:/host, my.db): nothing in it can be a password
+_USERINFO = re.compile(r"(?<=://)[^/@\s]*@")
 _HIDDEN = "…"
 _LONGEST = 300
 
@@ -29,3 +30,8 @@ def shown_server(url: str) -> str:
         return scheme[0] + _HIDDEN
     shown = f"{scheme[0]}{parts.netloc.rpartition('@')[2]}{parts.path}"
     return "".join(c if c.isprintable() else "?" for c in shown[:_LONGEST])
+
+
+def hide_userinfo(text: str) -> str:
+    """``text`` without the user names and passwords of the URLs in it."""
+    return _USERINFO.sub("***@", text) if "://" in text else text

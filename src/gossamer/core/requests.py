@@ -16,6 +16,7 @@ from msgspec.structs import force_setattr
 
 from gossamer.core.browsing import Browsing, check_browsing
 from gossamer.core.record import Record
+from gossamer.core.redaction import hide_userinfo
 from gossamer.core.rungs import check_rung
 from gossamer.core.storable import (
     as_stored,
@@ -91,6 +92,14 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
             check_rung(self.fetch)
         if self.body or self.headers or self.meta or self.cb_kwargs:
             self.validate()
+
+    def __repr__(self) -> str:
+        """What it asks for, without what it carries: headers, ``meta`` and body may hold secrets."""
+        named = {"callback": self.callback, "method": self.method if self.method != "GET" else None}
+        named |= {"headers": [*self.headers], "meta": [*self.meta], "cb_kwargs": [*self.cb_kwargs]}
+        said = "".join(f" {name}={value}" for name, value in named.items() if value)
+        body = f" body of {len(self.body):,} bytes" if self.body else ""
+        return f"<Request {hide_userinfo(self.url)}{said}{body}>"
 
     def validate(self) -> None:
         """Make headers, ``meta`` and ``cb_kwargs`` the request's own, in the form in which they are stored.

@@ -33,6 +33,7 @@ from gossamer.policy.job_life import change_job_record, end_run
 from gossamer.policy.shared_hosts import named_hosts
 from gossamer.ports.sink import Sink
 from gossamer.ports.worker_group import WorkerGroup
+from gossamer.runtime.known_secrets import hide_secrets
 from gossamer.runtime.log_context import describe_lines
 from gossamer.runtime.user_code import await_value, ends_task, traceback_text
 from gossamer.spiders.spider import Spider
@@ -137,7 +138,7 @@ class CrawlRun:
     async def _record_failure(self, error: Exception) -> None:
         """Say in the job's end what ended this run; as far as there still is a place to say it."""
         what = traceback_text(error, __file__) if not isinstance(error, OperatorError) else str(error)
-        ended_at, error_text = self._wired.parts.clock.now(), error_headline(what)
+        ended_at, error_text = self._wired.parts.clock.now(), error_headline(hide_secrets(what))
         ended = end_run(self.job, FinishReason.ERROR, JobState.RUNNING, ended_at, error=error_text)
         with contextlib.suppress(OperatorError, TimeoutError):
             async with asyncio.timeout(RECORD_S):

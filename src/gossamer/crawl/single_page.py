@@ -22,11 +22,13 @@ from gossamer.core.requests import Entry, Lease, Request
 from gossamer.core.results import ExtractResult, FetchResult, Outcome, Verdict, VisitResult
 from gossamer.core.routes import Block
 from gossamer.engine.attempt import OpenAttempt
+from gossamer.engine.recorder import without_secrets
 from gossamer.engine.visit import Visitor
 from gossamer.observe.text import one_line, shown_url
 from gossamer.policy import redirects, urls
-from gossamer.policy.credentials import authorizations_for
+from gossamer.policy.credentials import authorizations_for, passwords_in
 from gossamer.ports.extractor import Extractor
+from gossamer.runtime.known_secrets import remember_secrets
 from gossamer.spiders.response import Response
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget, refuse_file
@@ -90,6 +92,7 @@ class PageVisitor:
         hops: list[FetchResult] = []
         while True:
             attempt, result = await self._visit_entry(entry)
+            result = without_secrets(result)
             if result.outcome.verdict is not Verdict.REDIRECT:
                 break
             assert attempt.fetched is not None, "an answer redirects"
@@ -193,6 +196,7 @@ class PageCommand:
         """What was typed. Raises ``UsageError`` for what is not a page, a spider or a setting."""
         canonical = canonical_page(url)
         found = load_target(spider or canonical, arguments, overrides)
+        remember_secrets(passwords_in([absolute_url(url)]))
         given = {**found.target.authorizations, **authorizations_for([absolute_url(url)])}
         return cls(canonical, found.target, found.settings, given)
 

@@ -16,9 +16,11 @@ from gossamer.core.results import Attempt, Verdict, VisitResult
 from gossamer.engine.admission import Admission
 from gossamer.engine.attempt import MAX_DETAIL
 from gossamer.policy.request_preview import preview_of
+from gossamer.policy.request_secrets import secret_values_of
 from gossamer.ports.committer import Committer
 from gossamer.ports.sink import Sink
 from gossamer.ports.store import Store
+from gossamer.runtime.known_secrets import hide_secrets
 
 log = logging.getLogger("gossamer.crawl")
 
@@ -41,6 +43,7 @@ class ResultRecorder:
         Raises storage trouble: then nothing was recorded, and all are still leased. A result that cannot be
         encoded becomes a dead letter with the reason, and the others are recorded.
         """
+        results = [without_secrets(result) for result in results]
         try:
             kept = await self._committer.commit(results)
         except OperatorError:
@@ -86,13 +89,26 @@ class ResultRecorder:
             self._sink.emit(LeaseLostEvent(at=now, job=self._job.id, url=lease.entry.request.url))
 
 
+def without_secrets(result: VisitResult) -> VisitResult:
+    """A result whose texts for people have no secret in them that is known to be one."""
+    if not result.dropped and not any(attempt.detail for attempt in result.attempts):
+        return result
+    values = secret_values_of(result.outcome.lease.entry.request)
+    attempts = tuple(
+        replace(attempt, detail=hide_secrets(attempt.detail, values)) if attempt.detail else attempt
+        for attempt in result.attempts
+    )
+    dropped = {hide_secrets(reason, values): count for reason, count in result.dropped.items()}
+    return replace(result, attempts=attempts, dropped=dropped)
+
+
 def _to_dead_letter(result: VisitResult) -> VisitResult:
     """What is left of a result that the store could not encode, while that error is handled."""
     log.exception("the results of a page cannot be stored; the page is a dead letter")
     outcome = replace(
         result.outcome, verdict=Verdict.DEAD, reason=Fault.CALLBACK.value, is_page=False, outlinks=()
     )
-    detail = traceback.format_exc()[-MAX_DETAIL:]
+    detail = hide_secrets(traceback.format_exc())[-MAX_DETAIL:]
     attempts = tuple(
         replace(attempt, verdict=Verdict.DEAD, reason=Fault.CALLBACK.value, detail=detail)
         for attempt in result.attempts

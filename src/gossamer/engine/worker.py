@@ -244,7 +244,7 @@ class Worker:
         self._held[lease.token] = (attempt, asyncio.create_task(self._run_visit(attempt)))
 
     async def _run_visit(self, attempt: OpenAttempt) -> None:
-        describe_page(attempt.lease.entry.request.url)
+        describe_page(attempt.lease.entry.request)
         try:
             end = await self._visitor.visit(attempt)
             self._ripe.append((attempt, end))

@@ -2,7 +2,7 @@
 
 Guarantee: one record of :mod:`logging` is one line of JSON, and in text no further line of it can pose as a
 record, whatever a page, a library or a spider says. Neither moves a cursor or has a control character, and
-user names and passwords in URLs are hidden.
+neither has the user and password of a URL, nor any secret that this process was told.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from typing import Any
 import msgspec
 
 from gossamer.core.logs import LogEvent, LogLine
-from gossamer.observe.text import hide_userinfo, json_line, printable_lines
-from gossamer.runtime.log_context import details_of
+from gossamer.core.redaction import hide_userinfo
+from gossamer.observe.text import json_line, printable_lines
+from gossamer.policy.request_secrets import secret_values_of
+from gossamer.runtime.known_secrets import hide_secrets
+from gossamer.runtime.log_context import details_of, page_in_hand
 from gossamer.runtime.process_name import place_of_process
 
 LONGEST = 20_000
@@ -45,7 +48,8 @@ class SafeFormatter(logging.Formatter):
         except Exception as error:  # noqa: BLE001 - whatever users' objects raise as they are shown
             record.msg, record.args = f"{record.msg!r} cannot be written: {error!r}", None
             text = super().format(record)
-        return hide_userinfo(text[:LONGEST])
+        page = page_in_hand()
+        return hide_secrets(hide_userinfo(text[:LONGEST]), secret_values_of(page) if page else ())
 
 
 class LineFormatter(SafeFormatter):
@@ -100,4 +104,5 @@ def _bounded(value: Any) -> Any:
     """A number as it is; text of bounded length."""
     if not isinstance(value, str):
         return value
-    return hide_userinfo(value if len(value) <= LONGEST_VALUE else value[: LONGEST_VALUE - 1] + "…")
+    text = value if len(value) <= LONGEST_VALUE else value[: LONGEST_VALUE - 1] + "…"
+    return hide_secrets(hide_userinfo(text))

@@ -7,11 +7,10 @@ one line, moves no cursor, changes no colour, is no longer than asked for, and c
 from __future__ import annotations
 
 import json
-import re
 import unicodedata
 from typing import Any
 
-_USERINFO = re.compile(r"(?<=://)[^/@\s]*@")
+from gossamer.core.redaction import hide_userinfo
 
 
 def one_line(text: str, limit: int = 300) -> str:
@@ -31,11 +30,6 @@ def printable_lines(text: str, limit: int = 4000) -> str:
 def shown_url(url: str, limit: int = 300) -> str:
     """A URL for people: on one line, without user name and password."""
     return one_line(hide_userinfo(url[: 4 * limit]), limit)
-
-
-def hide_userinfo(text: str) -> str:
-    """``text`` without the user names and passwords of the URLs in it."""
-    return _USERINFO.sub("***@", text) if "://" in text else text
 
 
 def json_line(value: Any) -> str:

@@ -7,8 +7,8 @@ only: the canonical form of a URL is without them, so that they reach no queue, 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable
-from urllib.parse import unquote_to_bytes
+from collections.abc import Iterable, Iterator
+from urllib.parse import unquote, unquote_to_bytes
 
 from gossamer.policy.url_parser import parse_url
 from gossamer.policy.urls import origin_of
@@ -25,6 +25,15 @@ def basic_authorization(user_info: str) -> str:
 def encode_basic(user: bytes, password: bytes) -> str:
     """The value of Authorization, or of Proxy-Authorization, for a user and a password."""
     return "Basic " + b64encode(user + b":" + password).decode("ascii")
+
+
+def passwords_in(urls: Iterable[str]) -> Iterator[str]:
+    """The passwords in some URLs, as they are and as they are sent."""
+    for url in urls:
+        parsed = parse_url(url) if "@" in url else None
+        if parsed is not None and parsed.password:
+            yield unquote(parsed.password)
+            yield basic_authorization(f"{parsed.username}:{parsed.password}").removeprefix("Basic ")
 
 
 def authorizations_for(urls: Iterable[str]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from itertools import takewhile
 from typing import Any
 from urllib.parse import unquote_plus
 
+from gossamer.core.redaction import hide_userinfo
 from gossamer.core.requests import Request, RequestPreview
 from gossamer.policy.redirects import is_credential
 from gossamer.policy.secret_names import HIDDEN, is_secret
@@ -36,7 +37,6 @@ _ENTRY = 3
 _FORM = re.compile(r"[^=&\s{}\[\]<>\"']+=[^\r\n]*")
 _NAME = re.compile(r"[\w-]+")
 _LABEL = re.compile(r"(?<![\w-])([\w-]++)[\"'\]\\]{0,9}\s{0,9}[=:>]")
-_USERINFO = re.compile(r"(?<=://)[^/@\s]*@")
 
 
 def preview_of(request: Request) -> RequestPreview | None:
@@ -139,7 +139,7 @@ def _shown_text(text: str) -> str:
 def _clean_text(text: str) -> str:
     """Text that UTF-8 can carry, without the passwords of URLs in it."""
     text = text.encode("utf-8", "replace").decode()
-    return _USERINFO.sub(f"{HIDDEN}@", text) if "://" in text else text
+    return hide_userinfo(text)
 
 
 def shown_body(body: bytes) -> str:

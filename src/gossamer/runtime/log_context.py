@@ -11,12 +11,15 @@ import logging
 from collections.abc import Mapping
 from contextvars import ContextVar
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # commands that only say what there is do without it
+    from gossamer.core.requests import Request
 
 _ATTRIBUTE = "gossamer_details"
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _current: ContextVar[Mapping[str, Any]] = ContextVar("gossamer_log", default=_NOTHING)
-_page: ContextVar[str] = ContextVar("gossamer_page", default="")
+_page: ContextVar[Request | None] = ContextVar("gossamer_page", default=None)
 
 
 def describe_lines(**details: Any) -> None:
@@ -24,9 +27,14 @@ def describe_lines(**details: Any) -> None:
     _current.set({**_current.get(), **details})
 
 
-def describe_page(url: str) -> None:
+def describe_page(request: Request) -> None:
     """Lines of the current task are about this page. Called for each page: it costs next to nothing."""
-    _page.set(url)
+    _page.set(request)
+
+
+def page_in_hand() -> Request | None:
+    """The page that the lines of the current task are about."""
+    return _page.get()
 
 
 def line_details(**details: Any) -> dict[str, dict[str, Any]]:
@@ -38,4 +46,4 @@ def details_of(record: logging.LogRecord) -> dict[str, Any]:
     """What is known of a line that is being written: what its writer says comes first."""
     page = _page.get()
     own: Mapping[str, Any] = getattr(record, _ATTRIBUTE, _NOTHING)
-    return {**_current.get(), **({"url": page} if page else {}), **own}
+    return {**_current.get(), **({"url": page.url} if page else {}), **own}

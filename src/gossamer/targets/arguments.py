@@ -27,6 +27,7 @@ from gossamer.config.settings import setting_fields
 from gossamer.core.errors import UsageError
 from gossamer.core.record import Record
 from gossamer.policy.secret_names import HIDDEN, is_secret
+from gossamer.runtime.known_secrets import remember_secrets
 from gossamer.spiders.spider import Spider
 
 MISSING = inspect.Parameter.empty
@@ -89,6 +90,7 @@ def read_arguments(spider_class: type[Spider], given: Mapping[str, Any]) -> dict
     what has to be given and was not.
     """
     known = accepted_arguments(spider_class)
+    remember_secrets(str(value) for name, value in given.items() if is_secret(name))
     values = {}
     for name, value in given.items():
         argument = known.arguments.get(name)

@@ -28,8 +28,9 @@ from gossamer.core.rungs import AUTO, explain_wrong_rung
 from gossamer.observe.text import shown_url
 from gossamer.parse.selectors import Selector
 from gossamer.policy import urls
-from gossamer.policy.credentials import authorizations_for
+from gossamer.policy.credentials import authorizations_for, passwords_in
 from gossamer.policy.scope import Scope
+from gossamer.runtime.known_secrets import remember_secrets
 from gossamer.spiders.generic import GenericSpider
 from gossamer.spiders.spider import Spider
 from gossamer.targets.arguments import read_arguments, target_text
@@ -120,6 +121,7 @@ def _of_class(spider_class: type[Spider], arguments: Mapping[str, str]) -> Crawl
         ) from error
     _check_spider(spider)
     text = target_text(spider.name, arguments)
+    remember_secrets(passwords_in(spider.start_urls))
     given = authorizations_for(spider.start_urls)
     return CrawlTarget(
         text=text,
@@ -340,6 +342,7 @@ def _of_url(url: str, arguments: Mapping[str, str], project: Path | None) -> Cra
             )
         return made[wanted]
 
+    remember_secrets(passwords_in([url]))
     given = authorizations_for([url])
     return CrawlTarget(
         text=canonical,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from urllib.parse import urlsplit
 
@@ -13,7 +14,10 @@ from gossamer.core.errors import SettingError
 from gossamer.policy.alerts import AlertRules
 from gossamer.policy.troubles import Severity
 from gossamer.ports.alert_target import AlertTarget
+from gossamer.runtime.known_secrets import remember_secrets
 
+LONG_PART = re.compile(r"[^/?&=]{16,}")
+"""What is so long behind the host of a webhook may be what lets one in: Slack's have it in their paths."""
 TargetMaker = Callable[[str, str, AlertTargetSettings, Settings], AlertTarget]
 
 
@@ -60,7 +64,15 @@ def _make_target(
     url = env.get(ours.url_env, "").strip()
     if not url:
         raise SettingError(f"{where}: the environment variable {ours.url_env} holds no URL")
+    remember_secrets(_secrets_in(url))
     return _MAKERS[ours.kind](name, url, ours, settings)
+
+
+def _secrets_in(url: str) -> Iterator[str]:
+    where, _, rest = url.partition("://")[2].partition("/")
+    yield url
+    yield where.rpartition("@")[0].partition(":")[2]
+    yield from LONG_PART.findall(rest)
 
 
 def _make_webhook(name: str, url: str, ours: AlertTargetSettings, settings: Settings) -> AlertTarget:

@@ -20,6 +20,7 @@ from gossamer.fetch.http.fetcher import HttpFetcher
 from gossamer.fetch.http.limits import HttpOptions
 from gossamer.fetch.http.target import parse_target
 from gossamer.ports.fetcher import Fetcher
+from gossamer.runtime.known_secrets import remember_secrets
 from gossamer.wiring.fetchers import FetchParts, http_options_of
 
 _SAID = ("url", "method", "status", "content", "page_headers", "cost")
@@ -68,10 +69,12 @@ def account_of(gateways: Mapping[str, GatewaySettings], name: str) -> GatewayAcc
         raise SettingError(f"gateways.{name}.url cannot be called: {error.detail}") from None
     if _needs_key(template) and not said.key_env:
         raise SettingError(f"gateways.{name}.key_env is not set: name the environment variable with its key")
+    key = os.environ.get(said.key_env, "")
+    remember_secrets([key])
     return GatewayAccount(
         name=name,
         template=template,
-        key=os.environ.get(said.key_env, ""),
+        key=key,
         key_env=said.key_env,
         price=said.price,
         options=said.options,

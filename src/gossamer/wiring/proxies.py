@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from gossamer.config.proxies import ProviderSettings, ProxyListSettings, ProxySettings
 from gossamer.config.settings import Settings
+from gossamer.config.values import secrets_in
 from gossamer.core.errors import FetchError, MissingServiceError, SettingError
 from gossamer.core.redaction import shown_server
 from gossamer.core.requests import Request
@@ -27,6 +28,7 @@ from gossamer.ports.clock import Clock
 from gossamer.ports.fetcher import Fetcher
 from gossamer.ports.shared_state import SharedState
 from gossamer.ports.sink import Sink
+from gossamer.runtime.known_secrets import remember_secrets
 from gossamer.wiring.fetchers import fetcher_of, touches_network
 
 MAX_LIST_BYTES = 16 * 1024 * 1024
@@ -110,6 +112,7 @@ class ProxyReader:
         if not found:  # each list that is read has one at least
             places = " and ".join(place for place, _, _ in self._settings.proxies.list_sources())
             raise SettingError(f"{places} names no list of proxies: set urls, file or url there")
+        remember_secrets(proxy.password for proxy in found if proxy.password)
         chosen = _select(_number_passwords(found), self._settings.proxies)
         return tuple({proxy.name: proxy for proxy in chosen}.values())
 
@@ -129,6 +132,7 @@ class ProxyReader:
             url = fill_in(template, self._env)
         except ValueError as error:
             raise SettingError(f"{setting}: {error}") from None
+        remember_secrets(secrets_in(setting, url))
         canonical = canonicalise_url(url)
         if canonical is None:
             raise SettingError(f"{setting} is not a URL ({shown_server(url)})")

@@ -114,6 +114,7 @@ class Fleet:
         slots: int = 2,
         supervisors: int = 1,
         settings: Mapping[str, str | float] | None = None,
+        env: Mapping[str, str] | None = None,
     ) -> None:
         self.servers = servers
         self.slots = slots
@@ -124,7 +125,7 @@ class Fleet:
             "broker.url": servers.broker_url,
             "data": str(folder / "data"),
         }
-        self._env = environment() | variables(places | self.settings)
+        self._env = environment() | variables(places | self.settings) | dict(env or {})
         self.supervisors = [self._member("supervisor", (), "supervisor ") for _ in range(supervisors)]
         self.workers = [
             self._member("worker", ("--slots", str(slots)), "takes shifts") for _ in range(workers)

@@ -28,6 +28,7 @@ from gossamer.core.events import (
     PageDoneEvent,
 )
 from gossamer.core.logs import LogEvent, LogLine
+from gossamer.core.requests import Request
 from gossamer.core.results import Attempt, Verdict
 from gossamer.observe.log import LogSink
 from gossamer.observe.log_lines import LONGEST_VALUE, JsonFormatter, LineFormatter
@@ -171,7 +172,7 @@ async def test_a_line_is_about_the_job_and_the_page_that_are_in_hand(log: Lines)
     spider = logging.getLogger("gossamer.spiders.spider.mine")
 
     async def visit(url: str) -> None:
-        describe_page(url)
+        describe_page(Request(url))
         await asyncio.sleep(0)
         spider.info("seen", extra=line_details(status=200))
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from gossamer.core.lifecycle import JobState, RequestState
 from gossamer.core.record import FieldMeaning, Fingerprint, Record, Time
+from gossamer.core.redaction import hide_userinfo
 from gossamer.core.requests import Request, RequestPreview
 from gossamer.core.results import Attempt
 from gossamer.queries.explain.answer import explain_facts
@@ -31,7 +32,7 @@ class RequestReport(Record, frozen=True, kw_only=True):
 class UrlReport(Record, frozen=True, kw_only=True):
     """Why a URL was, was not, or is not yet fetched in a job."""
 
-    url: str  # as asked for
+    url: str  # as asked for, without user and password
     method: str
     canonical: str | None
     duplicate_of: str | None
@@ -84,7 +85,7 @@ def report_of(facts: UrlFacts, explanation: UrlExplanation) -> UrlReport:
     host = found.host if found else None
     is_leased = found is not None and found.state is RequestState.LEASED
     return UrlReport(
-        url=facts.url,
+        url=hide_userinfo(facts.url),
         method=facts.method,
         canonical=facts.canonical or None,
         duplicate_of=facts.canonical if explanation.answer is UrlState.DUPLICATE else None,

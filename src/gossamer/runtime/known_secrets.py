@@ -1,0 +1,49 @@
+"""The secrets that this process was told: whatever it writes or keeps is written without them.
+
+That is the last line of defence, behind the rules that keep them out of texts: a driver's error may quote its
+URL, and a spider may raise ``ValueError(f"wrong password {password}")``. Only values are hidden that are long
+enough not to be found in ordinary words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from urllib.parse import quote
+
+HIDDEN = "***"
+"""What is shown in place of a secret."""
+SHORTEST = 6
+"""Characters that a value must have to be looked for in a text."""
+MOST = 20_000
+"""Secrets that are remembered: proxies may have a password each. The rest is kept out by the rules alone."""
+
+_known: set[str] = set()
+_sorted: list[str] = []
+
+
+def remember_secrets(values: Iterable[str]) -> None:
+    """From now on these are hidden wherever they are found, also as they are written in a URL."""
+    forms = {
+        form
+        for value in values
+        for form in (value, quote(value, safe="", errors="replace"))
+        if len(form) >= SHORTEST
+    }
+    if len(_known) < MOST and not forms <= _known:
+        _known.update(forms)
+        _sorted[:] = sorted(_known, key=len, reverse=True)  # one secret may be a part of another
+
+
+def forget_secrets() -> None:
+    """Begin anew, as a process of its own would: for tests, which share one."""
+    _known.clear()
+    _sorted.clear()
+
+
+def hide_secrets(text: str, more: Iterable[str] = ()) -> str:
+    """``text`` without the secrets that are known, and without ``more`` of them."""
+    own = sorted((value for value in more if len(value) >= SHORTEST), key=len, reverse=True)
+    for secret in (*own, *_sorted):
+        if secret in text:
+            text = text.replace(secret, HIDDEN)
+    return text

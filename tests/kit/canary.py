@@ -1,0 +1,170 @@
+"""Secrets that cannot be mistaken, one for every place where a user can put one, and who looks for them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gossamer.testing.site import SiteResponse
+
+PLACES = (
+    "url", "header", "cookie", "api_key", "proxy", "proxy_list", "gateway", "argument", "log_in", "body",
+    "meta", "cb_kwargs", "request_header", "request_cookie", "redis", "postgres", "broker",
+)  # fmt: skip
+SECRETS: Mapping[str, str] = {place: f"canary{place.replace('_', '')}7d1f" for place in PLACES}
+ENVIRONMENT = {
+    "CANARY_KEY": SECRETS["gateway"],
+    "CANARY_LOG_IN": SECRETS["log_in"],
+    "SPIDER_ARG_PASSWORD": SECRETS["argument"],
+}
+
+SPIDER = """
+import os, warnings
+from gossamer import Item, Request, Spider
+
+
+class Offer(Item):
+    url: str
+    price: float
+
+
+class Canary(Spider):
+    name = "canary"
+    start_urls = ["http://me:{url}@{host}/"]
+    login_url = "http://{host}/log-in"
+    password: str = ""
+
+    async def log_in(self, login):
+        page = await login.get(self.login_url)
+        await login.submit(page, {{"user": "me", "password": os.environ["CANARY_LOG_IN"]}})
+
+    def parse(self, response):
+        for place in ("dead", "form", "raise", "drop", "moved"):
+            yield self.request(f"http://{host}/{{place}}")
+        yield self.request("http://gateway.example/", fetch="gateway:mine")
+        yield self.request("http://proxied.example/", fetch="http+datacenter")
+        yield Request("http://me:{url}@{host}/userinfo", self.parse_page)
+
+    def request(self, url, **options):
+        return Request(
+            url,
+            self.parse_page,
+            errback=self.give_up,
+            method="POST" if url.endswith("/form") else "GET",
+            body=b"user=me&password={body}" if url.endswith("/form") else b"",
+            headers={{"Authorization": "Bearer {request_header}", "Cookie": "sid={request_cookie}"}},
+            meta={{"password": "{meta}"}},
+            cb_kwargs={{"api_key": "{cb_kwargs}"}},
+            **options,
+        )
+
+    def parse_page(self, response, api_key=""):
+        request = response.request
+        self.logger.warning("%r %s %s %s %s", request, request.headers, request.meta, api_key, request.body)
+        if request.url.endswith("/raise"):
+            raise ValueError(f"{{request!r}} {{request.headers}} {{self.password}} {{api_key}}")
+        if request.url.endswith("/drop"):
+            yield Offer(url=request.url, price=self.password)
+        yield {{"url": response.url}}
+
+    def give_up(self, failure):
+        warnings.warn(f"{{failure!r}} {{failure.request!r}} {{failure.request.headers}}")
+"""
+SETTINGS = """
+max_retries = 1
+delay = 0
+retry_backoff = 0.01
+
+[http]
+headers = {{ Authorization = "Bearer {header}", Cookie = "sid={cookie}", X-Api-Key = "{api_key}" }}
+
+[proxies]
+always = false
+
+[proxies.pools.acme]
+url = "http://lister:{proxy_list}@{host}/list?token={proxy_list}"
+
+[gateways.mine]
+url = "http://{host}/gateway?api_key={{key}}&url={{url}}"
+key_env = "CANARY_KEY"
+"""
+
+
+def write_project(folder: Path, host: str) -> None:
+    """A project whose spider and settings are full of secrets."""
+    (folder / "canary.py").write_text(SPIDER.format(host=host, **SECRETS))
+    (folder / "gossamer.toml").write_text(SETTINGS.format(host=host, **SECRETS))
+
+
+def variables(host: str) -> dict[str, str]:
+    """The same settings as environment variables, with what they refer to."""
+    headers = {"Authorization": f"Bearer {SECRETS['header']}", "Cookie": f"sid={SECRETS['cookie']}"}
+    listed = f"http://lister:{SECRETS['proxy_list']}@{host}/list?token={SECRETS['proxy_list']}"
+    return {
+        **ENVIRONMENT,
+        "GOSSAMER_HTTP__HEADERS": json.dumps({**headers, "X-Api-Key": SECRETS["api_key"]}),
+        "GOSSAMER_PROXIES__ALWAYS": "false",
+        "GOSSAMER_PROXIES__POOLS__ACME__URL": listed,
+        "GOSSAMER_GATEWAYS__MINE__URL": f"http://{host}/gateway?api_key={{key}}&url={{url}}",
+        "GOSSAMER_GATEWAYS__MINE__KEY_ENV": "CANARY_KEY",
+        "GOSSAMER_MAX_RETRIES": "1",
+    }
+
+
+@dataclass
+class CanarySite:
+    """The site, its proxy, the list of its proxies and its gateway; what it was sent is in ``told``."""
+
+    host: str = ""
+    told: list[str] = field(default_factory=list)
+
+    def __call__(self, path: str, headers: Mapping[str, str]) -> SiteResponse:
+        self.told.append(f"{path} {headers}")
+        place = path.partition("?")[0]
+        if place == "/list":
+            users = (f"http://{user}:{SECRETS['proxy']}@{self.host} kind=datacenter" for user in ("no", "ok"))
+            return SiteResponse(200, "\n".join(users).encode())
+        if place == "/gateway":
+            return SiteResponse(500, f"no more credit for {SECRETS['gateway']}".encode())
+        if place == "/log-in":
+            if headers.get(":body"):
+                return SiteResponse(303, headers=(("Location", "/"), ("Set-Cookie", "member=yes")))
+            return SiteResponse(
+                200, b"<form method=post><input name=user><input type=password name=password>"
+            )
+        if place == "/moved":
+            return SiteResponse(302, headers=(("Location", "/userinfo"),))
+        if headers.get("proxy-authorization", "").startswith("Basic bm86"):  # the user is no
+            return SiteResponse(407)
+        if place.endswith("/robots.txt"):
+            return SiteResponse(404)
+        if place == "/dead" or place.startswith("http"):
+            return SiteResponse(500)
+        return SiteResponse(200, b"<html><title>fine</title></html>")
+
+
+def leaks_of(text: str | bytes) -> list[str]:
+    """The places whose secrets are in a text: as they are, or in Base64."""
+    told = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    decoded = " ".join(map(_decode_base64, re.findall(r"[A-Za-z0-9+/]{16,}={0,2}", told)))
+    return [place for place, secret in SECRETS.items() if secret in told or secret in decoded]
+
+
+def _decode_base64(text: str) -> str:
+    try:
+        return base64.b64decode(text + "=" * (-len(text) % 4)).decode("utf-8", "replace")
+    except ValueError:
+        return ""
+
+
+def stored_rows(data: Path) -> dict[str, str]:
+    """What the database of a data directory has in each of its tables."""
+    with closing(sqlite3.connect(data / "gossamer.db")) as connection, connection:
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        return {name: repr(connection.execute(f'SELECT * FROM "{name}"').fetchall()) for (name,) in tables}
