@@ -35,7 +35,7 @@ def sources_of(name: str) -> set[MetricSource]:
     if name in _OF_PROCESSES:
         return set(MetricSource)
     whole = re.sub(r"_(bucket|sum|count)$", "", name)
-    return set(TABLE[whole].sources) if whole in TABLE else {MetricSource.FLEET}
+    return set(TABLE[whole].sources)
 
 
 OTHERS = {"up": ("job",), "redis_memory_used_bytes": (), "redis_memory_max_bytes": ()}
