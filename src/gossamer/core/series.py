@@ -66,3 +66,27 @@ class HourlyRow(Record, frozen=True, kw_only=True):
     who: str
     label: str
     value: int
+
+
+class ChartRange(StrEnum):
+    """How far back a chart goes."""
+
+    QUARTER = "15m"
+    HOUR = "1h"
+    SIX_HOURS = "6h"
+    DAY = "24h"
+    ALL = "all"  # the whole job
+
+    @property
+    def seconds(self) -> float:
+        """How long it is; the whole job has no bound."""
+        return _SECONDS[self]
+
+
+_SECONDS = {
+    ChartRange.QUARTER: 900.0,
+    ChartRange.HOUR: float(HOUR_S),
+    ChartRange.SIX_HOURS: 6.0 * HOUR_S,
+    ChartRange.DAY: 24.0 * HOUR_S,
+    ChartRange.ALL: float("inf"),
+}

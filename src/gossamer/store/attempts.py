@@ -78,10 +78,11 @@ async def latest_attempts(
     found: list[Attempt] = []
     last = NEWEST
     while len(found) < limit:
-        rows = await older_than(last, ROUND)
+        wanted = ROUND if host else min(ROUND, limit - len(found))
+        rows = await older_than(last, wanted)
         tries = (attempt_of(row[1:]) for row in rows)
         found += [tried for tried in tries if not host or urls.host_key(tried.url) == host]
-        if len(rows) < ROUND:
+        if len(rows) < wanted:
             break
         last = rows[-1][0]
     return found[:limit]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from gossamer.core.series import BUCKET_S, COLUMNS, COUNTERS, FINE_S, GAUGE, HOUR_S, NAMED_S, SeriesStep
+from gossamer.core.series import BUCKET_S, COLUMNS, COUNTERS, GAUGE, HOUR_S, SeriesStep
 
 
 def steps_of(
@@ -49,11 +49,6 @@ def bucket_of(at: float) -> int:
 def hours_between(since: int, until: int) -> list[int]:
     """The hours that begin in that time."""
     return list(range(-(-since // HOUR_S) * HOUR_S, until, HOUR_S))
-
-
-def fold_limits(now: float) -> tuple[int, int]:
-    """Before which time buckets are folded, and single hosts forgotten: whole hours."""
-    return int((now - FINE_S) // HOUR_S) * HOUR_S, int((now - NAMED_S) // HOUR_S) * HOUR_S
 
 
 def worst_of(found: Iterable[tuple[str, int]], limit: int) -> list[str]:

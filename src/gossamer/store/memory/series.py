@@ -16,8 +16,9 @@ from gossamer.core.series import (
     HourlyRow,
     SeriesStep,
 )
+from gossamer.policy.chart_range import fold_limits
 from gossamer.store.counters import BatchCounts
-from gossamer.store.series import bucket_of, fold_limits, hours_between, steps_of, worst_of
+from gossamer.store.series import bucket_of, hours_between, steps_of, worst_of
 
 COVERED = "covered"
 """Among the counters of a bucket, the seconds in which anything was noted."""

@@ -9,9 +9,10 @@ from gossamer.core.jobs import Job
 from gossamer.core.series import HourlyKind, HourlyRow, SeriesStep
 from gossamer.drivers.postgres.server import PostgresServer
 from gossamer.drivers.sql import load_statements
+from gossamer.policy.chart_range import fold_limits
 from gossamer.store.postgres.jobs import job_number
 from gossamer.store.postgres.json import clean_text
-from gossamer.store.series import bucket_of, fill_columns, fold_limits, hours_between, steps_of, worst_of
+from gossamer.store.series import bucket_of, fill_columns, hours_between, steps_of, worst_of
 
 if TYPE_CHECKING:
     from gossamer.drivers.postgres.types import Connection

@@ -15,8 +15,9 @@ from gossamer.core.series import ATTEMPTS, BUCKET_S, EVERYBODY, HourlyKind, Hour
 from gossamer.core.storable import without_surrogates as text
 from gossamer.drivers.sql import load_statements, write_rows
 from gossamer.drivers.sqlite.database import Database
+from gossamer.policy.chart_range import fold_limits
 from gossamer.store.counters import BatchCounts
-from gossamer.store.series import bucket_of, fill_columns, fold_limits, hours_between, steps_of, worst_of
+from gossamer.store.series import bucket_of, fill_columns, hours_between, steps_of, worst_of
 from gossamer.store.sqlite.jobs import job_number
 
 SQL = fill_columns(load_statements("gossamer.store.sqlite", "series.sql"))

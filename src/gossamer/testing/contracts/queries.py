@@ -25,13 +25,14 @@ from gossamer.testing.contracts.query_checks import (
     jobs,
     ledger,
     metrics,
+    series,
     status,
 )
 from gossamer.testing.contracts.query_harness import QUERY_CHECKS, Check, Make
 
 __all__ = ["Check", "Make", "check_queries", "query_checks"]
 
-MODULES = (jobs, status, ledger, dead_letters, items, explain, fleet, metrics)
+MODULES = (jobs, status, ledger, dead_letters, items, explain, fleet, metrics, series)
 """Where the checks are; they register themselves."""
 
 
