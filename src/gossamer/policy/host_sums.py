@@ -23,6 +23,10 @@ LATE_HOSTS = 6
 """Hosts that are kept of those that decide when a job is done."""
 
 
+HORIZONS_S = (0.0, 60.0, 600.0, 3600.0)
+"""Within what times is said how many requests may start."""
+
+
 class HostPace(Record, frozen=True, kw_only=True):
     """How one host is asked, and what it could take. Rates are requests per second."""
 
@@ -45,6 +49,8 @@ class HostSums(Record, frozen=True, kw_only=True):
     held_until: float | None = None  # when the first of those may be asked again
     robots: int = 0  # hosts whose robots.txt decides the delay
     due: int = 0  # requests of hosts whose turn has come and that have a free slot
+    pending: int = 0  # requests that wait for the hosts that were looked at
+    starts: tuple[int, ...] = ()  # of these, those that may start within ``HORIZONS_S``
     latest: tuple[SlowHost, ...] = ()  # those that decide the end, the last one first
 
     @property
@@ -100,8 +106,33 @@ def sum_hosts(
         held_until=min(ends, default=None),
         robots=sum(pace.why is DelayReason.ROBOTS for pace in paces),
         due=sum(report.pending for report in reports if may_start(report.state, rules, now)),
+        pending=sum(report.pending for report in reports),
+        starts=tuple(
+            sum(
+                _starts_within(report, pace, now, horizon_s)
+                for report, pace in zip(reports, paces, strict=True)
+            )
+            for horizon_s in HORIZONS_S
+        ),
         latest=_latest_hosts(paces),
     )
+
+
+def _starts_within(report: HostReport, pace: HostPace, now: float, horizon_s: float) -> int:
+    """Requests of a host that may start within a time, if it goes on like this."""
+    first_in_s = max(report.state.next_at, report.state.hold_until) - now
+    if pace.why in FOR_GOOD or first_in_s > horizon_s:
+        return 0
+    free = max(pace.slots - report.state.in_flight, 0)
+    rate = 1 / pace.delay_s if pace.delay_s > 0 else pace.allowed_per_s
+    if rate is None:
+        return report.pending if horizon_s else min(free, report.pending)
+    at_once = min(1 if pace.delay_s > 0 else pace.slots, free)
+    return min(report.pending, at_once + int((horizon_s - max(first_in_s, 0.0)) * rate))
+
+
+FOR_GOOD = frozenset({DelayReason.SKIPPED, DelayReason.BUDGET})
+"""Reasons for which a host is not asked at whatever time."""
 
 
 def _latest_hosts(paces: Iterable[HostPace]) -> tuple[SlowHost, ...]:

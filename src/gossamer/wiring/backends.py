@@ -120,6 +120,15 @@ class Backends:
             return False
         return record.text != "" and not RobotsRules(record).may_fetch(url, self._settings.user_agent)
 
+    async def find_robots(self, host: str) -> RobotsRecord | None:
+        """The robots.txt of a host (a politeness key) as it is remembered; ``None``: none is. Asks nobody."""
+        for scheme in ("https", "http"):
+            stored = await self.requests.shared.get(robots_cache.SPACE, f"{scheme}://{host}")
+            if stored:
+                with contextlib.suppress(msgspec.DecodeError):
+                    return msgspec.msgpack.decode(stored, type=RobotsRecord)
+        return None
+
     async def find_ladder(self, host: str) -> LadderState:
         """What is known of the rung of a host, by its politeness key."""
         ladder = import_module("gossamer.fetch.routing.ladder")  # what plain crawls have no use for

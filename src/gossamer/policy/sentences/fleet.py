@@ -7,6 +7,7 @@ from gossamer.core.text import format_count
 from gossamer.policy.sentences.words import (
     Saying,
     SentenceFormatter,
+    all_of,
     count_words,
     number_word,
     short_name,
@@ -59,11 +60,7 @@ def _describe_presence(facts: FleetFacts) -> str:
     if facts.silent:
         everyone = count_words(facts.workers + facts.silent, "worker")
         return f"{facts.workers:,} of {everyone} {'is' if facts.workers == 1 else 'are'} there"
-    return (
-        "The one worker is there"
-        if facts.workers == 1
-        else f"All {count_words(facts.workers, 'worker')} are there"
-    )
+    return "The one worker is there" if facts.workers == 1 else f"{all_of(facts.workers, 'worker')} are there"
 
 
 def _describe_leader(facts: FleetFacts) -> str:
@@ -107,7 +104,7 @@ def _describe_needs(facts: OverviewFacts) -> str:
         return "Nothing runs, and nothing needs you."
     if facts.running == 1:
         return "The one job that runs takes care of itself."
-    return f"All {count_words(facts.running, 'job')} take care of themselves."
+    return f"{all_of(facts.running, 'job')} take care of themselves."
 
 
 def _describe_others(facts: OverviewFacts) -> str:

@@ -6,7 +6,14 @@ from gossamer.core.record import Record
 from gossamer.core.text import format_count
 from gossamer.policy.pace_limit import STOPPED, DelayReason
 from gossamer.policy.sentences.jobs import WHOSE_DELAY
-from gossamer.policy.sentences.words import Saying, SentenceFormatter, count_words, short_name, start_sentence
+from gossamer.policy.sentences.words import (
+    Saying,
+    SentenceFormatter,
+    all_of,
+    count_words,
+    short_name,
+    start_sentence,
+)
 
 
 class HostFacts(Record, frozen=True, kw_only=True):
@@ -22,6 +29,25 @@ class HostFacts(Record, frozen=True, kw_only=True):
     incidents: int = 0
     empties_s: float | None = None
     is_given_up: bool = False  # it was in trouble for so long that its requests are given up
+
+
+def describe_delay(facts: HostFacts, show: SentenceFormatter) -> str:
+    """Why a host is asked as often as it is, in a few words."""
+    until = f" until {show.time(facts.hold_until)}" if facts.hold_until > facts.now else ""
+    incidents = f" after {format_count(facts.incidents, 'refusal')}" if facts.incidents else ""
+    since = f" since {show.time(facts.troubled_since)}" if facts.troubled_since else ""
+    return {
+        DelayReason.ADAPTIVE: "follows its answers",
+        DelayReason.ROBOTS: f"robots.txt asks for {show.span(facts.delay_s)}",
+        DelayReason.SET: "as set",
+        DelayReason.PACE: "refused faster requests",
+        DelayReason.RETRY_AFTER: f"asked for time{until}",
+        DelayReason.BACKOFF: f"backs off{incidents}",
+        DelayReason.DOWN: f"is silent{since}",
+        DelayReason.HOLD: f"on hold{until}",
+        DelayReason.SKIPPED: "is skipped",
+        DelayReason.BUDGET: "its budget is spent",
+    }[facts.why]
 
 
 class HostsFacts(Record, frozen=True, kw_only=True):
@@ -86,7 +112,7 @@ def describe_hosts(facts: HostsFacts, show: SentenceFormatter) -> Saying:
         )
     held = sum(count for why, count in facts.held.items() if why in STOPPED)
     if held >= facts.hosts:
-        everyone = "Its one host is" if facts.hosts == 1 else f"All {count_words(facts.hosts, 'host')} are"
+        everyone = "Its one host is" if facts.hosts == 1 else f"{all_of(facts.hosts, 'host')} are"
         first = f"{everyone} left alone for now."
     elif held:
         has = "is" if held == 1 else "are"
@@ -94,7 +120,7 @@ def describe_hosts(facts: HostsFacts, show: SentenceFormatter) -> Saying:
     elif facts.hosts == 1:
         first = "The one host answers and is asked."
     else:
-        first = f"All {count_words(facts.hosts, 'host')} answer and are asked."
+        first = f"{all_of(facts.hosts, 'host')} answer and are asked."
     return Saying(first, " ".join(_more_about_hosts(facts, show)))
 
 

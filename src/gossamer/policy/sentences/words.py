@@ -38,6 +38,11 @@ def count_words(count: int, noun: str, plural: str = "") -> str:
     return format_count(count, noun, plural).replace(f"{count:,}", number_word(count), 1)
 
 
+def all_of(count: int, noun: str) -> str:
+    """``All three workers``, ``Both workers``; for more than one."""
+    return f"Both {noun}s" if count == 2 else f"All {count_words(count, noun)}"
+
+
 def short_name(name: str, longest: int = LONGEST_NAME) -> str:
     """A name of strangers' making on one line, cut in the middle when it is too long."""
     plain = "".join(char if char.isprintable() else "�" for char in name)

@@ -20,7 +20,7 @@ async def a_fleet_is_told_where_there_can_be_one(s: QueryHarness) -> None:
     if fleet is None:
         await _expect_refusal(s)
         return
-    await _begin_shifts(s, fleet.roster, "shop-1")
+    await begin_shifts(s, fleet.roster, "shop-1")
     status = await read_fleet(s.backends)
     assert_equal((status.view.leader, len(status.view.shifts)), ("s1", 2), "as the roster has it")
     busy = {worker.worker.id: worker.busy for worker in status.workers}
@@ -40,7 +40,7 @@ async def the_pace_of_a_job_is_that_of_its_samples(s: QueryHarness) -> None:
     if fleet is None:
         assert_equal(await estimate_pace(s.backends, job), JobPace(), "no fleet, no pace")
         return
-    await _begin_shifts(s, fleet.roster, job.id)
+    await begin_shifts(s, fleet.roster, job.id)
     now = round(s.now())
     await fleet.roster.add_sample(job.id, JobSample(at=now - 60.0, pages=0, waiting=100))
     await fleet.roster.add_sample(job.id, JobSample(at=now, pages=120, waiting=40))
@@ -49,7 +49,7 @@ async def the_pace_of_a_job_is_that_of_its_samples(s: QueryHarness) -> None:
     assert_equal(pace.trouble, "no such spider", "the latest trouble")
 
 
-async def _begin_shifts(s: QueryHarness, roster: FleetRoster, job: str) -> None:
+async def begin_shifts(s: QueryHarness, roster: FleetRoster, job: str) -> None:
     """Two workers; of three shifts one has failed, one is begun, one is asked for."""
     for name in ("w1", "w2"):
         await roster.record_heartbeat(make_card(name), [])

@@ -1,0 +1,70 @@
+"""Workers in numbers, and what is wrong with what all jobs need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gossamer.core.record import Record
+from gossamer.core.shifts import EndReason, RosterView, WorkerInfo
+from gossamer.core.text import format_count
+from gossamer.policy.job_memory import PlaceMemory
+from gossamer.policy.sentences.words import short_name
+from gossamer.policy.troubles import Trouble, TroubleKind, make_trouble
+from gossamer.queries.observed_jobs import ObservedJob
+from gossamer.watch.job_look import SILENT_S
+
+MOST_SILENT = 5
+"""Silent workers that are named one by one."""
+
+
+class WorkerCounts(Record, frozen=True, kw_only=True):
+    """The workers of a fleet in numbers."""
+
+    all: int
+    at_work: int  # there, with a shift
+    silent: int  # their beats stay away
+
+
+def is_silent_worker(worker: WorkerInfo, view: RosterView) -> bool:
+    """Whether a worker's beats stay away."""
+    return worker.beat_at + SILENT_S <= view.at
+
+
+def count_workers(view: RosterView) -> WorkerCounts:
+    """The workers of a fleet in numbers."""
+    busy = {shift.worker for shift in view.shifts if shift.worker}
+    silent = sum(is_silent_worker(worker, view) for worker in view.workers)
+    at_work = sum(worker.id in busy and not is_silent_worker(worker, view) for worker in view.workers)
+    return WorkerCounts(all=len(view.workers), at_work=at_work, silent=silent)
+
+
+def troubles_of_place(
+    place: PlaceMemory, view: RosterView | None, jobs: Sequence[ObservedJob], at: float
+) -> list[Trouble]:
+    """What is wrong with what all jobs need: alerts, and what the roster shows."""
+    fresh = place.is_fresh(at)
+    alerts = [state.as_trouble() for state in place.alerts if state.is_active and fresh]
+    told = {trouble.kind for trouble in alerts}
+    found = [] if view is None else _roster_troubles(view, jobs, at)
+    return [*alerts, *(one for one in found if one.kind not in told)]
+
+
+def _roster_troubles(view: RosterView, jobs: Sequence[ObservedJob], at: float) -> list[Trouble]:
+    found: list[Trouble] = []
+    running = [one.job.id for one in jobs if one.is_running and one.job.is_fleet]
+    if running and not view.leader:
+        text = f"No supervisor leads the fleet, and {format_count(len(running), 'job')} "
+        text += f"{'runs' if len(running) == 1 else 'run'}."
+        found.append(make_trouble(TroubleKind.NO_SUPERVISOR, "fleet", text, since=at))
+    silent = [worker for worker in view.workers if is_silent_worker(worker, view)]
+    for worker in sorted(silent, key=lambda worker: -worker.beat_at)[:MOST_SILENT]:
+        text = f"{short_name(worker.id)} is silent. Its shifts go to other workers; nothing is lost."
+        since = at - (view.at - worker.beat_at)
+        found.append(make_trouble(TroubleKind.SILENT_WORKER, worker.id, text, since=since))
+    for health in view.standings:
+        if health.why is EndReason.REFUSED and health.refused_by and health.job in running:
+            workers = format_count(len(health.refused_by), "worker")
+            text = f"{workers} cannot do {health.job}: {short_name(health.detail, 160)}."
+            since = at - (view.at - health.at)
+            found.append(make_trouble(TroubleKind.REFUSED, health.job, text, since=since, job=health.job))
+    return found

@@ -1,0 +1,269 @@
+"""A job with all that is known of how it does: what its row, its view and its sentences are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from gossamer.core.errors import LostRequestsError, StorageError
+from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import FrontierStats, Job, JobTotals
+from gossamer.core.lifecycle import OVER, FinishReason, JobState
+from gossamer.core.record import Record
+from gossamer.core.shifts import JobSample, RosterView, WorkerState
+from gossamer.core.text import format_count
+from gossamer.observe.sentences import formatter_at
+from gossamer.policy.eta import TimeEstimate, estimate_time_left
+from gossamer.policy.host_sums import HostSums
+from gossamer.policy.job_memory import JobMemory
+from gossamer.policy.job_samples import lately
+from gossamer.policy.pace_limit import DelayReason, PaceLimit, find_limit, time_left_s
+from gossamer.policy.sentences.jobs import YOUNG_S, JobFacts, describe_job
+from gossamer.policy.sentences.words import Saying
+from gossamer.policy.troubles import Trouble, TroubleKind, make_trouble, order_troubles
+from gossamer.queries.jobs import refresh_job
+from gossamer.watch.job_look import SILENT_S, observe_hosts, pace_facts
+from gossamer.watch.memories import load_job_memory
+from gossamer.wiring.backends import Backends
+from gossamer.wiring.watch import name_place
+
+REQUESTS_PER_SHIFT = 32
+"""So many requests that may start now would keep one more shift busy."""
+
+
+class ObservedJob(Record, frozen=True, kw_only=True):
+    """One job at one time."""
+
+    job: Job
+    at: float
+    totals: JobTotals
+    stats: FrontierStats | None  # None: its requests are forgotten, or cannot be read
+    unreadable: str = ""  # why they cannot be read
+    rules: FrontierRules = FrontierRules()
+    memory: JobMemory = JobMemory()
+    hosts: HostSums = HostSums()
+    limit: PaceLimit | None = None
+    pace: TimeEstimate = TimeEstimate()
+    left_s: float | None = None
+    is_at_work: bool = True
+    shifts: int = 0  # at work
+    more_workers: int = 0  # shifts that would have something to do
+    has_supervisor: bool = True
+    has_workers: bool = True
+    store: str = ""  # what people call it
+    store_lag_s: float = 0.0
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a run is under way."""
+        return self.job.is_running and self.stats is not None
+
+    @property
+    def is_growing(self) -> bool:
+        """Whether it finds more than it does."""
+        samples = lately(self.memory.samples)
+        return self.left_s is None and bool(samples) and samples[-1].waiting > samples[0].waiting
+
+
+async def observe_job(
+    backends: Backends,
+    job: Job,
+    *,
+    view: RosterView | None = None,
+    store_url: str | None = None,
+    lag_s: float = 0.0,
+) -> ObservedJob:
+    """What is known of a job; ``view`` is the fleet's roster, with its history."""
+    job = await refresh_job(backends, job)
+    totals, now = await backends.store.read_totals(job), backends.clock.now()
+    stats, unreadable = await _read_stats(backends, job)
+    known = ObservedJob(
+        job=job,
+        at=now,
+        totals=totals,
+        stats=stats,
+        unreadable=unreadable,
+        store=name_place(store_url),
+        store_lag_s=lag_s,
+    )
+    memory = await load_job_memory(backends.requests.shared, job)
+    if stats is None or not job.is_running:
+        return replace(known, memory=memory, is_at_work=False)
+    is_at_work = job.is_fleet or await backends.at_work(job) is not None
+    frontier = backends.open_frontier(job)
+    rules, _ = await frontier.find_position(0)
+    hosts, limit = memory.hosts, memory.pace.limit
+    samples: Sequence[JobSample] = lately(memory.samples)
+    if not memory.is_fresh(now):
+        hosts = await observe_hosts(frontier, stats, rules, now, memory)
+        limit = find_limit(pace_facts(memory, stats, hosts, lag_s, is_slot_free=True))
+        samples = view.samples.get(job.id, ()) if view else ()
+    pace = estimate_time_left(samples, max_pages=rules.max_pages)
+    known = replace(
+        known,
+        memory=memory,
+        rules=rules,
+        hosts=hosts,
+        limit=limit,
+        pace=pace,
+        left_s=time_left_s(pace.seconds, [host.empties_s for host in hosts.latest]),
+        is_at_work=is_at_work,
+    )
+    return known if view is None else _add_fleet(known, view)
+
+
+async def _read_stats(backends: Backends, job: Job) -> tuple[FrontierStats | None, str]:
+    """The counts of a job's requests, or why there are none."""
+    try:
+        return await backends.open_frontier(job).read_stats(), ""
+    except LostRequestsError as error:
+        return None, "" if job.finished_at is not None else str(error)
+    except StorageError as error:
+        return None, str(error)
+
+
+def _add_fleet(known: ObservedJob, view: RosterView) -> ObservedJob:
+    """With who works on it."""
+    job = known.job.id
+    there = [
+        worker
+        for worker in view.workers
+        if worker.state is WorkerState.WORKING and worker.beat_at + SILENT_S > view.at
+    ]
+    more = 0
+    if known.limit is PaceLimit.WORKERS:
+        more = max(1, min(known.hosts.due // REQUESTS_PER_SHIFT, known.hosts.hosts))
+    return replace(
+        known,
+        shifts=sum(shift.job == job and bool(shift.worker) for shift in view.shifts),
+        more_workers=more,
+        has_supervisor=bool(view.leader),
+        has_workers=bool(there),
+    )
+
+
+# --------------------------------------------------------------------------- what is said of it
+
+
+def say_of(known: ObservedJob) -> Saying:
+    """The two sentences about a job."""
+    return describe_job(facts_of(known), formatter_at(known.at))
+
+
+def facts_of(known: ObservedJob) -> JobFacts:
+    """What the sentences about a job rest on."""
+    job, stats, hosts = known.job, known.stats, known.hosts
+    return JobFacts(
+        id=job.id,
+        state=job.state,
+        now=known.at,
+        created_at=job.created_at,
+        end_reason=job.end_reason,
+        end_error=job.end_error,
+        is_fleet=job.is_fleet,
+        is_at_work=known.is_at_work,
+        has_supervisor=known.has_supervisor,
+        has_workers=known.has_workers,
+        is_forgotten=stats is None and not known.unreadable,
+        limit=known.limit,
+        pages=known.totals.pages,
+        items=known.totals.items,
+        waiting=stats.waiting if stats else 0,
+        dead=stats.dead if stats else 0,
+        max_pages=known.rules.max_pages,
+        pages_per_s=known.pace.pages_per_s if known.is_running else None,
+        allowed_per_s=hosts.allowed_per_s,
+        left_s=known.left_s,
+        left_note=known.pace.reason,
+        is_growing=known.is_growing,
+        held_until=hosts.held_until,
+        held_hosts=hosts.held_hosts,
+        is_asked_for=set(hosts.held) == {DelayReason.RETRY_AFTER},
+        next_at=stats.next_at if stats else None,
+        due=hosts.due,
+        more_workers=known.more_workers,
+        store=known.store,
+        store_lag_s=known.store_lag_s,
+        slowest=hosts.latest[0] if hosts.latest else None,
+    )
+
+
+def note_on_left(known: ObservedJob) -> str:
+    """Why the time that a job still needs cannot be said, in a word or two; empty when it can, or is over."""
+    if not known.is_running or known.left_s is not None:
+        return ""
+    if known.limit is PaceLimit.HELD and known.hosts.held_until:
+        return f"from {formatter_at(known.at).time(known.hosts.held_until)}"
+    return "growing" if known.is_growing else "too early" if known.pace.reason.startswith("too early") else ""
+
+
+def note_on_state(known: ObservedJob) -> str:
+    """Since when a job that does not run is as it is, and why."""
+    job, show = known.job, formatter_at(known.at)
+    if job.state is JobState.PAUSED:
+        return "paused"
+    if job.finished_at is None or known.is_running:
+        return ""
+    reason = job.end_reason.value if job.end_reason else job.state.value
+    return f"{reason.replace('_', ' ')} {show.time(job.finished_at)}"
+
+
+def state_of(known: ObservedJob) -> str:
+    """The state of a job as it is shown: one that ended with work left is ``unfinished``."""
+    is_ended = known.job.state is JobState.RUNNING and known.job.end_reason is not None
+    return "unfinished" if is_ended else known.job.state.value
+
+
+# --------------------------------------------------------------------------- what is wrong with it
+
+
+def troubles_of(known: ObservedJob) -> list[Trouble]:
+    """What is wrong with a job: its alerts, and what one look shows."""
+    told = {
+        state.kind: state.as_trouble()
+        for state in known.memory.alerts
+        if state.is_active and (known.memory.is_fresh(known.at) or not known.is_running)
+    }
+    found = [one for one in _seen_troubles(known) if one.kind not in told]
+    alerts = [state.as_trouble() for state in known.memory.alerts if state.is_active and state.kind in told]
+    return order_troubles([*alerts, *found])
+
+
+def _seen_troubles(known: ObservedJob) -> list[Trouble]:
+    job, found = known.job, []
+    if known.unreadable:
+        found.append(
+            (
+                TroubleKind.UNREADABLE,
+                f"The requests of {job.id} cannot be read: {known.unreadable}.",
+                known.at,
+            )
+        )
+    is_over = job.state in OVER
+    if job.end_reason is FinishReason.ERROR and not is_over:
+        error = f": {job.end_error[:200]}" if job.end_error else ""
+        found.append(
+            (TroubleKind.FAILED, f"{job.id} ended with an error{error}.", job.finished_at or known.at)
+        )
+    if known.is_running and known.at - job.created_at >= YOUNG_S:
+        found += _running_troubles(known)
+    return [make_trouble(kind, job.id, text, since=since, job=job.id) for kind, text, since in found]
+
+
+def _running_troubles(known: ObservedJob) -> list[tuple[TroubleKind, str, float]]:
+    job, since = known.job, known.memory.pace.since or known.at
+    waiting = known.stats.waiting if known.stats else 0
+    found = []
+    if job.is_fleet and waiting and not known.has_workers:
+        text = f"{format_count(waiting, 'request')} of {job.id} wait, and no worker takes its lane."
+        found.append((TroubleKind.NO_WORKER, text, known.at))
+    if known.limit is PaceLimit.HELD:
+        hosts = known.hosts.held_hosts
+        who = "Its one host is" if hosts == 1 else f"All of its {hosts:,} hosts are"
+        why = ", as it asked" if facts_of(known).is_asked_for and hosts == 1 else ""
+        found.append((TroubleKind.HELD, f"{who} left alone{why}.", since))
+    if known.limit is PaceLimit.WORKERS:
+        more = f" {format_count(known.more_workers, 'more shift')} would help." if known.more_workers else ""
+        found.append((TroubleKind.LACKS_WORKERS, f"Slower than allowed: all slots are busy.{more}", since))
+    return found

@@ -1,0 +1,340 @@
+"""All jobs at one time: is anything wrong, and does everything move?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from gossamer.config.settings import Settings
+from gossamer.core.errors import UsageError
+from gossamer.core.jobs import Job
+from gossamer.core.lifecycle import OVER
+from gossamer.core.record import Record, Time
+from gossamer.core.shifts import RosterView
+from gossamer.observe.sentences import formatter_at
+from gossamer.observe.units import format_duration, format_rate
+from gossamer.policy.job_memory import PlaceMemory
+from gossamer.policy.pace_limit import PaceLimit
+from gossamer.policy.sentences.fleet import OverviewFacts, describe_overview
+from gossamer.policy.troubles import SHOWN, Severity, Trouble, order_troubles
+from gossamer.queries.fleet_troubles import WorkerCounts, count_workers, troubles_of_place
+from gossamer.queries.last_hour import HourCounts, add_hours, read_last_hour
+from gossamer.queries.observed_jobs import (
+    ObservedJob,
+    note_on_left,
+    note_on_state,
+    observe_job,
+    state_of,
+    troubles_of,
+)
+from gossamer.watch.memories import load_place_memory
+from gossamer.wiring.backends import Backends
+
+AT_ONCE = 8
+"""Jobs that are looked at side by side."""
+UNKNOWN = "\u2013"
+"""What stands for a number that is not known."""
+OPEN, ENDED = "open", "ended"
+
+
+class JobRow(Record, frozen=True, kw_only=True):
+    """One job in a listing, with how it does. Rates are per second."""
+
+    id: str
+    target: str
+    state: str  # running, paused, finished, cancelled; ``unfinished``: it ended with work left
+    state_note: str  # for people: since when it does not run, and why
+    finish_reason: str
+    created_at: Time
+    finished_at: Time | None
+    pages: int
+    items: int
+    done: int | None  # None: its requests are forgotten, or cannot be read
+    pending: int
+    delayed: int
+    leased: int
+    dead: int
+    pages_per_s: float
+    allowed_per_s: float | None  # None: not known yet
+    limit: str  # what decides the pace; "": nothing that is known does
+    left_s: float | None
+    left_note: str  # why that cannot be said
+    max_pages: int | None
+    hosts_held: int
+    failed_share: float | None  # of the attempts of the last hour
+    spark: tuple[float, ...]  # pages per second in each minute of the last hour
+    trouble: str  # the worst, in a sentence; "": none
+    trouble_kind: str  # dead, held or info, as its mark
+    is_fresh: bool  # it has just begun
+
+
+class VitalView(Record, frozen=True, kw_only=True):
+    """One number of everything that runs, and its last hour."""
+
+    name: str
+    text: str
+    more: str
+    values: tuple[float, ...]
+
+
+class RailCounts(Record, frozen=True, kw_only=True):
+    """What stands beside the places of the dashboard."""
+
+    needs: int  # jobs that need a person
+    workers: WorkerCounts | None  # None: there is no fleet
+    proxies_dead: int
+
+
+class Overview(Record, frozen=True, kw_only=True):
+    """All jobs at one time."""
+
+    at: Time
+    say: tuple[str, str]
+    troubles: tuple[Trouble, ...]  # the worst
+    more_troubles: int
+    open: int  # jobs that run, are paused, or ended with work left
+    ended: int
+    jobs: tuple[JobRow, ...]
+    next_cursor: str | None  # the job behind which the next part begins; None: there is no more
+    vitals: tuple[VitalView, ...]
+    rail: RailCounts
+
+
+MARKS = {Severity.NEEDS_YOU: "dead", Severity.TAKES_CARE: "held", Severity.KNOW: "info"}
+
+
+async def read_overview(
+    backends: Backends, settings: Settings, *, show: str = OPEN, cursor: str = "", limit: int = 50
+) -> Overview:
+    """All jobs of a place; those listed are open, or ended, at most ``limit``.
+
+    What is said of everything that runs is of the first ``limit`` open jobs.
+    """
+    if show not in (OPEN, ENDED):
+        raise UsageError(f"{show!r} is no kind of jobs: open and ended are")
+    view = await read_view(backends)
+    listed = sorted(await backends.book.list_jobs(), key=_place_of, reverse=True)
+    groups = {
+        OPEN: [job for job in listed if job.state not in OVER],
+        ENDED: [job for job in listed if job.state in OVER],
+    }
+    part = _behind(groups[show], cursor)
+    watched = groups[OPEN][:limit]
+    chosen = {job.id: job for job in (*watched, *part[:limit])}
+    place = await read_place(backends, settings, watched)
+    found = await observe_jobs(backends, settings, list(chosen.values()), view, place)
+    known = {one.job.id: one for one in found}
+    hours = await _read_hours(backends, [one for one in found if one.is_running])
+    rows = [make_row(known[job.id], hours.get(job.id)) for job in part[:limit]]
+    running = [known[job.id] for job in watched if known[job.id].is_running]
+    troubles = _all_troubles([known[job.id] for job in watched], place, view)
+    return Overview(
+        at=backends.clock.now(),
+        say=_say(running, troubles, len(listed), backends.clock.now()),
+        troubles=tuple(troubles[:SHOWN]),
+        more_troubles=max(len(troubles) - SHOWN, 0),
+        open=len(groups[OPEN]),
+        ended=len(groups[ENDED]),
+        jobs=tuple(sorted(rows, key=_urgency) if show == OPEN else rows),
+        next_cursor=part[limit - 1].id if len(part) > limit else None,
+        vitals=tuple(_vitals(running, add_hours(hours[one.job.id] for one in running), place, view)),
+        rail=RailCounts(
+            needs=len(_needy(troubles)),
+            workers=count_workers(view) if view else None,
+            proxies_dead=sum(pool.proxies - pool.usable for pool in place.look.pools),
+        ),
+    )
+
+
+def _place_of(job: Job) -> tuple[bool, float]:
+    """Those that run first, then the newest."""
+    return job.is_running, job.created_at
+
+
+def _behind(jobs: Sequence[Job], cursor: str) -> Sequence[Job]:
+    place = next((number for number, job in enumerate(jobs, start=1) if job.id == cursor), 0)
+    return jobs[place:]
+
+
+def _urgency(row: JobRow) -> tuple[int, float]:
+    """Those that need a person first, then by what is left to do."""
+    rank = {"dead": 0, "held": 1}.get(row.trouble_kind, 2)
+    return rank, row.left_s if row.left_s is not None else float("inf")
+
+
+# --------------------------------------------------------------------------- reading
+
+
+async def read_view(backends: Backends) -> RosterView | None:
+    """The roster of the fleet; ``None``: there is no fleet. Raises ``StorageError``."""
+    fleet = backends.requests.fleet
+    return None if fleet is None else await fleet.roster.read_roster(history=True)
+
+
+async def read_place(backends: Backends, settings: Settings, jobs: Sequence[Job]) -> PlaceMemory:
+    """What is remembered of what all jobs need: by a fleet's supervisor, or by the latest crawl that runs."""
+    names = [f"fleet:{settings.cluster.fleet}"] if backends.requests.fleet is not None else []
+    names += [f"job:{job.id}" for job in jobs if job.is_running and not job.is_fleet]
+    found = [await load_place_memory(backends.requests.shared, name) for name in names[:AT_ONCE]]
+    return max(found, key=lambda memory: memory.at, default=PlaceMemory())
+
+
+async def observe_jobs(
+    backends: Backends,
+    settings: Settings,
+    jobs: Sequence[Job],
+    view: RosterView | None,
+    place: PlaceMemory,
+) -> list[ObservedJob]:
+    """What is known of each of some jobs."""
+    in_turn = asyncio.Semaphore(AT_ONCE)
+    lag_s = place.look.store_lag_s if place.is_fresh(backends.clock.now()) else 0.0
+
+    async def observe(job: Job) -> ObservedJob:
+        async with in_turn:
+            roster = view if job.is_fleet else None
+            return await observe_job(backends, job, view=roster, store_url=settings.store.url, lag_s=lag_s)
+
+    return list(await asyncio.gather(*map(observe, jobs)))
+
+
+async def _read_hours(backends: Backends, running: Sequence[ObservedJob]) -> dict[str, HourCounts]:
+    in_turn = asyncio.Semaphore(AT_ONCE)
+
+    async def read(one: ObservedJob) -> HourCounts:
+        async with in_turn:
+            return await read_last_hour(backends, one.job, one.at)
+
+    found = await asyncio.gather(*map(read, running))
+    return {one.job.id: hour for one, hour in zip(running, found, strict=True)}
+
+
+# --------------------------------------------------------------------------- rows and sentences
+
+
+def make_row(known: ObservedJob, hour: HourCounts | None) -> JobRow:
+    """A job as it is listed."""
+    job, stats = known.job, known.stats
+    worst = next(iter(troubles_of(known)), None)
+    return JobRow(
+        id=job.id,
+        target=job.target,
+        state=state_of(known),
+        state_note=note_on_state(known),
+        finish_reason=job.end_reason.value if job.end_reason else "",
+        created_at=job.created_at,
+        finished_at=job.finished_at,
+        pages=known.totals.pages,
+        items=known.totals.items,
+        done=stats.done if stats else None,
+        pending=stats.pending if stats else 0,
+        delayed=stats.delayed if stats else 0,
+        leased=stats.leased if stats else 0,
+        dead=stats.dead if stats else 0,
+        pages_per_s=round(known.pace.pages_per_s, 3) if known.is_running else 0.0,
+        allowed_per_s=known.hosts.allowed_per_s if known.is_running else None,
+        limit=(known.limit or "") if known.is_running else "",
+        left_s=known.left_s,
+        left_note=note_on_left(known),
+        max_pages=known.rules.max_pages,
+        hosts_held=known.hosts.held_hosts if known.is_running else 0,
+        failed_share=hour.failed_share() if hour else None,
+        spark=hour.rates("pages") if hour else (),
+        trouble=worst.text if worst else "",
+        trouble_kind=MARKS[worst.severity] if worst else "",
+        is_fresh=known.is_running and not known.totals.attempts,
+    )
+
+
+def _all_troubles(jobs: Sequence[ObservedJob], place: PlaceMemory, view: RosterView | None) -> list[Trouble]:
+    at = max((one.at for one in jobs), default=place.at)
+    found = [trouble for one in jobs for trouble in troubles_of(one)]
+    return order_troubles([*troubles_of_place(place, view, jobs, at), *found])
+
+
+def _needy(troubles: Sequence[Trouble]) -> set[str]:
+    """The jobs that need a person."""
+    return {one.job for one in troubles if one.severity is Severity.NEEDS_YOU and one.job}
+
+
+def _say(
+    running: Sequence[ObservedJob], troubles: Sequence[Trouble], jobs: int, now: float
+) -> tuple[str, str]:
+    needy = _needy(troubles)
+    allowed = [one.hosts.allowed_per_s for one in running if one.hosts.allowed_per_s is not None]
+    ends = sorted((one.left_s, one.job.id) for one in running if one.left_s is not None)
+    short = [one for one in running if one.limit is PaceLimit.WORKERS]
+    facts = OverviewFacts(
+        jobs=jobs,
+        running=len(running),
+        need_you=len(needy),
+        well=sum(one.job.id not in needy for one in running),
+        has_place_trouble=any(one.severity is Severity.NEEDS_YOU and not one.job for one in troubles),
+        pages_per_s=sum(one.pace.pages_per_s for one in running),
+        allowed_per_s=sum(allowed) if allowed else None,
+        short_job=short[0].job.id if short else "",
+        next_job=ends[0][1] if ends else "",
+        next_s=ends[0][0] if ends else None,
+    )
+    said = describe_overview(facts, formatter_at(now))
+    return said.answer, said.reason
+
+
+def _vitals(
+    running: Sequence[ObservedJob], hour: HourCounts, place: PlaceMemory, view: RosterView | None
+) -> list[VitalView]:
+    if not running:
+        return []
+    allowed = sum(one.hosts.allowed_per_s or 0.0 for one in running)
+    share, p95 = hour.failed_share(), hour.percentile_s(0.95, 5)
+    pages = sum(one.pace.pages_per_s for one in running)
+    leased = sum(one.stats.leased for one in running if one.stats)
+    found = [
+        VitalView(
+            name="pages",
+            text=format_rate(pages),
+            more=f"of {format_rate(allowed)} allowed" if allowed else "",
+            values=hour.rates("pages"),
+        ),
+        VitalView(name="in_flight", text=f"{leased:,}", more="requests", values=hour.means("now:leased")),
+        VitalView(
+            name="failed",
+            text=UNKNOWN if share is None else format_share(share),
+            more="of attempts",
+            values=hour.failed_shares(),
+        ),
+        VitalView(
+            name="p95",
+            text=UNKNOWN if p95 is None else format_span(p95),
+            more="",
+            values=hour.percentiles_s(0.95),
+        ),
+    ]
+    if view is not None:
+        counts = count_workers(view)
+        text = f"{counts.at_work:,} of {counts.all:,}"
+        found.append(VitalView(name="workers", text=text, more="at work", values=()))
+    if place.look.at:
+        found.append(
+            VitalView(
+                name="store_lag",
+                text=format_span(place.look.store_lag_s),
+                more=place.look.store,
+                values=(),
+            )
+        )
+    return found
+
+
+def format_share(share: float) -> str:
+    """``98%``, ``3.1%``; a share that is not whole is never said to be."""
+    if 0 < share < 0.0005:
+        return "< 0.1%"
+    if 0.9995 <= share < 1:
+        return "99.9%"
+    return f"{share:.0%}" if share >= 0.995 or share == 0 else f"{share:.1%}"
+
+
+def format_span(seconds: float) -> str:
+    """``412 ms``, or with the units of longer times."""
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else format_duration(seconds)
