@@ -142,7 +142,6 @@ export const trouble = ({ key, kind, who, href, text, since, ways = [] }) =>
       {},
       who &&
         (href ? link(href, h("b", {}, foreign(who, { max: 80 }))) : h("b", {}, foreign(who, { max: 80 }))),
-      " ",
       foreign(text, { max: 600 }),
       since && h("span", { class: "since" }, since),
     ),

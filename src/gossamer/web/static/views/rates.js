@@ -30,6 +30,11 @@ const marksOf = (ctx, data) =>
     .slice(0, MOST_MARKS)
     .map((one) => ({ at: one.at, kind: "person", text: cut(`${one.what}, ${one.who}`, 40) }));
 
+const tooFew = (job) =>
+  job?.pages && job.state !== "running"
+    ? blank({ small: true, title: "Too short to draw.", text: "It was over within one step of the chart." })
+    : blank({ small: true, title: "No page yet.", text: "Rates show 20 s after the first pages." });
+
 /** The series of the answer by their names; what is not counted is not drawn. */
 function charts(ctx, data) {
   const series = data.series,
@@ -63,8 +68,7 @@ function charts(ctx, data) {
     },
   ].filter((band) => (band.lines ?? band.strips).length);
   const points = Math.max(0, ...Object.values(series).map((values) => values.length));
-  if (points < 2)
-    return blank({ small: true, title: "No page yet.", text: "Rates show 5 s after the first pages." });
+  if (points < 2) return tooFew(ctx.data("job"));
   return bands(ctx, {
     bands: list,
     points,
@@ -79,7 +83,9 @@ function charts(ctx, data) {
 
 export function rates(ctx) {
   const range = ctx.query.range ?? "1h",
-    title = RANGES.find(([value]) => value === range)?.[2] ?? "Rates";
+    isOver = Boolean(ctx.data("job")?.finished_at),
+    named = RANGES.find(([value]) => value === range)?.[2] ?? "Rates",
+    title = isOver ? named.replace(/^The last/, "Its last") : named;
   return section(
     title,
     {

@@ -34,14 +34,14 @@ const showCommand = (way) =>
   }));
 
 export function troubleLine(ctx, one) {
-  const isNamed = one.text.startsWith(one.who),
-    text = isNamed ? one.text.slice(one.who.length).trim() : one.text;
+  const isFirst = one.text.startsWith(one.who);
+  const isNamed = isFirst || one.text.includes(one.who) || one.who === ctx.job;
   return trouble({
     key: `${one.kind}-${one.job}-${one.who}`,
     kind: KINDS[one.severity] ?? "info",
-    who: isNamed ? one.who : "",
+    who: isNamed && !isFirst ? "" : one.who,
     href: placeOf(one),
-    text,
+    text: isFirst ? one.text.slice(one.who.length) : isNamed ? one.text : `: ${one.text}`,
     since: one.since ? lasting(Math.max(0, ctx.now() - one.since)) : "",
     ways: one.ways.map((way) => wayOut(ctx, one, way)),
   });
