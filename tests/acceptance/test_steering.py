@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import itertools
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +18,7 @@ from gossamer.testing.site import Site, serve_in_thread
 from kit.command_line import asked, gossamer
 from kit.fleet.steps import until
 from kit.programs import rows, start
+from kit.web import open_web
 
 SLOW_S = 20.0
 """A delay by which a crawl would take minutes."""
@@ -70,3 +74,48 @@ def test_a_running_crawl_follows(shop: Site, tmp_path: Path) -> None:
 
 
 CHANGES = "SELECT record FROM job_setting"
+
+
+@pytest.mark.slow
+async def test_a_crawl_is_started_and_steered_from_afar(shop: Site, tmp_path: Path) -> None:
+    async with open_web(tmp_path, dashboard={"allow_private": True}) as web:
+
+        async def do(path: str, **body: Any) -> Any:
+            answer = await web.client.post(f"/api/v1{path}", json=body)
+            assert answer.is_success, answer.text
+            return answer.json()
+
+        async def until_it(what: Callable[[], Any], told: str) -> None:
+            await asyncio.to_thread(until, what, 15, told)
+
+        job = (await do("/jobs", target=shop.url, settings={"delay": 0.1}))["job"]
+        await until_it(lambda: len(shop.hits) >= 3, "it crawls")
+        refused = await web.client.post("/api/v1/jobs", json={"target": shop.url})
+        assert refused.status_code == 409, "the same is under way"
+
+        paused = await do(f"/jobs/{job}/actions", do="pause", expect={"state": "running"})
+        await until_it(lambda: at_work(tmp_path) == [], "its process ends")
+        count = len(shop.hits)
+        changed = await do(f"/jobs/{job}/actions", do="limits", **{"with": {"delay": 0.05, "per_host": 4}})
+        assert changed["before"]["settings"] == {"delay": 0.1, "per_host": 1}
+        undone = await web.client.request("DELETE", f"/api/v1/actions/{paused['action']}")
+        assert undone.is_success, undone.text
+        await until_it(lambda: len(shop.hits) >= count + 4, "it goes on, in another process")
+
+        await do(f"/jobs/{job}/actions", do="cancel")
+        await until_it(lambda: at_work(tmp_path) == [], "its process ends")
+        assert (await web.get("/jobs"))["jobs"][0]["state"] == "paused", "for ten seconds"
+        for task in list(web.app.state.parts.tasks):
+            task.cancel()
+    (log,) = (tmp_path / "logs").glob(f"{job}.log")
+    assert "Traceback" not in log.read_text()
+
+
+def at_work(data: Path) -> list[int]:
+    """The processes that crawl in a data directory."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if f"data={data}".encode() in (folder / "cmdline").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
+    return found
