@@ -15,7 +15,7 @@ export async function act(ctx, path, order, said, { undone = "As before." } = {}
   try {
     answer = await tell(path, { ...order, key: newKey() });
   } catch (error) {
-    toast(error.status === 409 ? `Nothing was done: ${error.message}` : `Not done: ${error.message}`, {
+    toast(error.status === 409 ? error.message : `Not done: ${error.message}`, {
       kind: "failed",
     });
     ctx.again();

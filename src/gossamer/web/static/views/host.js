@@ -107,7 +107,7 @@ const answers = (one, ledger) =>
 const known = (ctx, one) =>
   facts([
     ["Pages", count(one.pages)],
-    ["Pending, delayed", `${count(one.pending)}, ${count(one.delayed ?? 0)}`],
+    ["Pending", count(one.pending)],
     ["In flight", one.per_host ? `${count(one.in_flight)} of ${count(one.per_host)}` : count(one.in_flight)],
     one.success !== null && one.success !== undefined && ["Success", share(one.success)],
     one.p50_s && ["p50, p95", `${ms(one.p50_s)}, ${ms(one.p95_s)}`],

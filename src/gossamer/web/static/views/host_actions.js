@@ -14,8 +14,8 @@ const HOLDS = [
 ];
 const pathOf = (ctx, host) =>
   `/jobs/${encodeURIComponent(ctx.job)}/hosts/${encodeURIComponent(host)}/actions`;
-/** What was seen of a host: where it is otherwise by now, nothing is done. */
-const seenOf = (one) => ({ set_delay_s: one.set_delay_s ?? null, hold_until: one.hold_until || null });
+/** What a person set was seen: where somebody has set something else meanwhile, nothing is done. */
+const seenOf = (one) => ({ set_delay_s: one.set_delay_s ?? null });
 
 export function waysOut(ctx, one) {
   const dead =
