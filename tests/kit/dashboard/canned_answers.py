@@ -669,6 +669,7 @@ def attempts(query: dict[str, str]) -> dict[str, Any]:
         {
             "at": NOW - n * 0.3,
             "url": LONG_URL if n == 4 else f"https://{made.choice(HOSTS)['host']}/p/{n}",
+            "id": 90_000 - n,
             "fingerprint": f"{n:016x}",
             "verdict": made.choice(["success", "success", "retry", "skipped"]),
             "reason": made.choice(["", "server", "gone"]),

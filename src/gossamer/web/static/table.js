@@ -210,18 +210,22 @@ export function pager(ctx, { shown, total, isAtLeast, what, next }) {
   );
 }
 
-/** What is said where nothing matches, with the button that shows all. */
-export const noMatch = (ctx, title, filters, { text } = {}) =>
-  blank({
+/**
+ * What is said where nothing matches, with the button that shows all. The server looks for a bounded time: `next` is
+ * where it would go on looking.
+ */
+export function noMatch(ctx, title, filters, { text, next } = {}) {
+  const none = Object.fromEntries(filters.map((name) => [name, null]));
+  return blank({
     small: true,
-    title,
-    text,
+    title: next ? "Nothing like that so far." : title,
+    text: next ? "The list is long, and only a part of it was looked at." : text,
     ways: [
-      button("Show all", () =>
-        ctx.set({ ...Object.fromEntries(filters.map((name) => [name, null])), cursor: null }),
-      ),
+      next && button("Go on looking", () => ctx.set({ cursor: next, id: null }), { kind: "main" }),
+      button("Show all", () => ctx.set({ ...none, cursor: null })),
     ],
   });
+}
 
 /** Which rows of a list are picked: kept for as long as the list has the same filters. */
 export function picks(ctx, question) {

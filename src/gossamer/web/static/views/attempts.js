@@ -24,7 +24,7 @@ const question = (ctx) =>
     apiOf(ctx, "/attempts"),
     Object.fromEntries([...FILTERS, "cursor"].map((name) => [name, ctx.query[name]])),
   );
-const idOf = (one) => `${one.id ?? one.fingerprint}-${one.at}-${one.attempt}`;
+const idOf = (one) => String(one.id);
 
 const columns = (ctx) => [
   { key: "url", label: "URL", p: 1, cell: (one) => url(one.url, { max: 70, job: ctx.job }) },
@@ -105,6 +105,7 @@ function list(ctx, data) {
   const nothing = isNarrowed
     ? noMatch(ctx, "No attempt is like that.", FILTERS, {
         text: "The ledger of this job has none with these filters.",
+        next: data.next_cursor,
       })
     : blank({ small: true, title: "No attempt yet.", text: "Each try at fetching a page shows here." });
   return table({

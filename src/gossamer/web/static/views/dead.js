@@ -4,7 +4,7 @@ import { h } from "../dom.js";
 import { ago, count } from "../format.js";
 import { freeze, noMatch, pager, pickColumn, picks, table } from "../table.js";
 import { blank, button, foreign, head, search, segments, select, skeleton, sub, tag, url } from "../ui.js";
-import { dropLetters, editLetters, exportHref, retryLetters } from "./dead_actions.js";
+import { dropLetters, editLetters, retryLetters } from "./dead_actions.js";
 import { letterSheet } from "./letter.js";
 import { apiOf, crumbsOf } from "./shared.js";
 import { actButton } from "../actions.js";
@@ -15,6 +15,11 @@ const idOf = (letter) => String(letter.id);
 /** The filter of the address, as the server takes it: for lists, and for what is done to all that match. */
 export const filterOf = (ctx) =>
   Object.fromEntries(FILTERS.filter((name) => ctx.query[name]).map((name) => [name, ctx.query[name]]));
+/** The same for what is done to all that match: there, an age is a time. */
+function meantBy(ctx) {
+  const filter = filterOf(ctx);
+  return filter.older_than ? { ...filter, older_than: ctx.now() - Number(filter.older_than) } : filter;
+}
 const question = (ctx) => pathOf(apiOf(ctx, "/dead"), { ...filterOf(ctx), cursor: ctx.query.cursor });
 
 const columns = (ctx) => [
@@ -74,7 +79,7 @@ function bulk(ctx, data, state) {
   const total = data.total ?? null,
     many = state.all ? (total ?? 0) : state.ids.size;
   const which = {
-    filter: state.all ? filterOf(ctx) : { ids: [...state.ids].map(Number) },
+    filter: state.all ? meantBy(ctx) : { ids: [...state.ids].map(Number) },
     count: many,
   };
   const pickAll = () => {
@@ -114,8 +119,6 @@ function bulk(ctx, data, state) {
         key: "r",
       }),
       actButton(ctx, "Edit and retry…", () => editLetters(ctx, which), { ...off, key: "e" }),
-      data.can_export !== false &&
-        h("a", { class: "btn", href: exportHref(ctx, filterOf(ctx)), download: true }, "Export"),
       actButton(ctx, many ? `Drop ${count(many)}…` : "Drop…", () => dropLetters(ctx, which), {
         ...off,
         kind: "grave",
@@ -146,7 +149,7 @@ function list(ctx, data) {
       order: { at, again },
       open: (letter) => ctx.set({ id: idOf(letter) }),
       chosen: ctx.query.id,
-      empty: noMatch(ctx, "No dead letter is like that.", FILTERS),
+      empty: noMatch(ctx, "No dead letter is like that.", FILTERS, { next: data.next_cursor }),
       foot: pager(ctx, {
         shown: rows.length,
         total: data.total,

@@ -1,13 +1,10 @@
-// What can be done with dead letters: retry, edit and retry, drop, export.
+// What can be done with dead letters: retry, edit and retry, drop.
 import { act } from "../actions.js";
-import { addressOf, pathOf } from "../api.js";
 import { confirmDo, openDialog } from "../dialog.js";
 import { h } from "../dom.js";
 import { count, cut, plural } from "../format.js";
 import { button, field, input, select } from "../ui.js";
 import { apiOf, RUNGS } from "./shared.js";
-
-export const exportHref = (ctx, filter) => addressOf(pathOf(apiOf(ctx, "/dead/export"), filter));
 
 const COUNTED = 10_000; // the server counts no further
 /** `which` is {filter, count}: the server refuses where it finds another number than was seen. */

@@ -91,7 +91,7 @@ function browse(ctx, data) {
     order: { at, again },
     open: (item) => ctx.set({ id: idOf(item) }),
     chosen: ctx.query.id,
-    empty: noMatch(ctx, "No item is like that.", FILTERS),
+    empty: noMatch(ctx, "No item is like that.", FILTERS, { next: data.next_cursor }),
     foot: pager(ctx, {
       shown: rows.length,
       total: data.total,
@@ -190,11 +190,10 @@ function itemSheet(ctx) {
   );
 }
 
-const FORMATS = ["jsonl", "json", "csv", "xml", "parquet", "xlsx"];
 function download(ctx, data) {
   const form = { format: "jsonl", type: ctx.query.type ?? "", only: "all" },
     types = data.types ?? [],
-    formats = data.formats ?? FORMATS.slice(0, 3);
+    formats = data.formats;
   openDialog("Download items", ({ close, again }) => {
     const bind = (name) => ({
       onchange: (event) => {
