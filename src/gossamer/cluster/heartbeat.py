@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from gossamer.config.settings import Settings
 from gossamer.core.errors import GossamerError, OperatorError
 from gossamer.core.shifts import EndReason, RosterView, Shift, ShiftResult, WorkerInfo, WorkerState
-from gossamer.fleet.worker_orders import take_order
+from gossamer.fleet.worker_orders import OrderReader
 from gossamer.ports.backends import FleetBackend
 from gossamer.wiring.open import open_fleet
 
@@ -60,6 +60,7 @@ class Heartbeat:
     ) -> None:
         self._settings = settings
         self._said, self._obey, self._told = said, obey, told
+        self._orders = OrderReader()
         self._works_in = loop
         self._hung_s = hung_s
         self._unheard = 0  # beats whose answer has not come through to the loop
@@ -171,7 +172,7 @@ class Heartbeat:
     async def _one_beat(self) -> dict[str, EndReason]:
         requests, (worker, shifts) = await self._open_frontier(), self._said()
         orders = await requests.roster.record_heartbeat(worker, shifts)
-        state = await take_order(requests.shared, worker.id)
+        state = await self._orders.read_order(requests.shared, worker.id)
         if state is not None:
             self._works_in.call_soon_threadsafe(self._told, state)
         return orders

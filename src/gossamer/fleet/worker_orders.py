@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+
 from gossamer.core.shifts import WorkerState
 from gossamer.ports.shared_state import SharedState
 
@@ -12,13 +14,19 @@ KEPT_S = 3600.0
 
 async def give_order(shared: SharedState, worker: str, state: WorkerState) -> None:
     """Let a worker take shifts from now on, or none; the latest order counts."""
-    await shared.put(SPACE, worker, state.value.encode(), KEPT_S)
+    await shared.put(SPACE, worker, f"{state.value} {secrets.token_hex(8)}".encode(), KEPT_S)
 
 
-async def take_order(shared: SharedState, worker: str) -> WorkerState | None:
-    """What a worker was told since it last looked; it is asked for once."""
-    said = await shared.get(SPACE, worker)
-    if not said:
-        return None
-    await shared.compare_and_swap(SPACE, worker, said, b"", KEPT_S)
-    return WorkerState(said.decode())
+class OrderReader:
+    """What one worker is told; each order once, however often it is read."""
+
+    def __init__(self) -> None:
+        self._known = b""
+
+    async def read_order(self, shared: SharedState, worker: str) -> WorkerState | None:
+        """What it was told since the last time; ``None``: nothing. Raises ``StorageError``."""
+        said = await shared.get(SPACE, worker)
+        if not said or said == self._known:
+            return None
+        self._known = said
+        return WorkerState(said.decode().partition(" ")[0])

@@ -8,9 +8,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import asyncpg
 import pytest
@@ -33,6 +34,7 @@ from kit.fleet.steps import (
     status,
     until,
 )
+from kit.web import open_web
 
 # --------------------------------------------------------------------------- celery's own commands
 
@@ -142,6 +144,58 @@ def test_pause_resume_and_cancel_take_effect_at_once(fleet: Fleet, big: Known) -
     assert fleet.run("wait", job, "-q").returncode == STOPPED
     until(lambda: not shown_fleet(fleet).get("shifts"), 3, "no shifts")
     assert big.site.hits()[-1].at < cancelled_at + 0.5
+    assert not again(big.truth, big.site.hits())
+
+
+def test_a_running_job_follows_whoever_changes_it(fleet: Fleet, big: Known, tmp_path: Path) -> None:
+    """Its delay, by the command line and through the API, and its workers; measured by the site's own log."""
+    job = fleet.submit(big.spider, "--delay", "30")
+    big.site.wait_for(1)
+    at = time.time()
+    done = fleet.run("set", job, "delay=0.05", "--json")
+    assert done.returncode == 0, done.stderr
+    big.site.wait_for(12, within_s=15)
+    later = [hit.at for hit in big.site.hits() if hit.at > at]
+    assert later[0] - at < 4, "it follows soon, the start of the command included"
+    assert (later[-1] - later[0]) / (len(later) - 1) > 0.05 * 0.9, "and is no faster than that"
+
+    async def steer() -> None:
+        said = load_settings(env=fleet._env, start=tmp_path).settings
+        places = {"frontier": {"url": said.frontier.url}, "store": {"url": said.store.url}}
+        async with open_web(tmp_path, cluster={"fleet": said.cluster.fleet}, **places) as web:
+
+            async def do(path: str, **body: Any) -> Any:
+                answer = await web.client.post(f"/api/v1{path}", json=body)
+                assert answer.is_success, answer.text
+                return answer.json()
+
+            async def until_it(what: Callable[[], Any], told: str) -> None:
+                await asyncio.to_thread(until, what, 15, told)
+
+            changed = await do(f"/jobs/{job}/actions", do="limits", **{"with": {"delay": 20}})
+            assert changed["before"]["settings"] == {"delay": 0.05}
+            count = big.site.count()
+            undone = await web.client.request("DELETE", f"/api/v1/actions/{changed['action']}")
+            assert undone.is_success, undone.text
+            await until_it(lambda: big.site.count() > count + 5, "the former delay")
+
+            workers = [quote(card["id"], safe="") for card in shown_fleet(fleet)["workers"]]
+            for worker in workers:
+                await do(f"/workers/{worker}/actions", do="drain")
+            await until_it(lambda: shifts_of(fleet) == 0, "no worker works")
+            for worker in workers:
+                await do(f"/workers/{worker}/actions", do="keep", expect={"state": "draining"})
+            count = big.site.count()
+            await until_it(lambda: big.site.count() > count + 5, "they work again")
+
+            await do(f"/jobs/{job}/actions", do="pause", expect={"state": "running"})
+            await until_it(lambda: shifts_of(fleet) == 0, "no shifts")
+            await do(f"/jobs/{job}/actions", do="resume", expect={"state": "paused"})
+            count = big.site.count()
+            await until_it(lambda: big.site.count() > count + 5, "it goes on")
+
+    asyncio.run(steer())
+    assert fleet.run("cancel", job).returncode == 0
     assert not again(big.truth, big.site.hits())
 
 
