@@ -39,6 +39,7 @@ HOMES: dict[str, dict[str, str]] = {
         "jobs": "List the crawls, newest first.",
         "status": "Show the state of a crawl.",
     },
+    "top": {"top": "Show everything that runs, live in the terminal."},
     "export": {"export": "Write the items of a crawl."},
     "submit": {
         "submit": "Submit a crawl to the fleet.",

@@ -28,6 +28,7 @@ from gossamer.core.text import format_count
 from gossamer.fleet.error_throttle import ErrorThrottle
 from gossamer.ports.sink import Sink
 from gossamer.ports.work_watcher import WorkWatcher
+from gossamer.runtime.memory import resident_bytes
 from gossamer.runtime.process_name import this_process
 from gossamer.version import __version__
 from gossamer.wiring.backends import Backends, open_backends
@@ -226,7 +227,8 @@ class WorkerProcess:
     def _state_for_beat(self) -> tuple[WorkerInfo, list[Shift]]:
         """What a beat says; asked in the pulse's thread."""
         as_begun, works = dict(self._begun), dict(self._works)
-        return self.card, [works[key].current_shift if key in works else as_begun[key] for key in as_begun]
+        card = replace(self.card, memory_bytes=resident_bytes())
+        return card, [works[key].current_shift if key in works else as_begun[key] for key in as_begun]
 
     def _obey_orders(self, orders: dict[str, EndReason]) -> None:
         """What a beat was answered. One that was declared dead stops like any other: it is refused anyway."""

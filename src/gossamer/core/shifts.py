@@ -44,6 +44,7 @@ class WorkerInfo(Record, frozen=True, kw_only=True):
     state: WorkerState = WorkerState.WORKING
     started_at: float = 0.0
     beat_at: float = 0.0  # its latest beat; set by the roster
+    memory_bytes: int = 0  # of its process, by its latest beat; 0: not known
 
 
 class ShiftState(StrEnum):

@@ -50,6 +50,7 @@ class WorkerView(Record, frozen=True, kw_only=True):
     version: str
     in_flight: int
     pages_per_s: float
+    memory_bytes: int  # of its process; 0: not known
     refuses: tuple[str, ...]  # jobs that it cannot do
     shifts: tuple[ShiftView, ...]
 
@@ -148,6 +149,7 @@ def _worker(
         version=worker.version,
         in_flight=sum(shift.in_flight for shift in own),
         pages_per_s=round(sum(shift.pages / max(view.at - shift.began_at, 1.0) for shift in own), 3),
+        memory_bytes=worker.memory_bytes,
         refuses=tuple(refuses.get(worker.id, ())),
         shifts=tuple(
             ShiftView(

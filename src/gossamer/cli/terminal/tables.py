@@ -57,7 +57,7 @@ def print_table(
         if wide:
             row[place] = _cut_middle(row[place], widths[wide])
         table.add_row(*map(Text, row))
-    _print_lines(table, target)
+    print_lines(table, target)
 
 
 def _cut_middle(text: str, width: int) -> str:
@@ -75,10 +75,10 @@ def print_facts(facts: Iterable[tuple[str, object]], *, stream: TextIO | None = 
     grid.add_column(overflow="fold")
     for name, value in facts:
         grid.add_row(Text(name), Text(_format_cell(value, LONG)))
-    _print_lines(grid, make_console(stream))
+    print_lines(grid, make_console(stream))
 
 
-def _print_lines(renderable: Any, target: Console) -> None:
+def print_lines(renderable: Any, target: Console) -> None:
     """Lines carry no blanks at their ends where a program may read them."""
     if target.is_terminal:
         target.print(renderable)

@@ -1,0 +1,248 @@
+"""What ``gossamer top`` draws: all of it on one screen, however small that is, and no line twice as long."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from rich.cells import cell_len
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from gossamer.cli.terminal.tables import make_console, print_lines
+from gossamer.core.record import Record
+from gossamer.observe.text import one_line
+from gossamer.observe.units import format_duration, format_rate, format_size
+from gossamer.queries.fleet_view import WorkerView
+from gossamer.queries.hosts import HostStatus
+from gossamer.queries.overview import JobRow
+from gossamer.queries.top import TopView
+
+KEYS = "q quit   j k choose a job   p hold"
+MARKS = {"dead": ("◆", "bold red"), "held": ("▲", "yellow"), "info": ("i", "dim")}
+"""The mark of a trouble and its style: the shape says it without the colour."""
+SEVERITIES = {"needs_you": "dead", "takes_care": "held", "know": "info"}
+LEAST_ROWS = 3
+"""Rows of a table for which there is always room; without it the table is left out."""
+WIDE = 160
+"""Characters of a line where there is no terminal."""
+PLENTY = 10_000
+"""Lines where nothing has to be left out."""
+NAME_WIDTH = 12
+"""A name is not cut shorter than this: other columns are left out first."""
+
+
+class ScreenState(Record, frozen=True, kw_only=True):
+    """What a person did with the screen, and what became of the latest look."""
+
+    is_held: bool = False
+    trouble: str = ""  # why what is shown is old
+    width: int = 80
+    height: int = 24
+    is_screen: bool = True  # it is drawn in place, with the keys at its foot
+
+
+class _Part(Record, frozen=True):
+    """A table, and how many lines of it there could be."""
+
+    head: tuple[tuple[str, int], ...]  # columns with their widths; the first one takes what is left
+    rows: tuple[tuple[tuple[str, ...], str], ...]  # cells and the style of each row
+    more: int  # rows that are not among them
+
+
+def render_top(view: TopView, state: ScreenState, *, chosen: str = "") -> RenderableType:
+    """At most ``state.height`` lines, the last one with the keys; ``chosen`` is the job that is marked."""
+    above = [*_head_lines(view, state), *_trouble_lines(view)]
+    foot = _line(f"{_clock(view.at)}   {KEYS}", "dim")
+    close = _close_lines(view)
+    free = state.height - len(above) - 1
+    close = close if free - len(close) > LEAST_ROWS else []
+    parts = [_jobs_part(view, chosen)]
+    parts += [_hosts_part(view.chosen.hosts, view.at)] if view.chosen and view.chosen.hosts else []
+    parts += [_workers_part(view.fleet.workers, view.fleet.more)] if view.fleet else []
+    shares = _shares(parts, free - len(close))
+    tables = [_table(part, rows, state.width) for part, rows in zip(parts, shares, strict=True)]
+    used = len(close) + sum(rows + 2 for rows in shares if rows)
+    blank = [Text("") for _ in range(min(free - used, state.height))] if state.is_screen else []
+    end = [*blank, foot] if state.is_screen else []
+    return Group(*above, tables[0], *close, *tables[1:], *end)
+
+
+def print_top(view: TopView) -> None:
+    """The same without the bounds of a screen, for whatever reads it line by line."""
+    console = make_console()
+    width = console.width if console.is_terminal else WIDE
+    state = ScreenState(width=width, height=PLENTY, is_screen=False)
+    print_lines(render_top(view, state), console)
+
+
+# --------------------------------------------------------------------------- lines
+
+
+def _line(text: str, style: str = "") -> Text:
+    return Text(one_line(text, 1000), style=style, no_wrap=True, overflow="ellipsis")
+
+
+def _head_lines(view: TopView, state: ScreenState) -> list[Text]:
+    answer, reason = view.say
+    is_bad = any(trouble.severity == "needs_you" for trouble in view.troubles)
+    lines = [_line(answer, "bold red" if is_bad else "bold"), _line(reason, "dim")]
+    if state.trouble:
+        lines.append(_line(state.trouble, "bold yellow"))
+    elif state.is_held:
+        lines.append(_line("held: p goes on", "bold yellow"))
+    return lines
+
+
+def _trouble_lines(view: TopView) -> list[Text]:
+    lines = []
+    for trouble in view.troubles:
+        mark, style = MARKS[SEVERITIES[trouble.severity]]
+        way = next((way.command for way in trouble.ways if way.command), "")
+        line = Text(f"{mark} ", style=style, no_wrap=True, overflow="ellipsis")
+        line.append(one_line(trouble.text, 500), style="")
+        line.append(f"  {one_line(way, 200)}" if way else "", style="cyan")
+        lines.append(line)
+    if view.more_troubles:
+        lines.append(_line(_more_text(view.more_troubles), "dim"))
+    return lines
+
+
+def _close_lines(view: TopView) -> list[Text]:
+    if view.chosen is None:
+        return []
+    answer, reason = view.chosen.say
+    return [Text(""), _line(answer, "bold"), *([_line(reason, "dim")] if reason else [])]
+
+
+def _clock(at: float) -> str:
+    return datetime.fromtimestamp(at).astimezone().strftime("%H:%M:%S")
+
+
+# --------------------------------------------------------------------------- tables
+
+
+def _jobs_part(view: TopView, chosen: str) -> _Part:
+    head = (
+        ("job", 0), ("state", 10), ("pages", 9), ("pace", 8), ("allowed", 8),
+        ("waiting", 9), ("dead", 6), ("left", 9),
+    )  # fmt: skip
+    rows = tuple((_job_cells(row), "reverse" if row.id == chosen else "") for row in view.jobs)
+    return _Part(head, rows, view.more_jobs)
+
+
+def _job_cells(row: JobRow) -> tuple[str, ...]:
+    mark = MARKS[row.trouble_kind][0] if row.trouble_kind else " "
+    is_running = row.state == "running"
+    left = format_duration(row.left_s) if row.left_s is not None else row.left_note
+    return (
+        f"{mark} {row.id}",
+        row.state,
+        f"{row.pages:,}",
+        format_rate(row.pages_per_s) if is_running else "",
+        format_rate(row.allowed_per_s) if is_running and row.allowed_per_s is not None else "",
+        "?" if row.done is None else f"{row.pending + row.delayed + row.leased:,}",
+        f"{row.dead:,}",
+        left,
+    )
+
+
+def _hosts_part(hosts: Sequence[HostStatus], now: float) -> _Part:
+    head = (("host", 0), ("pending", 10), ("in flight", 9), ("delay", 8), ("next turn", 10), ("pages", 10))
+    return _Part(head, tuple((_host_cells(host, now), "") for host in hosts), 0)
+
+
+def _host_cells(host: HostStatus, now: float) -> tuple[str, ...]:
+    wait_s = host.next_at - now
+    turn = f"in {format_duration(wait_s)}" if wait_s >= 1 else "now"
+    mark = "  " if host.silent_since is None else f"{MARKS['held'][0]} "
+    return (
+        f"{mark}{host.host}",
+        f"{host.pending:,}",
+        f"{host.in_flight:,}",
+        format_duration(host.delay_s),
+        turn if host.pending else "",
+        f"{host.pages:,}",
+    )
+
+
+def _workers_part(workers: Sequence[WorkerView], more: int) -> _Part:
+    head = (
+        ("worker", 0), ("state", 9), ("slots", 7), ("pace", 8), ("in flight", 9), ("memory", 8), ("seen", 9)
+    )  # fmt: skip
+    return _Part(head, tuple((_worker_cells(worker), "") for worker in workers), more)
+
+
+def _worker_cells(worker: WorkerView) -> tuple[str, ...]:
+    jobs = ", ".join(dict.fromkeys(shift.job for shift in worker.shifts))
+    mark = f"{MARKS['held'][0]} " if worker.is_silent else "  "
+    return (
+        f"{mark}{worker.host}:{worker.pid}{f'  {jobs}' if jobs else ''}",
+        "silent" if worker.is_silent else worker.state.value,
+        f"{len(worker.shifts)} of {worker.slots}",
+        format_rate(worker.pages_per_s),
+        f"{worker.in_flight:,}",
+        format_size(worker.memory_bytes) if worker.memory_bytes else "",
+        f"{format_duration(worker.unseen_s)}" if worker.is_silent else "now",
+    )
+
+
+def _shares(parts: Sequence[_Part], free: int) -> list[int]:
+    """How many rows each table may have, besides a blank line and a head; the first one has one at least."""
+    wanted = [len(part.rows) + (1 if part.more else 0) for part in parts]
+    shares = [min(wanted[0], 1), *(0 for _ in parts[1:])]
+    free -= 3
+    for place in range(1, len(parts)):
+        if free >= LEAST_ROWS:
+            shares[place] = 1
+            free -= 3
+    while free > 0 and any(0 < share < want for share, want in zip(shares, wanted, strict=True)):
+        for place, want in enumerate(wanted):
+            if free > 0 and 0 < shares[place] < want:
+                shares[place] += 1
+                free -= 1
+    return shares
+
+
+def _table(part: _Part, rows: int, width: int) -> RenderableType:
+    """A table of so many lines, without what does not fit beside the names; nothing for none."""
+    if not rows:
+        return Group()
+    hidden = len(part.rows) + part.more - rows
+    shown = part.rows[: rows - 1 if hidden and rows > 1 else rows]
+    hidden = len(part.rows) + part.more - len(shown)
+    columns = _fitting(part.head, width)
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
+    for number in columns:
+        name, size = part.head[number]
+        table.add_column(
+            name,
+            justify="left" if number == 0 or name == "state" else "right",
+            no_wrap=True,
+            overflow="ellipsis",
+            width=size or _name_width(part, columns, width),
+        )
+    for cells, style in shown:
+        table.add_row(*(Text(one_line(cells[number], 200)) for number in columns), style=style)
+    more = [_line(_more_text(hidden), "dim")] if hidden and rows > 1 else []
+    return Group(Text(""), table, *more)
+
+
+def _more_text(count: int) -> str:
+    return f"  and {count:,} more"
+
+
+def _name_width(part: _Part, columns: Sequence[int], width: int) -> int:
+    """As wide as the longest name, if there is room."""
+    longest = max((cell_len(cells[0]) for cells, _ in part.rows), default=0)
+    others = sum(part.head[number][1] + 1 for number in columns[1:])
+    return max(min(max(longest, NAME_WIDTH), width - others - 1), 1)
+
+
+def _fitting(head: Sequence[tuple[str, int]], width: int) -> list[int]:
+    """The columns for which there is room; the last but one goes first."""
+    kept = list(range(len(head)))
+    while len(kept) > 1 and sum(head[number][1] + 1 for number in kept) + NAME_WIDTH > width:
+        del kept[-2 if len(kept) > 2 else -1]
+    return kept

@@ -1,0 +1,103 @@
+"""Everything at one glance, for a terminal: all jobs, one of them closely, the workers, what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gossamer.config.settings import Settings
+from gossamer.core.errors import StorageError, UsageError
+from gossamer.core.record import Record, Time
+from gossamer.policy.troubles import Trouble
+from gossamer.queries.fleet_view import FleetView, WorkerView, read_fleet_view
+from gossamer.queries.hosts import HostPage, HostStatus, list_hosts
+from gossamer.queries.job_view import JobView, read_job_view
+from gossamer.queries.jobs import find_job
+from gossamer.queries.overview import ENDED, JobRow, Overview, read_overview
+from gossamer.wiring.backends import Backends
+
+JOBS = 20
+"""Jobs that are shown: those that need a person first, then by what is left to do."""
+HOSTS = 20
+"""Hosts of the chosen job."""
+WORKERS = 100
+"""Workers, those that are silent first."""
+
+
+class JobCloseup(Record, frozen=True, kw_only=True):
+    """The job that was chosen."""
+
+    id: str
+    say: tuple[str, str]
+    hosts: tuple[HostStatus, ...]  # for which most requests wait
+
+
+class WorkerGroup(Record, frozen=True, kw_only=True):
+    """The workers of a fleet."""
+
+    say: tuple[str, str]
+    workers: tuple[WorkerView, ...]
+    more: int  # that are not among them
+
+
+class TopView(Record, frozen=True, kw_only=True):
+    """Everything at one glance."""
+
+    at: Time
+    say: tuple[str, str]
+    jobs: tuple[JobRow, ...]  # open ones; ended ones where none is open
+    more_jobs: int
+    chosen: JobCloseup | None  # None: there is no job
+    fleet: WorkerGroup | None  # None: there is no fleet
+    troubles: tuple[Trouble, ...]  # the worst
+    more_troubles: int
+
+
+async def read_top(backends: Backends, settings: Settings, chosen: str = "") -> TopView:
+    """Everything at one glance, and closely the job ``chosen``: its id or its name; else the first one.
+
+    Raises ``UsageError`` where there is no such job, and ``StorageError``.
+    """
+    found = await read_overview(backends, settings, limit=JOBS)
+    if not found.jobs:
+        found = await read_overview(backends, settings, show=ENDED, limit=JOBS)
+    close = await _read_closely(backends, settings, chosen or next((row.id for row in found.jobs), ""))
+    rows, hidden = list(found.jobs), _count_hidden(found)
+    if close is not None and close.id not in {row.id for row in rows}:
+        rows, hidden = [close, *rows[: JOBS - 1]], hidden + max(len(rows) - JOBS + 1, 0)
+    is_fleet = backends.requests.fleet is not None
+    return TopView(
+        at=found.at,
+        say=found.say,
+        jobs=tuple(rows),
+        more_jobs=hidden,
+        chosen=None if close is None else await _close_up(backends, close),
+        fleet=_group_workers(await read_fleet_view(backends, settings)) if is_fleet else None,
+        troubles=found.troubles,
+        more_troubles=found.more_troubles,
+    )
+
+
+def _count_hidden(found: Overview) -> int:
+    return max((found.open or found.ended) - len(found.jobs), 0)
+
+
+async def _read_closely(backends: Backends, settings: Settings, name: str) -> JobView | None:
+    return await read_job_view(backends, settings, await find_job(backends, name)) if name else None
+
+
+async def _close_up(backends: Backends, job: JobView) -> JobCloseup:
+    try:
+        page = await list_hosts(backends, await find_job(backends, job.id), HOSTS)
+    except (StorageError, UsageError):  # its requests are gone; what is said of the job tells it
+        page = HostPage()
+    return JobCloseup(id=job.id, say=job.say, hosts=page.hosts)
+
+
+def _group_workers(view: FleetView) -> WorkerGroup:
+    shown = _silent_first(view.workers)[:WORKERS]
+    more = view.more_workers + len(view.workers) - len(shown)
+    return WorkerGroup(say=view.say, workers=tuple(shown), more=more)
+
+
+def _silent_first(workers: Sequence[WorkerView]) -> Sequence[WorkerView]:
+    return sorted(workers, key=lambda worker: not worker.is_silent)

@@ -1,0 +1,197 @@
+"""``gossamer top``: what is on its screen at every size, and what keys do."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from gossamer.cli.terminal.keys import split_keys
+from gossamer.cli.terminal.top_layout import KEYS, ScreenState, render_top
+from gossamer.cli.terminal.top_screen import TopScreen
+from gossamer.core.errors import StorageError
+from gossamer.core.shifts import WorkerState
+from gossamer.policy.troubles import TroubleKind, make_trouble
+from gossamer.queries.fleet_view import ShiftView, WorkerView
+from gossamer.queries.hosts import HostStatus
+from gossamer.queries.overview import JobRow
+from gossamer.queries.top import JobCloseup, TopView, WorkerGroup
+
+NOW = 1_800_000_000.0
+
+
+def job(name: str, **fields: Any) -> JobRow:
+    known: dict[str, Any] = {
+        "target": "https://shop.example/", "state": "running", "state_note": "", "finish_reason": "",
+        "created_at": NOW, "finished_at": None, "pages": 1204, "items": 7, "done": 9, "pending": 1200,
+        "delayed": 4, "leased": 3, "dead": 2, "pages_per_s": 12.3, "allowed_per_s": 20.0, "limit": "",
+        "left_s": 200.0, "left_note": "", "max_pages": None, "hosts_held": 0, "failed_share": None,
+        "spark": (), "trouble": "", "trouble_kind": "", "is_fresh": False,
+    }  # fmt: skip
+    return JobRow(id=name, **{**known, **fields})
+
+
+def host(name: str, **fields: Any) -> HostStatus:
+    known: dict[str, Any] = {
+        "pending": 40, "in_flight": 1, "delay_s": 0.5, "next_at": NOW + 3, "pages": 17, "silent_since": None,
+    }  # fmt: skip
+    return HostStatus(host=name, **{**known, **fields})
+
+
+def worker(number: int, **fields: Any) -> WorkerView:
+    known: dict[str, Any] = {
+        "id": f"crawler:{number}:ab", "host": "crawler", "pid": number, "slots": 2, "lanes": ("http", "seed"),
+        "state": WorkerState.WORKING, "is_silent": False, "unseen_s": 0.4, "version": "0.1.0", "in_flight": 5,
+        "pages_per_s": 6.1, "memory_bytes": 123_000_000, "refuses": (),
+        "shifts": (ShiftView(id="s", job="shop-1", lane="http", age_s=2.0, pages=12, in_flight=5),),
+    }  # fmt: skip
+    return WorkerView(**{**known, **fields})
+
+
+def view(**fields: Any) -> TopView:
+    known: dict[str, Any] = {
+        "at": NOW,
+        "say": ("One job needs you.", "Pages: 12.3/s on one job; their hosts allow 20.0/s."),
+        "jobs": (job("shop-1", trouble_kind="dead"), job("news-2", state="paused", left_s=None)),
+        "more_jobs": 0,
+        "chosen": JobCloseup(
+            id="shop-1",
+            say=("shop-1 goes slower than its hosts allow: it lacks workers.", "1,207 requests wait."),
+            hosts=(host("shop.example"), host("img.shop.example", silent_since=NOW - 60)),
+        ),
+        "fleet": WorkerGroup(say=("Both workers are there.", ""), workers=(worker(17), worker(18)), more=0),
+        "troubles": (
+            make_trouble(TroubleKind.DEAD_LETTERS, "shop-1", "40 dead letters.", since=NOW, job="shop-1"),
+            make_trouble(TroubleKind.HELD, "shop-1", "Its one host is left alone.", since=NOW, job="shop-1"),
+        ),
+        "more_troubles": 3,
+    }
+    return TopView(**{**known, **fields})
+
+
+def shown(found: TopView, chosen: str = "shop-1", **fields: Any) -> list[str]:
+    state = ScreenState(**fields)
+    stream = io.StringIO()
+    console = Console(file=stream, width=state.width, force_terminal=False, markup=False, highlight=False)
+    console.print(render_top(found, state, chosen=chosen))
+    return stream.getvalue().splitlines()
+
+
+def test_a_screen_of_80_by_24_has_everything() -> None:
+    lines = shown(view())
+    text = "\n".join(lines)
+    assert len(lines) == 24
+    for part in (
+        "One job needs you.", "their hosts allow 20.0/s", "◆ 40 dead letters.",
+        "▲ Its one host is left alone.", "and 3 more", "◆ shop-1", "running", "1,204", "12.3/s", "20.0/s",
+        "1,207", "3m 20s", "paused", "it lacks workers", "shop.example", "in 3 s", "▲ img.shop.example",
+        "crawler:17  shop-1", "1 of 2", "6.1/s", "123 MB", KEYS,
+    ):  # fmt: skip
+        assert part in text, part
+    assert lines[-1].endswith(KEYS)
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 120, 300])
+@pytest.mark.parametrize("height", [10, 16, 24, 30, 60])
+def test_it_fits_every_window(width: int, height: int) -> None:
+    many = view(
+        jobs=tuple(job(f"a-crawl-with-a-long-name-{n}") for n in range(20)),
+        more_jobs=980,
+        chosen=JobCloseup(id="x", say=("s" * 300, "t" * 300), hosts=tuple(host(f"h{n}") for n in range(20))),
+        fleet=WorkerGroup(say=("", ""), workers=tuple(worker(n) for n in range(100)), more=400),
+    )
+    lines = shown(many, width=width, height=height)
+    assert len(lines) == height
+    assert all(len(line) <= width for line in lines)
+    if width >= 40:
+        assert any("a-crawl" in line for line in lines), "there is always a job"
+
+
+def test_a_table_says_what_it_leaves_out() -> None:
+    many = view(jobs=tuple(job(f"shop-{n}") for n in range(20)), more_jobs=980, fleet=None, troubles=())
+    lines = shown(many, height=24)
+    count = sum(line.strip().startswith("shop-") and "running" in line for line in lines)
+    assert f"and {1000 - count} more" in "\n".join(lines)
+
+
+def test_a_place_without_jobs() -> None:
+    empty = view(jobs=(), chosen=None, fleet=None, troubles=(), more_troubles=0)
+    assert len(shown(empty)) == 24
+
+
+@given(st.text(alphabet=st.characters(), max_size=200))
+def test_what_strangers_wrote_moves_no_cursor(name: str) -> None:
+    hostile = view(
+        say=(name, name),
+        jobs=(job(name),),
+        chosen=JobCloseup(id=name, say=(name, name), hosts=(host(name),)),
+        troubles=(make_trouble(TroubleKind.HELD, name, name, since=NOW, job=name),),
+    )
+    lines = shown(hostile, chosen=name)
+    assert len(lines) == 24
+    assert all(line.isprintable() for line in lines)
+
+
+def test_keys_of_a_terminal() -> None:
+    assert split_keys(b"jk\x1b[A\x1b[Bq\x1bOA\x1b[5~\x03\xff\x1b[") == ["j", "k", "up", "down", "q", "up"]
+    assert split_keys(b"") == []
+
+
+class Looks:
+    """Somebody who looks, and whom the test lets look."""
+
+    def __init__(self) -> None:
+        self.asked: asyncio.Queue[str] = asyncio.Queue()
+        self.fails = False
+
+    async def __call__(self, chosen: str) -> TopView:
+        self.asked.put_nowait(chosen)
+        if self.fails:
+            raise StorageError("Redis is away")
+        return view()
+
+
+async def test_keys_choose_a_job_hold_and_end() -> None:
+    looks = Looks()
+    screen = TopScreen(looks, view())
+    looking = asyncio.create_task(screen._keep_looking())
+    try:
+        for key, chosen in (("j", "news-2"), ("down", "news-2"), ("k", "shop-1"), ("up", "shop-1")):
+            screen.press_key(key)
+            assert screen._chosen == chosen
+            assert await looks.asked.get() == chosen, "at once, not after a second"
+    finally:
+        looking.cancel()
+    screen.press_key("p")
+    assert screen._state.is_held
+    assert any("held: p goes on" in line for line in _lines(screen))
+    screen.press_key("p")
+    assert not screen._state.is_held
+    screen.press_key("x")
+    assert not screen._is_over
+    screen.press_key("q")
+    assert screen._is_over
+
+
+async def test_a_look_that_fails_leaves_what_was_seen() -> None:
+    looks = Looks()
+    screen = TopScreen(looks, view())
+    looks.fails = True
+    await screen._look_once()
+    lines = _lines(screen)
+    assert any("Redis is away; what is shown is older" in line for line in lines)
+    assert any("shop.example" in line for line in lines)
+    looks.fails = False
+    await screen._look_once()
+    assert not any("older" in line for line in _lines(screen))
+
+
+def _lines(screen: TopScreen) -> list[str]:
+    stream = io.StringIO()
+    Console(file=stream, width=80, markup=False, highlight=False).print(screen._render(80, 24))
+    return stream.getvalue().splitlines()
