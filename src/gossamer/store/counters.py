@@ -11,7 +11,7 @@ than the bound before; ``lat_sum``, the microseconds of all of them.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from gossamer.core.errors import Fault, LedgerReason
@@ -43,9 +43,10 @@ _UNCOUNTED = ("", "http", "replay")
 _FAILED = frozenset({Verdict.RETRY, Verdict.DEAD, Verdict.EXPIRED})
 _KNOWN = frozenset({*Fault, *LedgerReason})
 
-_Group = tuple[
-    int, int, int, Verdict, str, str
-]  # bucket, status, place among the latencies, verdict, reason, rung
+_SUCCESS, _RETRY, _DEAD, _SKIPPED = Verdict.SUCCESS, Verdict.RETRY, Verdict.DEAD, Verdict.SKIPPED
+_STALE = LedgerReason.STALE.value
+
+_Group = tuple[int, int, Verdict, str, str]  # bucket, status, verdict, reason, rung
 _Whose = tuple[int, str, str]  # hour, who, why it failed
 
 
@@ -55,10 +56,18 @@ class BatchCounts:
     __slots__ = ("hourly", "latest", "series", "total")
 
     def __init__(self) -> None:
-        self.total: Counter[str] = Counter()
-        self.series: defaultdict[int, Counter[str]] = defaultdict(Counter)  # by when the bucket begins
+        self.total: defaultdict[str, int] = defaultdict(int)
+        self.series: dict[int, dict[str, int]] = {}  # by when the bucket begins
         self.hourly: defaultdict[HourlyKey, int] = defaultdict(int)
         self.latest = 0  # when the latest bucket begins
+
+    def bucket_at(self, at: int) -> dict[str, int]:
+        """The counters of the bucket that begins then; 0 of what is not in it."""
+        counts = self.series.get(at)
+        if counts is None:
+            self.series[at] = counts = defaultdict(int)
+            self.latest = max(self.latest, at)
+        return counts
 
     def add_found(self, pages: int, items: int, duplicates: int) -> None:
         """Count what only the store knows to be new; over time, where the latest attempt is."""
@@ -66,19 +75,24 @@ class BatchCounts:
             if number:
                 self.total[name] += number
                 if name != "duplicates":
-                    self.series[self.latest][name] += number
+                    self.bucket_at(self.latest)[name] += number
 
     def subtract(self, other: BatchCounts) -> None:
         """Take off what others would add."""
-        self.total.subtract(other.total)
+        for name, value in other.total.items():
+            self.total[name] -= value
         for at, counts in other.series.items():
-            self.series[at].subtract(counts)
+            mine = self.bucket_at(at)
+            for name, value in counts.items():
+                mine[name] -= value
         for whose, value in other.hourly.items():
             self.hourly[whose] -= value
 
     def series_rows(self) -> list[tuple[int, ...]]:
         """When each bucket begins and what is added to its counters, in one order for all writers."""
-        return [(at, *(counts[name] for name in COUNTERS)) for at, counts in sorted(self.series.items())]
+        return [
+            (at, *[counts.get(name, 0) for name in COUNTERS]) for at, counts in sorted(self.series.items())
+        ]
 
     def hourly_rows(self) -> list[tuple[str, int, str, str, int]]:
         """Kind, hour, who, label and value of what changes, in one order for all writers."""
@@ -87,33 +101,40 @@ class BatchCounts:
 
 def count_attempts(attempts: Iterable[Attempt]) -> BatchCounts:
     """What rows of the ledger add."""
-    groups: dict[_Group, list[int]] = {}
+    groups: dict[_Group, list[int]] = {}  # number, bytes, cost
+    answers: dict[tuple[int, int], list[int]] = {}  # by bucket and latency: number, microseconds
     hosts: dict[_Whose, int] = {}
     proxies: dict[_Whose, int] = {}
     for a in attempts:
         status, elapsed_ms, verdict, reason = a.status, a.elapsed_ms, a.verdict, a.reason
         bucket = int(a.at + elapsed_ms * 0.001) // BUCKET_S
-        place = bisect_left(LATENCY_BOUNDS_MS, elapsed_ms) if status else -1
-        key = (bucket, status, place, verdict, reason, a.rung)
-        took_us = int(elapsed_ms * 1000) if status else 0
+        key = (bucket, status, verdict, reason, a.rung)
         group = groups.get(key)
         if group is None:
-            groups[key] = group = [0, 0, 0, 0]
+            groups[key] = group = [0, 0, 0]
         group[0] += 1
         group[1] += a.size_bytes
-        group[2] += took_us
         if a.cost:
-            group[3] += round(a.cost * COST_UNITS)
-        if status or verdict is not Verdict.SKIPPED:
-            failure = _failure_of(verdict, reason) if reason else ""
-            whose = (bucket // _BUCKETS, host_key(a.url), failure)
-            hosts[whose] = hosts.get(whose, 0) + 1
-            if a.proxy:
-                whose = (whose[0], a.proxy, failure)
-                proxies[whose] = proxies.get(whose, 0) + 1
+            group[2] += round(a.cost * COST_UNITS)
+        if status:
+            place = (bucket, bisect_left(LATENCY_BOUNDS_MS, elapsed_ms))
+            answer = answers.get(place)
+            if answer is None:
+                answers[place] = answer = [0, 0]
+            answer[0] += 1
+            answer[1] += int(elapsed_ms * 1000)
+        elif verdict is _SKIPPED:  # robots.txt said no: nobody was asked
+            continue
+        failure = _failure_of(verdict, reason) if reason else ""
+        whose = (bucket // _BUCKETS, host_key(a.url), failure)
+        hosts[whose] = hosts.get(whose, 0) + 1
+        if a.proxy:
+            whose = (whose[0], a.proxy, failure)
+            proxies[whose] = proxies.get(whose, 0) + 1
     changes = BatchCounts()
     for key, sums in groups.items():
         _add_group(changes, key, sums)
+    _add_answers(changes, answers)
     _add_hours(changes.hourly, HourlyKind.HOST.value, hosts)
     _add_hours(changes.hourly, HourlyKind.PROXY.value, proxies)
     return changes
@@ -129,7 +150,7 @@ def count_stale(attempts: Iterable[Attempt]) -> BatchCounts:
 
 def _failure_of(verdict: Verdict, reason: str) -> str:
     """Why an attempt failed; nothing for one that was left out on purpose, or whose lease was lost."""
-    return _label_of(reason) if verdict in _FAILED and reason != LedgerReason.STALE else ""
+    return _label_of(reason) if verdict in _FAILED and reason != _STALE else ""
 
 
 def _label_of(reason: str) -> str:
@@ -138,45 +159,57 @@ def _label_of(reason: str) -> str:
 
 
 def _add_group(changes: BatchCounts, key: _Group, sums: list[int]) -> None:
-    bucket, status, place, verdict, reason, rung = key
-    number, size_bytes, took_us, cost = sums
-    is_stale = reason == LedgerReason.STALE
-    total = changes.total
-    found = {"bytes": size_bytes, "retries": number if verdict is Verdict.RETRY else 0}
-    if status or verdict is not Verdict.SKIPPED:  # else robots.txt said no, and nobody was asked
+    bucket, status, verdict, reason, rung = key
+    number, size_bytes, cost = sums
+    total, counts = changes.total, changes.bucket_at(bucket * BUCKET_S)
+    found = {"bytes": size_bytes}
+    if status or verdict is not _SKIPPED:
         found["attempts"] = number
-        total[f"outcome:{LedgerReason.STALE if is_stale else verdict}:{rung[:LABEL]}"] += number
-    if status:
-        found[LATENCIES[place]] = number
-        found["lat_sum"] = took_us
-        total[f"status:{status}"] += number
+        counts[CLASSES[min(status // 100, 5)]] += number
+        total[f"outcome:{_STALE if reason == _STALE else verdict.value}:{rung[:LABEL]}"] += number
+    if verdict is _RETRY:
+        found["retries"] = number
     for name, value in found.items():
         total[name] += value
-    if verdict is Verdict.SUCCESS and not reason:
+        counts[name] += value
+    if verdict is _SUCCESS and not reason:
         total["successes"] += number
     if rung not in _UNCOUNTED:
         total[f"rung:{rung[:LABEL]}"] += number
     if cost:
         total[f"cost:{rung[:LABEL]}"] += cost
-    if "attempts" in found:
-        found[CLASSES[min(status // 100, 5)]] = number
+    if status:
+        total[f"status:{status}"] += number
     if reason:
         total[f"reason:{reason[:LABEL]}"] += number
-        found["dead"] = number if verdict is Verdict.DEAD and not is_stale else 0
-        found["failed"] = number if _failure_of(verdict, reason) else 0
-        if found["failed"] or (verdict is Verdict.SKIPPED and not is_stale):
-            hour = bucket // _BUCKETS * HOUR_S
-            changes.hourly[HourlyKind.REASON.value, hour, _label_of(reason), verdict.value] += number
-    at = bucket * BUCKET_S
-    changes.latest = max(changes.latest, at)
-    counts = changes.series[at]
-    for name, value in found.items():
-        counts[name] += value
+        if reason != _STALE:
+            _add_reason(changes, key, number)
+
+
+def _add_reason(changes: BatchCounts, key: _Group, number: int) -> None:
+    """What did not succeed, over time."""
+    bucket, _, verdict, reason, _ = key
+    counts = changes.bucket_at(bucket * BUCKET_S)
+    if verdict is _DEAD:
+        counts["dead"] += number
+    if verdict in _FAILED:
+        counts["failed"] += number
+    if verdict in _FAILED or verdict is _SKIPPED:
+        hour = bucket // _BUCKETS * HOUR_S
+        changes.hourly[HourlyKind.REASON.value, hour, _label_of(reason), verdict.value] += number
+
+
+def _add_answers(changes: BatchCounts, answers: Mapping[tuple[int, int], list[int]]) -> None:
+    for (bucket, place), (number, took_us) in answers.items():
+        for counts in (changes.total, changes.bucket_at(bucket * BUCKET_S)):
+            counts[LATENCIES[place]] += number
+            counts["lat_sum"] += took_us
 
 
 def _add_hours(hourly: dict[HourlyKey, int], kind: str, counted: Mapping[_Whose, int]) -> None:
     for (number, who, failure), value in counted.items():
+        hour = number * HOUR_S
         for name in (who, EVERYBODY) if who else (EVERYBODY,):
-            hourly[kind, number * HOUR_S, name, ATTEMPTS] += value
+            hourly[kind, hour, name, ATTEMPTS] += value
             if failure:
-                hourly[kind, number * HOUR_S, name, failure] += value
+                hourly[kind, hour, name, failure] += value

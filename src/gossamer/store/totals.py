@@ -7,12 +7,12 @@ A total is a named counter: ``pages``, ``bytes``, ``status:200``, ``reason:timeo
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from gossamer.core.drops import DropKind
 from gossamer.core.jobs import JobTotals
-from gossamer.core.results import Verdict, VisitResult
+from gossamer.core.results import Attempt, Verdict, VisitResult
 from gossamer.store.counters import COST_UNITS, LABEL, BatchCounts, count_attempts
 from gossamer.store.series import bucket_of
 
@@ -22,19 +22,20 @@ def count_results(results: Sequence[VisitResult]) -> BatchCounts:
     changes = count_attempts(attempt for result in results for attempt in result.attempts)
     total = changes.total
     if results and not changes.series:  # none of them was tried
-        changes.latest = bucket_of(max(map(seen_at, results)))
-        changes.series[changes.latest]
+        changes.bucket_at(bucket_of(max(map(seen_at, results))))
     for result in results:
         for reason, number in result.dropped.items():
             total[f"dropped:{reason[:LABEL]}"] += number
-        if result.outcome.is_page and any(
-            attempt.verdict is Verdict.SUCCESS and not attempt.reason for attempt in result.attempts
-        ):
+        if result.outcome.is_page and any(map(_is_success, result.attempts)):
             _count_callback(total, result)
     return changes
 
 
-def _count_callback(total: Counter[str], result: VisitResult) -> None:
+def _is_success(attempt: Attempt) -> bool:
+    return attempt.verdict is Verdict.SUCCESS and not attempt.reason  # that of a lost lease has one
+
+
+def _count_callback(total: defaultdict[str, int], result: VisitResult) -> None:
     """What a callback makes of its pages, so that one which never gives anything can be named."""
     name = (result.outcome.lease.entry.request.callback or "parse")[:LABEL]
     items = len(result.items)
