@@ -95,6 +95,10 @@ class UnknownActionError(UsageError):
     """There is no action of that number in the audit log."""
 
 
+class NotThereError(UsageError):
+    """What is asked about is not there, or not any more; the message says what."""
+
+
 class SettingError(UsageError):
     """A setting that does not exist or has the wrong type; names the key, the layer and the nearest name."""
 

@@ -6,11 +6,12 @@ or a full disk leaves what was there before. Memory does not grow with the numbe
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Callable, Iterable
+import tempfile
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import IO, Any, BinaryIO, Protocol
 
 from gossamer.core.errors import UsageError
 from gossamer.core.jobs import StoredItem
@@ -28,6 +29,9 @@ SUFFIXES = {
     ".xml": "xml",
 }
 """The format that a suffix stands for."""
+STREAMED = 200
+"""Items of one piece of a stream."""
+PIECE_BYTES = 1 << 18
 
 
 class ItemWriter(Protocol):
@@ -81,6 +85,40 @@ async def write_items(
         with replace_file(path, keep=append, ready=ready) as (out, old):
             return await _write_all(make(out, old, str(path)), items)
     return await _write_all(_writer_for(format or "jsonl", safe_csv)(target, None, "output"), items)
+
+
+async def stream_items(
+    items: AsyncIterable[StoredItem],
+    format: str,  # noqa: A002 - the word that users know
+    *,
+    safe_csv: bool = False,
+) -> AsyncIterator[bytes]:
+    """The items' data in a format, piece by piece; memory does not grow with their number.
+
+    Raises :class:`UsageError` for an unknown format, before the first piece.
+    """
+    with tempfile.TemporaryFile() as waiting:  # csv knows its columns only at the end
+        writer = _writer_for(format, safe_csv)(waiting, None, "output")
+        with closing(writer):
+            count = 0
+            async for item in items:
+                writer.write_item(item.data)
+                count += 1
+                if count % STREAMED == 0 and waiting.tell():
+                    yield _take_bytes(waiting)
+            writer.write_end()
+        waiting.seek(0)
+        while piece := waiting.read(PIECE_BYTES):
+            yield piece
+
+
+def _take_bytes(file: IO[bytes]) -> bytes:
+    """All bytes of a file, which is empty afterwards."""
+    file.seek(0)
+    taken = file.read()
+    file.seek(0)
+    file.truncate()
+    return taken
 
 
 def check_appendable(path: Path, format: str) -> None:  # noqa: A002 - the word that users know

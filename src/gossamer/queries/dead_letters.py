@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from gossamer.core.jobs import DeadLetter, DeadLetterFilter, Job
 from gossamer.core.record import FieldMeaning, Fingerprint, Record, Time
@@ -16,11 +16,19 @@ from gossamer.policy.request_preview import (
     shown_headers,
     shown_values,
 )
+from gossamer.queries.bounds import DETAIL, cut_attempt, fit_rows
+from gossamer.queries.cursors import cursor_of, read_place
 from gossamer.queries.ledger import find_attempts, spellings_of
 from gossamer.wiring.backends import Backends
 
 TRIES = 1000
 """Tries of one letter that a report has."""
+SHOWN_TRIES = 50
+"""Those that one which is shown has."""
+LONGEST_DETAIL = 16_000
+"""Characters of what the latest of them ran into."""
+MOST_BYTES = 59_000
+"""Of a listing."""
 
 
 class LetterSummary(Record, frozen=True, kw_only=True):
@@ -69,6 +77,61 @@ class LetterReportPage(Record, frozen=True, kw_only=True):
 
     letters: tuple[LetterReport, ...] = ()
     has_more: bool = False  # younger ones that fit
+
+
+class LetterListing(Record, frozen=True, kw_only=True):
+    """A part of the dead letters of a job, newest first."""
+
+    at: Time
+    letters: tuple[LetterSummary, ...]
+    total: int  # that fit
+    total_is_at_least: bool  # there are too many to count all
+    by_reason: dict[str, int]  # of those that fit but for the reason
+    next_cursor: str | None  # where the next part begins; None: there is no more
+
+
+async def page_letters(
+    backends: Backends, job: Job, which: DeadLetterFilter, limit: int, cursor: str = ""
+) -> LetterListing:
+    """A part of the dead letters in bounded time and size; one that ends early may have none.
+
+    Raises ``UsageError`` for a cursor that is none, ``LostRequestsError`` where the requests are gone.
+    """
+    at = backends.clock.now()
+    if await backends.read_stats(job) is None:  # forgotten
+        return LetterListing(
+            at=at, letters=(), total=0, total_is_at_least=False, by_reason={}, next_cursor=None
+        )
+    frontier = backends.open_frontier(job)
+    found = await frontier.page_letters(which, limit, read_place(cursor))
+    rows = fit_rows(map(summarise_letter, found.letters), MOST_BYTES)
+    after = (rows[-1].died_at, rows[-1].id) if len(rows) < len(found.letters) else found.next_before
+    counts = await frontier.count_letters(replace(which, reason=None))
+    total = sum(counts.by_reason.values()) if which.reason is None else counts.by_reason.get(which.reason, 0)
+    return LetterListing(
+        at=at,
+        letters=tuple(rows),
+        total=total,
+        total_is_at_least=not counts.is_all,
+        by_reason=counts.by_reason,
+        next_cursor=cursor_of(after),
+    )
+
+
+async def read_letter(backends: Backends, job: Job, number: int) -> LetterReport | None:
+    """One dead letter with its latest tries, in bounded size; ``None``: there is none of this number."""
+    if await backends.read_stats(job) is None:
+        return None
+    found = await backends.open_frontier(job).dead_letters(DeadLetterFilter(ids=(number,)), 1)
+    if not found:
+        return None
+    summary = summarise_letter(found[0])
+    which = AttemptFilter(fingerprint=summary.fingerprint)
+    tries = (await backends.ledger.page_attempts(job, SHOWN_TRIES, which)).attempts
+    cut = [
+        cut_attempt(tried, LONGEST_DETAIL if number == 0 else DETAIL) for number, tried in enumerate(tries)
+    ]
+    return LetterReport(**asdict(summary), tries=tuple(cut))
 
 
 async def list_letters(backends: Backends, job: Job, which: DeadLetterFilter, limit: int) -> LetterPage:

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
-from gossamer.core.jobs import Job, StoredItem
-from gossamer.core.record import Record
+import msgspec
+from msgspec.structs import replace
+
+from gossamer.core.jobs import ItemFilter, Job, StoredItem
+from gossamer.core.record import Record, Time
+from gossamer.export import SUFFIXES
 from gossamer.ports.store import Store
+from gossamer.queries.bounds import cut_values, fit_rows
+from gossamer.queries.cursors import cursor_of, read_place
 from gossamer.wiring.backends import Backends
 
 IdRanges = Sequence[tuple[int, int]]
 """Ids of items in ascending order, as first and last of each unbroken row of them."""
 NO_RANGE = (1 << 63, 1 << 63)
 """Behind every id."""
+FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
+MOST_BYTES = 195_000
+"""Of a listing."""
 
 
 class ItemPage(Record, frozen=True, kw_only=True):
@@ -30,6 +39,63 @@ async def list_items(backends: Backends, job: Job, limit: int, *, after_id: int 
             return ItemPage(items=tuple(found), next_after=found[-1].id if found else after_id)
         found.append(item)
     return ItemPage(items=tuple(found))
+
+
+class ItemListing(Record, frozen=True, kw_only=True):
+    """A part of a job's items, the newest change first."""
+
+    at: Time
+    items: tuple[StoredItem, ...]  # their fields are cut
+    total: int | None  # of the job, where no filter is asked for
+    types: tuple[tuple[str, int | None], ...]  # of the spider's items; how many of each is not counted
+    formats: tuple[str, ...]  # that they can be written in
+    next_cursor: str | None  # where the next part begins; None: there is no more
+
+
+async def page_items(
+    backends: Backends, job: Job, which: ItemFilter, limit: int, cursor: str = ""
+) -> ItemListing:
+    """A part of the items in bounded time and size; one that ends early may have none.
+
+    Raises ``UsageError`` for a cursor that is none.
+    """
+    found = await backends.items.page_items(job, limit, which, read_place(cursor))
+    items = [replace(item, data=cut_values(item.data)) for item in found.items]
+    rows = fit_rows(items, MOST_BYTES)
+    after = found.next_before
+    if len(rows) < len(items):
+        again = await backends.items.page_items(job, len(rows), which, read_place(cursor))
+        after = again.next_before
+    totals = await backends.store.read_totals(job)
+    return ItemListing(
+        at=backends.clock.now(),
+        items=tuple(rows),
+        total=totals.items if which == ItemFilter() else None,
+        types=tuple((kind, None) for kind in await backends.items.list_types(job)),
+        formats=FORMATS,
+        next_cursor=cursor_of(after),
+    )
+
+
+async def read_fitting(backends: Backends, job: Job, which: ItemFilter) -> AsyncIterator[StoredItem]:
+    """All items of a job that fit, in the order in which they were first stored."""
+    async for item in backends.store.read_items(job):
+        if _fits(item, which):
+            yield item
+
+
+def _fits(item: StoredItem, which: ItemFilter) -> bool:
+    text = which.text.lower()
+    return (
+        which.type in ("", item.type)
+        and (not which.missing or item.data.get(which.missing) in (None, ""))
+        and (which.changed_since is None or item.changed_at >= which.changed_since)
+        and (not text or any(text in words.lower() for words in _words_of(item)))
+    )
+
+
+def _words_of(item: StoredItem) -> tuple[str, ...]:
+    return item.key, item.url, msgspec.json.encode(item.data).decode("utf-8", "replace")
 
 
 class NewItemReader:

@@ -9,6 +9,9 @@ from gossamer.policy.proxies import ProxyHealth, Quarantine
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.proxies import read_listed, read_proxy_health
 
+MOST = 500
+"""Proxies that are shown."""
+
 
 class BlockedHost(Record, frozen=True, kw_only=True):
     """A host that a proxy is not used for."""
@@ -41,6 +44,20 @@ async def list_proxies(settings: Settings, backends: Backends) -> list[ProxyStat
     proxies = await read_listed(settings, backends.clock)
     found = await read_proxy_health(backends.requests.shared, proxies)
     return [_status_of(proxy, health) for proxy, health in zip(proxies, found, strict=True)]
+
+
+class ProxyListing(Record, frozen=True, kw_only=True):
+    """The proxies that the settings of this process list."""
+
+    at: Time
+    proxies: tuple[ProxyStatus, ...]
+    has_more: bool  # that are not shown
+
+
+async def show_proxies(settings: Settings, backends: Backends) -> ProxyListing:
+    """The proxies in bounded number; none where the settings list none. Raises as :func:`list_proxies`."""
+    found = await list_proxies(settings, backends) if settings.proxies.are_there else []
+    return ProxyListing(at=backends.clock.now(), proxies=tuple(found[:MOST]), has_more=len(found) > MOST)
 
 
 def _status_of(proxy: Proxy, health: ProxyHealth) -> ProxyStatus:

@@ -27,7 +27,7 @@ class ReadyAnswer(Record, frozen=True):
 
     body: bytes
     etag: str
-    made_at: float  # by the loop's clock
+    fresh_until: float  # by the loop's clock
 
 
 def encode_answer(value: Any) -> bytes:
@@ -48,26 +48,29 @@ class AnswerCache:
         self._bytes = 0
         self._making: dict[str, asyncio.Task[ReadyAnswer]] = {}
 
-    async def give_answer(self, key: str, ask: Callable[[], Awaitable[Any]]) -> ReadyAnswer:
-        """What ``ask`` answers, or answered to somebody else a moment ago.
+    async def give_answer(
+        self, key: str, ask: Callable[[], Awaitable[Any]], fresh_s: float = FRESH_S
+    ) -> ReadyAnswer:
+        """What ``ask`` answers, or answered to somebody else less than ``fresh_s`` ago.
 
         Raises what it raises, and ``TimeoutError`` when it takes too long. Who stops waiting disturbs nobody.
         """
         now = asyncio.get_running_loop().time()
         ready = self._ready.get(key)
-        if ready is not None and now < ready.made_at + FRESH_S:
+        if ready is not None and now < ready.fresh_until:
             return ready
         task = self._making.get(key)
         if task is None:
-            task = self._making[key] = asyncio.create_task(self._make_answer(key, ask))
+            task = self._making[key] = asyncio.create_task(self._make_answer(key, ask, fresh_s))
             task.add_done_callback(lambda done: self._forget_task(key, done))
         return await asyncio.shield(task)
 
-    async def _make_answer(self, key: str, ask: Callable[[], Awaitable[Any]]) -> ReadyAnswer:
+    async def _make_answer(self, key: str, ask: Callable[[], Awaitable[Any]], fresh_s: float) -> ReadyAnswer:
         async with asyncio.timeout(LIMIT_S):
             body = encode_answer(await ask())
-        answer = ReadyAnswer(body, etag_of(body), asyncio.get_running_loop().time())
-        self._keep(key, answer)
+        now = asyncio.get_running_loop().time()
+        answer = ReadyAnswer(body, etag_of(body), now + fresh_s)
+        self._keep(key, answer, now)
         return answer
 
     def _forget_task(self, key: str, done: asyncio.Task[ReadyAnswer]) -> None:
@@ -75,12 +78,12 @@ class AnswerCache:
         if not done.cancelled():
             done.exception()  # nobody may be waiting any longer; whoever is, is told
 
-    def _keep(self, key: str, answer: ReadyAnswer) -> None:
+    def _keep(self, key: str, answer: ReadyAnswer, now: float) -> None:
         self._drop(key)
         self._ready[key] = answer
         self._bytes += len(answer.body)
         for oldest in list(self._ready):
-            is_stale = self._ready[oldest].made_at + FRESH_S <= answer.made_at
+            is_stale = self._ready[oldest].fresh_until <= now
             if not is_stale and self._bytes <= MAX_BYTES and len(self._ready) <= MAX_ANSWERS:
                 return
             self._drop(oldest)

@@ -46,6 +46,7 @@ def make_app(parts: WebParts) -> FastAPI:
     )
     app.state.parts = parts
     groups = load_groups()
+    app.state.exporting = set()
     app.state.monitors = MonitorPool(partial(ask_within, app, API))
     app.state.topics = {name: rule for group in groups for name, rule in group.topics.items()}
     for group in groups:

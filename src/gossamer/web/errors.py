@@ -18,6 +18,7 @@ from gossamer.core.errors import (
     GossamerError,
     JobBusyError,
     MissingServiceError,
+    NotThereError,
     StorageError,
     UnknownActionError,
     UnknownJobError,
@@ -78,33 +79,30 @@ def add_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _answer_bug)
 
 
+PLAIN: Mapping[type[GossamerError], tuple[int, str, str]] = {
+    UnknownJobError: (404, "There is no such job.", "`GET /api/v1/jobs` lists the jobs."),
+    UnknownActionError: (404, "There is no such action.", "`GET /api/v1/actions` lists the actions."),
+    NotThereError: (404, "This is not there.", "Look at the list that it was in again."),
+    UsageError: (400, "This cannot be answered as asked.", "Ask for something else."),
+    GossamerError: (500, "The answer failed.", "Please report it: this is a bug in Gossamer."),
+}
+"""The status, what is said to have happened, and what to do, by the nearest class."""
+
+
 async def _answer_ours(_request: Request, error: Exception) -> Response:
+    said = str(error)
     if isinstance(error, AccessError):
-        return error_response(
-            error.status, "This may not be asked.", str(error), error.way, wait_s=error.wait_s
-        )
-    if isinstance(error, UnknownJobError | UnknownActionError):
-        what = "job" if isinstance(error, UnknownJobError) else "action"
-        return error_response(
-            404, f"There is no such {what}.", str(error), f"`GET /api/v1/{what}s` lists the {what}s."
-        )
+        return error_response(error.status, "This may not be asked.", said, error.way, wait_s=error.wait_s)
     if isinstance(error, ConflictError | JobBusyError):
         now = error.now if isinstance(error, ConflictError) else None
-        return error_response(409, "Nothing was done.", str(error), "Look again, then decide.", now=now)
+        return error_response(409, "Nothing was done.", said, "Look again, then decide.", now=now)
     if isinstance(error, StorageError | MissingServiceError):
-        return error_response(
-            503,
-            f"{_part_of(str(error))} cannot be read.",
-            str(error),
-            "`gossamer doctor` says what is missing. No crawl depends on the dashboard.",
-            wait_s=AGAIN_S,
-        )
-    if isinstance(error, UsageError):
-        return error_response(400, "This cannot be answered as asked.", str(error), "Ask for something else.")
-    log.error("an answer failed: %s: %s", type(error).__name__, error)
-    return error_response(
-        500, "The answer failed.", str(error), "Please report it: this is a bug in Gossamer."
-    )
+        way = "`gossamer doctor` says what is missing. No crawl depends on the dashboard."
+        return error_response(503, f"{_part_of(said)} cannot be read.", said, way, wait_s=AGAIN_S)
+    status, what, way = next(PLAIN[kind] for kind in type(error).__mro__ if kind in PLAIN)
+    if status == 500:
+        log.error("an answer failed: %s: %s", type(error).__name__, error)
+    return error_response(status, what, said, way)
 
 
 def _part_of(message: str) -> str:

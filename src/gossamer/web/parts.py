@@ -18,6 +18,7 @@ from gossamer.core.errors import AccessError, GossamerError
 from gossamer.core.jobs import Job
 from gossamer.core.record import Record
 from gossamer.jobs.action_kind import ActionParts
+from gossamer.queries.explain.job_scope import JobScopeCache
 from gossamer.queries.jobs import find_job
 from gossamer.web.answers import AnswerCache
 from gossamer.wiring.backends import Backends
@@ -39,6 +40,7 @@ class WebParts(Record, frozen=True):
     loaded: LoadedSettings
     gate: AccessGate
     cache: AnswerCache
+    scopes: JobScopeCache  # what jobs make of URLs
     is_local: bool = True  # it listens on this machine's loopback alone
     tasks: set[asyncio.Task[None]] = msgspec.field(default_factory=set)  # what goes on after an answer
 
@@ -126,3 +128,8 @@ JobName = Annotated[
     str, Path(alias="job", description="A job's id, or its name for the latest.", max_length=200)
 ]
 Limit = Annotated[int, Query(ge=1, le=100, description="At most so many rows.")]
+Cursor = Annotated[
+    str, Query(max_length=200, description="Where the part begins: the `next_cursor` of the one before.")
+]
+Word = Annotated[str, Query(max_length=300)]
+Text = Annotated[str, Query(max_length=300, description="Text in it; capitals are the same.")]

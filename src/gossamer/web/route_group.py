@@ -11,7 +11,7 @@ import msgspec
 from fastapi import APIRouter, Depends, Request, Response
 
 from gossamer.core.access import Role
-from gossamer.web.answers import ReadyAnswer, encode_answer
+from gossamer.web.answers import FRESH_S, ReadyAnswer, encode_answer
 from gossamer.web.errors import ErrorAnswer
 from gossamer.web.parts import parts_of, require_role
 from gossamer.web.topics import TopicRule
@@ -47,12 +47,13 @@ class RouteGroup:
         role: Role = Role.READ,
         topic: str = "",
         every_s: float = 1.0,
+        fresh_s: float = FRESH_S,
         is_shared: bool = True,
     ) -> Callable[[Question], Question]:
         """Add what answers ``GET path`` with a record.
 
-        ``topic``: its name in the stream, where it is looked at every ``every_s`` seconds; ``is_shared``: all
-        who may ask get the same answer.
+        ``topic``: its name in the stream, where it is looked at every ``every_s`` seconds; ``fresh_s``: for
+        how long an answer stands; ``is_shared``: all who may ask get the same.
         """
 
         def register(question: Question) -> Question:
@@ -62,7 +63,7 @@ class RouteGroup:
 
                 parts = parts_of(request)
                 who = "" if is_shared else f"{request.state.caller.name} {request.state.caller.role} "
-                ready = await parts.cache.give_answer(who + question_of(request), ask)
+                ready = await parts.cache.give_answer(who + question_of(request), ask, fresh_s)
                 return ready_response(request, ready)
 
             self._add_route(path, question, give, answer=answer, role=role)

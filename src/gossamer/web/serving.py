@@ -7,10 +7,12 @@ import logging
 import socket
 
 from gossamer.access.gate import AccessGate
-from gossamer.config.layers import LoadedSettings
+from gossamer.config.layers import COMMAND_LINE, LoadedSettings
+from gossamer.config.option import SettingOption
 from gossamer.config.settings import Settings
 from gossamer.core.errors import MissingServiceError, UsageError
 from gossamer.ports.clock import Clock
+from gossamer.queries.explain.job_scope import JobScopeCache
 from gossamer.web.answers import LIMIT_S, AnswerCache
 from gossamer.web.app import make_app
 from gossamer.web.packages import uvicorn
@@ -53,7 +55,13 @@ def make_parts(
 ) -> WebParts:
     """What a dashboard over these back ends works with; ``clock``: that of tokens, by default theirs."""
     gate = AccessGate(backends.tokens, clock or backends.clock, is_local=is_local)
-    return WebParts(backends, loaded, gate, AnswerCache(), is_local)
+    given = [
+        SettingOption(name, found[0].value, found[0].source)
+        for name, found in loaded.layers.items()
+        if found[0].layer == COMMAND_LINE
+    ]
+    scopes = JobScopeCache(None, None, None, given)
+    return WebParts(backends, loaded, gate, AnswerCache(), scopes, is_local)
 
 
 async def check_place(backends: Backends, host: str, *, is_local: bool) -> None:

@@ -7,7 +7,7 @@ import socket
 import httpx2
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.core.access import Role
@@ -48,6 +48,7 @@ def applied(former, delta):
     return whole[""]
 
 
+@settings(max_examples=40)
 @given(json_values, json_values)
 def test_a_delta_makes_the_later_answer_of_the_former_one(former, later):
     delta = find_delta(former, later)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.config.layers import find_project, load_settings
+from gossamer.config.option import SettingOption
 from gossamer.config.overrides import to_overrides
 from gossamer.config.settings import Settings
 from gossamer.core.errors import OperatorError, UsageError
@@ -61,9 +63,15 @@ class JobScope:
 class JobScopeCache:
     """The views of all jobs; each target's spider is looked for once."""
 
-    def __init__(self, spider: str | None, data: str | None, settings: list[str] | None) -> None:
+    def __init__(
+        self,
+        spider: str | None,
+        data: str | None,
+        settings: list[str] | None,
+        options: Sequence[SettingOption] = (),
+    ) -> None:
         self.spider = spider
-        self._overrides = to_overrides(settings, data=data)
+        self._overrides = [*to_overrides(settings, data=data), *options]
         self._start = Path.cwd()
         self._made: dict[str, JobScope] = {}
 

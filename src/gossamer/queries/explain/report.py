@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
+from msgspec.structs import replace
+
 from gossamer.core.lifecycle import JobState, RequestState
 from gossamer.core.record import FieldMeaning, Fingerprint, Record, Time
 from gossamer.core.redaction import hide_userinfo
 from gossamer.core.requests import Request, RequestPreview
 from gossamer.core.results import Attempt
+from gossamer.queries.bounds import DETAIL, cut_attempt, cut_text
 from gossamer.queries.explain.answer import explain_facts
 from gossamer.queries.explain.choice import choose_job
 from gossamer.queries.explain.facts import NumberFormatter, UrlExplanation, UrlFacts, UrlState
 from gossamer.queries.explain.job_scope import JobScopeCache
 from gossamer.queries.explain.reading import read_facts
 from gossamer.wiring.backends import Backends
+
+LINES = 60
+"""Sentences of a report that is cut."""
+LONGEST_LINE = 4000
+"""Characters of each, and of what the latest try ran into."""
+OTHER_TRIES = 3
 
 
 class RequestReport(Record, frozen=True, kw_only=True):
@@ -116,6 +125,25 @@ def report_of(facts: UrlFacts, explanation: UrlExplanation) -> UrlReport:
         rung_since=facts.ladder.since or None,
         probe_at=facts.ladder.probe_at or None,
         target=facts.job.target,
+    )
+
+
+def cut_report(report: UrlReport) -> UrlReport:
+    """The report in bounded size: long details are cut, but for that of the latest try."""
+    return replace(
+        report,
+        lines=tuple(cut_text(line, LONGEST_LINE) for line in report.lines[:LINES]),
+        tries=tuple(
+            cut_attempt(tried, LONGEST_LINE if at == 0 else DETAIL) for at, tried in enumerate(report.tries)
+        ),
+        other_requests=tuple(
+            replace(
+                other,
+                lines=tuple(cut_text(line, DETAIL) for line in other.lines[:OTHER_TRIES]),
+                tries=tuple(cut_attempt(tried) for tried in other.tries[:OTHER_TRIES]),
+            )
+            for other in report.other_requests
+        ),
     )
 
 
