@@ -66,6 +66,15 @@ class MetricsSettings(BaseSettings):
     )
 
 
+class TraceSettings(BaseSettings):
+    """Traces of OpenTelemetry."""
+
+    enabled: bool = Field(
+        default=False,
+        description="Whether each visit is a trace of OpenTelemetry, for the SDK that the process has.",
+    )
+
+
 class LogSettings(BaseSettings):
     """What is logged, and where."""
 

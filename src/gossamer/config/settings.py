@@ -26,7 +26,13 @@ from gossamer.config.impersonate import ImpersonateSettings
 from gossamer.config.ladder import LadderSettings, RungChoice
 from gossamer.config.parsing import ParseSettings, TrapSettings
 from gossamer.config.proxies import ProxySettings
-from gossamer.config.running import BrokerSettings, ClusterSettings, LogSettings, MetricsSettings
+from gossamer.config.running import (
+    BrokerSettings,
+    ClusterSettings,
+    LogSettings,
+    MetricsSettings,
+    TraceSettings,
+)
 from gossamer.config.section import (
     BaseSettings,
     Count,
@@ -185,6 +191,7 @@ class Settings(BaseSettings):
         AlertSettings, description="Troubles of which somebody is told."
     )
     log: Late[LogSettings] = make_section(LogSettings, description="Logging.")
+    traces: Late[TraceSettings] = make_section(TraceSettings, description="Traces of visits.")
     metrics: Late[MetricsSettings] = make_section(MetricsSettings, description="Metrics for Prometheus.")
 
     @field_validator("include", "exclude")

@@ -35,7 +35,7 @@ BANDS = 9
 
 
 _KINDS: dict[str, type] = {
-    **dict.fromkeys(("url", "method", "lane", "session", "fetch", "via"), str),
+    **dict.fromkeys(("url", "method", "lane", "session", "fetch", "via", "trace"), str),
     **dict.fromkeys(("headers", "meta", "cb_kwargs"), dict),
     **dict.fromkeys(("priority", "depth"), int),
     "body": bytes,
@@ -72,6 +72,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     depth: int = 0  # hops from a seed; set by the engine
     via: str = ""  # the page that led here; set by the engine
     redirects: tuple[str, ...] = ()  # the URLs that redirected here, oldest first; set by the engine
+    trace: str = ""  # the visit that led here, as a ``traceparent``; set by the engine where traces are on
 
     def __post_init__(self) -> None:
         if self.callback is not None and type(self.callback) is not str:

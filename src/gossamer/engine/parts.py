@@ -27,6 +27,7 @@ from gossamer.ports.screenshot_store import ScreenshotStore
 from gossamer.ports.series import Series
 from gossamer.ports.sink import Sink
 from gossamer.ports.store import Store
+from gossamer.ports.visit_watcher import VisitWatcher
 
 
 class VisitParts(Record, frozen=True, kw_only=True):
@@ -54,6 +55,7 @@ class EngineParts(VisitParts, frozen=True, kw_only=True):
     store: Store
     sink: Sink
     series: Series | None = None  # None: nobody asks how the job went on
+    visits: VisitWatcher | None = None  # None: nobody goes along
 
 
 class ShiftOptions(Record, frozen=True, kw_only=True):

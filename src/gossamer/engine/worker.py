@@ -48,6 +48,8 @@ class Worker:
         self._parts = parts
         self._options = options
         self._visitor = Visitor(parts, options)
+        visit = self._visitor.visit
+        self._visit = visit if parts.visits is None else parts.visits.watch_visits(visit)
         self._recorder = ResultRecorder(parts.job, parts.committer, parts.store, parts.admission, parts.sink)
         self._held: dict[int, tuple[OpenAttempt, asyncio.Task[None]]] = {}  # until recorded or given back
         self._ripe: list[Ripe] = []
@@ -246,7 +248,7 @@ class Worker:
     async def _run_visit(self, attempt: OpenAttempt) -> None:
         describe_page(attempt.lease.entry.request)
         try:
-            end = await self._visitor.visit(attempt)
+            end = await self._visit(attempt)
             self._ripe.append((attempt, end))
         except asyncio.CancelledError:
             raise

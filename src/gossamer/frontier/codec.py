@@ -99,6 +99,7 @@ def _is_usual(request: Request) -> bool:
         or request.fetch
         or request.browser is not None
         or request.redirects
+        or request.trace
     )
 
 

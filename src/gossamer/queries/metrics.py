@@ -42,7 +42,7 @@ SILENT = "silent"
 DEAD_AFTER_S = ShiftLimits().dead_after_s
 
 
-class JobSnapshot(Record, frozen=True):
+class JobFacts(Record, frozen=True):
     """One job as its places have it."""
 
     job: Job
@@ -93,17 +93,17 @@ class MetricsReader:
         listed = await self._backends.book.list_jobs()
         return [job for job in listed if job.is_unfinished or (job.finished_at or 0.0) >= since][:JOBS]
 
-    async def _read_job(self, job: Job) -> JobSnapshot:
+    async def _read_job(self, job: Job) -> JobFacts:
         job = await refresh_job(self._backends, job)
         totals = await self._backends.store.read_totals(job)
         frontier = self._backends.open_frontier(job)
         try:
             stats, due = await frontier.read_stats(), await frontier.count_due()
         except StorageError:  # whoever looks after it says so
-            return JobSnapshot(job=job, totals=totals)
+            return JobFacts(job=job, totals=totals)
         lanes = lanes_of(self._settings, job) if job.is_unfinished else ()
         now = self._backends.clock.now()
-        return JobSnapshot(job=job, totals=totals, stats=stats, due=tuple(due), lanes=lanes, at=now)
+        return JobFacts(job=job, totals=totals, stats=stats, due=tuple(due), lanes=lanes, at=now)
 
     async def _read_alerts(self, job: Job) -> Sequence[AlertState]:
         memory = await load_job_memory(self._backends.requests.shared, job)
@@ -135,7 +135,7 @@ class MetricsReader:
         return self._proxies
 
 
-def job_samples(found: JobSnapshot) -> Iterator[MetricSample]:
+def job_samples(found: JobFacts) -> Iterator[MetricSample]:
     """What is told of a job, without its own label."""
     yield from total_samples(found.totals)
     if found.stats is None:

@@ -26,7 +26,7 @@ from gossamer.spiders.generic import GenericSpider
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget, find_target
 
-OWN = ("broker", "redis", "cluster", "dashboard", "log", "metrics", "data")
+OWN = ("broker", "redis", "cluster", "dashboard", "log", "metrics", "traces", "data")
 """Settings that are each machine's own."""
 OWN_PROXIES = ("urls", "file", "url", "pools", "only")
 """Settings of proxies that are each machine's own: they hold passwords, or say what this worker uses."""

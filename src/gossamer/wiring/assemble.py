@@ -48,6 +48,7 @@ from gossamer.wiring.routing import RouteParts, open_ways
 from gossamer.wiring.rules import admission_of, block_rules_of, lanes_of, rules_of, trusted_hosts
 from gossamer.wiring.sessions import SessionCommitter, login_gate_of
 from gossamer.wiring.sinks import open_sinks
+from gossamer.wiring.traces import traced_parts
 
 ALONE_IDLE_S = 1.0
 CREW_IDLE_S = 0.1
@@ -197,7 +198,7 @@ async def assemble_worker(
             router=router,
             screenshots=screenshots_of(settings, job),
         )
-        parts = replace(parts, login=_open_login(ways, parts))
+        parts = traced_parts(settings.traces, replace(parts, login=_open_login(ways, parts)))
         shift, kept = _shift_options(settings, ways.worker, is_alone=ways.is_alone), opening.pop_all()
         return CrawlParts(
             parts, shift, pipeline, backends, resumed, kept, guard, target.authorizations, settings

@@ -1,0 +1,34 @@
+"""Traces of visits, where the settings ask for them; without it nothing of OpenTelemetry is imported."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from msgspec.structs import replace
+
+from gossamer.config.running import TraceSettings
+from gossamer.core.errors import MissingServiceError
+from gossamer.engine.parts import EngineParts
+
+
+def traced_parts(settings: TraceSettings, parts: EngineParts) -> EngineParts:
+    """The parts of a worker, with a span for whatever they do. Raises ``MissingServiceError``."""
+    if not settings.enabled:
+        return parts
+    try:
+        tracing = import_module("gossamer.observe.tracing")
+    except ImportError as error:
+        raise MissingServiceError(
+            f"traces need another package ({error.name} is missing): pip install 'gossamer[otel]'"
+        ) from error
+    tracer = tracing.open_tracer()
+    visits = tracing.VisitTracer(tracer, parts.job)
+    return replace(
+        parts,
+        fetcher=tracing.TracedFetcher(parts.fetcher, tracer),
+        robots=tracing.TracedRobotsGate(parts.robots, tracer),
+        extractor=tracing.TracedExtractor(parts.extractor, tracer),
+        pipeline=tracing.TracedPipeline(parts.pipeline, tracer),
+        committer=tracing.TracedCommitter(parts.committer, visits),
+        visits=visits,
+    )
