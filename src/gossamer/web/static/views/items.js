@@ -102,8 +102,9 @@ function browse(ctx, data) {
   });
 }
 
-function filters(ctx, quality) {
-  const fields = [...new Set((quality?.fields ?? []).map((one) => one.field))];
+function filters(ctx, quality, found) {
+  const named = quality?.fields.map((one) => one.field) ?? fieldsOf(found?.items ?? []);
+  const fields = [...new Set([...named, ctx.query.missing].filter(Boolean))];
   const hourAgo = String(Math.floor(ctx.now() / 3600) * 3600 - 3600),
     dayAgo = String(Math.floor(ctx.now() / DAY_S) * DAY_S - DAY_S);
   return h(
@@ -191,9 +192,8 @@ function itemSheet(ctx) {
 }
 
 function download(ctx, data) {
-  const form = { format: "jsonl", type: ctx.query.type ?? "", only: "all" },
-    types = data.types ?? [],
-    formats = data.formats;
+  const form = { format: data.formats[0], type: ctx.query.type ?? "", only: "all", isSafe: false },
+    types = data.types ?? [];
   openDialog("Download items", ({ close, again }) => {
     const bind = (name) => ({
       onchange: (event) => {
@@ -204,6 +204,7 @@ function download(ctx, data) {
     const query = {
       format: form.format,
       type: form.type,
+      safe_csv: form.format === "csv" && form.isSafe ? "true" : null,
       ...(form.only === "shown"
         ? { missing: ctx.query.missing, q: ctx.query.q, changed_since: ctx.query.changed_since }
         : {}),
@@ -226,8 +227,9 @@ function download(ctx, data) {
           ),
           types.length > 0 &&
             field("Type", select([["", "all"], ...types.map(([type]) => type)], form.type, bind("type"))),
-          field("Format", select(formats, form.format, bind("format"))),
+          field("Format", select(data.formats, form.format, bind("format"))),
         ),
+        form.format === "csv" && safeBox(form, again),
         h(
           "p",
           {},
@@ -252,6 +254,26 @@ function download(ctx, data) {
     };
   });
 }
+
+const safeBox = (form, again) =>
+  h(
+    "label",
+    { class: "check last" },
+    h("input", {
+      type: "checkbox",
+      checked: form.isSafe,
+      onchange: (event) => {
+        form.isSafe = event.target.checked;
+        again();
+      },
+    }),
+    h(
+      "span",
+      {},
+      "Safe for spreadsheets ",
+      h("span", { class: "sub" }, "(an apostrophe before texts that would run as formulas)"),
+    ),
+  );
 
 const answerOf = (data, found) =>
   data?.say ?? [found?.total ? `${plural(found.total, "item")}.` : "Items", ""];
@@ -288,7 +310,7 @@ export const items = {
               ctx.set({ type, cursor: null }),
             ),
         },
-        filters(ctx, good),
+        filters(ctx, good, found),
         ctx.show("items", (data) => browse(ctx, data), { waiting: skeleton("table", 8), what: "The items" }),
       ),
     ];

@@ -1,0 +1,35 @@
+"""The dashboard as its users start it: a process of its own over a data directory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+
+from kit.fleet.steps import until
+from kit.programs import free_port, start
+
+
+@contextmanager
+def serve_dashboard(folder: Path, *options: str) -> Iterator[str]:
+    """Its address, while it serves what is in a folder."""
+    port = free_port()
+    process = start("dashboard", "--port", port, *options, cwd=folder)
+    try:
+        until(lambda: _answers(int(port)), 20, "the dashboard answers")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def _answers(port: int) -> bool:
+    connection = HTTPConnection("127.0.0.1", port, timeout=2)
+    try:
+        connection.request("GET", "/healthz")
+        return connection.getresponse().status == 200
+    except OSError:
+        return False
+    finally:
+        connection.close()
