@@ -41,7 +41,7 @@ JOB_VIEWS = (
     "/errors",
     "/errors/heat?by=host",
     "/dead",
-    "/dead?reason=http_error",
+    "/dead?reason=server",
     "/dead?host=shop00007.example",
     "/items",
     "/items?missing=description",

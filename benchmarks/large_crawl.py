@@ -19,7 +19,7 @@ from gossamer.core.results import Attempt, ItemRecord, Outcome, PageRecord, Verd
 from gossamer.wiring.backends import open_backends
 
 BATCH = 2000
-FAILURES = (("timeout_header", 0), ("http_error", 503), ("http_error", 500), ("callback_error", 200))
+FAILURES = (("timeout_headers", 0), ("throttled", 503), ("server", 500), ("callback", 200))
 OPEN_RULES = FrontierRules(delay_s=0.0, per_host=10_000)
 SPAN_S = 6 * 3600
 Report = Callable[[str, int], None]
