@@ -35,6 +35,8 @@ COLUMNS = tuple(name.replace(":", "_") for name in COUNTERS)
 
 GAUGE = "now:"
 """How the names of gauges begin. They are set, and not added up: ``now:pending``."""
+ALLOWED = "allowed_m"
+"""The gauge of what the hosts of a job allow together, in thousandths of a request a second."""
 EVERYBODY = ""
 """Under this name stands what all hosts, or all proxies, did together."""
 ATTEMPTS = ""

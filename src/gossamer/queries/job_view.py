@@ -132,7 +132,7 @@ async def read_job_view(backends: Backends, settings: Settings, job: Job) -> Job
         budgets=await _budgets(backends, settings, known),
         errors=_errors(totals.by_reason),
         slowest=_slowest(known.hosts) if known.is_running else (),
-        changes=tuple(map(_change, await backends.actions.list_actions(CHANGES, job=job.id))),
+        changes=tuple(map(view_change, await backends.actions.list_actions(CHANGES, job=job.id))),
     )
 
 
@@ -193,7 +193,8 @@ def _slowest(hosts: HostSums) -> tuple[SlowHostView, ...]:
     )
 
 
-def _change(action: LoggedAction) -> ChangeView:
+def view_change(action: LoggedAction) -> ChangeView:
+    """An action as it is shown."""
     what = f"{action.kind.replace('_', ' ')}{f': {action.what}' if action.what else ''}"
     return ChangeView(
         id=action.id,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from gossamer.core.jobs import Job
 from gossamer.core.record import Record, Time
-from gossamer.core.series import GAUGE, ChartRange, SeriesStep
+from gossamer.core.series import ALLOWED, GAUGE, ChartRange, SeriesStep
 from gossamer.policy.chart_range import ChartPlan, plan_chart
 from gossamer.policy.latencies import percentile_s
+from gossamer.queries.job_view import view_change
 from gossamer.wiring.backends import Backends
 
 RATES = {
@@ -26,7 +27,7 @@ PERCENTILES = {"p50": 0.5, "p95": 0.95}
 GAUGES = ("pending", "delayed", "leased", "dead", "due")
 WAITING = ("pending", "delayed", "leased")
 LATENCY = "lat:"
-MOST_GAPS = 50
+MOST_GAPS = MOST_MARKS = 50
 GAP_TEXT = "no data: nobody was at work"
 DIGITS = 4
 """Digits of a value that count."""
@@ -40,6 +41,14 @@ class SeriesGap(Record, frozen=True, kw_only=True):
     text: str  # why
 
 
+class SeriesMark(Record, frozen=True, kw_only=True):
+    """Something that was done to the job at one time."""
+
+    at: Time
+    kind: str  # ``person``
+    text: str
+
+
 class SeriesView(Record, frozen=True, kw_only=True):
     """Lines over one axis of time. Each has a value for each step, oldest first; ``None`` is a gap."""
 
@@ -49,6 +58,7 @@ class SeriesView(Record, frozen=True, kw_only=True):
     step_s: int
     series: dict[str, tuple[float | None, ...]]  # per second; p50 and p95 in seconds; what waits in requests
     gaps: tuple[SeriesGap, ...] = ()  # the longest ones
+    marks: tuple[SeriesMark, ...] = ()  # what people did, the latest 50
 
 
 async def read_series(backends: Backends, job: Job, range_: ChartRange) -> SeriesView:
@@ -63,6 +73,7 @@ async def read_series(backends: Backends, job: Job, range_: ChartRange) -> Serie
         name: tuple(_percentile_of(step, share) for step in steps) for name, share in PERCENTILES.items()
     }
     lines |= {name: tuple(_gauge_of(step, (name,)) for step in steps) for name in GAUGES}
+    lines["allowed"] = tuple(_allowed_of(step) for step in steps)
     lines["waiting"] = tuple(_gauge_of(step, WAITING) for step in steps)
     return SeriesView(
         at=now,
@@ -71,6 +82,7 @@ async def read_series(backends: Backends, job: Job, range_: ChartRange) -> Serie
         step_s=plan.step_s,
         series={name: line for name, line in lines.items() if any(value is not None for value in line)},
         gaps=_gaps_of([step is None for step in steps], plan),
+        marks=await _find_marks(backends, job, plan),
     )
 
 
@@ -93,6 +105,21 @@ def _percentile_of(step: SeriesStep | None, share: float) -> float | None:
 def _gauge_of(step: SeriesStep | None, names: tuple[str, ...]) -> float | None:
     values = [] if step is None else [step.values.get(f"{GAUGE}{name}") for name in names]
     return sum(value for value in values if value is not None) if any(v is not None for v in values) else None
+
+
+def _allowed_of(step: SeriesStep | None) -> float | None:
+    """What the hosts allowed, in requests a second."""
+    value = None if step is None else step.values.get(f"{GAUGE}{ALLOWED}")
+    return None if value is None else _round(value / 1000)
+
+
+async def _find_marks(backends: Backends, job: Job, plan: ChartPlan) -> tuple[SeriesMark, ...]:
+    """What people did to the job in that time, oldest first."""
+    changes = map(view_change, await backends.actions.list_actions(MOST_MARKS, job=job.id))
+    found = [change for change in changes if plan.since <= change.at < plan.until]
+    return tuple(
+        SeriesMark(at=change.at, kind="person", text=f"{change.what}, {change.who}") for change in found[::-1]
+    )
 
 
 def _round(value: float) -> float:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import FrontierStats, Job
-from gossamer.core.series import ATTEMPTS, HOUR_S, HourlyKind
+from gossamer.core.series import ALLOWED, ATTEMPTS, BUCKET_S, HOUR_S, HourlyKind
 from gossamer.core.shifts import JobSample, RosterView, ShiftState, WorkerState
 from gossamer.policy.alert_readings import FailingHost, JobLook
 from gossamer.policy.host_sums import HostSums, sum_hosts
@@ -34,6 +34,7 @@ async def look_at_job(
 ) -> tuple[JobLook, JobMemory]:
     """What is found of a job that runs, and what is to be remembered. Raises ``StorageError``."""
     job, now = watched.job, parts.clock.now()
+    is_noted = now // BUCKET_S == memory.at // BUCKET_S
     stats = await watched.frontier.read_stats()
     totals = await parts.store.read_totals(job)
     sample = JobSample(
@@ -49,6 +50,8 @@ async def look_at_job(
     memory = remember_sample(memory, sample)
     rules, _ = await watched.frontier.find_position(0)
     hosts = await observe_hosts(watched.frontier, stats, rules, now, memory)
+    if not is_noted:
+        await parts.series.set_gauges(job, now, gauges_of_hosts(hosts))
     facts = pace_facts(memory, stats, hosts, store_lag_s, is_slot_free=is_slot_free(watched, stats, view))
     memory = replace(memory, hosts=hosts, pace=settle_limit(memory.pace, find_limit(facts), now))
     budgets = await watched.read_budgets() if watched.read_budgets else ()
@@ -70,6 +73,12 @@ async def observe_hosts(
     reports = await frontier.busiest_hosts(HOSTS_LOOKED_AT) if stats.hosts else []
     usual_s = mean_latency_s(memory.samples, RATE_S)
     return sum_hosts(reports, rules, now, hosts=stats.hosts, p50_s=usual_s)
+
+
+def gauges_of_hosts(hosts: HostSums) -> dict[str, int]:
+    """What is kept of the hosts over time: requests that may start now, and what is allowed."""
+    allowed = {} if hosts.allowed_per_s is None else {ALLOWED: round(hosts.allowed_per_s * 1000)}
+    return {"due": int(hosts.due), **allowed}
 
 
 def pace_facts(

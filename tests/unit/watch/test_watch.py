@@ -37,6 +37,11 @@ async def test_a_look_remembers_counts_hosts_and_what_decides_the_pace() -> None
     assert memory.hosts.allowed_per_s == pytest.approx(2 / 5.0)
     assert memory.pace.limit is PaceLimit.POLITENESS
     assert memory.is_fresh(w.clock.now())
+    now = int(w.clock.now() // 20) * 20
+    steps = await w.store.series.read_steps(w.job, now - 60, now + 20, 20)
+    noted = [(step.values["now:due"] >= 0, step.values.get("now:allowed_m")) for step in steps[1:]]
+    assert noted == [(True, 400)] * len(noted), "kept over time, once in each bucket"
+    assert len(noted) >= 1
 
 
 @pytest.mark.parametrize(

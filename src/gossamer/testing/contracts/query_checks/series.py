@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from gossamer.core.access import LoggedAction
 from gossamer.core.jobs import Job
 from gossamer.core.results import Attempt, Verdict
-from gossamer.core.series import HOUR_S, ChartRange, HourlyKind
+from gossamer.core.series import ALLOWED, HOUR_S, ChartRange, HourlyKind
 from gossamer.queries.errors import HEAT_ROWS, HOURS, SAMPLES, read_errors, read_heat
 from gossamer.queries.series import read_series
 from gossamer.testing.contracts.frontier_harness import make_entry
 from gossamer.testing.contracts.query_harness import QueryHarness, register_check
 from gossamer.testing.contracts.suite import assert_equal, assert_holds
+
+SOMEBODY = "ann"
 
 
 def make_tries(now: float, count: int, verdict: Verdict, reason: str = "", **more: object) -> list[Attempt]:
@@ -47,7 +50,10 @@ async def a_past_has_lines_and_gaps(s: QueryHarness) -> None:
         now - 300.0, 4, Verdict.RETRY, "server", status=503
     )
     await s.backends.store.record_attempts(job, tries)
-    await s.backends.series.set_gauges(job, now - 100.0, {"pending": 7, "leased": 2})
+    await s.backends.series.set_gauges(job, now - 100.0, {"pending": 7, "leased": 2, ALLOWED: 2500})
+    action = LoggedAction(at=now - 50.0, token=SOMEBODY, kind="hold", job=job.id, what="a.example")
+    await s.backends.actions.add_action(action)
+    await s.backends.actions.add_action(replace(action, at=now - 5000.0))
     view = await read_series(s.backends, job, ChartRange.HOUR)
     lengths = {len(line) for line in view.series.values()}
     assert_equal(lengths, {(view.until - view.since) // view.step_s}, "one value a step in each line")
@@ -61,6 +67,9 @@ async def a_past_has_lines_and_gaps(s: QueryHarness) -> None:
         {0.025 < value < 0.05 for value in view.series["p50"] if value} == {True}, "times in seconds"
     )
     assert_equal([value for value in view.series["waiting"] if value is not None], [9], "what waits")
+    assert_equal([value for value in view.series["allowed"] if value is not None], [2.5], "what is allowed")
+    marks = [(mark.at, mark.text) for mark in view.marks]
+    assert_equal(marks, [(now - 50.0, "hold: a.example, token ann")], "what people did in that time")
     assert_holds("dead" not in view.series, "a line without any value is left out")
     assert_holds(2 <= len(view.gaps) <= 5, "gaps are listed")
     assert_equal(view.gaps[0].since, view.since, "from where they begin")
