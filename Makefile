@@ -53,6 +53,11 @@ blocked: $(READY)
 test-browser: prepare
 	GOSSAMER_TEST_FULL=1 $(PY) -m pytest -s tests/integration/browser tests/acceptance/test_log_in_ways.py
 
+# Whatever the OpenAPI document of the HTTP API allows, and much that it does not: nothing of it may be a 5xx.
+.PHONY: fuzz-api
+fuzz-api: $(READY)
+	GOSSAMER_TEST_EXAMPLES=40 $(PY) -m pytest --timeout 900 tests/unit/web/test_schema.py
+
 lint: $(READY)
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -10,12 +11,22 @@ import httpx2
 
 from gossamer.access.tokens import create_token
 from gossamer.config.layers import load_settings
-from gossamer.core.access import Role
+from gossamer.core.access import LoggedAction, Role
+from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import Job
+from gossamer.core.requests import Entry, Request
+from gossamer.core.results import Verdict, VisitResult
+from gossamer.testing.contracts.frontier_harness import make_outcome
+from gossamer.testing.contracts.query_harness import make_attempt, make_page
+from gossamer.testing.contracts.store_harness import make_item
 from gossamer.web.app import make_app
 from gossamer.web.serving import make_parts
 from gossamer.wiring.backends import Backends, open_backends
 
 HERE = "http://127.0.0.1:8787"
+HOSTILE = "\u202e<script>alert(1)</script>\x00\x1b[31m" + "x" * 5000
+EASY = FrontierRules(delay_s=0.0, per_host=1000)
+COUNT = 120
 
 
 class WebHarness:
@@ -53,3 +64,41 @@ async def open_web(
             yield WebHarness(app, backends, client)
     finally:
         await backends.close()
+
+
+async def fill_shop(backends: Backends) -> Job:
+    """A job with successes, dead letters and items, all of it written by strangers."""
+    job = await backends.book.create("shop", "shop.py")
+    frontier = backends.open_frontier(job)
+    await backends.requests.create_frontier(job, EASY)
+    requests = [
+        Request(f"http://{'a' if n % 2 else 'b'}.example/{n}", meta={"text": HOSTILE}) for n in range(COUNT)
+    ]
+    await frontier.add(
+        [Entry(request=r, fingerprint=n + 1, host=r.url.split("/")[2]) for n, r in enumerate(requests)]
+    )
+    leases = (await frontier.lease("http", 1000, 60.0)).leases
+    results = []
+    for number, lease in enumerate(sorted(leases, key=lambda lease: lease.entry.fingerprint)):
+        verdict, reason = (Verdict.DEAD, "server") if number < 110 else (Verdict.SUCCESS, "")
+        now = backends.clock.now()
+        tried = make_attempt(lease, verdict, reason, at=now, status=503 if reason else 200)
+        tried = type(tried)(**{**{f: getattr(tried, f) for f in tried.__struct_fields__}, "detail": HOSTILE})
+        item = make_item(
+            f"k{number}", json.dumps({"n": number, "name": HOSTILE[:-4000], "deep": [HOSTILE]}).encode()
+        )
+        results.append(
+            VisitResult(
+                outcome=make_outcome(lease, verdict, now, reason=reason),
+                attempts=(tried,),
+                items=(item,),
+                page=make_page(lease, now),
+            )
+        )
+    await backends.store.write(job, results)
+    assert all(await frontier.settle([result.outcome for result in results]))
+    for number in range(3):
+        await backends.actions.add_action(
+            LoggedAction(at=float(number), token="ann", kind="pause", job=job.id, what=HOSTILE)
+        )
+    return job

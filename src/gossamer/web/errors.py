@@ -7,7 +7,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -26,7 +25,7 @@ from gossamer.core.errors import (
 )
 from gossamer.core.record import Record
 from gossamer.observe.text import printable_lines
-from gossamer.web.answers import LIMIT_S
+from gossamer.web.answers import LIMIT_S, encode_answer
 from gossamer.web.headers import SAID
 
 log = logging.getLogger("gossamer.web")
@@ -66,8 +65,7 @@ def error_response(
         headers["Retry-After"] = str(math.ceil(wait_s))
     if status == 401:
         headers["WWW-Authenticate"] = 'Bearer realm="gossamer"'
-    body = msgspec.json.encode(ErrorAnswer(error=report))
-    return Response(body, status, headers, media_type="application/json")
+    return Response(encode_answer(ErrorAnswer(error=report)), status, headers, media_type="application/json")
 
 
 def add_error_handlers(app: FastAPI) -> None:

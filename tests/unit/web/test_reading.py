@@ -5,27 +5,18 @@ import json
 
 import pytest
 
-from gossamer.core.access import LoggedAction, Role
+from gossamer.core.access import Role
 from gossamer.core.errors import StorageError
-from gossamer.core.hosts import FrontierRules
-from gossamer.core.requests import Entry, Request
-from gossamer.core.results import Verdict, VisitResult
-from gossamer.testing.contracts.frontier_harness import make_outcome
-from gossamer.testing.contracts.query_harness import make_attempt, make_page
-from gossamer.testing.contracts.store_harness import make_item
 from kit.servers import on_servers
-from kit.web import open_web
+from kit.web import COUNT, fill_shop, open_web
 
-HOSTILE = "\u202e<script>alert(1)</script>\x00\x1b[31m" + "x" * 5000
-EASY = FrontierRules(delay_s=0.0, per_host=1000)
 PLAIN = {"delay": 0.0, "per_host": 1000}
-COUNT = 120
 
 
 @pytest.fixture
 async def web(tmp_path):
     async with open_web(tmp_path, **PLAIN) as web:
-        web.job = await fill(web.backends)
+        web.job = await fill_shop(web.backends)
         yield web
 
 
@@ -37,46 +28,8 @@ async def either(request, tmp_path):
         redis, postgres = request.getfixturevalue("redis_url"), request.getfixturevalue("postgres_url")
         places = {"frontier": {"url": redis}, "store": {"url": postgres}}
     async with open_web(tmp_path, **PLAIN, **places) as web:
-        web.job = await fill(web.backends)
+        web.job = await fill_shop(web.backends)
         yield web
-
-
-async def fill(backends):
-    """A job with successes, dead letters and items, all of it written by strangers."""
-    job = await backends.book.create("shop", "shop.py")
-    frontier = backends.open_frontier(job)
-    await backends.requests.create_frontier(job, EASY)
-    requests = [
-        Request(f"http://{'a' if n % 2 else 'b'}.example/{n}", meta={"text": HOSTILE}) for n in range(COUNT)
-    ]
-    await frontier.add(
-        [Entry(request=r, fingerprint=n + 1, host=r.url.split("/")[2]) for n, r in enumerate(requests)]
-    )
-    leases = (await frontier.lease("http", 1000, 60.0)).leases
-    results = []
-    for number, lease in enumerate(sorted(leases, key=lambda lease: lease.entry.fingerprint)):
-        verdict, reason = (Verdict.DEAD, "server") if number < 110 else (Verdict.SUCCESS, "")
-        now = backends.clock.now()
-        tried = make_attempt(lease, verdict, reason, at=now, status=503 if reason else 200)
-        tried = type(tried)(**{**{f: getattr(tried, f) for f in tried.__struct_fields__}, "detail": HOSTILE})
-        item = make_item(
-            f"k{number}", json.dumps({"n": number, "name": HOSTILE[:-4000], "deep": [HOSTILE]}).encode()
-        )
-        results.append(
-            VisitResult(
-                outcome=make_outcome(lease, verdict, now, reason=reason),
-                attempts=(tried,),
-                items=(item,),
-                page=make_page(lease, now),
-            )
-        )
-    await backends.store.write(job, results)
-    assert all(await frontier.settle([result.outcome for result in results]))
-    for number in range(3):
-        await backends.actions.add_action(
-            LoggedAction(at=float(number), token="ann", kind="pause", job=job.id, what=HOSTILE)
-        )
-    return job
 
 
 async def read_all(web, path, field):
