@@ -2,7 +2,7 @@
 
 Every view at 1440 and 390 pixels, light and dark, into `.cache/screenshots`: `crawl-*` is a real crawl of
 the shop that is shipped, under way on this machine; `fleet-*` is the page over the made-up answers of the
-tests, a busy fleet. With `--docs` the few that the docs show go into `docs/assets/dashboard`, small.
+tests, a busy fleet. With `--docs` those that the documentation shows go into `docs/assets/dashboard`.
 """
 
 from __future__ import annotations

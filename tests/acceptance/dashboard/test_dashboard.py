@@ -106,7 +106,7 @@ def meet_strangers(page: Page, someone: Visitor, job: str) -> None:
         someone.walk(f"/jobs/{job}{view}")
         assert page.locator(".fault").all_inner_texts() == [], view
         assert someone.spilled() == [], view
-    someone.walk(f"/jobs/{job}/items?q=script")
+    someone.walk(f"/jobs/{job}/items?q=document.title")
     expect(page.locator("main tbody")).to_contain_text(HOSTILE[0])
     someone.walk(f"/jobs/{job}/attempts?status=400")
     page.locator("tbody tr a.url").first.click()

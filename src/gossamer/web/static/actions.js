@@ -3,8 +3,6 @@ import { tell } from "./api.js";
 import { toast } from "./dialog.js";
 import { button } from "./ui.js";
 
-let undoLatest = null;
-
 /**
  * Does something and says so. `path` takes the action, `order` is {do, with, expect}; `said` is what the toast says
  * (or a function of the answer), `undone` what it says after Undo. Where the server saw another state than this page,
@@ -22,25 +20,28 @@ export async function act(ctx, path, order, said, { undone = "As before." } = {}
     return null;
   }
   const undo = answer.undo_until ? () => takeBack(ctx, answer.action, undone) : undefined;
-  undoLatest = undo ?? null;
   toast(typeof said === "function" ? said(answer) : said, { undo });
-  ctx.again();
+  lookAgain(ctx);
   return answer;
 }
 
 /** Undoes an action by its number. */
 export async function takeBack(ctx, action, undone = "As before.") {
-  undoLatest = null;
   try {
     await tell(`/actions/${encodeURIComponent(action)}`, undefined, { method: "DELETE" });
     toast(undone);
   } catch (error) {
     toast(`Not undone: ${error.message}`, { kind: "failed" });
   }
-  ctx.again();
+  lookAgain(ctx);
 }
 
-export const hasUndo = () => undoLatest !== null;
+/** At once, and again when the answers that the server remembers for a second are of after it. */
+function lookAgain(ctx) {
+  ctx.again();
+  setTimeout(() => ctx.again(), REMEMBERED_MS);
+}
+const REMEMBERED_MS = 1200;
 
 /** A button that changes something: it is there for all, and says why some cannot use it. */
 export function actButton(ctx, label, doIt, props = {}) {

@@ -63,10 +63,11 @@ export const confirmDo = ({ title, lines, list = [], leave, does }) =>
   }));
 
 const TOAST_S = 12;
+const PLAIN_TOAST_S = 6; // without a way back
 /** What was done, with its way back. It stays while it is pointed at or has the focus. */
 export function toast(text, { undo, kind = "" } = {}) {
   const box = document.getElementById("toasts");
-  let left = TOAST_S,
+  let left = undo ? TOAST_S : PLAIN_TOAST_S,
     isKept = false;
   const node = document.createElement("div");
   node.className = `toast ${kind}`;

@@ -18,7 +18,8 @@ export function freeze(ctx, id, question, rows, idOf) {
     order: rows.map(idOf),
     last: new Map(rows.map((row) => [idOf(row), row])),
   });
-  const state = kept?.question === question ? kept : fresh();
+  const isThawing = Date.now() < (ctx.memory[`thaw-${id}`] ?? 0);
+  const state = kept?.question === question && !isThawing ? kept : fresh();
   ctx.memory[`rows-${id}`] = state;
   let newer = 0;
   for (const row of rows) {
@@ -32,6 +33,13 @@ export function freeze(ctx, id, question, rows, idOf) {
   };
   return { rows: state.order.map((name) => state.last.get(name)), newer, at: state.at, again };
 }
+
+/** Whoever has done something to rows wants to see what became of them: for a moment they are as they are. */
+export function thaw(ctx, id) {
+  ctx.memory[`thaw-${id}`] = Date.now() + THAW_MS;
+  ctx.redraw();
+}
+const THAW_MS = 4000;
 
 /**
  * columns: {key, label, cell(row), right, p, phone, sort}. `p`: 1 names the row, 2 stays on a phone, 3 and 4 go when

@@ -3,20 +3,30 @@ import { act } from "../actions.js";
 import { confirmDo, openDialog } from "../dialog.js";
 import { h } from "../dom.js";
 import { count, cut, plural } from "../format.js";
+import { thaw } from "../table.js";
 import { button, field, input, select } from "../ui.js";
 import { apiOf, RUNGS } from "./shared.js";
 
 const COUNTED = 10_000; // the server counts no further
 /** `which` is {filter, count}: the server refuses where it finds another number than was seen. */
-const order = (which, more = {}) => ({
+const orderFor = (which, more = {}) => ({
   filter: which.filter,
   expect: which.count > COUNTED ? {} : { count: which.count },
   ...more,
 });
 const wait = (n) => `${n === 1 ? "1 request waits" : `${count(n)} requests wait`} again.`;
 
+/** Does it; then the list is as it is, none is picked, and a sheet of what is gone is closed. */
+async function send(ctx, what, order, said) {
+  const done = await act(ctx, apiOf(ctx, `/dead/${what}`), order, said);
+  if (!done) return;
+  delete ctx.memory.picks;
+  thaw(ctx, "dead");
+  if (ctx.query.id) ctx.set({ id: null });
+}
+
 export function retryLetters(ctx, which) {
-  const go = () => act(ctx, apiOf(ctx, "/dead/retry"), order(which), wait(which.count));
+  const go = () => send(ctx, "retry", orderFor(which), wait(which.count));
   if (which.count === 1) {
     go();
     return;
@@ -29,7 +39,8 @@ export function retryLetters(ctx, which) {
   });
 }
 
-export const dropLetters = (ctx, which) =>
+export function dropLetters(ctx, which) {
+  const said = `${plural(which.count, "dead letter")} ${which.count === 1 ? "was" : "were"} dropped.`;
   confirmDo({
     title: `Drop ${plural(which.count, "dead letter")}?`,
     leave: which.count === 1 ? "Keep it" : "Keep them",
@@ -37,20 +48,9 @@ export const dropLetters = (ctx, which) =>
       "Their URLs stay known and are not fetched again in this job; the ledger keeps their attempts.",
       "There is no way back.",
     ],
-    does: [
-      [
-        `Drop ${count(which.count)}`,
-        () =>
-          act(
-            ctx,
-            apiOf(ctx, "/dead/drop"),
-            order(which),
-            `${plural(which.count, "dead letter")} ${which.count === 1 ? "was" : "were"} dropped.`,
-          ),
-        "grave sure",
-      ],
-    ],
+    does: [[`Drop ${count(which.count)}`, () => send(ctx, "drop", orderFor(which), said), "grave sure"]],
   });
+}
 
 const AS_BEFORE = "as before";
 
@@ -105,9 +105,9 @@ export function editLetters(ctx, which, letter = null) {
           again();
         },
       });
-      const send = () => {
+      const retry = () => {
         close();
-        act(ctx, apiOf(ctx, "/dead/retry"), order(which, names.length ? { change } : {}), wait(which.count));
+        send(ctx, "retry", orderFor(which, names.length ? { change } : {}), wait(which.count));
       };
       return {
         body: [
@@ -151,7 +151,7 @@ export function editLetters(ctx, which, letter = null) {
         ],
         foot: [
           button("Leave as it is", close),
-          button(which.count > 1 ? `Retry ${count(which.count)}` : "Retry", send, {
+          button(which.count > 1 ? `Retry ${count(which.count)}` : "Retry", retry, {
             kind: "main",
             disabled: Object.keys(faults).length > 0,
           }),

@@ -203,6 +203,6 @@ function draw(ctx, data) {
 export const settings = {
   title: () => "Settings",
   crumbs: (ctx) => crumbsOf(ctx, "Settings"),
-  needs: (ctx) => [{ name: "settings", path: apiOf(ctx, "/settings"), every: 15 }],
+  needs: (ctx) => [{ name: "settings", path: apiOf(ctx, "/settings"), every: 5 }],
   draw: (ctx) => ctx.whole("settings", "Settings", skeleton("table", 14), (data) => draw(ctx, data)),
 };
