@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from gossamer.core.hosts import FrontierRules
+from gossamer.core.jobs import DueCounts
 from gossamer.drivers.redis.server import RedisServer
 from gossamer.drivers.sqlite.database import Database
 from gossamer.frontier.memory.frontier import MemoryFrontier
@@ -121,3 +122,21 @@ async def test_the_suite_catches_a_frontier_that_forgets_slots():
 
     with pytest.raises(AssertionError, match="no more than per_host"):
         await frontier_checks()["per_host_slots_hold"](rude)
+
+
+async def test_the_suite_catches_a_frontier_that_takes_what_waits_for_what_is_due():
+    class Hopeful(MemoryFrontier):
+        async def count_due(self):
+            pending = (await self.read_stats()).pending
+            return [DueCounts(lane="http", requests=pending)] if pending else []
+
+    @asynccontextmanager
+    async def hopeful(rules, clock):
+        async def reopen():
+            return None
+
+        yield FrontierSubject(Hopeful(rules, clock), reopen)
+
+    for name in ("a_host_with_a_delay_counts_once_in_its_turn", "what_is_due_is_what_a_lease_hands_out"):
+        with pytest.raises(AssertionError, match=r"one start in a turn|three slots"):
+            await frontier_checks()[name](hopeful)

@@ -146,7 +146,7 @@ STORE_LAG = Metric(
 ALERT_ACTIVE = Metric(
     "gossamer_alert_active",
     _GAUGE,
-    "1 while an alert of Gossamer's own lasts, with the job and whatever else it is about.",
+    "An alert of Gossamer's own that lasts (1), with the job and whatever else it is about.",
     ("alert", "job", "who"),
     _FLEET,
 )

@@ -31,6 +31,8 @@ ENDED_S = 3600.0
 """For so long after its end a job is told of, so that its last counts are seen."""
 FRESH_S = 1.0
 """Who asks again within so long gets the same samples, whoever asked before."""
+LISTED_S = 60.0
+"""How often all jobs are looked at, for those that began and ended meanwhile."""
 PROXIES_S = 60.0
 """How often proxies are looked at: their list may be at a URL."""
 DROPS = 50
@@ -61,6 +63,8 @@ class MetricsReader:
         self._backends = backends
         self._proxies: Sequence[ProxyStatus] = ()
         self._proxies_at: float | None = None
+        self._told: list[Job] = []  # those of the latest look
+        self._listed_at: float | None = None
         self._latest: tuple[float, list[MetricSample]] | None = None  # since when, by the loop's time
         self._reading = asyncio.Lock()
 
@@ -89,9 +93,19 @@ class MetricsReader:
         return found
 
     async def _list_jobs(self) -> list[Job]:
-        since = self._backends.clock.now() - ENDED_S
-        listed = await self._backends.book.list_jobs()
-        return [job for job in listed if job.is_unfinished or (job.finished_at or 0.0) >= since][:JOBS]
+        """Those that are not over, and those that ended lately; all jobs of a place are rarely looked at."""
+        now, book = self._backends.clock.now(), self._backends.book
+        if self._listed_at is None or now >= self._listed_at + LISTED_S:
+            self._listed_at, self._told = now, await book.list_jobs()
+        told = {job.id: job for job in await book.list_jobs(unfinished=True)}
+        for job in self._told:
+            if job.id not in told and job.is_unfinished:  # it has ended since all were looked at
+                told[job.id] = await book.get(job.id) or job
+            told.setdefault(job.id, job)
+        since = now - ENDED_S
+        lately = [job for job in told.values() if job.is_unfinished or (job.finished_at or 0.0) >= since]
+        self._told = sorted(lately, key=lambda job: job.created_at, reverse=True)[:JOBS]
+        return self._told
 
     async def _read_job(self, job: Job) -> JobFacts:
         job = await refresh_job(self._backends, job)

@@ -8,9 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from gossamer.config.settings import Settings
+from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import JobTotals
+from gossamer.core.lifecycle import JobState
 from gossamer.core.shifts import RosterView, Shift, ShiftState, WorkerInfo, WorkerState
-from gossamer.observe.metrics import MetricSample
+from gossamer.frontier.memory.frontier import MemoryFrontier
+from gossamer.observe.metrics import PAGES, MetricSample
 from gossamer.policy.alerts import AlertState
 from gossamer.policy.troubles import TroubleKind
 from gossamer.queries import metrics
@@ -23,6 +26,10 @@ from gossamer.queries.metrics import (
     total_samples,
 )
 from gossamer.queries.proxies import ProxyStatus
+from gossamer.shared.memory import MemorySharedState
+from gossamer.store.memory.jobs import MemoryJobStore
+from gossamer.store.memory.store import MemoryStore
+from gossamer.testing.clock import ManualClock
 from kit.scraping import lint, show
 
 
@@ -125,3 +132,47 @@ async def test_many_readers_at_once_cost_one_look(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(metrics, "FRESH_S", 0.0)
     await reader.read_samples()
     assert len(looks) == 2
+
+
+async def test_a_job_that_ends_is_told_of_for_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "FRESH_S", 0.0)
+    clock = ManualClock()
+    book = MemoryJobStore(clock)
+    frontiers = {}
+
+    def open_frontier(job):
+        return frontiers.setdefault(job.id, MemoryFrontier(FrontierRules(), clock))
+
+    async def at_work(job):
+        return "1"
+
+    requests = SimpleNamespace(fleet=None, shared=MemorySharedState(clock))
+    backends = SimpleNamespace(
+        clock=clock,
+        book=book,
+        store=MemoryStore(),
+        requests=requests,
+        open_frontier=open_frontier,
+        at_work=at_work,
+    )
+    reader = MetricsReader(Settings(), backends)
+
+    async def told() -> set[str]:
+        samples = await reader.read_samples()
+        return {sample.labels[0] for sample in samples if sample.metric is PAGES}
+
+    looks = []
+    list_jobs = book.list_jobs
+    monkeypatch.setattr(book, "list_jobs", lambda **only: looks.append(only) or list_jobs(**only))
+    job = await book.create("shop", "shop.py")
+    assert await told() == {job.id}
+    clock.advance(5.0)
+    await book.update(replace(job, state=JobState.FINISHED, finished_at=clock.now()))
+    short = await book.create("short", "short.py")
+    await book.update(replace(short, state=JobState.FINISHED, finished_at=clock.now()))
+    assert await told() == {job.id}, "it has ended since"
+    assert looks.count({}) == 1, "all jobs are not looked at each time"
+    clock.advance(metrics.LISTED_S)
+    assert await told() == {job.id, short.id}
+    clock.advance(metrics.ENDED_S)
+    assert await told() == set()

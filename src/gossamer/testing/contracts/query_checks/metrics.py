@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from gossamer.config.settings import Settings
@@ -9,7 +11,7 @@ from gossamer.core.errors import Fault
 from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.results import ItemRecord, Verdict
 from gossamer.core.shifts import WorkerInfo
-from gossamer.observe.metrics import LatencyCounts
+from gossamer.observe.metrics import LatencyCounts, MetricSample
 from gossamer.policy.alert_readings import PlaceLook
 from gossamer.policy.alerts import AlertState
 from gossamer.policy.job_memory import PlaceMemory
@@ -29,6 +31,10 @@ async def _read_values(w: QueryHarness) -> dict[tuple[str, ...], float]:
     found = {(sample.metric.name.removeprefix("gossamer_"), *sample.labels): sample for sample in samples}
     assert_equal(len(found), len(samples), "no sample is there twice")
     return {key: one.value for key, one in found.items() if not isinstance(one.value, LatencyCounts)}
+
+
+def _jobs_of(samples: Sequence[MetricSample]) -> set[str]:
+    return {sample.labels[0] for sample in samples if sample.metric.name == "gossamer_pages_total"}
 
 
 @register_check
@@ -67,10 +73,14 @@ async def metrics_are_of_jobs_that_run_and_of_those_that_ended_lately(w: QueryHa
             job, state=JobState.FINISHED, end_reason=FinishReason.FINISHED, finished_at=w.now() - ended_s
         )
         await w.backends.book.update(ended)
-    await w.make_job("open", make_entry(1))
-    found = await _read_values(w)
-    told = {key[1] for key in found if key[0] == "pages_total"}
+    job = await w.make_job("open", make_entry(1))
+    reader = MetricsReader(Settings(), w.backends)
+    told = _jobs_of(await reader.read_samples())
     assert_equal(told, {"late-1", "open-1"}, "jobs that run, and those that ended lately")
+    await w.backends.book.update(replace(job, state=JobState.FINISHED, finished_at=w.now()))
+    await w.make_job("new", make_entry(1))
+    again = MetricsReader(Settings(), w.backends)
+    assert_equal(_jobs_of(await again.read_samples()), {*told, "new-1"}, "one that has just ended is told of")
 
 
 @register_check
