@@ -48,6 +48,11 @@ fleet: prepare
 blocked: $(READY)
 	GOSSAMER_TEST_FULL=1 $(PY) -m pytest -s tests/acceptance/test_blocked_crawls.py
 
+# Incidents for real, and who is told: a site that changes its markup, proxies that die, Redis killed under a fleet.
+.PHONY: alerts
+alerts: prepare
+	$(PY) -m pytest -s tests/acceptance/test_alerts_for_real.py
+
 # A thousand pages in one browser lane, with a look at its memory and processes; the whole contract of fetchers; a log-in.
 .PHONY: test-browser
 test-browser: prepare

@@ -7,6 +7,7 @@ import pytest
 import trustme
 
 from gossamer.core.errors import MissingServiceError, SettingError
+from gossamer.policy.credentials import basic_authorization
 from gossamer.testing.contracts.alert_target import (
     ALERT_TARGET_CHECKS,
     AlertTargetSubject,
@@ -72,9 +73,10 @@ def test_the_suite_has_checks():
 
 async def test_a_webhook_is_told_in_fields_and_in_words():
     with serve_webhook() as service:
-        target = WebhookTarget("ops", f"http://127.0.0.1:{service.port}/x", user_agent="gossamer")
-        await target.deliver(make_notice())
+        url = f"http://robot:{SECRET}@127.0.0.1:{service.port}/x"
+        await WebhookTarget("ops", url, user_agent="gossamer").deliver(make_notice())
     (document,) = service.received
+    assert service.log_ins == [basic_authorization(f"robot:{SECRET}")]
     assert document == {
         "id": "dead_letters:shops-7",
         "change": "begun",

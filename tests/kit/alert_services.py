@@ -64,6 +64,7 @@ def serve_webhook() -> Iterator[AlertService]:
             if service.state is ServiceState.STUCK:
                 service.let_go.wait(10)
                 return
+            service.log_ins.append(self.headers.get("Authorization", ""))
             is_well = service.state is ServiceState.WELL
             if is_well:
                 service.received.append(json.loads(body))

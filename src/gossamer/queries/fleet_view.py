@@ -98,7 +98,7 @@ async def read_fleet_view(backends: Backends, settings: Settings) -> FleetView:
     jobs = [job for job in await backends.book.list_jobs(unfinished=True) if job.is_fleet]
     running = [job for job in jobs if job.state is JobState.RUNNING][:JOBS]
     place = await read_place(backends, settings, running)
-    known = await observe_jobs(backends, settings, running, view, place)
+    known = await observe_jobs(backends, running, view, place)
     there = [worker for worker in view.workers if not is_silent_worker(worker, view)]
     working = [shift for shift in view.shifts if shift.state is ShiftState.WORKING and shift.worker]
     slots = sum(worker.slots for worker in there if worker.state is WorkerState.WORKING)

@@ -26,7 +26,6 @@ from gossamer.queries.jobs import refresh_job
 from gossamer.watch.job_look import SILENT_S, observe_hosts, pace_facts
 from gossamer.watch.memories import load_job_memory
 from gossamer.wiring.backends import Backends
-from gossamer.wiring.watch import name_place
 
 REQUESTS_PER_SHIFT = 32
 """So many requests that may start now would keep one more shift busy."""
@@ -71,7 +70,6 @@ async def observe_job(
     job: Job,
     *,
     view: RosterView | None = None,
-    store_url: str | None = None,
     lag_s: float = 0.0,
 ) -> ObservedJob:
     """What is known of a job; ``view`` is the fleet's roster, with its history."""
@@ -84,7 +82,7 @@ async def observe_job(
         totals=totals,
         stats=stats,
         unreadable=unreadable,
-        store=name_place(store_url),
+        store=backends.store_name,
         store_lag_s=lag_s,
     )
     memory = await load_job_memory(backends.requests.shared, job)

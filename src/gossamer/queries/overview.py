@@ -122,7 +122,7 @@ async def read_overview(
     watched = groups[OPEN][:limit]
     chosen = {job.id: job for job in (*watched, *part[:limit])}
     place = await read_place(backends, settings, watched)
-    found = await observe_jobs(backends, settings, list(chosen.values()), view, place)
+    found = await observe_jobs(backends, list(chosen.values()), view, place)
     known = {one.job.id: one for one in found}
     hours = await _read_hours(backends, [one for one in found if one.is_running])
     rows = [make_row(known[job.id], hours.get(job.id)) for job in part[:limit]]
@@ -181,7 +181,6 @@ async def read_place(backends: Backends, settings: Settings, jobs: Sequence[Job]
 
 async def observe_jobs(
     backends: Backends,
-    settings: Settings,
     jobs: Sequence[Job],
     view: RosterView | None,
     place: PlaceMemory,
@@ -193,7 +192,7 @@ async def observe_jobs(
     async def observe(job: Job) -> ObservedJob:
         async with in_turn:
             roster = view if job.is_fleet else None
-            return await observe_job(backends, job, view=roster, store_url=settings.store.url, lag_s=lag_s)
+            return await observe_job(backends, job, view=roster, lag_s=lag_s)
 
     return list(await asyncio.gather(*map(observe, jobs)))
 

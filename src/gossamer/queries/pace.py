@@ -7,6 +7,8 @@ from gossamer.core.record import Record
 from gossamer.core.text import format_count
 from gossamer.observe.units import format_duration, format_rate
 from gossamer.policy.eta import estimate_time_left
+from gossamer.policy.job_samples import lately
+from gossamer.watch.memories import load_job_memory
 from gossamer.wiring.backends import Backends
 
 
@@ -42,9 +44,9 @@ async def read_progress(backends: Backends, job: Job) -> JobProgress:
 
 
 async def estimate_pace(backends: Backends, job: Job) -> JobPace:
-    """How a job comes on; nothing is known of one outside of a fleet."""
+    """How a job comes on: as its fleet's supervisor noted, or the crawl itself while it runs."""
     if backends.requests.fleet is None:
-        return JobPace()
+        return await estimate_own_pace(backends, job)
     view = await backends.requests.fleet.roster.read_roster(history=True)
     samples = view.samples.get(job.id, ())
     rules, _ = await backends.find_position(job, 0)
@@ -59,3 +61,13 @@ async def estimate_pace(backends: Backends, job: Job) -> JobPace:
         note=found.reason if found.reason != trouble else "",
         trouble=trouble,
     )
+
+
+async def estimate_own_pace(backends: Backends, job: Job) -> JobPace:
+    """Of a crawl of one machine, by what it remembers of itself."""
+    memory = await load_job_memory(backends.requests.shared, job)
+    if not memory.is_fresh(backends.clock.now()):
+        return JobPace()
+    rules, _ = await backends.find_position(job, 0)
+    found = estimate_time_left(lately(memory.samples), max_pages=rules.max_pages)
+    return JobPace(pages_per_s=found.pages_per_s, left_s=found.seconds, note=found.reason)

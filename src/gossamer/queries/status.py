@@ -12,7 +12,8 @@ from gossamer.core.record import FieldMeaning, Record, Time
 from gossamer.queries.explain.hold import find_hold
 from gossamer.queries.hosts import HostStatus, list_hosts
 from gossamer.queries.jobs import JobSummary, refresh_job, summarise_job
-from gossamer.queries.pace import JobPace, estimate_pace
+from gossamer.queries.observed_jobs import observe_job, say_of
+from gossamer.queries.pace import JobPace, estimate_own_pace, estimate_pace
 from gossamer.wiring.backends import Backends
 
 HOSTS = 10
@@ -38,8 +39,9 @@ class DedupStatus(Record, frozen=True, kw_only=True):
 class JobStatus(JobSummary, frozen=True, kw_only=True):
     """The state of a job. What is ``None`` is no longer known."""
 
+    say: tuple[str, ...] = ()  # how it does, in two sentences: the answer, and why
     shifts: int = 0  # of the fleet, at work
-    pages_per_second: float | None = None  # of a job of the fleet, in the last minutes
+    pages_per_second: float | None = None  # in the last minutes, while it runs
     eta_seconds: float | None = None
     trouble: str = ""  # the latest, of a job of the fleet
     forgotten: bool = False  # it ended, and its requests are no longer kept
@@ -76,9 +78,14 @@ async def read_status(backends: Backends, job: Job, *, hosts: int = HOSTS) -> Jo
     if stats is None:
         return replace(status, forgotten=True, is_fleet=job.is_fleet)
     busiest = await list_hosts(backends, job, hosts)
-    pace = await estimate_pace(backends, job) if job.is_fleet else JobPace()
+    pace = JobPace()
+    if job.is_running:
+        pace = await (estimate_pace if job.is_fleet else estimate_own_pace)(backends, job)
+    view = await backends.require_fleet().roster.read_roster(history=True) if job.is_fleet else None
+    said = say_of(await observe_job(backends, job, view=view))
     return replace(
         status,
+        say=(said.answer, said.reason),
         shifts=pace.working,
         pages_per_second=pace.pages_per_s,
         eta_seconds=pace.left_s,

@@ -39,7 +39,7 @@ class NoticeDelivery:
         memory = await self._read_memory()
         self._memory = add_notices(memory, new, self._clock.now())
         if self._memory != memory:
-            await self._save()
+            await self.save()
 
     async def deliver(self) -> None:
         """Try everything that is due, the targets side by side. Raises nothing."""
@@ -51,7 +51,7 @@ class NoticeDelivery:
             for one, is_taken in zip(due, taken, strict=True):
                 memory = settle_notice(self._memory or memory, one, self._clock.now(), is_taken=is_taken)
                 self._memory = memory
-            await self._save()
+            await self.save()
 
     def forget(self) -> None:
         """Somebody else delivers from now on."""
@@ -65,8 +65,8 @@ class NoticeDelivery:
                 return NoticeMemory()
         return self._memory
 
-    async def _save(self) -> None:
-        """What cannot be kept now is kept with what comes next."""
+    async def save(self) -> None:
+        """Keep the news; what cannot be kept now is kept with what comes next."""
         if self._memory is not None:
             with contextlib.suppress(StorageError):
                 await save_notices(self._shared, self._place, self._memory)

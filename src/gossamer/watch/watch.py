@@ -74,8 +74,12 @@ class AlertWatch:
                 log.exception("the jobs could not be watched; they go on")
             finally:
                 delivering.cancel()
-            took_s = self._parts.clock.now() - began
-            await self._parts.clock.sleep(max(self._every_s, min(took_s * LEAST_REST, 12 * self._every_s)))
+            await self._parts.clock.sleep(self._rest_s(self._parts.clock.now() - began))
+
+    def _rest_s(self, took_s: float) -> float:
+        """The rest after a look; one that took long because a server is away is followed by another soon."""
+        is_away = self._place is not None and bool(self._place.look.away)
+        return self._every_s if is_away else max(self._every_s, min(took_s * LEAST_REST, 12 * self._every_s))
 
     async def end(self, patience_s: float) -> None:
         """A last look, and what it has to tell, within a time. Raises nothing.
@@ -94,20 +98,28 @@ class AlertWatch:
         now = self._parts.clock.now()
         place, jobs, view = await self._look_at_place(now)
         if not self._is_responsible(place, now):
-            self._jobs.clear()
-            self._place = None
-            self._delivery.forget()
+            await self._hand_over()
             return
         known = [job for job, _ in self._jobs.values()]
         changes = [await self._judge_place(place)]
-        for job in known if jobs is None else jobs:
+        for job in () if place.away else known if jobs is None else jobs:
             changes += [await self._watch_job(job, place, view)]
         here = {job.id for job in (known if jobs is None else jobs)}
         for job in known:
-            if job.id not in here:
+            if job.id not in here and not place.away:
                 changes += [await self._end_job(job, now)]
         for change in changes:
             await self._delivery.add(make_notices(change, self._parts.wanted, self._parts.title, now))
+
+    async def _hand_over(self) -> None:
+        """Leave the watch to whoever leads, with what was found while nobody could."""
+        if self._place is not None and self._place.look.away:
+            with contextlib.suppress(StorageError):
+                await _in_time(save_place_memory(self._parts.shared, self._parts.name, self._place))
+            await self._delivery.save()
+        self._jobs.clear()
+        self._place = None
+        self._delivery.forget()
 
     def _is_responsible(self, place: PlaceLook, now: float) -> bool:
         """Whether this process watches: it leads, or was the last to lead and nobody can."""
@@ -156,10 +168,13 @@ class AlertWatch:
 
     async def _judge_place(self, look: PlaceLook) -> AlertChanges:
         parts = self._parts
-        before = self._place
-        with contextlib.suppress(StorageError):
-            before = before or await _in_time(load_place_memory(parts.shared, parts.name))
-        alerts = before.alerts if before else ()
+        alerts = self._place.alerts if self._place else ()
+        if parts.requests_name not in look.away:
+            with contextlib.suppress(StorageError):
+                kept = await _in_time(load_place_memory(parts.shared, parts.name))
+                known = {state.key for state in alerts}
+                is_others = self._place is None or kept.at != self._place.at
+                alerts += tuple(state for state in kept.alerts if is_others and state.key not in known)
         unread = {TroubleKind.REDIS_MEMORY, TroubleKind.NO_SUPERVISOR, TroubleKind.PROXIES}
         changes = judge_readings(
             alerts,
@@ -169,8 +184,9 @@ class AlertWatch:
             unread=unread if look.away else (),
         )
         self._place = PlaceMemory(at=look.at, look=look, alerts=changes.states)
-        with contextlib.suppress(StorageError):
-            await _in_time(save_place_memory(parts.shared, parts.name, self._place))
+        if parts.requests_name not in look.away:
+            with contextlib.suppress(StorageError):
+                await _in_time(save_place_memory(parts.shared, parts.name, self._place))
         return changes
 
     # ----------------------------------------------------------------- jobs
@@ -195,9 +211,6 @@ class AlertWatch:
                 )
         except OperatorError as error:
             memory = known[1] if known else JobMemory()
-            if place.away:  # that says it all
-                self._jobs[job.id] = job, memory
-                return AlertChanges()
             look = JobLook(id=job.id, at=place.at, unreadable=str(error))
         return await self._judge_job(job, look, memory, self._parts.rules)
 

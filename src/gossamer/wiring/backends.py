@@ -36,6 +36,16 @@ LOST_COUNTED = 1000
 """More dead letters of lost hosts are not counted one by one."""
 
 
+PLACES = {"postgresql": "PostgreSQL", "postgres": "PostgreSQL", "redis": "Redis", "rediss": "Redis"}
+"""What people call the places of crawls, by the scheme of their URLs; any other is a file."""
+FILE = "the file"
+
+
+def name_place(url: str | None) -> str:
+    """What people call a place of crawls."""
+    return PLACES.get((url or "").partition(":")[0].partition("+")[0], FILE)
+
+
 class SharedHost(NamedTuple):
     """Another job, and a host that it may ask, too."""
 
@@ -75,6 +85,11 @@ class Backends:
     def clock(self) -> Clock:
         """The time that leases and hosts are kept by."""
         return self.requests.clock
+
+    @property
+    def store_name(self) -> str:
+        """What people call the store."""
+        return name_place(self._settings.store.url)
 
     def require_fleet(self) -> FleetBackend:
         """What a fleet needs of the requests' place. Raises ``SettingError`` for one that serves no fleet."""

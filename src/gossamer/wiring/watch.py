@@ -20,14 +20,11 @@ from gossamer.targets.plan import plan_from, settings_under
 from gossamer.watch.parts import WatchedJob, WatchParts
 from gossamer.watch.watch import AlertWatch
 from gossamer.wiring.alert_targets import alert_rules_of, alert_targets_of, wanted_severities
-from gossamer.wiring.backends import Backends
+from gossamer.wiring.backends import Backends, name_place
 from gossamer.wiring.budgets import budget_rules_of
 from gossamer.wiring.proxies import read_listed, read_proxy_health
 from gossamer.wiring.rules import lanes_of
 
-PLACES = {"postgresql": "PostgreSQL", "postgres": "PostgreSQL", "redis": "Redis", "rediss": "Redis"}
-"""What people call the places of crawls, by the scheme of their URLs; any other is a file."""
-FILE = "the file"
 POOLS_READ_S = 600.0
 """For so long a list of proxies is not read again."""
 
@@ -109,11 +106,6 @@ def _make_parts(
         targets=alert_targets_of(settings),
         wanted=wanted_severities(settings.alerts),
     )
-
-
-def name_place(url: str | None) -> str:
-    """What people call a place of crawls."""
-    return PLACES.get((url or "").partition(":")[0].partition("+")[0], FILE)
 
 
 async def read_budgets(settings: Settings, shared: SharedState, job: Job) -> Sequence[BudgetUse]:

@@ -115,6 +115,7 @@ def _status_facts(status: JobStatus) -> list[tuple[str, str]]:
         ("job", status.job),
         ("target", plain_url(status.target)),
         ("state", _format_state(status)),
+        ("in short", " ".join(status.say) if status.state == "running" else ""),
         ("started", local_time(status.created_at)),
         ("finished", local_time(status.finished_at)),
         *_queue_facts(status),
@@ -151,12 +152,12 @@ def _queue_facts(status: JobStatus) -> list[tuple[str, str]]:
 
 
 def _pace_facts(status: JobStatus) -> list[tuple[str, str]]:
-    """How a job of the fleet comes on, while it runs."""
-    if not status.is_fleet or status.state != "running":
+    """How a job comes on, while it runs."""
+    if status.state != "running":
         return []
     pace = status.pages_per_second
     facts = [
-        ("workers", f"{format_count(status.shifts, 'shift')} at work"),
+        ("workers", f"{format_count(status.shifts, 'shift')} at work" if status.is_fleet else ""),
         ("pace", "" if pace is None else format_rate(pace)),
         ("left", _format_time_left(status)),
         ("trouble", status.trouble),

@@ -8,13 +8,14 @@ import ssl
 import urllib.error
 import urllib.request
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
 from gossamer.core.alerts import AlertNotice
 from gossamer.core.errors import MissingServiceError
 from gossamer.core.text import iso_time
+from gossamer.policy.credentials import basic_authorization
 
 
 class _RedirectRefusal(urllib.request.HTTPRedirectHandler):
@@ -25,11 +26,17 @@ class _RedirectRefusal(urllib.request.HTTPRedirectHandler):
 
 
 class WebhookTarget:
-    """Port ``AlertTarget``: news were taken when the answer is a 2xx."""
+    """Port ``AlertTarget``: news were taken when the answer is a 2xx.
+
+    A user and a password in the URL are sent as Basic credentials.
+    """
 
     def __init__(self, name: str, url: str, *, user_agent: str, timeout_s: float = 10.0) -> None:
         self.name = name
-        self._url = url
+        parts = urlsplit(url)
+        where = parts.netloc.rpartition("@")
+        self._url = urlunsplit(parts._replace(netloc=where[2], fragment=""))
+        self._authorization = basic_authorization(where[0])
         self._user_agent = user_agent
         self._timeout_s = timeout_s
 
@@ -46,6 +53,8 @@ class WebhookTarget:
 
     def _post(self, body: bytes) -> None:
         headers = {"Content-Type": "application/json", "User-Agent": self._user_agent}
+        if self._authorization:
+            headers["Authorization"] = self._authorization
         request = urllib.request.Request(self._url, body, headers, method="POST")  # noqa: S310 - http(s) is checked
         opener = urllib.request.build_opener(_RedirectRefusal)
         try:

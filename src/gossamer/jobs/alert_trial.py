@@ -1,0 +1,55 @@
+"""Trying out whether those who are told of alerts are reached."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Collection, Sequence
+
+from gossamer.config.settings import Settings
+from gossamer.core.alerts import AlertChange, AlertNotice
+from gossamer.core.errors import OperatorError, UsageError
+from gossamer.core.record import Record
+from gossamer.ports.alert_target import AlertTarget
+from gossamer.wiring.alert_targets import alert_targets_of
+
+
+class TargetReport(Record, frozen=True, kw_only=True):
+    """Whether one target took a trial."""
+
+    target: str
+    is_reached: bool
+    error: str  # why not; never a secret
+
+
+async def try_targets(settings: Settings, names: Collection[str] = ()) -> Sequence[TargetReport]:
+    """Tell all targets, or those of these names, that this is a trial.
+
+    Raises ``UsageError`` for a name that is not among the settings, and as ``alert_targets_of`` does.
+    """
+    targets = alert_targets_of(settings)
+    known = [target.name for target in targets]
+    if missing := [name for name in names if name not in known]:
+        listed = ", ".join(known) or "none"
+        raise UsageError(f"there is no alert target {missing[0]!r}; the settings name: {listed}")
+    chosen = [target for target in targets if not names or target.name in names]
+    return await asyncio.gather(*map(_try_target, chosen))
+
+
+async def _try_target(target: AlertTarget) -> TargetReport:
+    now = time.time()
+    notice = AlertNotice(
+        id=f"trial:{now:.3f}",
+        change=AlertChange.TESTED,
+        alert="trial",
+        severity="know",
+        text="nothing is wrong; somebody tries out whether alerts arrive.",
+        place="gossamer alerts test",
+        since=now,
+        at=now,
+    )
+    try:
+        await target.deliver(notice)
+    except OperatorError as error:
+        return TargetReport(target=target.name, is_reached=False, error=str(error))
+    return TargetReport(target=target.name, is_reached=True, error="")

@@ -1,0 +1,54 @@
+"""The alerts that last now, and who is told of them."""
+
+from __future__ import annotations
+
+from gossamer.config.settings import Settings
+from gossamer.core.record import Record, Time
+from gossamer.policy.job_memory import OLD_S
+from gossamer.policy.troubles import Trouble, order_troubles
+from gossamer.watch.memories import load_job_memory, load_notices, load_place_memory
+from gossamer.wiring.backends import Backends
+
+
+class TargetStatus(Record, frozen=True, kw_only=True):
+    """Who is told, without what is secret."""
+
+    name: str
+    kind: str  # webhook, email, apprise
+    severities: tuple[str, ...]  # what it is told of
+    waiting: int  # news that it has not taken yet
+
+
+class AlertPage(Record, frozen=True, kw_only=True):
+    """The alerts that last."""
+
+    at: Time
+    alerts: tuple[Trouble, ...]  # the worst first
+    targets: tuple[TargetStatus, ...]
+    is_watched: bool  # somebody looks after the jobs, so that nothing in here is old
+
+
+async def list_alerts(backends: Backends, settings: Settings) -> AlertPage:
+    """The alerts of all jobs that run or are paused, and of what they need. Raises ``StorageError``."""
+    shared, now = backends.requests.shared, backends.clock.now()
+    jobs = await backends.book.list_jobs(unfinished=True)
+    places = [f"fleet:{settings.cluster.fleet}"] if backends.requests.fleet is not None else []
+    places += [f"job:{job.id}" for job in jobs if not job.is_fleet]
+    memories = [await load_place_memory(shared, place) for place in places]
+    states = [state for memory in memories if memory.is_fresh(now) for state in memory.alerts]
+    for job in jobs:
+        memory = await load_job_memory(shared, job)
+        states += memory.alerts if memory.is_fresh(now) or not job.is_running else ()
+    waiting: dict[str, int] = {}
+    for place in places:
+        for news in (await load_notices(shared, place)).waiting:
+            waiting[news.target] = waiting.get(news.target, 0) + 1
+    return AlertPage(
+        at=now,
+        alerts=tuple(order_troubles(state.as_trouble() for state in states if state.is_active)),
+        targets=tuple(
+            TargetStatus(name=name, kind=one.kind, severities=one.severities, waiting=waiting.get(name, 0))
+            for name, one in settings.alerts.targets.items()
+        ),
+        is_watched=any(memory.at > now - OLD_S for memory in memories),
+    )

@@ -1,0 +1,51 @@
+"""``gossamer alerts``: what is wrong, who is told, and whether they are reached; no secret is shown."""
+
+from __future__ import annotations
+
+import json
+
+from kit.alert_services import serve_webhook
+from kit.command_line import asked, gossamer
+
+SECRET = "hunter2hook"
+
+
+def test_targets_are_tried_and_listed_without_their_secrets(tmp_path):
+    with serve_webhook() as service:
+        env = {
+            "OPS_URL": f"http://me:{SECRET}@127.0.0.1:{service.port}/{SECRET}",
+            "MAIL_URL": f"smtp://me:{SECRET}@127.0.0.1:9",
+        }
+        (tmp_path / "gossamer.toml").write_text(
+            '[alerts.targets.ops]\nurl_env = "OPS_URL"\n'
+            '[alerts.targets.mail]\nkind = "email"\nurl_env = "MAIL_URL"\nsender = "g@example.org"\n'
+            'to = ["ops@example.org"]\ntimeout = 1.0\n'
+        )
+        tried = gossamer("alerts test", cwd=tmp_path, code=1, env=env)
+        found = asked("alerts test ops", cwd=tmp_path, env=env)
+        refused = gossamer("alerts test nobody", cwd=tmp_path, code=2, env=env)
+        shown = gossamer("settings", cwd=tmp_path, env=env)
+        absent = gossamer("alerts test", cwd=tmp_path, code=2)
+    assert [document["change"] for document in service.received] == ["tested", "tested"]
+    assert found == [{"target": "ops", "is_reached": True, "error": ""}]
+    assert "ops, mail" in refused.stderr
+    assert "OPS_URL" in absent.stderr
+    for done in (tried, refused, shown, absent):
+        assert SECRET not in done.stdout + done.stderr
+
+
+def test_a_crawl_that_fails_is_told_and_listed(tmp_path):
+    (tmp_path / "bad.py").write_text(
+        "from gossamer import Spider\n\n\nclass Bad(Spider):\n    name = 'bad'\n\n    async def start(self):\n"
+        "        raise ValueError('out of luck')\n        yield\n"
+    )
+    with serve_webhook() as service:
+        env = {"OPS_URL": f"http://127.0.0.1:{service.port}/"}
+        (tmp_path / "gossamer.toml").write_text('[alerts.targets.ops]\nurl_env = "OPS_URL"\n')
+        gossamer("crawl bad.py -q", cwd=tmp_path, code=2, env=env)
+        page = asked("alerts", cwd=tmp_path, env=env)
+    (notice,) = service.received
+    assert (notice["change"], notice["alert"], notice["severity"]) == ("begun", "failed", "needs_you")
+    assert "out of luck" in notice["text"]
+    assert [target["name"] for target in page["targets"]] == ["ops"]
+    assert json.dumps(page).count("out of luck") <= 1
