@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
-from gossamer.core.errors import ConflictError, UsageError
-from gossamer.core.hosts import HostCommand, HostOrder, HostState
+from gossamer.core.errors import UsageError
+from gossamer.core.hosts import HostCommand, HostOrder
 from gossamer.core.jobs import HostReport, Job
 from gossamer.core.lifecycle import OVER
 from gossamer.core.record import FieldMeaning, Record, Time
@@ -18,8 +17,8 @@ from gossamer.wiring.backends import Backends
 LONGEST_HOLD_S = 366 * 86_400.0
 
 
-class ChangedHost(Record, frozen=True, kw_only=True):
-    """A host of a job after somebody changed how it is asked."""
+class SteeredHost(Record, frozen=True, kw_only=True):
+    """How a host of a job is asked."""
 
     host: str
     pending: int  # requests that wait for its turn
@@ -29,21 +28,12 @@ class ChangedHost(Record, frozen=True, kw_only=True):
     is_paced: bool
     is_skipped: bool
     text: Annotated[str, FieldMeaning.ASIDE] = ""  # what it means, in a sentence
-    before: Annotated[HostState, FieldMeaning.ASIDE] = HostState()
 
 
-async def steer_host(
-    backends: Backends,
-    job: Job,
-    host: str,
-    order: HostOrder,
-    *,
-    expected: Mapping[str, Any] | None = None,
-) -> ChangedHost:
+async def steer_host(backends: Backends, job: Job, host: str, order: HostOrder) -> None:
     """Change how one host of a job that is not over is asked; running workers follow at once.
 
-    ``expected`` is what its caller saw: fields of :class:`~gossamer.core.hosts.HostState`. Raises
-    ``UsageError`` for a host that the job has not, and ``ConflictError`` where it is not as it was seen.
+    Raises ``UsageError`` for a host that the job has not, and for values that do not do.
     """
     if job.state in OVER:
         raise UsageError(f"{job.id} is {job.state}: no host of it is asked any more")
@@ -52,17 +42,20 @@ async def steer_host(
         raise UsageError("a host is held until a time to come, within a year")
     if order.delay_s is not None and not 0 <= order.delay_s <= LONGEST_HOLD_S:
         raise UsageError("a delay is a number of seconds, 0 or more")
-    frontier = backends.open_frontier(job)
-    if expected:
-        _check_expected(await frontier.find_host(host), host, expected)
-    before = await frontier.steer_host(host, order)
-    found = await frontier.find_host(host)
-    if before is None or found is None:
+    if await backends.open_frontier(job).steer_host(host, order) is None:
         raise UsageError(f"{job.id} has no host {host!r}")
-    delay_s = delay_in_force(found.state, await frontier.read_rules())
     if job.is_fleet and backends.requests.fleet is not None:
         await backends.requests.fleet.notify_supervisor(job)
-    return ChangedHost(
+
+
+async def read_host(backends: Backends, job: Job, host: str) -> SteeredHost:
+    """How a host of a job is asked now. Raises ``UsageError`` for one that the job has not."""
+    frontier = backends.open_frontier(job)
+    found = await frontier.find_host(host)
+    if found is None:
+        raise UsageError(f"{job.id} has no host {host!r}")
+    delay_s = delay_in_force(found.state, await frontier.read_rules())
+    return SteeredHost(
         host=host,
         pending=found.pending,
         delay_s=delay_s,
@@ -70,35 +63,16 @@ async def steer_host(
         hold_until=found.state.hold_until,
         is_paced=found.state.is_paced,
         is_skipped=found.state.is_skipped,
-        text=_sentence_of(host, order, delay_s, found, now),
-        before=before,
+        text=_sentence_of(found, delay_s, backends.clock.now()),
     )
 
 
-def _check_expected(found: HostReport | None, host: str, expected: Mapping[str, Any]) -> None:
-    """Raise ``ConflictError`` where a host is not as somebody saw it."""
-    if found is None:
-        return
-    now = {name: getattr(found.state, name, None) for name in expected}
-    if now != dict(expected):
-        raise ConflictError(f"{host} is not as it was: somebody else has changed it", now=now)
-
-
-def _sentence_of(host: str, order: HostOrder, delay_s: float, found: HostReport, now: float) -> str:
-    waiting = format_count(found.pending, "request")
-    match order.command:
-        case HostCommand.PACE if order.delay_s is None:
-            return (
-                f"{host} is asked at the pace of the job again, {format_duration(delay_s)} between two starts"
-            )
-        case HostCommand.PACE:
-            longer = "" if delay_s == order.delay_s else ", since it asks for that itself"
-            return f"{host} is asked with {format_duration(delay_s)} between two starts{longer}"
-        case HostCommand.HOLD:
-            return f"{host} is left alone for {format_duration(order.until - now)}; {waiting} of it wait"
-        case HostCommand.ASK:
-            return f"{host} is asked as soon as its delay of {format_duration(delay_s)} allows"
-        case HostCommand.SKIP:
-            return f"nothing more of {host} is fetched; {waiting} of it stay where they are"
-        case HostCommand.TAKE:
-            return f"{host} is asked again; {waiting} of it wait"
+def _sentence_of(found: HostReport, delay_s: float, now: float) -> str:
+    host, state, waiting = found.host, found.state, format_count(found.pending, "request")
+    if state.is_skipped:
+        return f"nothing more of {host} is fetched; {waiting} of it stay where they are"
+    if state.hold_until > now:
+        return f"{host} is left alone for {format_duration(state.hold_until - now)}; {waiting} of it wait"
+    longer = " since it asks for that itself" if state.is_paced and delay_s > state.delay_s else ""
+    own = ", a pace of its own" if state.is_paced and not longer else ""
+    return f"{host} is asked with {format_duration(delay_s)} between two starts{longer}{own}; {waiting} wait"

@@ -9,6 +9,7 @@ from msgspec.structs import asdict, replace
 from gossamer.core.dedup import DedupReport
 from gossamer.core.jobs import Job, JobTotals
 from gossamer.core.record import FieldMeaning, Record, Time
+from gossamer.core.steering import SettingChange
 from gossamer.queries.explain.hold import find_hold
 from gossamer.queries.hosts import HostStatus, list_hosts
 from gossamer.queries.jobs import JobSummary, refresh_job, summarise_job
@@ -60,6 +61,7 @@ class JobStatus(JobSummary, frozen=True, kw_only=True):
     dropped: dict[str, int]
     next_at: Time | None = None
     hosts: tuple[HostStatus, ...] = ()
+    changes: tuple[SettingChange, ...] = ()  # settings that a person changed while it ran
     refused: Annotated[int, FieldMeaning.ASIDE] = 0  # requests that were known already
     is_fleet: Annotated[bool, FieldMeaning.ASIDE] = False
     eta_note: Annotated[str, FieldMeaning.ASIDE] = ""  # why no end is foreseen, or what is foreseen
@@ -74,7 +76,8 @@ async def read_status(backends: Backends, job: Job, *, hosts: int = HOSTS) -> Jo
     job = await refresh_job(backends, job)
     totals = await backends.store.read_totals(job)
     stats = await backends.read_stats(job)
-    status = _from_totals(summarise_job(job, totals, stats), totals)
+    changes = await backends.book.read_changes(job)
+    status = replace(_from_totals(summarise_job(job, totals, stats), totals), changes=changes)
     if stats is None:
         return replace(status, forgotten=True, is_fleet=job.is_fleet)
     busiest = await list_hosts(backends, job, hosts)

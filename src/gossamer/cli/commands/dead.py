@@ -10,6 +10,7 @@ import typer
 
 from gossamer.cli import completion
 from gossamer.cli.options import AsJson, Data, JobName, Set
+from gossamer.cli.terminal.acting import note_action
 from gossamer.cli.terminal.backends import run_with_backends
 from gossamer.cli.terminal.output import LONG, local_short, local_time, plain, plain_url, print_json
 from gossamer.cli.terminal.requests import RARE, details_cell, method_cell, request_facts
@@ -205,7 +206,9 @@ def retry_letters(
     which = _make_filter(ids, reason, host, older_than)
 
     async def work(backends: Backends) -> tuple[Job, int]:
-        return await revive_letters(backends, await find_job(backends, name), which)
+        job, count = await revive_letters(backends, await find_job(backends, name), which)
+        await note_action(backends, "retry", job, {"count": count}, {"done": count})
+        return job, count
 
     job, count = run_with_backends(settings_of(data, settings), work)
     _check_found(name, ids, count)
@@ -247,7 +250,9 @@ def drop_letters(
 
     async def work(backends: Backends) -> tuple[Job, int]:
         job = await find_job(backends, name)
-        return job, await backends.open_frontier(job).drop_letters(which)
+        count = await backends.open_frontier(job).drop_letters(which)
+        await note_action(backends, "drop", job, {"count": count}, {"done": count})
+        return job, count
 
     job, count = run_with_backends(settings_of(data, settings), work)
     _check_found(name, ids, count)

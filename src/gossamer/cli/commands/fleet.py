@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gossamer.cli.options import AsJson, Data, JobName, Set
+from gossamer.cli.terminal.acting import note_action
 from gossamer.cli.terminal.backends import run_with_backends
 from gossamer.cli.terminal.output import LONG, local_short, plain, print_json
 from gossamer.cli.terminal.tables import print_facts, print_table
@@ -51,7 +52,10 @@ def _change_job(name: str, what: str, data: str | None, settings: list[str] | No
     wanted = JobCommand(what)
 
     async def work(backends: Backends) -> Job:
-        return await change_job(backends, await find_job(backends, name), wanted)
+        job = await find_job(backends, name)
+        changed = await change_job(backends, job, wanted)
+        await note_action(backends, what, job, {"state": job.state.value}, {"state": changed.state.value})
+        return changed
 
     job = run_with_backends(settings_of(data, settings), work)
     if as_json:

@@ -19,6 +19,7 @@ from gossamer.queries import jobs, status
 from gossamer.queries.documents import to_document
 from gossamer.queries.jobs import JobPage, JobSummary
 from gossamer.queries.status import JobStatus
+from gossamer.targets.launch import to_text
 from gossamer.wiring.backends import Backends
 
 JOBS_EXAMPLES = """
@@ -130,7 +131,20 @@ def _status_facts(status: JobStatus) -> list[tuple[str, str]]:
         ("redirects", _format_redirects(status.by_reason.get(LedgerReason.KNOWN_TARGET, 0))),
         ("dropped", _format_counts(status.dropped)),
     ]
+    facts += [("changed" if place == 0 else "", line) for place, line in enumerate(_change_lines(status))]
     return [(name, value) for name, value in facts if value]
+
+
+def _change_lines(status: JobStatus) -> list[str]:
+    """The settings that somebody changed while the crawl ran."""
+    return [
+        plain(
+            f"{change.key} is {to_text(change.value)} instead of {to_text(change.before)}: "
+            f"{change.by}, {local_short(change.at)}",
+            LONG,
+        )
+        for change in status.changes
+    ]
 
 
 def _format_redirects(count: int) -> str:

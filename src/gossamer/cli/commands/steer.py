@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import getpass
-import time
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
 from gossamer.cli import completion
 from gossamer.cli.options import AsJson, Data, JobName, Set
+from gossamer.cli.terminal.acting import act, loaded_of
 from gossamer.cli.terminal.backends import run_with_backends
 from gossamer.cli.terminal.output import print_json
 from gossamer.cli.terminal.tables import print_table
-from gossamer.config.command_settings import settings_of
-from gossamer.config.live import FollowingKind
+from gossamer.config.live import LIVE_SETTINGS, FollowingKind, live_name
 from gossamer.config.option import read_option
 from gossamer.config.overrides import parse_seconds
+from gossamer.core.access import LoggedAction
+from gossamer.core.actions import ActionOrder
 from gossamer.core.errors import UsageError
-from gossamer.core.hosts import HostCommand, HostOrder
-from gossamer.jobs.hosts import ChangedHost, steer_host
-from gossamer.jobs.limits import SettingReport, change_settings, put_back
+from gossamer.jobs.hosts import SteeredHost, read_host
 from gossamer.queries.documents import to_document
 from gossamer.queries.jobs import find_job
 from gossamer.targets.launch import to_text
@@ -70,19 +67,22 @@ def set_settings(
     gives the same setting another value ends it.
     """
 
-    async def work(backends: Backends) -> tuple[SettingReport, ...]:
-        job = await find_job(backends, name)
-        if back:
-            return await put_back(backends, job, pairs, getpass.getuser())
-        return await change_settings(backends, job, list(map(read_option, pairs)), getpass.getuser())
+    loaded, kind = loaded_of(data, settings), "back" if back else "limits"
+    given = [read_option(pair)[:2] for pair in pairs] if not back else [(key, None) for key in pairs]
+    names = {live_name(key): value for key, value in given}
 
-    changed = run_with_backends(settings_of(data, settings), work)
+    async def work(backends: Backends) -> LoggedAction:
+        job = await find_job(backends, name)
+        return await act(backends, loaded, ActionOrder(kind=kind, by="", job=job.id, given=names))
+
+    done = run_with_backends(loaded.settings, work)
+    before, after = done.before["settings"], done.after["settings"]
     if as_json:
-        print_json(to_document(changed))
+        print_json([{"key": key, "before": before[key], "after": after[key]} for key in names])
         return
     print_table(
         ("setting", "before", "now", "workers follow"),
-        ((c.key, to_text(c.before), to_text(c.after), _FOLLOWS[c.follows]) for c in changed),
+        ((key, to_text(before[key]), to_text(after[key]), _FOLLOWS[LIVE_SETTINGS[key]]) for key in names),
     )
 
 
@@ -113,33 +113,34 @@ def change_host(
     A delay of robots.txt, and what a host that throttles asks for, hold whatever is said here. The requests
     of a host that is skipped stay where they are.
     """
-    orders = _orders_of(delay, hold, ask=ask, skip=skip, take=take)
+    loaded, orders = loaded_of(data, settings), _orders_of(delay, hold, ask=ask, skip=skip, take=take)
 
-    async def work(backends: Backends) -> ChangedHost:
+    async def work(backends: Backends) -> SteeredHost:
         job = await find_job(backends, name)
-        for order in orders:
-            changed = await steer_host(backends, job, host.lower(), order)
-        return changed
+        for kind, given in orders:
+            order = ActionOrder(kind=kind, by="", job=job.id, who=host.lower(), given=given)
+            await act(backends, loaded, order)
+        return await read_host(backends, job, host.lower())
 
-    changed = run_with_backends(settings_of(data, settings), work)
+    news = run_with_backends(loaded.settings, work)
     if as_json:
-        print_json(to_document(changed))
+        print_json(to_document(news))
     else:
-        typer.echo(changed.text)
+        typer.echo(news.text)
 
 
 def _orders_of(
     delay: str | None, hold: str | None, *, ask: bool, skip: bool, take: bool
-) -> Sequence[HostOrder]:
-    orders: list[Any] = []
+) -> list[tuple[str, dict[str, Any]]]:
+    """What is to be done, in its order, and what goes with each."""
+    orders: list[tuple[str, dict[str, Any]]] = []
     if delay is not None:
-        seconds = None if delay == "none" else parse_seconds(delay, "--delay")
-        orders.append(HostOrder(command=HostCommand.PACE, delay_s=seconds))
+        orders.append(("pace", {"delay": None if delay == "none" else parse_seconds(delay, "--delay")}))
     if hold is not None:
-        until = time.time() + parse_seconds(hold, "--hold")
-        orders.append(HostOrder(command=HostCommand.HOLD, until=until))
-    wanted = ((ask, HostCommand.ASK), (skip, HostCommand.SKIP), (take, HostCommand.TAKE))
-    orders += [HostOrder(command=command) for is_wanted, command in wanted if is_wanted]
+        orders.append(("hold", {"seconds": parse_seconds(hold, "--hold")}))
+    orders += [
+        (kind, {}) for is_wanted, kind in ((ask, "release"), (skip, "skip"), (take, "take")) if is_wanted
+    ]
     if not orders:
         raise UsageError("say what is to change: --delay, --hold, --ask, --skip or --take")
     if (hold is not None and ask) or (skip and take):
