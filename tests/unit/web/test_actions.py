@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from secrets import token_hex
+from urllib.parse import quote
 
 import pytest
 
@@ -11,14 +13,34 @@ from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DeadLetterFilter
 from gossamer.core.lifecycle import JobState
 from gossamer.core.results import Verdict
+from gossamer.core.shifts import WorkerInfo, WorkerState
+from gossamer.fleet.worker_orders import OrderReader
 from gossamer.policy.undo import CANCEL_S
+from gossamer.queries.proxies import list_proxies
+from gossamer.targets.plan import plan_from, settings_under
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.frontier_harness import make_entry, make_outcome
+from kit.servers import on_servers
 from kit.web import WebHarness, open_web
 
 
+@pytest.fixture(params=["sqlite", *on_servers("redis and postgres")])
+async def web(request, tmp_path):
+    places = {}
+    if request.param != "sqlite":
+        urls = {name: request.getfixturevalue(f"{name}_url") for name in ("redis", "postgres")}
+        places = {
+            "frontier": {"url": urls["redis"]},
+            "store": {"url": urls["postgres"]},
+            "redis": {"prefix": f"actions-{token_hex(4)}"},
+        }
+    async with open_web(tmp_path, **places) as opened:
+        yield opened
+
+
 @pytest.fixture
-async def web(tmp_path):
+async def alone(tmp_path):
+    """Where nothing depends on the place."""
     async with open_web(tmp_path) as opened:
         yield opened
 
@@ -195,19 +217,21 @@ async def test_one_page_more(web):
         await do(web, path, 400, do="fetch", **{"with": wrong})
 
 
-async def test_who_may_do_what(web):
-    job, _ = await make_job(web)
+async def test_who_may_do_what(alone):
+    job, _ = await make_job(alone)
     path = f"/api/v1/jobs/{job.id}/actions"
-    reader, worker = await web.make_token("looks"), await web.make_token("acts", Role.OPERATE)
-    refused = await web.client.post(path, json={"do": "pause"}, headers=reader)
+    reader, worker = await alone.make_token("looks"), await alone.make_token("acts", Role.OPERATE)
+    refused = await alone.client.post(path, json={"do": "pause"}, headers=reader)
     assert refused.status_code == 403
-    refused = await web.client.request("DELETE", "/api/v1/actions/1", headers=reader)
+    refused = await alone.client.request("DELETE", "/api/v1/actions/1", headers=reader)
     assert refused.status_code == 403
-    done = await web.client.post(path, json={"do": "pause"}, headers=worker)
+    done = await alone.client.post(path, json={"do": "pause"}, headers=worker)
     assert done.status_code == 200
-    assert (await web.client.get("/api/v1/actions", headers=worker)).status_code == 403, "admins read the log"
-    admin = await web.make_token("sees", Role.ADMIN)
-    (noted,) = (await web.client.get("/api/v1/actions", headers=admin)).json()["actions"]
+    assert (await alone.client.get("/api/v1/actions", headers=worker)).status_code == 403, (
+        "admins read the log"
+    )
+    admin = await alone.make_token("sees", Role.ADMIN)
+    (noted,) = (await alone.client.get("/api/v1/actions", headers=admin)).json()["actions"]
     assert (noted["token"], noted["kind"], noted["job"]) == ("acts", "pause", job.id)
 
 
@@ -235,16 +259,56 @@ async def test_what_is_not_there(web):
         ("no_such_spider", "no spider"),
     ],
 )
-async def test_what_is_not_started(web, target, why):
-    refused = await do(web, "/jobs", 400, target=target)
+async def test_what_is_not_started(alone, target, why):
+    refused = await do(alone, "/jobs", 400, target=target)
     assert why in refused["error"]["why"]
-    assert await web.backends.book.list_jobs() == []
+    assert await alone.backends.book.list_jobs() == []
 
 
 @pytest.mark.parametrize(
     "settings",
     [{"http.headers": {"a": "b"}}, {"data": "/tmp/x"}, {"replay.folder": "/etc"}, {"robots": False}],
 )
-async def test_settings_that_are_not_given_from_afar(web, settings):
-    refused = await do(web, "/jobs", 400, target="https://shop.example/", settings=settings)
+async def test_settings_that_are_not_given_from_afar(alone, settings):
+    refused = await do(alone, "/jobs", 400, target="https://shop.example/", settings=settings)
     assert "set it in gossamer.toml" in refused["error"]["why"]
+
+
+async def test_workers_and_crawls_of_a_fleet(redis_url, tmp_path):
+    place = {"url": redis_url}
+    async with open_web(tmp_path, frontier=place, redis={"prefix": f"actions-{token_hex(4)}"}) as web:
+        fleet = web.backends.require_fleet()
+        card = WorkerInfo(id="here:1", slots=2, lanes=("http",))
+        await fleet.roster.record_heartbeat(card, ())
+        orders = OrderReader()
+        done = await do(web, "/workers/here:1/actions", do="drain", expect={"state": "working"})
+        assert await orders.read_order(fleet.shared, card.id) is WorkerState.DRAINING
+        assert await orders.read_order(fleet.shared, card.id) is None, "each once"
+        await undo(web, done["action"])
+        assert await orders.read_order(fleet.shared, card.id) is WorkerState.WORKING
+        await do(web, "/workers/here:1/actions", 409, do="keep", expect={"state": "draining"})
+        await do(web, "/workers/here:1/actions", do="forget")
+        assert (await fleet.roster.read_roster()).workers == ()
+
+        start = {"target": "https://shop.example/", "settings": {"delay": 3}}
+        job = await web.backends.book.get((await do(web, "/jobs", 201, **start))["job"])
+        settings = settings_under(plan_from(job.plan), web.backends.settings)
+        assert (settings.delay, settings.http.private_hosts) == (3.0, "none")
+        assert (await web.backends.open_frontier(job).read_rules()).delay_s == 3.0
+        await do(web, "/jobs", 409, **start)
+
+
+async def test_proxies_rest_and_are_tried(tmp_path):
+    proxies = {"urls": ["http://10.0.0.1:8080"]}
+    async with open_web(tmp_path, proxies=proxies) as web:
+        (proxy,) = await list_proxies(web.backends.settings, web.backends)
+        path = f"/proxies/{quote(proxy.name, safe='')}/actions"
+        done = await do(web, path, do="rest", **{"with": {"seconds": 900}})
+        (proxy,) = await list_proxies(web.backends.settings, web.backends)
+        assert proxy.quarantined_until == done["after"]["until"]
+        await do(web, path, 409, do="try", expect={"quarantined_until": None})
+        await do(web, path, do="try")
+        (proxy,) = await list_proxies(web.backends.settings, web.backends)
+        assert proxy.quarantined_until <= web.backends.clock.now(), "the next request tries it out"
+        for wrong in ({"seconds": -1}, {"seconds": "x"}):
+            await do(web, path, 400, do="rest", **{"with": wrong})

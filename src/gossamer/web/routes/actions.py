@@ -167,7 +167,7 @@ async def act_on_worker(parts: Parts, caller: WhoAsks, worker: WorkerId, form: A
     return await _act(parts, WORKER_KINDS, _order(form, caller, who=worker))
 
 
-@ROUTES.change("/proxies/{proxy}/actions", answer=ActionAnswer)
+@ROUTES.change("/proxies/{proxy:path}/actions", answer=ActionAnswer)
 async def act_on_proxy(parts: Parts, caller: WhoAsks, proxy: ProxyName, form: ActionForm) -> ActionAnswer:
     """Let a proxy `rest` (`with`: `seconds`), or `try` it with the next request."""
     return await _act(parts, PROXY_KINDS, _order(form, caller, who=proxy))
