@@ -23,7 +23,7 @@ WORKERS = 100
 """Workers, those that are silent first."""
 
 
-class JobCloseup(Record, frozen=True, kw_only=True):
+class ChosenJob(Record, frozen=True, kw_only=True):
     """The job that was chosen."""
 
     id: str
@@ -31,7 +31,7 @@ class JobCloseup(Record, frozen=True, kw_only=True):
     hosts: tuple[HostStatus, ...]  # for which most requests wait
 
 
-class WorkerGroup(Record, frozen=True, kw_only=True):
+class WorkerPage(Record, frozen=True, kw_only=True):
     """The workers of a fleet."""
 
     say: tuple[str, str]
@@ -46,8 +46,8 @@ class TopView(Record, frozen=True, kw_only=True):
     say: tuple[str, str]
     jobs: tuple[JobRow, ...]  # open ones; ended ones where none is open
     more_jobs: int
-    chosen: JobCloseup | None  # None: there is no job
-    fleet: WorkerGroup | None  # None: there is no fleet
+    chosen: ChosenJob | None  # None: there is no job
+    fleet: WorkerPage | None  # None: there is no fleet
     troubles: tuple[Trouble, ...]  # the worst
     more_troubles: int
 
@@ -71,7 +71,7 @@ async def read_top(backends: Backends, settings: Settings, chosen: str = "") -> 
         jobs=tuple(rows),
         more_jobs=hidden,
         chosen=None if close is None else await _close_up(backends, close),
-        fleet=_group_workers(await read_fleet_view(backends, settings)) if is_fleet else None,
+        fleet=_page_workers(await read_fleet_view(backends, settings)) if is_fleet else None,
         troubles=found.troubles,
         more_troubles=found.more_troubles,
     )
@@ -85,18 +85,18 @@ async def _read_closely(backends: Backends, settings: Settings, name: str) -> Jo
     return await read_job_view(backends, settings, await find_job(backends, name)) if name else None
 
 
-async def _close_up(backends: Backends, job: JobView) -> JobCloseup:
+async def _close_up(backends: Backends, job: JobView) -> ChosenJob:
     try:
         page = await list_hosts(backends, await find_job(backends, job.id), HOSTS)
     except (StorageError, UsageError):  # its requests are gone; what is said of the job tells it
         page = HostPage()
-    return JobCloseup(id=job.id, say=job.say, hosts=page.hosts)
+    return ChosenJob(id=job.id, say=job.say, hosts=page.hosts)
 
 
-def _group_workers(view: FleetView) -> WorkerGroup:
+def _page_workers(view: FleetView) -> WorkerPage:
     shown = _silent_first(view.workers)[:WORKERS]
     more = view.more_workers + len(view.workers) - len(shown)
-    return WorkerGroup(say=view.say, workers=tuple(shown), more=more)
+    return WorkerPage(say=view.say, workers=tuple(shown), more=more)
 
 
 def _silent_first(workers: Sequence[WorkerView]) -> Sequence[WorkerView]:

@@ -20,7 +20,7 @@ from gossamer.policy.troubles import TroubleKind, make_trouble
 from gossamer.queries.fleet_view import ShiftView, WorkerView
 from gossamer.queries.hosts import HostStatus
 from gossamer.queries.overview import JobRow
-from gossamer.queries.top import JobCloseup, TopView, WorkerGroup
+from gossamer.queries.top import ChosenJob, TopView, WorkerPage
 
 NOW = 1_800_000_000.0
 
@@ -59,12 +59,12 @@ def view(**fields: Any) -> TopView:
         "say": ("One job needs you.", "Pages: 12.3/s on one job; their hosts allow 20.0/s."),
         "jobs": (job("shop-1", trouble_kind="dead"), job("news-2", state="paused", left_s=None)),
         "more_jobs": 0,
-        "chosen": JobCloseup(
+        "chosen": ChosenJob(
             id="shop-1",
             say=("shop-1 goes slower than its hosts allow: it lacks workers.", "1,207 requests wait."),
             hosts=(host("shop.example"), host("img.shop.example", silent_since=NOW - 60)),
         ),
-        "fleet": WorkerGroup(say=("Both workers are there.", ""), workers=(worker(17), worker(18)), more=0),
+        "fleet": WorkerPage(say=("Both workers are there.", ""), workers=(worker(17), worker(18)), more=0),
         "troubles": (
             make_trouble(TroubleKind.DEAD_LETTERS, "shop-1", "40 dead letters.", since=NOW, job="shop-1"),
             make_trouble(TroubleKind.HELD, "shop-1", "Its one host is left alone.", since=NOW, job="shop-1"),
@@ -102,8 +102,8 @@ def test_it_fits_every_window(width: int, height: int) -> None:
     many = view(
         jobs=tuple(job(f"a-crawl-with-a-long-name-{n}") for n in range(20)),
         more_jobs=980,
-        chosen=JobCloseup(id="x", say=("s" * 300, "t" * 300), hosts=tuple(host(f"h{n}") for n in range(20))),
-        fleet=WorkerGroup(say=("", ""), workers=tuple(worker(n) for n in range(100)), more=400),
+        chosen=ChosenJob(id="x", say=("s" * 300, "t" * 300), hosts=tuple(host(f"h{n}") for n in range(20))),
+        fleet=WorkerPage(say=("", ""), workers=tuple(worker(n) for n in range(100)), more=400),
     )
     lines = shown(many, width=width, height=height)
     assert len(lines) == height
@@ -129,8 +129,8 @@ def test_what_strangers_wrote_moves_no_cursor(name: str) -> None:
     hostile = view(
         say=(name, name),
         jobs=(job(name),),
-        chosen=JobCloseup(id=name, say=(name, name), hosts=(host(name),)),
-        troubles=(make_trouble(TroubleKind.HELD, name, name, since=NOW, job=name),),
+        chosen=ChosenJob(id=name, say=(name, name), hosts=(host(name),)),
+        troubles=(make_trouble(TroubleKind.HELD, "x", name, since=NOW),),
     )
     lines = shown(hostile, chosen=name)
     assert len(lines) == 24

@@ -27,13 +27,14 @@ from gossamer.testing.contracts.query_checks import (
     metrics,
     series,
     status,
+    top,
     views,
 )
 from gossamer.testing.contracts.query_harness import QUERY_CHECKS, Check, Make
 
 __all__ = ["Check", "Make", "check_queries", "query_checks"]
 
-MODULES = (jobs, status, ledger, dead_letters, items, explain, fleet, metrics, series, views)
+MODULES = (jobs, status, ledger, dead_letters, items, explain, fleet, metrics, series, top, views)
 """Where the checks are; they register themselves."""
 
 
