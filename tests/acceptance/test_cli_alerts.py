@@ -36,8 +36,8 @@ def test_targets_are_tried_and_listed_without_their_secrets(tmp_path):
 
 def test_a_crawl_that_fails_is_told_and_listed(tmp_path):
     (tmp_path / "bad.py").write_text(
-        "from gossamer import Spider\n\n\nclass Bad(Spider):\n    name = 'bad'\n\n    async def start(self):\n"
-        "        raise ValueError('out of luck')\n        yield\n"
+        "from gossamer import Spider\n\n\nclass Bad(Spider):\n    name = 'bad'\n\n"
+        "    async def start(self):\n        raise ValueError('out of luck')\n        yield\n"
     )
     with serve_webhook() as service:
         env = {"OPS_URL": f"http://127.0.0.1:{service.port}/"}
