@@ -64,14 +64,19 @@ async def list_jobs(
     *,
     after: str = "",
     name: str = "",
+    text: str = "",
     states: Collection[JobState] = tuple(JobState),
 ) -> JobPage:
     """Jobs, newest first: those behind ``after`` (an id), with this spider's name, in one of these states.
+
+    ``text`` is in the id or the target; capitals are the same.
 
     A job whose requests cannot be read is listed all the same, and says why (``unreadable``).
     """
     listed = _behind(await backends.book.list_jobs(), after)
     chosen = [job for job in listed if job.state in states and name in ("", job.name)]
+    if text:
+        chosen = [job for job in chosen if text.lower() in f"{job.id} {job.target}".lower()]
     shown = chosen[:limit]
     return JobPage(
         jobs=tuple([await _summarise_listed(backends, job) for job in shown]),

@@ -20,7 +20,7 @@ from gossamer.core.record import Record
 from gossamer.jobs.action_kind import ActionParts
 from gossamer.queries.explain.job_scope import JobScopeCache
 from gossamer.queries.jobs import find_job
-from gossamer.web.answers import AnswerCache
+from gossamer.web.answers import LIMIT_S, AnswerCache
 from gossamer.wiring.backends import Backends
 
 log = logging.getLogger("gossamer.web")
@@ -103,7 +103,8 @@ def require_role(needed: Role) -> Callable[[Request], Awaitable[Caller]]:
 
     async def identify(request: Request) -> Caller:
         within: Caller | None = request.scope.get(ASKED_WITHIN)
-        caller = within or await parts_of(request).gate.identify_caller(call_of(request))
+        async with asyncio.timeout(LIMIT_S):
+            caller = within or await parts_of(request).gate.identify_caller(call_of(request))
         if not caller.role.covers(needed):
             raise AccessError(
                 f"the token {caller.name!r} has the role {caller.role}, and this needs {needed}",

@@ -19,8 +19,6 @@ from gossamer.web.packages import uvicorn
 from gossamer.web.parts import WebParts
 from gossamer.wiring.backends import Backends, open_backends
 
-PATIENCE_S = 1.0
-"""How long a store that is away is waited for: whoever looks is told soon."""
 DRAIN_S = 2
 """Seconds that answers under way have when the dashboard ends; streams never end by themselves."""
 BACKLOG = 128
@@ -36,7 +34,7 @@ def run_dashboard(loaded: LoadedSettings) -> None:
 
 
 async def _serve(loaded: LoadedSettings) -> None:
-    settings = _impatient(loaded.settings)
+    settings = loaded.settings
     backends = await open_backends(settings, create=True, limit_s=LIMIT_S)
     try:
         listening = listen_at(settings.dashboard.host, settings.dashboard.port)
@@ -99,11 +97,6 @@ async def _serve_parts(parts: WebParts, settings: Settings, listening: socket.so
         timeout_graceful_shutdown=DRAIN_S,
     )
     await uvicorn.Server(config).serve(sockets=[listening])
-
-
-def _impatient(settings: Settings) -> Settings:
-    patience = min(settings.store.patience, PATIENCE_S)
-    return settings.model_copy(update={"store": settings.store.model_copy(update={"patience": patience})})
 
 
 def _is_loopback(listening: socket.socket) -> bool:

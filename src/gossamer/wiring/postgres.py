@@ -50,8 +50,10 @@ class PostgresStoreBackend:
 
 async def open_store(url: str | None, parts: BackendParts, clock: Clock) -> PostgresStoreBackend:
     """Connect and bring the schema up to date. Raises ``MissingServiceError`` and ``StorageError``."""
-    timeout_s = TIMEOUT_S if parts.limit_s is None else parts.limit_s
-    server = make_server(url or "", patience_s=parts.settings.store.patience, timeout_s=timeout_s)
+    timeout_s, patience_s = TIMEOUT_S, parts.settings.store.patience
+    if parts.limit_s is not None:  # somebody waits: one that is away is not waited for as long as it may take
+        timeout_s, patience_s = parts.limit_s, min(patience_s, parts.limit_s / 5)
+    server = make_server(url or "", patience_s=patience_s, timeout_s=timeout_s)
     try:
         await server.migrate_schema()
         return PostgresStoreBackend(parts.settings, server, clock)

@@ -121,6 +121,18 @@ async def test_items_are_downloaded(web):
     assert [json.loads(line)["n"] for line in few.text.splitlines()] == [77]
 
 
+async def test_dead_letters_are_downloaded(web):
+    answer = await web.client.get("/api/v1/jobs/shop/dead/export?host=b.example")
+    letters = [json.loads(line) for line in answer.text.splitlines()]
+    assert len({letter["id"] for letter in letters}) == len(letters) == 55
+    assert answer.headers["content-disposition"].endswith("shop-1-dead.jsonl")
+
+
+async def test_jobs_are_found_by_a_part_of_their_names(web):
+    assert [job["job"] for job in (await web.get("/jobs?q=SHOP.p"))["jobs"]] == ["shop-1"]
+    assert (await web.get("/jobs?q=news"))["jobs"] == []
+
+
 async def test_a_token_downloads_one_file_at_a_time(web):
     web.app.state.exporting.add("local")
     answer = await web.client.get("/api/v1/jobs/shop/export")

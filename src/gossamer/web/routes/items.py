@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from enum import StrEnum
 from typing import Annotated
-from urllib.parse import quote
 
 from fastapi import Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
@@ -16,6 +15,7 @@ from gossamer.core.jobs import ItemFilter
 from gossamer.export import stream_items
 from gossamer.queries import items
 from gossamer.queries.items import ItemListing
+from gossamer.web.headers import file_headers
 from gossamer.web.parts import Cursor, JobName, Limit, Parts, Text, WhoAsks, require_role
 from gossamer.web.route_group import RouteGroup, described_errors
 
@@ -107,9 +107,5 @@ async def export_items(
         finally:
             exporting.discard(caller.name)
 
-    headers = {
-        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(found.id)}.{file_format}",
-        "Content-Security-Policy": "sandbox",
-        "Cache-Control": "no-store",
-    }
+    headers = file_headers(f"{found.id}.{file_format}")
     return StreamingResponse(stream(), headers=headers, media_type=TYPES[file_format])

@@ -9,7 +9,7 @@ from fastapi import Query
 from gossamer.core.lifecycle import JobState
 from gossamer.queries import jobs
 from gossamer.queries.jobs import JobPage
-from gossamer.web.parts import Limit, Parts
+from gossamer.web.parts import Limit, Parts, Text
 from gossamer.web.route_group import RouteGroup
 
 ROUTES = RouteGroup("Jobs")
@@ -25,10 +25,16 @@ EVERY_STATE = list(JobState)
 
 @ROUTES.read("/jobs", answer=JobPage, topic="jobs")
 async def list_jobs(
-    parts: Parts, limit: Limit = 50, cursor: After = "", name: Name = "", states: States = EVERY_STATE
+    parts: Parts,
+    *,
+    limit: Limit = 50,
+    cursor: After = "",
+    name: Name = "",
+    q: Text = "",
+    states: States = EVERY_STATE,
 ) -> JobPage:
     """The jobs, newest first.
 
     A job whose requests cannot be read is listed all the same: `waiting` and `dead` are null.
     """
-    return await jobs.list_jobs(parts.backends, limit, after=cursor, name=name, states=states)
+    return await jobs.list_jobs(parts.backends, limit, after=cursor, name=name, text=q, states=states)
