@@ -223,6 +223,8 @@ def _make_shift(
     ``failed_hooks`` takes what fails when pipelines are closed in those.
     """
     worker = Worker(wired.parts, wired.shift)
+    for watcher in wired.watchers:
+        watcher.watch_work(lambda: worker.in_flight, {})
     if settings.processes == 1:
         return worker
     from gossamer.crawl.processes import messages, pool  # only a crawl in several processes needs them

@@ -44,7 +44,7 @@ SILENT = "silent"
 DEAD_AFTER_S = ShiftLimits().dead_after_s
 
 
-class JobFacts(Record, frozen=True):
+class CrawlFacts(Record, frozen=True):
     """One job as its places have it."""
 
     job: Job
@@ -107,17 +107,17 @@ class MetricsReader:
         self._told = sorted(lately, key=lambda job: job.created_at, reverse=True)[:JOBS]
         return self._told
 
-    async def _read_job(self, job: Job) -> JobFacts:
+    async def _read_job(self, job: Job) -> CrawlFacts:
         job = await refresh_job(self._backends, job)
         totals = await self._backends.store.read_totals(job)
         frontier = self._backends.open_frontier(job)
         try:
             stats, due = await frontier.read_stats(), await frontier.count_due()
         except StorageError:  # whoever looks after it says so
-            return JobFacts(job=job, totals=totals)
+            return CrawlFacts(job=job, totals=totals)
         lanes = lanes_of(self._settings, job) if job.is_unfinished else ()
         now = self._backends.clock.now()
-        return JobFacts(job=job, totals=totals, stats=stats, due=tuple(due), lanes=lanes, at=now)
+        return CrawlFacts(job=job, totals=totals, stats=stats, due=tuple(due), lanes=lanes, at=now)
 
     async def _read_alerts(self, job: Job) -> Sequence[AlertState]:
         memory = await load_job_memory(self._backends.requests.shared, job)
@@ -149,7 +149,7 @@ class MetricsReader:
         return self._proxies
 
 
-def job_samples(found: JobFacts) -> Iterator[MetricSample]:
+def job_samples(found: CrawlFacts) -> Iterator[MetricSample]:
     """What is told of a job, without its own label."""
     yield from total_samples(found.totals)
     if found.stats is None:

@@ -36,6 +36,7 @@ from gossamer.ports.fetcher import Fetcher
 from gossamer.ports.frontier import Frontier
 from gossamer.ports.login_gate import LoginGate
 from gossamer.ports.sink import Sink
+from gossamer.ports.work_watcher import WorkWatcher
 from gossamer.runtime.process_name import worker_name
 from gossamer.spiders.spider import Spider
 from gossamer.targets.discovery import CrawlTarget
@@ -68,6 +69,7 @@ class CrawlParts(Record, frozen=True):
     authorizations: Mapping[str, str]  # for the origins of start URLs with user and password
     settings: Settings  # with what a person changed of the job
     changes: tuple[SettingChange, ...] = ()
+    watchers: tuple[WorkWatcher, ...] = ()  # sinks that want to know how the worker does, too
 
     def __repr__(self) -> str:  # without the authorizations
         return f"<CrawlParts of {self.parts.job.id}>"
@@ -125,7 +127,8 @@ async def wire_crawl(
         settings = with_changes(settings, {change.key: change.value for change in changes})
         more = opening.enter_context(open_sinks(settings))
         wired = await assemble_worker(settings, target, backends, job, sinks=(*sinks, *more), resumed=resumed)
-        return replace(_closed_with(wired, opening), changes=changes)
+        watchers = tuple(sink for sink in more if isinstance(sink, WorkWatcher))
+        return replace(_closed_with(wired, opening), changes=changes, watchers=watchers)
 
 
 async def _take_up_changes(backends: Backends, job: Job, launch: bytes) -> tuple[SettingChange, ...]:

@@ -52,6 +52,7 @@ async def test_a_crawl_serves_its_metrics_as_long_as_it_lasts(replay):
     assert pages == sorted(pages)
     assert 3 <= pages[-1] == seen[-1].value("items_total", **job) <= 4, "what was recorded so far"
     assert seen[-1].value("frontier_requests", state="leased", **job) >= 0
+    assert seen[-1].value("in_flight_requests") == 1
     assert seen[-1].value("store_lag_seconds") >= 0
     assert seen[-1].value("event_loop_lag_seconds") >= 0
     assert lint(seen[-1].text) == ""
