@@ -7,16 +7,19 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from typer.testing import CliRunner
 
 from gossamer.cli.app import build_app
+from gossamer.core.access import Role
 from gossamer.testing.site import Site, serve_in_thread
 from kit.canary import ENVIRONMENT, SECRETS, CanarySite, leaks_of, stored_rows, write_project
 from kit.command_line import gossamer
 from kit.environment import environment
 from kit.programs import command
+from kit.web import open_web
 
 CRAWL = ("crawl", "canary.py", "--delay", "0", "--per-host", "4", "-s", "log.level=debug")
 SENT = {"url", "cookie", "api_key", "proxy", "proxy_list", "gateway", "log_in", "body"}
@@ -135,6 +138,29 @@ def test_no_answer_of_the_command_line_has_one(site: Site, crawled: Path, as_jso
     ask(f"fetch http://me:{SECRETS['url']}@{site.host}/")
     if not as_json:
         assert ask("export canary").count("\n") == 3
+
+
+async def test_no_answer_of_the_api_has_one(
+    site: Site, crawled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every question that it knows, and the metrics."""
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    told: dict[str, str] = {}
+    async with open_web(crawled / ".gossamer") as web:
+        headers = await web.make_token("ann", Role.ADMIN)
+        letters = json.loads((await web.client.get("/api/v1/jobs/canary-2/dead", headers=headers)).text)
+        found = {"job": "canary-2", "host": quote(site.host, safe=""), "number": letters["letters"][0]["id"]}
+        paths = [path for path, ways in web.app.openapi()["paths"].items() if "get" in ways]
+        for path in (*paths, "/metrics"):
+            if not path.endswith(("/stream", "/actions/{action}")):
+                options = {"url": f"http://{site.host}/raise"} if path.endswith("/explain") else {}
+                answer = await web.client.get(path.format(**found), headers=headers, params=options)
+                told[path] = answer.text
+                assert answer.status_code == 200 or path.endswith(("/fleet", "/{host}")), (path, answer.text)
+    assert len(told) > 15
+    assert "ValueError: <Request http" in told["/api/v1/jobs/{job}/attempts"]
+    assert {path: leaks_of(text) for path, text in told.items() if leaks_of(text)} == {}
 
 
 SERVERS = {
