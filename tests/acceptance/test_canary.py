@@ -158,6 +158,11 @@ async def test_no_answer_of_the_api_has_one(
                 answer = await web.client.get(path.format(**found), headers=headers, params=options)
                 told[path] = answer.text
                 assert answer.status_code == 200 or path.endswith(("/fleet", "/{host}")), (path, answer.text)
+        for target in (f"http://me:{SECRETS['url']}@shop.example/", f"http://me:p/{SECRETS['url']}@h/"):
+            form = {"target": target, "arguments": {"password": SECRETS["argument"]}}
+            answer = await web.client.post("/api/v1/jobs", headers=headers, json=form)
+            assert answer.status_code == 400, answer.text
+            told[f"start {target}"] = answer.text
     assert len(told) > 15
     assert "ValueError: <Request http" in told["/api/v1/jobs/{job}/attempts"]
     assert {path: leaks_of(text) for path, text in told.items() if leaks_of(text)} == {}

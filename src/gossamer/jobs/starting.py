@@ -21,9 +21,11 @@ from gossamer.core.errors import JobBusyError, MissingServiceError, StorageError
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import JobState
 from gossamer.core.record import Record
+from gossamer.core.redaction import shown_server
 from gossamer.jobs.action_kind import ActionParts
 from gossamer.jobs.control import prepare_submission, submit_job
 from gossamer.policy import urls
+from gossamer.policy.credentials import authorizations_for
 from gossamer.policy.secret_names import is_secret
 from gossamer.runtime.detached import last_words, start_detached
 from gossamer.targets.discovery import CrawlTarget
@@ -87,8 +89,12 @@ def _allowed_target(parts: ActionParts, target: str) -> str:
     if "://" not in target and "." not in target.partition(":")[0] and target != "localhost":
         return target  # the name of a spider: whoever looks for it says so if there is none
     url = absolute_url(target)
+    if authorizations_for([url]):
+        raise UsageError(
+            f"{shown_server(url)}: a user and a password are not given here; start this crawl at a terminal"
+        )
     if urls.canonicalise_url(url) is None:
-        raise UsageError(f"{target!r} is neither a URL nor the name of a spider of this project")
+        raise UsageError(f"{shown_server(url)} is neither a URL nor the name of a spider of this project")
     if not parts.loaded.settings.dashboard.allow_private and is_private_url(url):
         raise UsageError(
             f"{target} is not a public address, and crawls that are started here may not reach private ones: "
