@@ -63,6 +63,16 @@ test-browser: prepare
 fuzz-api: $(READY)
 	GOSSAMER_TEST_EXAMPLES=40 $(PY) -m pytest --timeout 900 tests/unit/web/test_schema.py
 
+# Every view of the dashboard at seven widths, light and dark, with axe over each; `make test` looks at some.
+.PHONY: test-dashboard
+test-dashboard: prepare
+	$(PY) -m pytest tests/acceptance/dashboard tests/unit/web/test_page_files.py
+
+# Pictures of every view of the dashboard in .cache/screenshots; PICTURES=--docs renews those of the documentation.
+.PHONY: screenshots
+screenshots: prepare
+	$(PY) scripts/screenshots.py $(PICTURES)
+
 lint: $(READY)
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check

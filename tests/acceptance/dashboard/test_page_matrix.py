@@ -12,6 +12,8 @@ from kit.dashboard.canned_answers import VIEWS
 from kit.dashboard.canned_server import CannedServer
 from kit.dashboard.visitor import Visitor
 
+pytestmark = pytest.mark.thorough
+
 WIDTHS = (320, 390, 768, 1024, 1280, 1440, 1920)
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 
@@ -25,16 +27,6 @@ def faults_of(someone: Visitor) -> list[tuple[str, str, list[str]]]:
     ]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_in_the_busiest_views(chromium: Browser, canned: CannedServer, scheme: str) -> None:
-    with Visitor(chromium, canned.url, scheme=scheme) as someone:
-        someone.go("/")
-        for path in ("/", "/jobs/shops-7", "/jobs/shops-7/dead?id=1312"):
-            someone.walk(path)
-            assert faults_of(someone) == [], path
-
-
-@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_view_at_every_width(chromium: Browser, canned: CannedServer, width: int, scheme: str) -> None:

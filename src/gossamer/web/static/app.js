@@ -191,12 +191,18 @@ class App {
     else requestAnimationFrame(draw);
   }
 
+  /** What needs somebody, for the title of the tab. */
+  get needy() {
+    const needs = this.parts.get("overview")?.data?.rail.needs;
+    return needs ? `${needs} ${needs === 1 ? "needs" : "need"} you` : "";
+  }
+
   draw() {
     const ctx = this.ctx;
     this.me = this.parts.get("me")?.data ?? this.me;
     const jobError = ctx.job && this.parts.get("job")?.error;
     const view = this.isSignedOut ? signIn : jobError?.status === 404 ? lost : this.view;
-    document.title = [view.title(ctx), ctx.job, "gossamer"].filter(Boolean).join(" · ");
+    document.title = [this.needy, view.title(ctx), ctx.job, "gossamer"].filter(Boolean).join(" · ");
     if (view.isAlone) {
       patch(this.root, drawAlone(this, view));
       return;

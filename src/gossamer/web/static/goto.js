@@ -131,13 +131,13 @@ async function look(app, state, again) {
   const { text } = state,
     job = app.railJob;
   const [jobs, hosts] = await Promise.all([
-    ask(pathOf("/jobs", { q: text, limit: 12 })).catch(() => null),
+    ask(pathOf("/jobs", { limit: 100 })).catch(() => null),
     job && text.length > 1
       ? ask(pathOf(`/jobs/${encodeURIComponent(job)}/hosts`, { q: text })).catch(() => null)
       : null,
   ]);
   if (state.text !== text) return;
-  if (jobs?.jobs) state.jobs = jobs.jobs.map((one) => ({ ...one, id: one.id ?? one.job }));
+  if (jobs?.jobs) state.jobs = jobs.jobs.map((one) => ({ id: one.job, state: one.state }));
   state.hosts = hosts?.hosts ?? [];
   if (document.getElementById("found")) again();
 }

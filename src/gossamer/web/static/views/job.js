@@ -305,7 +305,7 @@ function draw(ctx, job) {
 }
 
 export const job = {
-  title: (ctx) => (ctx.data("job")?.troubles?.some((one) => one.severity === "needs_you") ? "Needs you" : ""),
+  title: () => "",
   crumbs: (ctx) => [["/", "Overview"], ctx.job],
   needs: (ctx) => [ratesNeed(ctx)],
   draw: (ctx) =>

@@ -165,27 +165,31 @@ function jobs(ctx, data) {
 
 // ---------------------------------------------------------------- the fleet in six numbers
 
-/** name of the vital -> how it is shown: [title, value as text, where it leads, kind of its line] */
+/** Of each: its title, where it leads, and how its line is drawn. */
 const VITALS = {
-  pages: ["Pages", rate, () => "/", ""],
-  in_flight: ["In flight", count, () => "/workers", ""],
-  failed: ["Failed", null, (job) => (job ? jobHref(job, "/errors") : "/"), "dead"],
-  p95: ["Response p95", null, (job) => (job ? jobHref(job) : "/"), ""],
-  workers: ["Workers", count, () => "/workers", "calm"],
-  store_lag: ["Store lag", null, () => "/workers", "calm"],
+  pages: ["Pages", () => "/", ""],
+  in_flight: ["In flight", ({ fleet, job }) => fleet || job, ""],
+  failed: ["Failed", ({ errors }) => errors, "dead"],
+  p95: ["Response p95", ({ job }) => job, ""],
+  workers: ["Workers", ({ fleet }) => fleet, "calm"],
+  store_lag: ["Store lag", ({ fleet, job }) => fleet || job, "calm"],
 };
 
-const vital = (one, job) => {
-  const [title, , href, kind] = VITALS[one.name] ?? [one.name, null, () => "/", ""];
+function vital(ctx, one, job) {
+  const [title, leadsTo, kind] = VITALS[one.name] ?? [one.name, () => "", ""];
+  const places = {
+    fleet: ctx.me?.fleet ? "/workers" : "",
+    job: job ? jobHref(job) : "",
+    errors: job ? jobHref(job, "/errors") : "",
+  };
   return h(
     "a",
-    { key: one.name, class: "vital", href: href(job) },
+    { key: one.name, class: "vital", href: leadsTo(places) || "/" },
     h("span", { class: "k" }, title),
     h("span", { class: "v" }, one.text, one.more && sub(one.more)),
-    one.values?.length > 1 &&
-      spark(one.values, { label: `${title} in the last hour`, kind: one.is_wrong === false ? "calm" : kind }),
+    one.values.length > 1 && spark(one.values, { label: `${title} in the last hour`, kind }),
   );
-};
+}
 
 const vitals = (ctx, data) =>
   data.vitals?.length > 0 &&
@@ -195,7 +199,7 @@ const vitals = (ctx, data) =>
     h(
       "div",
       { class: "vitals", role: "group", "aria-label": "The last hour" },
-      data.vitals.map((one) => vital(one, data.jobs[0]?.id)),
+      data.vitals.map((one) => vital(ctx, one, data.jobs[0]?.id)),
     ),
   );
 
@@ -216,10 +220,7 @@ function draw(ctx, data) {
 
 export const overview = {
   isOverview: true,
-  title: (ctx) => {
-    const n = ctx.data("overview")?.rail?.needs;
-    return n ? `${n} need you` : "Overview";
-  },
+  title: () => "Overview",
   crumbs: () => ["Overview"],
   needs: () => [],
   draw: (ctx) =>

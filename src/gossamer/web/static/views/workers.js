@@ -117,35 +117,38 @@ function doesCell(ctx, one) {
   );
 }
 
-const columns = (ctx) => [
-  { key: "worker", label: "Worker", p: 1, cell: nameCell },
-  { key: "slots", label: "Slots: what each works on", p: 2, phone: "block", cell: slotCell },
-  {
-    key: "beat",
-    label: "Last beat",
-    right: true,
-    p: 2,
-    cell: (one) => h("span", { class: one.is_silent ? "is-dead" : "" }, ago(one.unseen_s)),
-  },
-  { key: "flight", label: "In flight", right: true, p: 2, cell: (one) => count(one.in_flight) },
-  {
-    key: "rate",
-    label: "Pages",
-    right: true,
-    p: 2,
-    cell: (one) => (one.pages_per_s ? rate(one.pages_per_s) : sub("0/s")),
-  },
-  { key: "memory", label: "Memory", p: 3, cell: memoryCell },
-  {
-    key: "lag",
-    label: "Loop lag",
-    right: true,
-    p: 4,
-    cell: (one) => (one.loop_lag_s === null || one.loop_lag_s === undefined ? sub("–") : ms(one.loop_lag_s)),
-  },
-  { key: "version", label: "Version", p: 4, cell: (one) => sub(foreign(one.version, { max: 16 })) },
-  { key: "does", label: "", p: 2, right: true, cell: (one) => doesCell(ctx, one) },
-];
+const columns = (ctx, rows) =>
+  [
+    { key: "worker", label: "Worker", p: 1, cell: nameCell },
+    { key: "slots", label: "Slots: what each works on", p: 2, phone: "block", cell: slotCell },
+    {
+      key: "beat",
+      label: "Last beat",
+      right: true,
+      p: 2,
+      cell: (one) => h("span", { class: one.is_silent ? "is-dead" : "" }, ago(one.unseen_s)),
+    },
+    { key: "flight", label: "In flight", right: true, p: 2, cell: (one) => count(one.in_flight) },
+    {
+      key: "rate",
+      label: "Pages",
+      right: true,
+      p: 2,
+      cell: (one) => (one.pages_per_s ? rate(one.pages_per_s) : sub("0/s")),
+    },
+    { key: "memory", known: "memory_bytes", label: "Memory", p: 3, cell: memoryCell },
+    {
+      key: "lag",
+      known: "loop_lag_s",
+      label: "Loop lag",
+      right: true,
+      p: 4,
+      cell: (one) =>
+        one.loop_lag_s === null || one.loop_lag_s === undefined ? sub("–") : ms(one.loop_lag_s),
+    },
+    { key: "version", label: "Version", p: 4, cell: (one) => sub(foreign(one.version, { max: 16 })) },
+    { key: "does", label: "", p: 2, right: true, cell: (one) => doesCell(ctx, one) },
+  ].filter(({ known }) => !known || rows.some((one) => one[known])); // what workers do not tell has no column
 
 function who(ctx, data) {
   if (!data.workers.length)
@@ -175,7 +178,7 @@ function who(ctx, data) {
     table({
       id: "workers",
       label: "Workers",
-      columns: columns(ctx),
+      columns: columns(ctx, rows),
       rows,
       idOf: (one) => one.id,
       newer,
