@@ -28,7 +28,7 @@ const marksOf = (ctx, data) =>
   (ctx.data("job")?.changes ?? [])
     .filter((one) => one.at > data.since && one.at < data.until)
     .slice(0, MOST_MARKS)
-    .map((one) => ({ at: one.at, kind: "person", text: cut(`${one.what}, ${one.who}`, 40) }));
+    .map((one) => ({ at: one.at, kind: "person", text: cut(one.what, 32) }));
 
 const tooFew = (job) =>
   job?.pages && job.state !== "running"
