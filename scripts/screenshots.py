@@ -36,7 +36,6 @@ SHOWN = (
     "fleet-errors-1440-light",
     "fleet-dead-1440-dark",
     "fleet-job-390-dark",
-    "crawl-job-1440-light",
 )
 """What the documentation shows."""
 MOST_BYTES = 600_000
