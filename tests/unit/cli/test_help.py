@@ -16,7 +16,8 @@ from gossamer.core.exits import ExitCode
 
 COMMANDS = [
     ["crawl"], ["demo"], ["new"], ["shell"], ["jobs"], ["status"], ["export"],
-    ["top"], ["alerts"], ["submit"], ["wait"], ["pause"], ["resume"], ["cancel"], ["fleet"], ["set"], ["host"],
+    ["top"], ["alerts"],
+    ["submit"], ["wait"], ["pause"], ["resume"], ["cancel"], ["fleet"], ["set"], ["host"],
     ["worker"], ["supervisor"], ["up"], ["doctor"], ["version"],
     ["genspider"], ["fetch"], ["parse"], ["attempts"], ["explain"], ["settings"], ["list"], ["proxies"],
     ["dead"], ["dead", "list"], ["dead", "show"], ["dead", "retry"], ["dead", "drop"],
