@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from gossamer.core.alerts import AlertNotice
 from gossamer.core.errors import StorageError
 from gossamer.core.hosts import FrontierRules, HostSignal, HostSignalKind
-from gossamer.core.jobs import Job
+from gossamer.core.jobs import ItemFilter, ItemRows, Job
 from gossamer.core.position import QueuePosition
 from gossamer.core.results import Attempt, Outcome, Verdict, VisitResult
 from gossamer.core.shifts import RosterView
@@ -73,6 +73,7 @@ class WatchedPlace:
             shared=w.shared,
             store=w.store,
             series=w.store.series,
+            items=w,
             clock=w.clock,
             list_jobs=w._list_jobs,
             refresh=lambda job: w.book.get(job.id),
@@ -118,7 +119,13 @@ class WatchedPlace:
         await self.frontier.add([make_entry(n, host=f"h{n % hosts}.example") for n in range(number)])
 
     async def fetch(
-        self, number: int, *, items: int = 1, keep: int = 0, verdict: Verdict = Verdict.SUCCESS
+        self,
+        number: int,
+        *,
+        items: int = 1,
+        keep: int = 0,
+        verdict: Verdict = Verdict.SUCCESS,
+        data: bytes = b'{"name":"x"}',
     ) -> None:
         """So many requests are begun and come back at once, but for those that stay in hand."""
         for lease in (await self.frontier.lease("http", number, 600.0)).leases[keep:]:
@@ -129,7 +136,7 @@ class WatchedPlace:
             attempt = Attempt(
                 at=now, url=url, fingerprint=self.count, verdict=verdict, status=200, elapsed_ms=100.0
             )
-            found = tuple(make_item(f"{self.count}-{n}", url=url) for n in range(items))
+            found = tuple(make_item(f"{self.count}-{n}", data, url=url) for n in range(items))
             result = VisitResult(outcome=outcome, attempts=(attempt,), items=found)
             await self.store.write(self.job, [result])
             await self.frontier.settle([outcome])
@@ -146,6 +153,11 @@ class WatchedPlace:
     async def forget_since(self, memory: PlaceMemory) -> None:
         """The place's memory as it was: what was noted since is lost."""
         await save_place_memory(self.shared, self.parts.name, memory)
+
+    async def page_items(self, job: Job, limit: int, which: ItemFilter) -> ItemRows:
+        """The latest items, as the port has it."""
+        found = [item async for item in self.store.read_items(job)]
+        return ItemRows(items=tuple(sorted(found, key=lambda item: -item.id)[:limit]))
 
     async def _list_jobs(self) -> list[Job]:
         return [found for job in self.listed if (found := await self.book.get(job.id))]

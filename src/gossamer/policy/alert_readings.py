@@ -13,6 +13,7 @@ from gossamer.core.record import Record
 from gossamer.core.shifts import JobSample
 from gossamer.core.text import format_count
 from gossamer.policy.alerts import AlertReading, AlertRules, ReadingState
+from gossamer.policy.drift import FieldFill
 from gossamer.policy.job_samples import KEPT_S, covered_s, growth_of
 from gossamer.policy.sentences.words import SentenceFormatter, short_name
 from gossamer.policy.troubles import TroubleKind
@@ -69,7 +70,7 @@ class JobLook(Record, frozen=True, kw_only=True):
     item_pages: int = 0  # its pages when its items last grew
     failing: tuple[FailingHost, ...] = ()  # the hosts with most failures
     budgets: tuple[BudgetUse, ...] = ()
-    drifted: dict[str, float] = {}  # fields of items that have become empty, with the share that has a value
+    fields: tuple[FieldFill, ...] = ()  # of its items, those that are emptier than usual
     unreadable: str = ""  # why its requests cannot be read
 
 
@@ -104,9 +105,17 @@ def read_job(look: JobLook, rules: AlertRules, show: SentenceFormatter) -> Itera
     yield from _read_work(look, rules, show)
     yield from _read_counts(look, rules)
     yield from _read_budgets(look, rules)
-    for field, share in look.drifted.items():
-        text = f"{1 - share:.0%} of the latest items of {look.id} have no {short_name(field)}."
-        yield _reading(look, TroubleKind.DRIFT, text, who=field)
+    for one in look.fields if rules.drift else ():
+        name = short_name(one.field)
+        before = f"before, {one.usual:.0%} had it"
+        text = f"{1 - one.now:.0%} of the latest items of {look.id} have no {name}; {before}."
+        yield _reading(
+            look,
+            TroubleKind.DRIFT,
+            text,
+            _judge(one.lost, rules.drift, rules.drift * WELL_SHARE),
+            who=one.field,
+        )
 
 
 def _reading(

@@ -5,16 +5,22 @@ All of it may be lost: rates are known again after seconds, and alerts after the
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec.structs import replace
 
+from gossamer.core.jobs import StoredItem
 from gossamer.core.record import Record, Time
 from gossamer.core.shifts import JobSample
 from gossamer.policy.alert_readings import JobLook, PlaceLook
 from gossamer.policy.alerts import AlertState
+from gossamer.policy.drift import LEAST_ITEMS, FieldFill, compare_fills, fill_shares, usual_fills
 from gossamer.policy.host_sums import HostSums
 from gossamer.policy.job_samples import add_sample
 from gossamer.policy.pace_limit import LimitState
 
+ITEMS_EVERY_S = 60.0
+"""How often the latest items are looked at."""
 OLD_S = 45.0
 """What is older says nothing of now: nobody watches the job any more."""
 
@@ -28,6 +34,9 @@ class JobMemory(Record, frozen=True, kw_only=True):
     hosts: HostSums = HostSums()
     attempted_at: Time = 0.0  # when its attempts last grew
     item_pages: int = 0  # its pages when its items last grew
+    usual_fills: dict[str, float] = {}  # of the fields of its items
+    fields: tuple[FieldFill, ...] = ()  # those that are emptier than usual
+    items_at: Time = 0.0  # when its items were last looked at
     alerts: tuple[AlertState, ...] = ()
 
     def is_fresh(self, now: float) -> bool:
@@ -45,6 +54,19 @@ class PlaceMemory(Record, frozen=True, kw_only=True):
     def is_fresh(self, now: float) -> bool:
         """Whether somebody watches the place."""
         return self.at > now - OLD_S
+
+
+def wants_items(memory: JobMemory, now: float) -> bool:
+    """Whether the latest items are worth another look: now and then, if there are new ones."""
+    newest = memory.samples[-1].items if memory.samples else 0
+    return now - memory.items_at >= ITEMS_EVERY_S and newest >= LEAST_ITEMS
+
+
+def remember_items(memory: JobMemory, items: Iterable[StoredItem], now: float) -> JobMemory:
+    """The memory after a look at the latest items."""
+    latest = fill_shares(items)
+    fields = compare_fills(memory.usual_fills, latest)
+    return replace(memory, usual_fills=usual_fills(memory.usual_fills, latest), fields=fields, items_at=now)
 
 
 def remember_sample(memory: JobMemory, sample: JobSample) -> JobMemory:
@@ -68,4 +90,5 @@ def fill_look(look: JobLook, memory: JobMemory) -> JobLook:
         samples=memory.samples,
         attempted_at=memory.attempted_at,
         item_pages=memory.item_pages,
+        fields=memory.fields,
     )

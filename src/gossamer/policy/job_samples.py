@@ -20,13 +20,12 @@ KEPT_S = 3600.0
 
 def add_sample(samples: Sequence[JobSample], new: JobSample) -> tuple[JobSample, ...]:
     """The samples with one more, without those that are no longer needed; oldest first."""
+    known = [sample for sample in samples if sample.at < new.at]
+    first = sum(sample.at <= new.at - KEPT_S for sample in known) - 1  # the last one that is old enough
     kept: list[JobSample] = []
-    for number, sample in enumerate(samples):
-        if sample.at >= new.at or sample.at < new.at - KEPT_S - APART_S:
-            continue
+    for number, sample in enumerate(known[max(first, 0) :]):
         is_late = sample.at > new.at - LATELY_S
-        is_apart = not kept or sample.at - kept[-1].at >= APART_S
-        if is_late or is_apart or number == 0:
+        if number == 0 or is_late or sample.at - kept[-1].at >= APART_S:
             kept.append(sample)
     return (*kept, new)
 

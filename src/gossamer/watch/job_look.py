@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.jobs import FrontierStats, Job
+from gossamer.core.jobs import FrontierStats, ItemFilter, Job
 from gossamer.core.series import ALLOWED, ATTEMPTS, BUCKET_S, HOUR_S, HourlyKind
 from gossamer.core.shifts import JobSample, RosterView, ShiftState, WorkerState
 from gossamer.policy.alert_readings import FailingHost, JobLook
 from gossamer.policy.host_sums import HostSums, sum_hosts
-from gossamer.policy.job_memory import JobMemory, fill_look, remember_sample
+from gossamer.policy.job_memory import JobMemory, fill_look, remember_items, remember_sample, wants_items
 from gossamer.policy.job_samples import mean_latency_s, rate_of
 from gossamer.policy.pace_limit import PaceFacts, find_limit, settle_limit
 from gossamer.ports.job_frontier import JobFrontier
@@ -21,6 +21,8 @@ from gossamer.watch.parts import WatchedJob, WatchParts
 
 HOSTS_LOOKED_AT = 2000
 """Hosts of a job that are looked at one by one, those with most requests; others count as average ones."""
+LATEST_ITEMS = 100
+"""Items that are looked at, those with the newest changes."""
 RATE_S = 60.0
 """Rates are those of so many seconds."""
 FAILING_HOSTS = 10
@@ -54,6 +56,9 @@ async def look_at_job(
         await parts.series.set_gauges(job, now, gauges_of_hosts(hosts))
     facts = pace_facts(memory, stats, hosts, store_lag_s, is_slot_free=is_slot_free(watched, stats, view))
     memory = replace(memory, hosts=hosts, pace=settle_limit(memory.pace, find_limit(facts), now))
+    if wants_items(memory, now):
+        newest = await parts.items.page_items(job, LATEST_ITEMS, ItemFilter())
+        memory = remember_items(memory, newest.items, now)
     budgets = await watched.read_budgets() if watched.read_budgets else ()
     look = JobLook(
         id=job.id,

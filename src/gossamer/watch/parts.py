@@ -14,6 +14,7 @@ from gossamer.policy.sentences.words import SentenceFormatter
 from gossamer.policy.troubles import Severity
 from gossamer.ports.alert_target import AlertTarget
 from gossamer.ports.clock import Clock
+from gossamer.ports.item_reader import ItemReader
 from gossamer.ports.job_frontier import JobFrontier
 from gossamer.ports.series import Series
 from gossamer.ports.shared_state import SharedState
@@ -44,6 +45,7 @@ class WatchParts:
     shared: SharedState
     store: Store
     series: Series
+    items: ItemReader
     clock: Clock
     list_jobs: Callable[[], Awaitable[Sequence[Job]]]  # that are to be watched
     refresh: Callable[[Job], Awaitable[Job | None]]  # a job as it is now

@@ -46,6 +46,7 @@ def alert_rules_of(settings: AlertSettings) -> AlertRules:
         host_failures=settings.host_failures,
         host_attempts=settings.host_attempts,
         no_items_pages=settings.no_items_pages,
+        drift=settings.drift,
         stalled_s=settings.stalled,
         growing=settings.growing,
         store_lag_s=settings.store_lag,

@@ -97,6 +97,7 @@ def _make_parts(
         shared=backends.requests.shared,
         store=backends.store,
         series=backends.series,
+        items=backends.items,
         clock=backends.clock,
         show=formatter_at,
         rules=alert_rules_of(settings.alerts),

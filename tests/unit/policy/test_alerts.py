@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from gossamer.core.jobs import StoredItem
 from gossamer.core.lifecycle import FinishReason
 from gossamer.core.record import Record
 from gossamer.core.shifts import JobSample
@@ -29,6 +30,7 @@ from gossamer.policy.alerts import (
     ReadingState,
     judge_readings,
 )
+from gossamer.policy.drift import LEAST_ITEMS, FieldFill, compare_fills, fill_shares, usual_fills
 from gossamer.policy.job_samples import KEPT_S, LATELY_S, add_sample, growth_of, rate_of, sample_before
 from gossamer.policy.sentences.words import SentenceFormatter
 from gossamer.policy.troubles import TroubleKind
@@ -145,7 +147,12 @@ def nothing() -> None:
         ),
         (TroubleKind.FAILED, {"job": {"end_reason": FinishReason.ERROR}}, {"job": {"end_reason": None}}, {}),
         (TroubleKind.UNREADABLE, {"job": {"unreadable": "it is gone"}}, {"job": {"unreadable": ""}}, {}),
-        (TroubleKind.DRIFT, {"job": {"drifted": {"title": 0.04}}}, {"job": {"drifted": {}}}, {}),
+        (
+            TroubleKind.DRIFT,
+            {"job": {"fields": (FieldFill(field="P.title", usual=0.99, now=0.04),)}},
+            {"job": {"fields": ()}},
+            {},
+        ),
         (TroubleKind.AWAY, {"place": {"away": {"Redis": "refused"}}}, {"place": {"away": {}}}, {}),
         (TroubleKind.NO_SUPERVISOR, {"place": {"has_leader": False}}, {"place": {"has_leader": True}}, {}),
         (TroubleKind.STORE_LAG, {"place": {"store_lag_s": 6.0}}, {"place": {"store_lag_s": 0.1}}, {}),
@@ -313,3 +320,23 @@ def test_a_record_of_an_alert_survives_its_way_to_storage() -> None:
     assert isinstance(state, Record)
     assert state.as_trouble().who == "Redis"
     assert not state.is_active
+
+
+# --------------------------------------------------------------------------- fields of items
+
+
+def made_items(number: int, kind: str = "P", **data: object) -> list[StoredItem]:
+    times = {"first_seen": NOW, "last_seen": NOW, "changed_at": NOW}
+    return [StoredItem(type=kind, key=str(n), data=data, url="http://a/", **times) for n in range(number)]
+
+
+def test_a_field_that_becomes_empty_is_told_from_one_that_always_was() -> None:
+    usual = usual_fills(
+        {}, fill_shares([*made_items(80, title="x", note=""), *made_items(20, title="x", note="y")])
+    )
+    assert usual == {"P.title": 1.0, "P.note": 0.2}
+    latest = fill_shares([*made_items(96, title=""), *made_items(4, title="x")])
+    (found,) = compare_fills(usual, latest)
+    assert (found.field, found.now, round(found.lost, 2)) == ("P.title", 0.04, 0.96)
+    assert compare_fills(usual, fill_shares(made_items(LEAST_ITEMS - 1, title=""))) == ()
+    assert usual_fills(usual, latest)["P.title"] == 1.0

@@ -80,6 +80,18 @@ async def test_an_alert_is_told_when_it_begins_and_when_it_ends_and_each_once() 
     assert w.target.notices[1].headline.startswith("Over: ")
 
 
+async def test_a_field_that_becomes_empty_is_told() -> None:
+    w = await WatchedPlace.open(FAST)
+    await w.add_requests(2000, hosts=1)
+    watch = w.make_watch()
+    for data in (b'{"name":"x"}', b'{"name":""}', b'{"name":"y"}'):
+        for _ in range(24):
+            await w.fetch(10, data=data)
+            await w.let_pass(watch, EVERY_S)
+    assert await told(w) == [("begun", "drift"), ("ended", "drift")]
+    assert "of the latest items of shop-1 have no Product.name; before, 100% had it" in w.target.notices[0].text
+
+
 async def test_a_restart_repeats_nothing_and_goes_on_with_what_was_not_taken() -> None:
     w = await WatchedPlace.open()
     w.roster_leader = ""
