@@ -13,7 +13,7 @@ from gossamer.core.record import Record
 from gossamer.core.shifts import JobSample
 from gossamer.core.text import format_count
 from gossamer.policy.alerts import AlertReading, AlertRules, ReadingState
-from gossamer.policy.drift import FieldFill
+from gossamer.policy.drift import FieldShortfall
 from gossamer.policy.job_samples import KEPT_S, covered_s, growth_of
 from gossamer.policy.sentences.words import SentenceFormatter, short_name
 from gossamer.policy.troubles import TroubleKind
@@ -70,7 +70,7 @@ class JobLook(Record, frozen=True, kw_only=True):
     item_pages: int = 0  # its pages when its items last grew
     failing: tuple[FailingHost, ...] = ()  # the hosts with most failures
     budgets: tuple[BudgetUse, ...] = ()
-    fields: tuple[FieldFill, ...] = ()  # of its items, those that are emptier than usual
+    fields: tuple[FieldShortfall, ...] = ()  # of its items, those that are emptier than usual
     unreadable: str = ""  # why its requests cannot be read
 
 

@@ -18,7 +18,7 @@ EMPTY: tuple[object, ...] = (None, "", [], {})
 """Values that are none."""
 
 
-class FieldFill(Record, frozen=True, kw_only=True):
+class FieldShortfall(Record, frozen=True, kw_only=True):
     """How full one field of the items is."""
 
     field: str  # ``Product.title``
@@ -53,11 +53,11 @@ def usual_fills(before: Mapping[str, float], latest: Mapping[str, float]) -> dic
     return dict(list(fills.items())[:MOST_FIELDS])
 
 
-def compare_fills(usual: Mapping[str, float], latest: Mapping[str, float]) -> tuple[FieldFill, ...]:
+def compare_fills(usual: Mapping[str, float], latest: Mapping[str, float]) -> tuple[FieldShortfall, ...]:
     """The fields that are emptier than usual, of types of which enough items are among the latest."""
     kinds = {name.partition(".")[0] for name in latest}
     return tuple(
-        FieldFill(field=name, usual=share, now=latest.get(name, 0.0))
+        FieldShortfall(field=name, usual=share, now=latest.get(name, 0.0))
         for name, share in usual.items()
         if share >= LEAST_FILL and name.partition(".")[0] in kinds and latest.get(name, 0.0) < share
     )

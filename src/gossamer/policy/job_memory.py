@@ -14,7 +14,7 @@ from gossamer.core.record import Record, Time
 from gossamer.core.shifts import JobSample
 from gossamer.policy.alert_readings import JobLook, PlaceLook
 from gossamer.policy.alerts import AlertState
-from gossamer.policy.drift import LEAST_ITEMS, FieldFill, compare_fills, fill_shares, usual_fills
+from gossamer.policy.drift import LEAST_ITEMS, FieldShortfall, compare_fills, fill_shares, usual_fills
 from gossamer.policy.host_sums import HostSums
 from gossamer.policy.job_samples import add_sample
 from gossamer.policy.pace_limit import LimitState
@@ -35,7 +35,7 @@ class JobMemory(Record, frozen=True, kw_only=True):
     attempted_at: Time = 0.0  # when its attempts last grew
     item_pages: int = 0  # its pages when its items last grew
     usual_fills: dict[str, float] = {}  # of the fields of its items
-    fields: tuple[FieldFill, ...] = ()  # those that are emptier than usual
+    fields: tuple[FieldShortfall, ...] = ()  # those that are emptier than usual
     items_at: Time = 0.0  # when its items were last looked at
     alerts: tuple[AlertState, ...] = ()
 

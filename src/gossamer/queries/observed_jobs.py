@@ -19,7 +19,7 @@ from gossamer.policy.host_sums import HostSums
 from gossamer.policy.job_memory import JobMemory
 from gossamer.policy.job_samples import lately
 from gossamer.policy.pace_limit import DelayReason, PaceLimit, find_limit, time_left_s
-from gossamer.policy.sentences.jobs import YOUNG_S, JobFacts, describe_job
+from gossamer.policy.sentences.jobs import YOUNG_S, ObservedJobFacts, describe_job
 from gossamer.policy.sentences.words import Saying
 from gossamer.policy.troubles import Trouble, TroubleKind, make_trouble, order_troubles
 from gossamer.queries.jobs import refresh_job
@@ -149,10 +149,10 @@ def say_of(known: ObservedJob) -> Saying:
     return describe_job(facts_of(known), formatter_at(known.at))
 
 
-def facts_of(known: ObservedJob) -> JobFacts:
+def facts_of(known: ObservedJob) -> ObservedJobFacts:
     """What the sentences about a job rest on."""
     job, stats, hosts = known.job, known.stats, known.hosts
-    return JobFacts(
+    return ObservedJobFacts(
         id=job.id,
         state=job.state,
         now=known.at,

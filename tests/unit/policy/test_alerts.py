@@ -30,7 +30,7 @@ from gossamer.policy.alerts import (
     ReadingState,
     judge_readings,
 )
-from gossamer.policy.drift import LEAST_ITEMS, FieldFill, compare_fills, fill_shares, usual_fills
+from gossamer.policy.drift import LEAST_ITEMS, FieldShortfall, compare_fills, fill_shares, usual_fills
 from gossamer.policy.job_samples import KEPT_S, LATELY_S, add_sample, growth_of, rate_of, sample_before
 from gossamer.policy.sentences.words import SentenceFormatter
 from gossamer.policy.troubles import TroubleKind
@@ -149,7 +149,7 @@ def nothing() -> None:
         (TroubleKind.UNREADABLE, {"job": {"unreadable": "it is gone"}}, {"job": {"unreadable": ""}}, {}),
         (
             TroubleKind.DRIFT,
-            {"job": {"fields": (FieldFill(field="P.title", usual=0.99, now=0.04),)}},
+            {"job": {"fields": (FieldShortfall(field="P.title", usual=0.99, now=0.04),)}},
             {"job": {"fields": ()}},
             {},
         ),

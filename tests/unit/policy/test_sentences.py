@@ -18,7 +18,7 @@ from gossamer.policy.sentences.advice import ADVICE, check_advice
 from gossamer.policy.sentences.errors import FailureFacts, advise_on, describe_errors, fate_of, words_for
 from gossamer.policy.sentences.fleet import FleetFacts, OverviewFacts, describe_fleet, describe_overview
 from gossamer.policy.sentences.hosts import HostFacts, HostsFacts, describe_host, describe_hosts
-from gossamer.policy.sentences.jobs import JobFacts, SlowHost, describe_job
+from gossamer.policy.sentences.jobs import ObservedJobFacts, SlowHost, describe_job
 from gossamer.policy.sentences.words import LONGEST_NAME, Saying, SentenceFormatter, list_names, short_name
 
 NOW = 1_000_000.0
@@ -32,7 +32,7 @@ LONGEST_HEADLINE = 120
 NUMBER_WITH_UNIT = re.compile(r"(?<![\w:.+-])\d[\d,.]*(?:/s|%| of| [a-z]+)")
 NUMBER = re.compile(r"(?<![\w:.+-])\d[\d,.]*")
 
-SHOPS = JobFacts(
+SHOPS = ObservedJobFacts(
     id="shops-7",
     state=JobState.RUNNING,
     now=NOW,
@@ -141,7 +141,7 @@ def facts_of(kind: type[Record], **more: st.SearchStrategy[object]) -> st.Search
 
 
 job_facts = facts_of(
-    JobFacts,
+    ObservedJobFacts,
     id=st.just("a-spider-with-a-name-of-some-length-12"),
     now=st.just(NOW),
     created_at=st.sampled_from([NOW, NOW - 1000]),

@@ -89,7 +89,9 @@ async def test_a_field_that_becomes_empty_is_told() -> None:
             await w.fetch(10, data=data)
             await w.let_pass(watch, EVERY_S)
     assert await told(w) == [("begun", "drift"), ("ended", "drift")]
-    assert "of the latest items of shop-1 have no Product.name; before, 100% had it" in w.target.notices[0].text
+    assert (
+        "of the latest items of shop-1 have no Product.name; before, 100% had it" in w.target.notices[0].text
+    )
 
 
 async def test_a_restart_repeats_nothing_and_goes_on_with_what_was_not_taken() -> None:

@@ -37,7 +37,7 @@ class SlowHost(Record, frozen=True, kw_only=True):
     others_s: float | None = None  # when all others are through; None: there are none, or it cannot be said
 
 
-class JobFacts(Record, frozen=True, kw_only=True):
+class ObservedJobFacts(Record, frozen=True, kw_only=True):
     """What the sentences about a job rest on. Rates are per second."""
 
     id: str
@@ -73,7 +73,7 @@ class JobFacts(Record, frozen=True, kw_only=True):
     slowest: SlowHost | None = None
 
 
-def describe_job(facts: JobFacts, show: SentenceFormatter) -> Saying:
+def describe_job(facts: ObservedJobFacts, show: SentenceFormatter) -> Saying:
     """How a job does."""
     return (
         _describe_end(facts)
@@ -86,7 +86,7 @@ def describe_job(facts: JobFacts, show: SentenceFormatter) -> Saying:
 # --------------------------------------------------------------------------- not at work
 
 
-def _describe_end(facts: JobFacts) -> Saying | None:
+def _describe_end(facts: ObservedJobFacts) -> Saying | None:
     """A job that does not run, or whose last run ended with work left."""
     waits = f"{format_count(facts.waiting, 'request')} {'waits' if facts.waiting == 1 else 'wait'}"
     if facts.state is JobState.PAUSED:
@@ -112,13 +112,13 @@ def _describe_end(facts: JobFacts) -> Saying | None:
     return _describe_stop(facts, waits) if facts.end_reason is not None and not facts.is_at_work else None
 
 
-def _budget_sentence(facts: JobFacts) -> str:
+def _budget_sentence(facts: ObservedJobFacts) -> str:
     if facts.max_pages is not None and facts.end_reason in (None, FinishReason.MAX_PAGES):
         return f"{facts.id} reached its budget of {format_count(facts.max_pages, 'page')}."
     return f"{facts.id} has spent its budget."
 
 
-def _describe_stop(facts: JobFacts, waits: str) -> Saying:
+def _describe_stop(facts: ObservedJobFacts, waits: str) -> Saying:
     """The last run ended although there is more to do."""
     way = "the same `gossamer crawl` goes on" if not facts.is_fleet else "`gossamer submit` begins it again"
     budget = "a larger budget lets it go on"
@@ -138,7 +138,7 @@ def _describe_stop(facts: JobFacts, waits: str) -> Saying:
     return Saying(first, second)
 
 
-def _describe_start(facts: JobFacts) -> Saying | None:
+def _describe_start(facts: ObservedJobFacts) -> Saying | None:
     """A job that has just begun, or that nobody works on."""
     if facts.now - facts.created_at < YOUNG_S:
         return Saying(
@@ -166,7 +166,7 @@ def _describe_start(facts: JobFacts) -> Saying | None:
 # --------------------------------------------------------------------------- at work
 
 
-def _describe_limit(facts: JobFacts, show: SentenceFormatter) -> Saying | None:
+def _describe_limit(facts: ObservedJobFacts, show: SentenceFormatter) -> Saying | None:
     """What decides the pace, where that is the answer."""
     match facts.limit:
         case PaceLimit.HELD:
@@ -194,7 +194,7 @@ def _describe_limit(facts: JobFacts, show: SentenceFormatter) -> Saying | None:
     return None
 
 
-def _describe_hold(facts: JobFacts, show: SentenceFormatter) -> Saying:
+def _describe_hold(facts: ObservedJobFacts, show: SentenceFormatter) -> Saying:
     until = f" until {show.time(facts.held_until)}" if facts.held_until else " for now"
     why = ", as its host asked" if facts.is_asked_for and facts.held_hosts == 1 else ""
     if facts.held_hosts == 1:
@@ -204,7 +204,7 @@ def _describe_hold(facts: JobFacts, show: SentenceFormatter) -> Saying:
     return Saying(first, f"Nothing is lost: {_waiting_words(facts)}, and it goes on by itself.")
 
 
-def _on_its_way(facts: JobFacts, show: SentenceFormatter) -> Saying:
+def _on_its_way(facts: ObservedJobFacts, show: SentenceFormatter) -> Saying:
     """It goes on: as fast as its hosts allow, or without anything that is known to hold it up."""
     pace = "goes as fast as its hosts allow" if facts.limit is PaceLimit.POLITENESS else "is under way"
     if facts.left_s is not None:
@@ -218,11 +218,11 @@ def _on_its_way(facts: JobFacts, show: SentenceFormatter) -> Saying:
     return Saying(first, f"{_describe_work(facts, show)}{note}{_describe_last_host(facts, show)}")
 
 
-def _is_note_new(facts: JobFacts) -> bool:
+def _is_note_new(facts: ObservedJobFacts) -> bool:
     return facts.left_s is None and not facts.is_growing and bool(facts.left_note)
 
 
-def _describe_work(facts: JobFacts, show: SentenceFormatter) -> str:
+def _describe_work(facts: ObservedJobFacts, show: SentenceFormatter) -> str:
     """Pace of what is allowed, and what waits."""
     if facts.pages_per_s is None:
         return _describe_waiting(facts)
@@ -230,22 +230,22 @@ def _describe_work(facts: JobFacts, show: SentenceFormatter) -> str:
     return f"Pages: {show.rate(facts.pages_per_s)}{allowed}. {_describe_waiting(facts)}"
 
 
-def _describe_waiting(facts: JobFacts) -> str:
+def _describe_waiting(facts: ObservedJobFacts) -> str:
     words = _waiting_words(facts)
     return f"{words[:1].upper()}{words[1:]}."
 
 
-def _waiting_words(facts: JobFacts) -> str:
+def _waiting_words(facts: ObservedJobFacts) -> str:
     if not facts.waiting:
         return "nothing waits"
     return f"{format_count(facts.waiting, 'request')} {'waits' if facts.waiting == 1 else 'wait'}"
 
 
-def _describe_growth(facts: JobFacts) -> str:
+def _describe_growth(facts: ObservedJobFacts) -> str:
     return " It finds more than it does, so its end cannot be said yet." if facts.is_growing else ""
 
 
-def _describe_last_host(facts: JobFacts, show: SentenceFormatter) -> str:
+def _describe_last_host(facts: ObservedJobFacts, show: SentenceFormatter) -> str:
     last = facts.slowest
     if last is None or facts.left_s is None or last.others_s is None:
         return ""
