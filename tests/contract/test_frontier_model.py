@@ -425,6 +425,16 @@ class Histories(RuleBasedStateMachine):
         if chosen and verb == "revive_letters" and self.job is JobState.FINISHED:
             self.job = JobState.RUNNING
 
+    @rule(host=st.none() | st.sampled_from(HOSTS))
+    def take_back_a_retry(self, host):
+        letters = self.all_of("dead_letters", DeadLetterFilter(host=host))
+        rows = [(row, row.attempts) for row in self.in_state(RequestState.DEAD)]
+        self.sort_out_the_dead("revive_letters", host)
+        assert self.all_of("bury_letters", letters, were_dropped=False) == len(letters)
+        for row, attempts in rows:
+            row.state, row.attempts = RequestState.DEAD, attempts
+        assert self.all_of("dead_letters", DeadLetterFilter(host=host)) == letters
+
     @rule()
     def restart(self):
         self.db.close()

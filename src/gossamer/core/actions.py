@@ -18,4 +18,5 @@ class ActionOrder(Record, frozen=True, kw_only=True):
     expected: dict[
         str, Any
     ] = {}  # what they saw, as far as it matters; where it is otherwise, nothing is done
+    number: int = 0  # in the audit log, as soon as it is there
     key: str = ""  # theirs: an order that is given again with its key is carried out once

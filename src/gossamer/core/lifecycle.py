@@ -41,6 +41,7 @@ class RequestTransition(StrEnum):
     EXPIRE = "expire"  # the deadline passed without news from the worker: costs an attempt, and time
     REVIVE = "revive"  # a person retries a dead letter
     DROP = "drop"  # a person drops a dead letter
+    BURY = "bury"  # a person takes back that it was retried, and it still waits; or that it was dropped
 
 
 REQUEST_TABLE: dict[tuple[RequestState | None, RequestTransition], RequestState] = {
@@ -56,6 +57,8 @@ REQUEST_TABLE: dict[tuple[RequestState | None, RequestTransition], RequestState]
     (RequestState.LEASED, RequestTransition.EXPIRE): RequestState.DELAYED,
     (RequestState.DEAD, RequestTransition.REVIVE): RequestState.PENDING,
     (RequestState.DEAD, RequestTransition.DROP): RequestState.DONE,
+    (RequestState.PENDING, RequestTransition.BURY): RequestState.DEAD,
+    (RequestState.DONE, RequestTransition.BURY): RequestState.DEAD,
 }
 
 

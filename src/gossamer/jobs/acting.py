@@ -41,7 +41,7 @@ async def perform_action(parts: ActionParts, order: ActionOrder) -> LoggedAction
             job=order.job,
             what=facts.what,
             before=facts.before,
-            undo_until=undo_until(order.kind, now),
+            undo_until=undo_until(order.kind, now) if facts.has_way_back else None,
             key=order.key,
         )
     )
@@ -94,7 +94,7 @@ async def undo_action(parts: ActionParts, number: int, by: str) -> LoggedAction:
 async def _carry_out(parts: ActionParts, order: ActionOrder, number: int) -> dict[str, Any]:
     """Do it, and note what came of it."""
     try:
-        after = await _kind_of(order).act(parts, order)
+        after = await _kind_of(order).act(parts, replace(order, number=number))
     except GossamerError as error:
         await parts.backends.actions.note_after(number, {"failed": str(error)})
         raise

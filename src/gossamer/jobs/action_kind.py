@@ -34,6 +34,7 @@ class ActionFacts(NamedTuple):
     what: str  # what it is done to, for people
     before: dict[str, Any]  # what it will change, for the log and for the way back
     seen: dict[str, Any]  # what whoever asks may have seen, by the names that they see
+    has_way_back: bool = True
 
 
 class ActionKind(NamedTuple):

@@ -17,6 +17,7 @@ from gossamer.core.requests import Entry
 from gossamer.core.rungs import AUTO, explain_wrong_rung
 from gossamer.jobs.action_kind import ActionFacts, ActionKind, ActionParts
 from gossamer.jobs.control import reopen_job
+from gossamer.jobs.kept_letters import keep_letters, kept_letters
 from gossamer.policy import urls
 from gossamer.wiring.rules import url_options_of
 
@@ -37,21 +38,28 @@ async def _look_at_letters(parts: ActionParts, order: ActionOrder) -> ActionFact
     what = f"more than {COUNTED:,} dead letters" if count > COUNTED else f"{count:,} dead letters"
     if count == 1:
         what = letters[0].entry.request.url
-    return ActionFacts(what, {"count": count}, {"count": count})
+    has_way_back = count <= COUNTED and not order.given.get("change")
+    return ActionFacts(what, {"count": count}, {"count": count}, has_way_back)
 
 
 def filter_of(order: ActionOrder) -> DeadLetterFilter:
     """Which letters are meant. Raises ``UsageError``."""
     said = order.given.get("filter") or {}
-    ids, known = said.get("ids", ()), {"reason", "host", "older_than", "ids"}
+    ids, known = said.get("ids") or (), {"reason", "host", "older_than", "ids", "q"}
     if unknown := set(said) - known:
         raise UsageError(
             f"dead letters have no {', '.join(sorted(unknown))}: choose by {', '.join(sorted(known))}"
         )
     if not all(isinstance(number, int) for number in ids):
         raise UsageError("ids are whole numbers")
+    words = {name: said.get(name) for name in ("reason", "host", "q")}
+    before = said.get("older_than")
+    if not all(value is None or isinstance(value, str) for value in words.values()):
+        raise UsageError("reason, host and q are texts")
+    if before is not None and (isinstance(before, bool) or not isinstance(before, int | float)):
+        raise UsageError("older_than is a time, in seconds since the epoch")
     return DeadLetterFilter(
-        reason=said.get("reason"), host=said.get("host"), older_than=said.get("older_than"), ids=tuple(ids)
+        reason=words["reason"], host=words["host"], older_than=before, ids=tuple(ids), text=words["q"] or ""
     )
 
 
@@ -61,24 +69,36 @@ async def _begin(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
     if order.given.get("when"):
         raise UsageError("letters are retried at once; where a host does not answer, hold it until it does")
     _check_change(order.given.get("change") or {})
-    return {"done": await _do_slice(parts, job, order, parts.backends.clock.now())}
+    return {"done": await _do_slice(parts, job, order, parts.backends.clock.now(), 0)}
 
 
 async def _go_on(parts: ActionParts, order: ActionOrder, done: LoggedAction) -> None:
     job, count = await parts.find_job(order), int(done.after.get("done", 0))
-    while count and (more := await _do_slice(parts, job, order, done.at)) > 0:
+    order = replace(order, number=done.id)
+    while count:
+        noted = await parts.backends.actions.find_action(done.id)
+        if noted is None or noted.undone_at is not None:
+            return
+        more = await _do_slice(parts, job, order, done.at, count)
+        if not more:
+            return
         count += more
         await parts.backends.actions.note_after(done.id, {"done": count})
 
 
-async def _do_slice(parts: ActionParts, job: Job, order: ActionOrder, before: float) -> int:
-    """Work on a slice of those that were dead ``before``: what dies again is not taken up again."""
+async def _do_slice(parts: ActionParts, job: Job, order: ActionOrder, before: float, done: int) -> int:
+    """Work on a slice of those that were dead ``before``: what dies again is not taken up again.
+
+    ``done`` were worked on already.
+    """
     frontier, which = parts.backends.open_frontier(job), filter_of(order)
     which = replace(which, older_than=min(before + 1e-6, which.older_than or inf))
     letters = await frontier.dead_letters(which, SLICE)
     if not letters:
         return 0
     ids = DeadLetterFilter(ids=tuple(letter.id for letter in letters))
+    if not order.given.get("change") and done + len(letters) <= COUNTED:
+        await keep_letters(parts.backends.requests.shared, order.number, done, letters)
     if order.kind == "drop":
         return await frontier.drop_letters(ids)
     if change := order.given.get("change"):
@@ -131,8 +151,23 @@ def _changed_entry(parts: ActionParts, job: Job, letter: DeadLetter, change: dic
     )
 
 
+async def _look_at_kept(_parts: ActionParts, order: ActionOrder) -> ActionFacts:
+    return ActionFacts(order.job, {}, {}, has_way_back=False)
+
+
+async def _bury(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
+    """Take back what an action did to letters."""
+    job, number = await parts.find_job(order), int(order.given["of"])
+    count = int(order.given["count"]) + SLICE  # a slice may have ended since that was noted
+    letters = await kept_letters(parts.backends.requests.shared, number, count)
+    frontier = parts.backends.open_frontier(job)
+    buried = await frontier.bury_letters(letters, were_dropped=bool(order.given["were_dropped"]))
+    return {"done": buried}
+
+
 LETTER_ACTIONS = {
     "retry": ActionKind(_look_at_letters, _begin, _go_on),
     "drop": ActionKind(_look_at_letters, _begin, _go_on),
+    "bury": ActionKind(_look_at_kept, _bury),
 }
 """What can be done to dead letters."""

@@ -24,6 +24,8 @@ UNDO_FOR_S: Mapping[str, float] = {
     "take": UNDO_S,
     "drain": UNDO_S,
     "keep": UNDO_S,
+    "retry": UNDO_S,
+    "drop": UNDO_S,
     "rest": UNDO_S,
     "try": UNDO_S,
 }
@@ -95,6 +97,12 @@ def _host_back(action: LoggedAction, now: float) -> list[_Order]:
     return orders
 
 
+def _letters_back(action: LoggedAction, _now: float) -> list[_Order]:
+    """Letters that were dropped come back, and of those that were retried the ones that still wait."""
+    given = {"of": action.id, "were_dropped": action.kind == "drop", "count": action.after.get("done", 0)}
+    return [("bury", "", given, {})]
+
+
 def _worker_back(action: LoggedAction, _now: float) -> list[_Order]:
     kind = "keep" if action.kind == "drain" else "drain"
     return [(kind, str(action.before.get("worker", "")), {}, {})]
@@ -109,6 +117,7 @@ _ORDERS = {
     **dict.fromkeys(("pause", "resume", "cancel"), _state_back),
     "limits": _limits_back,
     **dict.fromkeys(("pace", "hold", "release", "skip", "take"), _host_back),
+    **dict.fromkeys(("retry", "drop"), _letters_back),
     **dict.fromkeys(("drain", "keep"), _worker_back),
     **dict.fromkeys(("rest", "try"), _proxy_back),
 }

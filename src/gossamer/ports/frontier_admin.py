@@ -65,3 +65,10 @@ class FrontierAdmin(Protocol):
     async def drop_letters(self, which: DeadLetterFilter) -> int:
         """Forget dead letters; their fingerprints stay known."""
         ...
+
+    async def bury_letters(self, letters: Sequence[DeadLetter], *, were_dropped: bool) -> int:
+        """Take back that dead letters were dropped, or revived: they are there again, as they were; how many.
+
+        Of those that were revived only such as have waited untouched since then.
+        """
+        ...

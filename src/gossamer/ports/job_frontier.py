@@ -1,20 +1,20 @@
 """The whole frontier of a job: what a back end implements.
 
-Twenty-two methods, in the parts that they are used by:
+Twenty-three methods, in the parts that they are used by:
 
 ========================================================= ======= ========================================
 part                                                      methods used by
 ========================================================= ======= ========================================
 :class:`~gossamer.ports.frontier.Frontier`                7       workers
 :class:`~gossamer.ports.owned_frontier.OwnedFrontier`     1       supervisors, when a process died
-:class:`~gossamer.ports.frontier_admin.FrontierAdmin`     9       committers, commands, views
+:class:`~gossamer.ports.frontier_admin.FrontierAdmin`     10       committers, commands, views
 :class:`~gossamer.ports.steered_frontier.SteeredFrontier`  4       commands that change a running job
 :class:`JobFrontier` itself                               1       ``explain``, ``status``
 ========================================================= ======= ========================================
 
 One that workers of a fleet share implements :class:`~gossamer.ports.fleet_frontier.FleetFrontier`, too: two
 more. One that lives and dies with its process needs no owners and no positions: it is an
-:class:`AdminFrontier`, twenty methods.
+:class:`AdminFrontier`, twenty-one methods.
 """
 
 from __future__ import annotations

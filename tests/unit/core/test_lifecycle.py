@@ -29,9 +29,10 @@ def test_a_move_of_a_request_is_in_the_table_or_illegal(state, move):
             next_state(state, move)
 
 
-def test_every_state_of_a_request_can_be_reached_and_left_but_done():
+def test_every_state_of_a_request_can_be_reached_and_left_done_only_by_taking_back_a_drop():
     assert set(REQUEST_TABLE.values()) == set(RequestState)
-    assert {before for before, _ in REQUEST_TABLE} == {None, *RequestState} - {RequestState.DONE}
+    assert {before for before, _ in REQUEST_TABLE} == {None, *RequestState}
+    assert [move for before, move in REQUEST_TABLE if before is RequestState.DONE] == [RequestTransition.BURY]
 
 
 @pytest.mark.parametrize("state", [None, *JobState])

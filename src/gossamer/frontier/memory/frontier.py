@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from gossamer.core.hosts import FrontierRules, HostSignal
 from gossamer.core.jobs import (
     AddResult,
+    DeadLetter,
     DeadLetterFilter,
     DueCounts,
     FrontierStats,
@@ -201,6 +202,22 @@ class MemoryFrontier(MemoryLetters):
             del self._dead[item.id]
             self._move_item(item, next_state(item.state, RequestTransition.DROP))
         return len(chosen)
+
+    async def bury_letters(self, letters: Sequence[DeadLetter], *, were_dropped: bool) -> int:
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
+        count = 0
+        for letter in letters:
+            fingerprint, host = letter.entry.fingerprint, self._schedule.open_host(letter.entry.host)
+            item = None if were_dropped else host.take_out(letter)
+            if were_dropped and fingerprint in self._known and self._known[fingerprint] is None:
+                item = RequestRow(letter.id, letter.entry, host, RequestState.DONE)
+                self._known[fingerprint] = item
+            if item is None:
+                continue
+            item.attempts, item.reason, item.died_at = letter.attempts, letter.reason, letter.died_at
+            self._move_item(item, next_state(item.state, RequestTransition.BURY))
+            count += 1
+        return count
 
     # ----------------------------------------------------------------- adding
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from heapq import heapify
+
 from gossamer.core.hosts import FrontierRules, HostState
-from gossamer.core.jobs import DeadLetterFilter
+from gossamer.core.jobs import DeadLetter, DeadLetterFilter
 from gossamer.core.lifecycle import RequestState
 from gossamer.core.requests import Entry, Lease
 from gossamer.policy import politeness
@@ -83,6 +85,17 @@ class MemoryHost:
     def pending(self) -> int:
         """Its requests that wait for a turn."""
         return sum(map(len, self.queues.values()))
+
+    def take_out(self, letter: DeadLetter) -> RequestRow | None:
+        """The request of a letter, out of its queue, if it has waited untouched since it was revived."""
+        request = letter.entry.request
+        queue = self.queues.get(request.lane, [])
+        found = next((row for row in queue if row[1] == letter.id and not row[2].attempts), None)
+        if found is None:
+            return None
+        queue.remove(found)
+        heapify(queue)
+        return found[2]
 
     def next_band(self) -> int | None:
         """The band of its next request in the lane that is being served."""

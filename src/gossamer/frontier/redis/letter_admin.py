@@ -36,3 +36,7 @@ class RedisLetters:
     async def drop_letters(self, which: DeadLetterFilter) -> int:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         return await letters.judge_dead(await self._open_shards(), "drop", which)
+
+    async def bury_letters(self, buried: Sequence[DeadLetter], *, were_dropped: bool) -> int:
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
+        return await letters.bury_letters(await self._open_shards(), buried, were_dropped)

@@ -11,7 +11,8 @@ from gossamer.core.jobs import DeadLetter, DeadLetterFilter, LetterCounts, Lette
 from gossamer.core.lifecycle import JobCommand
 from gossamer.frontier.redis.admin import read_host
 from gossamer.frontier.redis.shard import RedisShard
-from gossamer.frontier.redis.wire import StoredRequest, raw_bytes, text_bytes, unpack_member
+from gossamer.frontier.redis.shares import by_shard, split_chunks
+from gossamer.frontier.redis.wire import StoredRequest, batch_of, raw_bytes, text_bytes, unpack_member
 from gossamer.frontier.transitions import LETTERS, ROUND, job_moves_of
 
 NEWEST: LetterPlace = (inf, 0)
@@ -170,4 +171,21 @@ async def judge_dead(shards: Sequence[RedisShard], verb: str, which: DeadLetterF
     if total and verb == "revive":
         for shard in shards:
             await shard.run_script("judge_dead", "wake", job_moves_of(JobCommand.REOPEN))
+    return total
+
+
+async def bury_letters(
+    shards: Sequence[RedisShard], letters: Sequence[DeadLetter], were_dropped: bool
+) -> int:
+    """Letters that were revived and wait, or that were dropped, are dead letters again."""
+    total = 0
+    for shard, ours in by_shard(shards, letters, lambda letter: letter.entry.host).items():
+        for chunk in split_chunks(ours):
+            group = [letter for _, letter in chunk]
+            batch = batch_of(letter.entry for letter in group)
+            more: list[object] = []
+            for letter in group:
+                reason = raw_bytes(text_bytes(letter.reason))
+                more += (letter.id // shard.of, letter.attempts, reason, letter.died_at)
+            total += await shard.run_script("bury", were_dropped, batch, more)
     return total

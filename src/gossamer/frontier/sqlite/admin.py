@@ -25,10 +25,10 @@ from gossamer.core.lifecycle import (
     next_state,
 )
 from gossamer.drivers.sql import load_statements
-from gossamer.frontier.codec import read_entry
+from gossamer.frontier.codec import pack_request, read_entry
 from gossamer.frontier.sqlite.hosts import as_json, state_of
 from gossamer.frontier.sqlite.moves import forget_requests
-from gossamer.frontier.sqlite.session import CODES, FrontierTransaction
+from gossamer.frontier.sqlite.session import CODES, FrontierTransaction, lane_key
 from gossamer.frontier.transitions import LETTERS
 from gossamer.policy import politeness, steering
 
@@ -148,6 +148,44 @@ def drop_letters(s: FrontierTransaction, job: str, which: DeadLetterFilter) -> i
     forget_requests(s, numbers)
     s.count_move(len(numbers), RequestState.DEAD, next_state(RequestState.DEAD, RequestTransition.DROP))
     return len(numbers)
+
+
+def bury_letters(s: FrontierTransaction, letters: Sequence[DeadLetter], *, were_dropped: bool) -> int:
+    """Letters that were revived and wait, or that were dropped, are dead letters again."""
+    named = {letter.id: letter for letter in letters}
+    listed = as_json(sorted(named))
+    if were_dropped:
+        numbers = [row[0] for row in s.conn.execute(SQL["forgotten"], (s.id, listed))]
+        _restore_entries(s, [named[number] for number in numbers])
+        before = RequestState.DONE
+    else:
+        rows = s.conn.execute(SQL["take_out"], (s.id, listed)).fetchall()
+        s.hosts.load_by_id(s.conn, {row[0] for row in rows})
+        for host, lane, band, _ in rows:
+            s.hosts.touch_host(host).count_waiting(lane, band, -1)
+        numbers, before = [row[3] for row in rows], RequestState.PENDING
+    buried = [named[number] for number in numbers]
+    s.execute_many("try", [(one.id, one.entry.due_at, one.attempts, 0, 0, 0, one.reason) for one in buried])
+    s.execute_many("bury", [(one.id, s.id, one.died_at) for one in buried])
+    s.count_move(len(buried), before, next_state(before, RequestTransition.BURY))
+    return len(buried)
+
+
+def _restore_entries(s: FrontierTransaction, letters: Sequence[DeadLetter]) -> None:
+    """The requests of letters that were dropped, under their old numbers."""
+    hosts, _ = s.hosts.find_or_add(s.conn, list(dict.fromkeys(one.entry.host for one in letters)))
+    rows = [
+        (
+            one.id,
+            hosts[one.entry.host].id,
+            lane_key(one.entry.request.lane),
+            one.entry.request.band,
+            one.entry.fingerprint,
+            pack_request(one.entry.request, one.entry.host),
+        )
+        for one in letters
+    ]
+    s.execute_many("admit", rows)
 
 
 def _select_letters(

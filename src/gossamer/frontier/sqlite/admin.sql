@@ -96,3 +96,17 @@ DELETE FROM dead WHERE request IN (SELECT value FROM json_each(?));
 -- name: start_anew
 UPDATE trial SET attempts = 0, failures = 0, throttled = 0, expiries = 0, reason = ''
 WHERE request IN (SELECT value FROM json_each(?));
+
+-- name: take_out
+-- Those that wait, and were not tried since their counts began anew.
+DELETE FROM queue WHERE (host, lane, band, request) IN (
+    SELECT entry.host, entry.lane, entry.band, entry.id
+    FROM entry JOIN host ON host.id = entry.host LEFT JOIN trial ON trial.request = entry.id
+    WHERE host.frontier = ? AND entry.id IN (SELECT value FROM json_each(?)) AND coalesce(trial.attempts, 0) = 0
+)
+RETURNING host, lane, band, request;
+
+-- name: forgotten
+-- Requests that are done, and the latest with their fingerprint.
+SELECT seen.request FROM seen LEFT JOIN entry ON entry.id = seen.request
+WHERE seen.frontier = ? AND entry.id IS NULL AND seen.request IN (SELECT value FROM json_each(?));

@@ -200,6 +200,10 @@ class SqliteFrontier:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         return await self._run_change(lambda s: admin.drop_letters(s, self._job, which))
 
+    async def bury_letters(self, letters: Sequence[DeadLetter], *, were_dropped: bool) -> int:
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
+        return await self._run_change(lambda s: admin.bury_letters(s, letters, were_dropped=were_dropped))
+
     async def find_position(self, fingerprint: int) -> tuple[FrontierRules, QueuePosition]:
         """The rules in force, and where one of the requests stands."""
         return await read_position(self._db, self._job, fingerprint)

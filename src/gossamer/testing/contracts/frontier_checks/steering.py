@@ -5,7 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from gossamer.core.hosts import FrontierRules, HostCommand, HostOrder, HostSignal, HostSignalKind
-from gossamer.core.lifecycle import JobState
+from gossamer.core.jobs import DeadLetter, DeadLetterFilter
+from gossamer.core.lifecycle import JobState, RequestState
 from gossamer.core.results import Verdict
 from gossamer.testing.contracts.frontier_harness import (
     EASY,
@@ -254,3 +255,43 @@ async def orders_outlive_the_process(w: FrontierHarness) -> None:
     if report is not None:
         state = report.state
         assert_equal((state.is_paced, state.is_held, state.is_skipped), (True, True, True), "all three")
+
+
+async def _bury_three(w: FrontierHarness) -> list[DeadLetter]:
+    """Three dead letters, one after the other."""
+    await w.add_entries(make_entry(1), make_entry(2, priority=1), make_entry(3, "b.example"))
+    for lease in (await w.lease_requests()).leases:
+        w.clock.advance(1.0)
+        await w.settle_lease(lease, Verdict.DEAD, reason="server")
+    return await w.frontier.dead_letters(DeadLetterFilter())
+
+
+@register_check()
+async def a_retry_may_be_taken_back(w: FrontierHarness) -> None:
+    """What has not begun is a dead letter again, as it was; what was begun goes on."""
+    letters = await _bury_three(w)
+    await w.frontier.revive_letters(DeadLetterFilter())
+    (begun,) = (await w.lease_requests(1)).leases
+    waiting = [letter for letter in letters if letter.entry.fingerprint != begun.entry.fingerprint]
+    assert_equal(await w.frontier.bury_letters(letters, were_dropped=False), 2, "those that wait")
+    assert_equal(await w.frontier.dead_letters(DeadLetterFilter()), waiting, "as they were")
+    assert_equal(await w.count_states(), {RequestState.LEASED: 1, RequestState.DEAD: 2}, "each in its state")
+    assert_equal(await w.lease_fingerprints(), [], "they are granted no more")
+    assert_holds(await w.settle_lease(begun), "what was begun is settled")
+    assert_equal(await w.frontier.bury_letters(letters, were_dropped=False), 0, "nothing of it waits")
+    await w.frontier.revive_letters(DeadLetterFilter())
+    assert_equal(len(await w.lease_fingerprints()), 2, "and they can be retried again")
+
+
+@register_check()
+async def a_drop_may_be_taken_back(w: FrontierHarness) -> None:
+    """The letters are there again, under their numbers."""
+    letters = await _bury_three(w)
+    await w.frontier.drop_letters(DeadLetterFilter(ids=(letters[0].id, letters[2].id)))
+    dropped = [letters[0], letters[2]]
+    assert_equal(await w.frontier.bury_letters(dropped, were_dropped=True), 2, "both")
+    assert_equal(await w.frontier.dead_letters(DeadLetterFilter()), letters, "as they were")
+    assert_equal(await w.count_states(), {RequestState.DEAD: 3}, "each in its state")
+    assert_equal(await w.add_entries(make_entry(1)), 0, "their pages are known")
+    await w.frontier.revive_letters(DeadLetterFilter())
+    assert_equal(len(await w.lease_fingerprints()), 3, "and they can be retried")

@@ -1,0 +1,41 @@
+"""Dead letters that somebody has just retried or dropped: kept for as long as that can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from gossamer.core.errors import StorageError
+from gossamer.core.jobs import DeadLetter
+from gossamer.policy.undo import UNDO_S
+from gossamer.ports.shared_state import SharedState
+
+SPACE = "kept-letters"
+TOGETHER = 20
+"""Letters in one value."""
+KEPT_S = UNDO_S + 60.0
+
+_decode = msgspec.msgpack.Decoder(list[DeadLetter]).decode
+
+
+async def keep_letters(shared: SharedState, action: int, first: int, letters: Sequence[DeadLetter]) -> None:
+    """Keep letters of an action; ``first`` of them are kept already."""
+    for at in range(0, len(letters), TOGETHER):
+        part = msgspec.msgpack.encode(letters[at : at + TOGETHER])
+        await shared.put(SPACE, f"{action}:{first + at}", part, KEPT_S)
+
+
+async def kept_letters(shared: SharedState, action: int, count: int) -> list[DeadLetter]:
+    """The first letters of an action, as far as they are kept. Raises ``StorageError``."""
+    found: list[DeadLetter] = []
+    at = 0
+    while at < count:
+        part = await shared.get(SPACE, f"{action}:{at}")
+        try:
+            letters = _decode(part) if part else []
+        except msgspec.MsgspecError as error:
+            raise StorageError(f"the letters of action {action} cannot be read: {error}") from None
+        found += letters
+        at += len(letters) or TOGETHER
+    return found
