@@ -44,7 +44,7 @@ class PaceFacts(Record, frozen=True, kw_only=True):
     is_budget_spent: bool = False
     waiting_hosts: int = 0  # for which requests wait
     held_hosts: int = 0  # of these, left alone for now
-    started_per_s: float = 0.0  # requests that were begun
+    started_per_s: float | None = 0.0  # requests that were begun; None: not known yet
     allowed_per_s: float | None = None  # None: not known yet
     store_lag_s: float = 0.0  # how long finished results wait to be stored
     store_wait_share: float = 0.0  # of the workers' time
@@ -58,14 +58,16 @@ def find_limit(facts: PaceFacts) -> PaceLimit | None:
         return PaceLimit.HELD
     if facts.is_budget_spent:
         return PaceLimit.BUDGET
-    if facts.allowed_per_s and facts.started_per_s >= FULL_SHARE * facts.allowed_per_s:
+    started = facts.started_per_s
+    if facts.allowed_per_s and started is not None and started >= FULL_SHARE * facts.allowed_per_s:
         return PaceLimit.POLITENESS
     if facts.store_lag_s > LONGEST_LAG_S or facts.store_wait_share > LONGEST_WAIT_SHARE:
         return PaceLimit.STORE
     if facts.due and not facts.is_slot_free:
         return PaceLimit.WORKERS
     is_idle = not facts.due if not facts.allowed_per_s else facts.due < facts.allowed_per_s * LEAST_WORK_S
-    return PaceLimit.NOTHING_DUE if is_idle else None
+    # Where the pace is not known it may be all that its hosts allow: then nothing is due either.
+    return PaceLimit.NOTHING_DUE if is_idle and started is not None else None
 
 
 class LimitState(Record, frozen=True, kw_only=True):
@@ -81,7 +83,7 @@ class LimitState(Record, frozen=True, kw_only=True):
 def settle_limit(state: LimitState, found: PaceLimit | None, now: float) -> LimitState:
     """The state after a look: another answer replaces the one that is shown when it has held long enough."""
     if not state.is_begun:
-        return LimitState(limit=found, since=now, is_begun=True)
+        return LimitState(limit=found, since=now, is_begun=found is not None)
     if found == state.limit:
         return replace(state, other=None, other_since=0.0)
     if not state.other_since or found != state.other:

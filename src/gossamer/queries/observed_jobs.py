@@ -59,6 +59,11 @@ class ObservedJob(Record, frozen=True, kw_only=True):
         return self.job.is_running and self.stats is not None
 
     @property
+    def is_pace_known(self) -> bool:
+        """Whether it has been watched for long enough."""
+        return not self.pace.reason.startswith("too early")
+
+    @property
     def is_growing(self) -> bool:
         """Whether it finds more than it does."""
         samples = lately(self.memory.samples)
@@ -170,7 +175,7 @@ def facts_of(known: ObservedJob) -> ObservedJobFacts:
         waiting=stats.waiting if stats else 0,
         dead=stats.dead if stats else 0,
         max_pages=known.rules.max_pages,
-        pages_per_s=known.pace.pages_per_s if known.is_running else None,
+        pages_per_s=known.pace.pages_per_s if known.is_running and known.is_pace_known else None,
         allowed_per_s=hosts.allowed_per_s,
         left_s=known.left_s,
         left_note=known.pace.reason,
@@ -193,7 +198,7 @@ def note_on_left(known: ObservedJob) -> str:
         return ""
     if known.limit is PaceLimit.HELD and known.hosts.held_until:
         return f"from {formatter_at(known.at).time(known.hosts.held_until)}"
-    return "growing" if known.is_growing else "too early" if known.pace.reason.startswith("too early") else ""
+    return "growing" if known.is_growing else "" if known.is_pace_known else "too early"
 
 
 def note_on_state(known: ObservedJob) -> str:

@@ -94,7 +94,7 @@ def pace_facts(
         is_budget_spent=stats.budget_spent,
         waiting_hosts=hosts.hosts,
         held_hosts=hosts.held_hosts,
-        started_per_s=rate_of(memory.samples, "attempts", RATE_S) or 0.0,
+        started_per_s=rate_of(memory.samples, "attempts", RATE_S),
         allowed_per_s=hosts.allowed_per_s,
         store_lag_s=store_lag_s,
         is_slot_free=is_slot_free,

@@ -59,6 +59,14 @@ def test_a_job_without_waiting_hosts_is_not_held() -> None:
     assert find_limit(PaceFacts()) is PaceLimit.NOTHING_DUE
 
 
+def test_a_pace_that_is_not_known_yet_is_no_lack_of_work() -> None:
+    """Between two requests of a polite crawl nothing is due."""
+    young = PaceFacts(waiting_hosts=1, started_per_s=None, allowed_per_s=4.0)
+    assert find_limit(young) is None
+    assert find_limit(replace(young, started_per_s=3.9)) is PaceLimit.POLITENESS
+    assert settle_limit(settle_limit(LimitState(), None, NOW), PaceLimit.POLITENESS, NOW + 5).limit
+
+
 def test_workers_that_wait_for_the_store_are_a_reason_too() -> None:
     assert find_limit(PaceFacts(due=9, store_wait_share=0.21)) is PaceLimit.STORE
     assert find_limit(PaceFacts(due=9, store_wait_share=0.2)) is None
@@ -89,7 +97,7 @@ answers = st.sampled_from([None, *PaceLimit])
 def test_what_is_shown_never_changes_twice_within_the_time(
     looks: list[tuple[float, PaceLimit | None]],
 ) -> None:
-    state, now, changed_at = settle_limit(LimitState(), None, NOW), NOW, NOW
+    state, now, changed_at = settle_limit(LimitState(), PaceLimit.HELD, NOW), NOW, NOW
     for wait_s, found in looks:
         now += wait_s
         before, state = state, settle_limit(state, found, now)

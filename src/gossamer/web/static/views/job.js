@@ -45,7 +45,7 @@ const over = (ctx, job) => [
     " · started ",
     when(ctx, job.created_at, false),
     job.state === "running" && `, ${duration(ctx.now() - job.created_at)} ago`,
-    job.finished_at && [", ended ", when(ctx, job.finished_at, false)],
+    job.finished_at && [job.state === "paused" ? ", paused " : ", ended ", when(ctx, job.finished_at, false)],
   ),
 ];
 
@@ -77,7 +77,7 @@ function limits(ctx, job) {
         "politeness",
         "Politeness",
         [
-          h("b", {}, rate(job.pages_per_s).replace(/\/.*/, "")),
+          h("b", {}, job.left_note === "too early" ? "–" : rate(job.pages_per_s).replace(/\/.*/, "")),
           allowed ? ` of ${pace(allowed, "pages")} allowed` : " pages a second",
         ],
         job.pages_per_s ?? 0,
