@@ -19,6 +19,7 @@ from gossamer.policy.request_preview import (
 from gossamer.queries.bounds import DETAIL, cut_attempt, fit_rows
 from gossamer.queries.cursors import cursor_of, read_place
 from gossamer.queries.ledger import find_attempts, spellings_of
+from gossamer.queries.reasons import reason_text
 from gossamer.wiring.backends import Backends
 
 TRIES = 1000
@@ -62,6 +63,7 @@ class LetterSummary(Record, frozen=True, kw_only=True):
 class LetterReport(LetterSummary, frozen=True, kw_only=True):
     """A dead letter with the tries at its request."""
 
+    reason_text: str  # the reason in words
     tries: tuple[Attempt, ...] = ()  # newest first
 
 
@@ -131,7 +133,7 @@ async def read_letter(backends: Backends, job: Job, number: int) -> LetterReport
     cut = [
         cut_attempt(tried, LONGEST_DETAIL if number == 0 else DETAIL) for number, tried in enumerate(tries)
     ]
-    return LetterReport(**asdict(summary), tries=tuple(cut))
+    return LetterReport(**asdict(summary), reason_text=reason_text(summary.reason), tries=tuple(cut))
 
 
 async def list_letters(backends: Backends, job: Job, which: DeadLetterFilter, limit: int) -> LetterPage:
@@ -144,7 +146,11 @@ async def read_letters(backends: Backends, job: Job, which: DeadLetterFilter, li
     """The same with every try that was made at each."""
     page = await list_letters(backends, job, which, limit)
     reports = [
-        LetterReport(**asdict(letter), tries=await _tries_at(backends, job, letter))
+        LetterReport(
+            **asdict(letter),
+            reason_text=reason_text(letter.reason),
+            tries=await _tries_at(backends, job, letter),
+        )
         for letter in page.letters
     ]
     return LetterReportPage(letters=tuple(reports), has_more=page.has_more)

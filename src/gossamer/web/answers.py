@@ -47,6 +47,14 @@ class AnswerCache:
         self._ready: dict[str, ReadyAnswer] = {}  # the oldest first
         self._bytes = 0
         self._making: dict[str, asyncio.Task[ReadyAnswer]] = {}
+        self._changes = 0  # how often something was changed
+
+    def forget_answers(self) -> None:
+        """Something was changed: no answer that was begun before is given to whoever asks from now on."""
+        self._ready.clear()
+        self._making.clear()
+        self._bytes = 0
+        self._changes += 1
 
     async def give_answer(
         self, key: str, ask: Callable[[], Awaitable[Any]], fresh_s: float = FRESH_S
@@ -67,14 +75,16 @@ class AnswerCache:
 
     async def _make_answer(self, key: str, ask: Callable[[], Awaitable[Any]], fresh_s: float) -> ReadyAnswer:
         async with asyncio.timeout(LIMIT_S):
-            body = encode_answer(await ask())
+            changes, body = self._changes, encode_answer(await ask())
         now = asyncio.get_running_loop().time()
         answer = ReadyAnswer(body, etag_of(body), now + fresh_s)
-        self._keep(key, answer, now)
+        if changes == self._changes:
+            self._keep(key, answer, now)
         return answer
 
     def _forget_task(self, key: str, done: asyncio.Task[ReadyAnswer]) -> None:
-        del self._making[key]
+        if self._making.get(key) is done:
+            del self._making[key]
         if not done.cancelled():
             done.exception()  # nobody may be waiting any longer; whoever is, is told
 

@@ -20,6 +20,7 @@ from gossamer.queries.proxies import list_proxies
 from gossamer.targets.plan import plan_from, settings_under
 from gossamer.testing.clock import ManualClock
 from gossamer.testing.contracts.frontier_harness import make_entry, make_outcome
+from gossamer.web.answers import AnswerCache
 from kit.servers import on_servers
 from kit.web import WebHarness, open_web
 
@@ -75,6 +76,33 @@ async def test_a_job_is_paused_and_that_is_undone(web):
     refused = await do(web, f"/jobs/{job.id}/actions", 409, do="pause", expect={"state": "running"})
     assert refused["error"]["now"] == {"state": "paused"}
     assert "state is paused now" in refused["error"]["why"]
+
+
+async def test_who_has_changed_something_sees_that_at_once(web):
+    """Answers stand for a second, but not longer than what they say."""
+    job, _ = await make_job(web)
+    assert (await web.get(f"/jobs/{job.id}"))["state"] == "unfinished"
+    await do(web, f"/jobs/{job.id}/actions", do="pause")
+    assert (await web.get(f"/jobs/{job.id}"))["state"] == "paused"
+
+
+async def test_what_was_asked_before_a_change_is_no_answer_to_who_asks_after_it():
+    cache, gate, answers = AnswerCache(), asyncio.Event(), iter(["before", "after"])
+
+    async def ask():
+        answer = next(answers)
+        if answer == "before":
+            await gate.wait()
+        return answer
+
+    early = asyncio.create_task(cache.give_answer("state", ask))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    cache.forget_answers()
+    assert (await cache.give_answer("state", ask)).body == b'"after"'
+    gate.set()
+    assert (await early).body == b'"before"', "it was asked before"
+    assert (await cache.give_answer("state", ask)).body == b'"after"'
 
 
 async def test_a_job_is_cancelled_unless_that_is_undone(web, monkeypatch):

@@ -21,7 +21,7 @@ export async function act(ctx, path, order, said, { undone = "As before." } = {}
   }
   const undo = answer.undo_until ? () => takeBack(ctx, answer.action, undone) : undefined;
   toast(typeof said === "function" ? said(answer) : said, { undo });
-  lookAgain(ctx);
+  ctx.again();
   return answer;
 }
 
@@ -33,15 +33,8 @@ export async function takeBack(ctx, action, undone = "As before.") {
   } catch (error) {
     toast(`Not undone: ${error.message}`, { kind: "failed" });
   }
-  lookAgain(ctx);
-}
-
-/** At once, and again when the answers that the server remembers for a second are of after it. */
-function lookAgain(ctx) {
   ctx.again();
-  setTimeout(() => ctx.again(), REMEMBERED_MS);
 }
-const REMEMBERED_MS = 1200;
 
 /** A button that changes something: it is there for all, and says why some cannot use it. */
 export function actButton(ctx, label, doIt, props = {}) {

@@ -2,6 +2,7 @@
 
 const BASE = "/api/v1";
 const PATIENCE_MS = 10_000;
+const CHANGE_PATIENCE_MS = 40_000; // what changes something may start a process and wait for it
 const KEPT = 40; // answers whose tag is remembered
 
 /** A clause as a sentence of its own. */
@@ -52,7 +53,8 @@ export const forgetAnswers = () => known.clear();
 export const addressOf = (path) => BASE + path;
 
 async function send(path, { signal, ...rest }) {
-  const patience = AbortSignal.timeout(PATIENCE_MS);
+  const patience_ms = rest.method ? CHANGE_PATIENCE_MS : PATIENCE_MS,
+    patience = AbortSignal.timeout(patience_ms);
   let answer;
   try {
     answer = await fetch(BASE + path, {
@@ -67,7 +69,7 @@ async function send(path, { signal, ...rest }) {
     throw new AskError({
       what:
         error.name === "TimeoutError"
-          ? "The dashboard’s server did not answer within 10 s."
+          ? `The dashboard’s server did not answer within ${patience_ms / 1000} s.`
           : "The dashboard’s server does not answer.",
     });
   }

@@ -172,9 +172,28 @@ const overlay = ({ gaps, marks, place, cursor, points }) => [
     h("span", { class: "cursor", css: { left: `${(cursor / Math.max(1, points - 1)) * 100}%` } }),
 ];
 
+const LABEL_SHARE = 24; // of the axis: so far apart two labels in two lines do not touch
+
+/** What happened close together has one label, that of the latest: the lines below show each, the changes name them. */
+function foldEvents(told, place) {
+  const groups = [];
+  for (const one of told) {
+    const latest = groups.at(-1);
+    if (latest && place(one.at) - place(latest[0].at) < LABEL_SHARE) latest.push(one);
+    else groups.push([one]);
+  }
+  return groups.map((group) => ({
+    ...group.at(-1),
+    text: group.length > 1 ? `${group.at(-1).text}, and ${group.length - 1} before` : group[0].text,
+  }));
+}
+
 function eventsBand({ marks, gaps, place }) {
-  const told = [...marks, ...gaps.map((gap) => ({ at: gap.since, text: gap.text, kind: "none" }))].sort(
-    (a, b) => a.at - b.at,
+  const told = foldEvents(
+    [...marks, ...gaps.map((gap) => ({ at: gap.since, text: gap.text, kind: "none" }))].sort(
+      (a, b) => a.at - b.at,
+    ),
+    place,
   );
   if (!told.length) return null;
   const side = (t) => (place(t) > 66 ? { right: `${100 - place(t)}%` } : { left: `${place(t)}%` });

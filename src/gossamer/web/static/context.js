@@ -31,7 +31,7 @@ export class Context {
   }
   /** All questions anew, in the order of now where rows are frozen. */
   again() {
-    this.app.parts.everythingAgain();
+    this.app.parts.everythingAgain({ anew: true });
   }
 
   /** Why nothing can be changed now; "" where it can. */

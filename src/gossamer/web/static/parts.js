@@ -125,8 +125,9 @@ export class Parts {
       this.load(part);
     }
   }
-  everythingAgain() {
-    if (!this.isHeld) for (const part of this.all.values()) if (!part.attempt) this.load(part);
+  /** `anew`: what is being asked now does not count, since something was changed meanwhile. */
+  everythingAgain({ anew = false } = {}) {
+    if (!this.isHeld) for (const part of this.all.values()) if (anew || !part.attempt) this.load(part);
   }
 
   /** Parts that no topic tells are asked for again every few seconds, while somebody looks. */

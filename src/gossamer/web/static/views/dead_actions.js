@@ -22,7 +22,7 @@ async function send(ctx, what, order, said) {
   if (!done) return;
   delete ctx.memory.picks;
   thaw(ctx, "dead");
-  if (ctx.query.id) ctx.set({ id: null });
+  if (ctx.query.id) ctx.set({ id: null }, { replace: true });
 }
 
 export function retryLetters(ctx, which) {
@@ -45,7 +45,9 @@ export function dropLetters(ctx, which) {
     title: `Drop ${plural(which.count, "dead letter")}?`,
     leave: which.count === 1 ? "Keep it" : "Keep them",
     lines: [
-      "Their URLs stay known and are not fetched again in this job; the ledger keeps their attempts.",
+      which.count === 1
+        ? "Its URL stays known and is not fetched again in this job; the ledger keeps its attempts."
+        : "Their URLs stay known and are not fetched again in this job; the ledger keeps their attempts.",
       "There is no way back.",
     ],
     does: [[`Drop ${count(which.count)}`, () => send(ctx, "drop", orderFor(which), said), "grave sure"]],

@@ -74,7 +74,7 @@ const LIMITS = {
     "only for what is found from now on",
     "What waits already is fetched all the same.",
   ],
-  max_retries: ["Failures before a dead letter", "", "Counts for the next failure of each request."],
+  max_retries: ["Retries before a dead letter", "", "Counts for the next failure of each request."],
   max_time: [
     "Seconds the crawl may run",
     "empty is no limit",

@@ -28,7 +28,7 @@ function body(ctx, letter) {
         .map((one) => one.detail)
         .find(Boolean) ?? "";
   const which = { filter: { ids: [letter.id] }, count: 1, is_all: false };
-  const [first, second] = letter.say ?? [letter.reason_text ?? `It was given up: ${letter.reason}.`, ""];
+  const [first, second] = letter.say ?? [`It was given up: ${letter.reason_text ?? letter.reason}.`, ""];
   return [
     h(
       "p",
@@ -41,7 +41,7 @@ function body(ctx, letter) {
       { class: "does" },
       actButton(ctx, "Retry", () => retryLetters(ctx, which), { kind: "main", key: "r" }),
       actButton(ctx, "Edit and retry…", () => editLetters(ctx, which, letter), { key: "e" }),
-      actButton(ctx, "Drop", () => dropLetters(ctx, which), { kind: "grave" }),
+      actButton(ctx, "Drop…", () => dropLetters(ctx, which), { kind: "grave" }),
     ),
     section(
       "URL",

@@ -133,7 +133,7 @@ export function startForm(ctx) {
         "p",
         { class: "sub" },
         "The same as ",
-        h("code", {}, "gossamer submit TARGET"),
+        h("code", {}, `gossamer ${ctx.me?.fleet ? "submit" : "crawl"} TARGET`),
         ". It can be paused and changed at any time.",
       ),
     ),
