@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from collections.abc import Mapping
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +22,16 @@ def command(*args: str | Path) -> list[str]:
     return [sys.executable, "-m", "gossamer.cli.main", *map(str, args)]
 
 
-def start(*args: str | Path, cwd: Path | None = None) -> subprocess.Popen[bytes]:
-    """Start it, its output thrown away."""
+def start(
+    *args: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    """Start it, its output thrown away; ``env``: its environment, by default a plain one."""
     return subprocess.Popen(
-        command(*args), cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment()
+        command(*args),
+        cwd=cwd,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=environment() if env is None else env,
     )
 
 
@@ -51,6 +60,24 @@ def rows(data: Path, query: str) -> list[tuple[Any, ...]]:
     """What a query gives on the database of a data directory."""
     with closing(sqlite3.connect(data / "gossamer.db")) as connection, connection:
         return connection.execute(query).fetchall()
+
+
+def crawls_in(folder: Path) -> list[int]:
+    """The processes that work in a folder or below it, whoever has started them."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            line = (process / "cmdline").read_bytes().split(b"\0")
+            if b"crawl" in line and (process / "cwd").resolve().is_relative_to(folder):
+                found.append(int(process.name))
+    return found
+
+
+def end_crawls(folder: Path) -> None:
+    """End them."""
+    for number in crawls_in(folder):
+        with suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
 
 
 def free_port() -> str:

@@ -1,4 +1,4 @@
-"""The shop that is shipped, with pages that mean harm, and one that is refused until it is mended."""
+"""The shop that is shipped, with pages that mean harm, and some that are refused."""
 
 from __future__ import annotations
 
@@ -10,24 +10,27 @@ from gossamer.testing.shop import Shop
 from gossamer.testing.site import SiteResponse
 from kit.dashboard.canned_answers import HOSTILE
 
-REFUSED = "/refused?name=<script>alert(1)</script>"
+REFUSED = ("/refused?name=<script>alert(1)</script>", '/refused?name="><img src=x onerror=alert(2)>')
+MENDED = "/mended?name=<script>alert(3)</script>"
+"""Where a refused page should have led."""
 
 
 class HostileShop:
-    """A site: the catalogue leads to all of it."""
+    """A site: its first page leads to all of it, to what is refused first."""
 
     def __init__(self, products: int) -> None:
-        self.shop = Shop(products, related=0)
-        self.is_mended = False
+        self.shop = Shop(products, related=0, page_bytes=2_000)
 
     def __call__(self, path: str, headers: Mapping[str, str]) -> SiteResponse:
         if path.startswith("/refused"):
-            return page("Mended", "") if self.is_mended else SiteResponse(400, b"no")
+            return SiteResponse(400, HOSTILE[0].encode())
+        if path.startswith("/mended"):
+            return page("Mended", "")
         if path.startswith("/evil/"):
-            return page(HOSTILE[int(path.split("/")[2]) % len(HOSTILE)], "")
+            return page(HOSTILE[int(path.split("/")[2]) % len(HOSTILE)], HOSTILE[0])
         if path in ("", "/"):
             evil = [f"/evil/{number}/{quote(title)}" for number, title in enumerate(HOSTILE)]
-            links = [f'<a href="{escape(link)}">x</a>' for link in (*evil, REFUSED, "/catalog")]
+            links = [f'<a href="{escape(link)}">x</a>' for link in (*REFUSED, *evil, "/catalog")]
             return page("Start", "".join(links))
         return self.shop(path, headers)
 

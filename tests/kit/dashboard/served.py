@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
@@ -12,10 +12,10 @@ from kit.programs import free_port, start
 
 
 @contextmanager
-def serve_dashboard(folder: Path, *options: str) -> Iterator[str]:
-    """Its address, while it serves what is in a folder."""
+def serve_dashboard(folder: Path, *options: str, env: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Its address, while it serves what is in a folder, or what the environment names."""
     port = free_port()
-    process = start("dashboard", "--port", port, *options, cwd=folder)
+    process = start("dashboard", "--port", port, *options, cwd=folder, env=env)
     try:
         until(lambda: _answers(int(port)), 20, "the dashboard answers")
         yield f"http://127.0.0.1:{port}"
