@@ -73,8 +73,9 @@ def test_the_document_has_every_route(api):
     for group in load_groups():
         for route in group.router.routes:
             for method in route.methods:
-                assert method.lower() in paths[API + route.path], f"{method} {route.path}"
-                said = paths[API + route.path][method.lower()]
+                path = API + route.path.replace(":path}", "}")
+                assert method.lower() in paths[path], f"{method} {path}"
+                said = paths[path][method.lower()]
                 assert said["summary"], f"{route.path} says nothing"
 
 
