@@ -26,6 +26,8 @@ SLICE = 500
 COUNTED = 10_000
 """More letters are not counted one by one."""
 PRIORITIES = 1000
+MOST = 2**53
+"""Larger numbers are not the same in every place."""
 CALLBACK = re.compile(r"[A-Za-z]\w{0,99}")
 CHANGES = ("url", "rung", "callback", "priority", "meta")
 """What may be changed of a request that is tried again."""
@@ -50,8 +52,8 @@ def filter_of(order: ActionOrder) -> DeadLetterFilter:
         raise UsageError(
             f"dead letters have no {', '.join(sorted(unknown))}: choose by {', '.join(sorted(known))}"
         )
-    if not all(isinstance(number, int) for number in ids):
-        raise UsageError("ids are whole numbers")
+    if not isinstance(ids, list | tuple) or not all(isinstance(n, int) and 0 <= n < MOST for n in ids):
+        raise UsageError("ids are a list of numbers of dead letters")
     words = {name: said.get(name) for name in ("reason", "host", "q")}
     before = said.get("older_than")
     if not all(value is None or isinstance(value, str) for value in words.values()):

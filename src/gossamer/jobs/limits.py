@@ -8,7 +8,7 @@ from typing import Any
 from gossamer.config.live import LIVE_SETTINGS, FollowingKind, live_name, setting_value
 from gossamer.config.option import SettingOption
 from gossamer.config.settings import Settings
-from gossamer.core.errors import ConflictError, UsageError
+from gossamer.core.errors import ConflictError, SettingError, UsageError
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import OVER
 from gossamer.core.record import Record
@@ -19,6 +19,8 @@ from gossamer.targets.plan import plan_from, settings_under
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.rules import change_rules, settings_in
 
+MOST = 2**53
+"""Larger numbers are not the same in every place."""
 TRIES = 20
 """How often rules are read again that somebody else has changed meanwhile."""
 
@@ -94,6 +96,21 @@ async def put_back(backends: Backends, job: Job, keys: Collection[str], by: str)
     return changed
 
 
+def check_numbers(options: Sequence[SettingOption]) -> None:
+    """Raise ``SettingError`` for numbers that cannot be kept everywhere."""
+    if huge := [option.key for option in options if _is_huge(option.value)]:
+        raise SettingError(f"{', '.join(huge)}: this number is too large")
+
+
+def _is_huge(value: Any) -> bool:
+    try:
+        return abs(float(value)) > MOST
+    except (TypeError, ValueError):  # it is none: whoever checks settings says so
+        return False
+    except OverflowError:
+        return True
+
+
 def _check_open(job: Job) -> None:
     if job.state in OVER:
         raise UsageError(f"{job.id} is {job.state}: its settings change nothing any more")
@@ -106,6 +123,7 @@ async def _change_rules(
     expected: Mapping[str, Any],
 ) -> tuple[Mapping[str, Any], Settings]:
     """Put other rules in force: the settings as they were, and settings that hold the new values."""
+    check_numbers(options)
     for _ in range(TRIES):
         rules = await frontier.read_rules()
         now = {**known, **settings_in(rules)}

@@ -24,6 +24,7 @@ from gossamer.core.record import Record
 from gossamer.core.redaction import shown_server
 from gossamer.jobs.action_kind import ActionParts
 from gossamer.jobs.control import prepare_submission, submit_job
+from gossamer.jobs.limits import check_numbers
 from gossamer.policy import urls
 from gossamer.policy.credentials import authorizations_for
 from gossamer.policy.secret_names import is_secret
@@ -55,10 +56,12 @@ async def start_crawl(parts: ActionParts, start: CrawlOrder, by: str) -> Job:
 
     Raises ``UsageError`` for what may not be asked for, ``JobBusyError`` while the same is under way.
     """
+    _check_text(start)
     target = _allowed_target(parts, start.target)
     if secrets := [name for name in start.arguments if is_secret(name)]:
         raise UsageError(f"{', '.join(secrets)}: secrets are not given here; start this crawl at a terminal")
     options = [SettingOption(name, value, name) for name, value in check_startable_settings(start.settings)]
+    check_numbers(options)
     if not parts.loaded.settings.dashboard.allow_private:
         options.append(NO_PRIVATE)
     if parts.backends.requests.fleet is not None:
@@ -70,6 +73,18 @@ async def start_crawl(parts: ActionParts, start: CrawlOrder, by: str) -> Job:
     noted = LoggedAction(at=job.created_at, token=by, kind="start", job=job.id, what=job.target, after=said)
     await parts.backends.actions.add_action(noted)
     return job
+
+
+def _check_text(start: CrawlOrder) -> None:
+    """Raise ``UsageError`` for text that cannot be handed to a process."""
+    said = str((start.target, start.arguments, start.settings))
+    texts = [start.target, *start.arguments, *start.arguments.values(), *map(str, start.settings.values())]
+    if "\\x00" in said or any("\0" in text for text in texts):
+        raise UsageError("what is to be crawled, and how, is text without NUL")
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        raise UsageError("what is to be crawled, and how, is not text") from None
 
 
 def _allowed_target(parts: ActionParts, target: str) -> str:

@@ -134,3 +134,12 @@ def test_ports_of_other_services_are_for_hosts_that_the_operator_named(port: int
 @pytest.mark.parametrize("port", [80, 443, 8080, 8443, 3000, 65535])
 def test_ports_of_the_web_are_open(port: int) -> None:
     AddressGuard().check_port("other.example", port)
+
+
+def test_a_strict_guard_trusts_nobody():
+    guard = AddressGuard(["printer.local"], is_strict=True)
+    guard.trust_host("localhost")
+    assert not guard.trusted_hosts
+    for host in ("printer.local", "localhost"):
+        with pytest.raises(GuardError, match="loopback"):
+            guard.open_to(host, [(socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", 80))])

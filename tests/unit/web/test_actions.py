@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from secrets import token_hex
 from urllib.parse import quote
 
@@ -355,3 +356,30 @@ async def test_proxies_rest_and_are_tried(tmp_path):
         assert proxy.quarantined_until <= web.backends.clock.now(), "the next request tries it out"
         for wrong in ({"seconds": -1}, {"seconds": "x"}):
             await do(web, path, 400, do="rest", **{"with": wrong})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"target": "shop\0"},
+        {"target": "https://shop.example/", "arguments": {"a": "b\0"}},
+        {"target": "https://shop.example/", "settings": {"include": ["a\0"]}},
+        {"target": "https://shop.example/", "settings": {"max_pages": 2**70}},
+    ],
+)
+async def test_odd_text_starts_nothing(alone, body):
+    answer = await alone.client.post("/api/v1/jobs", json=body)
+    assert answer.status_code == 400, answer.text
+
+
+async def test_odd_values_are_refused(alone):
+    job, _ = await make_job(alone)
+    for ids in (5, "1", [2**70], [-1], ["x"], [None]):
+        await do(alone, f"/jobs/{job.id}/dead/retry", 400, filter={"ids": ids})
+    for given in ({"filter": {"older_than": "x"}}, {"filter": {"reason": 5}}, {"filter": {"q": []}}):
+        await do(alone, f"/jobs/{job.id}/dead/drop", 400, **given)
+    for wanted in ({"max_pages": 2**70}, {"delay": [1]}, {"max_depth": True}, {"max_retries": 1e400}):
+        body = json.dumps({"do": "limits", "with": wanted}).replace("Infinity", "1e400")
+        headers = {"Content-Type": "application/json"}
+        answer = await alone.client.post(f"/api/v1/jobs/{job.id}/actions", content=body, headers=headers)
+        assert answer.status_code == 400, (wanted, answer.text)
