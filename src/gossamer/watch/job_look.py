@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from gossamer.core.errors import StorageError
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import FrontierStats, ItemFilter, Job
 from gossamer.core.series import ALLOWED, ATTEMPTS, BUCKET_S, HOUR_S, HourlyKind
@@ -57,8 +59,9 @@ async def look_at_job(
     facts = pace_facts(memory, stats, hosts, store_lag_s, is_slot_free=is_slot_free(watched, stats, view))
     memory = replace(memory, hosts=hosts, pace=settle_limit(memory.pace, find_limit(facts), now))
     if wants_items(memory, now):
-        newest = await parts.items.page_items(job, LATEST_ITEMS, ItemFilter())
-        memory = remember_items(memory, newest.items, now)
+        with contextlib.suppress(StorageError):  # that the job itself cannot be read would be another matter
+            newest = await parts.items.page_items(job, LATEST_ITEMS, ItemFilter())
+            memory = remember_items(memory, newest.items, now)
     budgets = await watched.read_budgets() if watched.read_budgets else ()
     look = JobLook(
         id=job.id,
