@@ -15,7 +15,6 @@ export class Live {
     this.act = act;
     this.topics = [];
     this.heardAt = Date.now();
-    this.frameAt = null; // the server's time of its latest frame
     this.failures = 0;
     this.nextTry = 0;
     this.lastId = "";
@@ -117,7 +116,6 @@ export class Live {
     if (fields.id) this.lastId = fields.id;
     if (!fields.data) return;
     const data = JSON.parse(fields.data);
-    if (data.at) this.frameAt = data.at;
     this.act.frame(fields.event, data);
   }
 
