@@ -16,9 +16,11 @@ const orderFor = (which, more = {}) => ({
 });
 const wait = (n) => `${n === 1 ? "1 request waits" : `${count(n)} requests wait`} again.`;
 
+const UNDONE = { retry: "Those not yet begun are dead letters again.", drop: "They are dead letters again." };
+
 /** Does it; then the list is as it is, none is picked, and a sheet of what is gone is closed. */
 async function send(ctx, what, order, said) {
-  const done = await act(ctx, apiOf(ctx, `/dead/${what}`), order, said);
+  const done = await act(ctx, apiOf(ctx, `/dead/${what}`), order, said, { undone: UNDONE[what] });
   if (!done) return;
   delete ctx.memory.picks;
   thaw(ctx, "dead");
@@ -48,7 +50,7 @@ export function dropLetters(ctx, which) {
       which.count === 1
         ? "Its URL stays known and is not fetched again in this job; the ledger keeps its attempts."
         : "Their URLs stay known and are not fetched again in this job; the ledger keeps their attempts.",
-      "There is no way back.",
+      "It can be undone for 10 minutes, here or under Changes.",
     ],
     does: [[`Drop ${count(which.count)}`, () => send(ctx, "drop", orderFor(which), said), "grave sure"]],
   });
