@@ -114,6 +114,18 @@ def test_what_the_stream_tells_is_shown_and_can_be_held(visitor: Visitor, canned
     expect(pending).to_have_text("42")
 
 
+def test_a_list_goes_on_and_back(visitor: Visitor) -> None:
+    page = visitor.go("/jobs/shops-7/dead")
+    expect(page.locator(".pager")).to_contain_text("50 of 1,312 dead letters")
+    page.get_by_role("button", name="Next").click()
+    expect(page.locator(".pager")).to_contain_text("100 of 1,312")
+    page.go_back()
+    expect(page.locator(".pager")).to_contain_text("50 of 1,312")
+    page.go_forward()
+    page.get_by_role("button", name="Previous").click()
+    expect(page.locator(".pager")).to_contain_text("50 of 1,312")
+
+
 def test_a_part_fails_alone_and_keeps_what_it_had(visitor: Visitor, canned: CannedServer) -> None:
     canned.status["/jobs/shops-7/series"] = 503
     page = visitor.go("/jobs/shops-7")

@@ -182,39 +182,35 @@ function walk(event) {
   to.focus();
 }
 
-/** "1–50 of 1,312 dead letters, latest first", with the way to the next ones. Cursors lead on; the way back is remembered. */
+/**
+ * "1–50 of 1,312 dead letters, latest first", with the way to the next ones. A cursor leads on; where each part begins,
+ * and which one was before it, is remembered for as long as the view is shown.
+ */
 export function pager(ctx, { shown, total, isAtLeast, what, next }) {
-  const trail = ctx.memory.trail ?? [],
-    cursor = ctx.query.cursor ?? "";
-  const from = cursor ? trail.length * 50 : 0;
-  const known =
+  const cursor = ctx.query.cursor ?? "",
+    places = (ctx.memory.places ??= {}),
+    here = cursor ? places[cursor] : { from: 0 };
+  const of =
     total === null || total === undefined ? "" : ` of ${isAtLeast ? "more than " : ""}${count(total)}`;
   const place =
-    trail.length || !cursor ? `${count(from + 1)}–${count(from + shown)}${known}` : `${count(shown)}${known}`;
+    here && shown ? `${count(here.from + 1)}–${count(here.from + shown)}${of}` : `${count(shown)}${of}`;
   const forward = () => {
-    ctx.memory.trail = [...trail, cursor];
+    if (here) places[next] = { from: here.from + shown, before: cursor };
     ctx.set({ cursor: next, id: null });
   };
-  const back = () => {
-    ctx.memory.trail = trail.slice(0, -1);
-    ctx.set({ cursor: trail.at(-1) || null, id: null });
-  };
+  const back = () => ctx.set({ cursor: here?.before || null, id: null });
+  const step = (label, act, isOff, kids) =>
+    h(
+      "button",
+      { key: label, type: "button", class: "btn quiet", disabled: isOff || null, onclick: act },
+      kids,
+    );
   return h(
     "span",
     { class: "pager" },
     h("span", {}, `${place} ${what}`),
-    h(
-      "button",
-      { type: "button", class: "btn quiet", disabled: !cursor || null, onclick: back },
-      mark("back"),
-      h("span", {}, trail.length || !cursor ? "Previous" : "First"),
-    ),
-    h(
-      "button",
-      { type: "button", class: "btn quiet", disabled: !next || null, onclick: forward },
-      h("span", {}, "Next"),
-      mark("next"),
-    ),
+    step("back", back, !cursor, [mark("back"), h("span", {}, here ? "Previous" : "First")]),
+    step("next", forward, !next, [h("span", {}, "Next"), mark("next")]),
   );
 }
 
