@@ -17,6 +17,7 @@ import asyncpg
 import pytest
 import redis
 from celery import Celery
+from playwright.sync_api import sync_playwright
 
 from acceptance.fleet.conftest import Known
 from gossamer.cluster.app import make_app
@@ -24,7 +25,12 @@ from gossamer.config.layers import load_settings
 from gossamer.jobs.control import submit_job
 from gossamer.targets.discovery import find_target
 from gossamer.targets.plan import plan_of
+from gossamer.testing.site import serve_in_thread
 from gossamer.wiring.backends import open_backends
+from kit.dashboard.hostile_shop import HostileShop
+from kit.dashboard.served import serve_dashboard
+from kit.dashboard.steering import Steering, steer_crawl
+from kit.dashboard.visitor import CHROMIUM, Visitor
 from kit.fleet.history import again, judge
 from kit.fleet.processes import Fleet, Member, Servers
 from kit.fleet.steps import (
@@ -197,6 +203,20 @@ def test_a_running_job_follows_whoever_changes_it(fleet: Fleet, big: Known, tmp_
     asyncio.run(steer())
     assert fleet.run("cancel", job).returncode == 0
     assert not again(big.truth, big.site.hits())
+
+
+def test_a_crawl_is_steered_from_its_start_to_its_export_in_the_dashboard(
+    fleet: Fleet, tmp_path: Path
+) -> None:
+    """The same as on one machine, in a real browser."""
+    with (
+        serve_in_thread(HostileShop(200)) as shop,
+        serve_dashboard(tmp_path, "-s", "dashboard.allow_private=true", env=fleet._env) as url,
+        sync_playwright() as driver,
+        driver.chromium.launch(executable_path=CHROMIUM) as chromium,
+        Visitor(chromium, url) as someone,
+    ):
+        steer_crawl(Steering(someone, shop, fleet.run, tmp_path / "downloads"))
 
 
 @pytest.mark.parametrize("slots", [1, 2])

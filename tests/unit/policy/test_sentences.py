@@ -100,6 +100,7 @@ def say(**changes: object) -> Saying:
         ({"left_s": None}, "shops-7 goes as fast as its hosts allow."),
         ({"left_s": None, "limit": None}, "shops-7 is under way."),
         ({"limit": PaceLimit.NOTHING_DUE, "left_s": None}, "shops-7 is under way."),
+        ({"limit": PaceLimit.NOTHING_DUE, "next_at": NOW + 2, "left_s": None}, "shops-7 is under way."),
     ],
 )
 def test_the_first_sentence_of_a_job(changes: dict[str, object], answer: str) -> None:

@@ -10,6 +10,8 @@ from gossamer.policy.sentences.words import Saying, SentenceFormatter, short_nam
 
 YOUNG_S = 5.0
 """A job so young has just begun: nothing can be said of its pace."""
+SOON_S = 5.0
+"""So soon the turn of a host comes; what waits for longer waits for a time of its own."""
 
 WHOSE_DELAY = {
     DelayReason.ADAPTIVE: "following its answers",
@@ -185,7 +187,7 @@ def _describe_limit(facts: ObservedJobFacts, show: SentenceFormatter) -> Saying 
                 f"{_describe_work(facts, show)}{help_}{_describe_growth(facts)}",
             )
         case PaceLimit.NOTHING_DUE if (
-            facts.next_at is not None and facts.next_at > facts.now and facts.waiting
+            facts.next_at is not None and facts.next_at > facts.now + SOON_S and facts.waiting
         ):
             return Saying(
                 f"{facts.id} waits: nothing may start before {show.time(facts.next_at)}.",
