@@ -101,7 +101,7 @@ def _allowed_target(parts: ActionParts, target: str) -> str:
         ):
             raise UsageError(f"{target}: only files inside the project can be started here")
         return f"{file}{_}"
-    if "://" not in target and "." not in target.partition(":")[0] and target != "localhost":
+    if _is_spider_name(target):
         return target  # the name of a spider: whoever looks for it says so if there is none
     url = absolute_url(target)
     if authorizations_for([url]):
@@ -116,6 +116,13 @@ def _allowed_target(parts: ActionParts, target: str) -> str:
             "set dashboard.allow_private = true, or start this crawl at a terminal"
         )
     return target
+
+
+def _is_spider_name(target: str) -> bool:
+    """Whether it is no URL: a host without a dot is told by its port, or is this machine."""
+    host, _, rest = target.partition("/")
+    name, _, port = host.partition(":")
+    return "://" not in target and "." not in name and name != "localhost" and not (port.isdigit() or rest)
 
 
 # --------------------------------------------------------------------------- on this machine

@@ -81,7 +81,7 @@ PLAIN: Mapping[type[GossamerError], tuple[int, str, str]] = {
     UnknownJobError: (404, "There is no such job.", "`GET /api/v1/jobs` lists the jobs."),
     UnknownActionError: (404, "There is no such action.", "`GET /api/v1/actions` lists the actions."),
     NotThereError: (404, "This is not there.", "Look at the list that it was in again."),
-    UsageError: (400, "This cannot be answered as asked.", "Ask for something else."),
+    UsageError: (400, "This cannot be done as asked.", "Ask for something else."),
     GossamerError: (500, "The answer failed.", "Please report it: this is a bug in Gossamer."),
 }
 """The status, what is said to have happened, and what to do, by the nearest class."""

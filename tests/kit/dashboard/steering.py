@@ -82,7 +82,7 @@ def steer_crawl(crawl: Steering) -> None:
         change_its_delay(crawl)
         undo_that(crawl)
         mend_a_dead_letter(crawl)
-        drop_the_other(crawl)
+        drop_the_other_and_take_it_back(crawl)
         cancel_it(crawl)
     except BaseException:
         crawl.picture("failed")
@@ -225,7 +225,7 @@ def mend_a_dead_letter(crawl: Steering) -> None:
     crawl.seen("succeeded")
 
 
-def drop_the_other(crawl: Steering) -> None:
+def drop_the_other_and_take_it_back(crawl: Steering) -> None:
     page = crawl.go("/dead")
     page.locator("main tbody tr").first.click()
     page.locator(".side").get_by_role("button", name="Drop…").click()
@@ -234,6 +234,9 @@ def drop_the_other(crawl: Steering) -> None:
     crawl.has_said("1 dead letter was dropped.")
     expect(page.locator("main")).to_contain_text("No dead letters.")
     crawl.seen("dropped")
+    page.get_by_role("button", name="Undo").last.click()
+    expect(page.locator("main tbody tr")).to_have_count(1)
+    crawl.seen("taken-back")
 
 
 def cancel_it(crawl: Steering) -> None:

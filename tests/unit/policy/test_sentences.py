@@ -60,6 +60,10 @@ def say(**changes: object) -> Saying:
         ({"state": JobState.PAUSED}, "shops-7 is paused."),
         ({"state": JobState.CANCELLED}, "shops-7 was cancelled."),
         ({"state": JobState.FINISHED}, "shops-7 is finished: nothing is left to do."),
+        (
+            {"state": JobState.FINISHED, "pages": 0, "dead": 1},
+            "shops-7 is finished, and has not got a single page.",
+        ),
         ({"limit": PaceLimit.BUDGET, "max_pages": 50_000}, "shops-7 reached its budget of 50,000 pages."),
         ({"limit": PaceLimit.BUDGET}, "shops-7 has spent its budget."),
         ({"created_at": NOW - 4}, "shops-7 has just begun."),

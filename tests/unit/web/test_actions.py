@@ -296,6 +296,8 @@ async def test_what_is_not_there(web):
         ("http://[::1]/", "not a public address"),
         ("http://10.0.0.1/", "not a public address"),
         ("localhost", "not a public address"),
+        ("localhost:8000", "not a public address"),
+        ("localhost/page", "not a public address"),
         ("http://printer.local/", "not a public address"),
         ("/etc/passwd.py", "inside the project"),
         ("../other.py:Spider", "inside the project"),

@@ -107,6 +107,12 @@ def _describe_end(facts: ObservedJobFacts) -> Saying | None:
             format_count(facts.items, "item"),
             format_count(facts.dead, "dead letter"),
         )
+        if not facts.pages and facts.dead:
+            return Saying(
+                f"{facts.id} is finished, and has not got a single page.",
+                f"{format_count(facts.dead, 'request')} {'was' if facts.dead == 1 else 'were'} given up: "
+                "the dead letters say why.",
+            )
         kept = " Its requests are no longer kept." if facts.is_forgotten else ""
         return Saying(f"{facts.id} is finished: nothing is left to do.", f"{', '.join(counts)}.{kept}")
     if facts.limit is PaceLimit.BUDGET and facts.end_reason is None:

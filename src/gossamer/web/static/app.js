@@ -91,7 +91,6 @@ class App {
       ? new Context(this, { path, query, job: found.job })
       : Object.assign(this.ctx, { query });
     this.view = found.view;
-    if (found.job) localStorage.setItem(LATEST_JOB, found.job);
     document.getElementById("rail")?.classList.remove("open");
     this.wantParts();
     this.draw();
@@ -99,6 +98,12 @@ class App {
       window.scrollTo(0, 0);
       document.getElementById("content")?.focus({ preventScroll: true });
     }
+  }
+
+  /** The job that was last looked at; one that is not there is none. */
+  remember(job, error) {
+    if (this.parts.get("job")?.data) localStorage.setItem(LATEST_JOB, job);
+    else if (error?.status === 404 && localStorage.getItem(LATEST_JOB) === job) localStorage.removeItem(LATEST_JOB);
   }
 
   /** The job that the rail is about: that of the view, else the one that was last looked at, else the first there is. */
@@ -201,6 +206,7 @@ class App {
     const ctx = this.ctx;
     this.me = this.parts.get("me")?.data ?? this.me;
     const jobError = ctx.job && this.parts.get("job")?.error;
+    if (ctx.job) this.remember(ctx.job, jobError);
     const view = this.isSignedOut ? signIn : jobError?.status === 404 ? lost : this.view;
     document.title = [this.needy, view.title(ctx), ctx.job, "gossamer"].filter(Boolean).join(" · ");
     if (view.isAlone) {

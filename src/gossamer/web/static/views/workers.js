@@ -308,9 +308,22 @@ function draw(ctx, data) {
   ];
 }
 
+/** Whether it is known that there is no fleet. */
+const isHere = (ctx) => ctx.me?.fleet === "";
+
 export const workers = {
   title: () => "Workers",
   crumbs: () => [["/", "Overview"], "Workers"],
-  needs: () => [{ name: "fleet", path: "/fleet", topic: "fleet", every: 5 }],
-  draw: (ctx) => ctx.whole("fleet", "Workers", skeleton("table", 15), (data) => draw(ctx, data)),
+  needs: (ctx) => isHere(ctx) ? [] : [{ name: "fleet", path: "/fleet", topic: "fleet", every: 5 }],
+  draw: (ctx) =>
+    isHere(ctx)
+      ? [
+          head({ answer: "Crawls run on this machine, each in a process of its own." }),
+          h(
+            "p",
+            { class: "say" },
+            "There is no fleet, and so there are no workers: the settings name no Redis and no PostgreSQL.",
+          ),
+        ]
+      : ctx.whole("fleet", "Workers", skeleton("table", 15), (data) => draw(ctx, data)),
 };
