@@ -83,6 +83,7 @@ def steer_crawl(crawl: Steering) -> None:
         undo_that(crawl)
         mend_a_dead_letter(crawl)
         drop_the_other_and_take_it_back(crawl)
+        look_around(crawl)
         cancel_it(crawl)
     except BaseException:
         crawl.picture("failed")
@@ -237,6 +238,15 @@ def drop_the_other_and_take_it_back(crawl: Steering) -> None:
     page.get_by_role("button", name="Undo").last.click()
     expect(page.locator("main tbody tr")).to_have_count(1)
     crawl.seen("taken-back")
+
+
+def look_around(crawl: Steering) -> None:
+    """In each view all parts are there, and what strangers wrote breaks no layout."""
+    for view in ("hosts", "errors", "attempts", "settings"):
+        page = crawl.go(f"/{view}")
+        assert page.locator(".fault").all_inner_texts() == [], view
+        assert crawl.visitor.spilled() == [], view
+        crawl.seen(view)
 
 
 def cancel_it(crawl: Steering) -> None:

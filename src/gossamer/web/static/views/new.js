@@ -157,6 +157,9 @@ export function firstRun(ctx) {
         { class: "say" },
         "The package has a small shop to crawl, served on this machine only: ",
         h("code", {}, "gossamer demo"),
+        ". To look at that crawl here: ",
+        h("code", {}, "gossamer dashboard --data .gossamer/demo"),
+        ".",
       ),
     ),
     ready.length > 0 &&
