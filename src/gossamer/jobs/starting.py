@@ -29,7 +29,7 @@ from gossamer.policy import urls
 from gossamer.policy.credentials import authorizations_for
 from gossamer.policy.secret_names import is_secret
 from gossamer.runtime.detached import last_words, start_detached
-from gossamer.targets.discovery import CrawlTarget
+from gossamer.targets.discovery import CrawlTarget, file_of, is_url
 from gossamer.targets.launch import LaunchPlan, launch_from, to_text
 from gossamer.targets.loading import load_target
 from gossamer.targets.start_url import absolute_url
@@ -89,18 +89,8 @@ def _check_text(start: CrawlOrder) -> None:
 
 def _allowed_target(parts: ActionParts, target: str) -> str:
     """The target as it is started. Raises ``UsageError`` for what is no URL and not in the project."""
-    path, is_file, _ = target.partition(".py")
-    if "://" not in target and is_file and (not _ or _.startswith(":")):
-        project = parts.loaded.project
-        file = None if project is None else (project / f"{path}.py").resolve()
-        if (
-            project is None
-            or file is None
-            or not file.is_relative_to(project.resolve())
-            or not file.is_file()
-        ):
-            raise UsageError(f"{target}: only files inside the project can be started here")
-        return f"{file}{_}"
+    if file := file_of(target):
+        return _file_of_project(parts, target, *file)
     if _is_spider_name(target):
         return target  # the name of a spider: whoever looks for it says so if there is none
     url = absolute_url(target)
@@ -108,21 +98,31 @@ def _allowed_target(parts: ActionParts, target: str) -> str:
         raise UsageError(
             f"{shown_server(url)}: a user and a password are not given here; start this crawl at a terminal"
         )
-    if urls.canonicalise_url(url) is None:
+    if urls.canonicalise_url(url) is None or not is_url(target):
         raise UsageError(f"{shown_server(url)} is neither a URL nor the name of a spider of this project")
     if not parts.loaded.settings.dashboard.allow_private and is_private_url(url):
         raise UsageError(
             f"{target} is not a public address, and crawls that are started here may not reach private ones: "
             "set dashboard.allow_private = true, or start this crawl at a terminal"
         )
-    return target
+    return url if "/" in target else target  # without a path it may be the name of a spider, too
+
+
+def _file_of_project(parts: ActionParts, target: str, path: Path, name: str | None) -> str:
+    """A file of the project, and the class in it. Raises ``UsageError`` for any other file."""
+    project = parts.loaded.project
+    file = None if project is None else (project / path).resolve()
+    if project is None or file is None or not file.is_relative_to(project.resolve()) or not file.is_file():
+        raise UsageError(f"{target}: only files inside the project can be started here")
+    return f"{file}:{name}" if name else str(file)
 
 
 def _is_spider_name(target: str) -> bool:
     """Whether it is no URL: a host without a dot is told by its port, or is this machine."""
     host, _, rest = target.partition("/")
     name, _, port = host.partition(":")
-    return "://" not in target and "." not in name and name != "localhost" and not (port.isdigit() or rest)
+    is_host = "." in name or name.startswith("[") or name == "localhost" or port.isdigit() or rest != ""
+    return not is_url(target) and not is_host
 
 
 # --------------------------------------------------------------------------- on this machine

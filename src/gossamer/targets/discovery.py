@@ -38,8 +38,8 @@ from gossamer.targets.start_url import absolute_url, allowed_domain_of
 
 ENTRY_POINTS = "gossamer.spiders"
 log = logging.getLogger("gossamer.crawl")
-_FILE = re.compile(r"^(?P<path>.+\.py)(?::(?P<name>\w+))?$")
-_HOST = re.compile(r"^(localhost|[\w-]+(\.[\w-]+)+|\[[0-9a-fA-F:]+\])(:\d+)?([/?#].*)?$")
+_FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<name>\w+))?")
+_HOST = re.compile(r"(localhost|[\w-]+(\.[\w-]+)+|\[[0-9a-fA-F:.]+\])(:\d+)?([/?#].*)?")
 
 
 class CrawlTarget(Record, frozen=True):
@@ -64,19 +64,32 @@ def find_target(
     """The spider that a target means, made with its arguments. Raises :class:`UsageError`."""
     if not isinstance(target, str):
         return _of_class(target, arguments)
-    file = _FILE.match(target)
+    file = file_of(target)
     if file is not None:
-        path = Path(file["path"])
-        return _of_class(_class_in_file(path, file["name"]), arguments)
+        return _of_class(_class_in_file(*file), arguments)
     if "://" in target:
         return _of_url(target, arguments, project)
     found = discover_spiders(project)
     if target in found.spiders:
         return _of_class(found.spiders[target], arguments)
     refuse_file(target)
-    if _HOST.match(target):
+    if is_url(target):
         return _of_url(absolute_url(target), arguments, project)
     raise UsageError(_not_found(target, found, project))
+
+
+def file_of(target: str) -> tuple[Path, str | None] | None:
+    """The file that a target means, and the class in it if it names one; ``None`` for other targets.
+
+    Whoever restricts what may be crawled has to ask here, too: a target is a file if this says so.
+    """
+    file = None if "://" in target else _FILE.fullmatch(target)
+    return None if file is None else (Path(file["path"]), file["name"])
+
+
+def is_url(target: str) -> bool:
+    """Whether a target that is neither a file nor the name of a spider means a site or a page."""
+    return "://" in target or _HOST.fullmatch(target) is not None
 
 
 def refuse_file(target: str) -> None:
@@ -92,15 +105,15 @@ def refuse_file(target: str) -> None:
 
 def spiders_in(target: str, project: Path | None) -> list[type[Spider]]:
     """The spiders of a file, or the one of a name. Raises :class:`UsageError`; there is at least one."""
-    file = _FILE.match(target)
+    file = file_of(target)
     if file is None:
         found = discover_spiders(project)
         if target not in found.spiders:
             raise UsageError(_not_found(target, found, project))
         return [found.spiders[target]]
-    path = Path(file["path"])
-    every = _spiders_of(_import_file(path)) if path.is_file() and not file["name"] else []
-    return every or [_class_in_file(path, file["name"])]
+    path, name = file
+    every = _spiders_of(_import_file(path)) if path.is_file() and not name else []
+    return every or [_class_in_file(path, name)]
 
 
 # --------------------------------------------------------------------------- by class
