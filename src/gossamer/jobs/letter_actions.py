@@ -19,6 +19,7 @@ from gossamer.jobs.action_kind import ActionFacts, ActionKind, ActionParts
 from gossamer.jobs.control import reopen_job
 from gossamer.jobs.kept_letters import keep_letters, kept_letters
 from gossamer.policy import urls
+from gossamer.policy.redirects import without_credentials
 from gossamer.wiring.rules import url_options_of
 
 SLICE = 500
@@ -146,6 +147,10 @@ def _changed_entry(parts: ActionParts, job: Job, letter: DeadLetter, change: dic
     if url is None:
         return replace(former, request=request, due_at=0.0)
     canonical = urls.canonicalise_url(url, url_options_of(parts.loaded.settings)) or url
+    if urls.origin_of(canonical) != urls.origin_of(former.request.url):  # as with a redirect to there
+        if request.body:
+            raise UsageError(f"the request has a body, which is not sent to {urls.origin_of(canonical)}")
+        request = request.replace(headers=without_credentials(request.headers))
     return Entry(
         request=request.replace(url=canonical, redirects=()),
         fingerprint=urls.fingerprint_of(request.method, canonical, request.body, job.key),

@@ -7,7 +7,7 @@ standard ("HTTP-redirect fetch"), except that neither credentials nor a body eve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -52,7 +52,7 @@ def follow_redirect(request: Request, url: str, status: int, location: str, *, l
             raise FetchError(
                 Fault.BAD_REDIRECT, f"status {status} would send the body to {urls.origin_of(target)}"
             )
-        headers = {name: value for name, value in headers.items() if not is_credential(name)}
+        headers = without_credentials(headers)
     if url.startswith("https:") and target.startswith("http:"):
         headers = {name: value for name, value in headers.items() if name.lower() != "referer"}
     return request.replace(
@@ -72,6 +72,11 @@ def _method_and_body(request: Request, status: int) -> tuple[str, bytes]:
     ):
         return "GET", b""
     return request.method, request.body
+
+
+def without_credentials(headers: Mapping[str, str]) -> dict[str, str]:
+    """Headers as another origin may see them."""
+    return {name: value for name, value in headers.items() if not is_credential(name)}
 
 
 def is_credential(header: str) -> bool:

@@ -8,6 +8,7 @@ from secrets import token_hex
 from urllib.parse import quote
 
 import pytest
+from msgspec.structs import replace
 
 from gossamer.core.access import Role
 from gossamer.core.hosts import FrontierRules
@@ -220,6 +221,28 @@ async def test_letters_are_retried_edited_and_dropped(web):
     ):
         await do(web, f"{path}/retry", 400, change=wrong)
     await do(web, f"{path}/retry", 400, filter={"nothing": 1})
+
+
+async def test_what_a_request_carries_stays_with_its_origin(alone):
+    """Who may steer need not know the secrets of a crawl: another host is not given them."""
+    job, frontier = await make_job(alone)
+    await frontier.change_rules(FrontierRules(delay_s=0.0, per_host=9), expected=FrontierRules())
+    headers = {"Authorization": "Bearer s3cret", "X-Api-Key": "s3cret", "Accept": "text/html"}
+    entry, posted = make_entry(7), make_entry(8)
+    posted = replace(posted, request=posted.request.replace(method="POST", body=b"password=s3cret"))
+    await frontier.add([replace(entry, request=entry.request.replace(headers=headers)), posted])
+    await bury(frontier, alone.backends.clock)
+    path, letters = f"/jobs/{job.id}/dead/retry", await frontier.dead_letters(DeadLetterFilter())
+    ids = {letter.entry.fingerprint: letter.id for letter in letters}
+    there = {"url": "http://elsewhere.example/"}
+    refused = await do(alone, path, 400, filter={"ids": [ids[8]]}, change=there)
+    assert "has a body" in refused["error"]["why"]
+    await do(alone, path, filter={"ids": [ids[8]]}, change={"url": "http://a.example/other"})
+    await do(alone, path, filter={"ids": [ids[7]]}, change=there)
+    leases = (await frontier.lease("http", 9, 60.0)).leases
+    sent = {lease.entry.request.url: lease.entry.request for lease in leases}
+    assert list(sent["http://elsewhere.example/"].headers) == ["Accept"]
+    assert sent["http://a.example/other"].body
 
 
 async def test_a_retry_and_a_drop_are_undone(web):
