@@ -55,8 +55,10 @@ def _read_topic(name: str, rules: Mapping[str, TopicRule]) -> TopicQuestion:
     if len(given) < len(places):
         raise UsageError(f"{first} is written {':'.join((first, *places))}")
     path = rule.path
-    for place, value in zip(places, given, strict=False):
-        path = path.replace(place, quote(unquote(value), safe=""), 1)
+    for place, value in zip(places, map(unquote, given), strict=False):
+        if "/" in value:  # with it the path would be another one, whose answer may have no end
+            raise UsageError(f"{first[:60]} is written {':'.join((first, *places))}, and {place} has no /")
+        path = path.replace(place, quote(value, safe=""), 1)
     query = ":".join(given[len(places) :])
     return TopicQuestion(name, f"{path}?{query}" if query else path, rule)
 
