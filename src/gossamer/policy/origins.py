@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 
 NAMES = ("localhost",)
+_PORT = re.compile(r":[0-9]{0,5}\Z")
 SAME = ("same-origin", "none")
 """What browsers send of their own pages' requests, and of what a person typed."""
 
@@ -37,6 +39,4 @@ def is_same_origin(host: str, origin: str | None, fetch_site: str | None) -> boo
 
 
 def _without_port(host: str) -> str:
-    if host.startswith("["):
-        return host.partition("]")[0] + "]"
-    return host if host.count(":") > 1 else host.partition(":")[0]
+    return host if host.count(":") > 1 and host[0] != "[" else _PORT.sub("", host)
