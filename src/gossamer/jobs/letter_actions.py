@@ -29,6 +29,7 @@ COUNTED = 10_000
 PRIORITIES = 1000
 MOST = 2**53
 """Larger numbers are not the same in every place."""
+LARGEST_META = 20_000
 CALLBACK = re.compile(r"[A-Za-z]\w{0,99}")
 CHANGES = ("url", "rung", "callback", "priority", "meta")
 """What may be changed of a request that is tried again."""
@@ -127,8 +128,8 @@ def _check_change(change: dict[str, Any]) -> None:
         raise UsageError("a callback is the name of a method of the spider")
     if not isinstance(priority, int) or abs(priority) > PRIORITIES:
         raise UsageError(f"a priority is a whole number between -{PRIORITIES} and {PRIORITIES}")
-    if not isinstance(meta, dict):
-        raise UsageError("meta is an object")
+    if not isinstance(meta, dict) or len(str(meta)) > LARGEST_META:  # there is one for each letter
+        raise UsageError(f"meta is an object of no more than {LARGEST_META:,} characters")
     rung = change.get("rung", AUTO)
     if rung != AUTO and (not isinstance(rung, str) or explain_wrong_rung(rung)):
         raise UsageError(explain_wrong_rung(str(rung)))

@@ -415,3 +415,19 @@ async def test_odd_values_are_refused(alone):
         headers = {"Content-Type": "application/json"}
         answer = await alone.client.post(f"/api/v1/jobs/{job.id}/actions", content=body, headers=headers)
         assert answer.status_code == 400, (wanted, answer.text)
+    await do(alone, f"/jobs/{job.id}/dead/retry", 400, change={"meta": {"a": "x" * 20_000}})
+
+
+async def test_what_is_nested_deeply_is_refused(alone):
+    job, _ = await make_job(alone)
+    deep = "[" * 900 + "]" * 900
+    for path, body in (
+        (f"/jobs/{job.id}/actions", '{"do": "limits", "with": {"delay": %s}}'),
+        (f"/jobs/{job.id}/actions", '{"do": "pause", "expect": {"state": [{"a": %s}]}}'),
+        (f"/jobs/{job.id}/dead/retry", '{"filter": {"ids": %s}}'),
+        (f"/jobs/{job.id}/dead/retry", '{"change": {"meta": {"a": %s}}}'),
+        ("/jobs", '{"target": "https://shop.example/", "settings": {"include": %s}}'),
+    ):
+        headers = {"Content-Type": "application/json"}
+        answer = await alone.client.post(f"/api/v1{path}", content=body % deep, headers=headers)
+        assert answer.status_code == 422, (path, answer.text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import Path, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from gossamer.core.access import LoggedAction, Role
 from gossamer.core.actions import ActionOrder
@@ -19,11 +19,29 @@ from gossamer.web.route_group import RouteGroup
 ROUTES = RouteGroup("Actions")
 LONGEST = 2000
 """Characters of a name, and of a key."""
+DEEPEST = 32
+"""Lists and objects in each other."""
 
 JOB_KINDS = ("pause", "resume", "cancel", "limits", "back", "fetch")
 HOST_KINDS = ("pace", "hold", "release", "skip", "take")
 WORKER_KINDS = ("drain", "keep", "forget")
 PROXY_KINDS = ("rest", "try")
+
+
+def _check_nesting(given: dict[str, Any]) -> dict[str, Any]:
+    """Raise ``ValueError`` for what no code should have to descend into."""
+    level: list[Any] = [given]
+    for _ in range(DEEPEST):
+        level = [
+            one for outer in level for one in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(one, dict | list)
+        ]  # fmt: skip
+    if level:
+        raise ValueError(f"nothing may be nested more than {DEEPEST} deep")
+    return given
+
+
+Given = Annotated[dict[str, Any], AfterValidator(_check_nesting)]
 
 
 class ActionForm(BaseModel):
@@ -32,8 +50,8 @@ class ActionForm(BaseModel):
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
     do: str = Field(max_length=40, description="What, in a word.")
-    given: dict[str, Any] = Field(default={}, alias="with", description="What goes with it.")
-    expect: dict[str, Any] = Field(default={}, description="What you saw; where it is otherwise, 409.")
+    given: Given = Field(default={}, alias="with", description="What goes with it.")
+    expect: Given = Field(default={}, description="What you saw; where it is otherwise, 409.")
     key: str = Field(default="", max_length=200, description="Yours: the same one does it once.")
 
 
@@ -42,9 +60,9 @@ class LettersForm(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    filter: dict[str, Any] = Field(default={}, description="Which: `reason`, `host`, `older_than`, `ids`.")
-    expect: dict[str, Any] = Field(default={}, description="`count`: how many you saw.")
-    change: dict[str, Any] = Field(
+    filter: Given = Field(default={}, description="Which: `reason`, `host`, `older_than`, `ids`.")
+    expect: Given = Field(default={}, description="`count`: how many you saw.")
+    change: Given = Field(
         default={}, description="Retry only: `url`, `rung`, `callback`, `priority` or `meta`, as it is to be."
     )
     when: str | None = Field(default=None, max_length=40)
@@ -58,7 +76,7 @@ class StartForm(BaseModel):
 
     target: str = Field(min_length=1, max_length=LONGEST, description="A URL, or a spider of the project.")
     arguments: dict[str, str] = Field(default={}, description="Arguments of the spider.")
-    settings: dict[str, Any] = Field(default={}, description="Settings, by their names.")
+    settings: Given = Field(default={}, description="Settings, by their names.")
 
 
 class ActionAnswer(Record, frozen=True, kw_only=True):
