@@ -1,14 +1,18 @@
-"""How large a request may be."""
+"""How large a request may be, and how long it may take to arrive."""
 
 from __future__ import annotations
 
+import asyncio
+
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gossamer.web.errors import error_response
 
 MAX_BODY = 1024 * 1024
 """Bytes of a request's body."""
+BODY_S = 10.0
+"""Seconds in which it has to be there: it is read before anybody knows who sends it."""
 
 
 class BodyLimit:
@@ -22,7 +26,7 @@ class BodyLimit:
         headers = Headers(scope=scope) if scope["type"] == "http" else {}
         length = headers.get("content-length", "")
         if not (length.isdigit() and int(length) > MAX_BODY) and "transfer-encoding" not in headers:
-            await self._app(scope, receive, send)
+            await self._app(scope, TimedBody(receive).receive, send)
             return
         refusal = error_response(
             413,
@@ -31,3 +35,22 @@ class BodyLimit:
             "Ask for less at once.",
         )
         await refusal(scope, receive, send)
+
+
+class TimedBody:
+    """Receives a request, and raises ``TimeoutError`` where its body takes too long."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._deadline = 0.0
+        self._is_whole = False
+
+    async def receive(self) -> Message:
+        """The next message; behind the body there may be any time until it comes."""
+        if self._is_whole:
+            return await self._receive()
+        self._deadline = self._deadline or asyncio.get_running_loop().time() + BODY_S
+        async with asyncio.timeout_at(self._deadline):
+            message = await self._receive()
+        self._is_whole = not message.get("more_body", False)
+        return message

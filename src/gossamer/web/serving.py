@@ -22,6 +22,8 @@ from gossamer.wiring.backends import Backends, open_backends
 DRAIN_S = 2
 """Seconds that answers under way have when the dashboard ends; streams never end by themselves."""
 BACKLOG = 128
+MAX_HEAD = 64 * 1024
+"""Bytes of a request's line and headers."""
 
 log = logging.getLogger("gossamer.web")
 
@@ -85,9 +87,17 @@ def listen_at(host: str, port: int) -> socket.socket:
 
 
 async def _serve_parts(parts: WebParts, settings: Settings, listening: socket.socket) -> None:
+    await uvicorn.Server(make_config(parts, settings)).serve(sockets=[listening])
+
+
+def make_config(parts: WebParts, settings: Settings) -> uvicorn.Config:
+    """How the server reads requests: in bounded memory, whoever sends them."""
     trusted = list(settings.dashboard.trusted_proxies)
-    config = uvicorn.Config(
+    return uvicorn.Config(
         make_app(parts),
+        http="h11",  # the other parser sets no bound to the headers of a request
+        h11_max_incomplete_event_size=MAX_HEAD,
+        ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
@@ -96,7 +106,6 @@ async def _serve_parts(parts: WebParts, settings: Settings, listening: socket.so
         lifespan="off",
         timeout_graceful_shutdown=DRAIN_S,
     )
-    await uvicorn.Server(config).serve(sockets=[listening])
 
 
 def _is_loopback(listening: socket.socket) -> bool:
