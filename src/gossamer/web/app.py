@@ -80,7 +80,7 @@ def _add_document(app: FastAPI, records: list[type[msgspec.Struct]]) -> None:
         return error_response(
             404,
             "There is nothing here.",
-            f"{request.url.path[:200]} is no address of the API",
+            f"{request.scope['path'][:200]} is no address of the API",
             f"{API}/openapi.json lists all of them.",
         )
 

@@ -133,7 +133,7 @@ async def _answer_http(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     if status == 404:
         return error_response(
-            404, "There is nothing here.", f"{request.url.path[:200]} is no address of the API",
+            404, "There is nothing here.", f"{request.scope['path'][:200]} is no address of the API",
             "/api/v1/openapi.json lists all of them.",
         )  # fmt: skip
     detail = str(error.detail) if isinstance(error, HTTPException) else ""

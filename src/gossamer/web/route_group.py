@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 import msgspec
 from fastapi import APIRouter, Depends, Request, Response
@@ -148,9 +148,9 @@ def _content_of(record: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def question_of(request: Request) -> str:
-    """What a request asks for: its path and its parameters, in one spelling."""
-    asked = parse_qsl(request.url.query, keep_blank_values=True)
-    return f"{request.url.path}?{urlencode(sorted(asked))}"
+    """What a request asks for: its path and its parameters, in one spelling, whatever its headers say."""
+    asked = parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    return f"{quote(request.scope['path'])}?{urlencode(sorted(asked))}"
 
 
 def ready_response(request: Request, ready: ReadyAnswer) -> Response:

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from fastapi import Request
 from fastapi.routing import APIRoute
 
 from gossamer.core.access import Role
@@ -11,6 +12,7 @@ from gossamer.testing.clock import ManualClock
 from gossamer.version import __version__
 from gossamer.web.app import API, load_groups
 from gossamer.web.pages import PLACES
+from gossamer.web.route_group import question_of
 from gossamer.web.serving import check_place, listen_at
 from kit.scraping import Scraped, lint
 from kit.web import open_web
@@ -185,6 +187,22 @@ async def test_an_answer_that_the_caller_has_is_not_sent_again(web):
     first = await web.client.get("/api/v1/jobs")
     again = await web.client.get("/api/v1/jobs", headers={"If-None-Match": f'"x", W/{first.headers["etag"]}'})
     assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
+
+
+@pytest.mark.parametrize(
+    ("path", "host"),
+    [
+        ("/api/v1/jobs", b"x/api/v1/actions?limit=5#"),
+        ("/api/v1/jobs", b"x/api/v1/actions?limit=5&"),
+        ("/api/v1/actions?limit=5", b"x"),  # as `%3F` arrives
+        ("/api/v1/actions#limit=5", b"["),
+    ],
+)
+def test_an_answer_is_kept_for_what_was_asked(path, host):
+    """An answer from memory is for whoever may ask that question: no header and no escape names another."""
+    scope = {"type": "http", "path": path, "query_string": b"", "headers": [(b"host", host)]}
+    other = {**scope, "path": "/api/v1/actions", "query_string": b"limit=5", "headers": []}
+    assert question_of(Request(scope)) != question_of(Request(other)) == "/api/v1/actions?limit=5"
 
 
 async def test_where_others_can_come_there_must_be_a_token(web):
