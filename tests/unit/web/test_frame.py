@@ -134,6 +134,17 @@ async def test_five_wrong_tokens_wait_a_minute(tmp_path):
         assert (await web.client.post("/api/v1/session", json={"token": right})).status_code == 200
 
 
+async def test_wrong_tokens_shut_out_nobody_who_is_known(elsewhere):
+    """Behind a reverse proxy that is not trusted, everybody has its address."""
+    known, other = await elsewhere.make_token("prometheus"), await elsewhere.make_token("ann")
+    assert (await elsewhere.client.get("/api/v1/me", headers=known)).status_code == 200
+    for _ in range(6):
+        wrong = await elsewhere.client.get("/api/v1/me", headers={"Authorization": "Bearer wrong"})
+    assert wrong.status_code == 429
+    assert (await elsewhere.client.get("/api/v1/me", headers=known)).status_code == 200
+    assert (await elsewhere.client.get("/api/v1/me", headers=other)).status_code == 429
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
