@@ -126,7 +126,7 @@ def target_text(spider: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _quote_pair(pair: str) -> str:
-    return pair if _FINGERPRINT.search(pair) else shlex.quote(pair)
+    return pair if _FINGERPRINT.fullmatch(pair.partition("=")[2]) else shlex.quote(pair)
 
 
 def _hide_secret(spider: str, name: str, value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import date
 from decimal import Decimal
 from enum import Enum
@@ -259,3 +260,5 @@ def test_a_target_that_is_read_again_is_the_same():
     hidden = text.partition("token=")[2]
     assert target_text("shop", {"q": "a b", "token": hidden}) == text
     assert target_text("shop", {"token": ""}) == "shop token="
+    odd = {"q": "***0123abcd '", "b": "***0123abcd -a c=d"}
+    assert shlex.split(target_text("shop", odd)) == ["shop", f"b={odd['b']}", f"q={odd['q']}"]

@@ -7,6 +7,7 @@ import pytest
 
 from gossamer.core.access import Role
 from gossamer.core.errors import StorageError
+from gossamer.core.hosts import FrontierRules
 from kit.servers import on_servers
 from kit.web import COUNT, fill_shop, open_web
 
@@ -105,6 +106,13 @@ async def test_one_page_is_explained(web):
     (other,) = found["other_requests"]
     assert other["fingerprint"] == f"{2:016x}"
     assert len(other["tries"][0]["detail"]) <= 400
+
+
+async def test_a_page_is_explained_whatever_others_crawl(tmp_path):
+    async with open_web(tmp_path) as web:
+        job = await web.backends.book.create("odd", "odd a='")
+        await web.backends.requests.create_frontier(job, FrontierRules())
+        assert (await web.get("/explain?url=http://a.example/1"))["answer"] == "never_seen"
 
 
 async def test_items_are_downloaded(web):

@@ -116,5 +116,8 @@ def _parse_target(target: str) -> tuple[str, dict[str, str]]:
     """The spider's name, or the URL, and the arguments of a job's target."""
     if "://" in target.partition(" ")[0]:
         return target, {}
-    name, *pairs = shlex.split(target)
+    try:
+        name, *pairs = shlex.split(target)
+    except ValueError:  # nothing that was written here
+        return target, {}
     return name, {key: value for key, _, value in (pair.partition("=") for pair in pairs)}
