@@ -32,6 +32,11 @@ def shown_server(url: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in shown[:_LONGEST])
 
 
+def has_userinfo(text: str) -> bool:
+    """Whether a URL in ``text`` has a user name or a password."""
+    return hide_userinfo(text) != text
+
+
 def hide_userinfo(text: str) -> str:
     """``text`` without the user names and passwords of the URLs in it."""
     return _USERINFO.sub("***@", text) if "://" in text else text

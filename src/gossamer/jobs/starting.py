@@ -21,7 +21,7 @@ from gossamer.core.errors import JobBusyError, MissingServiceError, StorageError
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import JobState
 from gossamer.core.record import Record
-from gossamer.core.redaction import shown_server
+from gossamer.core.redaction import has_userinfo, shown_server
 from gossamer.jobs.action_kind import ActionParts
 from gossamer.jobs.control import prepare_submission, submit_job
 from gossamer.jobs.limits import check_numbers
@@ -58,7 +58,7 @@ async def start_crawl(parts: ActionParts, start: CrawlOrder, by: str) -> Job:
     """
     _check_text(start)
     target = _allowed_target(parts, start.target)
-    if secrets := [name for name in start.arguments if is_secret(name)]:
+    if secrets := [name for name, text in start.arguments.items() if is_secret(name) or has_userinfo(text)]:
         raise UsageError(f"{', '.join(secrets)}: secrets are not given here; start this crawl at a terminal")
     options = [SettingOption(name, value, name) for name, value in check_startable_settings(start.settings)]
     check_numbers(options)

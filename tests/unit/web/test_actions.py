@@ -342,6 +342,20 @@ async def test_what_is_not_started(alone, target, why):
 
 
 @pytest.mark.parametrize(
+    "arguments",
+    [
+        {"password": "s3cret"},
+        {"start_urls": "http://ann:s3cret@a.example/"},
+        {"start_urls": "http://a.example/,http://ann:s3cret@b.example"},
+    ],
+)
+async def test_secrets_are_not_given_from_afar(alone, arguments):
+    refused = await do(alone, "/jobs", 400, target="https://shop.example/", arguments=arguments)
+    assert "secrets are not given here" in refused["error"]["why"]
+    assert "s3cret" not in str(refused)
+
+
+@pytest.mark.parametrize(
     "settings",
     [{"http.headers": {"a": "b"}}, {"data": "/tmp/x"}, {"replay.folder": "/etc"}, {"robots": False}],
 )
