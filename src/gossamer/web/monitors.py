@@ -29,6 +29,8 @@ MAX_DELTA = 8_000
 MAX_BUFFER = 256_000
 """Bytes that wait for one stream."""
 MAX_STREAMS = 200
+MAX_STREAMS_EACH = 50
+"""Of them, those of one token: nobody takes them from all others."""
 
 TOO_LARGE = {
     "error": {
@@ -225,19 +227,23 @@ class MonitorPool:
         self._ask = ask
         self.counter = EventCounter()
         self._monitors: dict[str, TopicMonitor] = {}  # by their topics
-        self._open: set[StreamBuffer] = set()
+        self._open: dict[StreamBuffer, str] = {}  # with who listens
 
     @property
     def streams(self) -> int:
         """How many are open."""
         return len(self._open)
 
+    def has_room_for(self, who: str) -> bool:
+        """Whether one more may be opened, and by ``who``."""
+        return len(self._open) < MAX_STREAMS and [*self._open.values()].count(who) < MAX_STREAMS_EACH
+
     async def open_stream(
-        self, buffer: StreamBuffer, questions: Sequence[TopicQuestion], last_id: str
+        self, buffer: StreamBuffer, questions: Sequence[TopicQuestion], last_id: str, who: str = ""
     ) -> None:
-        """Tell of these topics; ``last_id`` is that of the last event that whoever listens got."""
+        """Tell ``who`` of these topics; ``last_id`` is that of the last event that they got."""
         self._forget_unused()
-        self._open.add(buffer)
+        self._open[buffer] = who
         after = self.counter.read_id(last_id) if last_id else None
         if last_id and after is None:
             after = -1  # of another process: everything was missed
@@ -249,7 +255,7 @@ class MonitorPool:
 
     def close_stream(self, buffer: StreamBuffer) -> None:
         """Stop telling."""
-        self._open.discard(buffer)
+        self._open.pop(buffer, None)
         for monitor in self._monitors.values():
             monitor.remove_listener(buffer)
 

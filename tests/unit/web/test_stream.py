@@ -14,7 +14,7 @@ from gossamer.core.access import Role
 from gossamer.core.errors import UsageError
 from gossamer.testing.clock import run_virtual
 from gossamer.web.deltas import find_delta
-from gossamer.web.monitors import MAX_BUFFER, MonitorPool, StreamBuffer
+from gossamer.web.monitors import MAX_BUFFER, MAX_STREAMS_EACH, MonitorPool, StreamBuffer
 from gossamer.web.packages import uvicorn
 from gossamer.web.topics import TopicQuestion, TopicRule, ask_within, read_topics
 from kit.web import open_web
@@ -174,6 +174,21 @@ def test_who_does_not_keep_up_is_given_the_whole_answer():
         await asyncio.sleep(1.5)
         assert told(await slow.take_events(0.0)) == [("delta", {"set": [[["text"], "x"]], "drop": []})]
         pool.close_stream(slow)
+
+    run_virtual(main)
+
+
+def test_one_token_does_not_take_all_streams():
+    async def main(_clock):
+        pool = MonitorPool(Answers({}))
+        buffers = [StreamBuffer() for _ in range(MAX_STREAMS_EACH)]
+        for buffer in buffers:
+            assert pool.has_room_for("ann")
+            await pool.open_stream(buffer, [QUESTION], "", "ann")
+        assert (pool.has_room_for("ann"), pool.has_room_for("bob")) == (False, True)
+        for buffer in buffers:
+            pool.close_stream(buffer)
+        assert (pool.has_room_for("ann"), pool.streams) == (True, 0)
 
     run_virtual(main)
 

@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from gossamer.core.access import Caller, Role
 from gossamer.core.errors import AccessError, StorageError
 from gossamer.web.errors import AGAIN_S, error_response
-from gossamer.web.monitors import MAX_STREAMS, MonitorPool, StreamBuffer, StreamEvent
+from gossamer.web.monitors import MAX_STREAMS, MAX_STREAMS_EACH, MonitorPool, StreamBuffer, StreamEvent
 from gossamer.web.parts import WebParts, WhoAsks, call_of, parts_of, require_role
 from gossamer.web.route_group import RouteGroup, described_errors
 from gossamer.web.topics import MOST, TopicQuestion, read_topics
@@ -59,17 +59,17 @@ async def stream_changes(request: Request, caller: WhoAsks, topics: Topics, last
     pool: MonitorPool = request.app.state.monitors
     questions = read_topics(topics, request.app.state.topics)
     _check_roles(caller, questions)
-    if pool.streams >= MAX_STREAMS:
+    if not pool.has_room_for(caller.name):
         return error_response(
             503,
             "There are too many streams.",
-            f"{MAX_STREAMS} are open",
+            f"{MAX_STREAMS} may be open, and {MAX_STREAMS_EACH} of one token",
             "Ask for the answers themselves, every 5 s.",
             wait_s=AGAIN_S,
         )
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(
-        _tell(request, pool, questions, last_id), headers=headers, media_type="text/event-stream"
+        _tell(request, pool, questions, last_id, caller.name), headers=headers, media_type="text/event-stream"
     )
 
 
@@ -84,13 +84,13 @@ def _check_roles(caller: Caller, questions: Sequence[TopicQuestion]) -> None:
 
 
 async def _tell(
-    request: Request, pool: MonitorPool, questions: Sequence[TopicQuestion], last_id: str
+    request: Request, pool: MonitorPool, questions: Sequence[TopicQuestion], last_id: str, who: str
 ) -> AsyncIterator[bytes]:
     parts = parts_of(request)
     buffer = StreamBuffer()
     yield f"retry: {RETRY_MS}\n\n".encode()
     try:
-        await pool.open_stream(buffer, questions, last_id)
+        await pool.open_stream(buffer, questions, last_id, who)
         checked_at = time.monotonic()
         while True:
             events = await buffer.take_events(BEAT_S)
