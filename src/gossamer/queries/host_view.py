@@ -154,6 +154,10 @@ class _HostReader:
         """The busiest hosts."""
         return [] if self.stats is None else await self._frontier.busiest_hosts(HOSTS_LOOKED_AT)
 
+    async def find_report(self, name: str) -> HostReport | None:
+        """A host of that name, whether anything waits for it or not."""
+        return None if self.stats is None else await self._frontier.find_host(name.lower())
+
     def sum(self, reports: Sequence[HostReport]) -> HostSums:
         """All of them together."""
         hosts = self.stats.hosts if self.stats else 0
@@ -260,7 +264,9 @@ async def read_hosts(
     reader = _HostReader(backends, job)
     await reader.open()
     reports = await reader.read_reports()
-    rows = [reader.row_of(report) for report in reports]
+    named = await reader.find_report(which.q) if which.q else None
+    is_beyond = named is not None and named.host not in {report.host for report in reports}
+    rows = [reader.row_of(report) for report in ((*reports, named) if named and is_beyond else reports)]
     if reader.climbs or which.sort in ("success", "used", "dead"):
         rows = await reader.add_counts(rows)
     fitting = [row for row in rows if _fits(row, which)]
@@ -306,12 +312,12 @@ def _say(reader: _HostReader, job: Job, sums: HostSums) -> tuple[str, str]:
 
 
 async def read_host(backends: Backends, job: Job, host: str) -> HostView:
-    """One host of a job for which requests wait. Raises ``UnknownJobError`` for any other."""
+    """One host of a job. Raises ``UnknownJobError`` for a name that none of its hosts has."""
     reader = _HostReader(backends, job)
     await reader.open()
-    report = next((one for one in await reader.read_reports() if one.host == host.lower()), None)
+    report = await reader.find_report(host)
     if report is None:
-        raise UnknownJobError(f"no request of {job.id} waits for the host {host!r}")
+        raise UnknownJobError(f"{job.id} has no request to the host {host!r}")
     (row,) = await reader.add_counts([reader.row_of(report)])
     letters = await backends.open_frontier(job).dead_letters(DeadLetterFilter(host=report.host), DEAD_COUNTED)
     record = await backends.find_robots(report.host)

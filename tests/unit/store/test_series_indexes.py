@@ -63,3 +63,18 @@ def test_the_tables_have_a_column_for_each_counter(db):
     assert [name for (name,) in found] == ["job", "step", "at", "covered", *COLUMNS]
     table = load_migrations()[6].split("CREATE TABLE series (")[1].split("PRIMARY KEY")[0]
     assert re.findall(r"^ +(\w+) bigint NOT NULL DEFAULT 0", table, re.MULTILINE) == [*COLUMNS]
+
+
+@pytest.mark.parametrize(
+    ("name", "by"),
+    [
+        ("attempts_at", "attempt USING INDEX attempt_place (<expr>=? AND url=?"),
+        ("page", "page USING INDEX page_place (<expr>=? AND fingerprint=?)"),
+        ("items_on", "item USING INDEX item_recent (spider=? AND changed_at=?)"),
+    ],
+)
+def test_a_url_and_its_page_are_found_without_reading_the_ledger(db, name, by):
+    plan = plan_of(db, ledger.SQL[name].replace(":which", " AND url IN (?3)").replace("LIMIT ?", "LIMIT 1"))
+    assert [step for step in plan if step.startswith(f"SEARCH {by}")]
+    read_whole = re.compile(r"SCAN (?!part$|visit$|candidate$|CONSTANT)|.*AUTOMATIC")
+    assert not [step for step in plan if read_whole.match(step)]

@@ -42,14 +42,14 @@ async def read_facts(backends: Backends, job: Job, scope: JobScope, request: Req
         items=await backends.ledger.items_on(job, url),
         ladder=await backends.find_ladder(urls.host_key(url)),
     )
-    own = await backends.ledger.find_attempts(
-        job, TRIES, AttemptFilter(urls=(url,), fingerprint=entry.fingerprint)
-    )
-    known = await _with_request(backends, facts, entry.fingerprint, own)
     spelt = urls.canonicalise_url(request.url, urls.UrlOptions(drop_parameters=()))
     latest = await backends.ledger.find_attempts(job, ROWS, AttemptFilter(urls=tuple({url, spelt or url})))
     tries = _by_request(latest)
-    tries.pop(entry.fingerprint, None)
+    own = tries.pop(entry.fingerprint, [])
+    if len(latest) == ROWS and len(own) < TRIES:
+        which = AttemptFilter(urls=(url,), fingerprint=entry.fingerprint)
+        own = await backends.ledger.find_attempts(job, TRIES, which)
+    known = await _with_request(backends, facts, entry.fingerprint, own)
     others = [
         await _with_request(backends, _of_other(facts, rows[0]), fingerprint, rows)
         for fingerprint, rows in list(tries.items())[:OTHERS]
@@ -108,7 +108,8 @@ async def _with_request(
         found = KnownRequest(state=RequestState.DONE)
     more: dict[str, Any] = {}
     if tries and tries[0].reason == LedgerReason.KNOWN_TARGET:
-        more["target"] = next(iter(await backends.store.latest_attempts(job, tries[0].detail, 1)), None)
+        at_target = AttemptFilter(urls=(tries[0].detail,))
+        more["target"] = next(iter(await backends.ledger.find_attempts(job, 1, at_target)), None)
     return replace(
         facts,
         fingerprint=fingerprint,

@@ -16,6 +16,8 @@ from gossamer.store.attempts import NEWEST, SLICE, latest_attempts, page_attempt
 from gossamer.store.postgres.json import clean_text
 
 SQL = load_statements("gossamer.store.postgres", "store.sql")
+AT_URLS = "hashtext(url) = ANY (ARRAY(SELECT hashtext(asked) FROM unnest($6::text[]) AS asked))"
+"""By the index attempt_url."""
 
 
 class PostgresLedgerReader:
@@ -75,7 +77,8 @@ class _PostgresLedgerRows:
             clean_text(which.host) or None,  # nearly: what of these is of another host is left out later
         )
         base = "reason = $3 AND reason <> ''" if self._reason else "$3::text IS NULL"
-        self._slice = SQL["slice"].replace(":base", base)
+        at_urls = which.urls and within == NEWEST  # what is read in slices is bounded as it is
+        self._slice = SQL["slice"].replace(":base", f"{base} AND {AT_URLS}" if at_urls else base)
         self._below = SQL["row_below"].replace(":base", base)
 
     async def read_slice(self, before: int, count: int) -> Sequence[Any]:

@@ -232,12 +232,19 @@ FROM page WHERE job = (SELECT id FROM job WHERE name = $1) AND fingerprint = $2
 ORDER BY at DESC LIMIT 1;
 
 -- name: items_on
-SELECT count(*) FROM sighting s JOIN item i ON i.id = s.item
+-- By their present value's URL, or that of a former one.
+SELECT count(*)
+FROM (
+    SELECT id FROM item WHERE hashtext(url) = hashtext($2) AND url = $2
+    UNION SELECT item FROM item_history WHERE hashtext(url) = hashtext($2) AND url = $2
+) found
+JOIN sighting s ON s.job = (SELECT id FROM job WHERE name = $1) AND s.item = found.id
+JOIN item i ON i.id = found.id
 LEFT JOIN LATERAL (
     SELECT * FROM item_history h WHERE h.item = i.id AND h.hash = s.hash AND s.hash <> i.hash
     ORDER BY h.changed_at DESC LIMIT 1
 ) f ON true
-WHERE s.job = (SELECT id FROM job WHERE name = $1) AND coalesce(f.url, i.url) = $2;
+WHERE coalesce(f.url, i.url) = $2;
 
 -- ------------------------------------------------------------------ the book of jobs
 

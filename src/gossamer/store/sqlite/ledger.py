@@ -12,6 +12,7 @@ import msgspec
 
 from gossamer.core.jobs import Job
 from gossamer.core.results import EVERY_ATTEMPT, Attempt, AttemptFilter, AttemptRows, PageRecord
+from gossamer.core.storable import without_surrogates as clean
 from gossamer.drivers.sql import load_statements
 from gossamer.drivers.sqlite.database import Database
 from gossamer.store.attempts import SLICE, latest_attempts, page_attempts
@@ -34,7 +35,8 @@ class SqliteLedgerReader:
     ) -> list[Attempt]:
         """See :class:`~gossamer.ports.ledger_reader.LedgerReader`."""
         asked = _conditions_of(which)
-        sql = SQL["attempts"].replace(":which", "".join(f" AND {text}" for text in asked))
+        fitting = "".join(f" AND {text}" for text in asked)
+        sql = SQL["attempts_at" if which.urls else "attempts"].replace(":which", fitting)
 
         async def older_than(last: int, count: int) -> Sequence[Any]:
             values = (job.id, last, *asked.values(), count)
@@ -55,7 +57,8 @@ class SqliteLedgerReader:
 
     async def items_on(self, job: Job, url: str) -> int:
         """See :class:`~gossamer.ports.ledger_reader.LedgerReader`."""
-        row = await self._db.read(lambda conn: conn.execute(SQL["items_on"], (job.id, url)).fetchone())
+        values = (job.id, url, clean(job.name))
+        row = await self._db.read(lambda conn: conn.execute(SQL["items_on"], values).fetchone())
         return int(row[0])
 
 

@@ -115,6 +115,24 @@ async def filters_look_as_far_back_as_needed(s: LedgerSubject) -> None:
 
 
 @LEDGER_READER_CHECKS.register
+async def a_url_is_found_wherever_it_stands(s: LedgerSubject) -> None:
+    """In a ledger of several jobs, however many rows were written before and since."""
+    jobs = [await s.book.create(name, name) for name in ("a", "b")]
+    rows = [replace(ROWS[1], url=f"http://a/{number % 400}", fingerprint=number) for number in range(1000)]
+    for part in range(0, 1000, 100):
+        for job in jobs:
+            await s.store.record_attempts(job, rows[part : part + 100])
+    for number in (0, 127, 255, 399):
+        found = await s.ledger.find_attempts(jobs[0], 100, AttemptFilter(urls=(f"http://a/{number}", "x")))
+        expected = [row.fingerprint for row in reversed(rows) if row.fingerprint % 400 == number]
+        assert_equal([row.fingerprint for row in found], expected, "all of them, newest first")
+    one = AttemptFilter(urls=("http://a/7",), fingerprint=407)
+    assert_equal(await s.ledger.find_attempts(jobs[1], 9, one), [rows[407]], "that of one request")
+    none = AttemptFilter(urls=("http://a/400",))
+    assert_equal(await s.ledger.find_attempts(jobs[0], 9, none), [], "a URL that nobody asked for")
+
+
+@LEDGER_READER_CHECKS.register
 async def a_part_goes_on_where_the_former_ended(s: LedgerSubject) -> None:
     """With any filter, until there is no more."""
     job, other = await s.book.create("a", "a"), await s.book.create("b", "b")
@@ -169,6 +187,11 @@ async def a_page_is_found_as_it_was_the_last_time(s: LedgerSubject) -> None:
     newer = replace(found.page, at=9.0, title="new")
     await s.store.write(job, [replace(found, page=newer)])
     assert_equal(await s.ledger.find_page(job, 1), newer, "when it was parsed again, the latest")
+    await s.store.write(other, [make_visit_result(number=number, at=5) for number in range(2, 602)])
+    for number in (2, 255, 256, 601):
+        page = await s.ledger.find_page(other, number)
+        assert_equal(page and page.url, f"http://a/{number}", "among many")
+    assert_equal(await s.ledger.find_page(job, 601), None, "those of another job are its own")
 
 
 @LEDGER_READER_CHECKS.register
@@ -180,3 +203,17 @@ async def items_on_a_page_are_counted(s: LedgerSubject) -> None:
     assert_equal(await s.ledger.items_on(job, "http://a/1"), 2, "two items")
     assert_equal(await s.ledger.items_on(job, "http://a/2"), 0, "another page")
     assert_equal(await s.ledger.items_on(other, "http://a/1"), 0, "another job")
+
+
+@LEDGER_READER_CHECKS.register
+async def items_are_counted_as_their_job_saw_them(s: LedgerSubject) -> None:
+    """What an earlier job had found already counts, and what a later one changed still does."""
+    first, second = await s.book.create("a", "a"), await s.book.create("a", "a")
+    await s.store.write(first, [make_visit_result(make_item("1"), make_item("2"), at=3)])
+    moved = make_item("2", b'{"name":"y"}', url="http://a/2")
+    visits = [make_visit_result(make_item("1"), at=900_000), make_visit_result(moved, at=900_001, number=2)]
+    await s.store.write(second, visits)
+    assert_equal(await s.ledger.items_on(first, "http://a/1"), 2, "what the first job saw")
+    assert_equal(await s.ledger.items_on(first, "http://a/2"), 0, "not what became of it")
+    assert_equal(await s.ledger.items_on(second, "http://a/1"), 1, "what was there, and had not changed")
+    assert_equal(await s.ledger.items_on(second, "http://a/2"), 1, "what has changed")

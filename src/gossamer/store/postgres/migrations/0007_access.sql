@@ -3,6 +3,12 @@
 -- Items by their latest change.
 CREATE INDEX item_recent ON item (spider, changed_at, id);
 
+-- Finding a URL's attempts, and the items of a page. By a number made of the URL: an index of URLs would be large,
+-- and does not take a long one.
+CREATE INDEX attempt_url ON attempt (job, hashtext(url));
+CREATE INDEX item_url ON item (hashtext(url));
+CREATE INDEX item_former ON item_history (hashtext(url));
+
 -- Tokens, and the sessions that were made with them. `digest` is SHA-256 of the secret, which is nowhere.
 CREATE TABLE token (
     digest bytea PRIMARY KEY,

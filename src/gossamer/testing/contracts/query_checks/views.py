@@ -189,6 +189,25 @@ async def hosts_are_told_with_what_they_allow(s: QueryHarness) -> None:
     await _refuses_unknown_hosts(s, job)
 
 
+@register_check
+async def a_host_for_which_nothing_waits_is_found_by_its_name(s: QueryHarness) -> None:
+    """Beside those for which something does; whatever else is asked for has to fit, too."""
+    job = await s.make_job("shop", make_entry(1, host="done.example"))
+    await s.end_visits(job, {1: (Verdict.SUCCESS, "")})
+    await s.open_frontier(job).add([make_entry(2, host="done.example.net")])
+    one = await read_host(s.backends, job, "Done.example")
+    assert_equal((one.host, one.pending, one.success), ("done.example", 0, 1.0), "one alone")
+    found = await read_hosts(s.backends, job, HostFilter(q="DONE.example"))
+    assert_equal(
+        [(row.host, row.pending) for row in found.hosts],
+        [("done.example.net", 1), ("done.example", 0)],
+        "with the others of such a name",
+    )
+    assert_equal((await read_hosts(s.backends, job, HostFilter(q="done.exam"))).total, 1, "by the whole name")
+    held = await read_hosts(s.backends, job, HostFilter(q="done.example", only="held"))
+    assert_equal(held.hosts, (), "it is not held")
+
+
 async def _refuses_unknown_hosts(s: QueryHarness, job: Job) -> None:
     try:
         await read_host(s.backends, job, "nobody.example")
