@@ -6,8 +6,8 @@ it by a name that only it has; nobody changes anything from a page of another or
 
 from __future__ import annotations
 
-from gossamer.access.tokens import LOCAL, digest_of, make_secret
-from gossamer.core.access import AccessToken, Caller, CallFacts, Role
+from gossamer.access.tokens import digest_of, make_secret
+from gossamer.core.access import LOCAL, AccessToken, Caller, CallFacts, Role
 from gossamer.core.errors import AccessError
 from gossamer.core.record import Record, Time
 from gossamer.policy.origins import is_loopback, is_same_origin

@@ -6,15 +6,13 @@ import re
 import secrets
 from hashlib import sha256
 
-from gossamer.core.access import AccessToken, Role
+from gossamer.core.access import LOCAL, AccessToken, Role
 from gossamer.core.errors import UsageError
 from gossamer.core.record import Record
 from gossamer.wiring.backends import Backends
 
 PREFIX = "gossamer_"
 """Before every secret, so that people and scanners of repositories know what they have found."""
-LOCAL = "local"
-"""Who asks from this machine, where there is no token; no token may have this name."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 
 

@@ -7,6 +7,11 @@ from typing import Any
 
 from gossamer.core.record import Record, Time
 
+LOCAL = "local"
+"""Whoever is on this machine, while there is no token: noted in the place of a token's name."""
+AT_TERMINAL = " at the command line"
+"""How the name of somebody ends who did something there; no token has such a name."""
+
 
 class Role(StrEnum):
     """What a token allows. Each role may do all that those before it may."""
@@ -45,6 +50,11 @@ class LoggedAction(Record, frozen=True, kw_only=True):
     undo_until: Time | None = None  # None: there is no way back
     undone_at: Time | None = None
     key: str = ""  # the caller's, which makes the action idempotent; the log makes one where it is empty
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether it was not done: ``after`` says why, as ``failed``."""
+        return "failed" in self.after
 
 
 class Caller(Record, frozen=True, kw_only=True):

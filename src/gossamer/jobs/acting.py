@@ -73,6 +73,8 @@ async def undo_action(parts: ActionParts, number: int, by: str) -> LoggedAction:
     action = await find_action(parts, number)
     if action.undone_at is not None:
         raise ConflictError("it is undone already", now={"undone_at": action.undone_at})
+    if action.is_refused:
+        raise ConflictError("it was refused: there is nothing to undo", now={})
     if action.undo_until is None or action.undo_until <= now:
         raise ConflictError("there is no way back any more", now={"undo_until": action.undo_until})
     orders = orders_back(action, by, now)
@@ -112,7 +114,7 @@ def _done_before(done: LoggedAction, order: ActionOrder) -> LoggedAction:
     """What came of an order whose key was used before."""
     if (done.kind, done.job) != (order.kind, order.job):
         raise UsageError(f"the key {order.key!r} was used for another action: take a new one for each")
-    if "failed" in done.after:
+    if done.is_refused:
         raise UsageError(str(done.after["failed"]))
     return done
 

@@ -162,7 +162,8 @@ def _read_counts(look: JobLook, rules: AlertRules) -> Iterator[AlertReading]:
         yield _reading(look, TroubleKind.NO_ITEMS, text)
     if rules.growing and latest.waiting >= rules.growing and covered_s(look.samples) >= KEPT_S:
         before = latest.waiting - growth_of(look.samples, "waiting", KEPT_S)
-        text = f"{look.id} finds more than it does: {format_count(latest.waiting, 'request')} wait."
+        waiting = format_count(latest.waiting, "request")
+        text = f"{look.id} finds pages faster than it fetches them: {waiting} wait."
         state = _judge(latest.waiting, before * GROWN, before)
         yield _reading(look, TroubleKind.GROWING, text, state)
     for host in look.failing:

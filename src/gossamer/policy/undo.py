@@ -42,7 +42,7 @@ def orders_back(action: LoggedAction, by: str, now: float) -> tuple[ActionOrder,
 
     Each expects that the action's own result is still there: what somebody else has done since stays.
     """
-    if "failed" in action.after:
+    if action.is_refused:
         return ()
     found = _ORDERS.get(action.kind, _nothing)(action, now)
     return tuple(

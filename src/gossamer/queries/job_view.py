@@ -15,6 +15,7 @@ from gossamer.observe.sentences import formatter_at
 from gossamer.policy.alert_readings import BudgetUse
 from gossamer.policy.faults import FAULTS, FaultKind
 from gossamer.policy.host_sums import HostSums
+from gossamer.policy.sentences.actions import describe_action, describe_actor
 from gossamer.policy.sentences.errors import words_for
 from gossamer.policy.troubles import SHOWN, Trouble
 from gossamer.queries.last_hour import read_last_hour
@@ -30,7 +31,6 @@ CHANGES = 20
 """Changes that a view has."""
 HORIZON_WORDS = ("now", "within 1 min", "within 10 min", "within 1 h")
 LATER = "later"
-LOCAL = "local"  # the name under which actions on this machine are logged, where there is no token
 LEFT_OUT = {
     *(fault.value for fault, row in FAULTS.items() if row.kind is FaultKind.SETTLED),
     *(reason.value for reason in LedgerReason),
@@ -132,7 +132,9 @@ async def read_job_view(backends: Backends, settings: Settings, job: Job) -> Job
         budgets=await _budgets(backends, settings, known),
         errors=_errors(totals.by_reason),
         slowest=_slowest(known.hosts) if known.is_running else (),
-        changes=tuple(map(view_change, await backends.actions.list_actions(CHANGES, job=job.id))),
+        changes=tuple(
+            view_change(one, known.at) for one in await backends.actions.list_actions(CHANGES, job=job.id)
+        ),
     )
 
 
@@ -193,14 +195,13 @@ def _slowest(hosts: HostSums) -> tuple[SlowHostView, ...]:
     )
 
 
-def view_change(action: LoggedAction) -> ChangeView:
+def view_change(action: LoggedAction, now: float) -> ChangeView:
     """An action as it is shown."""
-    what = f"{action.kind.replace('_', ' ')}{f': {action.what}' if action.what else ''}"
     return ChangeView(
         id=action.id,
         at=action.at,
-        who="somebody on this machine" if action.token == LOCAL else f"token {action.token}",
-        what=what,
-        undo_until=action.undo_until,
+        who=describe_actor(action),
+        what=describe_action(action, formatter_at(now)),
+        undo_until=None if action.is_refused else action.undo_until,
         undone_at=action.undone_at,
     )

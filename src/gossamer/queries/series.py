@@ -82,7 +82,7 @@ async def read_series(backends: Backends, job: Job, range_: ChartRange) -> Serie
         step_s=plan.step_s,
         series={name: line for name, line in lines.items() if any(value is not None for value in line)},
         gaps=_gaps_of([step is None for step in steps], plan),
-        marks=await _find_marks(backends, job, plan),
+        marks=await _find_marks(backends, job, plan, now),
     )
 
 
@@ -113,9 +113,10 @@ def _allowed_of(step: SeriesStep | None) -> float | None:
     return None if value is None else _round(value / 1000)
 
 
-async def _find_marks(backends: Backends, job: Job, plan: ChartPlan) -> tuple[SeriesMark, ...]:
+async def _find_marks(backends: Backends, job: Job, plan: ChartPlan, now: float) -> tuple[SeriesMark, ...]:
     """What people did to the job in that time, oldest first."""
-    changes = map(view_change, await backends.actions.list_actions(MOST_MARKS, job=job.id))
+    actions = await backends.actions.list_actions(MOST_MARKS, job=job.id)
+    changes = [view_change(one, now) for one in actions if not one.is_refused]
     found = [change for change in changes if plan.since <= change.at < plan.until]
     return tuple(
         SeriesMark(at=change.at, kind="person", text=f"{change.what}, {change.who}") for change in found[::-1]

@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from gossamer.core.access import AT_TERMINAL, LOCAL, LoggedAction
 from gossamer.core.errors import Fault
 from gossamer.core.lifecycle import FinishReason, JobState
 from gossamer.core.record import Record
 from gossamer.policy.pace_limit import DelayReason, PaceLimit
+from gossamer.policy.sentences.actions import describe_action, describe_actor
 from gossamer.policy.sentences.advice import ADVICE, check_advice
 from gossamer.policy.sentences.errors import FailureFacts, advise_on, describe_errors, fate_of, words_for
 from gossamer.policy.sentences.fleet import FleetFacts, OverviewFacts, describe_fleet, describe_overview
@@ -75,6 +77,10 @@ def say(**changes: object) -> Saying:
             "shops-7 reached its budget of 1 page.",
         ),
         ({"is_at_work": False, "end_reason": FinishReason.BUDGET}, "shops-7 has spent its budget."),
+        (
+            {"is_at_work": False, "end_reason": FinishReason.MAX_PAGES},
+            "shops-7 has spent its budget of pages.",
+        ),
         ({"is_at_work": False, "end_reason": FinishReason.MAX_TIME}, "shops-7 reached its budget of time."),
         ({"is_at_work": False, "end_reason": FinishReason.ERROR}, "shops-7 ended with an error."),
         ({"is_at_work": False, "end_reason": FinishReason.INTERRUPTED}, "shops-7 was interrupted."),
@@ -99,7 +105,7 @@ def say(**changes: object) -> Saying:
         ({}, "shops-7 goes as fast as its hosts allow and is done at about T+7680 s, in 7680 s."),
         (
             {"left_s": None, "is_growing": True},
-            "shops-7 goes as fast as its hosts allow; it finds more than it does.",
+            "shops-7 goes as fast as its hosts allow; it finds pages faster than it fetches them.",
         ),
         ({"left_s": None}, "shops-7 goes as fast as its hosts allow."),
         ({"left_s": None, "limit": None}, "shops-7 is under way."),
@@ -279,10 +285,13 @@ def test_one_host_that_makes_most_failures_is_named() -> None:
     facts = FailureFacts(attempts=100, failures=50, reasons=2, largest="timeout_headers", largest_hosts=6)
     one = replace(facts, host="api.shop.example", host_failures=20, host_reason="server", host_since=NOW)
     assert describe_errors(one, SHOW).answer == (
-        "One host makes 40% of all failures, api.shop.example since T+0 s: an error of the server (server)."
+        "One host makes 40% of all failures, api.shop.example, since T+0 s: an error of the server (server)."
     )
     assert describe_errors(replace(one, host_failures=26), SHOW).answer.startswith(
         "One host makes half of all"
+    )
+    assert describe_errors(replace(one, host_failures=50, host_reason=""), SHOW).answer == (
+        "One host makes all failures, api.shop.example, since T+0 s."
     )
     assert describe_errors(replace(one, host_failures=19), SHOW).answer.startswith(
         "Two reasons, the largest:"
@@ -342,3 +351,41 @@ def test_how_a_fleet_does(facts: FleetFacts, answer: str) -> None:
 )
 def test_whether_anything_needs_a_person(facts: OverviewFacts, answer: str) -> None:
     assert describe_overview(facts, SHOW).answer == answer
+
+
+# --------------------------------------------------------------------------- what somebody did
+
+SHOP_HOST = "a.example"
+
+
+@pytest.mark.parametrize(
+    ("kind", "what", "before", "after", "said"),
+    [
+        ("pause", "shops-7", {"state": "running"}, {"state": "paused"}, "pause"),
+        (
+            "limits", "shops-7", {"settings": {"delay": 0.5, "max_pages": None}},
+            {"settings": {"delay": 2.0, "max_pages": 9}}, "delay 0.5 → 2, max_pages none → 9",
+        ),
+        (
+            "back", "shops-7", {"settings": {"delay": 2.0}}, {"settings": {"delay": 0.5}},
+            "delay 2 → 0.5, as in the beginning",
+        ),
+        ("limits", "shops-7", {"settings": {"delay": 0.5}}, {"failed": "no"}, "limits: refused"),
+        ("pace", SHOP_HOST, {"set_delay_s": None}, {"set_delay_s": 5.0}, "pace: a.example, the job's → 5 s"),
+        ("hold", SHOP_HOST, {}, {"hold_until": NOW + 60}, "hold: a.example until T+60 s"),
+        ("skip", SHOP_HOST, {}, {"hold_until": NOW + 60}, "skip: a.example"),
+        ("undo", SHOP_HOST, {"kind": "skip"}, {}, "undo skip: a.example"),
+    ],
+)  # fmt: skip
+def test_a_change_says_from_what_to_what(kind, what, before, after, said) -> None:
+    done = LoggedAction(at=NOW, token="ann", kind=kind, job="shops-7", what=what, before=before, after=after)
+    assert describe_action(done, SHOW) == said
+
+
+def test_whoever_did_something_is_named() -> None:
+    def actor(token: str) -> str:
+        return describe_actor(LoggedAction(at=NOW, token=token, kind="pause"))
+
+    assert actor("ann") == "token ann"
+    assert actor(f"ann{AT_TERMINAL}") == "ann at the command line"
+    assert actor(LOCAL) == "somebody on this machine"

@@ -153,6 +153,11 @@ async def test_settings_are_changed_and_put_back(web):
     rules = await frontier.read_rules()
     assert (rules.delay_s, rules.max_pages) == (2.0, 50)
     await do(web, path, 409, do="limits", **{"with": {"delay": 9}}, expect={"delay": None})
+    await do(web, path, 400, do="limits", **{"with": {"delay": -3}}, key="refused")
+    refused = (await web.backends.actions.list_actions(1, job=job.id))[0]
+    shown = (await web.get(f"/jobs/{job.id}"))["changes"][0]
+    assert (shown["what"], shown["undo_until"]) == ("limits: refused", None)
+    await undo(web, refused.id, 409)
     second = await do(web, path, do="limits", **{"with": {"delay": 7}})
     await undo(web, first["action"], 409)
     await undo(web, second["action"])

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from gossamer.config.layers import LoadedSettings, load_settings
 from gossamer.config.overrides import to_overrides
-from gossamer.core.access import LoggedAction
+from gossamer.core.access import AT_TERMINAL, LoggedAction
 from gossamer.core.actions import ActionOrder
 from gossamer.core.jobs import Job
 from gossamer.jobs.acting import perform_action
@@ -23,9 +23,9 @@ from gossamer.wiring.backends import Backends
 def who_acts() -> str:
     """Who is noted; no token has such a name."""
     try:
-        return f"{getpass.getuser()} at the command line"
+        return f"{getpass.getuser()}{AT_TERMINAL}"
     except (OSError, KeyError):  # a user without a name
-        return f"user {os.getuid()} at the command line"
+        return f"user {os.getuid()}{AT_TERMINAL}"
 
 
 def loaded_of(data: str | None, settings: list[str] | None) -> LoadedSettings:

@@ -41,12 +41,10 @@ def describe_errors(facts: FailureFacts, show: SentenceFormatter) -> Saying:
         requests = start_sentence(count_words(facts.dead, "request"))
         second = f"{second} {requests} {'was' if facts.dead == 1 else 'were'} given up."
     if facts.host and facts.host_failures >= BLAMED_SHARE * facts.failures:
-        since = f" since {show.time(facts.host_since)}" if facts.host_since is not None else ""
+        since = f", since {show.time(facts.host_since)}" if facts.host_since is not None else ""
         share = _share_words(facts.host_failures, facts.failures)
         reason = f": {words_for(facts.host_reason)}" if facts.host_reason else ""
-        return Saying(
-            f"One host makes {share} of all failures, {short_name(facts.host)}{since}{reason}.", second
-        )
+        return Saying(f"One host makes {share}, {short_name(facts.host)}{since}{reason}.", second)
     where = f" at {count_words(facts.largest_hosts, 'host')}" if facts.largest_hosts else ""
     if facts.reasons == 1:
         return Saying(f"One reason: {words_for(facts.largest)}{where}.", second)
@@ -58,10 +56,10 @@ def _share_words(part: int, whole: int) -> str:
     """A share in words where it is near one that has them."""
     share = part / whole
     if part == whole:
-        return "all"
+        return "all failures"
     if 0.45 <= share <= 0.55:
-        return "half"
-    return f"{min(int(share * 100), 99)}%"
+        return "half of all failures"
+    return f"{min(int(share * 100), 99)}% of all failures"
 
 
 def words_for(reason: str) -> str:

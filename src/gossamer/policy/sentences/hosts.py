@@ -143,7 +143,8 @@ def _more_about_hosts(facts: HostsFacts, show: SentenceFormatter) -> list[str]:
     more = [f"{', '.join(lines)}."] if lines else []
     if facts.allowed_per_s and facts.started_per_s is not None:
         allowed, started = show.rate(facts.allowed_per_s), show.rate(facts.started_per_s)
-        more.append(f"They are asked {started} of the {allowed} that they allow.")
+        who, they = ("It is", "it allows") if facts.hosts == 1 else ("They are", "they allow")
+        more.append(f"{who} asked {started} of the {allowed} that {they}.")
     if facts.slowest and facts.slowest_s:
         more.append(
             f"The last to be through is {short_name(facts.slowest)}, in {show.span(facts.slowest_s)}."

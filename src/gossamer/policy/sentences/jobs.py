@@ -63,7 +63,7 @@ class ObservedJobFacts(Record, frozen=True, kw_only=True):
     allowed_per_s: float | None = None
     left_s: float | None = None
     left_note: str = ""  # why that cannot be said
-    is_growing: bool = False  # it finds more than it does
+    is_growing: bool = False  # it finds pages faster than it fetches them
     held_until: float | None = None  # when the first of the held hosts may be asked again
     held_hosts: int = 0
     is_asked_for: bool = False  # the hold was the host's wish
@@ -123,7 +123,8 @@ def _describe_end(facts: ObservedJobFacts) -> Saying | None:
 def _budget_sentence(facts: ObservedJobFacts) -> str:
     if facts.max_pages is not None and facts.end_reason in (None, FinishReason.MAX_PAGES):
         return f"{facts.id} reached its budget of {format_count(facts.max_pages, 'page')}."
-    return f"{facts.id} has spent its budget."
+    pages = " of pages" if facts.end_reason is FinishReason.MAX_PAGES else ""
+    return f"{facts.id} has spent its budget{pages}."
 
 
 def _describe_stop(facts: ObservedJobFacts, waits: str) -> Saying:
@@ -219,7 +220,7 @@ def _on_its_way(facts: ObservedJobFacts, show: SentenceFormatter) -> Saying:
         done = show.time(facts.now + facts.left_s)
         first = f"{facts.id} {pace} and is done at about {done}, in {show.span(facts.left_s)}."
     elif facts.is_growing:
-        first = f"{facts.id} {pace}; it finds more than it does."
+        first = f"{facts.id} {pace}; it finds pages faster than it fetches them."
     else:
         first = f"{facts.id} {pace}."
     note = f" Its end cannot be said yet: {facts.left_note}." if _is_note_new(facts) else ""
@@ -250,7 +251,11 @@ def _waiting_words(facts: ObservedJobFacts) -> str:
 
 
 def _describe_growth(facts: ObservedJobFacts) -> str:
-    return " It finds more than it does, so its end cannot be said yet." if facts.is_growing else ""
+    return (
+        " It finds pages faster than it fetches them, so its end cannot be said yet."
+        if facts.is_growing
+        else ""
+    )
 
 
 def _describe_last_host(facts: ObservedJobFacts, show: SentenceFormatter) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from fastapi import Request, Response
 from pydantic import BaseModel, Field
 
-from gossamer.access.tokens import LOCAL
-from gossamer.core.access import Caller, Role
+from gossamer.core.access import LOCAL, Caller, Role
 from gossamer.core.record import Record
 from gossamer.core.redaction import shown_server
 from gossamer.version import __version__
