@@ -12,7 +12,7 @@ from gossamer.core.record import Record
 from gossamer.web.answers import etag_of
 
 PLACES = (
-    *("/", "/workers", "/proxies", "/schedules", "/page", "/new", "/sign-in"),
+    *("/", "/workers", "/proxies", "/page", "/new", "/sign-in"),
     *("/jobs/{job}", "/jobs/{job}/{view}"),
 )
 """The addresses of the dashboard. Each is the same page, which looks at its address."""

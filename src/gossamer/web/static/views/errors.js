@@ -19,7 +19,7 @@ import {
   sub,
   url,
 } from "../ui.js";
-import { apiOf, crumbsOf, span } from "./shared.js";
+import { apiOf, crumbsOf, isTraceback, span, traceback } from "./shared.js";
 
 const HOUR_S = 3600;
 const idOf = (group) => group.id ?? `${group.reason}|${group.pattern ?? ""}`;
@@ -80,7 +80,10 @@ function detail(ctx, group) {
       ["Reason", h("code", {}, group.reason), group.meaning && ` ${group.meaning}`],
       group.fate && ["Its requests are", group.fate],
       group.who && ["Whose fault", group.who],
-      group.detail && ["What came", foreign(group.detail, { max: 400 })],
+      group.detail && [
+        "What came",
+        isTraceback(group.detail) ? traceback(group.detail) : foreign(group.detail, { max: 400 }),
+      ],
     ]),
     samples.length > 0 && [
       h("h3", { class: "band-title" }, "Samples, the latest"),

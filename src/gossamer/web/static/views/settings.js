@@ -164,7 +164,7 @@ function draw(ctx, data) {
     : "";
   return [
     head({
-      answer: `${set.length} of ${rows.length} settings are set${changed}.`,
+      answer: `${set.length} of ${rows.length} settings ${set.length === 1 ? "is" : "are"} set${changed}.`,
       say: "The strongest layer wins: changed while running, command line, environment, spider, file, default. What can be changed now holds from the next lease on.",
     }),
     h(
