@@ -491,8 +491,6 @@ def fleet() -> dict[str, Any]:
                     "unseen_s": 42.0 if silent else 0.8,
                     "version": "0.4.1",
                     "memory_bytes": made.randint(142, 900) * 10**6,
-                    "memory_max_bytes": 1024 * 10**6,
-                    "loop_lag_s": 0.004,
                     "in_flight": 28 if shifts else 0,
                     "pages_per_s": 31.0 if shifts else 0.0,
                     "shifts": shifts,
@@ -551,8 +549,6 @@ def errors(_query: dict[str, str]) -> dict[str, Any]:
             "first_at": NOW - 3100,
             "last_at": NOW - 4,
             "hours": [round(v) for v in wander(reason, 24, count / 24, 0.5)],
-            "who": "the host",
-            "meaning": "The server answers with an error (5xx).",
             "fate": "tried again with back-off, then dead",
             "advice": "It hits all of its pages, and no other host's: wait until it answers, then retry.",
             "detail": "503 Service Unavailable",
@@ -568,7 +564,7 @@ def errors(_query: dict[str, str]) -> dict[str, Any]:
         "groups": [
             group("server", "503 of api.shop.example", 8870, 1204, host="api.shop.example"),
             group("throttled", "429 at 22 hosts", 4310, 0),
-            group("callback", HOSTILE[0], 61, 61, who="your spider"),
+            group("callback", HOSTILE[0], 61, 61),
         ],
         "left_out": [
             {"reason": "gone", "text": "gone (404, 410)", "count": 31_402},
@@ -723,36 +719,6 @@ def items(query: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def quality() -> dict[str, Any]:
-    def row(name: str, fill: float, base: float, **more: Any) -> dict[str, Any]:
-        return {
-            "field": name,
-            "type": "Product",
-            "kind": "str",
-            "fill": fill,
-            "base": base,
-            "range": "",
-            "drift": "",
-            "hours": [min(1.0, v) for v in wander(name, 24, fill, 0.005)],
-        } | more
-
-    return {
-        "at": time.time(),
-        "say": [
-            "The data is good but for price: 93% have one, 99.6% had in the last job.",
-            "640,632 items of 1,204,551 pages.",
-        ],
-        "score": 0.981,
-        "base_job": "shops-6",
-        "fields": [
-            row("sku", 1.0, 1.0),
-            row("name", 0.9998, 0.9997, range="3 … 214 characters"),
-            row("price", 0.931, 0.996, drift="Down since 13:02. 9 hosts, pages without .price."),
-            row("title", 0.04, 0.999, drift="Empty since 13:54."),
-        ],
-    }
-
-
 def explain(query: dict[str, str]) -> dict[str, Any]:
     return {
         "url": query["url"],
@@ -850,23 +816,6 @@ def proxies() -> dict[str, Any]:
     }
 
 
-def ladder() -> dict[str, Any]:
-    return {
-        "rungs": [
-            {"rung": "http", "hosts": 1305, "attempts": 1_188_204, "success": 0.991, "cost": 0},
-            {"rung": "browser", "hosts": 3, "attempts": 2023, "success": 0.964, "cost": 0.31},
-        ],
-        "hosts": [
-            {
-                "host": "tv.example",
-                "job": "shops-7",
-                "rung": "impersonate",
-                "why": "403 with a challenge page, 50 of 52 tries by http",
-            }
-        ],
-    }
-
-
 ME = {
     "name": "ops",
     "role": "operate",
@@ -887,7 +836,6 @@ def answer(path: str, query: dict[str, str]) -> Any:
         "/overview": lambda: overview(query),
         "/fleet": fleet,
         "/proxies": proxies,
-        "/ladder": ladder,
         "/explain": lambda: explain(query),
         "/jobs": lambda: {
             "jobs": [
@@ -916,7 +864,6 @@ def answer(path: str, query: dict[str, str]) -> Any:
             "dead": lambda: dead(query),
             "attempts": lambda: attempts(query),
             "items": lambda: items(query),
-            "quality": quality,
             "settings": settings,
         }.get(parts[2])
     return found() if found else None

@@ -96,15 +96,6 @@ function date(t) {
 /** Today only the clock, else month and day before it, as the command line writes it. */
 export const moment = (t, now, seconds = false) =>
   missing(t) ? "–" : date(t) === date(now) ? clock(t, seconds) : `${date(t)} ${clock(t, false)}`;
-/** The full time with its zone, for titles. */
-export function iso(t) {
-  if (missing(t)) return "";
-  const d = new Date(t * 1000),
-    zone = -d.getTimezoneOffset(),
-    far = Math.abs(zone);
-  const local = new Date(d.getTime() + zone * 60_000).toISOString().slice(0, 19);
-  return `${local}${zone < 0 ? "-" : "+"}${two(Math.floor(far / 60))}:${two(far % 60)}`;
-}
 /** How long something has been so, without the seconds that nobody needs: "42 s", "38 min", "2h 05m". */
 export const lasting = (s) =>
   s >= 60 && s < 3600 ? `${Math.floor(s / 60)} min` : duration(s < 10 ? Math.round(s) : s);

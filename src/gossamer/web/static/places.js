@@ -16,7 +16,7 @@ import { workers } from "./views/workers.js";
 export const FLEET = [
   ["/", "Overview", "o", overview],
   ["/workers", "Workers", "w", workers],
-  ["/proxies", "Proxies and ladder", "x", proxies],
+  ["/proxies", "Proxies", "x", proxies],
 ];
 /** Places of a job: [end of the address, name, key, view]. */
 export const OF_JOB = [

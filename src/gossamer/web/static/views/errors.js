@@ -22,18 +22,17 @@ import {
 import { apiOf, crumbsOf, isTraceback, span, traceback } from "./shared.js";
 
 const HOUR_S = 3600;
-const idOf = (group) => group.id ?? `${group.reason}|${group.pattern ?? ""}`;
 const kindOf = (group) => (group.dead > 0 ? "dead" : "held");
 
 const line = (ctx, group, chosen, total) =>
   h(
     "button",
     {
-      key: idOf(group),
+      key: group.reason,
       type: "button",
       class: "group",
       "aria-pressed": String(group === chosen),
-      onclick: () => ctx.set({ group: idOf(group) }),
+      onclick: () => ctx.set({ group: group.reason }),
     },
     mark(kindOf(group), kindOf(group) === "dead" ? "needs you" : "takes care of itself"),
     h(
@@ -43,7 +42,7 @@ const line = (ctx, group, chosen, total) =>
       h(
         "span",
         { class: "sub" },
-        `${group.reason}; ${group.who ? `${group.who}; ` : ""}${group.hosts === 1 ? "1 host" : `${count(group.hosts)} hosts`}`,
+        `${group.reason}; ${group.hosts === 1 ? "1 host" : `${count(group.hosts)} hosts`}`,
       ),
     ),
     group.hours
@@ -77,9 +76,8 @@ function detail(ctx, group) {
       linkButton(base("/attempts", { reason: group.reason }), `See ${count(group.count)} attempts`),
     ),
     facts([
-      ["Reason", h("code", {}, group.reason), group.meaning && ` ${group.meaning}`],
+      ["Reason", h("code", {}, group.reason)],
       group.fate && ["Its requests are", group.fate],
-      group.who && ["Whose fault", group.who],
       group.detail && [
         "What came",
         isTraceback(group.detail) ? traceback(group.detail) : foreign(group.detail, { max: 400 }),
@@ -105,7 +103,6 @@ function detail(ctx, group) {
 function groups(ctx, data) {
   const total = data.groups.reduce((sum, group) => sum + group.count, 0),
     chosen =
-      data.groups.find((group) => idOf(group) === ctx.query.group) ??
       data.groups.find((group) => group.reason === ctx.query.group) ??
       data.groups[0];
   return h(

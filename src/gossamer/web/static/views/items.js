@@ -25,7 +25,6 @@ import {
   sub,
   url,
 } from "../ui.js";
-import { quality } from "./quality.js";
 import { apiOf, crumbsOf, when } from "./shared.js";
 
 const FILTERS = ["type", "missing", "changed_since", "q"];
@@ -102,9 +101,8 @@ function browse(ctx, data) {
   });
 }
 
-function filters(ctx, quality, found) {
-  const named = quality?.fields.map((one) => one.field) ?? fieldsOf(found?.items ?? []);
-  const fields = [...new Set([...named, ctx.query.missing].filter(Boolean))];
+function filters(ctx, found) {
+  const fields = [...new Set([...fieldsOf(found?.items ?? []), ctx.query.missing].filter(Boolean))];
   const hourAgo = String(Math.floor(ctx.now() / 3600) * 3600 - 3600),
     dayAgo = String(Math.floor(ctx.now() / DAY_S) * DAY_S - DAY_S);
   return h(
@@ -275,32 +273,24 @@ const safeBox = (form, again) =>
     ),
   );
 
-const answerOf = (data, found) =>
-  data?.say ?? [found?.total ? `${plural(found.total, "item")}.` : "Items", ""];
-
 export const items = {
   title: () => "Items",
   crumbs: (ctx) => crumbsOf(ctx, "Items"),
   needs: (ctx) => [
     { name: "items", path: question(ctx), every: ctx.query.cursor ? 0 : 5, keep: true },
-    { name: "quality", path: apiOf(ctx, "/quality"), every: 20, optional: true },
   ],
   sideId: (ctx) => ctx.query.id,
   side: (ctx) => ctx.query.id && itemSheet(ctx),
   draw: (ctx) => {
-    const found = ctx.data("items"),
-      good = ctx.data("quality"),
-      [first, second] = answerOf(good, found);
+    const found = ctx.data("items");
     const types = (found?.types ?? []).map(([type, n]) => [type, type, n]);
     return [
       head({
-        answer: first,
-        say: second,
+        answer: found?.total ? `${plural(found.total, "item")}.` : "Items",
         does: found?.items?.length
           ? button("Download…", () => download(ctx, found), { kind: "main", icon: "save" })
           : null,
       }),
-      ctx.show("quality", (data) => quality(ctx, data), { waiting: null, what: "The quality of the items" }),
       section(
         "Browse",
         {
@@ -310,7 +300,7 @@ export const items = {
               ctx.set({ type, cursor: null }),
             ),
         },
-        filters(ctx, good, found),
+        filters(ctx, found),
         ctx.show("items", (data) => browse(ctx, data), { waiting: skeleton("table", 8), what: "The items" }),
       ),
     ];

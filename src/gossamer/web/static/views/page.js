@@ -158,7 +158,7 @@ function answer(ctx, data) {
           ),
         others(ctx, data),
       ),
-      h("div", {}, known(ctx, data), found(ctx, data)),
+      h("div", {}, known(ctx, data)),
     ),
   ];
 }
@@ -194,26 +194,6 @@ function known(ctx, data) {
     ]),
   );
 }
-
-const found = (ctx, data) =>
-  data.found_items?.length
-    ? section(
-        "Items found on it",
-        { id: "found", meta: link(jobHref(data.job, "/items"), "all items") },
-        h(
-          "ul",
-          { class: "rows" },
-          data.found_items.map((item) =>
-            h(
-              "li",
-              {},
-              link(jobHref(data.job, "/items", { id: item.id }), foreign(item.key, { max: 60 })),
-              h("span", { class: "sub" }, foreign(item.type, { max: 40 })),
-            ),
-          ),
-        ),
-      )
-    : null;
 
 const others = (ctx, data) =>
   data.other_requests.length

@@ -1,11 +1,10 @@
-// Proxies and the ladder: which are worth their money, and which hosts need more than plain http?
+// Proxies: which do well, and which rest?
 import { act, actButton } from "../actions.js";
 import { h } from "../dom.js";
-import { count, money, ms, plural, share } from "../format.js";
+import { count, ms, plural, share } from "../format.js";
 import { mark, noMark } from "../marks.js";
-import { jobHref } from "../places.js";
 import { table } from "../table.js";
-import { blank, foreign, head, link, section, skeleton, sub, tag } from "../ui.js";
+import { blank, foreign, head, section, skeleton, sub } from "../ui.js";
 import { when } from "./shared.js";
 
 const isOut = (one, now) => one.quarantined_until !== null && one.quarantined_until > now;
@@ -146,88 +145,30 @@ function pairs(ctx, list) {
   );
 }
 
-function ladder(ctx, data) {
-  const rungs = data.rungs ?? [],
-    climbed = data.hosts ?? [];
-  return h(
-    "div",
-    { key: "ladder", class: "cols two-one" },
-    rungs.length > 0 &&
-      section(
-        "The ladder: cheapest first, each host on the lowest rung that works",
-        { id: "rungs" },
-        table({
-          id: "rungs",
-          label: "Rungs",
-          rows: rungs,
-          idOf: (one) => one.rung,
-          columns: [
-            { key: "rung", label: "Rung", p: 1, cell: (one) => h("b", {}, one.rung) },
-            { key: "hosts", label: "Hosts", right: true, p: 2, cell: (one) => count(one.hosts) },
-            {
-              key: "pages",
-              label: "Attempts",
-              right: true,
-              p: 2,
-              cell: (one) => count(one.attempts ?? one.pages),
-            },
-            { key: "success", label: "Success", right: true, p: 2, cell: (one) => share(one.success) },
-            {
-              key: "cost",
-              label: "Cost",
-              right: true,
-              p: 2,
-              cell: (one) => (one.cost ? money(one.cost) : sub("none")),
-            },
-          ],
-        }),
-      ),
-    climbed.length > 0 &&
-      section(
-        "Hosts above the first rung",
-        { id: "climbed" },
-        h(
-          "ul",
-          { class: "rows" },
-          climbed.map((one) =>
-            h(
-              "li",
-              { key: one.host },
-              one.job
-                ? link(jobHref(one.job, "/hosts", { host: one.host }), foreign(one.host, { max: 50 }))
-                : foreign(one.host, { max: 50 }),
-              tag(one.rung, "act"),
-              sub(foreign(one.why ?? "", { max: 120 })),
-            ),
-          ),
-        ),
-      ),
-  );
-}
-
 function draw(ctx, data) {
   const list = data.proxies,
     out = list.filter((one) => isOut(one, ctx.now())),
     resting = list.reduce((sum, one) => sum + one.blocked_hosts.length, 0);
   if (!list.length)
     return [
-      head({ answer: "Proxies and ladder" }),
+      head({ answer: "Proxies" }),
       blank({
         title: "No proxies, and none are needed.",
-        text: "Every host is asked directly, on the rung http. Proxies, browsers and gateways are a choice of yours, per spider.",
+        text: "Every host is asked directly. `[proxies]` in the settings lists those that crawls are to use.",
       }),
     ];
-  const [first, second] = data.say ?? [
+  const [first, second] = [
     out.length
       ? `${count(out.length)} of ${plural(list.length, "proxy", "proxies")} ${out.length === 1 ? "rests" : "rest"}.`
-      : `All ${plural(list.length, "proxy", "proxies")} are in use.`,
+      : list.length === 1
+        ? "The one proxy is in use."
+        : `All ${plural(list.length, "proxy", "proxies")} are in use.`,
     resting
       ? `${plural(resting, "pair")} of a proxy and a host ${resting === 1 ? "rests" : "rest"} after blocks.`
       : "",
   ];
   return [
     head({ answer: first, say: second }),
-    ctx.show("ladder", (found) => ladder(ctx, found), { waiting: null, what: "The ladder" }),
     section(
       "Proxies",
       { id: "proxies", meta: "names only; credentials are never shown" },
@@ -246,10 +187,7 @@ function draw(ctx, data) {
 
 export const proxies = {
   title: () => "Proxies",
-  crumbs: () => [["/", "Overview"], "Proxies and ladder"],
-  needs: () => [
-    { name: "proxies", path: "/proxies", every: 5 },
-    { name: "ladder", path: "/ladder", every: 20, optional: true },
-  ],
-  draw: (ctx) => ctx.whole("proxies", "Proxies and ladder", skeleton("table", 12), (data) => draw(ctx, data)),
+  crumbs: () => [["/", "Overview"], "Proxies"],
+  needs: () => [{ name: "proxies", path: "/proxies", every: 5 }],
+  draw: (ctx) => ctx.whole("proxies", "Proxies", skeleton("table", 12), (data) => draw(ctx, data)),
 };

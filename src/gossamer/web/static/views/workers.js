@@ -1,9 +1,8 @@
 // Workers and shifts: who does what, and is anybody stuck or missing?
 import { act, actButton } from "../actions.js";
-import { bullet } from "../charts.js";
 import { openDialog } from "../dialog.js";
 import { h } from "../dom.js";
-import { ago, count, duration, ms, plural, rate, size } from "../format.js";
+import { ago, count, duration, plural, rate, size } from "../format.js";
 import { mark, noMark } from "../marks.js";
 import { jobHref } from "../places.js";
 import { freeze, table } from "../table.js";
@@ -11,7 +10,6 @@ import { blank, button, foreign, head, link, section, skeleton, sub } from "../u
 import { when } from "./shared.js";
 import { troubleList } from "./troubles.js";
 
-const HEAVY = 0.8; // of the memory that a worker may have
 const WHY = {
   idle: "nothing was due any more",
   time: "as long as a shift may be",
@@ -73,22 +71,6 @@ function slotCell(one) {
   );
 }
 
-function memoryCell(one) {
-  if (!one.memory_bytes) return sub("–");
-  if (!one.memory_max_bytes) return size(one.memory_bytes);
-  return h(
-    "span",
-    { class: "mem" },
-    bullet(
-      one.memory_bytes,
-      one.memory_max_bytes,
-      `${size(one.memory_bytes)} of ${size(one.memory_max_bytes)}`,
-      one.memory_bytes / one.memory_max_bytes > HEAVY ? "held" : "calm",
-    ),
-    h("span", {}, size(one.memory_bytes)),
-  );
-}
-
 function doesCell(ctx, one) {
   const path = `/workers/${encodeURIComponent(one.id)}/actions`,
     expect = { state: one.state };
@@ -136,16 +118,7 @@ const columns = (ctx, rows) =>
       p: 2,
       cell: (one) => (one.pages_per_s ? rate(one.pages_per_s) : sub("0/s")),
     },
-    { key: "memory", known: "memory_bytes", label: "Memory", p: 3, cell: memoryCell },
-    {
-      key: "lag",
-      known: "loop_lag_s",
-      label: "Loop lag",
-      right: true,
-      p: 4,
-      cell: (one) =>
-        one.loop_lag_s === null || one.loop_lag_s === undefined ? sub("–") : ms(one.loop_lag_s),
-    },
+    { key: "memory", known: "memory_bytes", label: "Memory", p: 3, cell: (one) => (one.memory_bytes ? size(one.memory_bytes) : sub("–")) },
     { key: "version", label: "Version", p: 4, cell: (one) => sub(foreign(one.version, { max: 16 })) },
     { key: "does", label: "", p: 2, right: true, cell: (one) => doesCell(ctx, one) },
   ].filter(({ known }) => !known || rows.some((one) => one[known])); // what workers do not tell has no column
