@@ -38,7 +38,7 @@ class JobPage(Record, frozen=True, kw_only=True):
     """A part of a listing of jobs."""
 
     jobs: tuple[JobSummary, ...]
-    next_after: str = ""  # the job after which the next part begins; "": there is no more
+    next_cursor: str | None = None  # the job behind which the next part begins; None: there is no more
 
 
 async def find_job(backends: Backends, name: str) -> Job:
@@ -80,7 +80,7 @@ async def list_jobs(
     shown = chosen[:limit]
     return JobPage(
         jobs=tuple([await _summarise_listed(backends, job) for job in shown]),
-        next_after=shown[-1].id if shown and len(chosen) > limit else "",
+        next_cursor=shown[-1].id if shown and len(chosen) > limit else None,
     )
 
 

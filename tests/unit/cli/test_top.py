@@ -94,6 +94,13 @@ def test_a_screen_of_80_by_24_has_everything() -> None:
     ):  # fmt: skip
         assert part in text, part
     assert lines[-1].endswith(KEYS)
+    heads = [
+        number for number, line in enumerate(lines) if line.split()[:1] in (["job"], ["host"], ["worker"])
+    ]
+    assert len(heads) == 3
+    assert all(lines[head][:3] == f"  {lines[head].split()[0][0]}" for head in heads), (
+        "above the names, not the marks"
+    )
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 120, 300])

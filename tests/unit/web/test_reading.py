@@ -192,7 +192,7 @@ async def test_the_same_question_is_asked_once(tmp_path, monkeypatch):
         monkeypatch.setattr(web.backends.book, "list_jobs", list_jobs)
         answers = await asyncio.gather(*(web.get("/jobs") for _ in range(20)))
         assert len(asked) == 1
-        assert all(answer == {"jobs": [], "next_after": ""} for answer in answers)
+        assert all(answer == {"jobs": [], "next_cursor": None} for answer in answers)
 
 
 @pytest.mark.parametrize(

@@ -216,7 +216,7 @@ def test_an_error_is_told_once_and_its_end_too():
 async def test_a_topic_is_asked_as_the_path_is(tmp_path):
     async with open_web(tmp_path, is_local=False) as web:
         (question,) = read_topics("jobs:limit=5", web.app.state.topics)
-        assert await ask_within(web.app, "/api/v1", question) == (200, b'{"jobs":[],"next_after":""}')
+        assert await ask_within(web.app, "/api/v1", question) == (200, b'{"jobs":[],"next_cursor":null}')
         (wrong,) = read_topics("jobs:limit=x", web.app.state.topics)
         assert (await ask_within(web.app, "/api/v1", wrong))[0] == 422
 
@@ -237,7 +237,10 @@ async def test_a_stream_over_a_connection(tmp_path):
                 lines = answer.aiter_lines()
                 found = [await anext(lines) for _ in range(5)]
                 assert found[:3] == ["retry: 2000", "", "event: snapshot"]
-                assert json.loads(found[4].removeprefix("data: "))["data"] == {"jobs": [], "next_after": ""}
+                assert json.loads(found[4].removeprefix("data: "))["data"] == {
+                    "jobs": [],
+                    "next_cursor": None,
+                }
                 await web.backends.book.create("shop", "shop")
                 while not (line := await anext(lines)).startswith("data: "):
                     pass

@@ -64,11 +64,26 @@ def _print_alerts(settings: Settings, *, as_json: bool) -> None:
     if as_json:
         print_json(to_document(page))
         return
-    print_table(
-        ("since", "severity", "alert", "what is wrong"),
-        ((local_short(one.since), one.severity.replace("_", " "), one.kind, one.text) for one in page.alerts),
-        wide="what is wrong",
-    )
+    if page.alerts:
+        print_table(
+            ("since", "severity", "alert", "what is wrong"),
+            (
+                (local_short(one.since), one.severity.replace("_", " "), one.kind, one.text)
+                for one in page.alerts
+            ),
+            wide="what is wrong",
+        )
+    elif page.is_watched:
+        print_message("nothing is wrong")
+    if page.targets:
+        _print_targets(page)
+    if not page.is_watched:
+        print_message("nobody watches: no crawl runs here, and no supervisor leads")
+    if not page.targets:
+        print_message("nobody is told: the settings have no [alerts.targets.NAME]")
+
+
+def _print_targets(page: AlertPage) -> None:
     print_table(
         ("target", "kind", "told of", "waiting"),
         (
@@ -77,10 +92,6 @@ def _print_alerts(settings: Settings, *, as_json: bool) -> None:
         ),
         right=("waiting",),
     )
-    if not page.is_watched:
-        print_message("nobody watches: no crawl runs here, and no supervisor leads")
-    if not page.targets:
-        print_message("nobody is told: the settings have no [alerts.targets.NAME]")
 
 
 def _run_trial(settings: Settings, target: str | None, *, as_json: bool) -> None:

@@ -125,7 +125,7 @@ def _clock(at: float) -> str:
 
 def _jobs_part(view: TopView, chosen: str) -> _Part:
     head = (
-        ("job", 0), ("state", 10), ("pages", 9), ("pace", 8), ("allowed", 8),
+        ("  job", 0), ("state", 10), ("pages", 9), ("pace", 8), ("allowed", 8),
         ("waiting", 9), ("dead", 6), ("left", 9),
     )  # fmt: skip
     rows = tuple((_job_cells(row), "reverse" if row.id == chosen else "") for row in view.jobs)
@@ -149,7 +149,7 @@ def _job_cells(row: JobRow) -> tuple[str, ...]:
 
 
 def _hosts_part(hosts: Sequence[HostStatus], now: float) -> _Part:
-    head = (("host", 0), ("pending", 10), ("in flight", 9), ("delay", 8), ("next turn", 10), ("pages", 10))
+    head = (("  host", 0), ("pending", 10), ("in flight", 9), ("delay", 8), ("next turn", 10), ("pages", 10))
     return _Part(head, tuple((_host_cells(host, now), "") for host in hosts), 0)
 
 
@@ -169,7 +169,7 @@ def _host_cells(host: HostStatus, now: float) -> tuple[str, ...]:
 
 def _workers_part(workers: Sequence[WorkerView], more: int) -> _Part:
     head = (
-        ("worker", 0), ("state", 9), ("slots", 7), ("pace", 8), ("in flight", 9), ("memory", 8), ("seen", 9)
+        ("  worker", 0), ("state", 9), ("slots", 7), ("pace", 8), ("in flight", 9), ("memory", 8), ("seen", 9)
     )  # fmt: skip
     return _Part(head, tuple((_worker_cells(worker), "") for worker in workers), more)
 

@@ -84,7 +84,10 @@ def _extra_notes(facts: UrlFacts, show: NumberFormatter) -> list[str]:
             "is said rests on its pages and the ledger."
         )
     if facts.scoping is None:
-        notes.append("The job's spider is not at hand, so its scope is unknown: name it with --spider.")
+        notes.append(
+            "The job's spider is not at hand, so its scope is unknown; "
+            "`gossamer explain --spider FILE` takes it."
+        )
     elif facts.found is not None and facts.scoping.refused not in ("", MEDIA):
         notes.append(
             f"By the current settings it would not be crawled: {scope_rule(facts.scoping, facts.canonical)}."

@@ -20,12 +20,12 @@ async def jobs_are_listed_in_parts(s: QueryHarness) -> None:
     made = [(await s.make_job(name)).id for name in ("a", "b", "c")]
     first = await list_jobs(s.backends, 2)
     assert_equal([job.job for job in first.jobs], made[:0:-1], "the newest come first")
-    assert_equal(first.next_after, made[1], "there is more")
-    rest = await list_jobs(s.backends, 2, after=first.next_after)
+    assert_equal(first.next_cursor, made[1], "there is more")
+    rest = await list_jobs(s.backends, 2, after=first.next_cursor or "")
     assert_equal([job.job for job in rest.jobs], made[:1], "the rest follows")
-    assert_equal(rest.next_after, "", "and then there is no more")
+    assert_equal(rest.next_cursor, None, "and then there is no more")
     whole = await list_jobs(s.backends, 3)
-    assert_equal((len(whole.jobs), whole.next_after), (3, ""), "a full part may be all")
+    assert_equal((len(whole.jobs), whole.next_cursor), (3, None), "a full part may be all")
 
 
 @register_check
@@ -38,7 +38,7 @@ async def jobs_are_chosen_by_name_and_state(s: QueryHarness) -> None:
     await s.backends.book.update(replace(over, state=JobState.FINISHED, finished_at=s.now()))
     found = await list_jobs(s.backends, 1, name="shop", states=(JobState.FINISHED,))
     assert_equal([job.job for job in found.jobs], ["shop-1"], "by name and state")
-    assert_equal(found.next_after, "", "what is not chosen is not more")
+    assert_equal(found.next_cursor, None, "what is not chosen is not more")
     named = await list_jobs(s.backends, 9, name="shop")
     assert_equal([job.job for job in named.jobs], ["shop-2", "shop-1"], "by name")
 
