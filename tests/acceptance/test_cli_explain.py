@@ -80,12 +80,11 @@ def seconds_until(text):
 
 def test_what_is_in_hand_and_what_waits_for_its_host(here, pages, site):
     gossamer("crawl", "pages.py", "-q", "--delay", 0, "--max-pages", 1, cwd=here)
-    command = [sys.executable, "-m", "gossamer.cli.main", "crawl", "pages.py", "-q", "--delay", "1000"]
-    with subprocess.Popen(
-        [*command, "--per-host", "2"], cwd=here, env=environment(), stdin=subprocess.DEVNULL
-    ) as crawl:
+    command = [sys.executable, "-m", "gossamer.cli.main", "crawl", "pages.py", "-q", "--delay", "0"]
+    with subprocess.Popen(command, cwd=here, env=environment(), stdin=subprocess.DEVNULL) as crawl:
         try:
             assert pages.asked.wait(PATIENCE_S)
+            gossamer("set", "pages", "delay=1000", "per_host=2", cwd=here)
             leased, waiting = explained(f"{site.url}/slow", here), explained(f"{site.url}/other", here)
             text = gossamer("explain", f"{site.url}/other", cwd=here)
             (host,) = json.loads(gossamer("status", "pages", "--json", cwd=here))["hosts"]

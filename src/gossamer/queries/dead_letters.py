@@ -40,6 +40,7 @@ class LetterSummary(Record, frozen=True, kw_only=True):
     fingerprint: Fingerprint
     host: str
     reason: str
+    reason_text: str  # the same in words
     attempts: int
     died_at: Time
     method: str
@@ -63,7 +64,6 @@ class LetterSummary(Record, frozen=True, kw_only=True):
 class LetterReport(LetterSummary, frozen=True, kw_only=True):
     """A dead letter with the tries at its request."""
 
-    reason_text: str  # the reason in words
     tries: tuple[Attempt, ...] = ()  # newest first
 
 
@@ -133,7 +133,7 @@ async def read_letter(backends: Backends, job: Job, number: int) -> LetterReport
     cut = [
         cut_attempt(tried, LONGEST_DETAIL if number == 0 else DETAIL) for number, tried in enumerate(tries)
     ]
-    return LetterReport(**asdict(summary), reason_text=reason_text(summary.reason), tries=tuple(cut))
+    return LetterReport(**asdict(summary), tries=tuple(cut))
 
 
 async def list_letters(backends: Backends, job: Job, which: DeadLetterFilter, limit: int) -> LetterPage:
@@ -148,7 +148,6 @@ async def read_letters(backends: Backends, job: Job, which: DeadLetterFilter, li
     reports = [
         LetterReport(
             **asdict(letter),
-            reason_text=reason_text(letter.reason),
             tries=await _tries_at(backends, job, letter),
         )
         for letter in page.letters
@@ -171,6 +170,7 @@ def summarise_letter(letter: DeadLetter) -> LetterSummary:
         fingerprint=entry.fingerprint,
         host=entry.host,
         reason=letter.reason,
+        reason_text=reason_text(letter.reason),
         attempts=letter.attempts,
         died_at=letter.died_at,
         method=request.method,

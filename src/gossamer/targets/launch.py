@@ -15,15 +15,18 @@ from gossamer.config.layers import COMMAND_LINE, DEFAULT, LoadedSettings, load_s
 from gossamer.config.settings import Settings
 from gossamer.config.values import hide_secrets
 from gossamer.core.errors import StorageError, UsageError
+from gossamer.core.redaction import has_userinfo
+from gossamer.policy.credentials import authorizations_for
 from gossamer.policy.secret_names import is_secret
 from gossamer.targets.plan import settings_to_keep
+from gossamer.targets.start_url import absolute_url
 
 
 class LaunchPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The command that began a crawl the last time."""
 
     folder: str  # in which it was given
-    target: str  # as it was typed
+    target: str  # as it was typed; empty for a URL with a password
     arguments: dict[str, str] = {}  # of the spider
     options: tuple[tuple[str, str], ...] = ()  # settings that it gave: full name, and text as after ``-s``
     secrets: tuple[str, ...] = ()  # the names of arguments and settings that are not kept
@@ -50,12 +53,15 @@ def launch_of(target: str, arguments: Mapping[str, str], loaded: LoadedSettings)
     """How a crawl is begun, packed."""
     given = {name: found[0].value for name, found in loaded.layers.items() if found[0].layer == COMMAND_LINE}
     hidden = [name for name, value in given.items() if hide_secrets(name, value) != value]
+    secret = [name for name, value in arguments.items() if is_secret(name) or has_userinfo(value)]
+    if "@" in target and authorizations_for([absolute_url(target)]):
+        target, hidden = "", ["the URL's user and password", *hidden]
     launch = LaunchPlan(
         folder=str(loaded.start),
         target=target,
-        arguments={name: value for name, value in arguments.items() if not is_secret(name)},
+        arguments={name: value for name, value in arguments.items() if name not in secret},
         options=tuple((name, to_text(value)) for name, value in given.items() if name not in hidden),
-        secrets=(*filter(is_secret, arguments), *hidden),
+        secrets=(*secret, *hidden),
         settings=settings_to_keep(loaded.settings),
         layers={
             name: (found[0].layer, found[0].source)
