@@ -9,7 +9,6 @@ from gossamer.core.alerts import AlertNotice
 from gossamer.core.errors import StorageError
 from gossamer.core.hosts import FrontierRules, HostSignal, HostSignalKind
 from gossamer.core.jobs import ItemFilter, ItemRows, Job
-from gossamer.core.position import QueuePosition
 from gossamer.core.results import Attempt, Outcome, Verdict, VisitResult
 from gossamer.core.shifts import RosterView
 from gossamer.frontier.memory.frontier import MemoryFrontier
@@ -47,13 +46,6 @@ class NoticedTarget:
         self.notices.append(notice)
 
 
-class KnownFrontier(MemoryFrontier):
-    """One that tells its rules."""
-
-    async def find_position(self, fingerprint: int) -> tuple[FrontierRules, QueuePosition]:
-        return self._rules, QueuePosition()
-
-
 class WatchedPlace:
     """One job, a target, and what can go wrong."""
 
@@ -64,7 +56,7 @@ class WatchedPlace:
         w.shared, w.book, w.store = MemorySharedState(w.clock), MemoryJobStore(w.clock), MemoryStore()
         w.job = await w.book.create("shop", "shop.py:Shop")
         w.listed: list[Job] = [w.job]
-        w.frontier = KnownFrontier(rules or FrontierRules(delay_s=5.0), w.clock, seed=1)
+        w.frontier = MemoryFrontier(rules or FrontierRules(delay_s=5.0), w.clock, seed=1)
         w.target = NoticedTarget("ops")
         w.roster_leader, w.trouble, w.count = "s1", "", 0
         w.parts = WatchParts(

@@ -146,7 +146,7 @@ class _HostReader:
         self.stats = await self._backends.read_stats(self._job)
         if self.stats is None:
             return
-        self.rules, _ = await self._backends.find_position(self._job, 0)
+        self.rules = await self._backends.read_rules(self._job)
         self.memory = await load_job_memory(self._backends.requests.shared, self._job)
         self.climbs = bool((await self._backends.store.read_totals(self._job)).by_rung)
 

@@ -36,7 +36,7 @@ class HostPage(Record, frozen=True, kw_only=True):
 
 async def list_hosts(backends: Backends, job: Job, limit: int) -> HostPage:
     """The hosts for which most requests wait, busiest first. Raises ``LostRequestsError``."""
-    rules, _ = await backends.find_position(job, 0)
+    rules = await backends.read_rules(job)
     found = await backends.open_frontier(job).busiest_hosts(limit + 1)
     reports = [_with_delay(report, rules) for report in found[:limit]]
     return HostPage(

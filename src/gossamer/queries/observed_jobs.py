@@ -95,7 +95,7 @@ async def observe_job(
         return replace(known, memory=memory, is_at_work=False)
     is_at_work = job.is_fleet or await backends.at_work(job) is not None
     frontier = backends.open_frontier(job)
-    rules, _ = await frontier.find_position(0)
+    rules = await frontier.read_rules()
     hosts, limit = memory.hosts, memory.pace.limit
     samples: Sequence[JobSample] = lately(memory.samples)
     if not memory.is_fresh(now):

@@ -49,7 +49,7 @@ async def estimate_pace(backends: Backends, job: Job) -> JobPace:
         return await estimate_own_pace(backends, job)
     view = await backends.requests.fleet.roster.read_roster(history=True)
     samples = view.samples.get(job.id, ())
-    rules, _ = await backends.find_position(job, 0)
+    rules = await backends.read_rules(job)
     found = estimate_time_left(samples, max_pages=rules.max_pages)
     troubles = [s.detail for s in view.standings if s.job == job.id and s.detail]
     troubles += [samples[-1].trouble] if samples and samples[-1].trouble else []
@@ -68,6 +68,6 @@ async def estimate_own_pace(backends: Backends, job: Job) -> JobPace:
     memory = await load_job_memory(backends.requests.shared, job)
     if not memory.is_fresh(backends.clock.now()):
         return JobPace()
-    rules, _ = await backends.find_position(job, 0)
+    rules = await backends.read_rules(job)
     found = estimate_time_left(lately(memory.samples), max_pages=rules.max_pages)
     return JobPace(pages_per_s=found.pages_per_s, left_s=found.seconds, note=found.reason)

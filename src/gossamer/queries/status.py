@@ -111,7 +111,7 @@ async def read_hold(backends: Backends, job: Job) -> str:
     stats = await backends.read_stats(job)
     if stats is None or not stats.waiting:
         return ""
-    rules, _ = await backends.find_position(job, 0)
+    rules = await backends.read_rules(job)
     is_at_work = await backends.at_work(job) is not None
     hold = find_hold(job, stats, rules, is_at_work=is_at_work)
     return hold.line if hold else ""

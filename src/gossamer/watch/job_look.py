@@ -52,7 +52,7 @@ async def look_at_job(
         latency_sum_s=totals.latency_sum_s,
     )
     memory = remember_sample(memory, sample)
-    rules, _ = await watched.frontier.find_position(0)
+    rules = await watched.frontier.read_rules()
     hosts = await observe_hosts(watched.frontier, stats, rules, now, memory)
     if not is_noted:
         await parts.series.set_gauges(job, now, gauges_of_hosts(hosts))

@@ -118,6 +118,12 @@ class Backends:
         )
         return len(found) if len(found) < LOST_COUNTED else ever
 
+    async def read_rules(self, job: Job) -> FrontierRules:
+        """The rules in force for a job; of one whose requests are forgotten, those of any."""
+        if job.finished_at is not None and await self.read_stats(job) is None:
+            return FrontierRules()
+        return await self.open_frontier(job).read_rules()
+
     async def find_position(self, job: Job, fingerprint: int) -> tuple[FrontierRules, QueuePosition]:
         """The rules in force for a job, and where one of its requests stands; of one forgotten neither."""
         if job.finished_at is not None and await self.read_stats(job) is None:

@@ -11,6 +11,7 @@ from gossamer.core.drops import DropKind
 from gossamer.core.errors import LedgerReason
 from gossamer.core.jobs import FrontierStats, Job, KnownRequest
 from gossamer.core.lifecycle import RequestState
+from gossamer.core.position import QueuePosition
 from gossamer.core.requests import Request
 from gossamer.core.results import Attempt, AttemptFilter
 from gossamer.policy import urls
@@ -63,7 +64,7 @@ async def _read_job(backends: Backends, job: Job, scope: JobScope, request: Requ
     stats = await backends.read_stats(job)
     holder = await backends.at_work(job)
     totals = await backends.store.read_totals(job)
-    rules, _ = await backends.find_position(job, 0)
+    rules = await backends.read_rules(job)
     left_out = DropKind.LINK.select_from(totals.dropped)
     return UrlFacts(
         url=request.url,
@@ -100,10 +101,12 @@ async def _with_request(
     """What frontier, ledger and store have of one request."""
     job = facts.job
     page = await backends.ledger.find_page(job, fingerprint)
-    _, place = await backends.find_position(job, fingerprint)
+    place = QueuePosition()
     found: KnownRequest | None = None
     if not facts.is_forgotten:
         found = await backends.open_frontier(job).find_request(fingerprint)
+        if found and found.state is not RequestState.DONE:  # which stands nowhere: nothing is searched for it
+            _, place = await backends.find_position(job, fingerprint)
     elif tries or page:
         found = KnownRequest(state=RequestState.DONE)
     more: dict[str, Any] = {}
