@@ -16,7 +16,7 @@ from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
 from gossamer.core.requests import Entry, Request
 from gossamer.core.results import Verdict, VisitResult
-from gossamer.testing.contracts.frontier_harness import make_outcome
+from gossamer.testing.contracts.frontier_harness import make_entry, make_outcome
 from gossamer.testing.contracts.query_harness import make_attempt, make_page
 from gossamer.testing.contracts.store_harness import make_item
 from gossamer.web.app import make_app
@@ -102,3 +102,25 @@ async def fill_shop(backends: Backends) -> Job:
             LoggedAction(at=float(number), token="ann", kind="pause", job=job.id, what=HOSTILE)
         )
     return job
+
+
+async def make_job(web: WebHarness) -> tuple[Job, Any]:
+    """A job of which three requests wait."""
+    job = await web.backends.book.create("shop", "http://a.example/")
+    await web.backends.requests.create_frontier(job, FrontierRules())
+    frontier = web.backends.open_frontier(job)
+    await frontier.add([make_entry(number) for number in range(3)])
+    return job, frontier
+
+
+async def do(web: WebHarness, path: str, status: int = 200, **body: Any) -> Any:
+    """What comes of an order to the API."""
+    answer = await web.client.post(f"/api/v1{path}", json=body)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+async def bury(frontier: Any, clock: Any) -> Any:
+    """Let all requests that may start end as dead letters."""
+    leases = (await frontier.lease("http", 9, 60.0)).leases
+    return await frontier.settle([make_outcome(lease, Verdict.DEAD, clock.now()) for lease in leases])

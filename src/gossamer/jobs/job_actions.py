@@ -16,7 +16,7 @@ from gossamer.core.requests import Entry, Request
 from gossamer.jobs.action_kind import ActionFacts, ActionKind, ActionParts
 from gossamer.jobs.control import change_job, reopen_job
 from gossamer.jobs.limits import change_settings, put_back, read_limits
-from gossamer.jobs.starting import check_startable, start_again
+from gossamer.jobs.starting import check_page, check_startable, start_again
 from gossamer.policy import urls
 from gossamer.policy.undo import CANCEL_S
 from gossamer.wiring.rules import url_options_of
@@ -123,6 +123,7 @@ async def _fetch(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
     if job.state is JobState.CANCELLED:
         raise UsageError(f"{job.id} is cancelled: nothing of it is fetched any more")
     entry = _entry_of(parts, job, order)
+    await check_page(parts, job, entry.request.url)
     frontier = parts.backends.open_frontier(job)
     await frontier.add([entry])
     await frontier.apply_change(JobCommand.REOPEN)

@@ -18,6 +18,7 @@ from gossamer.core.rungs import AUTO, explain_wrong_rung
 from gossamer.jobs.action_kind import ActionFacts, ActionKind, ActionParts
 from gossamer.jobs.control import reopen_job
 from gossamer.jobs.kept_letters import keep_letters, kept_letters
+from gossamer.jobs.starting import check_page
 from gossamer.policy import urls
 from gossamer.policy.redirects import without_credentials
 from gossamer.wiring.rules import url_options_of
@@ -72,7 +73,10 @@ async def _begin(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
     job = await parts.find_job(order)
     if order.given.get("when"):
         raise UsageError("letters are retried at once; where a host does not answer, hold it until it does")
-    _check_change(order.given.get("change") or {})
+    change = order.given.get("change") or {}
+    _check_change(change)
+    if "url" in change:
+        await check_page(parts, job, change["url"])
     return {"done": await _do_slice(parts, job, order, parts.backends.clock.now(), 0)}
 
 

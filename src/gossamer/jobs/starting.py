@@ -125,6 +125,21 @@ def _is_spider_name(target: str) -> bool:
     return not is_url(target) and not is_host
 
 
+async def check_page(parts: ActionParts, job: Job, url: str) -> None:
+    """Raise ``UsageError`` for a page of a private host that the job does not have.
+
+    Whoever began the job at a terminal may have named a private host: that opens all of its ports to the job.
+    """
+    if parts.loaded.settings.dashboard.allow_private or not is_private_url(url):
+        return
+    host = urls.host_key(url)
+    if await parts.backends.open_frontier(job).find_host(host) is None:
+        raise UsageError(
+            f"{host} is not a public address and no host of {job.id}: set dashboard.allow_private = true to "
+            "reach private ones from here"
+        )
+
+
 # --------------------------------------------------------------------------- on this machine
 
 

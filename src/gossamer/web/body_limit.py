@@ -26,7 +26,7 @@ class BodyLimit:
         headers = Headers(scope=scope) if scope["type"] == "http" else {}
         length = headers.get("content-length", "")
         if not (length.isdigit() and int(length) > MAX_BODY) and "transfer-encoding" not in headers:
-            await self._app(scope, TimedBody(receive).receive, send)
+            await self._app(scope, BodyReader(receive).receive, send)
             return
         refusal = error_response(
             413,
@@ -37,7 +37,7 @@ class BodyLimit:
         await refusal(scope, receive, send)
 
 
-class TimedBody:
+class BodyReader:
     """Receives a request, and raises ``TimeoutError`` where its body takes too long."""
 
     def __init__(self, receive: Receive) -> None:

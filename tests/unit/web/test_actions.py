@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from secrets import token_hex
 from urllib.parse import quote
 
 import pytest
-from msgspec.structs import replace
 
 from gossamer.core.access import Role
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DeadLetterFilter
 from gossamer.core.lifecycle import JobState
-from gossamer.core.results import Verdict
 from gossamer.core.shifts import WorkerInfo, WorkerState
 from gossamer.fleet.worker_orders import OrderReader
 from gossamer.policy.undo import CANCEL_S
 from gossamer.queries.proxies import list_proxies
 from gossamer.targets.plan import plan_from, settings_under
 from gossamer.testing.clock import ManualClock
-from gossamer.testing.contracts.frontier_harness import make_entry, make_outcome
+from gossamer.testing.contracts.frontier_harness import make_entry
 from gossamer.web.answers import AnswerCache
 from kit.servers import on_servers
-from kit.web import WebHarness, open_web
+from kit.web import WebHarness, bury, do, make_job, open_web
 
 
 @pytest.fixture(params=["sqlite", *on_servers("redis and postgres")])
@@ -46,20 +43,6 @@ async def alone(tmp_path):
     """Where nothing depends on the place."""
     async with open_web(tmp_path) as opened:
         yield opened
-
-
-async def make_job(web: WebHarness):
-    job = await web.backends.book.create("shop", "http://a.example/")
-    await web.backends.requests.create_frontier(job, FrontierRules())
-    frontier = web.backends.open_frontier(job)
-    await frontier.add([make_entry(number) for number in range(3)])
-    return job, frontier
-
-
-async def do(web: WebHarness, path: str, status: int = 200, **body):
-    answer = await web.client.post(f"/api/v1{path}", json=body)
-    assert answer.status_code == status, answer.text
-    return answer.json()
 
 
 async def undo(web: WebHarness, action: int, status: int = 200):
@@ -192,11 +175,6 @@ async def test_a_host_is_steered(web):
     await do(web, f"/jobs/{job.id}/hosts/z.example/actions", 400, do="skip")
 
 
-async def bury(frontier, clock):
-    leases = (await frontier.lease("http", 9, 60.0)).leases
-    return await frontier.settle([make_outcome(lease, Verdict.DEAD, clock.now()) for lease in leases])
-
-
 async def test_letters_are_retried_edited_and_dropped(web):
     job, frontier = await make_job(web)
     await frontier.change_rules(FrontierRules(delay_s=0.0, per_host=9), expected=FrontierRules())
@@ -226,28 +204,6 @@ async def test_letters_are_retried_edited_and_dropped(web):
     ):
         await do(web, f"{path}/retry", 400, change=wrong)
     await do(web, f"{path}/retry", 400, filter={"nothing": 1})
-
-
-async def test_what_a_request_carries_stays_with_its_origin(alone):
-    """Who may steer need not know the secrets of a crawl: another host is not given them."""
-    job, frontier = await make_job(alone)
-    await frontier.change_rules(FrontierRules(delay_s=0.0, per_host=9), expected=FrontierRules())
-    headers = {"Authorization": "Bearer s3cret", "X-Api-Key": "s3cret", "Accept": "text/html"}
-    entry, posted = make_entry(7), make_entry(8)
-    posted = replace(posted, request=posted.request.replace(method="POST", body=b"password=s3cret"))
-    await frontier.add([replace(entry, request=entry.request.replace(headers=headers)), posted])
-    await bury(frontier, alone.backends.clock)
-    path, letters = f"/jobs/{job.id}/dead/retry", await frontier.dead_letters(DeadLetterFilter())
-    ids = {letter.entry.fingerprint: letter.id for letter in letters}
-    there = {"url": "http://elsewhere.example/"}
-    refused = await do(alone, path, 400, filter={"ids": [ids[8]]}, change=there)
-    assert "has a body" in refused["error"]["why"]
-    await do(alone, path, filter={"ids": [ids[8]]}, change={"url": "http://a.example/other"})
-    await do(alone, path, filter={"ids": [ids[7]]}, change=there)
-    leases = (await frontier.lease("http", 9, 60.0)).leases
-    sent = {lease.entry.request.url: lease.entry.request for lease in leases}
-    assert list(sent["http://elsewhere.example/"].headers) == ["Accept"]
-    assert sent["http://a.example/other"].body
 
 
 async def test_a_retry_and_a_drop_are_undone(web):
@@ -317,58 +273,6 @@ async def test_what_is_not_there(web):
     await do(web, "/proxies/p1/actions", 400, do="rest")
 
 
-@pytest.mark.parametrize(
-    ("target", "why"),
-    [
-        ("http://127.0.0.1:9/", "not a public address"),
-        ("http://[::1]/", "not a public address"),
-        ("http://10.0.0.1/", "not a public address"),
-        ("localhost", "not a public address"),
-        ("localhost:8000", "not a public address"),
-        ("localhost/page", "not a public address"),
-        ("http://printer.local/", "not a public address"),
-        ("/etc/passwd.py", "inside the project"),
-        ("../other.py:Spider", "inside the project"),
-        ("a.py/../../other.py", "inside the project"),
-        (".git/../../a.py.d/other.py", "inside the project"),
-        (".git/../../other.py\n", "neither a URL"),
-        ("[::1]", "not a public address"),
-        ("[::ffff:127.0.0.1]:80", "not a public address"),
-        ("2130706433.0/", "neither a URL"),
-        ("/etc/passwd", "neither a URL"),
-        ("file:///etc/passwd", "neither a URL"),
-        ("no_such_spider", "no spider"),
-    ],
-)
-async def test_what_is_not_started(alone, target, why):
-    refused = await do(alone, "/jobs", 400, target=target)
-    assert why in refused["error"]["why"]
-    assert await alone.backends.book.list_jobs() == []
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"password": "s3cret"},
-        {"start_urls": "http://ann:s3cret@a.example/"},
-        {"start_urls": "http://a.example/,http://ann:s3cret@b.example"},
-    ],
-)
-async def test_secrets_are_not_given_from_afar(alone, arguments):
-    refused = await do(alone, "/jobs", 400, target="https://shop.example/", arguments=arguments)
-    assert "secrets are not given here" in refused["error"]["why"]
-    assert "s3cret" not in str(refused)
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [{"http.headers": {"a": "b"}}, {"data": "/tmp/x"}, {"replay.folder": "/etc"}, {"robots": False}],
-)
-async def test_settings_that_are_not_given_from_afar(alone, settings):
-    refused = await do(alone, "/jobs", 400, target="https://shop.example/", settings=settings)
-    assert "set it in gossamer.toml" in refused["error"]["why"]
-
-
 async def test_workers_and_crawls_of_a_fleet(redis_url, tmp_path):
     place = {"url": redis_url}
     async with open_web(tmp_path, frontier=place, redis={"prefix": f"actions-{token_hex(4)}"}) as web:
@@ -407,46 +311,3 @@ async def test_proxies_rest_and_are_tried(tmp_path):
         assert proxy.quarantined_until <= web.backends.clock.now(), "the next request tries it out"
         for wrong in ({"seconds": -1}, {"seconds": "x"}):
             await do(web, path, 400, do="rest", **{"with": wrong})
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"target": "shop\0"},
-        {"target": "https://shop.example/", "arguments": {"a": "b\0"}},
-        {"target": "https://shop.example/", "settings": {"include": ["a\0"]}},
-        {"target": "https://shop.example/", "settings": {"max_pages": 2**70}},
-    ],
-)
-async def test_odd_text_starts_nothing(alone, body):
-    answer = await alone.client.post("/api/v1/jobs", json=body)
-    assert answer.status_code == 400, answer.text
-
-
-async def test_odd_values_are_refused(alone):
-    job, _ = await make_job(alone)
-    for ids in (5, "1", [2**70], [-1], ["x"], [None]):
-        await do(alone, f"/jobs/{job.id}/dead/retry", 400, filter={"ids": ids})
-    for given in ({"filter": {"older_than": "x"}}, {"filter": {"reason": 5}}, {"filter": {"q": []}}):
-        await do(alone, f"/jobs/{job.id}/dead/drop", 400, **given)
-    for wanted in ({"max_pages": 2**70}, {"delay": [1]}, {"max_depth": True}, {"max_retries": 1e400}):
-        body = json.dumps({"do": "limits", "with": wanted}).replace("Infinity", "1e400")
-        headers = {"Content-Type": "application/json"}
-        answer = await alone.client.post(f"/api/v1/jobs/{job.id}/actions", content=body, headers=headers)
-        assert answer.status_code == 400, (wanted, answer.text)
-    await do(alone, f"/jobs/{job.id}/dead/retry", 400, change={"meta": {"a": "x" * 20_000}})
-
-
-async def test_what_is_nested_deeply_is_refused(alone):
-    job, _ = await make_job(alone)
-    deep = "[" * 900 + "]" * 900
-    for path, body in (
-        (f"/jobs/{job.id}/actions", '{"do": "limits", "with": {"delay": %s}}'),
-        (f"/jobs/{job.id}/actions", '{"do": "pause", "expect": {"state": [{"a": %s}]}}'),
-        (f"/jobs/{job.id}/dead/retry", '{"filter": {"ids": %s}}'),
-        (f"/jobs/{job.id}/dead/retry", '{"change": {"meta": {"a": %s}}}'),
-        ("/jobs", '{"target": "https://shop.example/", "settings": {"include": %s}}'),
-    ):
-        headers = {"Content-Type": "application/json"}
-        answer = await alone.client.post(f"/api/v1{path}", content=body % deep, headers=headers)
-        assert answer.status_code == 422, (path, answer.text)

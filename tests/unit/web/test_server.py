@@ -7,7 +7,7 @@ import pytest
 import uvicorn
 
 from gossamer.testing.clock import run_virtual
-from gossamer.web.body_limit import BODY_S, TimedBody
+from gossamer.web.body_limit import BODY_S, BodyReader
 from gossamer.web.serving import MAX_HEAD, make_config
 from kit.web import open_web
 
@@ -45,7 +45,7 @@ def test_a_body_that_does_not_come_is_not_waited_for():
             await clock.sleep(BODY_S / 3.5)
             return {"type": "http.request", "body": b"x", "more_body": True}
 
-        timed = TimedBody(trickle)
+        timed = BodyReader(trickle)
         for _ in range(3):
             await timed.receive()
         with pytest.raises(TimeoutError):
@@ -65,7 +65,7 @@ def test_behind_the_body_there_is_any_time():
         async def receive():
             return messages.pop() if messages else await hang_up_late()
 
-        timed = TimedBody(receive)
+        timed = BodyReader(receive)
         assert (await timed.receive())["body"] == b"x"
         assert (await timed.receive())["type"] == "http.disconnect"
 
