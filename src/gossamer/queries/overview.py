@@ -318,7 +318,7 @@ def _vitals(
             VitalView(
                 name="store_lag",
                 text=format_span(place.look.store_lag_s),
-                more=place.look.store,
+                more=f"of {place.look.store}",
                 values=(),
             )
         )

@@ -116,7 +116,7 @@ def _status_facts(status: JobStatus) -> list[tuple[str, str]]:
         ("job", status.job),
         ("target", plain_url(status.target)),
         ("state", _format_state(status)),
-        ("in short", " ".join(status.say) if status.state == "running" else ""),
+        ("in short", " ".join(status.say)),
         ("started", local_time(status.created_at)),
         ("finished", local_time(status.finished_at)),
         *_queue_facts(status),

@@ -60,7 +60,7 @@ def render_top(view: TopView, state: ScreenState, *, chosen: str = "") -> Render
     close = close if free - len(close) > LEAST_ROWS else []
     parts = [_jobs_part(view, chosen)]
     parts += [_hosts_part(view.chosen.hosts, view.at)] if view.chosen and view.chosen.hosts else []
-    parts += [_workers_part(view.fleet.workers, view.fleet.more)] if view.fleet else []
+    parts += [_workers_part(view.fleet.workers, view.fleet.more)] if view.fleet and view.fleet.workers else []
     shares = _shares(parts, free - len(close))
     tables = [_table(part, rows, state.width) for part, rows in zip(parts, shares, strict=True)]
     used = len(close) + sum(rows + 2 for rows in shares if rows)

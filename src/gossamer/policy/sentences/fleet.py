@@ -121,7 +121,8 @@ def _describe_pace(facts: OverviewFacts, show: SentenceFormatter) -> str:
     if not facts.running:
         return f"{format_count(facts.jobs, 'crawl')} {'is' if facts.jobs == 1 else 'are'} kept here."
     pages = f"Pages: {show.rate(facts.pages_per_s)} on {count_words(facts.running, 'job')}"
-    allowed = f"; their hosts allow {show.rate(facts.allowed_per_s)}" if facts.allowed_per_s else ""
+    whose = "its" if facts.running == 1 else "their"
+    allowed = f"; {whose} hosts allow {show.rate(facts.allowed_per_s)}" if facts.allowed_per_s else ""
     missing = f" {short_name(facts.short_job)} lacks workers." if facts.short_job else ""
     if not facts.next_job or facts.next_s is None:
         return f"{pages}{allowed}.{missing}"

@@ -154,7 +154,7 @@ function draw(ctx, data) {
       head({ answer: "Proxies" }),
       blank({
         title: "No proxies, and none are needed.",
-        text: "Every host is asked directly. `[proxies]` in the settings lists those that crawls are to use.",
+        text: "Every host is asked directly. The section proxies of the settings lists those that crawls are to use.",
       }),
     ];
   const [first, second] = [
