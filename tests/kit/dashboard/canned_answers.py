@@ -400,7 +400,7 @@ HOSTS = [
         dead=1204,
         incidents=6,
     ),
-    _host("xn--bcher-kva.example", shown_host="bücher.example", pending=12_311),
+    _host("xn--bcher-kva.example", pending=12_311),
     _host(
         "lamps.example",
         pending=768,
@@ -451,13 +451,7 @@ def host(name: str) -> dict[str, Any] | None:
             "It answers 503 to nearly everything since 13:40:02.",
             "After 6 incidents it is on hold; then one request is tried, and the hold doubles if that fails.",
         ],
-        "starts": [time.time() - 60 + n * 1.5 for n in range(40)],
-        "delays": wander("delays", 60, 0.4, 0.3),
-        "answers": {
-            name: [round(v) for v in wander(name, 30, base)]
-            for name, base in {"2xx": 16, "3xx": 5, "4xx": 3, "5xx": 295, "none": 0}.items()
-        },
-        "robots": {"read_at": NOW - 6000, "crawl_delay_s": None, "disallow": ["/cart", "/search"]},
+        "robots": {"read_at": NOW - 6000, "crawl_delay_s": None},
     }
 
 

@@ -86,11 +86,8 @@ const foreignPieces = (text) =>
 export const lifeHref = (address, job) =>
   `/page?${new URLSearchParams({ ...(job && { job }), url: cut(address, 4000) })}`;
 
-/** A name of a host in ASCII, with the form that people know in brackets, where it has one. */
-export const hostName = (host, max = 40, shown = "") => [
-  foreign(host, { max }),
-  shown && shown !== host ? sub(" (", foreign(shown, { max }), ")") : null,
-];
+/** A name of a host, in ASCII. */
+export const hostName = (host, max = 40) => foreign(host, { max });
 
 // ---------------------------------------------------------------- sentences and sections
 

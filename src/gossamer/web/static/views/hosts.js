@@ -83,7 +83,7 @@ function columns(ctx, rows) {
           "span",
           { class: "name" },
           KIND_OF[one.why] ? mark(KIND_OF[one.why], WHYS[one.why]) : noMark(),
-          h("span", { class: "ell" }, hostName(one.host, 38, one.shown_host)),
+          h("span", { class: "ell" }, hostName(one.host, 38)),
         ),
     },
     {
