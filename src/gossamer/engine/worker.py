@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from math import inf
 from typing import Any
 
@@ -37,6 +37,9 @@ WORTH_A_TURN = 16
 QUIET = 2
 """Rounds of the loop without anything ripe: an answer that has arrived takes so many to become ripe."""
 
+RECORDED_WITHIN_S = 0.5
+"""How long work that is given up waits for what is on its way to the store; "at once" is within a second."""
+
 Ripe = tuple[OpenAttempt, VisitResult | HostSignal]
 """A visit that is over: a result to record, or a reason to give the lease back."""
 
@@ -53,7 +56,8 @@ class Worker:
         self._recorder = ResultRecorder(parts.job, parts.committer, parts.store, parts.admission, parts.sink)
         self._held: dict[int, tuple[OpenAttempt, asyncio.Task[None]]] = {}  # until recorded or given back
         self._ripe: list[Ripe] = []
-        self._is_recording = False
+        self._recording: frozenset[int] = frozenset()  # the tokens of what is on its way to the store
+        self._recorded = asyncio.Event()
         self._is_dry = False  # the frontier had nothing for us
         self._is_short = False  # it had less than was asked for
         self._share = ConcurrencyLimit(options.concurrency)
@@ -117,12 +121,24 @@ class Worker:
         await self._recorder.record_expired(leases, self._parts.clock.now(), holder or self._options.worker)
 
     async def abandon(self) -> None:
-        """Give back at once everything in hand (a second Ctrl-C, or the end of the time to drain)."""
+        """Give back at once everything in hand (a second Ctrl-C, or the end of the time to drain).
+
+        What is on its way to the store has a moment to get there: given back between the store and the
+        frontier it would be fetched again though it was recorded.
+        """
         self.stop()
-        attempts = [self._let_go(token) for token in list(self._held)]
-        await self._parts.frontier.release(
-            [attempt.lease for attempt in attempts], [attempt.unfinished_signal() for attempt in attempts]
-        )
+        recording = self._recording
+        await self._give_back(self._held.keys() - recording)
+        if recording:
+            await self._wait_for(self._recorded, RECORDED_WITHIN_S)
+            await self._give_back(self._held.keys() & recording)
+
+    async def _give_back(self, tokens: Iterable[int]) -> None:
+        attempts = [self._let_go(token) for token in tokens]
+        if attempts:
+            await self._parts.frontier.release(
+                [attempt.lease for attempt in attempts], [attempt.unfinished_signal() for attempt in attempts]
+            )
 
     # ------------------------------------------------------------------ the shift
 
@@ -156,7 +172,8 @@ class Worker:
                 await self._take_turn(self._free_slots())
             else:
                 self._wake.clear()
-                await self._wait_for_wake(self._ask_at - now if free > 0 else self._options.idle_wait_s)
+                idle_s = self._options.idle_wait_s
+                await self._wait_for(self._wake, self._ask_at - now if free > 0 else idle_s)
 
     def _free_slots(self) -> int:
         """Slots for new leases, those of the ripe included."""
@@ -203,11 +220,15 @@ class Worker:
             self.idle.set()
 
     async def _record_results(self, results: Sequence[VisitResult]) -> None:
-        self._is_recording = True
+        self._recording = frozenset(result.outcome.lease.token for result in results)
+        self._recorded.clear()
         try:
             await self._recorder.record_results(results)
+            for token in self._recording:
+                self._held.pop(token, None)
         finally:
-            self._is_recording = False
+            self._recording = frozenset()
+            self._recorded.set()
 
     async def _lease_requests(self, free: int) -> None:
         options, parts = self._options, self._parts
@@ -215,7 +236,7 @@ class Worker:
         grant = await parts.frontier.lease(options.lane, free, options.lease_ttl_s)
         now = parts.clock.now()
         due_at = now + options.idle_wait_s if grant.next_at is None else grant.next_at
-        if self._is_recording and len(grant.leases) < free:
+        if self._recording and len(grant.leases) < free:
             due_at = now  # what is being recorded could not be leased yet, and still holds its host's slots
         self._ask_at = min(self._ask_at, now + options.idle_wait_s, due_at)  # -inf: woken meanwhile
         await self.record_expired(grant.expired)
@@ -227,13 +248,13 @@ class Worker:
         self._is_dry = not grant.leases
         self._is_short = len(grant.leases) < free
 
-    async def _wait_for_wake(self, seconds: float) -> None:
-        """Until woken, or for so long."""
+    async def _wait_for(self, event: asyncio.Event, seconds: float) -> None:
+        """Until it is set, or for so long."""
         if seconds <= 0:
             await asyncio.sleep(0)
             return
         sleeping = asyncio.ensure_future(self._parts.clock.sleep(seconds))
-        waking = asyncio.ensure_future(self._wake.wait())
+        waking = asyncio.ensure_future(event.wait())
         try:
             await asyncio.wait({sleeping, waking}, return_when=asyncio.FIRST_COMPLETED)
         finally:

@@ -55,7 +55,7 @@ def test_a_worker_finishes_a_slow_page_and_ends_at_once_when_told_again(fleet: F
     job = fleet.submit(slow.spider, "--concurrency", "8")
     slow.site.wait_for(3 + 32)
     patient, hasty = fleet.workers
-    recorded = {tried.url for tried in fleet.stored(job).ledger}
+    done = {tried.url for tried in fleet.ledger(job) if tried.verdict == "success"}
     told(patient, signal.SIGTERM)
     told_until_it_drains(hasty, signal.SIGINT)
     told(hasty, signal.SIGINT)
@@ -64,11 +64,11 @@ def test_a_worker_finishes_a_slow_page_and_ends_at_once_when_told_again(fleet: F
     hasty.start()
     code, took_s = ended(patient, SLOW_S + 3)
     assert (code, took_s < SLOW_S + 1.5) == (0, True)
-    slow.site.wait_for(35 + 20)
+    slow.site.wait_for(slow.site.count() + 20)
     twice = again(slow.truth, slow.site.hits())
     assert len(twice) <= 16, "how many were in hand depends on the moment: none, if all were just recorded"
-    assert recorded
-    assert not twice.keys() & recorded, "what was recorded is done"
+    assert done
+    assert not twice.keys() & done, "what was recorded is done"
     fleet.run("cancel", job)
 
 

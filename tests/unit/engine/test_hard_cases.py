@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 from msgspec.structs import replace
 
 from gossamer.core.errors import StorageError
 from gossamer.core.hosts import FrontierRules, HostSignal
+from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import FinishReason
 from gossamer.core.requests import Request
-from gossamer.core.results import ExtractResult
+from gossamer.core.results import ExtractResult, VisitResult
 from gossamer.engine.supervisor import RunSummary, Supervisor
 from gossamer.engine.worker import Worker
 from kit.engine import CALM, URL, Answer, Kit, follow, virtually
@@ -86,6 +87,32 @@ def test_an_abandoned_fetch_uses_up_its_turn() -> None:
         return host.state.next_at - kit.site.log[0][0]
 
     assert virtually(main) >= 4.0
+
+
+@pytest.mark.parametrize(("commit_s", "is_kept"), [(0.2, True), (20.0, False)])
+def test_what_is_on_its_way_to_the_store_has_a_moment_to_get_there(commit_s: float, is_kept: bool) -> None:
+    async def main() -> tuple[RunSummary, float]:
+        kit = Kit(latency_s=1.0)
+        worker, supervisor = parts_of(kit)
+        write, writing = kit.ledger.write, asyncio.Event()
+
+        async def slow(job: Job, results: Sequence[VisitResult]) -> None:
+            writing.set()
+            await kit.clock.sleep(commit_s)
+            await write(job, results)
+
+        kit.ledger.write = slow  # type: ignore[method-assign]
+        running = asyncio.create_task(supervisor.run(kit.seeds_of(URL)))
+        await writing.wait()
+        supervisor.stop()
+        begun = kit.clock.now()
+        await worker.abandon()
+        took_s = kit.clock.now() - begun
+        return await running, took_s
+
+    ran, took_s = virtually(main)
+    assert (ran.stats.done, ran.stats.pending, ran.stats.leased) == ((1, 0, 0) if is_kept else (0, 1, 0))
+    assert took_s == pytest.approx(min(commit_s, 0.5))
 
 
 def test_an_abandoned_grant_is_not_started() -> None:
