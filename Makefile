@@ -19,6 +19,11 @@ prepare: $(READY) $(DOCS) test-servers
 test: prepare
 	$(PY) -m pytest -n 3 --dist loadscope --no-loadscope-reorder -m "not thorough"
 
+# What `make test` leaves out for its length: about half an hour. Other targets run parts of it on larger sites.
+.PHONY: test-thorough
+test-thorough: prepare
+	$(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder -m thorough
+
 # What needs no server and no process of its own: under a minute and a half.
 .PHONY: test-fast
 test-fast: $(READY)

@@ -61,7 +61,10 @@ def test_sessions_that_are_ended_on_the_way_begin_anew(tmp_path: Path) -> None:
     assert app.log_ins == 4
 
 
-@pytest.mark.parametrize(("processes", "kills"), [("1", 10), ("2", 3)])
+@pytest.mark.parametrize(
+    ("processes", "kills"),
+    [("1", 5), *(pytest.param(*more, marks=pytest.mark.thorough) for more in (("1", 10), ("2", 3)))],
+)
 def test_a_crawl_that_is_killed_gets_every_page(processes: str, kills: int, tmp_path: Path) -> None:
     """``kill -9`` at any moment, that of the log-in included."""
     app, data = Club(delay_s=0.02, uses=25), tmp_path / "data"

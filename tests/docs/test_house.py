@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -15,25 +16,35 @@ ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
 
 
-@pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+@pytest.fixture(scope="module")
+def script() -> Iterator[ModuleType]:
     """The measuring script, as a module."""
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    yield importlib.import_module("measure_house")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "scripts"))
+        yield importlib.import_module("measure_house")
     sys.modules.pop("measure_house", None)
 
 
-def test_every_measure_is_within_its_limit(script: ModuleType) -> None:
-    measures = script.measure_house(script.House())
+@pytest.fixture(scope="module")
+def house(script: ModuleType) -> Any:
+    """The package, parsed once for all tests."""
+    return script.House()
+
+
+@pytest.fixture(scope="module")
+def measures(script: ModuleType, house: Any) -> Any:
+    return script.measure_house(house)
+
+
+def test_every_measure_is_within_its_limit(measures: Any) -> None:
     beyond = [measure for measure in measures if measure.value > measure.limit]
     assert not beyond, "\n".join(f"{measure.row()} {measure.example}" for measure in beyond)
 
 
-def test_the_page_shows_the_measures_with_their_limits(script: ModuleType) -> None:
+def test_the_page_shows_the_measures_with_their_limits(script: ModuleType, measures: Any) -> None:
     """The figures on the page are those of the last ``--write``; names, order and limits must be right."""
     shown = script.PAGE.read_text().split(script.BEGIN)[1].split(script.END)[0]
     rows = re.findall(r"^\| ([\w ]+) \| ([\d.]+)([^|]*) \| at most ([\d.]+)", shown, re.MULTILINE)
-    measures = script.measure_house(script.House())
     assert [(name, unit, float(limit)) for name, _, unit, limit in rows] == [
         (measure.name, measure.unit, measure.limit) for measure in measures
     ], "run `python scripts/measure_house.py --write`"
@@ -88,11 +99,11 @@ def test_the_table_replaces_what_is_between_the_markers(
     assert page.read_text() == f"before\n{script.BEGIN}\nnew\n{script.END}\nafter\n"
 
 
-def test_the_glossary_has_every_noun_of_the_code_and_no_other(script: ModuleType) -> None:
+def test_the_glossary_has_every_noun_of_the_code_and_no_other(script: ModuleType, house: Any) -> None:
     listed = GLOSSARY.read_text().split("<!-- nouns -->")[1].split("<!-- /nouns -->")[0]
     nouns = re.findall(r"^- \*\*(\w+)\*\*: \S.*\.$", listed, re.MULTILINE)
     assert nouns == sorted(set(nouns)), "each once, in order"
-    used = script.House().class_names
+    used = house.class_names
     missing = {name for name in used if name[0].isupper() and script.head_noun(name) not in nouns}
     assert not missing, f"{sorted(missing)}: choose a noun of docs/reference/glossary.md, or add one there"
     assert not set(nouns) - {script.head_noun(name) for name in used}, "no class is named so any more"

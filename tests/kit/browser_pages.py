@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Container
+from collections.abc import AsyncIterator, Container, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
-
-import pytest
 
 from gossamer.fetch.browser.fetcher import BrowserFetcher
 from gossamer.fetch.browser.limits import BrowserOptions
@@ -16,6 +14,7 @@ from gossamer.fetch.sessions.cookies import CookieJar
 from gossamer.ports.page_guide import PageGuide
 from gossamer.runtime.clock import SystemClock
 from gossamer.testing.contracts.fetcher import FETCHER_CHECKS
+from kit.choosing import some_of
 
 FULL = bool(os.environ.get("GOSSAMER_TEST_FULL"))
 """Whether everything is checked, at its full size (``make test-browser``)."""
@@ -30,13 +29,9 @@ def answer(body: bytes | str, *headers: str, status: str = "200 OK", kind: str =
     return "\r\n".join([*lines, "", ""]).encode() + data
 
 
-def choose_checks(own_ways: Container[str], short: Container[str]) -> list[Any]:
+def choose_checks(own_ways: Container[str], short: Iterable[str]) -> list[Any]:
     """The contract of fetchers without ``own_ways``; what is not in ``short`` is thorough."""
-    return [
-        pytest.param(name, marks=() if name in short else pytest.mark.thorough)
-        for name in FETCHER_CHECKS
-        if name not in own_ways
-    ]
+    return some_of((name for name in FETCHER_CHECKS if name not in own_ways), *short)
 
 
 @asynccontextmanager

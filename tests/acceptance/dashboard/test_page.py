@@ -10,6 +10,7 @@ from kit.dashboard.canned_server import CannedServer
 from kit.dashboard.visitor import Visitor
 
 
+@pytest.mark.thorough
 def test_every_view_is_there_on_a_wide_screen_and_on_a_phone(chromium: Browser, canned: CannedServer) -> None:
     for width, scheme in ((1440, "light"), (390, "dark")):
         with Visitor(chromium, canned.url, width=width, scheme=scheme) as someone:
@@ -55,6 +56,7 @@ def test_keys_lead_everywhere(visitor: Visitor) -> None:
     page.wait_for_url(f"{visitor.url}/jobs/docs-31")
 
 
+@pytest.mark.thorough
 def test_rows_are_walked_opened_picked_and_closed_by_keys(visitor: Visitor) -> None:
     page = visitor.go("/jobs/shops-7/dead")
     page.keyboard.type("jjx")
@@ -70,6 +72,7 @@ def test_rows_are_walked_opened_picked_and_closed_by_keys(visitor: Visitor) -> N
     assert page.evaluate("document.activeElement.dataset.id") == "1315"
 
 
+@pytest.mark.thorough
 def test_nothing_moves_under_the_pointer(visitor: Visitor, canned: CannedServer) -> None:
     page = visitor.go("/jobs/shops-7/hosts")
     third = page.locator("tbody tr").nth(2)
@@ -114,6 +117,7 @@ def test_what_the_stream_tells_is_shown_and_can_be_held(visitor: Visitor, canned
     expect(pending).to_have_text("42")
 
 
+@pytest.mark.thorough
 def test_a_list_goes_on_and_back(visitor: Visitor) -> None:
     page = visitor.go("/jobs/shops-7/dead")
     expect(page.locator(".pager")).to_contain_text("50 of 1,312 dead letters")
@@ -126,6 +130,7 @@ def test_a_list_goes_on_and_back(visitor: Visitor) -> None:
     expect(page.locator(".pager")).to_contain_text("50 of 1,312")
 
 
+@pytest.mark.thorough
 def test_a_part_fails_alone_and_keeps_what_it_had(visitor: Visitor, canned: CannedServer) -> None:
     canned.status["/jobs/shops-7/series"] = 503
     page = visitor.go("/jobs/shops-7")
@@ -140,6 +145,7 @@ def test_a_part_fails_alone_and_keeps_what_it_had(visitor: Visitor, canned: Cann
     expect(page.locator(".stale h1")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_without_the_right_to_act_buttons_say_why(visitor: Visitor, canned: CannedServer) -> None:
     given = canned.answers
     canned.answers = lambda path, query: ME | {"role": "read"} if path == "/me" else given(path, query)
@@ -168,6 +174,7 @@ def test_an_action_says_what_was_seen_and_can_be_undone(visitor: Visitor, canned
     assert (undo, undone) == ("DELETE", "/actions/1")
 
 
+@pytest.mark.thorough
 def test_signing_in_leads_back_to_where_one_was(visitor: Visitor, canned: CannedServer) -> None:
     canned.status[""] = 401
     page = visitor.page
@@ -180,6 +187,7 @@ def test_signing_in_leads_back_to_where_one_was(visitor: Visitor, canned: Canned
     assert canned.told == [("POST", "/session", {"token": "gsm_read_x"})]
 
 
+@pytest.mark.thorough
 def test_without_a_connection_the_page_says_so_and_comes_back(visitor: Visitor, canned: CannedServer) -> None:
     page = visitor.page
     page.clock.install()
@@ -194,6 +202,7 @@ def test_without_a_connection_the_page_says_so_and_comes_back(visitor: Visitor, 
     expect(page.locator(".banner")).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_what_takes_long_shows_its_frame_first(visitor: Visitor, canned: CannedServer) -> None:
     canned.slow["/jobs/shops-7/dead"] = 1.0
     page = visitor.page
@@ -203,6 +212,7 @@ def test_what_takes_long_shows_its_frame_first(visitor: Visitor, canned: CannedS
     expect(page.locator("main h1")).to_contain_text("were given up")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", ["/nowhere", "/jobs/shops-7/nowhere"])
 def test_an_address_that_leads_nowhere(visitor: Visitor, path: str) -> None:
     page = visitor.go(path)

@@ -33,7 +33,14 @@ def embedded(spider: Path, data: Path) -> tuple[dict[str, Any], Stored]:
     return result, from_sqlite(data, exported.stdout)
 
 
-@pytest.mark.parametrize(("workers", "broker"), [(1, "redis"), (2, "rabbit"), (4, "redis")])
+@pytest.mark.parametrize(
+    ("workers", "broker"),
+    [
+        pytest.param(1, "redis", marks=pytest.mark.thorough),
+        (2, "rabbit"),
+        pytest.param(4, "redis", marks=pytest.mark.thorough),
+    ],
+)
 def test_the_catalogue(
     workers: int,
     broker: str,

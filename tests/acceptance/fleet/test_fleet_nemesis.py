@@ -40,9 +40,9 @@ def check(act: Act, known: Known, fleet: Fleet, *, seed: int, least: int = 3) ->
     "act",
     [
         nemesis.kill_workers,
-        nemesis.kill_one_worker,
+        pytest.param(nemesis.kill_one_worker, marks=pytest.mark.thorough),
         nemesis.kill_supervisors,
-        nemesis.stall_workers,
+        pytest.param(nemesis.stall_workers, marks=pytest.mark.thorough),
         nemesis.restart_postgres,
     ],
 )
@@ -62,7 +62,7 @@ def test_another_supervisor_takes_over(catalogue: Known, servers: Servers, tmp_p
         judge(catalogue.truth, catalogue.site.hits(), fleet.stored(result["job"]))
 
 
-@pytest.mark.parametrize("broker", ["redis", "rabbit"])
+@pytest.mark.parametrize("broker", ["redis", pytest.param("rabbit", marks=pytest.mark.thorough)])
 def test_messages_that_are_deleted(
     broker: str, catalogue: Known, servers: Servers, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -25,7 +25,7 @@ POLITE: Mapping[str, str | float] = {"delay": DELAY_S, "per_host": 1, "concurren
 pytestmark = pytest.mark.timeout(2 * LONG_S)
 
 
-@pytest.mark.parametrize("is_stalled", [False, True])
+@pytest.mark.parametrize("is_stalled", [pytest.param(False, marks=pytest.mark.thorough), True])
 def test_the_delay_of_every_host_is_kept_and_used(is_stalled: bool, servers: Servers, tmp_path: Path) -> None:
     names = host_names(HOSTS)
     with ServedSite(tmp_path / "site", "hosts", HOSTS, PAGES) as site:

@@ -32,7 +32,7 @@ from kit.server_process import free_port
 # --------------------------------------------------------------------------- a worker is told to end
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.thorough)])
 def test_a_worker_that_is_told_to_end_finishes_what_is_in_flight(
     number: signal.Signals, fleet: Fleet, big: Known
 ) -> None:
@@ -134,6 +134,7 @@ def test_seeding_is_taken_over(fleet: Fleet, big: Known, folder: Path) -> None:
     assert not again(big.truth, big.site.hits())
 
 
+@pytest.mark.thorough
 def test_workers_end_although_redis_is_away(fleet: Fleet, big: Known) -> None:
     job = fleet.submit(big.spider, "--max-pages", "600")
     big.site.wait_for(100)
@@ -224,6 +225,7 @@ def test_up_keeps_them_going_and_ends_them(up: Member, fleet: Fleet) -> None:
     assert not [pid for pid in pids if Path(f"/proc/{pid}/cmdline").exists()]
 
 
+@pytest.mark.thorough
 def test_up_that_is_told_twice_ends_at_once(up: Member, slow: Known, folder: Path, places: Servers) -> None:
     upper = Fleet(folder, places, workers=0, supervisors=0, settings={"cluster.fleet": "upper"})
     job = upper.submit(slow.spider)

@@ -205,6 +205,7 @@ def test_a_running_job_follows_whoever_changes_it(fleet: Fleet, big: Known, tmp_
     assert not again(big.truth, big.site.hits())
 
 
+@pytest.mark.thorough
 def test_a_crawl_is_steered_from_its_start_to_its_export_in_the_dashboard(
     fleet: Fleet, tmp_path: Path
 ) -> None:

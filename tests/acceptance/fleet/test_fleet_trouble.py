@@ -19,6 +19,7 @@ import asyncpg
 import pytest
 
 from acceptance.fleet.conftest import Known
+from kit.choosing import some_of
 from kit.fleet import spiders
 from kit.fleet.history import judge
 from kit.fleet.processes import Fleet, Servers
@@ -244,7 +245,7 @@ STARTS: dict[str, tuple[str, Deed, Deed]] = {
 """What is said, how it comes to be, how it is mended: with the rights that the message asked for, say."""
 
 
-@pytest.mark.parametrize("kind", STARTS)
+@pytest.mark.parametrize("kind", some_of(STARTS, "redis gone"))
 def test_processes_wait_for_their_servers_and_begin(kind: str, servers: Servers, tmp_path: Path) -> None:
     says, wrong, mend = STARTS[kind]
     place = Wrong((), redis=user("few") if kind == "no rights" else str)
@@ -314,15 +315,11 @@ IN_A_CRAWL = {
 }
 
 
-@pytest.mark.parametrize(("says", "wrong", "mend"), IN_A_CRAWL.values(), ids=IN_A_CRAWL)
+@pytest.mark.parametrize("kind", some_of(IN_A_CRAWL, "redis gone", "redis full"))
 def test_a_crawl_goes_on_when_it_is_mended(
-    says: str,
-    wrong: Callable[[Servers, RedisProcess], object],
-    mend: Callable[[Servers, RedisProcess], object],
-    crew: Fleet,
-    own_broker: RedisProcess,
-    site: Known,
+    kind: str, crew: Fleet, own_broker: RedisProcess, site: Known
 ) -> None:
+    says, wrong, mend = IN_A_CRAWL[kind]
     # Shifts go on without a broker: the crawl has to outlast them to be in need of one.
     job = crew.submit(site.spider, "--per-host", "1" if "broker" in says else "4")
     site.site.wait_for(40)

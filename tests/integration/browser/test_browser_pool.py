@@ -131,6 +131,7 @@ PAGES, MAX_PAGES = (1000, 100) if FULL else (25, 5)
 
 
 @pytest.mark.timeout(1800)
+@pytest.mark.thorough
 async def test_old_browsers_make_room_for_new_ones_and_nothing_is_left() -> None:
     """By number of processes and by memory, the last round is like the first."""
     pids: set[int] = set()

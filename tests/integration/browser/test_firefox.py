@@ -170,6 +170,7 @@ async def test_what_was_saved_is_removed_when_it_was_read(fetcher: BrowserFetche
     assert left == []
 
 
+@pytest.mark.thorough
 async def test_an_answer_that_firefox_does_not_hand_over_is_too_large() -> None:
     large = answer(b"x" * 21_000_000, kind="text/plain")
     async with Raw({"/": large}) as site, open_fetcher(kind="firefox", timeout_s=30) as fetcher:
@@ -191,6 +192,7 @@ async def test_a_page_cannot_keep_its_visitor(fetcher: BrowserFetcher) -> None:
     assert page.url == f"{site.url}/scripted"
 
 
+@pytest.mark.thorough
 async def test_a_page_that_eats_memory_is_ended_and_the_browser_stays() -> None:
     options = {"kind": "firefox", "timeout_s": 60, "max_memory_bytes": 500 << 20}
     async with Raw({**ANSWERS, "/never": sleep_long}) as site, open_fetcher(**options) as fetcher:

@@ -81,6 +81,7 @@ async def show(fetcher: BrowserFetcher, url: str, **options: object) -> str:
     return (await fetcher.fetch(Request(url, **options))).body.decode()  # type: ignore[arg-type]
 
 
+@pytest.mark.thorough
 async def test_the_next_page_of_a_site_takes_the_place_of_the_last(emptied: list[bool]) -> None:
     async with one_tab() as (site, fetcher):
         for path in ("/", "/next", "/", "/next"):
@@ -92,7 +93,11 @@ async def test_the_next_page_of_a_site_takes_the_place_of_the_last(emptied: list
         assert not any(b"\r\nCache-Control:" in head for head in site.heads), "no reload"
 
 
-@pytest.mark.parametrize("script", [LEAVING, STOPPING, ASKING], ids=["leaving", "stopping", "asking"])
+@pytest.mark.parametrize(
+    "script",
+    [LEAVING, *(pytest.param(script, marks=pytest.mark.thorough) for script in (STOPPING, ASKING))],
+    ids=["leaving", "stopping", "asking"],
+)
 async def test_a_page_keeps_nobody_from_going_elsewhere(script: str) -> None:
     async with one_tab() as (site, fetcher):
         for _ in range(5):
@@ -103,6 +108,7 @@ async def test_a_page_keeps_nobody_from_going_elsewhere(script: str) -> None:
         assert 5 <= asked(site, "/next") <= 10
 
 
+@pytest.mark.thorough
 async def test_the_next_page_may_send_its_visitors_elsewhere_at_once() -> None:
     async with one_tab() as (site, fetcher):
         for _ in range(5):
@@ -132,11 +138,11 @@ async def test_a_page_that_nobody_follows_is_ended(
 @pytest.mark.parametrize(
     ("first", "second", "options"),
     [
-        ("/", "/", {}),
-        ("/pushing", "/next", {}),
+        pytest.param("/", "/", {}, marks=pytest.mark.thorough),
+        pytest.param("/pushing", "/next", {}, marks=pytest.mark.thorough),
         ("/", "/next", {"browser": Browsing(capture=["*/poll"])}),
         ("/pdf", "/next", {}),
-        ("/moved", "/next", {}),
+        pytest.param("/moved", "/next", {}, marks=pytest.mark.thorough),
         ("/", "/next", {"method": "POST"}),
     ],
     ids=["itself", "where it says it is", "one that captures", "after no page", "after a redirect", "a form"],
@@ -169,6 +175,7 @@ async def test_a_page_that_crashes_while_it_stays_is_nobodys_fault() -> None:
         crash.cancel()
 
 
+@pytest.mark.thorough
 async def test_a_failure_is_not_pictured_with_the_page_before() -> None:
     async def stall(writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/pdf\r\nContent-Length: 9\r\n\r\n%PDF")
@@ -182,7 +189,11 @@ async def test_a_failure_is_not_pictured_with_the_page_before() -> None:
         assert not caught.value.screenshot
 
 
-@pytest.mark.parametrize("script", [BUSY, BUSY_WHEN_ASKED], ids=["busy", "busy when asked"])
+@pytest.mark.parametrize(
+    "script",
+    [pytest.param(BUSY, marks=pytest.mark.thorough), BUSY_WHEN_ASKED],
+    ids=["busy", "busy when asked"],
+)
 async def test_a_page_that_never_goes_is_not_the_next_ones_failure(script: str) -> None:
     async with one_tab() as (site, fetcher):
         await show(fetcher, f"{site.url}/")

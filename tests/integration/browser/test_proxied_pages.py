@@ -14,13 +14,16 @@ from gossamer.fetch.browser.fetcher import BrowserFetcher
 from gossamer.testing.badsite import BadSite
 from gossamer.testing.contracts.proxied import PROXIED_CHECKS
 from kit.browser_pages import open_fetcher
+from kit.choosing import some_of
 from kit.proxies import PASSWORD, PROXIES
 from kit.tls_server import TlsServer
 
 pytestmark = [pytest.mark.server, pytest.mark.asyncio(loop_scope="module")]
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["chromium", "firefox"])
+@pytest_asyncio.fixture(
+    scope="module", loop_scope="module", params=some_of(["chromium", "firefox"], "chromium")
+)
 async def fetcher(request: pytest.FixtureRequest) -> AsyncIterator[BrowserFetcher]:
     options = {"kind": request.param, "insecure_hosts": frozenset({"localhost"})}
     async with open_fetcher(timeout_s=20, **options) as fetcher:
