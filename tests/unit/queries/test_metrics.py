@@ -40,6 +40,7 @@ def of_job(samples):
     )
 
 
+@pytest.mark.server
 def test_totals_are_told_as_they_are() -> None:
     totals = JobTotals(
         pages=8,

@@ -229,6 +229,7 @@ def test_a_port_that_is_taken_is_an_error_that_says_so():
         listen_at("127.0.0.1", taken.getsockname()[1])
 
 
+@pytest.mark.server
 async def test_metrics_are_for_readers(elsewhere):
     token = await elsewhere.make_token("prometheus", Role.READ)
     answer = await elsewhere.client.get("/metrics", headers=token)
