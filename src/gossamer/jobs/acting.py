@@ -30,6 +30,7 @@ async def perform_action(parts: ActionParts, order: ActionOrder) -> LoggedAction
     kind = _kind_of(order)
     if order.key and (done := await parts.backends.actions.find_key(order.by, order.key)):
         return _done_before(done, order)
+    _check_given(kind, order)
     facts = await kind.look(parts, order)
     _check_expected(facts.seen, order.expected)
     now = parts.backends.clock.now()
@@ -108,6 +109,14 @@ def _kind_of(order: ActionOrder) -> ActionKind:
     if order.kind not in ACTIONS:
         raise UsageError(f"{order.kind!r} is nothing that can be done; what can is: {', '.join(ACTIONS)}")
     return ACTIONS[order.kind]
+
+
+def _check_given(kind: ActionKind, order: ActionOrder) -> None:
+    """Raise ``UsageError`` for a name that would be passed over: what is left out has a meaning, too."""
+    unknown = [] if kind.takes is None else sorted(set(order.given) - set(kind.takes))
+    if unknown:
+        said = " and ".join(kind.takes or ()) or "nothing"
+        raise UsageError(f"{order.kind} takes {said}, not {', '.join(map(repr, unknown))}")
 
 
 def _done_before(done: LoggedAction, order: ActionOrder) -> LoggedAction:

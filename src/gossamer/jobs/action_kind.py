@@ -43,3 +43,4 @@ class ActionKind(NamedTuple):
     look: Callable[[ActionParts, ActionOrder], Awaitable[ActionFacts]]
     act: Callable[[ActionParts, ActionOrder], Awaitable[dict[str, Any]]]
     follow: Callable[[ActionParts, ActionOrder, LoggedAction], Coroutine[Any, Any, None]] | None = None
+    takes: tuple[str, ...] | None = ()  # the names of what may go with it; None: ``act`` looks at them

@@ -74,7 +74,8 @@ async def _change_rest(seconds: float | None, parts: ActionParts, order: ActionO
     """Let it rest for so long; or let the next request try it out, whatever it was left alone for."""
     now, shared = parts.backends.clock.now(), parts.backends.requests.shared
     if seconds is not None:
-        seconds = order.given.get("seconds") or seconds
+        given = order.given.get("seconds")
+        seconds = seconds if given is None else given
         if not isinstance(seconds, int | float) or not 0 < seconds <= 366 * 86_400:
             raise UsageError("seconds is a number of seconds, more than 0")
     until = now if seconds is None else now + seconds
@@ -100,7 +101,7 @@ FLEET_ACTIONS = {
     "drain": ActionKind(_look_at_worker, partial(_set_worker, WorkerState.DRAINING)),
     "keep": ActionKind(_look_at_worker, partial(_set_worker, WorkerState.WORKING)),
     "forget": ActionKind(_look_at_worker, _forget_worker),
-    "rest": ActionKind(_look_at_proxy, partial(_change_rest, REST_S)),
+    "rest": ActionKind(_look_at_proxy, partial(_change_rest, REST_S), takes=("seconds",)),
     "try": ActionKind(_look_at_proxy, partial(_change_rest, None)),
 }
 """What can be done to workers and proxies."""

@@ -32,14 +32,14 @@ def _seen_of(state: HostState, now: float) -> dict[str, Any]:
     }
 
 
-def _steering(read: Reader) -> ActionKind:
+def _steering(read: Reader, *takes: str) -> ActionKind:
     async def act(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
         now, job = parts.backends.clock.now(), await parts.find_job(order)
         await steer_host(parts.backends, job, order.who, read(order.given, now))
         report = await parts.backends.open_frontier(job).find_host(order.who)
         return {"host": order.who, **(_seen_of(report.state, now) if report else {})}
 
-    return ActionKind(_look_at_host, act)
+    return ActionKind(_look_at_host, act, takes=takes)
 
 
 def _plain(command: HostCommand) -> Reader:
@@ -47,6 +47,8 @@ def _plain(command: HostCommand) -> Reader:
 
 
 def _pace(given: dict[str, Any], _now: float) -> HostOrder:
+    if "delay" not in given:
+        raise UsageError("say which delay: a number of seconds, or null for that of the job")
     return HostOrder(command=HostCommand.PACE, delay_s=_number(given.get("delay"), "delay"))
 
 
@@ -54,7 +56,7 @@ def _hold(given: dict[str, Any], now: float) -> HostOrder:
     """Until a time, for so many seconds, or (without either) until somebody ends it."""
     until, seconds = _number(given.get("until"), "until"), _number(given.get("seconds"), "seconds")
     if until is None:
-        until = now + (seconds or LONGEST_HOLD_S)
+        until = now + (LONGEST_HOLD_S if seconds is None else seconds)
     return HostOrder(command=HostCommand.HOLD, until=until)
 
 
@@ -65,8 +67,8 @@ def _number(value: Any, name: str) -> float | None:
 
 
 HOST_ACTIONS = {
-    "pace": _steering(_pace),
-    "hold": _steering(_hold),
+    "pace": _steering(_pace, "delay"),
+    "hold": _steering(_hold, "until", "seconds"),
     "release": _steering(_plain(HostCommand.ASK)),
     "skip": _steering(_plain(HostCommand.SKIP)),
     "take": _steering(_plain(HostCommand.TAKE)),

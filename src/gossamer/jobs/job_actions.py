@@ -152,8 +152,8 @@ JOB_ACTIONS = {
     "pause": ActionKind(_look_at_job, partial(_change, JobCommand.PAUSE)),
     "resume": ActionKind(_look_at_job, _resume, _go_on),
     "cancel": ActionKind(_look_at_job, _pause_first, _cancel),
-    "limits": ActionKind(_look_at_limits, _change_limits),
-    "back": ActionKind(_look_at_limits, _put_back),
-    "fetch": ActionKind(_look_at_page, _fetch),
+    "limits": ActionKind(_look_at_limits, _change_limits, takes=None),
+    "back": ActionKind(_look_at_limits, _put_back, takes=None),
+    "fetch": ActionKind(_look_at_page, _fetch, takes=("url",)),
 }
 """What can be done to a job."""

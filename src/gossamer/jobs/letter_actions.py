@@ -50,13 +50,15 @@ async def _look_at_letters(parts: ActionParts, order: ActionOrder) -> ActionFact
 def filter_of(order: ActionOrder) -> DeadLetterFilter:
     """Which letters are meant. Raises ``UsageError``."""
     said = order.given.get("filter") or {}
-    ids, known = said.get("ids") or (), {"reason", "host", "older_than", "ids", "q"}
+    ids, known = said.get("ids", ()), {"reason", "host", "older_than", "ids", "q"}
     if unknown := set(said) - known:
         raise UsageError(
             f"dead letters have no {', '.join(sorted(unknown))}: choose by {', '.join(sorted(known))}"
         )
     if not isinstance(ids, list | tuple) or not all(isinstance(n, int) and 0 <= n < MOST for n in ids):
         raise UsageError("ids are a list of numbers of dead letters")
+    if "ids" in said and not ids:
+        raise UsageError("ids names no dead letter; without it all are meant that fit the rest")
     words = {name: said.get(name) for name in ("reason", "host", "q")}
     before = said.get("older_than")
     if not all(value is None or isinstance(value, str) for value in words.values()):
@@ -74,6 +76,8 @@ async def _begin(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
     if order.given.get("when"):
         raise UsageError("letters are retried at once; where a host does not answer, hold it until it does")
     change = order.given.get("change") or {}
+    if change and order.kind == "drop":
+        raise UsageError("letters are changed to be retried: what is dropped is as it was")
     _check_change(change)
     if "url" in change:
         await check_page(parts, job, change["url"])
@@ -100,7 +104,8 @@ async def _do_slice(parts: ActionParts, job: Job, order: ActionOrder, before: fl
     ``done`` were worked on already.
     """
     frontier, which = parts.backends.open_frontier(job), filter_of(order)
-    which = replace(which, older_than=min(before + 1e-6, which.older_than or inf))
+    older_than = inf if which.older_than is None else which.older_than
+    which = replace(which, older_than=min(before + 1e-6, older_than))
     letters = await frontier.dead_letters(which, SLICE)
     if not letters:
         return 0
@@ -178,8 +183,8 @@ async def _bury(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
 
 
 LETTER_ACTIONS = {
-    "retry": ActionKind(_look_at_letters, _begin, _go_on),
-    "drop": ActionKind(_look_at_letters, _begin, _go_on),
-    "bury": ActionKind(_look_at_kept, _bury),
+    "retry": ActionKind(_look_at_letters, _begin, _go_on, takes=None),
+    "drop": ActionKind(_look_at_letters, _begin, _go_on, takes=None),
+    "bury": ActionKind(_look_at_kept, _bury, takes=None),
 }
 """What can be done to dead letters."""

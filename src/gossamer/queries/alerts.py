@@ -6,7 +6,13 @@ from gossamer.config.settings import Settings
 from gossamer.core.record import Record, Time
 from gossamer.policy.job_memory import OLD_S
 from gossamer.policy.troubles import Trouble, order_troubles
-from gossamer.watch.memories import load_job_memory, load_notices, load_place_memory
+from gossamer.watch.memories import (
+    load_job_memory,
+    load_notices,
+    load_place_memory,
+    place_of_crawl,
+    place_of_fleet,
+)
 from gossamer.wiring.backends import Backends
 
 
@@ -32,8 +38,8 @@ async def list_alerts(backends: Backends, settings: Settings) -> AlertPage:
     """The alerts of all jobs that run or are paused, and of what they need. Raises ``StorageError``."""
     shared, now = backends.requests.shared, backends.clock.now()
     jobs = await backends.book.list_jobs(unfinished=True)
-    places = [f"fleet:{settings.cluster.fleet}"] if backends.requests.fleet is not None else []
-    places += [f"job:{job.id}" for job in jobs if not job.is_fleet]
+    places = [place_of_fleet(settings.cluster.fleet)] if backends.requests.fleet is not None else []
+    places += [place_of_crawl(job) for job in jobs if not job.is_fleet]
     memories = [await load_place_memory(shared, place) for place in places]
     states = [state for memory in memories if memory.is_fresh(now) for state in memory.alerts]
     for job in jobs:

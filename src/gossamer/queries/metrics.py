@@ -21,7 +21,7 @@ from gossamer.policy.troubles import TroubleKind
 from gossamer.queries.jobs import refresh_job
 from gossamer.queries.proxies import ProxyStatus, list_proxies
 from gossamer.version import __version__
-from gossamer.watch.memories import load_job_memory, load_place_memory
+from gossamer.watch.memories import load_job_memory, load_place_memory, place_of_crawl, place_of_fleet
 from gossamer.wiring.backends import Backends
 from gossamer.wiring.rules import lanes_of
 
@@ -41,6 +41,8 @@ ALERTS = 100
 """Alerts of one job that are told of."""
 SILENT = "silent"
 """The state of a worker that has not been heard of for longer than the supervisor waits."""
+NO_SUPERVISOR = (TroubleKind.NO_SUPERVISOR.value, "", "")
+"""The labels of what nobody else would say: that nobody leads, and so nobody watches."""
 DEAD_AFTER_S = ShiftLimits().dead_after_s
 
 
@@ -81,14 +83,20 @@ class MetricsReader:
 
     async def _read_all(self) -> list[MetricSample]:
         found = [MetricSample(metrics.BUILD_INFO, 1, (__version__,))]
-        for job in await self._list_jobs():
+        jobs = await self._list_jobs()
+        for job in jobs:
             snapshot = await self._read_job(job)
             found += (sample._replace(labels=(job.id, *sample.labels)) for sample in job_samples(snapshot))
             found += alert_samples(await self._read_alerts(job))
+        places = [place_of_crawl(job) for job in jobs if job.is_running and not job.is_fleet]
+        if self._backends.requests.fleet is not None:
+            places.append(place_of_fleet(self._settings.cluster.fleet))
+        found += await self._read_places(places)
         if self._backends.requests.fleet is not None:
             view = await self._backends.requests.fleet.roster.read_roster()
             found += roster_samples(view, self._settings.cluster.lanes)
-            found += await self._read_place(has_leader=bool(view.leader))
+            if not view.leader and all(sample.labels[:1] != NO_SUPERVISOR[:1] for sample in found):
+                found.append(MetricSample(metrics.ALERT_ACTIVE, 1, NO_SUPERVISOR))
         found += proxy_samples(await self._read_proxies())
         return found
 
@@ -124,17 +132,17 @@ class MetricsReader:
         is_told = not job.is_running or memory.is_fresh(self._backends.clock.now())
         return memory.alerts if is_told else ()
 
-    async def _read_place(self, *, has_leader: bool) -> Sequence[MetricSample]:
-        """What whoever watches the fleet says of its place; that nobody does, nobody else would say."""
-        memory = await load_place_memory(self._backends.requests.shared, self._settings.cluster.fleet)
+    async def _read_places(self, places: Sequence[str]) -> Sequence[MetricSample]:
+        """What whoever watches a place says of what all its jobs need; of several, the slowest store."""
         found: list[MetricSample] = []
-        if memory.is_fresh(self._backends.clock.now()):
-            found += alert_samples(memory.alerts)
-            found.append(MetricSample(metrics.STORE_LAG, memory.look.store_lag_s))
-        labels = (TroubleKind.NO_SUPERVISOR.value, "", "")
-        if not has_leader and all(sample.labels != labels for sample in found):
-            found.append(MetricSample(metrics.ALERT_ACTIVE, 1, labels))
-        return found
+        lags_s: list[float] = []
+        for place in places:
+            memory = await load_place_memory(self._backends.requests.shared, place)
+            if memory.is_fresh(self._backends.clock.now()):
+                found += alert_samples(memory.alerts)
+                lags_s.append(memory.look.store_lag_s)
+        found += [MetricSample(metrics.STORE_LAG, max(lags_s))] if lags_s else []
+        return list(dict.fromkeys(found))
 
     async def _read_proxies(self) -> Sequence[ProxyStatus]:
         now = self._backends.clock.now()

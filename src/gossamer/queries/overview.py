@@ -27,7 +27,7 @@ from gossamer.queries.observed_jobs import (
     state_of,
     troubles_of,
 )
-from gossamer.watch.memories import load_place_memory
+from gossamer.watch.memories import load_place_memory, place_of_crawl, place_of_fleet
 from gossamer.wiring.backends import Backends
 
 AT_ONCE = 8
@@ -173,8 +173,8 @@ async def read_view(backends: Backends) -> RosterView | None:
 
 async def read_place(backends: Backends, settings: Settings, jobs: Sequence[Job]) -> PlaceMemory:
     """What is remembered of what all jobs need: by a fleet's supervisor, or by the latest crawl that runs."""
-    names = [f"fleet:{settings.cluster.fleet}"] if backends.requests.fleet is not None else []
-    names += [f"job:{job.id}" for job in jobs if job.is_running and not job.is_fleet]
+    names = [place_of_fleet(settings.cluster.fleet)] if backends.requests.fleet is not None else []
+    names += [place_of_crawl(job) for job in jobs if job.is_running and not job.is_fleet]
     found = [await load_place_memory(backends.requests.shared, name) for name in names[:AT_ONCE]]
     return max(found, key=lambda memory: memory.at, default=PlaceMemory())
 

@@ -19,6 +19,16 @@ _decode_notices = msgspec.msgpack.Decoder(NoticeMemory).decode
 _encode = msgspec.msgpack.Encoder().encode
 
 
+def place_of_fleet(fleet: str) -> str:
+    """The name of the place that a fleet is."""
+    return f"fleet:{fleet}"
+
+
+def place_of_crawl(job: Job) -> str:
+    """The name of the place that a crawl of one machine is."""
+    return f"job:{job.id}"
+
+
 async def load_job_memory(shared: SharedState, job: Job) -> JobMemory:
     """What is remembered of a job; nothing, where another version wrote it. Raises ``StorageError``."""
     stored = await shared.get(SPACE, _key_of(job))
@@ -34,7 +44,7 @@ async def save_job_memory(shared: SharedState, job: Job, memory: JobMemory) -> N
 
 
 async def load_place_memory(shared: SharedState, place: str) -> PlaceMemory:
-    """What is remembered of a place: of a fleet by its name, or of where one job runs by its id."""
+    """What is remembered of a place, by its name. Raises ``StorageError``."""
     stored = await shared.get(SPACE, f"place:{place}")
     try:
         return _decode_place(stored) if stored else PlaceMemory()

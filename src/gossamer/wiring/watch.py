@@ -17,6 +17,7 @@ from gossamer.policy.budgets import BudgetLimits, Spending
 from gossamer.ports.job_store import JobStore
 from gossamer.ports.shared_state import SharedState
 from gossamer.targets.plan import plan_from, settings_under
+from gossamer.watch.memories import place_of_crawl, place_of_fleet
 from gossamer.watch.parts import WatchedJob, WatchParts
 from gossamer.watch.watch import AlertWatch
 from gossamer.wiring.alert_targets import alert_rules_of, alert_targets_of, wanted_severities
@@ -47,7 +48,7 @@ def watch_fleet(
     parts = _make_parts(
         settings,
         backends,
-        name=f"fleet:{settings.cluster.fleet}",
+        name=place_of_fleet(settings.cluster.fleet),
         title=f"the fleet {settings.cluster.fleet}",
         list_jobs=partial(book.list_jobs, unfinished=True),
         open_job=open_job,
@@ -74,7 +75,7 @@ def watch_crawl(settings: Settings, backends: Backends, job: Job) -> AlertWatch:
     title = str(Path(settings.data).resolve())
     return AlertWatch(
         _make_parts(
-            settings, backends, name=f"job:{job.id}", title=title, list_jobs=list_jobs, open_job=open_job
+            settings, backends, name=place_of_crawl(job), title=title, list_jobs=list_jobs, open_job=open_job
         )
     )
 

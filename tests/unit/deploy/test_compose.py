@@ -95,7 +95,18 @@ def test_compose_takes_its_secrets_from_the_environment_file() -> None:
     # The rest has the same value without the file.
     assert compose({**example, **GIVEN}) == compose(GIVEN)
     assert not re.search(r"://\w*:(?!\$)", (DEPLOY / "compose.yaml").read_text())
-    assert "deploy/.env" in (ROOT / ".gitignore").read_text().splitlines()
+    assert {"deploy/.env", "deploy/project.env"} <= set((ROOT / ".gitignore").read_text().splitlines())
+
+
+def test_secrets_of_spiders_go_to_the_processes_of_gossamer_alone() -> None:
+    services = compose(GIVEN)["services"]
+    named = {name: service["env_file"] for name, service in services.items() if "env_file" in service}
+    assert named == {name: [{"path": "project.env", "required": False}] for name in OURS}
+
+
+def test_further_extras_go_into_every_image() -> None:
+    services = compose({**GIVEN, "EXTRAS": "impersonate"})["services"]
+    assert all(services[name]["build"]["args"] == {"EXTRAS": "impersonate"} for name in OURS)
 
 
 def test_compose_publishes_nothing_and_grants_nothing() -> None:

@@ -74,9 +74,12 @@ def test_the_image_is_made_of_what_there_is_and_of_nothing_else() -> None:
     metadata = project["project"]
     needed = [metadata["readme"], *metadata["license-files"], project["tool"]["hatch"]["version"]["path"]]
     assert all(any(fnmatch.fnmatch(name, f"{part}*") for part in copied) for name in needed)
-    named = re.findall(r"'\.\[([\w,]+)\]'", (DEPLOY / "Dockerfile").read_text())
+    named = re.findall(r"['\"]\.\[([\w,]+)", (DEPLOY / "Dockerfile").read_text())
     extras = {extra for names in named for extra in names.split(",")}
     assert extras == {"cluster", "dashboard", "metrics", "browser"}
+    offered = re.search(r"Further extras[^#]*", (DEPLOY / ".env.example").read_text())
+    assert offered
+    extras |= set(re.findall(r"`(\w+)`", offered[0]))
     assert extras <= set(metadata["optional-dependencies"])
 
 
@@ -91,7 +94,7 @@ def test_the_pages_name_what_there_is(page: Path) -> None:
     for name in re.findall(r"GOSSAMER_\w+", text):
         assert name.removeprefix("GOSSAMER_").lower().replace("__", ".") in setting_fields(), name
     for path in re.findall(r"(?<![\w/])deploy/[\w./@-]*\w", text):
-        assert (ROOT / path).exists() or path == "deploy/.env", path
+        assert (ROOT / path).exists() or path in ("deploy/.env", "deploy/project.env"), path
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
         assert (page.parent / target).exists(), target
 

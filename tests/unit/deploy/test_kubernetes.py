@@ -282,6 +282,8 @@ def test_images_are_those_of_the_dockerfile_or_named_once(documents: list[Docume
     of_browser = {container(documents, "gossamer-browser-worker")["image"]}
     of_others = {container(documents, name)["image"] for name in OURS if "browser" not in name}
     assert len(of_browser | of_others) == 2
+    # An image that is on the machine only (kind, minikube) would be asked for in vain.
+    assert {container(documents, name)["imagePullPolicy"] for name in OURS} == {"IfNotPresent"}
 
 
 def test_production_scales_by_what_may_start_now() -> None:

@@ -76,6 +76,7 @@ def test_the_units_drain_and_go_on(path: Path) -> None:
     variables = dict(v.split("=", 1) for name, v in unit(path) if name == "Environment" and "GOSSAMER_" in v)
     assert load_settings(env=variables).settings.data == f"/var/lib/{settings['StateDirectory']}"
     assert settings["EnvironmentFile"]
+    assert "ProcSubset" not in settings, "without /proc/stat the metrics of a process are missing"
     said = [value for name, value in unit(path) if name != "Documentation"]
     assert not any("://" in value for value in said), (
         "addresses, and their passwords, are in the environment file"

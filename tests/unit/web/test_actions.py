@@ -170,6 +170,10 @@ async def test_a_host_is_steered(web):
     await undo(web, skipped["action"])
     assert not (await frontier.find_host("a.example")).state.is_skipped
     await do(web, path, 400, do="hold", **{"with": {"until": 1}})
+    await do(web, path, 400, do="hold", **{"with": {"seconds": 0}})  # no time at all, and not for ever
+    refused = await do(web, path, 400, do="hold", **{"with": {"minutes": 5}})
+    assert refused["error"]["why"] == "hold takes until and seconds, not 'minutes'"
+    await do(web, path, 400, do="pace")
     await do(web, path, 400, do="pace", **{"with": {"delay": "5"}})
     await do(web, path, 400, do="pause")
     await do(web, f"/jobs/{job.id}/hosts/z.example/actions", 400, do="skip")
@@ -182,6 +186,9 @@ async def test_letters_are_retried_edited_and_dropped(web):
     await bury(frontier, clock)
     path = f"/jobs/{job.id}/dead"
     await do(web, f"{path}/retry", 409, expect={"count": 2})
+    await do(web, f"{path}/drop", 400, filter={"ids": []})  # none, and not all
+    await do(web, f"{path}/drop", 400, change={"priority": 1})
+    assert (await do(web, f"{path}/drop", filter={"older_than": 0}))["after"] == {"done": 0}
     (one, two, three) = await frontier.dead_letters(DeadLetterFilter())
     done = await do(web, f"{path}/retry", filter={"ids": [one.id]}, expect={"count": 1})
     assert done["after"] == {"done": 1}

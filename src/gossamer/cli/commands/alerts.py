@@ -41,7 +41,7 @@ def show_alerts(
     settings: Set = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the alerts that last, and try out who is told.
+    """Show what is wrong now, or test who is told of it.
 
     With `test`, the exit code is 1 if a target is not reached.
     """

@@ -27,7 +27,9 @@ def start_dashboard(
     host: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Listen here [default: 127.0.0.1].")
     ] = None,
-    port: Annotated[int | None, typer.Option(metavar="PORT", help="At this port [default: 8787].")] = None,
+    port: Annotated[
+        int | None, typer.Option(metavar="PORT", help="Listen at this port [default: 8787].")
+    ] = None,
     data: Data = None,
     settings: Set = None,
 ) -> None:

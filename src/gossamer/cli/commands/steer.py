@@ -39,7 +39,11 @@ HOST_EXAMPLES = """
 
 Pairs = Annotated[
     list[str],
-    typer.Argument(metavar="KEY=VALUE...", help="Settings.", autocompletion=completion.complete_settings),
+    typer.Argument(
+        metavar="KEY=VALUE",
+        help="Settings; with --back, only their keys.",
+        autocompletion=completion.complete_settings,
+    ),
 ]
 Back = Annotated[
     bool,

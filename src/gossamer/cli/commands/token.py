@@ -24,7 +24,7 @@ EXAMPLES = """
   gossamer token revoke ann
 """
 CREATE_EXAMPLES = """
-  gossamer token create grafana
+  gossamer token create prometheus   may look, and nothing else
   gossamer token create ann --role admin
 """
 LIST_EXAMPLES = """

@@ -18,8 +18,8 @@ from gossamer.queries.top import TopView, read_top
 from gossamer.wiring.backends import Backends
 
 EXAMPLES = """
-  gossamer top                       every job, and the one that needs you most closely
-  gossamer top shop                  this one closely
+  gossamer top                       every job, and more of the one that needs you most
+  gossamer top shop                  more of this one
   gossamer top --once                one look, as text
   gossamer top --json                the same for programs
 """

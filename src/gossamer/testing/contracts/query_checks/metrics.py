@@ -20,7 +20,7 @@ from gossamer.queries.metrics import ENDED_S, MetricsReader
 from gossamer.testing.contracts.frontier_harness import make_entry
 from gossamer.testing.contracts.query_harness import QueryHarness, register_check
 from gossamer.testing.contracts.suite import assert_equal, assert_holds
-from gossamer.watch.memories import save_place_memory
+from gossamer.watch.memories import place_of_crawl, place_of_fleet, save_place_memory
 
 ITEM = ItemRecord(type="item", key="1", data=b'{"a":1}', hash=1)
 
@@ -84,6 +84,20 @@ async def metrics_are_of_jobs_that_run_and_of_those_that_ended_lately(w: QueryHa
 
 
 @register_check
+async def metrics_of_a_crawl_of_one_machine_have_the_alerts_of_its_place(w: QueryHarness) -> None:
+    """What its own process says of its store, as long as it runs."""
+    job = await w.make_job("shop", make_entry(1))
+    if job.is_fleet:
+        return
+    alert = AlertState(kind=TroubleKind.STORE_LAG, who="store", text="slow", bad_since=1.0, began_at=2.0)
+    memory = PlaceMemory(at=w.now(), look=PlaceLook(at=w.now(), store_lag_s=7.5), alerts=(alert,))
+    await save_place_memory(w.backends.requests.shared, place_of_crawl(job), memory)
+    found = await _read_values(w)
+    assert_equal(found["store_lag_seconds",], 7.5, "as the crawl has measured it")
+    assert_equal(found["alert_active", "store_lag", "", "store"], 1, "its alerts are told")
+
+
+@register_check
 async def metrics_of_a_fleet_say_who_works(w: QueryHarness) -> None:
     """Its workers, their slots by lane; nothing of a place that no fleet shares."""
     fleet = w.backends.requests.fleet
@@ -95,7 +109,7 @@ async def metrics_of_a_fleet_say_who_works(w: QueryHarness) -> None:
         await fleet.roster.record_heartbeat(worker, ())
     alert = AlertState(kind=TroubleKind.STORE_LAG, who="store", text="slow", bad_since=1.0, began_at=2.0)
     memory = PlaceMemory(at=w.now(), look=PlaceLook(at=w.now(), store_lag_s=2.5), alerts=(alert,))
-    await save_place_memory(w.backends.requests.shared, "default", memory)
+    await save_place_memory(w.backends.requests.shared, place_of_fleet("default"), memory)
     found = await _read_values(w)
     assert_equal(found["store_lag_seconds",], 2.5, "as whoever watches the fleet has measured it")
     assert_equal(found["alert_active", "store_lag", "", "store"], 1, "its alerts are told")

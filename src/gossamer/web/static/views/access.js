@@ -1,5 +1,5 @@
 // Signing in, and addresses that lead nowhere.
-import { tell } from "../api.js";
+import { ask, tell } from "../api.js";
 import { h } from "../dom.js";
 import { cut } from "../format.js";
 import { openGoTo } from "../goto.js";
@@ -7,6 +7,20 @@ import { brandMark } from "../marks.js";
 import { blank, button, field, linkButton } from "../ui.js";
 
 const state = { error: "", isBusy: false };
+
+const NOT_KEPT =
+  "The token is right, but the browser did not keep the session: over plain http it does so on this machine at most. Open the dashboard by https, or by ssh -L at http://127.0.0.1.";
+
+/** Whether the browser sends the session's cookie back: one that is for https alone it drops over http. */
+async function isKept() {
+  try {
+    await ask("/me");
+    return true;
+  } catch (error) {
+    if (error.status === 401) return false;
+    throw error;
+  }
+}
 
 async function enter(ctx, form) {
   const token = form.elements.token.value.trim();
@@ -19,13 +33,15 @@ async function enter(ctx, form) {
   ctx.redraw();
   try {
     await tell("/session", { token });
-    state.error = "";
-    form.reset();
-    ctx.app.signedIn();
+    state.error = (await isKept()) ? "" : NOT_KEPT;
+    if (!state.error) {
+      form.reset();
+      ctx.app.signedIn();
+    }
   } catch (error) {
     state.error =
-      error.status === 401 || error.status === 403
-        ? "No token is like that. After 5 tries from one address the next one is answered after a minute."
+      error.status === 401
+        ? "This token is not known here. After five wrong ones an address waits a minute."
         : error.message;
   }
   state.isBusy = false;
@@ -62,7 +78,7 @@ export const signIn = {
         }),
         field("Token", h("input", { type: "password", name: "token", autocomplete: "current-password" }), {
           error: state.error,
-          hint: "What gossamer dashboard printed, or one that an admin gave you.",
+          hint: "What gossamer token create printed.",
         }),
         h("button", { type: "submit", class: "btn main", disabled: state.isBusy || null }, "Sign in"),
       ),
@@ -72,7 +88,7 @@ export const signIn = {
         h("summary", {}, "I have no token"),
         h("p", { class: "sub" }, "On the machine that serves this page:"),
         h("pre", { class: "code" }, "gossamer token create NAME --role operate"),
-        h("p", { class: "sub" }, "read looks, operate steers jobs, admin makes tokens."),
+        h("p", { class: "sub" }, "read looks, operate steers crawls too, admin reads the audit log too."),
       ),
     ),
 };
