@@ -175,6 +175,45 @@ def test_an_action_says_what_was_seen_and_can_be_undone(visitor: Visitor, canned
 
 
 @pytest.mark.thorough
+def test_what_is_done_in_slices_says_how_far_it_has_got(visitor: Visitor, canned: CannedServer) -> None:
+    given, done = canned.answers, {"done": 500}
+    canned.after = {"done": 500}
+    canned.answers = lambda path, query: (
+        {"id": 1, "undone_at": None, "after": done} if path == "/actions/1" else given(path, query)
+    )
+    page = visitor.go("/jobs/shops-7/dead")
+    page.get_by_role("button", name="Pick all 1,312 that match").click()
+    page.keyboard.press("r")
+    page.get_by_role("dialog").get_by_role("button", name="Retry 1,312 now").click()
+    expect(page.locator(".toast")).to_contain_text("500 of 1,312 so far")
+    done["done"] = 1000
+    expect(page.locator(".toast")).to_contain_text("1,000 of 1,312 so far")
+    done["done"] = 1312
+    expect(page.locator(".toast .far")).to_have_count(0)
+    expect(page.locator(".toast")).to_contain_text("1,312 requests wait again.")
+
+
+@pytest.mark.thorough
+def test_two_urls_of_one_site_can_be_told_apart(visitor: Visitor) -> None:
+    page = visitor.go("/jobs/shops-7/dead?id=1312")
+    cell = page.locator("tr[data-id='1316'] .url")  # with a query of thousands of characters
+    end = cell.locator(".mid-tail")
+    room, seen = cell.bounding_box(), end.bounding_box()
+    assert room
+    assert seen
+    assert seen["x"] + seen["width"] <= room["x"] + room["width"] + 1
+    assert (cell.get_attribute("title") or "").endswith(end.inner_text())
+
+
+@pytest.mark.thorough
+def test_the_rail_names_no_job_that_is_gone(visitor: Visitor) -> None:
+    visitor.page.add_init_script("localStorage.setItem('gossamer.job', 'gone-1')")
+    page = visitor.go("/")
+    expect(page.locator(".rail .which")).to_contain_text("news-12")
+    assert page.evaluate("localStorage.getItem('gossamer.job')") is None
+
+
+@pytest.mark.thorough
 def test_signing_in_leads_back_to_where_one_was(visitor: Visitor, canned: CannedServer) -> None:
     canned.status[""] = 401
     page = visitor.page

@@ -321,7 +321,6 @@ def job(number: str) -> dict[str, Any] | None:
 def series(_query: dict[str, str]) -> dict[str, Any]:
     names = {
         "pages": 214,
-        "allowed": 223,
         "p50": 0.128,
         "p95": 0.41,
         "2xx": 200,
@@ -333,6 +332,7 @@ def series(_query: dict[str, str]) -> dict[str, Any]:
     values: dict[str, list[float | None]] = {
         name: list(wander(name, 180, base)) for name, base in names.items()
     }
+    values["allowed"] = [250.0] * 96 + [238.0] * 84
     for line in values.values():
         line[66:71] = [None] * 5
     until = time.time()
@@ -461,7 +461,7 @@ def fleet() -> dict[str, Any]:
     for machine, many in (("crawl-1", 4), ("crawl-2", 4), ("crawl-3", 4), ("browse-1", 2)):
         for n in range(many):
             silent = machine == "crawl-3" and n == 1
-            pid = made.randint(1200, 9800)
+            pid = 8752 if silent else made.randint(1200, 9800)
             shifts = [
                 {
                     "id": f"s{n}{i}",
@@ -532,6 +532,9 @@ def fleet() -> dict[str, Any]:
     }
 
 
+SLOWER = "They ask for fewer requests: the pace follows them, and nothing is lost."
+
+
 def errors(_query: dict[str, str]) -> dict[str, Any]:
     def group(reason: str, title: str, count: int, dead: int, **more: Any) -> dict[str, Any]:
         return {
@@ -557,14 +560,19 @@ def errors(_query: dict[str, str]) -> dict[str, Any]:
         ],
         "groups": [
             group("server", "503 of api.shop.example", 8870, 1204, host="api.shop.example"),
-            group("throttled", "429 at 22 hosts", 4310, 0),
-            group("callback", HOSTILE[0], 61, 61),
+            group(
+                "throttled", "429 at 22 hosts", 4310, 0, hosts=22, advice=SLOWER, detail="Too Many Requests"
+            ),
+            group("callback", HOSTILE[0], 61, 61, hosts=3),
         ],
         "left_out": [
             {"reason": "gone", "text": "gone (404, 410)", "count": 31_402},
             {"reason": "robots", "text": "robots.txt says no", "count": 12_004},
         ],
     }
+
+
+BAD = ("api.shop.example", "dc-eu-02")
 
 
 def heat(query: dict[str, str]) -> dict[str, Any]:
@@ -581,11 +589,14 @@ def heat(query: dict[str, str]) -> dict[str, Any]:
             {
                 "name": name,
                 "is_rest": False,
-                "cells": [[made.choice([0, 3, 40, 180, 2204]), 2800] for _ in range(24)],
+                "cells": [
+                    [2204, 3900] if name in BAD and n > 20 else [made.choice([0, 3, 9, 40, 180]), 2800]
+                    for n in range(24)
+                ],
             }
             for name in names
         ]
-        + [{"name": "84 other hosts", "is_rest": True, "cells": [[1, 5]] * 24}],
+        + [{"name": "84 other hosts", "is_rest": True, "cells": [[1, 5], [30, 2800]] * 12}],
     }
 
 
@@ -648,9 +659,17 @@ def dead(query: dict[str, str]) -> dict[str, Any]:
         "at": time.time(),
         "letters": letters,
         "total": 1312,
-        "by_reason": {"server": 1204, "callback": 61, "client": 22, "dns": 12, "tls": 9},
+        "by_reason": {"server": 1204, "callback": 61, "client": 22, "dns": 12, "tls": 13},
         "next_cursor": "1266",
     }
+
+
+ENDS = [
+    *[("success", "", 200)] * 3,
+    ("retry", "server", 503),
+    ("skipped", "gone", 404),
+    ("retry", "timeout_headers", 0),
+]
 
 
 def attempts(query: dict[str, str]) -> dict[str, Any]:
@@ -661,11 +680,11 @@ def attempts(query: dict[str, str]) -> dict[str, Any]:
             "url": LONG_URL if n == 4 else f"https://{made.choice(HOSTS)['host']}/p/{n}",
             "id": 90_000 - n,
             "fingerprint": f"{n:016x}",
-            "verdict": made.choice(["success", "success", "retry", "skipped"]),
-            "reason": made.choice(["", "server", "gone"]),
+            "verdict": verdict,
+            "reason": reason,
             "detail": "",
             "attempt": 1,
-            "status": made.choice([200, 503, 404, 0]),
+            "status": status,
             "size_bytes": 48_000,
             "elapsed_ms": 131.0,
             "worker": "crawl-1:2210",
@@ -673,6 +692,7 @@ def attempts(query: dict[str, str]) -> dict[str, Any]:
             "proxy": "",
         }
         for n in range(50)
+        for verdict, reason, status in [made.choice(ENDS)]
     ]
     return {
         "at": time.time(),
@@ -724,7 +744,7 @@ def explain(query: dict[str, str]) -> dict[str, Any]:
         "answer": "dead",
         "page_answer": "dead",
         "lines": [
-            "It was given up 8 s ago after 4 attempts: an error of the server (server).",
+            "It was given up 8 s ago after 3 attempts: an error of the server (server).",
             "All pages of api.shop.example answer 503 since 13:40:02; it is not this page.",
         ],
         "state": "dead",

@@ -42,6 +42,7 @@ class CannedServer:
         default_factory=dict
     )  # by the beginning of a path: seconds before an answer
     told: list[tuple[str, str, Any]] = field(default_factory=list)  # method, path, document
+    after: dict[str, Any] = field(default_factory=dict)  # what an action is said to have come to
     has_stream: bool = True
     is_away: bool = False  # connections end without an answer
     events: list[bytes] = field(default_factory=list)  # that streams tell
@@ -98,7 +99,7 @@ class _Handler(BaseHTTPRequestHandler):
         if method == "GET":
             found = self.site.answers(path, query)
         else:
-            found = {"action": 1, "undo_until": time.time() + 600}
+            found = {"action": 1, "undo_until": time.time() + 600, "after": self.site.after}
         self._send_json(
             {"error": f"nothing is at {path}"} if found is None else found, 404 if found is None else 200
         )

@@ -21,7 +21,7 @@ class App {
     this.ahead_s = 0; // the server's clock against that of this machine
     this.parts = new Parts({
       changed: () => this.redraw(),
-      failed: (error) => error.status === 401 && this.signedOut(),
+      failed: (error, part) => this.onFailed(error, part),
       isStreaming: () => this.live.isStreaming,
     });
     this.live = new Live({
@@ -100,6 +100,14 @@ class App {
     }
   }
 
+  onFailed(error, part) {
+    if (error.status === 401) this.signedOut();
+    else if (part.name === "latest" && error.status === 404) {
+      localStorage.removeItem(LATEST_JOB);
+      this.wantParts();
+    }
+  }
+
   /** The job that was last looked at; one that is not there is none. */
   remember(job, error) {
     if (this.parts.get("job")?.data) localStorage.setItem(LATEST_JOB, job);
@@ -111,7 +119,7 @@ class App {
     return (
       this.ctx.job ??
       this.ctx.query.job ??
-      localStorage.getItem(LATEST_JOB) ??
+      (this.parts.get("latest")?.data && localStorage.getItem(LATEST_JOB)) ??
       this.parts.get("overview")?.data?.jobs?.[0]?.id ??
       null
     );
@@ -123,7 +131,8 @@ class App {
       this.live.watch([]);
       return;
     }
-    const job = this.ctx.job;
+    const job = this.ctx.job,
+      latest = localStorage.getItem(LATEST_JOB);
     this.parts.want([
       { name: "me", path: "/me", every: 300 },
       {
@@ -142,6 +151,8 @@ class App {
         topic: `job:${encodeURIComponent(job)}`,
         every: 5,
       },
+      // Another folder's dashboard may have had this address: the rail names no job that is not there.
+      !job && latest && { name: "latest", path: `/jobs/${encodeURIComponent(latest)}`, every: 0 },
       ...(this.view.needs?.(this.ctx) ?? []),
     ]);
     this.live.watch(this.parts.topics);

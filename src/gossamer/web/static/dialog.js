@@ -64,11 +64,15 @@ export const confirmDo = ({ title, lines, list = [], leave, does }) =>
 
 const TOAST_S = 12;
 const PLAIN_TOAST_S = 6; // without a way back
-/** What was done, with its way back. It stays while it is pointed at or has the focus. */
+/**
+ * What was done, with its way back. It stays while it is pointed at or has the focus, and while `progress` says how far
+ * it has got ("": it is over); `say` is how it came out.
+ */
 export function toast(text, { undo, kind = "" } = {}) {
   const box = document.getElementById("toasts");
   let left = undo ? TOAST_S : PLAIN_TOAST_S,
-    isKept = false;
+    isKept = false,
+    far = "";
   const node = document.createElement("div");
   node.className = `toast ${kind}`;
   const end = () => {
@@ -88,6 +92,7 @@ export function toast(text, { undo, kind = "" } = {}) {
   const draw = () =>
     patch(node, [
       h("p", {}, text),
+      far && h("span", { class: "far", "aria-hidden": "true" }, far),
       undo &&
         button(
           "Undo",
@@ -101,7 +106,7 @@ export function toast(text, { undo, kind = "" } = {}) {
       iconButton("close", "Close", end),
     ]);
   const timer = setInterval(() => {
-    if (isKept) return;
+    if (isKept || far) return;
     left -= 1;
     if (left <= 0) end();
     else draw();
@@ -110,7 +115,13 @@ export function toast(text, { undo, kind = "" } = {}) {
   while (box.children.length > 2) box.firstChild.remove();
   box.append(node);
   return {
-    end,
+    get isThere() {
+      return node.isConnected;
+    },
+    progress: (said) => {
+      far = said;
+      draw();
+    },
     say: (other) => {
       text = other;
       draw();

@@ -6,7 +6,7 @@ import { openGoTo } from "./goto.js";
 import { openKeys } from "./keys.js";
 import { brandMark, jobMark, mark } from "./marks.js";
 import { FLEET, jobHref, OF_JOB } from "./places.js";
-import { button, foreign, iconButton, select } from "./ui.js";
+import { button, foreign, iconButton, middle, select } from "./ui.js";
 
 export function drawFrame(app, view) {
   const { ctx } = app,
@@ -110,7 +110,7 @@ function fleetCount(app, address) {
       workers.silent ? `${workers.at_work} of ${workers.all}` : String(workers.all),
       workers.silent ? "held" : "",
     ];
-  if (address === "/proxies" && dead) return [`${dead} dead`, "held"];
+  if (address === "/proxies" && dead) return [dead === 1 ? "1 rests" : `${dead} rest`, "held"];
   return [];
 }
 
@@ -140,7 +140,7 @@ function jobSwitch(app, id) {
       "aria-label": `Job ${id}${listed ? `, ${listed.state}` : ""}. Choose another.`,
     },
     listed ? jobMark(listed) : mark("running"),
-    h("span", { class: "ell" }, foreign(id, { max: 40 })),
+    h("span", { class: "ell" }, middle(id)),
     mark("down"),
   );
 }

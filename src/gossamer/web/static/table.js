@@ -209,8 +209,10 @@ export function pager(ctx, { shown, total, isAtLeast, what, next }) {
     "span",
     { class: "pager" },
     h("span", {}, `${place} ${what}`),
-    step("back", back, !cursor, [mark("back"), h("span", {}, here ? "Previous" : "First")]),
-    step("next", forward, !next, [h("span", {}, "Next"), mark("next")]),
+    (cursor || next) && [
+      step("back", back, !cursor, [mark("back"), h("span", {}, here ? "Previous" : "First")]),
+      step("next", forward, !next, [h("span", {}, "Next"), mark("next")]),
+    ],
   );
 }
 

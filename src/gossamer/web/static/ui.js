@@ -63,7 +63,23 @@ export function foreign(text, { max = 160, ...props } = {}) {
   );
 }
 
-/** A URL is text. It leads to its life here, never straight to the site. */
+/**
+ * Text whose middle goes where it has no room: its end is what tells it from the others. `tail` characters always stay.
+ */
+export function middle(text, { max = 80, tail = 6, ...props } = {}) {
+  const all = [...cut(text, max)];
+  if (all.length <= 2 * tail) return foreign(text, { max, ...props });
+  return h(
+    "bdi",
+    { class: "foreign mid", title: cut(text, 600), css: { "--tail": String(tail) }, ...props },
+    h("span", { class: "mid-head" }, foreignPieces(all.slice(0, -tail).join(""))),
+    h("span", { class: "mid-tail" }, foreignPieces(all.slice(-tail).join(""))),
+  );
+}
+
+const TAIL = 16; // characters at the end of a URL that stay
+
+/** A URL is text. It leads to its life here, never straight to the site. In a table its middle goes, not its end. */
 export function url(address, { job = "", max = 96, plain = false } = {}) {
   const [, scheme, host, rest] = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)(.*)$/is.exec(address) ?? [
     null,
@@ -71,15 +87,22 @@ export function url(address, { job = "", max = 96, plain = false } = {}) {
     "",
     String(address),
   ];
+  const all = [...cut(rest, Math.max(2 * TAIL, max - Math.min(host.length, 60)))],
+    tail = all.splice(-TAIL);
   const inside = [
-    h("span", { class: "url-scheme" }, scheme),
-    h("span", { class: "url-host" }, foreignPieces(cut(host, 60))),
-    foreign(rest, { max: Math.max(16, max - Math.min(host.length, 60)), class: "foreign url-rest" }),
+    h(
+      "span",
+      { class: "mid-head" },
+      h("span", { class: "url-scheme" }, scheme),
+      h("span", { class: "url-host" }, foreignPieces(cut(host, 60))),
+      h("bdi", { class: "foreign url-rest" }, foreignPieces(all.join(""))),
+    ),
+    h("bdi", { class: "foreign url-rest mid-tail" }, foreignPieces(tail.join(""))),
   ];
-  const title = cut(address, 600);
+  const props = { class: "url", title: cut(address, 600), css: { "--tail": String(tail.length) } };
   return plain
-    ? h("span", { class: "url", title }, inside)
-    : h("a", { class: "url", title, href: lifeHref(address, job) }, inside);
+    ? h("span", props, inside)
+    : h("a", { ...props, "aria-label": cut(address, 600), href: lifeHref(address, job) }, inside);
 }
 const foreignPieces = (text) =>
   pieces(text).map(([piece, odd]) => (odd ? h("span", { class: "odd" }, piece) : piece));

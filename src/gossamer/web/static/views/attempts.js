@@ -32,7 +32,13 @@ const columns = (ctx) => [
   { key: "n", label: "Try", right: true, p: 3, cell: (one) => count(one.attempt) },
   { key: "status", label: "Status", right: true, p: 2, cell: (one) => statusText(one.status) },
   { key: "verdict", label: "Verdict", p: 2, cell: (one) => verdictTag(one.verdict) },
-  { key: "reason", label: "Reason", p: 2, cell: (one) => foreign(one.reason, { max: 40 }) },
+  {
+    key: "reason",
+    label: "Reason",
+    p: 2,
+    phone: "wide",
+    cell: (one) => one.reason && foreign(one.reason, { max: 40 }),
+  },
   {
     key: "ms",
     label: "Time",

@@ -53,13 +53,13 @@ function filters(ctx, data) {
   return h(
     "div",
     { key: "filters", class: "filters" },
-    search("Part of a URL", ctx.query.q, (q) => ctx.set({ q, cursor: null })),
     segments(
       "Reason",
       [["", "All", data ? all : null], ...[...few, ...named].map(([reason, n]) => [reason, reason, n])],
       ctx.query.reason ?? "",
       (reason) => ctx.set({ reason, cursor: null }),
     ),
+    search("Part of a URL", ctx.query.q, (q) => ctx.set({ q, cursor: null })),
     search("A host", ctx.query.host, (host) => ctx.set({ host, cursor: null })),
     select(
       [
@@ -95,7 +95,7 @@ function bulk(ctx, data, state) {
   const off = { disabled: !many };
   return h(
     "div",
-    { key: "bulk", class: "bulk", role: "group", "aria-label": "What to do with dead letters" },
+    { key: "bulk", class: ["bulk", !many && "idle"], role: "group", "aria-label": "What to do with dead letters" },
     h(
       "span",
       { role: "status" },

@@ -19,8 +19,8 @@ const wait = (n) => `${n === 1 ? "1 request waits" : `${count(n)} requests wait`
 const UNDONE = { retry: "Those not yet begun are dead letters again.", drop: "They are dead letters again." };
 
 /** Does it; then the list is as it is, none is picked, and a sheet of what is gone is closed. */
-async function send(ctx, what, order, said) {
-  const done = await act(ctx, apiOf(ctx, `/dead/${what}`), order, said, { undone: UNDONE[what] });
+async function send(ctx, what, order, said, many) {
+  const done = await act(ctx, apiOf(ctx, `/dead/${what}`), order, said, { undone: UNDONE[what], many });
   if (!done) return;
   delete ctx.memory.picks;
   thaw(ctx, "dead");
@@ -28,7 +28,7 @@ async function send(ctx, what, order, said) {
 }
 
 export function retryLetters(ctx, which) {
-  const go = () => send(ctx, "retry", orderFor(which), wait(which.count));
+  const go = () => send(ctx, "retry", orderFor(which), wait(which.count), which.count);
   if (which.count === 1) {
     go();
     return;
@@ -52,7 +52,7 @@ export function dropLetters(ctx, which) {
         : "Their URLs stay known and are not fetched again in this job; the ledger keeps their attempts.",
       "It can be undone for 10 minutes, here or under Changes.",
     ],
-    does: [[`Drop ${count(which.count)}`, () => send(ctx, "drop", orderFor(which), said), "grave sure"]],
+    does: [[`Drop ${count(which.count)}`, () => send(ctx, "drop", orderFor(which), said, which.count), "grave sure"]],
   });
 }
 
@@ -111,7 +111,8 @@ export function editLetters(ctx, which, letter = null) {
       });
       const retry = () => {
         close();
-        send(ctx, "retry", orderFor(which, names.length ? { change } : {}), wait(which.count));
+        const order = orderFor(which, names.length ? { change } : {});
+        send(ctx, "retry", order, wait(which.count), which.count);
       };
       return {
         body: [

@@ -22,6 +22,16 @@ import {
 import { apiOf, crumbsOf, isTraceback, span, traceback } from "./shared.js";
 
 const HOUR_S = 3600;
+/** Words for a reason without its name, where the name stands beside them. */
+const bare = (text, reason) => (text.endsWith(` (${reason})`) ? text.slice(0, -reason.length - 3) : text);
+const titleOf = (group) => bare(group.title ?? group.reason, group.reason);
+/** Where there is little room, what was chosen is below the list. */
+const showDetail = () =>
+  requestAnimationFrame(() => {
+    if (window.innerWidth <= NARROW_PX)
+      document.getElementById("h-group")?.closest("section").scrollIntoView({ block: "start" });
+  });
+const NARROW_PX = 760;
 const kindOf = (group) => (group.dead > 0 ? "dead" : "held");
 
 const line = (ctx, group, chosen, total) =>
@@ -32,13 +42,16 @@ const line = (ctx, group, chosen, total) =>
       type: "button",
       class: "group",
       "aria-pressed": String(group === chosen),
-      onclick: () => ctx.set({ group: group.reason }),
+      onclick: () => {
+        ctx.set({ group: group.reason });
+        showDetail();
+      },
     },
     mark(kindOf(group), kindOf(group) === "dead" ? "needs you" : "takes care of itself"),
     h(
       "span",
       {},
-      h("b", {}, foreign(group.title ?? group.reason, { max: 70 })),
+      h("b", {}, foreign(titleOf(group), { max: 70 })),
       h(
         "span",
         { class: "sub" },
@@ -46,7 +59,7 @@ const line = (ctx, group, chosen, total) =>
       ),
     ),
     group.hours
-      ? bars(group.hours, { label: `${group.title ?? group.reason}: by hour`, kind: kindOf(group) })
+      ? bars(group.hours, { label: `${titleOf(group)}: by hour`, kind: kindOf(group) })
       : h("span", {}),
     h(
       "span",
@@ -64,7 +77,7 @@ function detail(ctx, group) {
   const base = (end, query) => jobHref(ctx.job, end, query),
     samples = group.samples ?? [];
   return section(
-    group.title ?? group.reason,
+    titleOf(group),
     { id: "group", meta: span(group.first_at, group.last_at) },
     group.advice && h("p", { class: "say" }, h("b", {}, foreign(group.advice, { max: 500 }))),
     h(
@@ -135,7 +148,7 @@ function leftOut(ctx, data) {
           h(
             "li",
             { key: one.reason },
-            h("span", {}, one.text ?? one.reason, " ", h("code", { class: "sub" }, one.reason)),
+            h("span", {}, bare(one.text ?? one.reason, one.reason), " ", h("code", { class: "sub" }, one.reason)),
             num(
               one.is_attempt === false ? "" : jobHref(ctx.job, "/attempts", { reason: one.reason }),
               count(one.count),
@@ -199,7 +212,7 @@ function draw(ctx, data) {
         "Failures by hour",
         {
           id: "heat",
-          meta: segments(
+          meta: (by === "proxy" || ctx.me?.has_proxies) && segments(
             "By what",
             [
               ["host", "by host"],

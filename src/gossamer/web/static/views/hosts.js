@@ -2,7 +2,7 @@
 import { pathOf } from "../api.js";
 import { bullet } from "../charts.js";
 import { h } from "../dom.js";
-import { count, duration, ms, rate, rateOf, share } from "../format.js";
+import { count, duration, ms, plural, rate, rateOf, share } from "../format.js";
 import { mark, noMark } from "../marks.js";
 import { jobHref } from "../places.js";
 import { freeze, noMatch, pager, table } from "../table.js";
@@ -49,7 +49,10 @@ function delayCell(one, now) {
     h("span", {}, isHeld(one, now) ? "held" : duration(one.delay_s)),
     h(
       "span",
-      { class: ["sub", kind === "held" && "is-held", kind === "dead" && "is-dead"] },
+      {
+        class: ["sub", kind === "held" && "is-held", kind === "dead" && "is-dead"],
+        title: one.why_text,
+      },
       one.why_text ?? WHYS[one.why] ?? one.why,
     ),
   );
@@ -226,7 +229,7 @@ function list(ctx, data) {
             what: "hosts",
             next: data.next_cursor,
           })
-        : `${count(rows.length)}${data.total > rows.length ? ` of ${count(data.total)}` : ""}. “Empty in” is pending by what the host allows.`,
+        : `${data.total > rows.length ? `${count(rows.length)} of ` : ""}${plural(Math.max(rows.length, data.total ?? 0), "host")}. “Empty in” is pending by what the host allows.`,
   });
 }
 

@@ -37,9 +37,24 @@ const question = (ctx) =>
     Object.fromEntries([...FILTERS, "cursor"].map((name) => [name, ctx.query[name]])),
   );
 
+const isEmpty = (value) => value === null || value === undefined || value === "";
+const ADDRESS = /^https?:\/\/\S+$/i,
+  NUMBER = /^-?\d[\d.,]*( ?[A-Z]{3}| ?%)?$/;
+/** Whether all values of a field that are there are so. */
+const areAll = (rows, name, form) => {
+  const values = rows.map((row) => row.data[name]).filter((value) => !isEmpty(value));
+  return values.length > 0 && values.every((value) => form.test(String(value)));
+};
+
+/** A value of a field, in one line of a table. */
+const shortOf = (value) =>
+  ADDRESS.test(value)
+    ? url(value, { max: 200, plain: true })
+    : h("span", { class: "ell" }, valueOf(value, 40));
+
 /** A value of a field as text: what is no text is shown as JSON. */
 function valueOf(value, max) {
-  if (value === null || value === undefined || value === "") return h("span", { class: "null" }, "empty");
+  if (isEmpty(value)) return h("span", { class: "null" }, "empty");
   return foreign(typeof value === "string" ? value : JSON.stringify(value), { max });
 }
 
@@ -65,7 +80,9 @@ function columns(ctx, rows) {
       key: `f${i}`,
       label: name,
       p: i < 2 ? 2 : i < 3 ? 3 : 4,
-      cell: (item) => h("span", { class: "ell" }, valueOf(item.data[name], 40)),
+      right: areAll(rows, name, NUMBER),
+      phone: areAll(rows, name, ADDRESS) && "wide",
+      cell: (item) => shortOf(item.data[name]),
     })),
     { key: "changed", label: "Changed", right: true, p: 2, cell: (item) => ago(ctx.now() - item.changed_at) },
   ];
@@ -273,6 +290,12 @@ const safeBox = (form, again) =>
     ),
   );
 
+/** Of how many pages they are; where only some are shown, that would say nothing. */
+const ofPages = (ctx) => {
+  const pages = ctx.data("job")?.pages;
+  return pages && !FILTERS.some((name) => ctx.query[name]) ? ` of ${plural(pages, "page")}` : "";
+};
+
 export const items = {
   title: () => "Items",
   crumbs: (ctx) => crumbsOf(ctx, "Items"),
@@ -286,7 +309,7 @@ export const items = {
     const types = (found?.types ?? []).map(([type, n]) => [type, type, n]);
     return [
       head({
-        answer: found?.total ? `${plural(found.total, "item")}.` : "Items",
+        answer: found?.total ? `${found.total_is_at_least ? "More than " : ""}${plural(found.total, "item")}${ofPages(ctx)}.` : "Items",
         does: found?.items?.length
           ? button("Download…", () => download(ctx, found), { kind: "main", icon: "save" })
           : null,

@@ -5,7 +5,7 @@ import { about, count, duration, rate } from "../format.js";
 import { jobMark, mark } from "../marks.js";
 import { jobHref } from "../places.js";
 import { freeze, pager, table } from "../table.js";
-import { blank, foreign, head, link, linkButton, num, section, segments, skeleton, sub } from "../ui.js";
+import { blank, foreign, head, linkButton, middle, num, section, segments, skeleton, sub } from "../ui.js";
 import { firstRun } from "./new.js";
 import { troubleList } from "./troubles.js";
 
@@ -22,7 +22,11 @@ const nameCell = (job) =>
     h(
       "span",
       { class: "two" },
-      link(jobHref(job.id), h("span", { class: "job-name" }, foreign(job.id, { max: 40 }))),
+      h(
+        "a",
+        { class: "job-name", href: jobHref(job.id), "aria-label": job.id },
+        middle(job.id, { max: 80 }),
+      ),
       sub(foreign(job.target, { max: 34 })),
     ),
   );
@@ -30,7 +34,7 @@ const nameCell = (job) =>
 function progressCell(job) {
   if (job.done === null || job.done === undefined) return sub("its requests are forgotten");
   const all = known(job),
-    words = `${count(job.done)} of ${all >= MANY ? about(all) : count(all)}${isGrowing(job) ? ", growing" : ""}`;
+    words = `${count(job.done)} of ${all >= MANY ? about(all) : count(all)}`;
   return h(
     "span",
     { class: "progress-cell" },

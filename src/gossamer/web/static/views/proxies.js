@@ -49,7 +49,7 @@ function columns(ctx) {
     },
     {
       key: "p50",
-      label: "To the header",
+      label: "Time",
       right: true,
       p: 3,
       cell: (one) => (one.latency_s ? ms(one.latency_s) : sub("–")),
@@ -117,7 +117,7 @@ function pairs(ctx, list) {
       },
       h(
         "table",
-        { class: "matrix", "aria-label": "Proxies by host" },
+        { class: "matrix", "aria-label": "Proxies by host", css: { "--n": String(hosts.length) } },
         h(
           "thead",
           {},
@@ -178,7 +178,7 @@ function draw(ctx, data) {
         columns: columns(ctx),
         rows: list,
         idOf: (one) => one.name,
-        foot: "A proxy’s death costs no request a retry.",
+        foot: "A proxy’s death costs no request a retry. Time: until the header of an answer.",
       }),
     ),
     pairs(ctx, list),

@@ -20,7 +20,7 @@ function wayOut(ctx, one, way) {
   if (way.action === "pause") return actButton(ctx, way.text, () => pauseJob(ctx, one.job));
   if (way.action === "resume") return actButton(ctx, way.text, () => resumeJob(ctx, one.job));
   if (way.action === "limits") return actButton(ctx, way.text, () => changeLimits(ctx, one.job));
-  if (way.place) return linkButton(way.place, way.text);
+  if (way.place) return way.place === ctx.path ? null : linkButton(way.place, way.text);
   return way.command ? button(`${way.text}…`, () => showCommand(way)) : null;
 }
 

@@ -118,7 +118,7 @@ const columns = (ctx, rows) =>
       p: 2,
       cell: (one) => (one.pages_per_s ? rate(one.pages_per_s) : sub("0/s")),
     },
-    { key: "memory", known: "memory_bytes", label: "Memory", p: 3, cell: (one) => (one.memory_bytes ? size(one.memory_bytes) : sub("–")) },
+    { key: "memory", known: "memory_bytes", label: "Memory", right: true, p: 3, cell: (one) => (one.memory_bytes ? size(one.memory_bytes) : sub("–")) },
     { key: "version", label: "Version", p: 4, cell: (one) => sub(foreign(one.version, { max: 16 })) },
     { key: "does", label: "", p: 2, right: true, cell: (one) => doesCell(ctx, one) },
   ].filter(({ known }) => !known || rows.some((one) => one[known])); // what workers do not tell has no column
@@ -133,13 +133,15 @@ function who(ctx, data) {
         ". It shows here within a second.",
       ],
     });
-  const { rows, newer, at, again } = freeze(ctx, "workers", "fleet", data.workers, (one) => one.id);
+  const { rows, newer, at, again } = freeze(ctx, "workers", "fleet", data.workers, (one) => one.id),
+    shown = columns(ctx, rows);
   const machine = (row, i) =>
     i > 0 && rows[i - 1].host === row.host
       ? null
       : machineRow(
           row.host,
           rows.filter((one) => one.host === row.host),
+          shown.length,
         );
   return section(
     "Who does what",
@@ -151,7 +153,7 @@ function who(ctx, data) {
     table({
       id: "workers",
       label: "Workers",
-      columns: columns(ctx, rows),
+      columns: shown,
       rows,
       idOf: (one) => one.id,
       newer,
@@ -161,13 +163,13 @@ function who(ctx, data) {
     }),
   );
 }
-const machineRow = (name, mine) =>
+const machineRow = (name, mine, span) =>
   h(
     "tr",
     { key: `m-${name}`, role: "row", class: "machine" },
     h(
       "th",
-      { role: "rowheader", colspan: 3, scope: "rowgroup" },
+      { role: "rowheader", colspan: span, scope: "rowgroup" },
       h("b", {}, foreign(name || "machine", { max: 60 })),
       ` ${plural(mine.length, "worker")}, lane ${[...new Set(mine.flatMap((one) => one.lanes))].join(", ")}`,
     ),
