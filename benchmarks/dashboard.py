@@ -20,9 +20,10 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from urllib.parse import quote
 
 from cluster_servers import postgres_server, redis_server
-from large_crawl import make_crawl
+from large_crawl import make_crawl, url_of
 from servers import free_ports, wait_for
 
 from gossamer.config.layers import load_settings
@@ -52,7 +53,6 @@ JOB_VIEWS = (
     "/settings",
 )
 VIEWS = ("/me", "/overview", "/jobs", *(f"/jobs/{{job}}{view}" for view in JOB_VIEWS), "/proxies", "/actions")
-PAGE = "/explain?job={job}&url=https%3A%2F%2Fshop00007.example%2Fcatalogue%2Fcategory-7%2Fitem-00000007.html"
 
 
 @contextlib.contextmanager
@@ -93,11 +93,18 @@ def ask(url: str) -> tuple[int, float, int]:
         return error.code, (time.perf_counter() - began) * 1000, len(error.read())
 
 
-def measure(base: str, job: Job) -> list[str]:
+def pages(rows: int, hosts: int) -> list[str]:
+    """Questions about pages: the first of all, the last, one in between, one that was never seen."""
+    urls = [url_of(number, hosts) for number in (7, rows // 2 + 1, rows - 1)]
+    named = [quote(url, safe="") for url in (*urls, "https://shop00007.example/new")]
+    return [f"/explain?job={{job}}&url={url}" for url in named]
+
+
+def measure(base: str, job: Job, rows: int, hosts: int) -> list[str]:
     """Print a row for each view; those that are out of bounds."""
     bad = []
     print(f"{'view':<50} {'first ms':>9} {'again ms':>9} {'kB':>8}")
-    for view in (*VIEWS, PAGE):
+    for view in (*VIEWS, *pages(rows, hosts)):
         path = view.format(job=job.id)
         status, first_ms, size = ask(f"{base}/api/v1{path}")
         again = []
@@ -105,7 +112,8 @@ def measure(base: str, job: Job) -> list[str]:
             time.sleep(1.1)  # the same question within a second is answered from memory
             again.append(ask(f"{base}/api/v1{path}")[1])
         said = "" if status == 200 else f"  status {status}"
-        print(f"{path[:50]:<50} {first_ms:9.1f} {min(again):9.1f} {size / 1000:8.1f}{said}", flush=True)
+        shown = path if len(path) <= 50 else f"{path[:12]}…{path[-37:]}"
+        print(f"{shown:<50} {first_ms:9.1f} {min(again):9.1f} {size / 1000:8.1f}{said}", flush=True)
         if status != 200 or first_ms > FIRST_MS or size > LARGEST_BYTES:
             bad.append(path)
     return bad
@@ -114,6 +122,7 @@ def measure(base: str, job: Job) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000, help="requests, attempts and items, each")
+    parser.add_argument("--hosts", type=int, default=HOSTS, help="on which they are, half of them on a tenth")
     parser.add_argument("--fleet", action="store_true", help="in Redis and PostgreSQL")
     parser.add_argument("--quick", action="store_true", help="50,000 rows")
     options = parser.parse_args()
@@ -131,9 +140,9 @@ def main() -> None:
                 print(f"{time.monotonic() - began:6.1f} s  {what}", file=sys.stderr, flush=True)
             shown = what
 
-        job = asyncio.run(make_crawl(settings, rows, HOSTS, report))
+        job = asyncio.run(make_crawl(settings, rows, options.hosts, report))
         with dashboard(where, Path(name)) as base:
-            bad = measure(base, job)
+            bad = measure(base, job, rows, options.hosts)
         if bad:
             print(Path(name, "dashboard.log").read_text()[-2000:], file=sys.stderr)
             sys.exit(f"out of bounds: {', '.join(bad)}")

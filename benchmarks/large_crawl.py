@@ -16,7 +16,10 @@ from gossamer.core.hosts import FrontierRules, HostSignal, HostSignalKind
 from gossamer.core.jobs import Job
 from gossamer.core.requests import Entry, Lease, Request
 from gossamer.core.results import Attempt, ItemRecord, Outcome, PageRecord, Verdict, VisitResult
+from gossamer.engine.admission import Admission
+from gossamer.spiders.spider import Spider
 from gossamer.wiring.backends import open_backends
+from gossamer.wiring.rules import admission_of
 
 BATCH = 2000
 FAILURES = (("timeout_headers", 0), ("throttled", 503), ("server", 500), ("callback", 200))
@@ -33,8 +36,9 @@ async def make_crawl(settings: Settings, count: int, hosts: int, report: Report)
         job = await backends.book.create("large", "large", plan=b"")
         await backends.requests.create_frontier(job, OPEN_RULES)
         frontier = backends.requests.open_frontier(job, OPEN_RULES, owner="maker")
+        admission = admission_of(settings, Spider(), job.key)
         for numbers in _batches(count):
-            await frontier.add([_entry(number, hosts) for number in numbers])
+            await frontier.add([_entry(admission, number, hosts) for number in numbers])
             report("requests", numbers[-1])
         await frontier.finish_seeding() if hasattr(frontier, "finish_seeding") else None
         for numbers in _batches(count // 10):
@@ -44,7 +48,7 @@ async def make_crawl(settings: Settings, count: int, hosts: int, report: Report)
         now = time.time()
         for numbers in _batches(count):
             at = now - SPAN_S * (1 - numbers[0] / count)
-            await backends.store.write(job, [_visit(number, hosts, at) for number in numbers])
+            await backends.store.write(job, [_visit(admission, number, hosts, at) for number in numbers])
             report("attempts and items", numbers[-1])
         return job
     finally:
@@ -61,11 +65,18 @@ def _host(number: int, hosts: int) -> str:
     return f"shop{(number if number % 2 else number % max(hosts // 10, 1)) % hosts:05}.example"
 
 
-def _entry(number: int, hosts: int) -> Entry:
-    host = _host(number, hosts)
-    url = f"https://{host}/catalogue/category-{number % 97}/item-{number:08}.html"
-    request = Request(url, callback="parse_product", depth=3, via=f"https://{host}/catalogue/")
-    return Entry(request=request, fingerprint=number - (1 << 62), host=host)
+def url_of(number: int, hosts: int) -> str:
+    """The URL of one of the requests."""
+    return f"https://{_host(number, hosts)}/catalogue/category-{number % 97}/item-{number:08}.html"
+
+
+def _entry(admission: Admission, number: int, hosts: int) -> Entry:
+    """A request; a link on an earlier page led there."""
+    via = url_of(number - hosts, hosts) if number >= hosts else ""
+    request = Request(url_of(number, hosts), callback="parse_product", depth=3, via=via)
+    entry = admission.admit_request(request)
+    assert isinstance(entry, Entry)
+    return entry
 
 
 def _death(lease: Lease) -> Outcome:
@@ -74,9 +85,9 @@ def _death(lease: Lease) -> Outcome:
     return Outcome(lease=lease, verdict=Verdict.DEAD, reason=reason, signal=signal)
 
 
-def _visit(number: int, hosts: int, at: float) -> VisitResult:
+def _visit(admission: Admission, number: int, hosts: int, at: float) -> VisitResult:
     """A page with one item; every fiftieth fails."""
-    entry = _entry(number, hosts)
+    entry = _entry(admission, number, hosts)
     failed = number % 50 == 0
     reason, status = FAILURES[number // 50 % len(FAILURES)] if failed else ("", 200)
     attempt = Attempt(

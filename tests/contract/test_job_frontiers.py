@@ -3,6 +3,7 @@
 from contextlib import asynccontextmanager, closing
 
 import pytest
+from msgspec.structs import replace
 
 from gossamer.core.hosts import FrontierRules
 from gossamer.drivers.redis.server import RedisServer
@@ -67,9 +68,9 @@ async def test_the_suite_runs_every_check(tmp_path):
 
 async def test_the_suite_catches_a_frontier_that_counts_in_order_of_arrival(tmp_path):
     class Fair(SqliteFrontier):
-        async def find_position(self, fingerprint):
-            rules, place = await super().find_position(fingerprint)
-            return rules, place._replace(ahead=max(fingerprint - 1, 0))
+        async def find_request(self, fingerprint, host, *, tried_at=0.0):
+            found = await super().find_request(fingerprint, host)
+            return replace(found, place=found.place._replace(ahead=max(fingerprint - 1, 0)))
 
     with pytest.raises(AssertionError, match="so many go first"):
         await JOB_FRONTIER_CHECKS["a_request_waits_behind_others_of_its_host"](sqlite_in(tmp_path, Fair))

@@ -11,7 +11,6 @@ from functools import cache
 
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
-from gossamer.core.position import QueuePosition
 from gossamer.frontier.memory.frontier import MemoryFrontier
 from gossamer.ports.clock import Clock
 from gossamer.runtime.clock import SystemClock
@@ -28,9 +27,6 @@ class PluginFrontier(MemoryFrontier):
 
     async def recover_leases(self, owner):
         return ()  # it ends with the process that holds its leases
-
-    async def find_position(self, fingerprint):
-        return self._rules, QueuePosition()
 
 
 class PluginFrontierBackend:

@@ -7,6 +7,7 @@ from typing import Any
 
 from gossamer.core.hosts import HostState
 from gossamer.core.lifecycle import OVER, FinishReason, JobState, RequestState
+from gossamer.core.position import QueuePosition
 from gossamer.core.record import Record, Time
 from gossamer.core.requests import (
     Entry,
@@ -78,6 +79,8 @@ class KnownRequest(Record, frozen=True, kw_only=True):
     attempts: int = 0
     reason: str = ""
     host: HostState | None = None
+    place: QueuePosition = QueuePosition()
+    beyond: int = 0  # so many were looked at, and it is none of them; 0: its state is certain
 
 
 class DeadLetter(Record, frozen=True, kw_only=True):

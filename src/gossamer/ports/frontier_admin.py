@@ -25,8 +25,15 @@ class FrontierAdmin(Protocol):
         """Whether each was accepted before, by its fingerprint. Cheap; others may add them right after."""
         ...
 
-    async def find_request(self, fingerprint: int) -> KnownRequest | None:
-        """What is known of a fingerprint; ``None``: never accepted."""
+    async def find_request(
+        self, fingerprint: int, host: str, *, tried_at: float = 0.0
+    ) -> KnownRequest | None:
+        """What is known of a request to a host, and where it stands; ``None``: never accepted.
+
+        ``tried_at`` is when it was tried for the last time, if it was: it died, or is due, after that. In
+        bounded time: a frontier without an index of its requests looks at so many, and if it is none of them
+        says ``PENDING`` and ``beyond`` how many; then it may be anything that it can be.
+        """
         ...
 
     async def busiest_hosts(self, limit: int) -> list[HostReport]:

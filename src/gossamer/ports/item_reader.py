@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from gossamer.core.jobs import ItemFilter, ItemPlace, ItemRows, Job
+from gossamer.core.jobs import ItemFilter, ItemPlace, ItemRows, Job, StoredItem
 
 
 class ItemReader(Protocol):
@@ -17,6 +17,10 @@ class ItemReader(Protocol):
 
         A part that ends early may have fewer than asked for, or none, and says where to go on.
         """
+        ...
+
+    async def find_items(self, job: Job, url: str, limit: int) -> list[StoredItem]:
+        """Items that were found on a page the last time they were seen changed, in the order of their ids."""
         ...
 
     async def list_types(self, job: Job) -> list[str]:

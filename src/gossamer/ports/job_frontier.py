@@ -1,6 +1,6 @@
 """The whole frontier of a job: what a back end implements.
 
-Twenty-three methods, in the parts that they are used by:
+Twenty-two methods, in the parts that they are used by:
 
 ========================================================= ======= ========================================
 part                                                      methods used by
@@ -9,20 +9,17 @@ part                                                      methods used by
 :class:`~gossamer.ports.owned_frontier.OwnedFrontier`     1       supervisors, when a process died
 :class:`~gossamer.ports.frontier_admin.FrontierAdmin`     10       committers, commands, views
 :class:`~gossamer.ports.steered_frontier.SteeredFrontier`  4       commands that change a running job
-:class:`JobFrontier` itself                               1       ``explain``, ``status``
 ========================================================= ======= ========================================
 
 One that workers of a fleet share implements :class:`~gossamer.ports.fleet_frontier.FleetFrontier`, too: two
-more. One that lives and dies with its process needs no owners and no positions: it is an
-:class:`AdminFrontier`, twenty-one methods.
+more. One that lives and dies with its process needs no owners: it is an :class:`AdminFrontier`, twenty-one
+methods.
 """
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from gossamer.core.hosts import FrontierRules
-from gossamer.core.position import QueuePosition
 from gossamer.ports.frontier import Frontier
 from gossamer.ports.frontier_admin import FrontierAdmin
 from gossamer.ports.owned_frontier import OwnedFrontier
@@ -35,7 +32,3 @@ class AdminFrontier(Frontier, FrontierAdmin, SteeredFrontier, Protocol):
 
 class JobFrontier(AdminFrontier, OwnedFrontier, Protocol):
     """The requests of a job, in a place that outlives the processes that work on them."""
-
-    async def find_position(self, fingerprint: int) -> tuple[FrontierRules, QueuePosition]:
-        """The rules in force, and where one of the requests stands."""
-        ...

@@ -14,7 +14,6 @@ from gossamer.core.errors import Fault, LostRequestsError, StorageError
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DeadLetterFilter, FrontierStats, Job, JobTotals
 from gossamer.core.lifecycle import JobState
-from gossamer.core.position import QueuePosition
 from gossamer.fetch import robots_cache
 from gossamer.policy import urls
 from gossamer.policy.robots import RobotsRecord, RobotsRules
@@ -123,12 +122,6 @@ class Backends:
         if job.finished_at is not None and await self.read_stats(job) is None:
             return FrontierRules()
         return await self.open_frontier(job).read_rules()
-
-    async def find_position(self, job: Job, fingerprint: int) -> tuple[FrontierRules, QueuePosition]:
-        """The rules in force for a job, and where one of its requests stands; of one forgotten neither."""
-        if job.finished_at is not None and await self.read_stats(job) is None:
-            return FrontierRules(), QueuePosition()
-        return await self.open_frontier(job).find_position(fingerprint)
 
     async def robots_deny(self, url: str) -> bool:
         """Whether the robots.txt of a URL's site, where it is remembered, refuses it. Asks nobody."""

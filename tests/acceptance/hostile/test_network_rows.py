@@ -21,6 +21,7 @@ from gossamer.core.requests import Request
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.http.fetcher import HttpFetcher
 from gossamer.fetch.http.limits import HttpOptions
+from gossamer.policy.urls import host_key
 from gossamer.testing.badroutes import PAGE, all_routes
 from gossamer.testing.badsite import BadSite
 from gossamer.testing.clock import ManualClock
@@ -239,12 +240,12 @@ def test_row_20_busy_hosts(quick: Round) -> None:
     assert only(quick, "retry_after") == ["throttled"] * 21, "asked for time twenty times"
 
 
-async def hold_s(data: Path, fingerprint: int) -> float:
+async def hold_s(data: Path, url: str, fingerprint: int) -> float:
     """For how long the host of a request is held back after its last answer."""
     backends = await open_backends(load_settings(overrides={"data": str(data)}, env={}, start=data).settings)
     try:
         (job,) = await backends.book.list_jobs()
-        found = await backends.open_frontier(job).find_request(fingerprint)
+        found = await backends.open_frontier(job).find_request(fingerprint, host_key(url))
         assert found is not None
         assert found.host is not None
         return found.host.hold_until - found.host.last_at
@@ -265,7 +266,7 @@ def test_row_20_a_hold_is_kept_over_a_restart(tmp_path: Path) -> None:
         done = crawl(tmp_path, seeds, **settings)
         assert [len(done.tries[url]) for url in seeds][:3] == [1, 1, 1]
         held = {
-            url.rpartition("/")[2]: asyncio.run(hold_s(tmp_path, fingerprint))
+            url.rpartition("/")[2]: asyncio.run(hold_s(tmp_path, url, fingerprint))
             for url, fingerprint in rows(tmp_path, "select distinct url, fingerprint from attempt")
             if not url.endswith("/past")
         }

@@ -761,6 +761,7 @@ def explain(query: dict[str, str]) -> dict[str, Any]:
         "reason": "server",
         "last_at": NOW - 8,
         "items": 0,
+        "found_items": [],
         "left_out": {},
         "tries": _tries(),
         "other_requests": [],

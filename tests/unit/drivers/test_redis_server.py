@@ -126,7 +126,7 @@ async def test_the_rights_that_are_named_are_enough(server, redis_url):
         await frontier.apply_change(JobCommand.RECOVER, FrontierRules(per_host=3))
         assert await frontier.revive_letters(DeadLetterFilter()) == 1
         assert (await frontier.read_stats()).pending == 3
-        assert (await frontier.find_position(3))[1].ahead == 1
+        assert (await frontier.find_request(3, "a.example")).place.ahead == 1
         await frontier.delete_requests()
         await RedisSharedState(fit, SystemClock()).put("robots", "k", b"v", 9)
     finally:

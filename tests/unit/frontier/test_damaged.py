@@ -67,7 +67,7 @@ async def test_a_damaged_request_is_leased_with_what_is_known_of_it(frontier, te
     assert await opened.settle(ended) == [True, True]
     (letter,) = await opened.dead_letters(DeadLetterFilter())
     assert (letter.reason, letter.entry.host) == ("unreadable", broken.host)
-    assert (await opened.find_request(2)).state == "dead"
+    assert (await opened.find_request(2, broken.host)).state == "dead"
     assert await opened.drop_letters(DeadLetterFilter()) == 1
 
 

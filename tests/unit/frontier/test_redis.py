@@ -14,6 +14,7 @@ from gossamer.core.lifecycle import JOB_TABLE, JobCommand, JobState, RequestStat
 from gossamer.core.requests import Entry, Request
 from gossamer.core.results import Verdict
 from gossamer.drivers.redis.server import RedisServer
+from gossamer.frontier.redis import search
 from gossamer.frontier.redis.frontier import RedisFrontier
 from gossamer.frontier.redis.shard import RedisShard
 from gossamer.frontier.transitions import ROUND
@@ -182,7 +183,7 @@ async def test_turns_and_counts_follow_from_the_queues(server, make, clock):
 async def check_structures(server, frontier):
     """Turns and waiting counts from the queues themselves."""
     key = server.key_for("j:0")
-    rules, _ = await frontier.find_position(0)
+    rules = await frontier.read_rules()
     waiting, turns = {}, {}
     for name in await server.run_command("KEYS", f"{key}:[qb]:*"):
         kind, lane, band, host = name.decode().removeprefix(f"{key}:").split(":")
@@ -229,7 +230,7 @@ async def test_a_place_is_made_once_and_forgotten_whole(server, make, clock):
     await frontier.add([make_entry(n, f"h{n}") for n in range(30)])
     await other.add([make_entry(1)])
     again = await make(FrontierRules(), shards=7, dedup="bloom")  # one that exists keeps its own
-    assert (await again.find_position(0))[0] == FREE
+    assert await again.read_rules() == FREE
     assert (await again.read_stats()).pending == 30
     await again.delete_requests()
     await again.delete_requests()
@@ -252,8 +253,7 @@ async def test_a_redis_that_was_emptied_is_no_finished_crawl(server, make, clock
         lambda: frontier.extend([lease], 60),
         lambda: frontier.release([lease], [HostSignal()]),
         lambda: frontier.apply_change(JobCommand.RESUME),
-        lambda: frontier.find_request(1),
-        lambda: frontier.find_position(1),
+        lambda: frontier.find_request(1, "a.example"),
         frontier.dedup_report,
     )
     for call in calls:
@@ -370,33 +370,74 @@ async def test_place_and_find_among_many(make, clock):
             make_entry(5002, due_at=clock.now() + 9),
         ]
     )
-    rules, place = await frontier.find_position(2 * ROUND + 3)
-    assert (rules.max_pages_per_host, place.ahead) == (7, 2 * ROUND + 4)
-    assert (await frontier.find_request(2 * ROUND + 3)).state is RequestState.PENDING
-    assert (await frontier.find_request(5002)).state is RequestState.DELAYED
-    assert await frontier.find_request(7777) is None
+    found = await frontier.find_request(2 * ROUND + 3, "a.example")
+    assert (found.state, found.place.ahead) == (RequestState.PENDING, 2 * ROUND + 4)
+    assert (await frontier.find_request(5002, "a.example")).state is RequestState.DELAYED
+    assert await frontier.find_request(7777, "a.example") is None
     leases = {lease.entry.fingerprint: lease for lease in (await frontier.lease("http", 10, 60.0)).leases}
     assert sorted(leases) == [5000, 5001]
-    place = (await frontier.find_position(5000))[1]
+    place = (await frontier.find_request(5000, "a.example")).place
     assert (place.granted_at, place.deadline) == (clock.now(), clock.now() + 60)
     await frontier.release([leases[5000]], [HostSignal()])
-    assert (await frontier.find_position(2))[1].ahead == 3
+    assert (await frontier.find_request(2, "a.example")).place.ahead == 3
     clock.advance(10)
     assert sorted(fingerprints_of((await frontier.lease("http", 10, 60.0)).leases)) == [5000]
     await frontier.settle([make_outcome(leases[5001], Verdict.DEAD, clock.now(), reason="client")])
     (letter,) = await frontier.dead_letters(DeadLetterFilter())
-    place = (await frontier.find_position(5001))[1]
-    assert (place.died_at, place.number) == (letter.died_at, letter.id)
-    assert (await frontier.find_request(5001)).reason == "client"
+    found = await frontier.find_request(5001, "b.example")
+    assert (found.place.died_at, found.place.number) == (letter.died_at, letter.id)
+    assert found.reason == "client"
 
 
-async def test_a_released_request_knows_its_place(make, clock):
+@pytest.mark.parametrize("state", ["pending", "delayed", "dead", "done"])
+async def test_a_search_looks_at_no_more_than_its_bound_and_says_so(make, clock, monkeypatch, state):
+    monkeypatch.setattr(search, "STEP", 3)
+    monkeypatch.setattr(search, "OF_HOST", 10)
+    monkeypatch.setattr(search, "OF_OTHERS", 4)
+    frontier = await make()
+    due_at = clock.now() + 9 if state == "delayed" else 0.0
+    await frontier.add([make_entry(n, due_at=due_at) for n in range(9 if state == "done" else 30)])
+    if state not in ("pending", "delayed"):
+        leases = (await frontier.lease("http", 9, 60)).leases
+        verdict = Verdict.DEAD if state == "dead" else Verdict.SUCCESS
+        await frontier.settle([make_outcome(lease, verdict, clock.now()) for lease in leases])
+    found = [await frontier.find_request(n, "a.example") for n in range(9)]
+    last = await frontier.find_request(29, "a.example")
+    if state == "done":
+        assert {(one.state, one.beyond) for one in found} == {(RequestState.DONE, 0)}
+        return
+    seen = {"pending": 9, "delayed": 4, "dead": 4}[state]
+    assert [one.beyond == 0 for one in found] == [True] * seen + [False] * (9 - seen)
+    assert {one.state.value for one in found[:seen]} == {state}
+    looked_at = {"pending": 10, "delayed": 4, "dead": 14}[state]
+    assert (last.state, last.beyond) == (RequestState.PENDING, looked_at)
+
+
+async def test_what_died_is_looked_for_from_its_last_try_on(make, clock, monkeypatch):
+    monkeypatch.setattr(search, "OF_OTHERS", 2)
     frontier = await make()
     await frontier.add([make_entry(n) for n in range(9)])
-    leases = (await frontier.lease("http", 4, 60)).leases
-    await frontier.release([leases[1], leases[3]], [HostSignal()] * 2)
-    assert [(await frontier.find_position(n))[1].ahead for n in (1, 3, 4, 8)] == [0, 1, 2, 6]
-    assert fingerprints_of((await frontier.lease("http", 3, 60)).leases) == [1, 3, 4]
+    tried = {}
+    for _ in range(9):
+        (lease,) = (await frontier.lease("http", 1, 60)).leases
+        tried[lease.entry.fingerprint] = clock.now()
+        await frontier.settle([make_outcome(lease, Verdict.DEAD, clock.now())])
+        clock.advance(2 * search.SLACK_S)
+    assert (await frontier.find_request(8, "a.example")).beyond == 2
+    for number, at in tried.items():
+        found = await frontier.find_request(number, "a.example", tried_at=at)
+        assert (found.state, found.place.died_at) == (RequestState.DEAD, at)
+
+
+async def test_a_search_costs_the_same_however_much_waits_for_other_hosts(server, make):
+    costs = []
+    for waiting in (20, 4000):
+        frontier = await make(job=f"j{waiting}")
+        await frontier.add([make_entry(n, f"h{n % 10}") for n in range(waiting)])
+        await frontier.add([make_entry(9999)])
+        await frontier.find_request(9999, "a.example")  # the server knows the scripts from now on
+        costs.append(await cost(server, frontier.find_request(9999, "a.example")))
+    assert costs[0] == costs[1] < 25
 
 
 async def test_many_dead_letters_are_revived(make, clock):

@@ -58,7 +58,7 @@ async def test_the_former_version_cannot_go_on_with_a_job_of_this_one(server: Re
 
     await _name_lanes_as_the_former_version(server, meta)
     await frontier.read_stats()
-    await frontier.find_position(1)
+    await frontier.find_request(1, "a.example")
     assert await server.run_command("HGET", meta, "lanes") is not None, "who only looks on changes nothing"
     await frontier.add([make_entry(1)])
     assert await server.run_command("HGET", meta, "lanes") is None

@@ -123,7 +123,7 @@ async def test_links_that_were_lost_before_their_page_was_settled_are_found_agai
     cut_after(frontier, process, "_add_ahead", process.written())
     ended = [make_outcome(lease, verdict, 0.0, outlinks=links * (not at)) for at, lease in enumerate(leases)]
     assert await frontier.settle(ended) == [True, True]
-    assert await frontier.find_request(8) is None, "it is lost"
+    assert await frontier.find_request(8, elsewhere) is None, "it is lost"
     assert await frontier.redo_lost() == 1
     assert await frontier.redo_lost() == 0
     stats = await frontier.read_stats()

@@ -38,7 +38,7 @@ async def test_a_full_redis_takes_nothing_in_and_finishes_what_is_under_way(redi
         with pytest.raises(StorageError, match="is full"):
             await frontier.settle([make_outcome(first, Verdict.SUCCESS, 0.0, outlinks=(make_entry(9),))])
         assert await frontier.read_stats() == before
-        assert await frontier.find_request(7) is None
+        assert await frontier.find_request(7, "a.example") is None
         assert await frontier.settle([make_outcome(second, Verdict.SUCCESS, 0.0)]) == [True]
         assert len((await frontier.lease("http", 1, 60)).leases) == 1
     finally:

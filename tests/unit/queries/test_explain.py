@@ -57,6 +57,20 @@ def test_a_bad_url_is_one_before_anything_else():
     assert "longer than" in said(url="http://a/" + "x" * 9000, canonical="")[1]
 
 
+def test_what_was_not_found_within_the_bound_of_a_search_is_told_as_that():
+    beyond = found(RequestState.PENDING, beyond=100_000, host=HostState())
+    answer, text = said(found=beyond, ahead=0)
+    assert answer is UrlState.WAITING
+    assert text == (
+        "It is known, and not done as far as the ledger shows. It is none of the 100,000 requests that were "
+        "looked at, so where it waits is not said."
+    )
+    answer, text = said(found=beyond, attempts=(tried(Verdict.RETRY, "server"),))
+    assert "where it waits is not said. The last attempt" in text
+    answer, text = said(found=beyond, stats=FrontierStats(state=JobState.PAUSED))
+    assert (answer, "The job shop-1 is paused" in text, "100,000" in text) == (UrlState.STOPPED, True, True)
+
+
 def test_never_seen_says_what_may_still_lead_to_it():
     answer, text = said()
     never = "It was never seen: no start URL and no link that the spider followed has led to it."

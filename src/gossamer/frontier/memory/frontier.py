@@ -158,7 +158,9 @@ class MemoryFrontier(MemoryLetters):
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         return [entry.fingerprint in self._known for entry in entries]
 
-    async def find_request(self, fingerprint: int) -> KnownRequest | None:
+    async def find_request(
+        self, fingerprint: int, host: str, *, tried_at: float = 0.0
+    ) -> KnownRequest | None:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         if fingerprint not in self._known:
             return None
@@ -172,6 +174,7 @@ class MemoryFrontier(MemoryLetters):
             attempts=item.attempts,
             reason=item.reason,
             host=item.host.state,
+            place=item.find_place(),
         )
 
     async def count_due(self) -> list[DueCounts]:

@@ -7,6 +7,7 @@ from heapq import heapify
 from gossamer.core.hosts import FrontierRules, HostState
 from gossamer.core.jobs import DeadLetter, DeadLetterFilter
 from gossamer.core.lifecycle import RequestState
+from gossamer.core.position import QueuePosition
 from gossamer.core.requests import Entry, Lease
 from gossamer.policy import politeness
 
@@ -41,6 +42,18 @@ class RequestRow:
             and (which.older_than is None or self.died_at < which.older_than)
             and which.text.lower() in self.entry.request.url.lower()
         )
+
+    def find_place(self) -> QueuePosition:
+        """Where it stands, by what its state knows of that."""
+        if self.state is RequestState.LEASED and self.lease is not None:
+            return QueuePosition(granted_at=self.lease.granted_at, deadline=self.lease.deadline)
+        if self.state is RequestState.DEAD:
+            return QueuePosition(died_at=self.died_at, number=self.id)
+        if self.state is RequestState.PENDING:
+            request = self.entry.request
+            queue = self.host.queues.get(request.lane, [])
+            return QueuePosition(ahead=sum(row[:2] < (request.band, self.id) for row in queue))
+        return QueuePosition()
 
     def lease_order(self) -> tuple[float, int]:
         """Where its lease stands among others: by deadline."""

@@ -8,60 +8,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from heapq import nsmallest
-from typing import NamedTuple
 
-import msgspec
-
-from gossamer.core.hosts import FrontierRules
-from gossamer.core.jobs import DueCounts, HostReport, KnownRequest
-from gossamer.core.lifecycle import RequestState
-from gossamer.core.position import QueuePosition
+from gossamer.core.jobs import DueCounts, HostReport
 from gossamer.core.requests import Lease
 from gossamer.frontier.redis.shard import RedisShard
 from gossamer.frontier.redis.stats import due_of
 from gossamer.frontier.redis.wire import (
     HostRow,
-    StoredRequest,
     fingerprint_bytes,
     host_of,
     lease_of,
     leases_of,
     raw_bytes,
-    stored_of,
-    text_bytes,
-    unpack_member,
 )
 from gossamer.frontier.transitions import DUE_HOSTS, ROUND
-
-_rules = msgspec.msgpack.Decoder(FrontierRules)
-
-
-class QueueRange(NamedTuple):
-    """Ranks of one structure that may hold a request."""
-
-    key: str  # after the shard's
-    kind: str  # list or zset
-    first: int
-    last: int
-    offset: int  # where the fingerprint stands in an element, from 1
-    state: RequestState
-    host: bytes = b""
-    lane: int = 0
-    band: int = 0
-
-
-class StoredPosition(NamedTuple):
-    """Where a request was found."""
-
-    shard: RedisShard
-    state: RequestState
-    stored: StoredRequest
-    host: HostRow
-    rank: int = 0
-    part: QueueRange | None = None
-    granted_at: float = 0.0
-    token: bytes = b""
-
 
 # --------------------------------------------------------------------------- all of them
 
@@ -72,9 +32,6 @@ async def count_due(shards: Sequence[RedisShard]) -> list[DueCounts]:
     return due_of(row for found in rows for row in found)
 
 
-# --------------------------------------------------------------------------- one request
-
-
 async def are_known(shard: RedisShard, fingerprints: Sequence[int]) -> list[bool]:
     """Whether each fingerprint was accepted by a shard."""
     asked = (
@@ -82,137 +39,6 @@ async def are_known(shard: RedisShard, fingerprints: Sequence[int]) -> list[bool
         [str(number) for number in fingerprints],
     )
     return [bool(found) for found in await shard.run_script("known", *asked, repeat=True)]
-
-
-async def find_request(shards: Sequence[RedisShard], fingerprint: int) -> KnownRequest | None:
-    """What is known of a fingerprint."""
-    wanted = fingerprint_bytes(fingerprint)
-    holders = [shard for shard in shards if (await are_known(shard, [fingerprint]))[0]]
-    for shard in holders:
-        spot = await _find_spot(shard, wanted)
-        if spot is not None:
-            entry = spot.stored.to_entry(spot.host.name)
-            return KnownRequest(
-                state=spot.state,
-                entry=entry,
-                due_at=entry.due_at,
-                attempts=spot.stored.attempts,
-                reason=spot.stored.reason,
-                host=spot.host.state,
-            )
-    return KnownRequest(state=RequestState.DONE) if holders else None
-
-
-async def find_position(
-    shards: Sequence[RedisShard], fingerprint: int
-) -> tuple[FrontierRules, QueuePosition]:
-    """The rules in force, and where a request stands."""
-    (packed,) = await shards[0].read_meta("rules")
-    rules = _rules.decode(packed)
-    for shard in shards:
-        spot = await _find_spot(shard, fingerprint_bytes(fingerprint))
-        if spot is not None:
-            return rules, await _position_of(spot)
-    return rules, QueuePosition()
-
-
-async def _position_of(spot: StoredPosition) -> QueuePosition:
-    shard = spot.shard
-    if spot.state is RequestState.LEASED:
-        deadline = await shard.run_command("ZSCORE", "deadlines", spot.token)
-        return QueuePosition(granted_at=spot.granted_at, deadline=float(deadline or 0.0))
-    if spot.state is RequestState.DEAD:
-        found = await shard.run_command("ZRANGE", "dead", spot.rank, spot.rank, "WITHSCORES")
-        return QueuePosition(died_at=float(found[1]) if found else 0.0, number=shard.number_of(spot.stored))
-    return (
-        QueuePosition(ahead=await _count_ahead(spot))
-        if spot.state is RequestState.PENDING
-        else QueuePosition()
-    )
-
-
-async def _count_ahead(spot: StoredPosition) -> int:
-    """How many requests of its host go before a pending one."""
-    part, shard = spot.part, spot.shard
-    assert part is not None
-    ours = [slot for slot in spot.host.waiting if slot.lane == part.lane]
-    better = sum(slot.listed + slot.back for slot in ours if slot.band < part.band)
-    tail = text_bytes(part.key[2:])
-    if part.kind == "list":
-        others = await shard.run_command("ZCOUNT", b"b" + tail, "-inf", f"({spot.stored.id}")
-        return better + spot.rank + int(others)
-    low, high = 0, await shard.run_command("LLEN", b"q" + tail)
-    while low < high:  # ids rise along the list
-        middle = (low + high) // 2
-        element = await shard.run_command("LINDEX", b"q" + tail, middle)
-        is_before = element is not None and int.from_bytes(element[:6]) < spot.stored.id
-        low, high = (middle + 1, high) if is_before else (low, middle)
-    return better + spot.rank + low
-
-
-async def _find_spot(shard: RedisShard, fingerprint: bytes) -> StoredPosition | None:
-    """The request with a fingerprint that is not done."""
-    async for field, value in _scan_hash(shard, "leases"):
-        lease = lease_of(value)
-        if lease.element[6:14] == fingerprint:
-            host = await read_host(shard, lease.host)
-            stored = stored_of(lease.element)
-            return StoredPosition(
-                shard, RequestState.LEASED, stored, host, granted_at=lease.granted_at, token=field
-            )
-    group: list[QueueRange] = []
-    size = 0
-    async for part in _iter_parts(shard):
-        group.append(part)
-        size += part.last - part.first + 1
-        if size >= ROUND:
-            if (spot := await _search_parts(shard, fingerprint, group)) is not None:
-                return spot
-            group, size = [], 0
-    return await _search_parts(shard, fingerprint, group)
-
-
-async def _search_parts(
-    shard: RedisShard, fingerprint: bytes, group: list[QueueRange]
-) -> StoredPosition | None:
-    flat = [value for part in group for value in (raw_bytes(text_bytes(part.key)), *part[1:5])]
-    found = await shard.run_script("search", raw_bytes(fingerprint), flat, repeat=True)
-    if not found:
-        return None
-    number, rank, element = found
-    part = group[number]
-    key, stored = (part.host, stored_of(element)) if part.host else unpack_member(element)
-    return StoredPosition(shard, part.state, stored, await read_host(shard, key), rank, part)
-
-
-async def _iter_parts(shard: RedisShard) -> AsyncIterator[QueueRange]:
-    """Everything that waits or is dead, in parts of ``ROUND`` at most."""
-    packed, former = await shard.read_meta("lane_names", "lanes")
-    lanes: list[str] = msgspec.msgpack.decode(packed or former)
-    scored = [(f"d:{number}", RequestState.DELAYED) for number in range(1, len(lanes) + 1)]
-    for key, state in (("dead", RequestState.DEAD), *scored):
-        size = await shard.run_command("ZCARD", key)
-        for part in _split_ranks(QueueRange(f":{key}", "zset", 0, size, 13, state)):
-            yield part
-    async for host_key, value in _scan_hash(shard, "hosts"):
-        row = host_of(value)
-        for lane, band, listed, back in row.waiting:
-            tail, where = f":{lane}:{band}:{row.name}", (host_key, lane, band)
-            for part in _split_ranks(
-                QueueRange(f":q{tail}", "list", 0, listed, 7, RequestState.PENDING, *where)
-            ):
-                yield part
-            for part in _split_ranks(
-                QueueRange(f":b{tail}", "zset", 0, back, 7, RequestState.PENDING, *where)
-            ):
-                yield part
-
-
-def _split_ranks(whole: QueueRange) -> list[QueueRange]:
-    return [
-        whole._replace(first=first, last=min(first + ROUND, whole.last) - 1)
-        for first in range(0, whole.last, ROUND)
-    ]
 
 
 # --------------------------------------------------------------------------- hosts

@@ -31,7 +31,6 @@ from gossamer.core.jobs import (
     KnownRequest,
 )
 from gossamer.core.lifecycle import JobCommand, JobState, next_job_state
-from gossamer.core.position import QueuePosition
 from gossamer.core.requests import Entry, Grant, Lease
 from gossamer.core.results import Outcome
 from gossamer.drivers.redis.server import RedisServer
@@ -39,6 +38,7 @@ from gossamer.frontier.redis import admin, steering
 from gossamer.frontier.redis.dedup import dedup_report
 from gossamer.frontier.redis.letter_admin import RedisLetters
 from gossamer.frontier.redis.losses import Lives, redo_lost
+from gossamer.frontier.redis.search import find_request
 from gossamer.frontier.redis.shard import RedisShard
 from gossamer.frontier.redis.shard_pool import NewShardOptions, ShardPool, check_budget, packed_rules
 from gossamer.frontier.redis.shares import by_shard, even_shares, first_shares, shard_of, split_chunks
@@ -346,13 +346,11 @@ class RedisFrontier(RedisLetters):
                     answers[position] = is_known
         return answers
 
-    async def find_request(self, fingerprint: int) -> KnownRequest | None:
-        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`. Searches all that waits: for people."""
-        return await admin.find_request(await self._open_shards(), fingerprint)
-
-    async def find_position(self, fingerprint: int) -> tuple[FrontierRules, QueuePosition]:
-        """The rules in force, and where a request stands. Searches all that waits: for people."""
-        return await admin.find_position(await self._open_shards(), fingerprint)
+    async def find_request(
+        self, fingerprint: int, host: str, *, tried_at: float = 0.0
+    ) -> KnownRequest | None:
+        """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`. Searches what waits for the host."""
+        return await find_request(shard_of(await self._open_shards(), host), fingerprint, host, tried_at)
 
     async def read_rules(self) -> FrontierRules:
         """See :class:`~gossamer.ports.steered_frontier.SteeredFrontier`."""

@@ -17,7 +17,7 @@ from gossamer.frontier.redis.wire import StoredRequest
 from gossamer.ports.clock import Clock
 
 _LIBRARY = ("politeness.lua", "library.lua")
-_ADMITTING = ("add", "settle", "known", "bury")
+_ADMITTING = ("add", "settle", "known", "places", "bury")
 _STEERING = ("control", "rules", "steer", "place")
 _packed = msgspec.msgpack.Encoder().encode
 

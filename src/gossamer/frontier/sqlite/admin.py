@@ -24,6 +24,7 @@ from gossamer.core.lifecycle import (
     next_job_state,
     next_state,
 )
+from gossamer.core.position import QueuePosition
 from gossamer.drivers.sql import load_statements
 from gossamer.frontier.codec import pack_request, read_entry
 from gossamer.frontier.sqlite.hosts import as_json, state_of
@@ -41,7 +42,7 @@ def find_request(conn: Connection, job: str, fingerprint: int) -> KnownRequest |
     row = conn.execute(SQL["find"], (job, fingerprint)).fetchone()
     if row is None:
         return None
-    code, host, number, due_at, attempts, reason, record, state = row
+    code, host, number, due_at, attempts, reason, record, state, request = row
     if code is None:
         return KnownRequest(state=RequestState.DONE)
     return KnownRequest(
@@ -51,7 +52,22 @@ def find_request(conn: Connection, job: str, fingerprint: int) -> KnownRequest |
         attempts=attempts,
         reason=reason,
         host=state_of(state),
+        place=_find_place(conn, _STATES[code], request),
     )
+
+
+def _find_place(conn: Connection, state: RequestState, request: int) -> QueuePosition:
+    """Where a request stands, by what its state knows of that."""
+    if state is RequestState.DELAYED:
+        return QueuePosition()
+    row = conn.execute(SQL[f"place_{state}"], (request,)).fetchone()
+    if row is None:  # it moved on between the two looks
+        return QueuePosition()
+    if state is RequestState.LEASED:
+        return QueuePosition(granted_at=row[0], deadline=row[1])
+    if state is RequestState.DEAD:
+        return QueuePosition(died_at=row[0], number=request)
+    return QueuePosition(ahead=row[0])
 
 
 def busiest_hosts(conn: Connection, job: str, limit: int) -> list[HostReport]:

@@ -18,10 +18,23 @@ SELECT
         ELSE 2
     END,
     host.name, entry.fingerprint, coalesce(trial.due_at, 0.0), coalesce(trial.attempts, 0),
-    coalesce(trial.reason, ''), entry.record, pace.state
+    coalesce(trial.reason, ''), entry.record, pace.state, entry.id
 FROM seen LEFT JOIN entry ON entry.id = seen.request LEFT JOIN trial ON trial.request = entry.id
     LEFT JOIN host ON host.id = entry.host LEFT JOIN pace ON pace.host = entry.host
 WHERE seen.frontier = (SELECT id FROM frontier WHERE job = ?) AND seen.fingerprint = ?;
+
+-- name: place_leased
+-- Leases are few.
+SELECT granted_at, deadline FROM lease
+WHERE frontier = (SELECT frontier FROM host JOIN entry ON entry.host = host.id WHERE entry.id = ?1) AND request = ?1;
+
+-- name: place_dead
+SELECT died_at FROM dead WHERE request = ?;
+
+-- name: place_pending
+SELECT count(*) FROM entry JOIN queue
+    ON queue.host = entry.host AND queue.lane = entry.lane AND (queue.band, queue.request) < (entry.band, entry.id)
+WHERE entry.id = ?;
 
 -- name: hosts
 SELECT host.name, waits.number, pace.state

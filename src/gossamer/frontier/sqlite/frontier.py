@@ -27,13 +27,11 @@ from gossamer.core.jobs import (
     LetterRows,
 )
 from gossamer.core.lifecycle import JobCommand, RequestState, next_job_state
-from gossamer.core.position import QueuePosition
 from gossamer.core.requests import Entry, Grant, Lease
 from gossamer.core.results import Outcome
 from gossamer.drivers.sqlite.database import Database
 from gossamer.frontier.sqlite import admin, moves
 from gossamer.frontier.sqlite.due import count_due
-from gossamer.frontier.sqlite.position import read_position
 from gossamer.frontier.sqlite.session import SQL, FrontierTransaction, lane_key, pack_rules
 from gossamer.frontier.transitions import ROUND
 from gossamer.ports.clock import Clock
@@ -132,7 +130,11 @@ class SqliteFrontier:
 
     async def are_known(self, entries: Sequence[Entry]) -> list[bool]:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
-        return await self._db.run(lambda conn: self.known_within(conn, entries))
+        wanted = {entry.fingerprint for entry in entries}
+        known = await self._db.read(
+            lambda conn: FrontierTransaction(conn, self._job, 0.0).known_fingerprints(wanted)
+        )
+        return [entry.fingerprint in known for entry in entries]
 
     def known_within(self, conn: Connection, entries: Sequence[Entry]) -> list[bool]:
         """The same inside a transaction of the caller's."""
@@ -141,7 +143,9 @@ class SqliteFrontier:
         )
         return [entry.fingerprint in known for entry in entries]
 
-    async def find_request(self, fingerprint: int) -> KnownRequest | None:
+    async def find_request(
+        self, fingerprint: int, host: str, *, tried_at: float = 0.0
+    ) -> KnownRequest | None:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         return await self._db.read(lambda conn: admin.find_request(conn, self._job, fingerprint))
 
@@ -203,10 +207,6 @@ class SqliteFrontier:
     async def bury_letters(self, letters: Sequence[DeadLetter], *, were_dropped: bool) -> int:
         """See :class:`~gossamer.ports.frontier_admin.FrontierAdmin`."""
         return await self._run_change(lambda s: admin.bury_letters(s, letters, were_dropped=were_dropped))
-
-    async def find_position(self, fingerprint: int) -> tuple[FrontierRules, QueuePosition]:
-        """The rules in force, and where one of the requests stands."""
-        return await read_position(self._db, self._job, fingerprint)
 
     # ----------------------------------------------------------------- transactions
 

@@ -64,7 +64,8 @@ async def _knows_request(backends: Backends, job: Job, entry: Entry) -> bool:
     """By its requests or, when those are forgotten, by its pages."""
     if await backends.read_stats(job) is None:
         return await backends.ledger.find_page(job, entry.fingerprint) is not None
-    return await backends.open_frontier(job).find_request(entry.fingerprint) is not None
+    (is_known,) = await backends.open_frontier(job).are_known([entry])
+    return is_known
 
 
 async def _knows_url(backends: Backends, job: Job, entry: Entry) -> bool:

@@ -7,11 +7,12 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from gossamer.core.hosts import FrontierRules
-from gossamer.core.jobs import FrontierStats, Job, KnownRequest
+from gossamer.core.jobs import FrontierStats, Job, KnownRequest, StoredItem
 from gossamer.core.record import Record
 from gossamer.core.requests import RequestPreview
 from gossamer.core.results import Attempt, PageRecord
 from gossamer.policy.ladder import LadderState
+from gossamer.queries.explain.chain import ViaStep
 from gossamer.queries.explain.scope import ScopeFacts
 
 
@@ -60,6 +61,8 @@ class UrlFacts(Record, frozen=True, kw_only=True):
     target: Attempt | None = None  # of a redirect to a page that was known: the latest try at that page
     page: PageRecord | None = None
     items: int = 0  # stored from this page
+    found_items: tuple[StoredItem, ...] = ()  # the first of them
+    via: tuple[ViaStep, ...] = ()  # the pages that led to it, and itself
     left_out: dict[str, int] = {}  # links that the job did not take, by reason
     is_forgotten: bool = False  # the job is over, and its requests are no longer kept
     is_denied: bool = False  # by robots.txt, as remembered

@@ -13,9 +13,10 @@ from gossamer.core.jobs import FrontierStats, Job, KnownRequest
 from gossamer.core.lifecycle import RequestState
 from gossamer.core.position import QueuePosition
 from gossamer.core.requests import Request
-from gossamer.core.results import Attempt, AttemptFilter
+from gossamer.core.results import Attempt, AttemptFilter, Verdict
 from gossamer.policy import urls
 from gossamer.policy.request_preview import preview_of
+from gossamer.queries.explain.chain import read_chain
 from gossamer.queries.explain.facts import UrlFacts
 from gossamer.queries.explain.job_scope import JobScope
 from gossamer.wiring.backends import Backends
@@ -26,6 +27,10 @@ TRIES = 20
 """Attempts of one request that are told."""
 OTHERS = 20
 """Other requests to the URL that are told."""
+ITEMS = 20
+"""Items of the page that are told."""
+SETTLED = {Verdict.SUCCESS, Verdict.REDIRECT, Verdict.SKIPPED}
+DONE = KnownRequest(state=RequestState.DONE)
 
 
 async def read_facts(backends: Backends, job: Job, scope: JobScope, request: Request) -> UrlFacts:
@@ -51,8 +56,11 @@ async def read_facts(backends: Backends, job: Job, scope: JobScope, request: Req
         which = AttemptFilter(urls=(url,), fingerprint=entry.fingerprint)
         own = await backends.ledger.find_attempts(job, TRIES, which)
     known = await _with_request(backends, facts, entry.fingerprint, own)
+    if facts.items:
+        known = replace(known, found_items=tuple(await backends.items.find_items(job, url, ITEMS)))
+    known = replace(known, via=await read_chain(backends.ledger, job, url, known.found, own))
     others = [
-        await _with_request(backends, _of_other(facts, rows[0]), fingerprint, rows)
+        await _with_request(backends, _of_other(facts, rows[0]), fingerprint, rows, is_other=True)
         for fingerprint, rows in list(tries.items())[:OTHERS]
     ]
     is_more = len(tries) > OTHERS or len(latest) == ROWS
@@ -96,19 +104,23 @@ def _of_other(facts: UrlFacts, tried: Attempt) -> UrlFacts:
 
 
 async def _with_request(
-    backends: Backends, facts: UrlFacts, fingerprint: int, tries: list[Attempt]
+    backends: Backends, facts: UrlFacts, fingerprint: int, tries: list[Attempt], *, is_other: bool = False
 ) -> UrlFacts:
     """What frontier, ledger and store have of one request."""
     job = facts.job
     page = await backends.ledger.find_page(job, fingerprint)
-    place = QueuePosition()
-    found: KnownRequest | None = None
-    if not facts.is_forgotten:
-        found = await backends.open_frontier(job).find_request(fingerprint)
-        if found and found.state is not RequestState.DONE:  # which stands nowhere: nothing is searched for it
-            _, place = await backends.find_position(job, fingerprint)
-    elif tries or page:
-        found = KnownRequest(state=RequestState.DONE)
+    has_ended = tries[0].verdict in SETTLED if tries else page is not None
+    found: KnownRequest | None
+    if facts.is_forgotten:
+        found = DONE if tries or page else None
+    elif is_other and has_ended:  # nothing is searched for what the store can tell
+        found = DONE
+    else:
+        frontier, tried_at = backends.open_frontier(job), tries[0].at if tries else 0.0
+        found = await frontier.find_request(fingerprint, urls.host_key(facts.canonical), tried_at=tried_at)
+        if found and found.beyond and has_ended:
+            found = DONE
+    place = found.place if found else QueuePosition()
     more: dict[str, Any] = {}
     if tries and tries[0].reason == LedgerReason.KNOWN_TARGET:
         at_target = AttemptFilter(urls=(tries[0].detail,))

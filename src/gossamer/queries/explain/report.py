@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec.structs import replace
 
@@ -12,8 +12,9 @@ from gossamer.core.record import FieldMeaning, Fingerprint, Record, Time
 from gossamer.core.redaction import hide_userinfo
 from gossamer.core.requests import Request, RequestPreview
 from gossamer.core.results import Attempt
-from gossamer.queries.bounds import DETAIL, cut_attempt, cut_text
+from gossamer.queries.bounds import DETAIL, cut_attempt, cut_text, cut_values, fit_rows
 from gossamer.queries.explain.answer import explain_facts
+from gossamer.queries.explain.chain import ViaStep
 from gossamer.queries.explain.choice import choose_job
 from gossamer.queries.explain.facts import NumberFormatter, UrlExplanation, UrlFacts, UrlState
 from gossamer.queries.explain.job_scope import JobScopeCache
@@ -25,6 +26,18 @@ LINES = 60
 LONGEST_LINE = 4000
 """Characters of each, and of what the latest try ran into."""
 OTHER_TRIES = 3
+ITEM_BYTES = 15_000
+"""Of all items of a report that is cut."""
+
+
+class FoundItem(Record, frozen=True, kw_only=True):
+    """An item that was found on the page."""
+
+    id: int
+    type: str
+    key: str
+    changed_at: Time  # when a page last showed it with other values
+    data: dict[str, Any]
 
 
 class RequestReport(Record, frozen=True, kw_only=True):
@@ -64,6 +77,10 @@ class UrlReport(Record, frozen=True, kw_only=True):
     reason: str
     last_at: Time | None
     items: int
+    found_items: tuple[FoundItem, ...]  # the first of them
+    via: tuple[
+        ViaStep, ...
+    ]  # the pages that led to it, the first one first, itself last; empty: it is a seed
     left_out: dict[str, int]  # links that the job did not take, by reason
     tries: tuple[Attempt, ...]  # newest first
     other_requests: tuple[RequestReport, ...]
@@ -117,6 +134,11 @@ def report_of(facts: UrlFacts, explanation: UrlExplanation) -> UrlReport:
         reason=last.reason if last else "",
         last_at=last.at if last else None,
         items=facts.items,
+        found_items=tuple(
+            FoundItem(id=one.id, type=one.type, key=one.key, changed_at=one.changed_at, data=one.data)
+            for one in facts.found_items
+        ),
+        via=facts.via,
         left_out=facts.left_out,
         tries=facts.attempts,
         other_requests=tuple(map(_report_other, facts.others, explanation.others)),
@@ -133,6 +155,9 @@ def cut_report(report: UrlReport) -> UrlReport:
     return replace(
         report,
         lines=tuple(cut_text(line, LONGEST_LINE) for line in report.lines[:LINES]),
+        found_items=tuple(
+            fit_rows([replace(item, data=cut_values(item.data)) for item in report.found_items], ITEM_BYTES)
+        ),
         tries=tuple(
             cut_attempt(tried, LONGEST_LINE if at == 0 else DETAIL) for at, tried in enumerate(report.tries)
         ),

@@ -18,7 +18,7 @@ def explain_waiting(
 ) -> tuple[UrlState, list[str]]:
     """It waits: for a time of its own, for the job to go on, for budget, or for its host."""
     hold = hold_on(facts)
-    why = [hold.line] if hold else []
+    why = [*([hold.line] if hold else []), *([_explain_unfound(found.beyond)] if found.beyond else [])]
     if facts.stats.state is JobState.CANCELLED:
         return UrlState.STOPPED, [*why, *([last_try(facts, show)] if facts.attempts else [])]
     if facts.is_denied:
@@ -32,7 +32,8 @@ def explain_waiting(
         return UrlState.OVER_BUDGET, [budget, *why, *tries]
     if hold is not None:
         return hold.state, [*why, *tries]
-    return UrlState.WAITING, [*_explain_turn(facts, found, show), *tries]
+    turn = [] if found.beyond else _explain_turn(facts, found, show)
+    return UrlState.WAITING, [*why, *turn, *tries]
 
 
 def _explain_delayed(
@@ -46,6 +47,13 @@ def _explain_delayed(
         return UrlState.DELAYED, [f"It is not due before a certain time: {when}.", *more]
     why = f", because the last attempt ended with {reason_text(found.reason)}" if found.reason else ""
     return UrlState.RETRYING, [f"Its next try is due {when}{why}.", *more]
+
+
+def _explain_unfound(looked_at: int) -> str:
+    return (
+        "It is known, and not done as far as the ledger shows. It is none of the "
+        f"{format_count(looked_at, 'request')} that were looked at, so where it waits is not said."
+    )
 
 
 def _host_budget(facts: UrlFacts, found: KnownRequest) -> str:

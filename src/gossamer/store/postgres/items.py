@@ -36,6 +36,12 @@ class PostgresItemReader:
 
         return await page_items(read_slice, find_edge, limit, before)
 
+    async def find_items(self, job: Job, url: str, limit: int) -> list[StoredItem]:
+        """See :class:`~gossamer.ports.item_reader.ItemReader`."""
+        values = (job.id, clean_text(url), limit)
+        rows = await self._server.run(lambda conn: conn.fetch(SQL["on_page"], *values))
+        return [item_of(tuple(row)[:7], from_jsonb(row[7], row[8])) for row in rows]
+
     async def list_types(self, job: Job) -> list[str]:
         """See :class:`~gossamer.ports.item_reader.ItemReader`."""
         rows = await self._server.run(lambda conn: conn.fetch(SQL["types"], clean_text(job.name)))

@@ -31,6 +31,24 @@ SELECT changed_at, id FROM item
 WHERE spider = $1 AND (changed_at, id) < ($2::float8, $3::bigint) AND changed_at >= $4::float8
 ORDER BY changed_at DESC, id DESC LIMIT 1 OFFSET $5;
 
+-- name: on_page
+-- By their present value's URL, or that of a former one.
+SELECT i.id, i.type, i.key, coalesce(f.url, i.url), i.first_seen, coalesce(f.last_seen, i.last_seen),
+    coalesce(f.changed_at, i.changed_at), coalesce(f.data, i.data),
+    CASE WHEN f.item IS NULL THEN i.layout ELSE f.layout END
+FROM (
+    SELECT id FROM item WHERE hashtext(url) = hashtext($2) AND url = $2
+    UNION SELECT item FROM item_history WHERE hashtext(url) = hashtext($2) AND url = $2
+) found
+JOIN sighting s ON s.job = (SELECT id FROM job WHERE name = $1) AND s.item = found.id
+JOIN item i ON i.id = found.id
+LEFT JOIN LATERAL (
+    SELECT * FROM item_history h WHERE h.item = i.id AND h.hash = s.hash AND s.hash <> i.hash
+    ORDER BY h.changed_at DESC LIMIT 1
+) f ON true
+WHERE coalesce(f.url, i.url) = $2
+ORDER BY i.id LIMIT $3;
+
 -- name: types
 -- One look into the index for each.
 WITH RECURSIVE found(type) AS (

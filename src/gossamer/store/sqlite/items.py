@@ -46,6 +46,12 @@ class SqliteItemReader:
 
         return await page_items(read_slice, find_edge, limit, before)
 
+    async def find_items(self, job: Job, url: str, limit: int) -> list[StoredItem]:
+        """See :class:`~gossamer.ports.item_reader.ItemReader`."""
+        values = (job.id, url, clean(job.name), limit)
+        rows = await self._db.read(lambda conn: conn.execute(SQL["on_page"], values).fetchall())
+        return [item_of(row[:7], _from_json(row[7])) for row in rows]
+
     async def list_types(self, job: Job) -> list[str]:
         """See :class:`~gossamer.ports.item_reader.ItemReader`."""
         rows = await self._db.read(lambda conn: conn.execute(SQL["types"], (clean(job.name),)).fetchall())

@@ -73,7 +73,7 @@ class CommitterSubject:
 
     async def state_of(self, number: int) -> RequestState | None:
         """Where a request is."""
-        found = await self.frontier.find_request(number)
+        found = await self.frontier.find_request(number, "a.example")
         return None if found is None else found.state
 
 

@@ -101,8 +101,8 @@ class FrontierHarness:
         return {state: count for state, count in found.items() if count}
 
     async def state_of(self, fingerprint: int) -> RequestState | None:
-        """Where a fingerprint is."""
-        found = await self.frontier.find_request(fingerprint)
+        """Where a request of the host ``a.example`` is."""
+        found = await self.frontier.find_request(fingerprint, "a.example")
         return None if found is None else found.state
 
 

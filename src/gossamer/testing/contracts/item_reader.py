@@ -66,6 +66,24 @@ async def the_newest_change_comes_first(s: ItemSubject) -> None:
 
 
 @ITEM_READER_CHECKS.register
+async def items_of_a_page_are_found(s: ItemSubject) -> None:
+    """For the job that saw them, as it saw them, and no more than asked for."""
+    first, second = await s.book.create("a", "a"), await s.book.create("a", "a")
+    assert_equal(await s.reader.find_items(first, "http://a/1", 9), [], "nothing was found yet")
+    await s.store.write(first, [make_visit_result(*(make_item(key) for key in "123"), at=3)])
+    moved = make_item("2", b'{"name":"y"}', url="http://a/2")
+    visits = [make_visit_result(make_item("1"), at=900_000), make_visit_result(moved, at=900_001, number=2)]
+    await s.store.write(second, visits)
+    whole = {item.key: item async for item in s.store.read_items(first)}
+    found = await s.reader.find_items(first, "http://a/1", 9)
+    assert_equal(found, [whole[key] for key in "123"], "what the first job saw, whole")
+    assert_equal(await s.reader.find_items(first, "http://a/1", 2), found[:2], "no more than asked for")
+    assert_equal(await s.reader.find_items(first, "http://a/2", 9), [], "not what became of it")
+    (seen,) = await s.reader.find_items(second, "http://a/2", 9)
+    assert_equal((seen.key, seen.data, seen.changed_at), ("2", {"name": "y"}, 900_001), "what has changed")
+
+
+@ITEM_READER_CHECKS.register
 async def filters_have_to_fit_together(s: ItemSubject) -> None:
     """Type, missing field, time of change, text."""
     job = await s.book.create("shop", "shop")

@@ -1,4 +1,4 @@
-"""The contract of what :class:`~gossamer.ports.job_frontier.JobFrontier` adds to its parts, as named checks.
+"""The contract of a :class:`~gossamer.ports.job_frontier.JobFrontier` as a whole, as named checks.
 
 The parts have suites of their own (``frontier``, ``owned_frontier``). Use::
 
@@ -42,8 +42,9 @@ class JobFrontierSubject:
     clock: ManualClock
 
     async def find_place(self, fingerprint: int) -> QueuePosition:
-        """Where a request stands."""
-        return (await self.frontier.find_position(fingerprint))[1]
+        """Where a request of the host ``a.example`` stands."""
+        found = await self.frontier.find_request(fingerprint, "a.example")
+        return QueuePosition() if found is None else found.place
 
 
 JOB_FRONTIER_CHECKS: ContractSuite[JobFrontierSubject] = ContractSuite()
@@ -58,11 +59,11 @@ async def check_job_frontier(make: Make[JobFrontierSubject]) -> None:
 @JOB_FRONTIER_CHECKS.register
 async def the_rules_in_force_are_told(s: JobFrontierSubject) -> None:
     """Those of the job, also when they were changed, whether the request is there or not."""
-    assert_equal((await s.frontier.find_position(0))[0], POSITION_RULES, "as the frontier was made")
-    assert_equal((await s.other.find_position(0))[0], FrontierRules(), "another job has its own")
+    assert_equal(await s.frontier.read_rules(), POSITION_RULES, "as the frontier was made")
+    assert_equal(await s.other.read_rules(), FrontierRules(), "another job has its own")
     changed = replace(POSITION_RULES, per_host=3)
     await s.frontier.apply_change(JobCommand.RESUME, changed)
-    assert_equal((await s.frontier.find_position(0))[0], changed, "as they were changed")
+    assert_equal(await s.frontier.read_rules(), changed, "as they were changed")
 
 
 @JOB_FRONTIER_CHECKS.register
@@ -71,8 +72,10 @@ async def a_request_waits_behind_others_of_its_host(s: JobFrontierSubject) -> No
     await s.frontier.add(
         [make_entry(1), make_entry(2), make_entry(3, priority=1), make_entry(4, "b.example")]
     )
-    ahead = [(await s.find_place(number)).ahead for number in (1, 2, 3, 4)]
-    assert_equal(ahead, [1, 2, 0, 0], "so many go first")
+    ahead = [(await s.find_place(number)).ahead for number in (1, 2, 3)]
+    assert_equal(ahead, [1, 2, 0], "so many go first")
+    other = await s.frontier.find_request(4, "b.example")
+    assert_equal(other and other.place.ahead, 0, "of another host none")
     (lease, *_) = (await s.frontier.lease("http", 1, TTL_S)).leases
     assert_equal(lease.entry.fingerprint, 3, "the first one goes")
     assert_equal((await s.find_place(2)).ahead, 1, "then there is one less")
@@ -108,9 +111,9 @@ async def a_dead_letter_has_its_number(s: JobFrontierSubject) -> None:
 async def what_does_not_wait_has_no_place(s: JobFrontierSubject) -> None:
     """What is unknown, done, or of another job."""
     await s.frontier.add([make_entry(1)])
-    assert_equal((await s.other.find_position(1))[1], QueuePosition(), "another job does not know it")
+    assert_equal(await s.other.find_request(1, "a.example"), None, "another job does not know it")
     assert_equal(await s.find_place(2), QueuePosition(), "it was never accepted")
     (lease,) = (await s.frontier.lease("http", 1, TTL_S)).leases
     await s.frontier.settle([make_outcome(lease, Verdict.SUCCESS, s.clock.now())])
     assert_equal(await s.find_place(1), QueuePosition(), "it is done")
-    assert_holds(await s.frontier.find_request(1), "though it is known")
+    assert_holds(await s.frontier.find_request(1, "a.example"), "though it is known")

@@ -248,13 +248,13 @@ async def dropped_letters_stay_known(w: FrontierHarness) -> None:
 @register_check()
 async def find_tells_where_a_request_is(w: FrontierHarness) -> None:
     """In every state."""
-    assert_equal(await w.frontier.find_request(1), None, "what was never accepted is not known")
+    assert_equal(await w.frontier.find_request(1, "a.example"), None, "what was never accepted is not known")
     await w.add_entries(make_entry(1))
     assert_equal(await w.state_of(1), RequestState.PENDING, "pending")
     lease = await w.lease_one()
     assert_equal(await w.state_of(1), RequestState.LEASED, "leased")
     await w.settle_lease(lease, Verdict.DEAD, reason="server")
-    found = await w.frontier.find_request(1)
+    found = await w.frontier.find_request(1, "a.example")
     assert_holds(
         found is not None and found.entry == make_entry(1) and found.host is not None, "with entry and host"
     )

@@ -165,7 +165,7 @@ async def a_request_can_be_moved_to_another_lane(w: FrontierHarness) -> None:
     assert_holds(await w.settle_lease(lease, Verdict.REROUTED, **moved), "a lease can be settled so")
     assert_holds(not await w.settle_lease(lease, Verdict.REROUTED, **moved), "but once")
     assert_equal(await w.count_states(), {RequestState.PENDING: 2}, "it waits for its host's turn")
-    found = await w.frontier.find_request(1)
+    found = await w.frontier.find_request(1, "a.example")
     assert_equal((found and found.state, found and found.reason), (RequestState.PENDING, "client"), "find")
     w.frontier = await w.subject.reopen() or w.frontier
     assert_equal(await w.lease_fingerprints(), [], "not in the lane that it was in")
@@ -204,7 +204,8 @@ async def a_move_to_another_lane_leaves_the_hosts_pace_alone(w: FrontierHarness)
     signal = HostSignal(kind=HostSignalKind.OK, started_at=w.clock.now(), latency_s=1.0)
     await w.settle_lease(leases[1], Verdict.REROUTED, lane="browser", signal=signal)
     await w.settle_lease(leases[2], Verdict.RETRY, due_at=w.clock.now() + 9, signal=signal)
-    moved, tried = await w.frontier.find_request(1), await w.frontier.find_request(2)
+    moved = await w.frontier.find_request(1, "a.example")
+    tried = await w.frontier.find_request(2, "b.example")
     assert_equal(moved and moved.host, tried and tried.host, "the state of its host")
 
 
@@ -218,7 +219,7 @@ async def a_retry_waits_and_is_counted(w: FrontierHarness) -> None:
     assert_equal(
         await w.count_states(), {RequestState.PENDING: 1, RequestState.DELAYED: 1}, "a retry is delayed"
     )
-    found = await w.frontier.find_request(1)
+    found = await w.frontier.find_request(1, "a.example")
     assert_equal((found and found.due_at, found and found.reason), (now + 5, "server"), "find tells why")
     w.clock.advance(5)
     lease = (await w.lease_requests(1)).leases[0]

@@ -95,6 +95,26 @@ async def a_held_up_job_explains_what_waits_in_it(s: QueryHarness) -> None:
 
 
 @register_check
+async def the_way_to_a_page_and_its_items_are_told(s: QueryHarness) -> None:
+    """From the seed on, link by link, also of a page that waits; and what was found on it."""
+    names = ("seed", "list", "page", "next")
+    befores = ("", *(f"{URL}{name}" for name in names[:3]))
+    ways = zip(names, befores, strict=True)
+    job, entries = await _make_job(s, "shop", *(Request(f"{URL}{name}", via=via) for name, via in ways))
+    ends = {entry.fingerprint: (Verdict.SUCCESS, "") for entry in entries[:3]}
+    await s.end_visits(job, ends, items=[make_item("a", url=f"{URL}seed"), make_item("b", url=f"{URL}seed")])
+    report = await _explain(s, f"{URL}next")
+    told = [(step.url, step.how, step.at is not None) for step in report.via]
+    expected = [(f"{URL}{name}", "link" if at else "seed", at < 3) for at, name in enumerate(names)]
+    assert_equal(told, expected, "the way to it, itself last")
+    seed = await _explain(s, f"{URL}seed")
+    assert_equal(
+        (seed.via, [item.key for item in seed.found_items]), ((), ["a", "b"]), "a seed, and its items"
+    )
+    assert_equal((seed.items, report.found_items), (2, ()), "of another page none")
+
+
+@register_check
 async def other_requests_to_a_url_are_told(s: QueryHarness) -> None:
     """A form that was sent is another request than the page."""
     form = Request(f"{URL}find", method="POST", body=b"q=1")

@@ -138,7 +138,7 @@ function answer(ctx, data) {
         data.via?.length > 0 &&
           section(
             "How it was found",
-            { id: "via", meta: "seed first" },
+            { id: "via", meta: data.via[0].how === "seed" ? "seed first" : "the latest steps" },
             h(
               "ol",
               { class: "chain" },
@@ -150,7 +150,7 @@ function answer(ctx, data) {
                   h(
                     "span",
                     { class: "sub" },
-                    [step.how, step.at && moment(step.at, ctx.now(), true)].filter(Boolean).join(", "),
+                    [step.how, step.at ? moment(step.at, ctx.now(), true) : ""].filter(Boolean).join(", "),
                   ),
                 ),
               ),
@@ -158,7 +158,7 @@ function answer(ctx, data) {
           ),
         others(ctx, data),
       ),
-      h("div", {}, known(ctx, data)),
+      h("div", {}, known(ctx, data), items(ctx, data)),
     ),
   ];
 }
@@ -210,6 +210,37 @@ const others = (ctx, data) =>
               h("span", {}, foreign(one.lines[0], { max: 200 })),
               tag(one.answer.replaceAll("_", " ")),
               h("span", { class: "sub" }, `${one.method}, ${plural(one.tries.length, "try", "tries")}`),
+            ),
+          ),
+        ),
+      )
+    : null;
+
+/** What tells an item from others of its type: its name, or else its key. */
+function titleOf(item) {
+  const name = Object.keys(item.data).find((key) => /^(name|title|headline)$/i.test(key)),
+    value = name && item.data[name];
+  return typeof value === "string" && value ? value : item.key;
+}
+
+const items = (ctx, data) =>
+  data.found_items.length
+    ? section(
+        "Items found on it",
+        {
+          id: "items",
+          meta: data.items > data.found_items.length ? `${data.found_items.length} of ${count(data.items)}` : "",
+        },
+        h(
+          "ul",
+          { class: "rows" },
+          data.found_items.map((item) =>
+            h(
+              "li",
+              { key: String(item.id) },
+              h("span", {}, foreign(titleOf(item), { max: 90 })),
+              tag(item.type),
+              h("span", { class: "sub" }, "changed ", when(ctx, item.changed_at)),
             ),
           ),
         ),

@@ -1,0 +1,213 @@
+"""Searching for one request, for a person who asks: Redis has no index of requests by their fingerprints.
+
+Guarantee: only what may hold it is searched, and only so much of that (``OF_HOST``, ``OF_OTHERS``), in steps
+that hold the server up for about a millisecond each; an answer may mix two moments of a crawl that goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from gossamer.core.jobs import KnownRequest
+from gossamer.core.lifecycle import RequestState
+from gossamer.core.position import QueuePosition
+from gossamer.frontier.redis.shard import RedisShard
+from gossamer.frontier.redis.wire import (
+    HostRow,
+    StoredRequest,
+    fingerprint_bytes,
+    host_of,
+    lease_of,
+    raw_bytes,
+    stored_of,
+    text_bytes,
+    unpack_member,
+)
+
+STEP = 2000
+"""Requests that one call looks at: measured 0.8 ms, at most 1.5 ms."""
+OF_HOST = 100_000
+"""Requests that are looked at of those that wait for their host's turns: those that go first."""
+OF_OTHERS = 20_000
+"""The same of leases, of delayed requests, and of dead letters."""
+SLACK_S = 60.0
+"""By so much clocks may differ."""
+
+
+class QueueRange(NamedTuple):
+    """Ranks of one structure that may hold a request."""
+
+    key: str  # after the shard's
+    kind: str  # list or zset
+    first: int
+    end: int  # behind the last
+    offset: int  # where the fingerprint stands in an element, from 1
+    state: RequestState
+    lane: int = 0
+    band: int = 0
+
+    @property
+    def size(self) -> int:
+        """How many elements it has."""
+        return max(self.end - self.first, 0)
+
+    def cut_to(self, most: int) -> QueueRange:
+        """Its first elements."""
+        return self._replace(end=min(self.end, self.first + most))
+
+    def split(self) -> Iterator[QueueRange]:
+        """The same in parts for one call each."""
+        for first in range(self.first, self.end, STEP):
+            yield self._replace(first=first).cut_to(min(STEP, self.end - first))
+
+
+class StoredPosition(NamedTuple):
+    """Where a request was found."""
+
+    part: QueueRange
+    rank: int
+    element: bytes
+
+
+async def find_request(
+    shard: RedisShard, fingerprint: int, host: str, tried_at: float
+) -> KnownRequest | None:
+    """What is known of a request to a host of the shard."""
+    wanted = raw_bytes(fingerprint_bytes(fingerprint))
+    asked = (wanted, str(fingerprint), raw_bytes(text_bytes(host)), max(tried_at - SLACK_S, 0.0))
+    found = await shard.run_script("places", *asked, repeat=True)
+    if not found:
+        return None
+    row, leased, *ranks = found
+    if not row:  # of a host of which nothing ever waited
+        return KnownRequest(state=RequestState.DONE)
+    owner = host_of(row)
+    if (lease := await _find_lease(shard, wanted, owner)) is not None:
+        return lease
+    whole = [*_others_of(ranks), *_queues_of(owner)]
+    parts = list(_cut_parts(whole))
+    place = await _search_parts(shard, wanted, parts)
+    if place is not None:
+        return await _known_at(shard, owner, place)
+    looked_at, there = sum(part.size for part in parts), sum(part.size for part in whole)
+    if looked_at < there or leased > OF_OTHERS:
+        return KnownRequest(state=RequestState.PENDING, host=owner.state, beyond=looked_at)
+    return KnownRequest(state=RequestState.DONE)
+
+
+def _others_of(ranks: list[int]) -> Iterator[QueueRange]:
+    """Dead letters and delayed requests, from where the request may be."""
+    states = (RequestState.DEAD, *[RequestState.DELAYED] * (len(ranks) // 2 - 1))
+    for number, state in enumerate(states):
+        first, size = ranks[2 * number : 2 * number + 2]
+        yield QueueRange(f":d:{number}" if number else ":dead", "zset", first, size, 13, state)
+
+
+def _queues_of(owner: HostRow) -> Iterator[QueueRange]:
+    """What waits for a host's turns, the best band first, in it what came back before the others."""
+    for lane, band, listed, back in sorted(owner.waiting, key=lambda slot: slot.band):
+        for kind, key, size in (("zset", "b", back), ("list", "q", listed)):
+            name = f":{key}:{lane}:{band}:{owner.name}"
+            yield QueueRange(name, kind, 0, size, 7, RequestState.PENDING, lane, band)
+
+
+def _cut_parts(whole: Iterable[QueueRange]) -> Iterator[QueueRange]:
+    """So much of each structure as is searched."""
+    left = {RequestState.PENDING: OF_HOST, RequestState.DEAD: OF_OTHERS, RequestState.DELAYED: OF_OTHERS}
+    for part in whole:
+        cut = part.cut_to(left[part.state])
+        left[part.state] -= cut.size
+        yield cut
+
+
+async def _find_lease(shard: RedisShard, wanted: object, owner: HostRow) -> KnownRequest | None:
+    cursor, looked_at = b"0", 0
+    while looked_at < OF_OTHERS:
+        cursor, *found = await shard.run_script("search_leases", wanted, cursor.decode(), STEP, repeat=True)
+        if found:
+            lease = lease_of(found[0])
+            place = QueuePosition(granted_at=lease.granted_at, deadline=float(found[1]))
+            return _known_as(RequestState.LEASED, stored_of(lease.element), owner, place)
+        if cursor == b"0":
+            break
+        looked_at += STEP
+    return None
+
+
+async def _search_parts(
+    shard: RedisShard, wanted: object, parts: Iterable[QueueRange]
+) -> StoredPosition | None:
+    for group in _group_parts(parts):
+        flat = [
+            value
+            for part in group
+            for value in (raw_bytes(text_bytes(part.key)), part.kind, part.first, part.end - 1, part.offset)
+        ]
+        found = await shard.run_script("search", wanted, flat, repeat=True)
+        if found:
+            number, rank, element = found
+            return StoredPosition(group[number], rank, element)
+    return None
+
+
+def _group_parts(parts: Iterable[QueueRange]) -> Iterator[list[QueueRange]]:
+    """Parts for one call each."""
+    group: list[QueueRange] = []
+    size = 0
+    for part in (piece for whole in parts for piece in whole.split()):
+        if group and size + part.size > STEP:
+            yield group
+            group, size = [], 0
+        group.append(part)
+        size += part.size
+    if group:
+        yield group
+
+
+async def _known_at(shard: RedisShard, owner: HostRow, found: StoredPosition) -> KnownRequest:
+    state, position = found.part.state, QueuePosition()
+    if state is RequestState.PENDING:
+        stored = stored_of(found.element)
+        position = QueuePosition(ahead=await _count_ahead(shard, owner, found, stored))
+    else:
+        _, stored = unpack_member(found.element)
+    if state is RequestState.DEAD:
+        died_at = await shard.run_command("ZSCORE", "dead", found.element)
+        position = QueuePosition(died_at=float(died_at or 0.0), number=shard.number_of(stored))
+    return _known_as(state, stored, owner, position)
+
+
+def _known_as(
+    state: RequestState, stored: StoredRequest, owner: HostRow, place: QueuePosition
+) -> KnownRequest:
+    entry = stored.to_entry(owner.name)
+    return KnownRequest(
+        state=state,
+        entry=entry,
+        due_at=entry.due_at,
+        attempts=stored.attempts,
+        reason=stored.reason,
+        host=owner.state,
+        place=place,
+    )
+
+
+async def _count_ahead(
+    shard: RedisShard, owner: HostRow, found: StoredPosition, stored: StoredRequest
+) -> int:
+    """How many requests of its host go before a pending one."""
+    part = found.part
+    ours = [slot for slot in owner.waiting if slot.lane == part.lane]
+    better = sum(slot.listed + slot.back for slot in ours if slot.band < part.band)
+    tail = text_bytes(part.key[2:])
+    if part.kind == "list":
+        others = await shard.run_command("ZCOUNT", b"b" + tail, "-inf", f"({stored.id}")
+        return better + found.rank + int(others)
+    low, high = 0, await shard.run_command("LLEN", b"q" + tail)
+    while low < high:  # ids rise along the list
+        middle = (low + high) // 2
+        element = await shard.run_command("LINDEX", b"q" + tail, middle)
+        is_before = element is not None and int.from_bytes(element[:6]) < stored.id
+        low, high = (middle + 1, high) if is_before else (low, middle)
+    return better + found.rank + low
