@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from gossamer.config.section import BaseSettings, Name
 
@@ -22,11 +23,31 @@ class DashboardSettings(BaseSettings):
     )
     trusted_proxies: tuple[Name, ...] = Field(
         default=(),
-        description="Addresses of reverse proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are "
-        "believed.",
+        description="Addresses of reverse proxies (`127.0.0.1`, `10.1.0.0/16`) whose `X-Forwarded-For` and "
+        "`X-Forwarded-Proto` are believed. All addresses at once (`*`) are refused: then anybody could claim "
+        "any address.",
     )
     allow_private: bool = Field(
         default=False,
         description="Whether crawls that are started from the dashboard or the HTTP API may reach private "
         "addresses: those of this machine and of its network.",
     )
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _check_proxies(cls, places: tuple[str, ...]) -> tuple[str, ...]:
+        for place in places:
+            try:
+                is_everything = ip_network(place).prefixlen == 0
+            except ValueError:
+                is_everything = place == "*"
+                if not is_everything:
+                    raise ValueError(
+                        f"{place!r} is neither an address nor a network: write 10.1.2.3, or 10.1.0.0/16"
+                    ) from None
+            if is_everything:
+                raise ValueError(
+                    f"with {place!r}, whatever anybody says of the address they come from would be believed; "
+                    "name the address of your reverse proxy, or the network that only it is in"
+                )
+        return places

@@ -271,4 +271,5 @@ def _describe_problem(problem: Any, flat: Mapping[str, SettingValue]) -> str:
         where = f"{'.'.join(place)}: " if place else ""
         return f"{where}{message}" + (f" ({', '.join(sources)})" if sources else "")
     setting = flat[name]
-    return f"{name} = {hide_secrets(name, setting.value)!r} ({setting.source}): {message}"
+    source = "" if setting.source == name else f" ({setting.source})"
+    return f"{name} = {hide_secrets(name, setting.value)!r}{source}: {message}"

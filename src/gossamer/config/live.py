@@ -8,7 +8,8 @@ from typing import Any
 
 from gossamer.config.names import canonical_name, suggest_name
 from gossamer.config.settings import Settings, find_field
-from gossamer.core.errors import SettingError
+from gossamer.core.errors import SettingError, UsageError
+from gossamer.policy.patterns import compile_pattern
 
 
 class FollowingKind(StrEnum):
@@ -40,10 +41,15 @@ START_SETTINGS = frozenset({
 """The settings that may be given to a crawl that is started from afar: none names code, files or secrets."""
 
 
+PATTERN_SETTINGS = ("include", "exclude")
+MOST_PATTERNS, LONGEST_PATTERN = 50, 500
+"""Regular expressions of each of them, and characters of one, where a crawl is started from afar."""
+
+
 def check_startable_settings(given: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """Settings by their full names. Raises ``SettingError`` for those that are not given from afar."""
     named = [(canonical_name(key), value) for key, value in given.items()]
-    for key, _ in named:
+    for key, value in named:
         if find_field(key) is None:
             raise SettingError(f"there is no setting {key!r}{suggest_name(key)}")
         if key not in START_SETTINGS:
@@ -51,7 +57,31 @@ def check_startable_settings(given: Mapping[str, Any]) -> list[tuple[str, Any]]:
                 f"{key} is not given to a crawl that is started here: set it in gossamer.toml, or start the "
                 f"crawl at a terminal. What can be given: {', '.join(sorted(START_SETTINGS))}"
             )
+        if key in PATTERN_SETTINGS:
+            _check_patterns(key, value)
     return named
+
+
+def _check_patterns(key: str, value: Any) -> None:
+    """Raise ``SettingError`` for expressions with which somebody elsewhere could hold up workers."""
+    if not isinstance(value, list | tuple) or not all(isinstance(pattern, str) for pattern in value):
+        raise SettingError(f'{key} is a list of regular expressions, as in ["/shop/"]')
+    if len(value) > MOST_PATTERNS or any(len(pattern) > LONGEST_PATTERN for pattern in value):
+        raise SettingError(
+            f"{key} has at most {MOST_PATTERNS} regular expressions of {LONGEST_PATTERN} characters where a "
+            "crawl is started here"
+        )
+    for pattern in value:
+        try:
+            is_linear = compile_pattern(pattern).is_linear
+        except UsageError as error:
+            raise SettingError(f"{key}: {error}") from None
+        if not is_linear:
+            raise SettingError(
+                f"{key} has {pattern!r}, and a search for that may take any time: leave out look-around, "
+                "back references, a + behind another repetition and sets within sets, or start this crawl at "
+                "a terminal"
+            )
 
 
 def live_name(key: str) -> str:

@@ -7,7 +7,6 @@ environment is parsed before it gets here.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, get_args, get_origin
@@ -46,6 +45,8 @@ from gossamer.config.section import (
 )
 from gossamer.config.sessions import SessionSettings
 from gossamer.config.storage import FrontierSettings, RedisSettings, SqliteSettings, StoreSettings
+from gossamer.core.errors import UsageError
+from gossamer.policy.patterns import compile_pattern
 from gossamer.policy.urls import TRACKING_PARAMETERS
 from gossamer.version import __version__
 
@@ -131,7 +132,9 @@ class Settings(BaseSettings):
     )
     include: tuple[Pattern, ...] = Field(
         default=(),
-        description="Regular expressions; if there are any, only URLs that match one of them are followed.",
+        description="Regular expressions; if there are any, only URLs that match one of them are followed. "
+        "A search takes a time that grows with the URL and no faster, but for those with look-around or back "
+        "references.",
     )
     exclude: tuple[Pattern, ...] = Field(
         default=(), description="Regular expressions; URLs that match one of them are not followed."
@@ -199,9 +202,9 @@ class Settings(BaseSettings):
     def _check_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
         for pattern in patterns:
             try:
-                re.compile(pattern)
-            except re.error as error:
-                raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
+                compile_pattern(pattern)
+            except UsageError as error:
+                raise ValueError(str(error)) from None
         return patterns
 
     @model_validator(mode="before")

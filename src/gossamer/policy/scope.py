@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from gossamer.core.errors import UsageError
 from gossamer.policy import urls
+from gossamer.policy.patterns import UrlPattern, compile_pattern
 from gossamer.policy.url_parser import head_of
 
 _IGNORED = """
@@ -37,8 +38,9 @@ class Scope:
 
     ``allowed_domains``: each names itself and its sub-domains, on any port or on the one it gives
     (``127.0.0.1:8000``). ``include`` and ``exclude``: regular expressions searched in the whole URL; one
-    of ``include`` must match and none of ``exclude``. They are the operator's own code and run in the
-    standard library's backtracking engine. ``deny_extensions``: see :data:`IGNORED_EXTENSIONS`.
+    of ``include`` must match and none of ``exclude``. Texts run as
+    :class:`~gossamer.policy.patterns.UrlPattern`, compiled ones as they are. ``deny_extensions``: see
+    :data:`IGNORED_EXTENSIONS`.
 
     Raises :class:`UsageError` for a domain or an expression that is none.
     """
@@ -154,10 +156,5 @@ def domain_of(entry: str) -> tuple[str, str]:
     return place.hostname, place.port if has_port else ""
 
 
-def _compile_pattern(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
-    if isinstance(pattern, re.Pattern):
-        return pattern
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise UsageError(f"{pattern!r} is not a regular expression: {error}") from error
+def _compile_pattern(pattern: str | re.Pattern[str]) -> re.Pattern[str] | UrlPattern:
+    return pattern if isinstance(pattern, re.Pattern) else compile_pattern(pattern)

@@ -146,6 +146,14 @@ def test_errors_name_key_value_layer_and_the_nearest_name(override, message):
             "(min_delay: --min, max_delay: -s max_delay)",
         ),
         ({"delay": -1.0}, "delay = -1.0 (the argument delay): should be greater than or equal"),
+        ([SettingOption("delay", -1.0, "delay")], "delay = -1.0: should be greater than or equal to 0"),
+        (
+            {"dashboard.trusted_proxies": ["10.1.0.0/16", "*"]},
+            "with '*', whatever anybody says of the address they come from would be believed; name the",
+        ),
+        ({"dashboard.trusted_proxies": ["::/0"]}, "with '::/0', whatever anybody says"),
+        ({"dashboard.trusted_proxies": ["10.1.2.3/16"]}, "'10.1.2.3/16' is neither an address nor a network"),
+        ({"dashboard.trusted_proxies": ["localhost"]}, "'localhost' is neither an address nor a network"),
         ({"dela": 1.0}, "arguments: there is no setting 'dela' (= 1.0); did you mean 'delay'?"),
     ],
 )

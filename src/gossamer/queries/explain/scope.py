@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.record import Record
 from gossamer.policy import urls
+from gossamer.policy.patterns import compile_pattern
 from gossamer.policy.scope import MEDIA, extension_of
 from gossamer.queries.reasons import LEFT_OUT
 
@@ -45,7 +45,7 @@ def scope_rule(scoping: ScopeFacts, url: str) -> str:
         domains = ", ".join(scoping.allowed_domains)
         return f"its host {urls.host_key(url)} is none of allowed_domains ({domains}) nor below one of them"
     if scoping.refused == "excluded":
-        pattern = next((pattern for pattern in scoping.exclude if re.search(pattern, url)), "")
+        pattern = next((pattern for pattern in scoping.exclude if compile_pattern(pattern).search(url)), "")
         return f"the setting exclude has {pattern!r}, which matches it"
     if scoping.refused == "not_included":
         return f"none of the setting include matches it ({_quote_patterns(scoping.include)})"
