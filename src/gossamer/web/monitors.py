@@ -87,6 +87,7 @@ class TopicMonitor:
         self._listeners: set[StreamBuffer] = set()
         self._waiting: set[StreamBuffer] = set()  # those among them that were told nothing yet
         self._told: deque[StreamEvent] = deque()  # lately
+        self._told_bytes = 0
         self._since = 0  # the number from which on all that was told is there
         self._answer: Any = None
         self._error = b""
@@ -170,11 +171,17 @@ class TopicMonitor:
         self._tell(event if len(event.data) <= MAX_DELTA else self.current_event())
 
     def _tell(self, event: StreamEvent) -> None:
+        if event.kind == "delta":
+            self._told_bytes += len(event.data)
+        else:  # whoever missed what was told before needs nothing of it any more
+            self._told.clear()
+            self._told_bytes = len(event.data)
+            self._since = self._since if self._is_known.is_set() else event.number - 1
         self._told.append(event)
-        if len(self._told) == 1:
-            self._since = event.number - 1
-        while self._told[0].at < event.at - KEPT_S:
-            self._since = self._told.popleft().number
+        while self._told[0].at < event.at - KEPT_S or self._told_bytes > MAX_BUFFER:
+            former = self._told.popleft()
+            self._since = former.number
+            self._told_bytes -= len(former.data)
         for listener in self._listeners - self._waiting:
             listener.add_event(self, event)
 

@@ -15,6 +15,7 @@ from gossamer.ports.clock import Clock
 from gossamer.queries.explain.job_scope import JobScopeCache
 from gossamer.web.answers import LIMIT_S, AnswerCache
 from gossamer.web.app import make_app
+from gossamer.web.connections import TimedProtocol
 from gossamer.web.packages import uvicorn
 from gossamer.web.parts import WebParts
 from gossamer.wiring.backends import Backends, open_backends
@@ -91,11 +92,11 @@ async def _serve_parts(parts: WebParts, settings: Settings, listening: socket.so
 
 
 def make_config(parts: WebParts, settings: Settings) -> uvicorn.Config:
-    """How the server reads requests: in bounded memory, whoever sends them."""
+    """How the server reads requests: in bounded memory and time, whoever sends them."""
     trusted = list(settings.dashboard.trusted_proxies)
     return uvicorn.Config(
         make_app(parts),
-        http="h11",  # the other parser sets no bound to the headers of a request
+        http=TimedProtocol,  # by h11: the other parser sets no bound to the headers of a request
         h11_max_incomplete_event_size=MAX_HEAD,
         ws="none",
         log_config=None,

@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+from types import SimpleNamespace
 
 import pytest
 
-from gossamer.core.access import Role
-from gossamer.core.errors import StorageError
+from gossamer.core.access import Caller, Role
+from gossamer.core.errors import AccessError, StorageError
 from gossamer.core.hosts import FrontierRules
+from gossamer.web.routes.items import export_items
 from kit.servers import on_servers
 from kit.web import COUNT, fill_shop, open_web
 
@@ -145,6 +147,22 @@ async def test_a_token_downloads_one_file_at_a_time(web):
     web.app.state.exporting.add("local")
     answer = await web.client.get("/api/v1/jobs/shop/export")
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "5")
+
+
+async def test_two_downloads_that_begin_at_the_same_time_are_two(web):
+    """A download counts before anything of it is sent, and no longer once it is given up."""
+    parts, caller = web.app.state.parts, Caller(name="ann", role=Role.READ)
+
+    async def begin():
+        return await export_items(
+            request=SimpleNamespace(app=web.app), parts=parts, caller=caller, job="shop"
+        )
+
+    first = await begin()
+    with pytest.raises(AccessError):
+        await begin()
+    await first.body_iterator.aclose()
+    await (await begin()).body_iterator.aclose()
 
 
 @pytest.mark.parametrize(

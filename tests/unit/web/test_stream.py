@@ -178,6 +178,35 @@ def test_who_does_not_keep_up_is_given_the_whole_answer():
     run_virtual(main)
 
 
+@pytest.mark.parametrize(("size", "kinds"), [(7_000, ["reset", "snapshot"]), (20_000, ["snapshot"])])
+def test_what_is_kept_for_those_who_come_back_has_a_bound(size, kinds):
+    """A whole answer stands for all that was told before."""
+
+    async def main(_clock):
+        answers = Answers({"text": ""})
+        pool, stays, leaves = MonitorPool(answers), StreamBuffer(), StreamBuffer()
+        await pool.open_stream(stays, [QUESTION], "")
+        await pool.open_stream(leaves, [QUESTION], "")
+        last = (await leaves.take_events(0.0))[-1].number
+        pool.close_stream(leaves)
+        (monitor,) = pool._monitors.values()
+        for number in range(55):
+            answers.answer = {"text": f"{number:0{size}}"}
+            await asyncio.sleep(1.0)
+            await stays.take_events(0.0)
+            assert sum(len(event.data) for event in monitor._told) <= MAX_BUFFER
+        await asyncio.sleep(0.5)
+        back = StreamBuffer()
+        await pool.open_stream(back, [QUESTION], f"{pool.counter.epoch}-{last}")
+        found = told(await back.take_events(0.0))
+        assert [kind for kind, _ in found] == kinds
+        assert found[-1][1] == {"data": answers.answer}
+        for buffer in (stays, back):
+            pool.close_stream(buffer)
+
+    run_virtual(main)
+
+
 def test_one_token_does_not_take_all_streams():
     async def main(_clock):
         pool = MonitorPool(Answers({}))

@@ -101,11 +101,14 @@ async def export_items(
     async def stream() -> AsyncIterator[bytes]:
         exporting.add(caller.name)
         try:
+            yield b""
             fitting = items.read_fitting(parts.backends, found, which)
             async for piece in stream_items(fitting, file_format.value, safe_csv=safe_csv):
                 yield piece
         finally:
             exporting.discard(caller.name)
 
+    pieces = stream()
+    await anext(pieces)  # from here on it counts, and ends however little of it is sent
     headers = file_headers(f"{found.id}.{file_format}")
-    return StreamingResponse(stream(), headers=headers, media_type=TYPES[file_format])
+    return StreamingResponse(pieces, headers=headers, media_type=TYPES[file_format])
