@@ -93,8 +93,8 @@ def test_without_a_terminal_it_is_text_once(place: Path, site: Site) -> None:
     assert {job["state"] for job in found["jobs"]} == {"running", "unfinished"}
     assert found["fleet"] is None
     assert found["chosen"]["say"][0]
-    ended = next(job["id"] for job in found["jobs"] if job["state"] != "running")
-    assert asked(f"top {ended}", cwd=place)["chosen"]["id"] == ended
+    ended = next(job["job"] for job in found["jobs"] if job["state"] != "running")
+    assert asked(f"top {ended}", cwd=place)["chosen"]["job"] == ended
     assert "there is no job" in gossamer("top nobody --once", cwd=place, code=2).stderr
 
 

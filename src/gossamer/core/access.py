@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
-from gossamer.core.record import Record, Time
+from gossamer.core.record import FieldMeaning, Record, Time
 
 LOCAL = "local"
 """Whoever is on this machine, while there is no token: noted in the place of a token's name."""
@@ -50,6 +50,7 @@ class LoggedAction(Record, frozen=True, kw_only=True):
     undo_until: Time | None = None  # None: there is no way back
     undone_at: Time | None = None
     key: str = ""  # the caller's, which makes the action idempotent; the log makes one where it is empty
+    asked: Annotated[str, FieldMeaning.ASIDE] = ""  # a digest of all that was asked for; "": not known
 
     @property
     def is_refused(self) -> bool:

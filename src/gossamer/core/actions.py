@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from hashlib import blake2b
 from typing import Any
 
 from gossamer.core.record import Record
@@ -20,3 +22,9 @@ class ActionOrder(Record, frozen=True, kw_only=True):
     ] = {}  # what they saw, as far as it matters; where it is otherwise, nothing is done
     number: int = 0  # in the audit log, as soon as it is there
     key: str = ""  # theirs: an order that is given again with its key is carried out once
+
+    @property
+    def digest(self) -> str:
+        """What tells it apart from any other order of the same caller."""
+        said = [self.kind, self.job, self.who, self.given, self.expected]
+        return blake2b(json.dumps(said, sort_keys=True, default=str).encode(), digest_size=16).hexdigest()

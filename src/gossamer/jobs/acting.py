@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from gossamer.core.access import LoggedAction
+from gossamer.core.access import Caller, LoggedAction, Role
 from gossamer.core.actions import ActionOrder
-from gossamer.core.errors import ConflictError, GossamerError, UnknownActionError, UsageError
+from gossamer.core.errors import AccessError, ConflictError, GossamerError, UnknownActionError, UsageError
 from gossamer.jobs.action_kind import ActionKind, ActionParts
 from gossamer.jobs.fleet_actions import FLEET_ACTIONS
 from gossamer.jobs.host_actions import HOST_ACTIONS
@@ -24,8 +24,8 @@ ACTIONS: Mapping[str, ActionKind] = {**JOB_ACTIONS, **HOST_ACTIONS, **LETTER_ACT
 async def perform_action(parts: ActionParts, order: ActionOrder) -> LoggedAction:
     """Do what is asked for, and note it; an order whose key was used before is not carried out again.
 
-    Raises ``ConflictError`` where things are not as whoever asks saw them, and what the action itself does:
-    then it is noted as failed.
+    Raises ``ConflictError`` where things are not as whoever asks saw them, or the key was used for another
+    order, and what the action itself does: then it is noted as failed.
     """
     kind = _kind_of(order)
     if order.key and (done := await parts.backends.actions.find_key(order.by, order.key)):
@@ -44,6 +44,7 @@ async def perform_action(parts: ActionParts, order: ActionOrder) -> LoggedAction
             before=facts.before,
             undo_until=undo_until(order.kind, now) if facts.has_way_back else None,
             key=order.key,
+            asked=order.digest,
         )
     )
     if logged is None:  # the same order came twice at the same time
@@ -62,6 +63,18 @@ async def find_action(parts: ActionParts, number: int) -> LoggedAction:
     action = await parts.backends.actions.find_action(number)
     if action is None:
         raise UnknownActionError(f"there is no action {number}")
+    return action
+
+
+async def read_own_action(parts: ActionParts, number: int, caller: Caller) -> LoggedAction:
+    """An action that somebody may look at. Raises ``UnknownActionError``, and ``AccessError`` for others'."""
+    action = await find_action(parts, number)
+    if action.token != caller.name and not caller.role.covers(Role.ADMIN):
+        raise AccessError(
+            f"action {number} was done with another token, and the audit log is for the role {Role.ADMIN}",
+            way="look at the job, or use a token with that role",
+            status=403,
+        )
     return action
 
 
@@ -120,11 +133,22 @@ def _check_given(kind: ActionKind, order: ActionOrder) -> None:
 
 
 def _done_before(done: LoggedAction, order: ActionOrder) -> LoggedAction:
-    """What came of an order whose key was used before."""
-    if (done.kind, done.job) != (order.kind, order.job):
-        raise UsageError(f"the key {order.key!r} was used for another action: take a new one for each")
+    """What came of an order whose key was used before. Raises ``ConflictError`` for one that is another."""
+    if (done.kind, done.job) != (order.kind, order.job) or done.asked not in ("", order.digest):
+        raise ConflictError(
+            f"the key {order.key!r} was used for another order before, action {done.id} ({done.kind} of "
+            f"{done.what or done.job}): take a new key for each order",
+            now={"action": done.id},
+        )
     if done.is_refused:
         raise UsageError(str(done.after["failed"]))
+    if not done.after:
+        raise ConflictError(
+            f"the order with the key {order.key!r} has begun (action {done.id}), and it is not known that it "
+            "came to its end: ask again in a moment; if this stays so, look what it has changed, and take a "
+            "new key",
+            now={"action": done.id},
+        )
     return done
 
 

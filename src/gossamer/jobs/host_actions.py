@@ -11,6 +11,8 @@ from gossamer.core.hosts import HostCommand, HostOrder, HostState
 from gossamer.jobs.action_kind import ActionFacts, ActionKind, ActionParts
 from gossamer.jobs.hosts import LONGEST_HOLD_S, steer_host
 
+MOST = 2**53
+"""Larger numbers are not the same in every place."""
 Reader = Callable[[dict[str, Any], float], HostOrder]
 
 
@@ -61,8 +63,11 @@ def _hold(given: dict[str, Any], now: float) -> HostOrder:
 
 
 def _number(value: Any, name: str) -> float | None:
-    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
-        return value
+    if value is None:
+        return None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and abs(value) <= MOST:  # NaN is not
+        return float(value)
     raise UsageError(f"{name} is a number, or null")
 
 

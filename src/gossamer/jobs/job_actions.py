@@ -18,6 +18,7 @@ from gossamer.jobs.control import change_job, reopen_job
 from gossamer.jobs.limits import change_settings, put_back, read_limits
 from gossamer.jobs.starting import check_page, check_startable, start_again
 from gossamer.policy import urls
+from gossamer.policy.job_life import UNFINISHED, mark_interrupted, shown_state
 from gossamer.policy.undo import CANCEL_S
 from gossamer.wiring.rules import url_options_of
 
@@ -31,7 +32,11 @@ async def _look_at_job(parts: ActionParts, order: ActionOrder) -> ActionFacts:
     job = await parts.find_job(order)
     stats = None if job.state in OVER else await parts.backends.read_stats(job)
     state = (stats or job).state.value  # the record of a crawl that is under way follows a little later
-    return ActionFacts(job.id, {"state": state}, {"state": state})
+    seen = state
+    if order.expected.get("state") == UNFINISHED and state == JobState.RUNNING:
+        is_abandoned = not job.is_fleet and await parts.backends.at_work(job) is None
+        seen = shown_state(mark_interrupted(job) if is_abandoned else job)
+    return ActionFacts(job.id, {"state": state}, {"state": seen})
 
 
 async def _change(command: JobCommand, parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
@@ -77,6 +82,10 @@ async def _cancel(parts: ActionParts, order: ActionOrder, done: LoggedAction) ->
     await backends.clock.sleep(CANCEL_S)
     action = await backends.actions.find_action(done.id)
     if action is None or action.undone_at is not None:
+        return
+    state = (await _look_at_job(parts, order)).before["state"]
+    if state != JobState.PAUSED:  # somebody has let it go on, which says more than the cancel does
+        await backends.actions.note_after(done.id, {"state": state, "failed": "it was resumed meanwhile"})
         return
     try:
         after = await _change(JobCommand.CANCEL, parts, order)

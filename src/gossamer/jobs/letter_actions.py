@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from math import inf
 from typing import Any
 
 from msgspec.structs import replace
 
 from gossamer.core.access import LoggedAction
 from gossamer.core.actions import ActionOrder
-from gossamer.core.errors import UsageError
+from gossamer.core.errors import Fault, UsageError
 from gossamer.core.jobs import DeadLetter, DeadLetterFilter, Job
 from gossamer.core.lifecycle import JobCommand
 from gossamer.core.requests import Entry
@@ -32,13 +31,16 @@ MOST = 2**53
 """Larger numbers are not the same in every place."""
 LARGEST_META = 20_000
 CALLBACK = re.compile(r"[A-Za-z]\w{0,99}")
+CHOICES = ("reason", "host", "older_than", "ids", "q")
+"""By what dead letters are chosen, as in their list; and by their ids."""
 CHANGES = ("url", "rung", "callback", "priority", "meta")
 """What may be changed of a request that is tried again."""
 
 
 async def _look_at_letters(parts: ActionParts, order: ActionOrder) -> ActionFacts:
     job = await parts.find_job(order)
-    letters = await parts.backends.open_frontier(job).dead_letters(filter_of(order), COUNTED + 1)
+    which = filter_of(order, parts.backends.clock.now())
+    letters = await parts.backends.open_frontier(job).dead_letters(which, COUNTED + 1)
     count = len(letters)
     what = f"more than {COUNTED:,} dead letters" if count > COUNTED else f"{count:,} dead letters"
     if count == 1:
@@ -47,27 +49,37 @@ async def _look_at_letters(parts: ActionParts, order: ActionOrder) -> ActionFact
     return ActionFacts(what, {"count": count}, {"count": count}, has_way_back)
 
 
-def filter_of(order: ActionOrder) -> DeadLetterFilter:
-    """Which letters are meant. Raises ``UsageError``."""
+def filter_of(order: ActionOrder, now: float) -> DeadLetterFilter:
+    """Which letters are meant, at a time. Raises ``UsageError``; nothing is ever taken for "all"."""
     said = order.given.get("filter") or {}
-    ids, known = said.get("ids", ()), {"reason", "host", "older_than", "ids", "q"}
-    if unknown := set(said) - known:
-        raise UsageError(
-            f"dead letters have no {', '.join(sorted(unknown))}: choose by {', '.join(sorted(known))}"
-        )
-    if not isinstance(ids, list | tuple) or not all(isinstance(n, int) and 0 <= n < MOST for n in ids):
-        raise UsageError("ids are a list of numbers of dead letters")
-    if "ids" in said and not ids:
-        raise UsageError("ids names no dead letter; without it all are meant that fit the rest")
+    if unknown := set(said) - set(CHOICES):
+        raise UsageError(f"dead letters have no {', '.join(sorted(unknown))}: choose by {', '.join(CHOICES)}")
+    ids, age = said.get("ids"), said.get("older_than")
     words = {name: said.get(name) for name in ("reason", "host", "q")}
-    before = said.get("older_than")
     if not all(value is None or isinstance(value, str) for value in words.values()):
         raise UsageError("reason, host and q are texts")
-    if before is not None and (isinstance(before, bool) or not isinstance(before, int | float)):
-        raise UsageError("older_than is a time, in seconds since the epoch")
+    if words["reason"] is not None and words["reason"] not in set(Fault):
+        raise UsageError(
+            f"{words['reason'][:60]!r} is no reason of a dead letter: {', '.join(sorted(Fault))}"
+        )
+    if age is not None and (type(age) not in (int, float) or not 0 <= age < MOST):
+        raise UsageError("older_than is a number of seconds: only those given up longer ago")
     return DeadLetterFilter(
-        reason=words["reason"], host=words["host"], older_than=before, ids=tuple(ids), text=words["q"] or ""
+        reason=words["reason"],
+        host=None if words["host"] is None else words["host"].lower(),
+        older_than=None if age is None else now - age,
+        ids=() if ids is None else _read_ids(ids),
+        text=words["q"] or "",
     )
+
+
+def _read_ids(ids: Any) -> tuple[int, ...]:
+    """The numbers of letters; an empty list is a mistake of whoever sends it, and never means all."""
+    if not isinstance(ids, list | tuple) or not all(type(n) is int and 0 <= n < MOST for n in ids):
+        raise UsageError("ids are a list of numbers of dead letters")
+    if not ids:
+        raise UsageError("ids is an empty list, which means no dead letter; leave ids out to mean all")
+    return tuple(ids)
 
 
 async def _begin(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
@@ -80,7 +92,7 @@ async def _begin(parts: ActionParts, order: ActionOrder) -> dict[str, Any]:
         raise UsageError("letters are changed to be retried: what is dropped is as it was")
     _check_change(change)
     if "url" in change:
-        await check_page(parts, job, change["url"])
+        await check_page(parts, job, _canonical_url(parts, change["url"]))
     return {"done": await _do_slice(parts, job, order, parts.backends.clock.now(), 0)}
 
 
@@ -103,9 +115,9 @@ async def _do_slice(parts: ActionParts, job: Job, order: ActionOrder, before: fl
 
     ``done`` were worked on already.
     """
-    frontier, which = parts.backends.open_frontier(job), filter_of(order)
-    older_than = inf if which.older_than is None else which.older_than
-    which = replace(which, older_than=min(before + 1e-6, older_than))
+    frontier, which = parts.backends.open_frontier(job), filter_of(order, before)
+    if which.older_than is None:
+        which = replace(which, older_than=before + 1e-6)
     letters = await frontier.dead_letters(which, SLICE)
     if not letters:
         return 0
@@ -146,6 +158,11 @@ def _check_change(change: dict[str, Any]) -> None:
         raise UsageError("the URL of a page begins with http:// or https://")
 
 
+def _canonical_url(parts: ActionParts, url: str) -> str:
+    """The URL that is fetched for one that was checked."""
+    return urls.canonicalise_url(url, url_options_of(parts.loaded.settings)) or url
+
+
 def _changed_entry(parts: ActionParts, job: Job, letter: DeadLetter, change: dict[str, Any]) -> Entry:
     """A request in the place of a letter; one for another URL is another page."""
     former = letter.entry
@@ -156,7 +173,7 @@ def _changed_entry(parts: ActionParts, job: Job, letter: DeadLetter, change: dic
     url = change.get("url")
     if url is None:
         return replace(former, request=request, due_at=0.0)
-    canonical = urls.canonicalise_url(url, url_options_of(parts.loaded.settings)) or url
+    canonical = _canonical_url(parts, url)
     if urls.origin_of(canonical) != urls.origin_of(former.request.url):  # as with a redirect to there
         if request.body:
             raise UsageError(f"the request has a body, which is not sent to {urls.origin_of(canonical)}")

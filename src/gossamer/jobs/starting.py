@@ -40,6 +40,10 @@ BEGIN_S = 30.0
 DRAIN_S = 20.0
 """So long a process may take to end that was told to."""
 LOOK_S = 0.1
+TO_ALLOW = (
+    "start the dashboard anew with -s dashboard.allow_private=true, or with `allow_private = true` below "
+    "`[dashboard]` in gossamer.toml"
+)
 NO_PRIVATE = SettingOption("http.private_hosts", "none", "the dashboard")
 
 
@@ -103,7 +107,7 @@ def _allowed_target(parts: ActionParts, target: str) -> str:
     if not parts.loaded.settings.dashboard.allow_private and is_private_url(url):
         raise UsageError(
             f"{target} is not a public address, and crawls that are started here may not reach private ones: "
-            "set dashboard.allow_private = true, or start this crawl at a terminal"
+            f"start this crawl at a terminal (`gossamer crawl {target}`), or {TO_ALLOW}"
         )
     return url if "/" in target else target  # without a path it may be the name of a spider, too
 
@@ -135,8 +139,8 @@ async def check_page(parts: ActionParts, job: Job, url: str) -> None:
     host = urls.host_key(url)
     if await parts.backends.open_frontier(job).find_host(host) is None:
         raise UsageError(
-            f"{host} is not a public address and no host of {job.id}: set dashboard.allow_private = true to "
-            "reach private ones from here"
+            f"{host} is not a public address and no host of {job.id}; to reach private ones from here, "
+            f"{TO_ALLOW}"
         )
 
 

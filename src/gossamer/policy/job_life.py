@@ -10,6 +10,8 @@ from msgspec.structs import replace
 from gossamer.core.jobs import FrontierStats, Job
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState, next_job_state
 
+UNFINISHED = "unfinished"
+"""The state of a job that ended with work left, as it is shown: it runs on as soon as somebody lets it."""
 _REASONS = {JobCommand.PAUSE: FinishReason.PAUSED, JobCommand.CANCEL: FinishReason.CANCELLED}
 
 
@@ -59,6 +61,12 @@ def end_run(
         end_reason=reason,
         end_error=error,
     )
+
+
+def shown_state(job: Job) -> str:
+    """The state of a job as it is shown: one that ended with work left is ``unfinished``."""
+    is_ended = job.state is JobState.RUNNING and job.end_reason is not None
+    return UNFINISHED if is_ended else job.state.value
 
 
 def mark_interrupted(job: Job) -> Job:

@@ -104,13 +104,19 @@ def _letters_back(action: LoggedAction, _now: float) -> list[_Order]:
 
 
 def _worker_back(action: LoggedAction, _now: float) -> list[_Order]:
+    """One that did already what it was told to goes on doing so."""
+    if action.before.get("state") == action.after.get("state"):
+        return []
     kind = "keep" if action.kind == "drain" else "drain"
     return [(kind, str(action.before.get("worker", "")), {}, {})]
 
 
-def _proxy_back(action: LoggedAction, _now: float) -> list[_Order]:
-    kind = "try" if action.kind == "rest" else "rest"
-    return [(kind, str(action.before.get("proxy", "")), {}, {})]
+def _proxy_back(action: LoggedAction, now: float) -> list[_Order]:
+    """One that rested before rests until the same time again; any other is tried."""
+    until, proxy = action.before.get("until"), str(action.before.get("proxy", ""))
+    if until is not None and until > now:
+        return [("rest", proxy, {"seconds": until - now}, {})]
+    return [("try", proxy, {}, {})] if action.kind == "rest" else []
 
 
 _ORDERS = {

@@ -16,10 +16,10 @@ from gossamer.policy.request_preview import (
     shown_headers,
     shown_values,
 )
+from gossamer.policy.sentences.errors import words_for
 from gossamer.queries.bounds import DETAIL, cut_attempt, fit_rows
 from gossamer.queries.cursors import cursor_of, read_place
 from gossamer.queries.ledger import find_attempts, spellings_of
-from gossamer.queries.reasons import reason_text
 from gossamer.wiring.backends import Backends
 
 TRIES = 1000
@@ -170,7 +170,7 @@ def summarise_letter(letter: DeadLetter) -> LetterSummary:
         fingerprint=entry.fingerprint,
         host=entry.host,
         reason=letter.reason,
-        reason_text=reason_text(letter.reason),
+        reason_text=words_for(letter.reason),
         attempts=letter.attempts,
         died_at=letter.died_at,
         method=request.method,

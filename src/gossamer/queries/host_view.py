@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import asdict, replace
 
-from gossamer.core.errors import UnknownJobError, UsageError
+from gossamer.core.errors import NotThereError, UsageError
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import DeadLetterFilter, FrontierStats, HostReport, Job
 from gossamer.core.record import Record, Time
@@ -312,12 +312,12 @@ def _say(reader: _HostReader, job: Job, sums: HostSums) -> tuple[str, str]:
 
 
 async def read_host(backends: Backends, job: Job, host: str) -> HostView:
-    """One host of a job. Raises ``UnknownJobError`` for a name that none of its hosts has."""
+    """One host of a job. Raises ``NotThereError`` for a name that none of its hosts has."""
     reader = _HostReader(backends, job)
     await reader.open()
     report = await reader.find_report(host)
     if report is None:
-        raise UnknownJobError(f"{job.id} has no request to the host {host!r}")
+        raise NotThereError(f"{job.id} has no request to the host {host!r}")
     (row,) = await reader.add_counts([reader.row_of(report)])
     letters = await backends.open_frontier(job).dead_letters(DeadLetterFilter(host=report.host), DEAD_COUNTED)
     record = await backends.find_robots(report.host)

@@ -31,19 +31,25 @@ CHANGES = 20
 """Changes that a view has."""
 HORIZON_WORDS = ("now", "within 1 min", "within 10 min", "within 1 h")
 LATER = "later"
-LEFT_OUT = {
+NO_FAILURES = {
     *(fault.value for fault, row in FAULTS.items() if row.kind is FaultKind.SETTLED),
     *(reason.value for reason in LedgerReason),
 }
 """Reasons that are no failures."""
-BUDGET_WORDS = {"pages": "Pages", "cost": "Money", "bytes": "Bytes", "browser_seconds": "Browser time"}
+BUDGETS = {
+    "pages": ("Pages", "max_pages"),
+    "cost": ("Money", "budgets.cost"),
+    "bytes": ("Bytes", "budgets.bytes"),
+    "browser_seconds": ("Browser time", "budgets.browser_seconds"),
+}
+"""What is said of a budget, and the setting that holds it."""
 
 
 class BudgetView(Record, frozen=True, kw_only=True):
     """How much of one budget is spent."""
 
     name: str  # for people
-    kind: str  # pages, cost, bytes, browser_seconds
+    setting: str  # that holds it: ``max_pages``, ``budgets.cost``
     used: float
     limit: float
     note: str  # when it is spent at this pace
@@ -158,10 +164,9 @@ async def _budgets(backends: Backends, settings: Settings, known: ObservedJob) -
     if known.rules.max_pages is not None and known.stats is not None:
         uses.insert(0, BudgetUse(kind="pages", used=known.stats.pages, limit=known.rules.max_pages))
     return tuple(
-        BudgetView(
-            name=BUDGET_WORDS[use.kind], kind=use.kind, used=use.used, limit=use.limit, note=_note(use, known)
-        )
+        BudgetView(name=name, setting=setting, used=use.used, limit=use.limit, note=_note(use, known))
         for use in uses
+        for name, setting in (BUDGETS[use.kind],)
     )
 
 
@@ -177,7 +182,7 @@ def _note(use: BudgetUse, known: ObservedJob) -> str:
 
 def _errors(by_reason: dict[str, int]) -> tuple[ReasonRow, ...]:
     """The commonest reasons of failures, those that were left out on purpose not among them."""
-    failed = [(count, reason) for reason, count in by_reason.items() if reason not in LEFT_OUT]
+    failed = [(count, reason) for reason, count in by_reason.items() if reason not in NO_FAILURES]
     worst = sorted(failed, key=lambda found: (-found[0], found[1]))[:REASONS]
     return tuple(ReasonRow(reason=reason, text=words_for(reason), count=count) for count, reason in worst)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Annotated
 
+from msgspec.structs import replace
+
 from gossamer.core.errors import LostRequestsError, StorageError, UnknownJobError
 from gossamer.core.jobs import FrontierStats, Job, JobTotals
 from gossamer.core.lifecycle import JobState
 from gossamer.core.record import FieldMeaning, Record, Time
-from gossamer.policy.job_life import mark_interrupted
+from gossamer.policy.job_life import UNFINISHED, mark_interrupted, shown_state
 from gossamer.wiring.backends import Backends
 
 NAMED = 10
@@ -22,7 +24,7 @@ class JobSummary(Record, frozen=True, kw_only=True):
     job: str  # its id
     name: str
     target: str
-    state: JobState
+    state: str  # running, paused, cancelled, finished; in a listing of the API ``unfinished`` too
     finish_reason: str  # why its last run ended, in a word; "" while it runs
     error: str  # what the error said that ended it
     created_at: Time
@@ -65,22 +67,33 @@ async def list_jobs(
     after: str = "",
     name: str = "",
     text: str = "",
-    states: Collection[JobState] = tuple(JobState),
+    states: Collection[str] = (),
 ) -> JobPage:
-    """Jobs, newest first: those behind ``after`` (an id), with this spider's name, in one of these states.
+    """Jobs, newest first: those behind ``after`` (an id), with this spider's name, in one of these states
+    as they are shown.
 
     ``text`` is in the id or the target; capitals are the same.
 
     A job whose requests cannot be read is listed all the same, and says why (``unreadable``).
     """
     listed = _behind(await backends.book.list_jobs(), after)
-    chosen = [job for job in listed if job.state in states and name in ("", job.name)]
+    chosen = [job for job in listed if name in ("", job.name)]
+    if states:
+        chosen = [job for job in chosen if shown_state(await refresh_job(backends, job)) in states]
     if text:
         chosen = [job for job in chosen if text.lower() in f"{job.id} {job.target}".lower()]
     shown = chosen[:limit]
     return JobPage(
         jobs=tuple([await _summarise_listed(backends, job) for job in shown]),
         next_cursor=shown[-1].id if shown and len(chosen) > limit else None,
+    )
+
+
+def show_states(page: JobPage) -> JobPage:
+    """A listing with states as they are shown."""
+    ended = {one.job for one in page.jobs if one.state == JobState.RUNNING and one.finish_reason}
+    return replace(
+        page, jobs=tuple(replace(one, state=UNFINISHED) if one.job in ended else one for one in page.jobs)
     )
 
 
@@ -110,7 +123,7 @@ def summarise_job(
         job=job.id,
         name=job.name,
         target=job.target,
-        state=job.state,
+        state=job.state.value,
         finish_reason=str(job.end_reason or ""),
         error=job.end_error,
         created_at=job.created_at,

@@ -212,12 +212,6 @@ def note_on_state(known: ObservedJob) -> str:
     return f"{reason.replace('_', ' ')} {show.time(job.finished_at)}"
 
 
-def state_of(known: ObservedJob) -> str:
-    """The state of a job as it is shown: one that ended with work left is ``unfinished``."""
-    is_ended = known.job.state is JobState.RUNNING and known.job.end_reason is not None
-    return "unfinished" if is_ended else known.job.state.value
-
-
 # --------------------------------------------------------------------------- what is wrong with it
 
 

@@ -13,6 +13,7 @@ from gossamer.core.record import Record, Time
 from gossamer.core.shifts import RosterView
 from gossamer.observe.sentences import formatter_at
 from gossamer.observe.units import format_duration, format_rate
+from gossamer.policy.job_life import shown_state
 from gossamer.policy.job_memory import PlaceMemory
 from gossamer.policy.pace_limit import PaceLimit
 from gossamer.policy.sentences.fleet import OverviewFacts, describe_overview
@@ -24,7 +25,6 @@ from gossamer.queries.observed_jobs import (
     note_on_left,
     note_on_state,
     observe_job,
-    state_of,
     troubles_of,
 )
 from gossamer.watch.memories import load_place_memory, place_of_crawl, place_of_fleet
@@ -40,7 +40,7 @@ OPEN, ENDED = "open", "ended"
 class JobRow(Record, frozen=True, kw_only=True):
     """One job in a listing, with how it does. Rates are per second."""
 
-    id: str
+    job: str  # its id
     target: str
     state: str  # running, paused, finished, cancelled; ``unfinished``: it ended with work left
     state_note: str  # for people: since when it does not run, and why
@@ -50,6 +50,7 @@ class JobRow(Record, frozen=True, kw_only=True):
     pages: int
     items: int
     done: int | None  # None: its requests are forgotten, or cannot be read
+    waiting: int  # all that is not done: pending, delayed and leased
     pending: int
     delayed: int
     leased: int
@@ -216,9 +217,9 @@ def make_row(known: ObservedJob, hour: HourCounts | None) -> JobRow:
     job, stats = known.job, known.stats
     worst = next(iter(troubles_of(known)), None)
     return JobRow(
-        id=job.id,
+        job=job.id,
         target=job.target,
-        state=state_of(known),
+        state=shown_state(job),
         state_note=note_on_state(known),
         finish_reason=job.end_reason.value if job.end_reason else "",
         created_at=job.created_at,
@@ -226,6 +227,7 @@ def make_row(known: ObservedJob, hour: HourCounts | None) -> JobRow:
         pages=known.totals.pages,
         items=known.totals.items,
         done=stats.done if stats else None,
+        waiting=stats.waiting if stats else 0,
         pending=stats.pending if stats else 0,
         delayed=stats.delayed if stats else 0,
         leased=stats.leased if stats else 0,

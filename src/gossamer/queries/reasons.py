@@ -1,9 +1,6 @@
-"""Reasons of the ledger and of the counts, in words for people."""
+"""Reasons of the counts, and flags of pages, in words for people."""
 
 from __future__ import annotations
-
-from gossamer.core.errors import LedgerReason
-from gossamer.policy.faults import FAULTS
 
 LEFT_OUT = {
     "too_deep": "deeper than max_depth",
@@ -42,17 +39,3 @@ FLAGS = {
     "cut_entities": "what entities of XML would expand to",
 }
 """What is said of a page, by flag."""
-
-REMARKS = {
-    LedgerReason.KNOWN_TARGET: "it redirects to a page that was known already",
-    LedgerReason.STALE: "its lease was lost before it was settled",
-}
-_WORDS: dict[str, str] = {fault.value: row.words for fault, row in FAULTS.items()} | {
-    remark.value: words for remark, words in REMARKS.items()
-}
-
-
-def reason_text(reason: str) -> str:
-    """A reason of the ledger in words, with its name: ``an error of the server (server)``."""
-    words = _WORDS.get(reason)
-    return f"{words} ({reason})" if words else reason.replace("_", " ") or "no reason given"

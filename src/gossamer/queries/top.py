@@ -26,7 +26,7 @@ WORKERS = 100
 class ChosenJob(Record, frozen=True, kw_only=True):
     """The job that was chosen."""
 
-    id: str
+    job: str  # its id
     say: tuple[str, str]
     hosts: tuple[HostStatus, ...]  # for which most requests wait
 
@@ -60,9 +60,9 @@ async def read_top(backends: Backends, settings: Settings, chosen: str = "") -> 
     found = await read_overview(backends, settings, limit=JOBS)
     if not found.jobs:
         found = await read_overview(backends, settings, show=ENDED, limit=JOBS)
-    close = await _read_closely(backends, settings, chosen or next((row.id for row in found.jobs), ""))
+    close = await _read_closely(backends, settings, chosen or next((row.job for row in found.jobs), ""))
     rows, hidden = list(found.jobs), _count_hidden(found)
-    if close is not None and close.id not in {row.id for row in rows}:
+    if close is not None and close.job not in {row.job for row in rows}:
         rows, hidden = [close, *rows[: JOBS - 1]], hidden + max(len(rows) - JOBS + 1, 0)
     is_fleet = backends.requests.fleet is not None
     return TopView(
@@ -87,10 +87,10 @@ async def _read_closely(backends: Backends, settings: Settings, name: str) -> Jo
 
 async def _close_up(backends: Backends, job: JobView) -> ChosenJob:
     try:
-        page = await list_hosts(backends, await find_job(backends, job.id), HOSTS)
+        page = await list_hosts(backends, await find_job(backends, job.job), HOSTS)
     except (StorageError, UsageError):  # its requests are gone; what is said of the job tells it
         page = HostPage()
-    return ChosenJob(id=job.id, say=job.say, hosts=page.hosts)
+    return ChosenJob(job=job.job, say=job.say, hosts=page.hosts)
 
 
 def _page_workers(view: FleetView) -> WorkerPage:

@@ -33,8 +33,10 @@ def row_of_token(token: AccessToken) -> tuple[Any, ...]:
 
 
 def action_of(row: Iterable[Any]) -> LoggedAction:
-    """The record of a row: ``id, at, token, kind, job, what, before, after, undo_until, undone_at, key``."""
-    number, at, token, kind, job, what, before, after, undo_until, undone_at, key = row
+    """The record of a row: ``id, at, token, kind, job, what, before, after, undo_until, undone_at, key,
+    asked``.
+    """
+    number, at, token, kind, job, what, before, after, undo_until, undone_at, key, asked = row
     return LoggedAction(
         id=number,
         at=at,
@@ -47,6 +49,7 @@ def action_of(row: Iterable[Any]) -> LoggedAction:
         undo_until=undo_until,
         undone_at=undone_at,
         key=key,
+        asked=asked,
     )
 
 
@@ -60,6 +63,7 @@ def row_of_action(action: LoggedAction) -> tuple[Any, ...]:
         action.undo_until,
         action.undone_at,
         clean_text(action.key),
+        action.asked,
     )
 
 

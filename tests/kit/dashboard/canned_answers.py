@@ -66,7 +66,7 @@ def wander(seed: str, n: int, base: float, noise: float = 0.06) -> list[float]:
 
 def _job(number: str, target: str, **more: Any) -> dict[str, Any]:
     made = {
-        "id": number,
+        "job": number,
         "target": target,
         "state": "running",
         "finish_reason": "",
@@ -94,6 +94,7 @@ def _job(number: str, target: str, **more: Any) -> dict[str, Any]:
         "is_fresh": False,
     }
     made |= more
+    made["waiting"] = made["pending"] + made["delayed"] + made["leased"]
     made["spark"] = wander(f"spark {number}", 60, made["pages_per_s"] or 0.01)
     return made
 
@@ -259,7 +260,7 @@ def overview(query: dict[str, str]) -> dict[str, Any]:
 
 
 def job(number: str) -> dict[str, Any] | None:
-    found = next((one for one in JOBS if one["id"] == number), None)
+    found = next((one for one in JOBS if one["job"] == number), None)
     if found is None:
         return None
     return found | {
@@ -284,6 +285,7 @@ def job(number: str) -> dict[str, Any] | None:
         "budgets": [
             {
                 "name": "Pages",
+                "setting": "max_pages",
                 "used": 1_204_551,
                 "limit": 3_000_000,
                 "note": "At this pace spent at 16:51, after the end.",
@@ -854,7 +856,7 @@ def answer(path: str, query: dict[str, str]) -> Any:
         "/explain": lambda: explain(query),
         "/jobs": lambda: {
             "jobs": [
-                {"job": one["id"], "state": one["state"]} for one in JOBS if query.get("q", "") in one["id"]
+                {"job": one["job"], "state": one["state"]} for one in JOBS if query.get("q", "") in one["job"]
             ]
         },
     }

@@ -28,12 +28,13 @@ NOW = 1_800_000_000.0
 def job(name: str, **fields: Any) -> JobRow:
     known: dict[str, Any] = {
         "target": "https://shop.example/", "state": "running", "state_note": "", "finish_reason": "",
-        "created_at": NOW, "finished_at": None, "pages": 1204, "items": 7, "done": 9, "pending": 1200,
-        "delayed": 4, "leased": 3, "dead": 2, "pages_per_s": 12.3, "allowed_per_s": 20.0, "limit": "",
+        "created_at": NOW, "finished_at": None, "pages": 1204, "items": 7, "done": 9,
+        "waiting": 1207, "pending": 1200, "delayed": 4, "leased": 3, "dead": 2, "pages_per_s": 12.3,
+        "allowed_per_s": 20.0, "limit": "",
         "left_s": 200.0, "left_note": "", "max_pages": None, "hosts_held": 0, "failed_share": None,
         "spark": (), "trouble": "", "trouble_kind": "", "is_fresh": False,
     }  # fmt: skip
-    return JobRow(id=name, **{**known, **fields})
+    return JobRow(job=name, **{**known, **fields})
 
 
 def host(name: str, **fields: Any) -> HostStatus:
@@ -60,7 +61,7 @@ def view(**fields: Any) -> TopView:
         "jobs": (job("shop-1", trouble_kind="dead"), job("news-2", state="paused", left_s=None)),
         "more_jobs": 0,
         "chosen": ChosenJob(
-            id="shop-1",
+            job="shop-1",
             say=("shop-1 goes slower than its hosts allow: it lacks workers.", "1,207 requests wait."),
             hosts=(host("shop.example"), host("img.shop.example", silent_since=NOW - 60)),
         ),
@@ -109,7 +110,7 @@ def test_it_fits_every_window(width: int, height: int) -> None:
     many = view(
         jobs=tuple(job(f"a-crawl-with-a-long-name-{n}") for n in range(20)),
         more_jobs=980,
-        chosen=ChosenJob(id="x", say=("s" * 300, "t" * 300), hosts=tuple(host(f"h{n}") for n in range(20))),
+        chosen=ChosenJob(job="x", say=("s" * 300, "t" * 300), hosts=tuple(host(f"h{n}") for n in range(20))),
         fleet=WorkerPage(say=("", ""), workers=tuple(worker(n) for n in range(100)), more=400),
     )
     lines = shown(many, width=width, height=height)
@@ -136,7 +137,7 @@ def test_what_strangers_wrote_moves_no_cursor(name: str) -> None:
     hostile = view(
         say=(name, name),
         jobs=(job(name),),
-        chosen=ChosenJob(id=name, say=(name, name), hosts=(host(name),)),
+        chosen=ChosenJob(job=name, say=(name, name), hosts=(host(name),)),
         troubles=(make_trouble(TroubleKind.HELD, "x", name, since=NOW),),
     )
     lines = shown(hostile, chosen=name)

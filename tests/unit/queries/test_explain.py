@@ -12,10 +12,10 @@ from gossamer.core.lifecycle import FinishReason, JobState, RequestState
 from gossamer.core.requests import Entry, Request, RequestPreview
 from gossamer.core.results import Attempt, PageRecord, Verdict
 from gossamer.policy.ladder import LadderState
+from gossamer.policy.sentences.errors import words_for
 from gossamer.queries.explain.answer import explain_facts
 from gossamer.queries.explain.facts import NumberFormatter, UrlFacts, UrlState
 from gossamer.queries.explain.scope import ScopeFacts, scope_rule
-from gossamer.queries.reasons import reason_text
 
 NOW = 1000.0
 URL = "http://shop.example/a"
@@ -398,7 +398,7 @@ def test_a_page_has_its_title_and_items():
 
 @pytest.mark.parametrize("fault", Fault)
 def test_every_fault_can_be_said(fault):
-    text = reason_text(fault.value)
+    text = words_for(fault.value)
     assert text
     assert "_" not in re.sub(r"\b[a-z]+\.[a-z_]+", "", text.partition(" (")[0])  # but in names of settings
 

@@ -58,9 +58,34 @@ async def test_a_job_is_paused_and_that_is_undone(web):
     assert (await frontier.read_stats()).state is JobState.PAUSED
     again = await do(web, f"/jobs/{job.id}/actions", do="pause", expect={"state": "running"}, key="k1")
     assert again["action"] == done["action"], "with its key it is done once"
+    for other in ({"do": "pause"}, {"do": "resume"}, {"do": "limits", "with": {"delay": 1}}):
+        refused = await do(web, f"/jobs/{job.id}/actions", 409, key="k1", **other)
+        assert "was used for another order before" in refused["error"]["why"]
+        assert refused["error"]["now"] == {"action": done["action"]}
     refused = await do(web, f"/jobs/{job.id}/actions", 409, do="pause", expect={"state": "running"})
     assert refused["error"]["now"] == {"state": "paused"}
     assert "state is paused now" in refused["error"]["why"]
+
+
+async def test_a_key_belongs_to_all_that_was_asked_with_it(alone):
+    job, _ = await make_job(alone)
+    path = f"/jobs/{job.id}/actions"
+    await do(alone, path, do="limits", **{"with": {"delay": 2}}, key="k1")
+    await do(alone, path, do="limits", **{"with": {"delay": 2}}, key="k1")
+    await do(alone, path, 409, do="limits", **{"with": {"delay": 20}}, key="k1")
+    assert (await alone.backends.open_frontier(job).read_rules()).delay_s == 2.0
+    host = f"/jobs/{job.id}/hosts/a.example/actions"
+    await do(alone, host, do="skip", key="k2")
+    await do(alone, f"/jobs/{job.id}/hosts/b.example/actions", 409, do="skip", key="k2")
+
+
+async def test_an_action_that_was_cut_off_is_not_taken_for_done(alone):
+    job, _ = await make_job(alone)
+    path, order = f"/jobs/{job.id}/actions", {"do": "pause", "key": "k1"}
+    done = await do(alone, path, **order)
+    await alone.backends.actions.note_after(done["action"], {})  # as it is while it is done
+    refused = await do(alone, path, 409, **order)
+    assert "not known that it came to its end" in refused["error"]["why"]
 
 
 async def test_who_has_changed_something_sees_that_at_once(web):
@@ -126,6 +151,33 @@ async def test_a_job_is_cancelled_unless_that_is_undone(web, monkeypatch):
     await do(web, f"/jobs/{job.id}/actions", 400, do="resume")
 
 
+async def test_a_job_that_somebody_lets_go_on_is_not_cancelled(alone, monkeypatch):
+    async def start(parts, job):
+        pass
+
+    monkeypatch.setattr("gossamer.jobs.job_actions.check_startable", start)
+    monkeypatch.setattr("gossamer.jobs.job_actions.start_again", start)
+    alone.backends.requests.clock = clock = ManualClock()
+    job, frontier = await make_job(alone)
+    done = await do(alone, f"/jobs/{job.id}/actions", do="cancel")
+    (waiting,) = alone.app.state.parts.tasks
+    await do(alone, f"/jobs/{job.id}/actions", do="resume", expect={"state": "paused"})
+    clock.advance(CANCEL_S)
+    await waiting
+    assert (await frontier.read_stats()).state is JobState.RUNNING
+    assert (await alone.get(f"/actions/{done['action']}"))["after"]["failed"] == "it was resumed meanwhile"
+
+
+async def test_a_state_is_expected_as_it_is_shown(alone):
+    job, _ = await make_job(alone)
+    shown = {(await alone.get(f"/jobs/{job.id}"))["state"], (await alone.get("/jobs"))["jobs"][0]["state"]}
+    assert shown == {"unfinished"}
+    assert (await alone.get("/jobs?state=running"))["jobs"] == []
+    assert len((await alone.get("/jobs?state=unfinished&state=paused"))["jobs"]) == 1
+    await do(alone, f"/jobs/{job.id}/actions", do="pause", expect={"state": "unfinished"})
+    await do(alone, f"/jobs/{job.id}/actions", 409, do="pause", expect={"state": "unfinished"})
+
+
 async def test_settings_are_changed_and_put_back(web):
     job, frontier = await make_job(web)
     path = f"/jobs/{job.id}/actions"
@@ -136,7 +188,8 @@ async def test_settings_are_changed_and_put_back(web):
     rules = await frontier.read_rules()
     assert (rules.delay_s, rules.max_pages) == (2.0, 50)
     await do(web, path, 409, do="limits", **{"with": {"delay": 9}}, expect={"delay": None})
-    await do(web, path, 400, do="limits", **{"with": {"delay": -3}}, key="refused")
+    wrong = await do(web, path, 400, do="limits", **{"with": {"delay": -3}}, key="refused")
+    assert wrong["error"]["why"] == "delay = -3: should be greater than or equal to 0"
     refused = (await web.backends.actions.list_actions(1, job=job.id))[0]
     shown = (await web.get(f"/jobs/{job.id}"))["changes"][0]
     assert (shown["what"], shown["undo_until"]) == ("limits: refused", None)
@@ -262,6 +315,10 @@ async def test_who_may_do_what(alone):
     assert refused.status_code == 403
     done = await alone.client.post(path, json={"do": "pause"}, headers=worker)
     assert done.status_code == 200
+    own = f"/api/v1/actions/{done.json()['action']}"
+    other = await alone.make_token("acts-too", Role.OPERATE)
+    asked = [(await alone.client.get(own, headers=who)).status_code for who in (worker, other, reader)]
+    assert asked == [200, 403, 403], "of others' actions the audit log tells"
     assert (await alone.client.get("/api/v1/actions", headers=worker)).status_code == 403, (
         "admins read the log"
     )

@@ -43,7 +43,8 @@ async def test_what_a_request_carries_stays_with_its_origin(alone):
 
 
 @pytest.mark.parametrize(
-    "url", ["http://127.0.0.1:6379/", "http://0x7f.1/", "http://[::1]:8000/", "http://nas/"]
+    "url",
+    ["http://127.0.0.1:6379/", "http://0x7f.1/", "http://[::1]:8000/", "http://nas/", "http:\\\\127.0.0.1/"],
 )
 async def test_no_private_page_that_the_job_does_not_have(alone, url):
     job, frontier = await make_job(alone)
@@ -53,6 +54,7 @@ async def test_no_private_page_that_the_job_does_not_have(alone, url):
     for path, body in wanted:
         refused = await do(alone, path, 400, **body)
         assert "is not a public address" in refused["error"]["why"]
+        assert "-s dashboard.allow_private=true" in refused["error"]["why"]
     known = {"url": "http://127.0.0.1:8000/other"}
     await do(alone, f"/jobs/{job.id}/actions", do="fetch", **{"with": known})
     await do(alone, f"/jobs/{job.id}/dead/retry", change=known)
@@ -84,6 +86,9 @@ async def test_no_private_page_that_the_job_does_not_have(alone, url):
 async def test_what_is_not_started(alone, target, why):
     refused = await do(alone, "/jobs", 400, target=target)
     assert why in refused["error"]["why"]
+    is_private = why == "not a public address"
+    assert ("gossamer crawl" in refused["error"]["why"]) is is_private, "it says what to do"
+    assert ("-s dashboard.allow_private=true" in refused["error"]["why"]) is is_private
     assert await alone.backends.book.list_jobs() == []
 
 
@@ -108,6 +113,24 @@ async def test_secrets_are_not_given_from_afar(alone, arguments):
 async def test_settings_that_are_not_given_from_afar(alone, settings):
     refused = await do(alone, "/jobs", 400, target="https://shop.example/", settings=settings)
     assert "set it in gossamer.toml" in refused["error"]["why"]
+
+
+@pytest.mark.parametrize(
+    ("key", "patterns", "said"),
+    [
+        ("include", [r"(?=(a+)+$)"], "may take any time"),
+        ("exclude", [r"(.*)\1\1\1"], "may take any time"),
+        ("exclude", ["(("], "is not a regular expression"),
+        ("include", "/shop/", "is a list"),
+        ("include", [5], "is a list"),
+        ("include", ["a" * 501], "of 500 characters"),
+        ("include", ["a"] * 51, "at most 50"),
+    ],
+)
+async def test_no_expression_from_afar_holds_up_a_worker(alone, key, patterns, said):
+    refused = await do(alone, "/jobs", 400, target="https://shop.example/", settings={key: patterns})
+    assert said in refused["error"]["why"]
+    assert key in refused["error"]["why"]
 
 
 @pytest.mark.parametrize(
@@ -136,6 +159,74 @@ async def test_odd_values_are_refused(alone):
         answer = await alone.client.post(f"/api/v1/jobs/{job.id}/actions", content=body, headers=headers)
         assert answer.status_code == 400, (wanted, answer.text)
     await do(alone, f"/jobs/{job.id}/dead/retry", 400, change={"meta": {"a": "x" * 20_000}})
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ({"ids": []}, "empty list"),
+        ({"ids": [True]}, "list of numbers"),
+        ({"older_than": -1}, "number of seconds"),
+        ({"older_than": float("nan")}, "number of seconds"),
+        ({"older_than": True}, "number of seconds"),
+        ({"reason": "no_such"}, "no reason of a dead letter"),
+        ({"state": "dead"}, "choose by"),
+    ],
+)
+async def test_what_chooses_no_letters_is_not_taken_for_all(alone, chosen, said):
+    job, frontier = await make_job(alone)
+    await frontier.change_rules(FrontierRules(delay_s=0.0, per_host=9), expected=FrontierRules())
+    await bury(frontier, alone.backends.clock)
+    body = json.dumps({"filter": chosen})
+    headers = {"Content-Type": "application/json"}
+    answer = await alone.client.post(f"/api/v1/jobs/{job.id}/dead/drop", content=body, headers=headers)
+    assert answer.status_code == 400, answer.text
+    assert said in answer.json()["error"]["why"]
+    assert len(await frontier.dead_letters(DeadLetterFilter())) == 3
+
+
+async def test_letters_are_chosen_as_their_list_chooses_them(alone):
+    """An age is in seconds, and a host in any spelling."""
+    job, frontier = await make_job(alone)
+    await frontier.change_rules(FrontierRules(delay_s=0.0, per_host=9), expected=FrontierRules())
+    await bury(frontier, alone.backends.clock)
+    path = f"/jobs/{job.id}/dead"
+    for query, chosen in (
+        ("older_than=3600", {"older_than": 3600}),
+        ("host=Z.example", {"host": "Z.example"}),
+    ):
+        assert (await alone.get(f"{path}?{query}"))["letters"] == []
+        assert (await do(alone, f"{path}/drop", filter=chosen))["after"] == {"done": 0}
+    for query, chosen in (("older_than=0", {"older_than": 0}), ("host=A.example", {"host": "A.example"})):
+        assert len((await alone.get(f"{path}?{query}"))["letters"]) == 3
+        done = await do(alone, f"{path}/drop", filter=chosen, expect={"count": 3})
+        assert done["after"] == {"done": 3}
+        undone = await alone.client.request("DELETE", f"/api/v1/actions/{done['action']}")
+        assert undone.status_code == 200, undone.text
+
+
+@pytest.mark.parametrize("seconds", ["NaN", "1e999", "1" + "0" * 400, "true"])
+async def test_a_number_that_is_none_holds_no_host(alone, seconds):
+    job, _ = await make_job(alone)
+    answer = await alone.client.post(
+        f"/api/v1/jobs/{job.id}/hosts/a.example/actions",
+        content=f'{{"do": "hold", "with": {{"seconds": {seconds}}}}}',
+        headers={"Content-Type": "application/json"},
+    )
+    assert answer.status_code == 400, answer.text
+
+
+async def test_what_is_no_text_is_refused(alone):
+    job, _ = await make_job(alone)
+    for body in (
+        r'{"filter": {"host": "\ud800"}}',
+        r'{"change": {"meta": {"a": ["\udfff"]}}}',
+        r'{"expect": {"\ud800": 1}}',
+    ):
+        answer = await alone.client.post(
+            f"/api/v1/jobs/{job.id}/dead/retry", content=body, headers={"Content-Type": "application/json"}
+        )
+        assert answer.status_code == 422, (body, answer.text)
 
 
 async def test_what_is_nested_deeply_is_refused(alone):

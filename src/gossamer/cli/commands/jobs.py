@@ -79,7 +79,7 @@ def _format_known(count: int | None) -> int | str:
 def _format_state(summary: JobSummary, *, short: bool = False) -> str:
     """``finished``, or why the last run of an unfinished job ended; ``short``: without what an error said."""
     if summary.state != "running" or not summary.finish_reason:
-        return summary.state.value
+        return summary.state
     error = "" if short or not summary.error else f": {summary.error}"
     return f"unfinished ({plain(summary.finish_reason + error)})"
 

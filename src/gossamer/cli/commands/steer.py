@@ -13,7 +13,6 @@ from gossamer.cli.terminal.backends import run_with_backends
 from gossamer.cli.terminal.output import print_json
 from gossamer.cli.terminal.tables import print_table
 from gossamer.config.live import LIVE_SETTINGS, FollowingKind, live_name
-from gossamer.config.option import read_option
 from gossamer.config.overrides import parse_seconds
 from gossamer.core.access import LoggedAction
 from gossamer.core.actions import ActionOrder
@@ -72,7 +71,7 @@ def set_settings(
     """
 
     loaded, kind = loaded_of(data, settings), "back" if back else "limits"
-    given = [read_option(pair)[:2] for pair in pairs] if not back else [(key, None) for key in pairs]
+    given = [_read_pair(pair) for pair in pairs] if not back else [(key, None) for key in pairs]
     names = {live_name(key): value for key, value in given}
 
     async def work(backends: Backends) -> LoggedAction:
@@ -88,6 +87,15 @@ def set_settings(
         ("setting", "before", "now", "workers follow"),
         ((key, to_text(before[key]), to_text(after[key]), _FOLLOWS[LIVE_SETTINGS[key]]) for key in names),
     )
+
+
+def _read_pair(text: str) -> tuple[str, str]:
+    key, equals, value = (part.strip() for part in text.partition("="))
+    if not key or not equals:
+        raise UsageError(
+            f"{text!r} is not of the form KEY=VALUE, as in delay=2; with --back, keys stand alone"
+        )
+    return key, value
 
 
 # --------------------------------------------------------------------------- hosts

@@ -128,7 +128,7 @@ def _jobs_part(view: TopView, chosen: str) -> _Part:
         ("  job", 0), ("state", 10), ("pages", 9), ("pace", 8), ("allowed", 8),
         ("waiting", 9), ("dead", 6), ("left", 9),
     )  # fmt: skip
-    rows = tuple((_job_cells(row), "reverse" if row.id == chosen else "") for row in view.jobs)
+    rows = tuple((_job_cells(row), "reverse" if row.job == chosen else "") for row in view.jobs)
     return _Part(head, rows, view.more_jobs)
 
 
@@ -137,12 +137,12 @@ def _job_cells(row: JobRow) -> tuple[str, ...]:
     is_running = row.state == "running"
     left = format_duration(row.left_s) if row.left_s is not None else row.left_note
     return (
-        f"{mark} {row.id}",
+        f"{mark} {row.job}",
         row.state,
         f"{row.pages:,}",
         format_rate(row.pages_per_s) if is_running else "",
         format_rate(row.allowed_per_s) if is_running and row.allowed_per_s is not None else "",
-        "?" if row.done is None else f"{row.pending + row.delayed + row.leased:,}",
+        "?" if row.done is None else f"{row.waiting:,}",
         f"{row.dead:,}",
         left,
     )

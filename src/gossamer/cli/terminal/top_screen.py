@@ -32,7 +32,7 @@ class TopScreen:
     def __init__(self, look: Look, first: TopView) -> None:
         self._look = look
         self._view = first
-        self._chosen = first.chosen.id if first.chosen else ""
+        self._chosen = first.chosen.job if first.chosen else ""
         self._state = ScreenState()
         self._is_over = False
         self._redraw = asyncio.Event()
@@ -73,7 +73,7 @@ class TopScreen:
 
     def _choose(self, step: int) -> None:
         """Another job, which is looked at at once."""
-        ids = [row.id for row in self._view.jobs]
+        ids = [row.job for row in self._view.jobs]
         if ids:
             place = ids.index(self._chosen) if self._chosen in ids else 0
             self._chosen = ids[min(max(place + step, 0), len(ids) - 1)]

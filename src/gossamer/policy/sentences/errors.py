@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gossamer.core.errors import Fault
+from gossamer.core.errors import Fault, LedgerReason
 from gossamer.core.record import Record
 from gossamer.core.text import format_count
 from gossamer.policy.faults import FAULTS, FaultKind
@@ -62,10 +62,17 @@ def _share_words(part: int, whole: int) -> str:
     return f"{min(int(share * 100), 99)}% of all failures"
 
 
+_WORDS: dict[str, str] = {
+    **{fault.value: row.words for fault, row in FAULTS.items()},
+    LedgerReason.KNOWN_TARGET.value: "it redirects to a page that was known already",
+    LedgerReason.STALE.value: "its lease was lost before it was settled",
+}
+
+
 def words_for(reason: str) -> str:
     """A reason of the ledger in words, with its name behind: ``an error of the server (server)``."""
-    row = FAULTS.get(Fault(reason)) if reason in _FAULTS else None
-    return f"{row.words} ({reason})" if row else short_name(reason.replace("_", " ")) or "no reason given"
+    words = _WORDS.get(reason)
+    return f"{words} ({reason})" if words else short_name(reason.replace("_", " ")) or "no reason given"
 
 
 _FAULTS = frozenset(fault.value for fault in Fault)

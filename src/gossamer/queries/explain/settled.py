@@ -7,16 +7,16 @@ from gossamer.core.jobs import KnownRequest
 from gossamer.core.results import Attempt, Verdict
 from gossamer.core.routes import BlockKind
 from gossamer.core.text import format_count
+from gossamer.policy.sentences.errors import words_for
 from gossamer.queries.explain.facts import NumberFormatter, UrlFacts, UrlState
 from gossamer.queries.explain.tries import describe_origin, last_try
-from gossamer.queries.reasons import reason_text
 
 
 def explain_dead(facts: UrlFacts, found: KnownRequest, show: NumberFormatter) -> tuple[UrlState, list[str]]:
     """It was given up: when, why, and how it is tried again."""
     tries = format_count(found.attempts, "attempt")
     when = f" {show.span(facts.now - facts.since)} ago" if facts.since else ""
-    lines = [f"It was given up{when} after {tries}: {reason_text(found.reason)}."]
+    lines = [f"It was given up{when} after {tries}: {words_for(found.reason)}."]
     if facts.attempts:
         lines.append(last_try(facts, show))
     way = f"`gossamer dead retry {facts.job.id} {facts.letter}`"
@@ -41,7 +41,7 @@ def explain_done(facts: UrlFacts, show: NumberFormatter) -> tuple[UrlState, list
     if last.verdict is Verdict.SUCCESS:
         return UrlState.DONE, _explain_fetch(facts, when, show)
     if last.verdict is Verdict.DEAD:
-        line = f"It was given up {when} ({reason_text(last.reason)})"
+        line = f"It was given up {when} ({words_for(last.reason)})"
         answer, end = (
             (UrlState.DEAD, "")
             if facts.is_forgotten
@@ -56,7 +56,7 @@ def explain_done(facts: UrlFacts, show: NumberFormatter) -> tuple[UrlState, list
 def _explain_skipped(last: Attempt, when: str) -> str:
     detail = f" ({last.detail.splitlines()[0]})" if last.detail else ""
     verb = "It was fetched and skipped" if last.status else "It was skipped, without asking its host,"
-    return f"{verb} {when}: {reason_text(last.reason)}{detail}."
+    return f"{verb} {when}: {words_for(last.reason)}{detail}."
 
 
 def _explain_redirect(facts: UrlFacts, when: str, show: NumberFormatter) -> list[str]:

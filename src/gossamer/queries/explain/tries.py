@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from gossamer.core.results import Attempt
+from gossamer.policy.sentences.errors import words_for
 from gossamer.queries.explain.facts import NumberFormatter, UrlFacts
-from gossamer.queries.reasons import reason_text
 
 
 def last_try(facts: UrlFacts, show: NumberFormatter) -> str:
     """The latest try at the request, in one sentence."""
     tried = facts.attempts[0]
     status = f"status {tried.status}, " if tried.status else ""
-    reason = f": {reason_text(tried.reason)}" if tried.reason else ""
+    reason = f": {words_for(tried.reason)}" if tried.reason else ""
     if tried.detail and "\n" not in tried.detail and tried.detail != f"status {tried.status}":
         reason += f"; {tried.detail}"
     ago = show.span(facts.now - tried.at)

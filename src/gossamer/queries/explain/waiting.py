@@ -7,10 +7,10 @@ from gossamer.core.jobs import KnownRequest
 from gossamer.core.lifecycle import JobState, RequestState
 from gossamer.core.text import format_count
 from gossamer.policy import politeness, urls
+from gossamer.policy.sentences.errors import words_for
 from gossamer.queries.explain.facts import NumberFormatter, UrlFacts, UrlState
 from gossamer.queries.explain.hold import hold_on
 from gossamer.queries.explain.tries import last_try
-from gossamer.queries.reasons import reason_text
 
 
 def explain_waiting(
@@ -45,7 +45,7 @@ def _explain_delayed(
     )
     if not (found.attempts or found.reason or facts.attempts):
         return UrlState.DELAYED, [f"It is not due before a certain time: {when}.", *more]
-    why = f", because the last attempt ended with {reason_text(found.reason)}" if found.reason else ""
+    why = f", because the last attempt ended with {words_for(found.reason)}" if found.reason else ""
     return UrlState.RETRYING, [f"Its next try is due {when}{why}.", *more]
 
 

@@ -34,24 +34,24 @@ DELETE FROM token WHERE digest = $1 AND is_session;
 
 -- name: add_action
 -- The last column tells whether it is this action, by this try or an earlier one.
-INSERT INTO action (at, token, kind, job, what, before, after, undo_until, undone_at, key, receipt)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+INSERT INTO action (at, token, kind, job, what, before, after, undo_until, undone_at, key, asked, receipt)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 ON CONFLICT (token, key) DO UPDATE SET key = excluded.key
-RETURNING id, receipt = $11 AS is_this;
+RETURNING id, receipt = $12 AS is_this;
 
 -- name: action_by_key
-SELECT id, at, token, kind, job, what, before, after, undo_until, undone_at, key
+SELECT id, at, token, kind, job, what, before, after, undo_until, undone_at, key, asked
 FROM action WHERE token = $1 AND key = $2;
 
 -- name: action
-SELECT id, at, token, kind, job, what, before, after, undo_until, undone_at, key FROM action WHERE id = $1;
+SELECT id, at, token, kind, job, what, before, after, undo_until, undone_at, key, asked FROM action WHERE id = $1;
 
 -- name: actions
-SELECT id, at, token, kind, job, what, before, after, undo_until, undone_at, key
+SELECT id, at, token, kind, job, what, before, after, undo_until, undone_at, key, asked
 FROM action WHERE id < $1 ORDER BY id DESC LIMIT $2;
 
 -- name: actions_of_job
-SELECT id, at, token, kind, job, what, before, after, undo_until, undone_at, key
+SELECT id, at, token, kind, job, what, before, after, undo_until, undone_at, key, asked
 FROM action WHERE id < $1 AND job = $3 ORDER BY id DESC LIMIT $2;
 
 -- name: note_after

@@ -28,23 +28,23 @@ DELETE FROM token WHERE name = ?;
 DELETE FROM token WHERE digest = ? AND is_session;
 
 -- name: add_action
-INSERT INTO action (at, token, kind, job, what, before, after, undo_until, undone_at, key)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO action (at, token, kind, job, what, before, after, undo_until, undone_at, key, asked)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT DO NOTHING;
 
 -- name: action_by_key
-SELECT id, at, token, kind, job, what, before, after, undo_until, undone_at, key
+SELECT id, at, token, kind, job, what, before, after, undo_until, undone_at, key, asked
 FROM action WHERE token = ? AND key = ?;
 
 -- name: action
-SELECT id, at, token, kind, job, what, before, after, undo_until, undone_at, key FROM action WHERE id = ?;
+SELECT id, at, token, kind, job, what, before, after, undo_until, undone_at, key, asked FROM action WHERE id = ?;
 
 -- name: actions
-SELECT id, at, token, kind, job, what, before, after, undo_until, undone_at, key
+SELECT id, at, token, kind, job, what, before, after, undo_until, undone_at, key, asked
 FROM action WHERE id < ? ORDER BY id DESC LIMIT ?;
 
 -- name: actions_of_job
-SELECT id, at, token, kind, job, what, before, after, undo_until, undone_at, key
+SELECT id, at, token, kind, job, what, before, after, undo_until, undone_at, key, asked
 FROM action WHERE id < ? AND job = ? ORDER BY id DESC LIMIT ?;
 
 -- name: note_after

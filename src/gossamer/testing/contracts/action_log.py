@@ -28,6 +28,7 @@ PAUSE = LoggedAction(
     after={"state": "paused"},
     undo_until=700.0,
     key="k1",
+    asked="d1",
 )
 
 

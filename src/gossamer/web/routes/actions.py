@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 from fastapi import Path, Query
@@ -11,7 +12,7 @@ from gossamer.core.access import LoggedAction, Role
 from gossamer.core.actions import ActionOrder
 from gossamer.core.errors import UsageError
 from gossamer.core.record import Record, Time
-from gossamer.jobs.acting import find_action, perform_action, undo_action
+from gossamer.jobs.acting import perform_action, read_own_action, undo_action
 from gossamer.jobs.starting import CrawlOrder, start_crawl
 from gossamer.web.parts import JobName, Limit, Parts, WebParts, WhoAsks
 from gossamer.web.route_group import RouteGroup
@@ -21,6 +22,8 @@ LONGEST = 2000
 """Characters of a name, and of a key."""
 DEEPEST = 32
 """Lists and objects in each other."""
+HALF = re.compile("[\ud800-\udfff]")
+"""What JSON can say, and no database can keep."""
 
 JOB_KINDS = ("pause", "resume", "cancel", "limits", "back", "fetch")
 HOST_KINDS = ("pace", "hold", "release", "skip", "take")
@@ -28,20 +31,21 @@ WORKER_KINDS = ("drain", "keep", "forget")
 PROXY_KINDS = ("rest", "try")
 
 
-def _check_nesting(given: dict[str, Any]) -> dict[str, Any]:
-    """Raise ``ValueError`` for what no code should have to descend into."""
+def _check_values(given: dict[str, Any]) -> dict[str, Any]:
+    """Raise ``ValueError`` for what no code should have to descend into, and for what is no text."""
     level: list[Any] = [given]
     for _ in range(DEEPEST):
-        level = [
-            one for outer in level for one in (outer.values() if isinstance(outer, dict) else outer)
-            if isinstance(one, dict | list)
-        ]  # fmt: skip
+        found = [one for outer in level for one in (outer.values() if isinstance(outer, dict) else outer)]
+        names = [name for outer in level if isinstance(outer, dict) for name in outer]
+        if any(isinstance(text, str) and HALF.search(text) for text in (*names, *found)):
+            raise ValueError("half of a pair of surrogates is no text")
+        level = [one for one in found if isinstance(one, dict | list)]
     if level:
         raise ValueError(f"nothing may be nested more than {DEEPEST} deep")
     return given
 
 
-Given = Annotated[dict[str, Any], AfterValidator(_check_nesting)]
+Given = Annotated[dict[str, Any], AfterValidator(_check_values)]
 
 
 class ActionForm(BaseModel):
@@ -60,7 +64,11 @@ class LettersForm(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    filter: Given = Field(default={}, description="Which: `reason`, `host`, `older_than`, `ids`.")
+    filter: Given = Field(
+        default={},
+        description="Which, as in their list: `reason`, `host`, `older_than` (seconds), `q`; or `ids`. "
+        "All of it must fit; `{}` is every dead letter of the job.",
+    )
     expect: Given = Field(default={}, description="`count`: how many you saw.")
     change: Given = Field(
         default={}, description="Retry only: `url`, `rung`, `callback`, `priority` or `meta`, as it is to be."
@@ -198,10 +206,10 @@ async def undo(parts: Parts, caller: WhoAsks, action: Number) -> ActionAnswer:
     return ActionAnswer(action=undone.id, before=undone.after, after=undone.before)
 
 
-@ROUTES.read("/actions/{action}", answer=LoggedAction, role=Role.OPERATE)
-async def read_action(parts: Parts, action: Number) -> LoggedAction:
-    """One action: what was done, and how far it has got."""
-    return await find_action(parts.acting, action)
+@ROUTES.read("/actions/{action}", answer=LoggedAction, role=Role.OPERATE, is_shared=False)
+async def read_action(parts: Parts, caller: WhoAsks, action: Number) -> LoggedAction:
+    """One action of one's own: what was done, and how far it has got. Those of others are for `admin`."""
+    return await read_own_action(parts.acting, action, caller)
 
 
 @ROUTES.read("/actions", answer=ActionPage, role=Role.ADMIN)

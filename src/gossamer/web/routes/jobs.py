@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import Query
 
-from gossamer.core.lifecycle import JobState
 from gossamer.queries import jobs
 from gossamer.queries.jobs import JobPage
 from gossamer.web.parts import Limit, Parts, Text
@@ -16,11 +15,15 @@ ROUTES = RouteGroup("Jobs")
 
 After = Annotated[str, Query(max_length=200, description="The job after which the part begins.")]
 Name = Annotated[str, Query(max_length=200, description="Only jobs of this spider, or of this host.")]
+ShownState = Literal["running", "paused", "unfinished", "cancelled", "finished"]
 States = Annotated[
-    list[JobState], Query(alias="state", max_length=4, description="Only jobs in these states.")
+    list[ShownState],
+    Query(
+        alias="state",
+        max_length=5,
+        description="Only jobs in these states; `unfinished`: they ended with work left.",
+    ),
 ]
-
-EVERY_STATE = list(JobState)
 
 
 @ROUTES.read("/jobs", answer=JobPage, topic="jobs")
@@ -31,10 +34,11 @@ async def list_jobs(
     cursor: After = "",
     name: Name = "",
     q: Text = "",
-    states: States = EVERY_STATE,
+    states: States = [],  # noqa: B006 - FastAPI makes a new one
 ) -> JobPage:
     """The jobs, newest first.
 
     A job whose requests cannot be read is listed all the same: `waiting` and `dead` are null.
     """
-    return await jobs.list_jobs(parts.backends, limit, after=cursor, name=name, text=q, states=states)
+    found = await jobs.list_jobs(parts.backends, limit, after=cursor, name=name, text=q, states=states)
+    return jobs.show_states(found)

@@ -120,7 +120,7 @@ class App {
       this.ctx.job ??
       this.ctx.query.job ??
       (this.parts.get("latest")?.data && localStorage.getItem(LATEST_JOB)) ??
-      this.parts.get("overview")?.data?.jobs?.[0]?.id ??
+      this.parts.get("overview")?.data?.jobs?.[0]?.job ??
       null
     );
   }

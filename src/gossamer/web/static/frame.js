@@ -115,7 +115,7 @@ function fleetCount(app, address) {
 }
 
 function jobCount(app, id, end) {
-  const listed = app.parts.get("overview")?.data?.jobs?.find((one) => one.id === id),
+  const listed = app.parts.get("overview")?.data?.jobs?.find((one) => one.job === id),
     own = app.ctx.job === id ? app.parts.get("job")?.data : null;
   const now = own ?? listed;
   if (!now) return [];
@@ -128,7 +128,7 @@ function jobCount(app, id, end) {
 
 function jobSwitch(app, id) {
   const listed =
-    app.parts.get("overview")?.data?.jobs?.find((one) => one.id === id) ??
+    app.parts.get("overview")?.data?.jobs?.find((one) => one.job === id) ??
     (app.ctx.job === id ? app.parts.get("job")?.data : null);
   return h(
     "button",

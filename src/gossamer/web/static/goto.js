@@ -89,9 +89,9 @@ function choices(app, { text, jobs, hosts }, onlyJobs) {
     job = app.railJob,
     has = (name) => name.toLowerCase().includes(low);
   const ofJobs = jobs
-    .filter((one) => has(one.id))
+    .filter((one) => has(one.job))
     .slice(0, onlyJobs ? 12 : 6)
-    .map((one) => ({ kind: "job", name: one.id, more: one.state, href: jobHref(one.id) }));
+    .map((one) => ({ kind: "job", name: one.job, more: one.state, href: jobHref(one.job) }));
   if (onlyJobs) return ofJobs;
   const places = [
     ...FLEET.map(([address, name]) => [name, address]),
@@ -137,7 +137,7 @@ async function look(app, state, again) {
       : null,
   ]);
   if (state.text !== text) return;
-  if (jobs?.jobs) state.jobs = jobs.jobs.map((one) => ({ id: one.job, state: one.state }));
+  if (jobs?.jobs) state.jobs = jobs.jobs.map((one) => ({ job: one.job, state: one.state }));
   state.hosts = hosts?.hosts ?? [];
   if (document.getElementById("found")) again();
 }

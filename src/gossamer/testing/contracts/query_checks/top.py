@@ -33,19 +33,19 @@ async def a_glance_has_every_open_job_and_one_closely(s: QueryHarness) -> None:
         s.backends.requests.lock_target(jobs[1].target),
     ):
         found = await read_top(s.backends, SETTINGS)
-        assert_equal({row.id for row in found.jobs}, {job.id for job in jobs}, "all that run")
-        assert_holds(found.chosen is not None and found.chosen.id == found.jobs[0].id, "the first, closely")
+        assert_equal({row.job for row in found.jobs}, {job.id for job in jobs}, "all that run")
+        assert_holds(found.chosen is not None and found.chosen.job == found.jobs[0].job, "the first, closely")
         close = (await read_top(s.backends, SETTINGS, "news")).chosen
-        assert_holds(close is not None and close.id == jobs[0].id, "the one that is asked for, by its name")
+        assert_holds(close is not None and close.job == jobs[0].id, "the one that is asked for, by its name")
         assert_equal(sum(host.pending for host in close.hosts) if close else 0, 3, "with its hosts")
         over = replace(
             jobs[0], state=JobState.FINISHED, finished_at=s.now(), end_reason=FinishReason.FINISHED
         )
         await s.backends.book.update(over)
         found = await read_top(s.backends, SETTINGS)
-        assert_equal([row.id for row in found.jobs], [jobs[1].id], "what is over is not among them")
+        assert_equal([row.job for row in found.jobs], [jobs[1].id], "what is over is not among them")
         found = await read_top(s.backends, SETTINGS, jobs[0].id)
-        assert_equal([row.id for row in found.jobs], [jobs[0].id, jobs[1].id], "unless it is asked for")
+        assert_equal([row.job for row in found.jobs], [jobs[0].id, jobs[1].id], "unless it is asked for")
     try:
         await read_top(s.backends, SETTINGS, "nobody")
     except UsageError:

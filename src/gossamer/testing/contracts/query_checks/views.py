@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from msgspec.structs import replace
 
 from gossamer.config.settings import Settings
-from gossamer.core.errors import Fault, SettingError, UnknownJobError, UsageError
+from gossamer.core.errors import Fault, NotThereError, SettingError, UsageError
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import FinishReason, JobCommand, JobState
@@ -62,8 +62,10 @@ async def the_overview_lists_jobs_by_what_they_need(s: QueryHarness) -> None:
     async with _crawling(s, jobs[2]):
         found = await _read_overview(s)
         assert_equal((found.open, found.ended), (2, 1), "each job is one of both")
-        rows = {row.id: row for row in found.jobs}
-        assert_equal([row.id for row in found.jobs], [jobs[0].id, jobs[2].id], "what needs a person is first")
+        rows = {row.job: row for row in found.jobs}
+        assert_equal(
+            [row.job for row in found.jobs], [jobs[0].id, jobs[2].id], "what needs a person is first"
+        )
         assert_equal(
             (rows[jobs[0].id].state, rows[jobs[0].id].trouble_kind), ("unfinished", "dead"), "it failed"
         )
@@ -72,7 +74,7 @@ async def the_overview_lists_jobs_by_what_they_need(s: QueryHarness) -> None:
         assert_equal(found.say[0], "One job needs you. The other one takes care of itself.", "the answer")
         assert_equal(found.rail.needs, 1, "and in the rail")
     ended = await _read_overview(s, show="ended")
-    assert_equal([(row.id, row.state) for row in ended.jobs], [(jobs[1].id, "finished")], "what is over")
+    assert_equal([(row.job, row.state) for row in ended.jobs], [(jobs[1].id, "finished")], "what is over")
     first = await read_overview(s.backends, SETTINGS, limit=1)
     rest = await read_overview(s.backends, SETTINGS, limit=1, cursor=first.next_cursor or "")
     assert_equal({*_ids(first), *_ids(rest)}, {jobs[0].id, jobs[2].id}, "parts follow each other")
@@ -80,7 +82,7 @@ async def the_overview_lists_jobs_by_what_they_need(s: QueryHarness) -> None:
 
 
 def _ids(found: Overview) -> list[str]:
-    return [row.id for row in found.jobs]
+    return [row.job for row in found.jobs]
 
 
 @register_check
@@ -211,7 +213,7 @@ async def a_host_for_which_nothing_waits_is_found_by_its_name(s: QueryHarness) -
 async def _refuses_unknown_hosts(s: QueryHarness, job: Job) -> None:
     try:
         await read_host(s.backends, job, "nobody.example")
-    except UnknownJobError:
+    except NotThereError:
         pass
     else:
         raise AssertionError("a host without requests is not known")

@@ -15,10 +15,10 @@ const idOf = (letter) => String(letter.id);
 /** The filter of the address, as the server takes it: for lists, and for what is done to all that match. */
 export const filterOf = (ctx) =>
   Object.fromEntries(FILTERS.filter((name) => ctx.query[name]).map((name) => [name, ctx.query[name]]));
-/** The same for what is done to all that match: there, an age is a time. */
+/** The same for what is done to all that match: there, an age is a number. */
 function meantBy(ctx) {
   const filter = filterOf(ctx);
-  return filter.older_than ? { ...filter, older_than: ctx.now() - Number(filter.older_than) } : filter;
+  return filter.older_than ? { ...filter, older_than: Number(filter.older_than) } : filter;
 }
 const question = (ctx) => pathOf(apiOf(ctx, "/dead"), { ...filterOf(ctx), cursor: ctx.query.cursor });
 

@@ -12,22 +12,21 @@ import { rates, ratesNeed } from "./rates.js";
 import { when } from "./shared.js";
 import { troubleList } from "./troubles.js";
 
-const waiting = (job) => job.pending + job.delayed + job.leased;
 
 function controls(ctx, job) {
-  const change = actButton(ctx, "Change limits", () => changeLimits(ctx, job.id), { key: "l" }),
-    cancel = actButton(ctx, "Cancel…", () => cancelJob(ctx, { ...job, waiting: waiting(job) }), {
+  const change = actButton(ctx, "Change limits", () => changeLimits(ctx, job.job), { key: "l" }),
+    cancel = actButton(ctx, "Cancel…", () => cancelJob(ctx, job), {
       kind: "grave",
     });
   if (job.state === "running")
     return [
-      actButton(ctx, "Pause", () => pauseJob(ctx, job.id), { key: "p", icon: "paused" }),
+      actButton(ctx, "Pause", () => pauseJob(ctx, job.job), { key: "p", icon: "paused" }),
       change,
       cancel,
     ];
   if (job.state === "paused")
     return [
-      actButton(ctx, "Resume", () => resumeJob(ctx, job.id), { key: "p", icon: "running", kind: "main" }),
+      actButton(ctx, "Resume", () => resumeJob(ctx, job.job), { key: "p", icon: "running", kind: "main" }),
       change,
       cancel,
     ];
@@ -82,7 +81,7 @@ function limits(ctx, job) {
         ],
         job.pages_per_s ?? 0,
         allowed || 1,
-        jobHref(job.id, "/hosts"),
+        jobHref(job.job, "/hosts"),
       ),
       box(
         "workers",
@@ -95,7 +94,7 @@ function limits(ctx, job) {
             ],
         job.shifts ?? job.leased,
         (job.shifts ?? job.leased) + (job.more_workers || 3),
-        ctx.me?.fleet ? "/workers" : jobHref(job.id, "/hosts"),
+        ctx.me?.fleet ? "/workers" : jobHref(job.job, "/hosts"),
         job.limit === "workers" ? "held" : null,
       ),
       box(
@@ -104,7 +103,7 @@ function limits(ctx, job) {
         job.store_lag_s === null ? "not measured" : [h("b", {}, ms(job.store_lag_s)), " behind"],
         job.store_lag_s ?? 0,
         2,
-        jobHref(job.id),
+        jobHref(job.job),
       ),
       box(
         "budget",
@@ -114,7 +113,7 @@ function limits(ctx, job) {
           : ["no limit of pages"],
         budget ? job.pages : 0,
         budget ?? Infinity,
-        jobHref(job.id, "/settings"),
+        jobHref(job.job, "/settings"),
       ),
     ),
   );
@@ -133,7 +132,7 @@ function frontier(ctx, job) {
         "The requests of an ended job are forgotten after a time (frontier.keep). Its pages, items and ledger are kept.",
       ),
     );
-  const base = (end, query) => jobHref(job.id, end, query),
+  const base = (end, query) => jobHref(job.job, end, query),
     states = [
       ["pending", job.pending, "wait for their host’s turn", base("/hosts")],
       ["delayed", job.delayed, "wait for a time of their own", base("/hosts")],
@@ -189,13 +188,18 @@ const due = (job) =>
     ),
   );
 
-const AMOUNTS = { pages: count, cost: money, bytes: size, browser_seconds: duration };
-const amountOf = (kind, n) => (AMOUNTS[kind] ?? count)(n);
+const AMOUNTS = {
+  max_pages: count,
+  "budgets.cost": money,
+  "budgets.bytes": size,
+  "budgets.browser_seconds": duration,
+};
+const amountOf = (setting, n) => (AMOUNTS[setting] ?? count)(n);
 const budgets = (ctx, job) =>
   job.budgets?.length > 0 &&
   section(
     "Budgets",
-    { id: "budgets", meta: link(jobHref(job.id, "/settings"), "settings") },
+    { id: "budgets", meta: link(jobHref(job.job, "/settings"), "settings") },
     h(
       "ul",
       { class: "budgets" },
@@ -204,7 +208,7 @@ const budgets = (ctx, job) =>
           "li",
           { key: one.name },
           h("span", {}, one.name),
-          h("span", {}, h("b", {}, amountOf(one.kind, one.used)), ` of ${amountOf(one.kind, one.limit)}`),
+          h("span", {}, h("b", {}, amountOf(one.setting, one.used)), ` of ${amountOf(one.setting, one.limit)}`),
           bullet(one.used, one.limit, `${one.name} used`, "calm"),
           one.note && sub(one.note),
         ),
@@ -218,7 +222,7 @@ const failing = (job) =>
   job.errors?.length > 0 &&
   section(
     "What fails most",
-    { id: "failing", meta: link(jobHref(job.id, "/errors"), "all errors") },
+    { id: "failing", meta: link(jobHref(job.job, "/errors"), "all errors") },
     h(
       "ul",
       { class: "rows" },
@@ -227,10 +231,10 @@ const failing = (job) =>
           "li",
           { key: one.reason },
           link(
-            jobHref(job.id, "/errors", { group: one.id ?? one.reason }),
+            jobHref(job.job, "/errors", { group: one.id ?? one.reason }),
             foreign(one.text ?? one.reason, { max: 60 }),
           ),
-          num(jobHref(job.id, "/attempts", { reason: one.reason }), count(one.count)),
+          num(jobHref(job.job, "/attempts", { reason: one.reason }), count(one.count)),
           sub(one.reason),
         ),
       ),
@@ -241,7 +245,7 @@ const slowest = (job) =>
   job.slowest?.length > 0 &&
   section(
     "Hosts that decide the end",
-    { id: "slowest", meta: link(jobHref(job.id, "/hosts", { sort: "empties" }), "all hosts") },
+    { id: "slowest", meta: link(jobHref(job.job, "/hosts", { sort: "empties" }), "all hosts") },
     h(
       "ul",
       { class: "rows" },
@@ -249,7 +253,7 @@ const slowest = (job) =>
         h(
           "li",
           { key: one.host },
-          link(jobHref(job.id, "/hosts", { host: one.host }), foreign(one.host, { max: 34 })),
+          link(jobHref(job.job, "/hosts", { host: one.host }), foreign(one.host, { max: 34 })),
           h("b", {}, duration(one.empties_s)),
           sub(`${count(one.pending)} wait, ${duration(one.delay_s)} apart`),
         ),

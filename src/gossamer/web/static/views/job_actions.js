@@ -24,7 +24,7 @@ export const resumeJob = (ctx, id) =>
 
 export const cancelJob = (ctx, job) =>
   confirmDo({
-    title: `Cancel ${job.id}?`,
+    title: `Cancel ${job.job}?`,
     leave: "Let it run",
     lines: [
       "It stops for good: it cannot be resumed. What it has stored stays.",
@@ -37,14 +37,14 @@ export const cancelJob = (ctx, job) =>
     ],
     does: [
       [
-        `Cancel ${job.id}`,
+        `Cancel ${job.job}`,
         () =>
           act(
             ctx,
-            path(job.id),
+            path(job.job),
             { do: "cancel", expect: { state: job.state } },
-            `${job.id} is paused, and is cancelled in 10 s.`,
-            { undone: `${job.id} goes on.` },
+            `${job.job} is paused, and is cancelled in 10 s.`,
+            { undone: `${job.job} goes on.` },
           ),
         "grave sure",
       ],

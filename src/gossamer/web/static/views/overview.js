@@ -10,8 +10,7 @@ import { firstRun } from "./new.js";
 import { troubleList } from "./troubles.js";
 
 const MANY = 10_000_000; // known requests, from which on they are said in words
-const waiting = (job) => job.pending + job.delayed + job.leased;
-const known = (job) => job.done + job.dead + waiting(job);
+const known = (job) => job.done + job.dead + job.waiting;
 const isGrowing = (job) => job.left_note === "growing";
 
 const nameCell = (job) =>
@@ -24,8 +23,8 @@ const nameCell = (job) =>
       { class: "two" },
       h(
         "a",
-        { class: "job-name", href: jobHref(job.id), "aria-label": job.id },
-        middle(job.id, { max: 80 }),
+        { class: "job-name", href: jobHref(job.job), "aria-label": job.job },
+        middle(job.job, { max: 80 }),
       ),
       sub(foreign(job.target, { max: 34 })),
     ),
@@ -41,7 +40,7 @@ function progressCell(job) {
     progress({
       done: job.done,
       dead: job.dead,
-      waiting: waiting(job),
+      waiting: job.waiting,
       isGrowing: isGrowing(job),
       isStill: job.state !== "running",
     }),
@@ -57,7 +56,7 @@ function paceCell(job) {
     h("span", {}, rate(job.pages_per_s)),
     job.spark?.length > 1 &&
       spark(job.spark, {
-        label: `${job.id}: pages per second in the last hour`,
+        label: `${job.job}: pages per second in the last hour`,
         kind: job.trouble_kind === "held" ? "held" : "",
       }),
   );
@@ -98,7 +97,7 @@ const columns = [
     label: "Items",
     right: true,
     p: 2,
-    cell: (job) => num(jobHref(job.id, "/items"), count(job.items)),
+    cell: (job) => num(jobHref(job.job, "/items"), count(job.items)),
   },
   {
     key: "dead",
@@ -108,7 +107,7 @@ const columns = [
     cell: (job) =>
       job.dead
         ? num(
-            jobHref(job.id, "/dead"),
+            jobHref(job.job, "/dead"),
             h(
               "span",
               { class: job.trouble_kind === "dead" && job.dead > 1000 ? "is-dead" : "" },
@@ -122,7 +121,7 @@ const columns = [
 
 function jobs(ctx, data) {
   const asked = ctx.part("overview").path,
-    { rows, newer, at, again } = freeze(ctx, "jobs", asked, data.jobs, (job) => job.id),
+    { rows, newer, at, again } = freeze(ctx, "jobs", asked, data.jobs, (job) => job.job),
     shown = ctx.query.show ?? "open";
   return section(
     "Jobs",
@@ -142,9 +141,9 @@ function jobs(ctx, data) {
       label: "Jobs",
       columns,
       rows,
-      idOf: (job) => job.id,
+      idOf: (job) => job.job,
       go: (href) => ctx.go(href),
-      href: (job) => jobHref(job.id),
+      href: (job) => jobHref(job.job),
       newer,
       order: { at, again },
       foot:
@@ -203,7 +202,7 @@ const vitals = (ctx, data) =>
     h(
       "div",
       { class: "vitals", role: "group", "aria-label": "The last hour" },
-      data.vitals.map((one) => vital(ctx, one, data.jobs[0]?.id)),
+      data.vitals.map((one) => vital(ctx, one, data.jobs[0]?.job)),
     ),
   );
 

@@ -21,7 +21,7 @@ const question = (ctx) =>
   ctx.query.url ? pathOf("/explain", { url: ctx.query.url, job: ctx.query.job }) : null;
 
 function ask(ctx) {
-  const jobs = ctx.data("overview")?.jobs?.map((one) => one.id) ?? [];
+  const jobs = ctx.data("overview")?.jobs?.map((one) => one.job) ?? [];
   const named = ctx.query.job && !jobs.includes(ctx.query.job) ? [ctx.query.job] : [];
   const submit = (event) => {
     event.preventDefault();
