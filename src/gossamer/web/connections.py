@@ -11,6 +11,10 @@ import asyncio
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from gossamer.web.errors import error_response
+
+MAX_HEAD = 64 * 1024
+"""Bytes of a request's line and headers."""
 HEAD_S = 10.0
 """Seconds in which a request's line and headers have to be there."""
 MAX_CONNECTIONS = 500
@@ -37,6 +41,21 @@ class TimedProtocol(H11Protocol):
             self._await_head()
         else:
             self._stop_timer()
+
+    def send_400_response(self, msg: str) -> None:
+        """Say what is wrong with a request that cannot be read, as with any other."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            said = error_response(
+                400,
+                "This is no request.",
+                f"it is not well-formed HTTP, or its line and headers have more than {MAX_HEAD:,} bytes",
+                "/api/v1/openapi.json says what can be asked.",
+            )
+            headers = [*said.raw_headers, (b"connection", b"close")]
+            answer = h11.Response(status_code=400, headers=headers, reason=b"Bad Request")
+            for event in (answer, h11.Data(data=bytes(said.body)), h11.EndOfMessage()):
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """There is nothing to wait for any more."""

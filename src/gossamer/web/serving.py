@@ -15,7 +15,7 @@ from gossamer.ports.clock import Clock
 from gossamer.queries.explain.job_scope import JobScopeCache
 from gossamer.web.answers import LIMIT_S, AnswerCache
 from gossamer.web.app import make_app
-from gossamer.web.connections import TimedProtocol
+from gossamer.web.connections import MAX_HEAD, TimedProtocol
 from gossamer.web.packages import uvicorn
 from gossamer.web.parts import WebParts
 from gossamer.wiring.backends import Backends, open_backends
@@ -23,8 +23,6 @@ from gossamer.wiring.backends import Backends, open_backends
 DRAIN_S = 2
 """Seconds that answers under way have when the dashboard ends; streams never end by themselves."""
 BACKLOG = 128
-MAX_HEAD = 64 * 1024
-"""Bytes of a request's line and headers."""
 
 log = logging.getLogger("gossamer.web")
 

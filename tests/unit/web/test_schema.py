@@ -23,6 +23,7 @@ from schemathesis.specs.openapi.checks import (
 from gossamer.core.access import Role
 from gossamer.web.app import API, load_groups
 from gossamer.web.packages import uvicorn
+from gossamer.web.serving import make_config
 from kit.web import fill_shop, open_web
 
 EXAMPLES = int(os.environ.get("GOSSAMER_TEST_EXAMPLES", "1"))
@@ -46,8 +47,8 @@ def serving(folder):
             found["headers"] = await web.make_token("ann", Role.OPERATE)
             found["document"] = await web.get("/openapi.json", headers=found["headers"])
             listening = socket.create_server(("127.0.0.1", 0))
-            config = uvicorn.Config(web.app, log_config=None, lifespan="off", timeout_graceful_shutdown=1)
-            found["server"] = uvicorn.Server(config)
+            parts = web.app.state.parts
+            found["server"] = uvicorn.Server(make_config(parts, parts.settings))
             found["url"] = f"http://127.0.0.1:{listening.getsockname()[1]}"
             ready.set()
             await found["server"].serve(sockets=[listening])

@@ -1,6 +1,7 @@
 """How the server reads requests of whoever sends them, before it is known who that is."""
 
 import asyncio
+import json
 import socket
 
 import pytest
@@ -9,8 +10,8 @@ from uvicorn.server import ServerState
 
 from gossamer.testing.clock import run_virtual
 from gossamer.web.body_limit import BODY_S, BodyReader
-from gossamer.web.connections import HEAD_S, TimedProtocol
-from gossamer.web.serving import MAX_HEAD, make_config
+from gossamer.web.connections import HEAD_S, MAX_HEAD, TimedProtocol
+from gossamer.web.serving import make_config
 from kit.web import open_web
 
 
@@ -128,6 +129,37 @@ def test_a_head_that_does_not_come_is_not_waited_for(begun, is_first):
             assert not transport.is_closed
         await clock.sleep(HEAD_S * 0.2 if begun else HEAD_S)
         assert transport.is_closed
+
+    run_virtual(main)
+
+
+@pytest.mark.parametrize("wrong", [b"GET /\x01 HTTP/1.1\r\n\r\n", b"nonsense\r\n\r\n", b"x" * (MAX_HEAD + 1)])
+def test_what_is_no_request_is_answered_as_any_error_is(wrong):
+    async def main(_clock):
+        connection, transport = open_connection(ServerState())
+        connection.data_received(wrong)
+        head, _, body = transport.sent.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 400 Bad Request")
+        assert b"content-type: application/json" in head.lower()
+        assert json.loads(body)["error"]["what"] == "This is no request."
+        assert transport.is_closed
+
+    run_virtual(main)
+
+
+def test_nonsense_behind_a_request_ends_the_connection():
+    async def begin_answer(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"x", "more_body": True})
+        await asyncio.sleep(HEAD_S)
+
+    async def main(clock):
+        connection, transport = open_connection(ServerState(), begin_answer)
+        connection.data_received(b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+        await clock.sleep(1.0)
+        connection.data_received(b"nonsense\r\n")
+        assert transport.is_closed
+        assert b" 400 " not in transport.sent
 
     run_virtual(main)
 
