@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from gossamer.core.access import Caller, LoggedAction, Role
 from gossamer.core.actions import ActionOrder
 from gossamer.core.errors import AccessError, ConflictError, GossamerError, UnknownActionError, UsageError
-from gossamer.jobs.action_kind import ActionKind, ActionParts
+from gossamer.jobs.action_kind import ActionKind, ActionParts, check_same_order
 from gossamer.jobs.fleet_actions import FLEET_ACTIONS
 from gossamer.jobs.host_actions import HOST_ACTIONS
 from gossamer.jobs.job_actions import JOB_ACTIONS
@@ -134,12 +134,7 @@ def _check_given(kind: ActionKind, order: ActionOrder) -> None:
 
 def _done_before(done: LoggedAction, order: ActionOrder) -> LoggedAction:
     """What came of an order whose key was used before. Raises ``ConflictError`` for one that is another."""
-    if (done.kind, done.job) != (order.kind, order.job) or done.asked not in ("", order.digest):
-        raise ConflictError(
-            f"the key {order.key!r} was used for another order before, action {done.id} ({done.kind} of "
-            f"{done.what or done.job}): take a new key for each order",
-            now={"action": done.id},
-        )
+    check_same_order(done, order)
     if done.is_refused:
         raise UsageError(str(done.after["failed"]))
     if not done.after:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from gossamer.config.layers import LoadedSettings
 from gossamer.core.access import LoggedAction
 from gossamer.core.actions import ActionOrder
-from gossamer.core.errors import UnknownJobError
+from gossamer.core.errors import ConflictError, UnknownJobError
 from gossamer.core.jobs import Job
 from gossamer.wiring.backends import Backends
 
@@ -44,3 +44,13 @@ class ActionKind(NamedTuple):
     act: Callable[[ActionParts, ActionOrder], Awaitable[dict[str, Any]]]
     follow: Callable[[ActionParts, ActionOrder, LoggedAction], Coroutine[Any, Any, None]] | None = None
     takes: tuple[str, ...] | None = ()  # the names of what may go with it; None: ``act`` looks at them
+
+
+def check_same_order(done: LoggedAction, order: ActionOrder) -> None:
+    """Raise ``ConflictError`` where the key of an order was used for another one before."""
+    if (done.kind, order.job or done.job) != (order.kind, done.job) or done.asked not in ("", order.digest):
+        raise ConflictError(
+            f"the key {order.key!r} was used for another order before, action {done.id} ({done.kind} of "
+            f"{done.what or done.job}): take a new key for each order",
+            now={"action": done.id},
+        )

@@ -14,15 +14,18 @@ from pathlib import Path
 from subprocess import Popen
 from typing import Any
 
+from msgspec.structs import replace
+
 from gossamer.config.live import check_startable_settings
 from gossamer.config.option import SettingOption
 from gossamer.core.access import LoggedAction
+from gossamer.core.actions import ActionOrder
 from gossamer.core.errors import JobBusyError, MissingServiceError, StorageError, UsageError
 from gossamer.core.jobs import Job
 from gossamer.core.lifecycle import JobState
 from gossamer.core.record import Record
 from gossamer.core.redaction import has_userinfo, shown_server
-from gossamer.jobs.action_kind import ActionParts
+from gossamer.jobs.action_kind import ActionParts, check_same_order
 from gossamer.jobs.control import prepare_submission, submit_job
 from gossamer.jobs.limits import check_numbers
 from gossamer.policy import urls
@@ -53,13 +56,24 @@ class CrawlOrder(Record, frozen=True, kw_only=True):
     target: str  # a URL, the name of a spider, or ``FILE.py:Class`` in the project
     arguments: dict[str, str] = {}
     settings: dict[str, Any] = {}
+    key: str = ""  # theirs: with the same one the same crawl is started once
+
+    def as_order(self, by: str) -> ActionOrder:
+        """The same as an order of ``by``."""
+        said = {"target": self.target, "arguments": self.arguments, "settings": self.settings}
+        return ActionOrder(kind="start", by=by, given=said, key=self.key)
 
 
 async def start_crawl(parts: ActionParts, start: CrawlOrder, by: str) -> Job:
     """Start a crawl for ``by``: on the fleet, or in a process of its own on this machine; it is noted.
 
-    Raises ``UsageError`` for what may not be asked for, ``JobBusyError`` while the same is under way.
+    Raises ``UsageError`` for what may not be asked for, ``JobBusyError`` while the same is under way, and
+    ``ConflictError`` where the key was used for something else.
     """
+    order, log = start.as_order(by), parts.backends.actions
+    if start.key and (done := await log.find_key(by, start.key)):
+        check_same_order(done, order)
+        return await parts.find_job(replace(order, job=done.job))
     _check_text(start)
     target = _allowed_target(parts, start.target)
     if secrets := [name for name, text in start.arguments.items() if is_secret(name) or has_userinfo(text)]:
@@ -73,9 +87,17 @@ async def start_crawl(parts: ActionParts, start: CrawlOrder, by: str) -> Job:
         job = await submit_job(parts.backends, *prepared)
     else:
         job = await _start_here(parts, target, start.arguments, options)
-    said = {"target": start.target, "arguments": start.arguments, "settings": start.settings}
-    noted = LoggedAction(at=job.created_at, token=by, kind="start", job=job.id, what=job.target, after=said)
-    await parts.backends.actions.add_action(noted)
+    noted = LoggedAction(
+        at=job.created_at,
+        token=by,
+        kind=order.kind,
+        job=job.id,
+        what=job.target,
+        after=order.given,
+        key=order.key,
+        asked=order.digest,
+    )
+    await log.add_action(noted)
     return job
 
 

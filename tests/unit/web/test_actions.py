@@ -57,7 +57,7 @@ async def test_a_job_is_paused_and_that_is_undone(web):
     assert (done["before"], done["after"]) == ({"state": "running"}, {"state": "paused"})
     assert (await frontier.read_stats()).state is JobState.PAUSED
     again = await do(web, f"/jobs/{job.id}/actions", do="pause", expect={"state": "running"}, key="k1")
-    assert again["action"] == done["action"], "with its key it is done once"
+    assert again["action"] == done["action"], "once"
     for other in ({"do": "pause"}, {"do": "resume"}, {"do": "limits", "with": {"delay": 1}}):
         refused = await do(web, f"/jobs/{job.id}/actions", 409, key="k1", **other)
         assert "was used for another order before" in refused["error"]["why"]
@@ -354,7 +354,13 @@ async def test_workers_and_crawls_of_a_fleet(redis_url, tmp_path):
         assert (await fleet.roster.read_roster()).workers == ()
 
         start = {"target": "https://shop.example/", "settings": {"delay": 3}}
-        job = await web.backends.book.get((await do(web, "/jobs", 201, **start))["job"])
+        job = await web.backends.book.get((await do(web, "/jobs", 201, **start, key="s1"))["job"])
+        assert await do(web, "/jobs", 201, **start, key="s1") == {"job": job.id}, (
+            "with its key it is done once"
+        )
+        other = await do(web, "/jobs", 409, target="https://other.example/", key="s1")
+        assert "was used for another order before" in other["error"]["why"]
+        await do(web, f"/jobs/{job.id}/actions", 409, do="pause", key="s1")
         settings = settings_under(plan_from(job.plan), web.backends.settings)
         assert (settings.delay, settings.http.private_hosts) == (3.0, "none")
         assert (await web.backends.open_frontier(job).read_rules()).delay_s == 3.0

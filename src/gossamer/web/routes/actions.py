@@ -85,6 +85,7 @@ class StartForm(BaseModel):
     target: str = Field(min_length=1, max_length=LONGEST, description="A URL, or a spider of the project.")
     arguments: dict[str, str] = Field(default={}, description="Arguments of the spider.")
     settings: Given = Field(default={}, description="Settings, by their names.")
+    key: str = Field(default="", max_length=200, description="Yours: the same one does it once.")
 
 
 class ActionAnswer(Record, frozen=True, kw_only=True):
@@ -136,7 +137,7 @@ async def start_job(parts: Parts, caller: WhoAsks, form: StartForm) -> StartAnsw
 
     Only spiders of the project, and URLs; private addresses only where `dashboard.allow_private` says so.
     """
-    start = CrawlOrder(target=form.target, arguments=form.arguments, settings=form.settings)
+    start = CrawlOrder(target=form.target, arguments=form.arguments, settings=form.settings, key=form.key)
     return StartAnswer(job=(await start_crawl(parts.acting, start, caller.name)).id)
 
 
