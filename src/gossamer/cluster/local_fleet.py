@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import logging
+import os
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gossamer.core.exits import ExitCode
@@ -40,11 +41,21 @@ def _end_with_parent() -> None:
 
 
 class LocalFleet:
-    """Keeps a supervisor and some workers going; what dies is started again."""
+    """Keeps a supervisor and some workers going; what dies is started again.
 
-    def __init__(self, commands: Sequence[tuple[str, list[str]]], *, drain_s: float) -> None:
+    ``variables`` are added to their environment, which nobody else may read.
+    """
+
+    def __init__(
+        self,
+        commands: Sequence[tuple[str, list[str]]],
+        *,
+        drain_s: float,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
         self._children = [ChildProcess(label, command) for label, command in commands]
         self._drain_s = drain_s
+        self._environment = os.environ | (variables or {})
         self._told = 0
 
     def run(self) -> int:
@@ -77,6 +88,7 @@ class LocalFleet:
             # A session of its own: Ctrl-C is for this process, which tells the others.
             child.process = subprocess.Popen(  # noqa: S603 - our own
                 child.command,
+                env=self._environment,
                 start_new_session=True,
                 preexec_fn=_end_with_parent,  # noqa: PLW1509 - this process has one thread
             )

@@ -10,7 +10,7 @@ import typer
 
 from gossamer.cli.options import Data, MetricsPort, Set
 from gossamer.cli.terminal.process_log import write_log
-from gossamer.config.command_settings import settings_of
+from gossamer.config.command_settings import settings_of, split_settings
 from gossamer.config.settings import Settings
 
 WORKER_EXAMPLES = """
@@ -97,7 +97,8 @@ def start_fleet(
 
     settled = settings_of(data, settings, metrics_port=metrics_port)
     broker.broker_url(settled)  # what is wrong with the settings is wrong with those of every process
-    more = [word for pair in settings or () for word in ("-s", pair)]
+    variables, options = split_settings(settings)
+    more = [word for pair in options for word in ("-s", pair)]
     more += [*(["--data", data] if data else []), *(["-v"] if verbose else [])]
     work = ["--slots", str(slots), *(["--lanes", lanes] if lanes else [])]
     gossamer = [sys.executable, "-m", "gossamer"]
@@ -108,7 +109,8 @@ def start_fleet(
         for number, (name, role) in enumerate(roles)
     ]
     with write_log(settled, verbose=verbose):
-        raise typer.Exit(local_fleet.LocalFleet(commands, drain_s=settled.cluster.drain).run())
+        fleet = local_fleet.LocalFleet(commands, drain_s=settled.cluster.drain, variables=variables)
+        raise typer.Exit(fleet.run())
 
 
 def _metrics_option(settings: Settings, number: int) -> list[str]:
