@@ -8,7 +8,8 @@ trace would never end, and a part of the visits can be sampled. The only place t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from msgspec.structs import replace
@@ -40,6 +41,7 @@ from gossamer.core.results import (
 )
 from gossamer.core.routes import DIRECT, Block, Route
 from gossamer.observe.text import shown_url
+from gossamer.policy.secret_names import hide_parameters
 from gossamer.ports.committer import Committer
 from gossamer.ports.extractor import Extractor
 from gossamer.ports.fetcher import Fetcher
@@ -72,7 +74,8 @@ class VisitTracer:
         async def watch(attempt: Any) -> End:
             lease = attempt.lease
             request: Request = lease.entry.request
-            with self._tracer.start_as_current_span(
+            with _open_span(
+                self._tracer,
                 "visit",
                 context=Context(),
                 links=_links_of(request),
@@ -81,9 +84,8 @@ class VisitTracer:
                     "gossamer.attempt": lease.attempt,
                     "gossamer.depth": request.depth,
                     "http.request.method": request.method,
-                    "url.full": shown_url(request.url, URL),
+                    "url.full": hide_parameters(shown_url(request.url, URL)),
                 },
-                record_exception=False,
             ) as span:
                 end = await visit(attempt)
                 if isinstance(end, VisitResult):
@@ -139,7 +141,7 @@ class TracedFetcher:
 
     async def fetch(self, request: Request, route: Route = DIRECT) -> FetchResult:
         """See :class:`~gossamer.ports.fetcher.Fetcher`."""
-        with self._tracer.start_as_current_span("fetch", record_exception=False) as span:
+        with _open_span(self._tracer, "fetch") as span:
             try:
                 fetched = await self._fetcher.fetch(request, route)
             except FetchError as error:
@@ -165,7 +167,7 @@ class TracedRobotsGate:
 
     async def check_request(self, request: Request, route: Route = DIRECT) -> RobotsDecision:
         """See :class:`~gossamer.ports.robots_gate.RobotsGate`."""
-        with self._tracer.start_as_current_span("robots") as span:
+        with _open_span(self._tracer, "robots") as span:
             answer = await self._gate.check_request(request, route)
             span.set_attribute("gossamer.allowed", answer.allowed)
             return answer
@@ -185,7 +187,7 @@ class TracedExtractor:
     async def extract(self, request: Request, fetched: FetchResult) -> ExtractResult:
         """See :class:`~gossamer.ports.extractor.Extractor`."""
         trace = trace_of(get_current_span())
-        with self._tracer.start_as_current_span("extract") as span:
+        with _open_span(self._tracer, "extract") as span:
             span.set_attribute("gossamer.callback", request.callback or "parse")
             result = await self._extractor.extract(request, fetched)
             span.set_attribute("gossamer.items", len(result.items))
@@ -230,6 +232,19 @@ class TracedPipeline:
                 raise
             span.set_attribute("gossamer.item_type", record.type)
             return record
+
+
+@contextmanager
+def _open_span(tracer: Tracer, name: str, **options: Any) -> Iterator[Span]:
+    """A span that is the current one. Of an error it has the type alone: its text may hold a secret."""
+    with tracer.start_as_current_span(
+        name, record_exception=False, set_status_on_exception=False, **options
+    ) as span:
+        try:
+            yield span
+        except Exception as error:
+            span.set_status(Status(StatusCode.ERROR, type(error).__name__))
+            raise
 
 
 def trace_of(span: Span) -> str:

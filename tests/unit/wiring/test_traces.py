@@ -13,7 +13,7 @@ from opentelemetry.trace import INVALID_SPAN, StatusCode
 
 from gossamer import DropItem, Spider
 from gossamer.config.running import TraceSettings
-from gossamer.core.errors import MissingServiceError
+from gossamer.core.errors import Fault, FetchError, MissingServiceError
 from gossamer.core.requests import Request
 from gossamer.crawl.run import crawl
 from gossamer.frontier.codec import pack_request, unpack_request
@@ -97,6 +97,41 @@ async def test_a_request_can_be_followed_from_its_seed_to_its_item(spans, replay
     assert (failed.status.status_code, failed.attributes["error.type"]) == (StatusCode.ERROR, "callback")
     assert below(found, missing)["fetch"].attributes["error.type"] == "not_archived"
     assert missing.attributes["gossamer.verdict"] == "dead"
+
+
+async def test_spans_have_no_secrets(spans, replay):
+    """Not in their URLs, not in what errors say."""
+    secret = "hush-hush"
+    url = f"{SITE}1?page=2&api_key={secret}&X-Amz-Signature={secret}#access_token={secret}"
+
+    class Fetcher:
+        touches_network = False
+
+        async def fetch(self, request, route=None):
+            raise FetchError(Fault.CONNECT, f"no way to {secret}")
+
+    class Gate:
+        async def check_request(self, request, route=None):
+            raise ValueError(secret)
+
+    tracer = tracing.open_tracer()
+    with pytest.raises(FetchError):
+        await tracing.TracedFetcher(Fetcher(), tracer).fetch(Request(url))
+    with pytest.raises(ValueError, match=secret):
+        await tracing.TracedRobotsGate(Gate(), tracer).check_request(Request(url))
+
+    class Keyed(Spider):
+        name = "keyed"
+        start_urls = [url]
+
+    await crawl(Keyed, **replay, **{"traces.enabled": True, "robots": False})
+    found = spans.get_finished_spans()
+    assert secret not in " ".join(span.to_json() for span in found)
+    fetch, robots, *_ = found
+    assert (fetch.status.description, robots.status.description) == ("FetchError", "ValueError")
+    assert [span.attributes["url.full"] for span in found if span.name == "visit"] == [
+        f"{SITE}1?page=2&api_key=***&X-Amz-Signature=***"
+    ]
 
 
 async def test_without_the_setting_nothing_is_traced_or_imported(spans, replay, monkeypatch):
