@@ -78,7 +78,8 @@ def logs_page() -> str:
         "are indented. In `json` every line is one object, whatever a page, a spider or a library says: its "
         "fields are those below, control characters are escaped, and what Python would write by itself "
         "(warnings, errors of threads) is a line as well. Then no live view is drawn and no table is printed "
-        "at the end. What is wrong with the settings themselves is said in plain text.",
+        "at the end. `fetch`, `parse`, `shell`, `submit` and `wait` log to stderr alone, in the same form. "
+        "What is wrong with the settings themselves is said in plain text.",
         "In both forms, user names and passwords in URLs are shown as `***`, and so are secrets that the "
         "process was told, wherever they turn up: passwords of servers and proxies, keys of gateways, URLs "
         "of webhooks, headers of the settings that carry credentials, spider arguments that are named like a "

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from gossamer.cli.app import build_app
 from gossamer.core.access import Role
 from gossamer.testing.site import Site, serve_in_thread
-from kit.canary import ENVIRONMENT, SECRETS, CanarySite, leaks_of, stored_rows, write_project
+from kit.canary import SECRETS, CanarySite, environment_of, leaks_of, stored_rows, write_project
 from kit.command_line import gossamer
 from kit.environment import environment
 from kit.programs import command
@@ -47,7 +47,7 @@ def crawled(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ):
         options = ("-s", f"log.format={log_format}", "-s", f"log.file={log_format}.log", *more)
         process = subprocess.Popen(
-            command(*CRAWL, *options), cwd=folder, env=environment() | ENVIRONMENT,
+            command(*CRAWL, *options), cwd=folder, env=environment() | environment_of(site.host),
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         seen = b""
@@ -108,14 +108,16 @@ def test_what_is_stored_for_people_has_none(crawled: Path) -> None:
 
 @pytest.mark.parametrize("as_json", [False, True], ids=["tables", "json"])
 def test_no_answer_of_the_command_line_has_one(site: Site, crawled: Path, as_json: bool) -> None:
+    env = environment_of(site.host)
+
     def ask(line: str, *more: str, code: int = 0) -> str:
         options = (*more, "--json") if as_json and "--json" not in line else more
-        done = gossamer(line, *options, cwd=crawled, env=ENVIRONMENT, code=code)
+        done = gossamer(line, *options, cwd=crawled, env=env, code=code)
         text = f"{done.stdout}{done.stderr}"
         assert leaks_of(text) == [], (line, text)
         return text
 
-    letters = json.loads(gossamer("dead list canary --json", cwd=crawled, env=ENVIRONMENT).stdout)
+    letters = json.loads(gossamer("dead list canary --json", cwd=crawled, env=env).stdout)
     assert len(letters) >= 3
     for letter in letters[:2] if as_json else letters:
         ask(f"dead show canary {letter['id']}")
@@ -129,14 +131,27 @@ def test_no_answer_of_the_command_line_has_one(site: Site, crawled: Path, as_jso
         "proxies",
         "settings",
         "list",
+        "top",
+        "alerts",
     ):
         ask(line)
+    assert "took no news" not in ask("alerts test", code=1)
     for name in ("http.headers", "proxies.pools.acme.url", "gateways.mine.url"):
         ask(f"settings --explain {name}")
     ask("proxies test", f"http://{site.host}/", code=1)
     ask(f"parse http://me:{SECRETS['url']}@{site.host}/ --spider canary.py")
-    ask(f"fetch http://me:{SECRETS['url']}@{site.host}/")
+    told = f"--spider canary.py -a password={SECRETS['argument']}"
+    raised = ask(f"parse http://{site.host}/raise {told} --callback parse_page", code=2)
+    assert "ValueError: <Request http" in raised
+    assert "shown=***; Path=/nowhere" in ask(f"fetch http://me:{SECRETS['url']}@{site.host}/ --headers")
     if not as_json:
+        failed = ask("crawl failing.py", code=2)  # which is an alert
+        assert "ValueError: no way to ***" in failed
+        assert failed.count("took no news") == 2
+        assert "webhook" in leaks_of(" ".join(site.app.told))
+        assert "no way to" in ask("status failing")
+        code = "raise ValueError(spider.password)"
+        assert "ValueError: ***" in ask(f"shell http://{site.host}/ {told} -c", code, code=2)
         assert ask("export canary").count("\n") == 3
 
 
@@ -144,7 +159,7 @@ async def test_no_answer_of_the_api_has_one(
     site: Site, crawled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every question that it knows, and the metrics."""
-    for name, value in ENVIRONMENT.items():
+    for name, value in environment_of(site.host).items():
         monkeypatch.setenv(name, value)
     told: dict[str, str] = {}
     async with open_web(crawled / ".gossamer") as web:
@@ -163,6 +178,9 @@ async def test_no_answer_of_the_api_has_one(
             answer = await web.client.post("/api/v1/jobs", headers=headers, json=form)
             assert answer.status_code == 400, answer.text
             told[f"start {target}"] = answer.text
+        secret = headers["Authorization"].removeprefix("Bearer ")
+        assert not [path for path, text in told.items() if secret in text]
+        assert secret not in " ".join(stored_rows(crawled / ".gossamer").values())
     assert len(told) > 15
     assert "ValueError: <Request http" in told["/api/v1/jobs/{job}/attempts"]
     assert {path: leaks_of(text) for path, text in told.items() if leaks_of(text)} == {}

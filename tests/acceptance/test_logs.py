@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gossamer.testing.site import Site, SiteResponse, serve_in_thread
+from kit.command_line import gossamer
 from kit.programs import run
 
 OPTIONS = ("--delay", "0", "--per-host", "16", "--concurrency", "4")
@@ -35,7 +36,13 @@ class Noisy(Spider):
 @pytest.fixture
 def site() -> Iterator[Site]:
     title = b'<title>\n{"level": "error"}\xe2\x80\xa8\x1b]0;x</title>'
-    with serve_in_thread(lambda path, headers: SiteResponse(404 if path == "/9" else 200, title)) as served:
+
+    def answer(path: str, headers: Mapping[str, str]) -> SiteResponse:
+        if path == "/moved":
+            return SiteResponse(302, headers=(("Location", "/1"),))
+        return SiteResponse(404 if path == "/9" else 200, title)
+
+    with serve_in_thread(answer) as served:
         yield served
 
 
@@ -73,3 +80,33 @@ def test_an_error_that_ends_the_command_is_a_line_too(tmp_path: Path) -> None:
     (line,) = lines_of(done.stderr)
     assert (line["level"], line["logger"]) == ("error", "gossamer.cli")
     assert "the log /dev/null/x cannot be written" in line["text"]
+
+
+def write_calm_spider(folder: Path, site: Site) -> None:
+    """Without warnings, which are errors within a test's own process."""
+    lines = SPIDER.replace("{url}", site.url).splitlines()
+    (folder / "noisy.py").write_text("\n".join(line for line in lines if "warnings.warn" not in line))
+
+
+def test_commands_for_one_page_write_lines_too(tmp_path: Path, site: Site) -> None:
+    """Redirects, spiders' lines and tracebacks; what they print as a result is on stdout."""
+    write_calm_spider(tmp_path, site)
+    for command, code, texts in (
+        (f"fetch {site.url}/moved", 0, ["302 -> "]),
+        (f"parse {site.url}/7 --spider noisy.py", 2, ["seen", "parse() raised ValueError: bad"]),
+        (f"shell {site.url}/moved -c 1/0", 2, ["302 -> ", "the code raised ZeroDivisionError"]),
+        ("fetch http://127.0.0.1:1/ --no-robots", 4, ["was not fetched"]),
+    ):
+        done = gossamer(command, "-s", "log.format=json", cwd=tmp_path, code=code)
+        lines = lines_of(done.stderr)
+        for text in texts:
+            assert any(text in line["text"] for line in lines), (command, text, lines)
+        assert any("Traceback" in line.get("detail", "") for line in lines) == (code == 2)
+    assert not (tmp_path / "crawl.log").exists()
+
+
+def test_waiting_for_a_job_is_told_in_lines_too(tmp_path: Path, site: Site) -> None:
+    write_calm_spider(tmp_path, site)
+    gossamer("crawl noisy.py -q", *OPTIONS, cwd=tmp_path)
+    (line,) = lines_of(gossamer("wait noisy -s log.format=json", cwd=tmp_path).stderr)
+    assert (line["event"], line["job"], line["pages"]) == ("summary", "noisy-1", 19)

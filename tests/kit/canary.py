@@ -16,12 +16,14 @@ from gossamer.testing.site import SiteResponse
 PLACES = (
     "url", "header", "cookie", "api_key", "proxy", "proxy_list", "gateway", "argument", "log_in", "body",
     "meta", "cb_kwargs", "request_header", "request_cookie", "redis", "postgres", "broker",
+    "answer_cookie", "webhook", "mail",
 )  # fmt: skip
 SECRETS: Mapping[str, str] = {place: f"canary{place.replace('_', '')}7d1f" for place in PLACES}
 ENVIRONMENT = {
     "CANARY_KEY": SECRETS["gateway"],
     "CANARY_LOG_IN": SECRETS["log_in"],
     "SPIDER_ARG_PASSWORD": SECRETS["argument"],
+    "CANARY_MAIL": f"smtp://me:{SECRETS['mail']}@127.0.0.1:1",
 }
 
 SPIDER = """
@@ -76,6 +78,18 @@ class Canary(Spider):
     def give_up(self, failure):
         warnings.warn(f"{{failure!r}} {{failure.request!r}} {{failure.request.headers}}")
 """
+FAILING = """
+import os
+from gossamer import Spider
+
+
+class Failing(Spider):
+    name = "failing"
+
+    async def start(self):
+        raise ValueError(f"no way to {os.environ['CANARY_WEBHOOK']} and {os.environ['CANARY_MAIL']}")
+        yield
+"""
 SETTINGS = """
 max_retries = 1
 delay = 0
@@ -93,13 +107,28 @@ url = "http://lister:{proxy_list}@{host}/list?token={proxy_list}"
 [gateways.mine]
 url = "http://{host}/gateway?api_key={{key}}&url={{url}}"
 key_env = "CANARY_KEY"
+
+[alerts.targets.ops]
+url_env = "CANARY_WEBHOOK"
+
+[alerts.targets.mail]
+kind = "email"
+url_env = "CANARY_MAIL"
+sender = "gossamer@example.org"
+to = ["ops@example.org"]
 """
 
 
 def write_project(folder: Path, host: str) -> None:
     """A project whose spider and settings are full of secrets."""
     (folder / "canary.py").write_text(SPIDER.format(host=host, **SECRETS))
+    (folder / "failing.py").write_text(FAILING)
     (folder / "gossamer.toml").write_text(SETTINGS.format(host=host, **SECRETS))
+
+
+def environment_of(host: str) -> dict[str, str]:
+    """The variables that the settings refer to."""
+    return {**ENVIRONMENT, "CANARY_WEBHOOK": f"http://{host}/hooks/{SECRETS['webhook']}"}
 
 
 def variables(host: str) -> dict[str, str]:
@@ -107,7 +136,12 @@ def variables(host: str) -> dict[str, str]:
     headers = {"Authorization": f"Bearer {SECRETS['header']}", "Cookie": f"sid={SECRETS['cookie']}"}
     listed = f"http://lister:{SECRETS['proxy_list']}@{host}/list?token={SECRETS['proxy_list']}"
     return {
-        **ENVIRONMENT,
+        **environment_of(host),
+        "GOSSAMER_ALERTS__TARGETS__OPS__URL_ENV": "CANARY_WEBHOOK",
+        "GOSSAMER_ALERTS__TARGETS__MAIL__KIND": "email",
+        "GOSSAMER_ALERTS__TARGETS__MAIL__URL_ENV": "CANARY_MAIL",
+        "GOSSAMER_ALERTS__TARGETS__MAIL__SENDER": "gossamer@example.org",
+        "GOSSAMER_ALERTS__TARGETS__MAIL__TO": "ops@example.org",
         "GOSSAMER_HTTP__HEADERS": json.dumps({**headers, "X-Api-Key": SECRETS["api_key"]}),
         "GOSSAMER_PROXIES__ALWAYS": "false",
         "GOSSAMER_PROXIES__POOLS__ACME__URL": listed,
@@ -138,6 +172,8 @@ class CanarySite:
             return SiteResponse(
                 200, b"<form method=post><input name=user><input type=password name=password>"
             )
+        if place.startswith("/hooks/"):
+            return SiteResponse(500)
         if place == "/moved":
             return SiteResponse(302, headers=(("Location", "/userinfo"),))
         if headers.get("proxy-authorization", "").startswith("Basic bm86"):  # the user is no
@@ -146,7 +182,8 @@ class CanarySite:
             return SiteResponse(404)
         if place == "/dead" or place.startswith("http"):
             return SiteResponse(500)
-        return SiteResponse(200, b"<html><title>fine</title></html>")
+        cookie = f"shown={SECRETS['answer_cookie']}; Path=/nowhere"
+        return SiteResponse(200, b"<html><title>fine</title></html>", headers=(("Set-Cookie", cookie),))
 
 
 def leaks_of(text: str | bytes) -> list[str]:

@@ -8,8 +8,9 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -23,13 +24,25 @@ from gossamer.runtime.log_context import line_details
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """What asks a process to end."""
+LONGEST = 20_000
+"""Characters of a traceback that are shown, at most."""
 DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE}
 """Errors of the system that an operator can mend, where no adapter has said it better."""
+
+
+class _StrayFormatter(logging.Formatter):
+    """For what is logged while no command has a log: a warning of a library, of a spider that is loaded."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as a line; most commands log nothing, and do without what writes lines."""
+        return str(import_module("gossamer.observe.log_lines").LineFormatter().format(record))
 
 
 @contextmanager
 def exit_codes() -> Iterator[None]:
     """End the process as the contract says, whatever a command raises."""
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(_StrayFormatter())
     try:
         with _flushed_stdout():
             yield
@@ -58,13 +71,29 @@ def exit_codes() -> Iterator[None]:
 
 def print_message(message: str, level: int = logging.ERROR, **details: Any) -> None:
     """Say what went wrong, on stderr; to programs with ``details``."""
-    formatter, message = _MESSAGES.formatter, hide_secrets(message)
-    line = f"gossamer: {printable_lines(message)}"
-    if formatter is not None:
+    _print_line(message, f"gossamer: {printable_lines(hide_secrets(message))}", level, details)
+
+
+def print_progress(message: str) -> None:
+    """Say what happens on the way to a result, on stderr."""
+    _print_line(message, printable_lines(hide_secrets(message)), logging.INFO, {})
+
+
+def print_traceback(headline: str, text: str) -> None:
+    """Show what users' code raised, on stderr; programs have the headline before it."""
+    shown = printable_lines(hide_secrets(text.rstrip()), LONGEST)
+    _print_line(f"{headline}\n{text}", shown, logging.ERROR, {})
+
+
+def _print_line(message: str, shown: str, level: int, details: Mapping[str, Any]) -> None:
+    """Write a message as a line of the log, or as it is ``shown`` to people."""
+    if _MESSAGES.formatter is not None:
         about = {"name": "gossamer.cli", "levelno": level, "levelname": logging.getLevelName(level)}
-        line = formatter.format(logging.makeLogRecord({**about, "msg": message, **line_details(**details)}))
+        record = logging.makeLogRecord({**about, "msg": hide_secrets(message), **line_details(**details)})
+        shown = _MESSAGES.formatter.format(record)
     with suppress(OSError):
-        sys.stderr.write(f"{line}\n")
+        sys.stderr.write(f"{shown}\n")
+        sys.stderr.flush()
 
 
 def write_messages_with(formatter: logging.Formatter | None) -> None:
@@ -88,7 +117,7 @@ def _report_bug() -> None:
         print_message(f"{told} of its detail\n{traceback.format_exc()}")
         raise typer.Exit(ExitCode.BUG) from None
     with suppress(OSError):
-        sys.stderr.write(f"{printable_lines(hide_secrets(traceback.format_exc()), 20_000)}\n")
+        sys.stderr.write(f"{printable_lines(hide_secrets(traceback.format_exc()), LONGEST)}\n")
     print_message(f"{told} above")
     raise typer.Exit(ExitCode.BUG) from None
 

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from gossamer.cluster.broker import broker_errors, broker_trouble, broker_url, is_redis
+from gossamer.cluster.celery_log import set_up_log
 from gossamer.cluster.packages import Celery, Queue, RedisChannel
 from gossamer.cluster.publisher import queue_of
 from gossamer.cluster.tasks import register_task
@@ -25,6 +26,7 @@ from gossamer.core.shifts import PAGE_LANE, SEED_LANE
 def configured_app() -> Celery:
     """The application by the environment and ``gossamer.toml``."""
     loaded = load_settings(env=os.environ, start=Path.cwd())
+    set_up_log(loaded.settings)
     return register_task(make_app(loaded.settings), loaded.settings)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from gossamer.cluster.app import make_app
 from gossamer.cluster.broker import broker_url
+from gossamer.cluster.celery_log import keep_log
 from gossamer.cluster.publisher import ShiftPublisher
 from gossamer.cluster.tasks import register_task
 from gossamer.cluster.worker_process import BEGIN
@@ -53,6 +54,7 @@ def run_worker(settings: Settings, *, slots: int, lanes: Sequence[str]) -> int:
     """Be a worker until told to end; its exit code. Without ``lanes`` it serves all of the fleet's."""
     everything = tuple(dict.fromkeys((*(lanes or settings.cluster.lanes), SEED_LANE)))
     app = register_task(make_app(settings, everything), settings)
+    keep_log()
     log.info("a worker of the fleet %r at %s", settings.cluster.fleet, shown_server(broker_url(settings)))
     name = f"gossamer-{os.getpid()}-{secrets.token_hex(2)}@{socket.gethostname()}"
     worker = app.Worker(

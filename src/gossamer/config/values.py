@@ -117,7 +117,9 @@ def secrets_in(key: str, value: Any) -> Iterator[str]:
         for element in value:
             yield from secrets_in(key, element)
     elif isinstance(value, str) and hide_secrets(key, value) != value:
-        yield from (unquote(found[1]) for kind in PASSWORDS for found in kind.finditer(value))
+        for kind in PASSWORDS:
+            for found in kind.finditer(value):
+                yield from (unquote(found[1]), found[1])  # a driver may quote it as it was written
         yield from (found[1] for found in _PARAMETER_VALUE.finditer(value))
         if bare := BARE_PROXY.match(value):
             yield (bare[2] or "").rpartition(":")[2]

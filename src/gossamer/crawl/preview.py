@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,9 +17,11 @@ from gossamer.core.results import ExtractResult, FetchResult, ItemRecord
 from gossamer.core.routes import Block
 from gossamer.crawl.single_page import PageCommand, PageVisit, PageVisitor
 from gossamer.engine.admission import Admission
+from gossamer.policy.request_secrets import secret_values_of
 from gossamer.policy.retry import fault_of_status
 from gossamer.ports.extractor import Extractor
 from gossamer.ports.pipeline import Pipeline
+from gossamer.runtime.known_secrets import hide_secrets
 
 _FAULTS = {UnstorableItemError: Fault.CALLBACK, PipelineError: Fault.PIPELINE}
 _VERDICTS = {
@@ -161,15 +163,21 @@ def _with_results(
 ) -> PagePreview:
     """The preview with what the spider made of the page."""
     is_error = result.fault == Fault.CALLBACK
-    verdict = f"{result.fault}: {'it raised' if is_error else result.error}" if result.fault else ""
+    secrets = secret_values_of(visit.request)
+    error = hide_secrets(result.error, secrets)
+    items = [replace(item, dropped=hide_secrets(item.dropped, secrets)) for item in items]
+    verdict = f"{result.fault}: {'it raised' if is_error else error}" if result.fault else ""
     is_kept = visit.result.outcome.reason != Fault.PIPELINE
+    left_out: Counter[str] = Counter()
+    for name, count in result.dropped.items():
+        left_out[hide_secrets(DropKind.LINK.reason_of(name) or name, secrets)] += count
     return replace(
         seen,
         verdict=verdict or _verdict_of(items),
-        error=result.error if is_error else "",
+        error=error if is_error else "",
         items=items,
         requests=_admitted_links(visit, result.requests, admission) if is_kept else (),
-        left_out={DropKind.LINK.reason_of(name) or name: count for name, count in result.dropped.items()},
+        left_out=dict(left_out),
     )
 
 

@@ -26,6 +26,7 @@ from gossamer.engine.recorder import without_secrets
 from gossamer.engine.visit import Visitor
 from gossamer.observe.text import one_line, shown_url
 from gossamer.policy import redirects, urls
+from gossamer.policy.answer_secrets import shown_answer_headers
 from gossamer.policy.credentials import authorizations_for, passwords_in
 from gossamer.ports.extractor import Extractor
 from gossamer.runtime.known_secrets import remember_secrets
@@ -70,6 +71,10 @@ class PageVisit:
     fetched: FetchResult
     hops: tuple[FetchResult, ...]  # redirects, oldest first
     result: VisitResult  # what a crawl would commit
+
+    def shown_headers(self) -> list[tuple[str, str]]:
+        """The headers of the answer, without the values of what lets one in."""
+        return shown_answer_headers(self.fetched.headers)
 
 
 class PageVisitor:

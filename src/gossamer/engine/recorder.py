@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import traceback
+from collections import Counter
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -98,8 +99,10 @@ def without_secrets(result: VisitResult) -> VisitResult:
         replace(attempt, detail=hide_secrets(attempt.detail, values)) if attempt.detail else attempt
         for attempt in result.attempts
     )
-    dropped = {hide_secrets(reason, values): count for reason, count in result.dropped.items()}
-    return replace(result, attempts=attempts, dropped=dropped)
+    dropped: Counter[str] = Counter()  # reasons that differ in a secret alone become one
+    for reason, count in result.dropped.items():
+        dropped[hide_secrets(reason, values)] += count
+    return replace(result, attempts=attempts, dropped=dict(dropped))
 
 
 def _to_dead_letter(result: VisitResult) -> VisitResult:
@@ -108,7 +111,8 @@ def _to_dead_letter(result: VisitResult) -> VisitResult:
     outcome = replace(
         result.outcome, verdict=Verdict.DEAD, reason=Fault.CALLBACK.value, is_page=False, outlinks=()
     )
-    detail = hide_secrets(traceback.format_exc())[-MAX_DETAIL:]
+    values = secret_values_of(outcome.lease.entry.request)
+    detail = hide_secrets(traceback.format_exc(), values)[-MAX_DETAIL:]
     attempts = tuple(
         replace(attempt, verdict=Verdict.DEAD, reason=Fault.CALLBACK.value, detail=detail)
         for attempt in result.attempts

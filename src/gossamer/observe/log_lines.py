@@ -25,6 +25,8 @@ LONGEST = 20_000
 """Characters of one record, at most."""
 LONGEST_VALUE = 2_000
 """Characters of one value of a line of JSON; its text and its detail may be longer."""
+_MARGIN = 1000
+"""Characters behind those that are written that are looked at, too: a secret must not be cut, and missed."""
 FIELDS = frozenset(LogLine.__struct_fields__)
 
 
@@ -49,7 +51,8 @@ class SafeFormatter(logging.Formatter):
             record.msg, record.args = f"{record.msg!r} cannot be written: {error!r}", None
             text = super().format(record)
         page = page_in_hand()
-        return hide_secrets(hide_userinfo(text[:LONGEST]), secret_values_of(page) if page else ())
+        more = secret_values_of(page) if page else ()
+        return hide_secrets(hide_userinfo(text[: LONGEST + _MARGIN]), more)[:LONGEST]
 
 
 class LineFormatter(SafeFormatter):
@@ -104,5 +107,5 @@ def _bounded(value: Any) -> Any:
     """A number as it is; text of bounded length."""
     if not isinstance(value, str):
         return value
-    text = value if len(value) <= LONGEST_VALUE else value[: LONGEST_VALUE - 1] + "…"
-    return hide_secrets(hide_userinfo(text))
+    text = hide_secrets(hide_userinfo(value[: LONGEST_VALUE + _MARGIN]))
+    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"

@@ -7,6 +7,7 @@ enough not to be found in ordinary words.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from urllib.parse import quote
 
@@ -22,16 +23,17 @@ _sorted: list[str] = []
 
 
 def remember_secrets(values: Iterable[str]) -> None:
-    """From now on these are hidden wherever they are found, also as they are written in a URL."""
-    forms = {
-        form
-        for value in values
-        for form in (value, quote(value, safe="", errors="replace"))
-        if len(form) >= SHORTEST
-    }
+    """From now on these are hidden wherever they are found, also as URLs, Python and JSON write them."""
+    forms = {form for value in values for form in _forms_of(value) if len(form) >= SHORTEST}
     if len(_known) < MOST and not forms <= _known:
         _known.update(forms)
         _sorted[:] = sorted(_known, key=len, reverse=True)  # one secret may be a part of another
+
+
+def _forms_of(value: str) -> tuple[str, ...]:
+    """A secret as it may stand in a text: as it is, in a URL, in a ``repr``, in JSON."""
+    in_json = json.dumps(value, ensure_ascii=False)[1:-1]
+    return value, quote(value, safe="", errors="replace"), repr(value)[1:-1], in_json
 
 
 def forget_secrets() -> None:

@@ -24,7 +24,9 @@ from gossamer.core.errors import (
     UsageError,
 )
 from gossamer.core.record import Record
+from gossamer.core.redaction import hide_userinfo
 from gossamer.observe.text import printable_lines
+from gossamer.runtime.known_secrets import hide_secrets
 from gossamer.web.answers import LIMIT_S, encode_answer
 from gossamer.web.headers import SAID
 
@@ -56,7 +58,7 @@ def error_response(
     """An error as a response."""
     report = ErrorReport(
         what=what,
-        why=printable_lines(why, LONGEST),
+        why=printable_lines(hide_secrets(hide_userinfo(why)), LONGEST),
         way=printable_lines(way, LONGEST),
         now=None if now is None else dict(now),
     )

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from gossamer.core.events import LeaseLostEvent
 from gossamer.core.hosts import FrontierRules
 from gossamer.core.lifecycle import JobCommand
-from gossamer.core.requests import Lease
+from gossamer.core.requests import Entry, Lease, Request
 from gossamer.core.results import Outcome, Verdict, VisitResult
 from gossamer.drivers.redis.server import RedisServer
 from gossamer.drivers.sqlite.committer import SameFileCommitter
 from gossamer.drivers.sqlite.database import Database
 from gossamer.engine.admission import Admission
-from gossamer.engine.recorder import ResultRecorder
+from gossamer.engine.recorder import ResultRecorder, without_secrets
 from gossamer.engine.store_then_settle import SplitCommitter
 from gossamer.frontier.redis.frontier import RedisFrontier
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
@@ -124,3 +124,11 @@ async def test_the_ledger_says_which_rows_are_of_leases_that_were_lost(making: M
         assert sorted((row.url, row.reason) for row in rows) == [("http://a/1", "stale"), ("http://a/3", "")]
         tally = await store.read_totals(JOB)
         assert (tally.attempts, tally.successes, tally.by_reason) == (2, 1, {"stale": 1})
+
+
+def test_reasons_that_differ_in_a_secret_alone_are_counted_together() -> None:
+    request = Request("http://a.example/1", meta={"password": "hush-hush", "token": "hush-still"})
+    entry = Entry(request=request, fingerprint=1, host="a.example")
+    lease = Lease(entry=entry, token=1, attempt=1, granted_at=1.0, start_by=2.0, deadline=3.0)
+    made = replace(brought_by(lease), dropped={"no hush-hush": 2, "no hush-still": 3, "odd": 1})
+    assert without_secrets(made).dropped == {"no ***": 5, "odd": 1}

@@ -31,8 +31,9 @@ from gossamer.core.logs import LogEvent, LogLine
 from gossamer.core.requests import Request
 from gossamer.core.results import Attempt, Verdict
 from gossamer.observe.log import LogSink
-from gossamer.observe.log_lines import LONGEST_VALUE, JsonFormatter, LineFormatter
+from gossamer.observe.log_lines import LONGEST, LONGEST_VALUE, JsonFormatter, LineFormatter
 from gossamer.observe.log_setup import attach_handlers
+from gossamer.runtime.known_secrets import remember_secrets
 from gossamer.runtime.log_context import describe_lines, describe_page, line_details
 
 ALWAYS = {"at", "level", "event", "text", "process", "logger"}
@@ -187,6 +188,15 @@ async def test_a_line_is_about_the_job_and_the_page_that_are_in_hand(log: Lines)
         ("j-1", "w-1", "https://***@b.example/", 200),
         ("j-2", "w-1", None, None),
     ]
+
+
+def test_a_secret_at_the_end_of_what_is_written_is_not_cut_and_missed(log: Lines) -> None:
+    remember_secrets(["hunter22hunter22"])
+    text = "x" * (LONGEST - 8) + "hunter22hunter22"
+    logging.getLogger("gossamer.crawl").warning("%s", text)
+    url = "y" * (LONGEST_VALUE - 8) + "hunter22hunter22"
+    logging.getLogger("gossamer.crawl").warning("fine", extra=line_details(url=url))
+    assert "hunter" not in log.getvalue()
 
 
 def test_passwords_in_urls_are_hidden_in_text_too() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 
 import pytest
@@ -18,6 +19,18 @@ from gossamer.runtime.known_secrets import MOST, hide_secrets, remember_secrets
 def test_a_secret_is_hidden_also_as_it_stands_in_a_url() -> None:
     remember_secrets(["s3cret/pass", "s3cret/pass-longer"])
     assert hide_secrets("at s3cret/pass, s3cret/pass-longer and s3cret%2Fpass.") == "at ***, *** and ***."
+
+
+def test_a_secret_is_hidden_also_as_python_and_json_write_it() -> None:
+    secret = """it's "\\ so\tsecret"""
+    remember_secrets([secret])
+    for text in (secret, repr({"password": secret}), json.dumps([secret]), f"{secret!r}"):
+        assert "so" not in hide_secrets(text), text
+
+
+def test_a_password_is_hidden_also_as_it_was_written_in_its_url() -> None:
+    load_settings(overrides=[SettingOption("store.url", "postgresql://me:hunt%2fer22@db/x", "-s")], env={})
+    assert hide_secrets("no way with hunt%2fer22 or hunt/er22") == "no way with *** or ***"
 
 
 def test_short_values_are_left_alone() -> None:

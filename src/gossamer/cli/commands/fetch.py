@@ -8,8 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
+from gossamer.cli.errors import print_progress
 from gossamer.cli.options import AsJson, NoRobots, Set
-from gossamer.cli.terminal.output import plain, plain_url, print_json, print_progress
+from gossamer.cli.terminal.output import plain, plain_url, print_json
+from gossamer.cli.terminal.process_log import write_lines
 from gossamer.cli.terminal.tables import print_facts, print_table
 from gossamer.config.overrides import page_overrides
 from gossamer.core.errors import FetchError, MissingServiceError, UsageError
@@ -36,7 +38,9 @@ def fetch_page(
     body: Annotated[
         bool, typer.Option("--body", help="Print the body to stdout, and the rest to stderr.")
     ] = False,
-    headers: Annotated[bool, typer.Option("--headers", help="Show all headers of the response.")] = False,
+    headers: Annotated[
+        bool, typer.Option("--headers", help="Show all headers, those that set cookies without the values.")
+    ] = False,
     ladder: Annotated[
         bool, typer.Option("--ladder", help="Fetch it by every rung of ladder.rungs, and compare.")
     ] = False,
@@ -60,13 +64,12 @@ def fetch_page(
         raise UsageError("--body and --headers show one answer, and --ladder and --rungs compare several")
     if ladder and rungs:
         raise UsageError("--ladder and --rungs both say which rungs to compare; choose one")
-    given = page_overrides(settings, no_robots=no_robots)
-    command = PageCommand.of(url, None, {}, given)
-    if ladder or rungs:
-        _compare_rungs(command, split_rungs(rungs) if rungs else (), as_json=as_json)
-        return
-    with PageFetcher(command, print_progress) as pages:
-        visit = _visit_page(pages, url, as_json=as_json)
+    command = PageCommand.of(url, None, {}, page_overrides(settings, no_robots=no_robots))
+    with write_lines(command.settings):
+        if ladder or rungs:
+            _compare_rungs(command, split_rungs(rungs) if rungs else (), as_json=as_json)
+            return
+        visit = _visit_page(command, url, as_json=as_json)
     response = Response(visit.request, visit.fetched)
     if as_json:
         print_json(_visit_json(visit, response))
@@ -76,9 +79,10 @@ def fetch_page(
         _print_body(response)
 
 
-def _visit_page(pages: PageFetcher, url: str, *, as_json: bool) -> PageVisit:
+def _visit_page(command: PageCommand, url: str, *, as_json: bool) -> PageVisit:
     try:
-        return pages.visit_page(url)
+        with PageFetcher(command, print_progress) as pages:
+            return pages.visit_page(url)
     except FetchError as error:
         if not as_json:
             raise MissingServiceError(f"{shown_url(url)} was not fetched: {error}") from None
@@ -137,7 +141,7 @@ def _visit_facts(visit: PageVisit, response: Response, *, headers: bool) -> list
         ("flags", ", ".join(fetched.flags)),
     ]
     if headers:
-        facts += [("header", plain(f"{name}: {value}", 1000)) for name, value in fetched.headers]
+        facts += [("header", plain(f"{name}: {value}", 1000)) for name, value in visit.shown_headers()]
     return [(name, value) for name, value in facts if value]
 
 
@@ -157,7 +161,7 @@ def _visit_json(visit: PageVisit, response: Response) -> dict[str, Any]:
         "encoding": response.encoding,
         "title": response.page.title if response.is_html else "",
         "flags": list(fetched.flags),
-        "headers": [list(pair) for pair in fetched.headers],
+        "headers": [list(pair) for pair in visit.shown_headers()],
     }
 
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
+from gossamer.cli.errors import print_progress, print_traceback
 from gossamer.cli.options import Argument, AsJson, NoRobots, PageSpider, Set
-from gossamer.cli.terminal.output import LONG, plain, plain_url, print_json, print_progress
+from gossamer.cli.terminal.output import LONG, plain, plain_url, print_json
+from gossamer.cli.terminal.process_log import write_lines
 from gossamer.cli.terminal.tables import print_facts, print_table
 from gossamer.config.overrides import arguments_of, page_overrides
 from gossamer.core.errors import FetchError, MissingServiceError
 from gossamer.core.exits import ExitCode
 from gossamer.crawl.preview import ItemPreview, PagePreview, preview_page
 from gossamer.crawl.single_page import PageCommand
-from gossamer.observe.text import printable_lines, shown_url
+from gossamer.observe.text import error_headline, shown_url
 
 EXAMPLES = """
   gossamer parse https://shop.example/a/1 --spider shop.py --callback parse_product
@@ -46,7 +47,8 @@ def parse_page(
     given = page_overrides(settings, no_robots=no_robots)
     command = PageCommand.of(url, spider, arguments_of(argument), given)
     try:
-        found = preview_page(command, callback, print_progress)
+        with write_lines(command.settings):
+            found = preview_page(command, callback, print_progress)
     except FetchError as error:
         raise MissingServiceError(f"{shown_url(url)} was not fetched: {error}") from None
     if as_json:
@@ -54,7 +56,7 @@ def parse_page(
     else:
         _print_page(found)
     if found.error:
-        sys.stderr.write(f"{printable_lines(found.error.rstrip())}\n")
+        print_traceback(f"{found.callback}() raised {error_headline(found.error)}", found.error)
     if found.error or any(item.fault for item in found.items):
         raise typer.Exit(ExitCode.USAGE)
 

@@ -11,15 +11,15 @@ from typing import Annotated, Any
 
 import typer
 
-from gossamer.cli.errors import print_message
+from gossamer.cli.errors import print_message, print_progress, print_traceback
 from gossamer.cli.options import Argument, NoRobots, PageSpider, Set
-from gossamer.cli.terminal.output import print_progress
+from gossamer.cli.terminal.process_log import write_lines
 from gossamer.config.overrides import arguments_of, page_overrides
 from gossamer.core.errors import FetchError, MissingServiceError, SelectorError, UsageError
 from gossamer.core.exits import ExitCode
 from gossamer.core.text import format_count
 from gossamer.crawl.single_page import PageCommand, PageFetcher
-from gossamer.observe.text import printable_lines, shown_url
+from gossamer.observe.text import error_headline, printable_lines, shown_url
 from gossamer.spiders.response import Response
 
 EXAMPLES = """
@@ -48,7 +48,7 @@ def open_shell(
     """
     given = page_overrides(settings, no_robots=no_robots)
     command = PageCommand.of(url, spider, arguments_of(argument), given)
-    with PageFetcher(command, print_progress) as pages:
+    with write_lines(command.settings), PageFetcher(command, print_progress) as pages:
         try:
             response = pages.fetch(url)
         except FetchError as error:
@@ -87,6 +87,8 @@ def _evaluate_code(code: str, names: dict[str, Any]) -> None:
     try:
         compiled = compile(code, "<code>", "eval")
     except SyntaxError:
+        compiled = None
+    if compiled is None:  # outside of the handler, which would be a part of the code's own tracebacks
         _execute_code(code, names)
         return
     value = _run_code(compiled, names)
@@ -111,7 +113,8 @@ def _run_code(compiled: Any, names: dict[str, Any]) -> Any:
         raise typer.Exit(ExitCode.USAGE) from None
     except Exception as error:  # noqa: BLE001 - the user's own code
         own = error.__traceback__.tb_next if error.__traceback__ else None
-        traceback.print_exception(type(error), error, own)
+        text = "".join(traceback.format_exception(type(error), error, own))
+        print_traceback(f"the code raised {error_headline(text)}", text)
         raise typer.Exit(ExitCode.USAGE) from None
 
 

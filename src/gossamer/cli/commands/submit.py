@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 import time
 from typing import Annotated
@@ -10,7 +11,7 @@ from typing import Annotated
 import typer
 
 from gossamer.cli.commands.jobs import FORGOTTEN
-from gossamer.cli.errors import print_message
+from gossamer.cli.errors import print_message, print_progress
 from gossamer.cli.options import (
     Argument,
     AsJson,
@@ -27,6 +28,7 @@ from gossamer.cli.options import (
 )
 from gossamer.cli.terminal.backends import run_with_backends
 from gossamer.cli.terminal.output import plain, print_json
+from gossamer.cli.terminal.process_log import summary_details, write_lines
 from gossamer.cli.terminal.tables import print_facts
 from gossamer.config.command_settings import settings_of
 from gossamer.config.overrides import arguments_of, crawl_overrides, parse_seconds
@@ -97,16 +99,17 @@ def submit_crawl(
         sharing = await backends.jobs_sharing_hosts(job, plan_from(plan).hosts)
         return job, len(view.workers) if view.leader else 0, sharing
 
-    job, workers, sharing = run_with_backends(settled, work, create=True)
+    with write_lines(settled):
+        job, workers, sharing = run_with_backends(settled, work, create=True)
     for warning in (*fleet_notes(plan_from(plan)), *(other.warning_for(job) for other in sharing)):
-        print_message(warning)
+        print_message(warning, logging.WARNING)
     if as_json:
         print_json({"job": job.id, "spider": job.name, "target": job.target, "workers": workers})
         return
     typer.echo(job.id)
     if not workers:
         hint = "no supervisor with workers is running: `gossamer up --workers 2` starts them here"
-        sys.stderr.write(f"gossamer: {job.id} waits; {hint}\n")
+        print_message(f"{job.id} waits; {hint}", logging.WARNING, job=job.id)
 
 
 # --------------------------------------------------------------------------- wait
@@ -139,12 +142,16 @@ def wait_for_job(
         return await read_result(backends, job)
 
     at_most_s = PATIENCE_S if patience_s is None else min(patience_s, PATIENCE_S)
-    result = run_with_backends(settings_of(data, settings), work, patience_s=at_most_s)
+    settled = settings_of(data, settings)
+    with write_lines(settled):
+        result = run_with_backends(settled, work, patience_s=at_most_s)
     if result.is_forgotten:
-        print_message(f"the requests of {result.job} are {FORGOTTEN}")
+        print_message(f"the requests of {result.job} are {FORGOTTEN}", logging.WARNING)
     if as_json:
         print_json(to_document(result))
-    elif not quiet:
+    if not quiet and settled.log.format == "json":
+        print_message(f"{result.job} ended ({result.finish_reason})", logging.INFO, **summary_details(result))
+    elif not (quiet or as_json):
         print_facts(_result_facts(result), stream=sys.stderr)
     ending = ending_of(result.totals, result.dead, is_early=result.is_early, lost=result.lost)
     raise typer.Exit(exit_of(ending, strict=strict))
@@ -166,13 +173,13 @@ async def _until_over(backends: Backends, job: Job, patience_s: float | None, *,
             await backends.open_frontier(job).read_stats()  # raises when the requests are gone
             if not quiet and time.monotonic() >= tell_at:
                 tell_at = time.monotonic() + TELL_S
-                sys.stderr.write(f"{_progress_line(job, await read_progress(backends, job))}\n")
+                print_progress(_progress_line(job, await read_progress(backends, job)))
             trouble = ""
         except LostRequestsError:
             raise
         except StorageError as error:
             if str(error) != trouble:
-                sys.stderr.write(f"gossamer: {error}; waiting\n")
+                print_message(f"{error}; waiting", logging.WARNING)
             trouble = str(error)
             await asyncio.sleep(TELL_S / 5)
     if job.is_running:
@@ -184,14 +191,16 @@ def _say_interrupted(job: Job) -> None:
     """A crawl of one process that was killed could not say so itself."""
     if job.end_reason is FinishReason.INTERRUPTED:
         print_message(
-            f"nothing is working on {job.id}; the same `gossamer crawl` command as before continues it"
+            f"nothing is working on {job.id}; the same `gossamer crawl` command as before continues it",
+            logging.WARNING,
         )
 
 
 def _say_late(job: Job, patience_s: float) -> None:
     print_message(
         f"{job.id} has not ended after {format_duration(patience_s)}, and continues; "
-        f"`gossamer wait {job.id}` waits again, `gossamer status {job.id}` says how it stands"
+        f"`gossamer wait {job.id}` waits again, `gossamer status {job.id}` says how it stands",
+        logging.WARNING,
     )
 
 

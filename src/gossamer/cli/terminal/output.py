@@ -10,7 +10,7 @@ import sys
 from datetime import datetime
 from typing import Any
 
-from gossamer.observe.text import json_line, one_line, printable_lines, shown_url
+from gossamer.observe.text import json_line, one_line, shown_url
 
 plain = one_line
 """Text of strangers made harmless: one line, no control characters, bounded."""
@@ -25,12 +25,6 @@ LONG = 1000
 def print_json(value: Any) -> None:
     """One JSON value on one line of stdout. Control characters are escaped, so a terminal is safe too."""
     sys.stdout.write(f"{json_line(value)}\n")
-
-
-def print_progress(line: str) -> None:
-    """What happens on the way to a result, on stderr."""
-    sys.stderr.write(f"{printable_lines(line)}\n")
-    sys.stderr.flush()
 
 
 def local_time(at: float | None) -> str:

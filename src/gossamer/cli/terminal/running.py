@@ -16,6 +16,7 @@ from gossamer.cli.errors import print_message, write_messages_with
 from gossamer.cli.terminal.exports import ExportFile, write_export
 from gossamer.cli.terminal.live import LiveView, StderrHandler
 from gossamer.cli.terminal.output import plain, plain_url, print_json
+from gossamer.cli.terminal.process_log import summary_details
 from gossamer.cli.terminal.signals import StopHandler
 from gossamer.config.option import SettingOption
 from gossamer.core.drops import DropKind
@@ -113,29 +114,13 @@ def _report_result(
 ) -> None:
     """What the crawl came to: for people, or for programs."""
     if not plan.quiet and crawling.settings.log.format == "json":
-        print_message(f"{result.job} ended ({result.finish_reason})", logging.INFO, **_numbers_of(result))
+        print_message(f"{result.job} ended ({result.finish_reason})", logging.INFO, **summary_details(result))
     elif not plan.quiet and not plan.as_json:
         print_summary(result, exported, data=crawling.settings.data)
     for note in result.notes if not plan.quiet else ():
         print_message(note, logging.WARNING)
     if plan.as_json:
         print_json(result.as_json())
-
-
-def _numbers_of(result: CrawlResult) -> dict[str, Any]:
-    """What the crawl came to, as details of a line of JSON."""
-    return {
-        "event": LogEvent.SUMMARY,
-        "job": result.job,
-        "reason": result.finish_reason,
-        "elapsed_s": round(result.seconds, 3),
-        "size_bytes": result.bytes,
-        "pages": result.pages,
-        "items": result.items,
-        "attempts": result.attempts,
-        "retries": result.retries,
-        "dead": result.dead,
-    }
 
 
 def _log_level(plan: CrawlCommand, crawling: CrawlRun) -> str:

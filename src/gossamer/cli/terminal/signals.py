@@ -15,7 +15,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any, Protocol
 
-from gossamer.cli.errors import SIGNALS
+from gossamer.cli.errors import SIGNALS, print_progress
 from gossamer.core.exits import ExitCode
 
 PATIENCE_S = 1.5
@@ -72,13 +72,7 @@ class StopHandler:
             self._loop.call_soon_threadsafe(self._crawling.abort)
         else:
             end_process()
-        self._loop.call_soon_threadsafe(self._print_status, self.status)
-
-    @staticmethod
-    def _print_status(text: str) -> None:
-        with suppress(OSError):
-            sys.stderr.write(f"{text}\n")
-            sys.stderr.flush()
+        self._loop.call_soon_threadsafe(print_progress, self.status)
 
 
 def end_process() -> None:

@@ -48,6 +48,7 @@ from gossamer.crawl.processes.messages import (
 from gossamer.engine.worker import Worker
 from gossamer.observe.log_lines import SafeFormatter
 from gossamer.observe.log_setup import capture_stray_lines
+from gossamer.runtime.known_secrets import hide_secrets
 from gossamer.runtime.log_context import describe_lines, details_of
 from gossamer.runtime.process_name import place_of_process
 from gossamer.targets.discovery import find_target
@@ -219,7 +220,7 @@ def main() -> int:
     except BrokenPipeError:
         return ExitCode.MISSING
     except OperatorError as error:
-        sys.stderr.write(f"gossamer: {error}\n")
+        sys.stderr.write(f"gossamer: {hide_secrets(str(error))}\n")
         return ExitCode.MISSING
     return 0
 
